@@ -1,0 +1,133 @@
+"""What the interop tests share: running the `panto` command, comparing arrays, and the closing line of counts."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# oneDNN's kernels inside TensorFlow sum in another order; the plain ones are the reference.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "tests" / "reference"
+PANTO = os.environ.get("PANTO")
+
+needs_panto = unittest.skipUnless(PANTO, "the environment variable PANTO does not name the panto command")
+
+
+class PantoFailed(AssertionError):
+    """`panto` ended with another exit status than 0."""
+
+
+def panto(*arguments, expect=0):
+    """Runs the command; returns what it wrote to standard output. Its messages go into the error if it fails."""
+    result = subprocess.run([PANTO, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+    if result.returncode != expect:
+        command = " ".join(["panto", *map(str, arguments)])
+        raise PantoFailed(f"`{command}` ended with {result.returncode}, not {expect}\n{result.stderr.strip()}")
+    return result.stdout
+
+
+def panto_run(model, feeds=None, fetches=(), targets=(), options=()):
+    """`panto run MODEL` with arrays in and arrays out: {fetch name: array}."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        arguments = ["run", model, *options]
+        if feeds:
+            np.savez(folder / "feeds.npz", **feeds)
+            arguments += ["--feeds", folder / "feeds.npz"]
+        for name in fetches:
+            arguments += ["--fetch", name]
+        for name in targets:
+            arguments += ["--target", name]
+        arguments += ["--out", folder / "results.npz"]
+        panto(*arguments)
+        if not fetches and not (folder / "results.npz").exists():
+            return {}
+        with np.load(folder / "results.npz", allow_pickle=False) as results:
+            return {name: results[name] for name in results.files}
+
+
+def as_array(value):
+    """What a Session gives, as the array that an .npz file can hold: strings become NumPy's fixed-width `S`."""
+    array = np.asarray(value)
+    return array.astype("S") if array.dtype.kind in "OU" else array
+
+
+def run_graph_def(graph_def, feeds=None, fetches=(), targets=()):
+    """The same run in TensorFlow: {fetch name: array}."""
+    import tensorflow as tf
+
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(graph_def, name="")
+    with tf.compat.v1.Session(graph=graph) as session:
+        results = session.run([*fetches, *targets], {tensor_name(k): v for k, v in (feeds or {}).items()})
+    return {name: as_array(value) for name, value in zip(fetches, results)}
+
+
+def tensor_name(name):
+    return name if ":" in name else name + ":0"
+
+
+def read_graph_def(path):
+    """A GraphDef from a .pb or .pbtxt file, as TensorFlow reads it."""
+    from google.protobuf import text_format
+    from tensorflow.core.framework import graph_pb2
+
+    path = pathlib.Path(path)
+    if path.suffix == ".pbtxt":
+        return text_format.Parse(path.read_text(), graph_pb2.GraphDef())
+    return graph_pb2.GraphDef.FromString(path.read_bytes())
+
+
+def assert_same(test, actual, expected, name, rtol=2e-6, atol=2e-6):
+    """Same dtype and shape; integers, bools and strings equal, floats within the tolerance and with the same NaNs."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    test.assertEqual(actual.shape, expected.shape, f"shape of {name}")
+    if expected.dtype.kind == "S":
+        test.assertEqual(actual.dtype.kind, "S", f"dtype of {name}")
+        test.assertEqual(actual.tolist(), expected.tolist(), name)
+        return
+    test.assertEqual(actual.dtype, expected.dtype, f"dtype of {name}")
+    if expected.dtype.kind in "fc":
+        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol, err_msg=name)
+    else:
+        np.testing.assert_array_equal(actual, expected, err_msg=name)
+
+
+class _Result(unittest.TextTestResult):
+    """Counts what passed; the base class counts only what did not."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+
+def run_suite(suite):
+    """Runs it; prints each failure and, last, `N passed, N failed`. Returns the exit status."""
+    result = unittest.TextTestRunner(stream=sys.stderr, verbosity=1, resultclass=_Result).run(suite)
+    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    if result.skipped:
+        print(f"{len(result.skipped)} skipped: {'; '.join(sorted({reason for _, reason in result.skipped}))}")
+    print(f"{result.passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def main():
+    """For `python test_x.py [NAME ...]`: this file's tests, or those whose name contains one of the words given."""
+    words = sys.argv[1:]
+    loader = unittest.TestLoader()
+    if words:
+        loader.testNamePatterns = [f"*{word}*" for word in words]
+    sys.exit(run_suite(loader.loadTestsFromModule(sys.modules["__main__"])))
