@@ -1,0 +1,31 @@
+#include "panto/lib/base/log.h"
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace panto {
+namespace {
+
+spdlog::logger& logger() {
+  // Leaked on purpose: code that runs at process exit may still log.
+  static auto* shared = [] {
+    auto* made = new spdlog::logger("panto", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    const char* level = std::getenv("PANTO_LOG");  // NOLINT(concurrency-mt-unsafe): read once, at first use
+    made->set_level(level != nullptr ? spdlog::level::from_str(level) : spdlog::level::warn);
+    made->set_pattern("%^%L%$ %v");
+    return made;
+  }();
+  return *shared;
+}
+
+}  // namespace
+
+void log_debug(std::string_view text) { logger().debug(text); }
+void log_info(std::string_view text) { logger().info(text); }
+void log_warn(std::string_view text) { logger().warn(text); }
+bool log_debug_enabled() { return logger().should_log(spdlog::level::debug); }
+
+}  // namespace panto

@@ -1,0 +1,114 @@
+// What a device is to the rest of the library: an allocator, a stream of work and copies to and from host memory.
+//
+// Back-ends (device/cpu, device/cuda) implement `Device` and enter their devices with `add_device`; nothing in lib may
+// assume that a tensor's bytes can be read by the host: ask `host_memory()`.
+// Thread-safety: all functions may be called from several threads at once. Devices are never destroyed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+
+namespace panto {
+
+enum class DeviceKind : uint8_t { kCpu = 0, kCuda = 1, kMeta = 2 };
+inline constexpr int kDeviceKinds = 3;
+// "CPU", "GPU" (TensorFlow's word for CUDA devices), "META".
+PANTO_EXPORT std::string_view device_kind_name(DeviceKind kind) noexcept;
+
+struct MemoryStats {
+  int64_t bytes_in_use = 0;
+  int64_t peak_bytes = 0;
+  int64_t bytes_reserved = 0;  // held by the allocator, free blocks included
+  int64_t bytes_limit = 0;     // 0: none
+};
+
+class PANTO_EXPORT Device {
+ public:
+  Device(DeviceKind kind, int index);
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  DeviceKind kind() const noexcept { return kind_; }
+  int index() const noexcept { return index_; }
+  // "/device:CPU:0".
+  const std::string& name() const noexcept { return name_; }
+  bool is_meta() const noexcept { return kind_ == DeviceKind::kMeta; }
+
+  // One line about the hardware, for `panto devices`.
+  virtual std::string description() const = 0;
+  // True if the host can read and write this device's memory.
+  virtual bool host_memory() const noexcept = 0;
+  // `bytes` > 0, aligned to at least 64. Throws ResourceExhausted.
+  virtual void* allocate(size_t bytes) = 0;
+  virtual void deallocate(void* data, size_t bytes) noexcept = 0;
+  // Copies are ordered after the device's earlier work; copy_to_host has finished when it returns.
+  virtual void copy_to_host(void* host, const void* data, size_t bytes) = 0;
+  virtual void copy_from_host(void* data, const void* host, size_t bytes) = 0;
+  virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
+  // The back-end's stream handle (cudaStream_t), null where work is done when a call returns.
+  virtual void* stream() noexcept { return nullptr; }
+  // Waits for all work; throws what a kernel reported since (decision 3: faults found on the device).
+  virtual void synchronize() {}
+  virtual MemoryStats memory_stats() const { return {}; }
+
+ private:
+  DeviceKind kind_;
+  int index_;
+  std::string name_;
+};
+
+// A device name as TensorFlow writes it, full or partial: "/job:localhost/replica:0/task:0/device:GPU:0", "/gpu:1",
+// "/device:CPU:*", "cpu:0", "". What is absent matches everything.
+struct PANTO_EXPORT DeviceSpec {
+  std::string job;       // empty: any
+  int replica = -1;      // -1: any
+  int task = -1;         // -1: any
+  std::string type;      // "CPU", "GPU", "META"; empty: any
+  int index = -1;        // -1: any
+
+  // Throws InvalidArgument for text that is no device name.
+  static DeviceSpec parse(std::string_view text);
+  bool matches(const Device& device) const noexcept;
+  // Canonical text; "" if nothing is constrained.
+  std::string to_string() const;
+  // This spec, with what it leaves open taken from `outer` (an inner device scope refines an outer one).
+  DeviceSpec refined_from(const DeviceSpec& outer) const;
+};
+
+// All devices, META not among them: CPUs first. Opens libpanto_cuda.so at the first call where there is a GPU driver.
+PANTO_EXPORT std::vector<Device*> devices();
+// The first device that matches; prefers a GPU where the name leaves the type open. Throws NotFound, listing what there is.
+PANTO_EXPORT Device& find_device(std::string_view name);
+PANTO_EXPORT Device& cpu_device();
+PANTO_EXPORT Device& meta_device();
+// For back-ends. The registry keeps the device for ever.
+PANTO_EXPORT void add_device(Device* device);
+// Makes the process have `count` CPU devices that share the hardware: placement can be tried out without several
+// machines. Devices are only ever added. Throws InvalidArgument unless 1 <= count <= 64.
+PANTO_EXPORT void set_cpu_device_count(int count);
+// How a back-end says that it can make CPU devices (device/cpu does, at load time; must not throw).
+PANTO_EXPORT void set_cpu_device_factory(Device* (*make)(int index)) noexcept;
+
+// Ops without an explicit placement run on this device until the scope ends. Scopes nest; an inner one refines the
+// outer one. Belongs to the thread that made it.
+class PANTO_EXPORT DeviceScope {
+ public:
+  // Throws InvalidArgument for a malformed name. Whether such a device exists is checked when an op runs (a graph may
+  // be built for a machine with other devices).
+  explicit DeviceScope(std::string_view name);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  struct Impl;
+  Impl* impl_;
+};
+
+}  // namespace panto

@@ -1,0 +1,83 @@
+// GradContext: what a gradient function sees of one recorded call.
+//
+//   .gradient = [](GradContext& g) {
+//     if (g.needs(0)) g.set(0, matmul(g.dy(), g.in(1), {.transpose_b = true}));
+//     if (g.needs(1)) g.set(1, matmul(g.in(0), g.dy(), {.transpose_a = true}));
+//   }
+//
+// Gradient functions are written with public ops only; so second order and tracing need nothing more. Where inputs
+// broadcast, they return the gradient in the output's shape: the tape sums it to the input's.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/call.h"
+
+namespace panto {
+
+// One recorded call, as a tape keeps it. Inputs and outputs that the op does not save are undefined tensors.
+struct GradRecord {
+  const Op* op = nullptr;
+  std::span<const AttrSlot> attrs;
+  std::span<const Tensor> inputs;            // saved ones
+  std::span<const Tensor> outputs;           // saved ones
+  std::span<const PartialShape> input_shapes;  // empty unless the op saves shapes or broadcasts
+  std::span<const DType> input_types;
+  std::span<const Tensor> output_gradients;  // undefined where there is none
+  std::span<const uint8_t> needed;           // by input
+};
+
+class PANTO_EXPORT GradContext {
+ public:
+  explicit GradContext(const GradRecord& record);
+
+  const Op& op() const { return *record_.op; }
+  int num_inputs() const { return static_cast<int>(record_.needed.size()); }
+  int num_outputs() const { return static_cast<int>(record_.output_gradients.size()); }
+  // Saved tensors by flat position. Throws Internal if the op's block does not save it.
+  const Tensor& in(int i) const;
+  const Tensor& out(int k) const;
+  // Gradient with respect to output k; an undefined tensor if the output did not contribute.
+  const Tensor& dy(int k = 0) const { return record_.output_gradients[static_cast<size_t>(k)]; }
+  bool has_dy(int k = 0) const { return dy(k).defined(); }
+  bool needs(int i) const { return record_.needed[static_cast<size_t>(i)] != 0; }
+  // The shape of input i; the op must save in(i) or shape_of(i).
+  const PartialShape& in_shape(int i) const;
+  // The same as an int32 vector tensor: a constant where known, a recorded Shape op otherwise.
+  Tensor shape(int i) const;
+  DType in_type(int i) const { return record_.input_types[static_cast<size_t>(i)]; }
+
+  int64_t integer(AttrName name) const { return view_.integer(name); }
+  float real(AttrName name) const { return view_.real(name); }
+  bool flag(AttrName name) const { return view_.flag(name); }
+  DType type(AttrName name) const { return view_.type(name); }
+  std::string_view text(AttrName name) const { return view_.text(name); }
+  std::span<const int64_t> integers(AttrName name) const { return view_.integers(name); }
+  const PartialShape& shape_attr(AttrName name) const { return view_.shape_attr(name); }
+  // Flat range of list argument `arg`.
+  std::pair<int, int> list(int arg) const { return view_.list(arg); }
+
+  // The gradient with respect to input i. Called at most once for each i; not calling it means zero.
+  void set(int i, Tensor dx) { gradients_[static_cast<size_t>(i)] = std::move(dx); }
+  std::vector<Tensor>& gradients() { return gradients_; }
+
+ private:
+  const GradRecord& record_;
+  Call call_;  // attributes and argument ranges
+  std::vector<const Tensor*> inputs_;
+  CallView view_;
+  std::vector<Tensor> gradients_;
+};
+
+// The backward part of an operation that is no op.
+class PANTO_EXPORT CustomBackward {
+ public:
+  virtual ~CustomBackward() = default;
+  // Gradients by input (undefined: zero) from gradients by output (undefined: none), made with public ops.
+  virtual std::vector<Tensor> gradient(std::span<const Tensor> output_gradients) = 0;
+};
+
+}  // namespace panto

@@ -1,0 +1,35 @@
+// Kernel: a plain function for (op, device kind, primary dtype), looked up in a table.
+//
+//   const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);      // device/cpu/kernel.h makes these
+//
+// Thread-safety: kernels of one op may run in several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/core/dtype.h"
+
+namespace panto {
+
+class KernelContext;
+
+using KernelFn = void (*)(KernelContext&);
+// Runs once per prepared call; what it returns is handed to every run of that call (parsed attributes, primitives).
+using KernelPrepareFn = std::shared_ptr<void> (*)(const KernelContext&);
+
+struct Kernel {
+  KernelFn run = nullptr;
+  KernelPrepareFn prepare = nullptr;
+};
+
+// Queues a kernel for an op named `op` (design §2: linked at first use). Keep it at namespace scope; the strings must
+// outlive the process. `primary` kInvalid: for ops without a type attribute.
+class PANTO_EXPORT KernelEntry {
+ public:
+  KernelEntry(const char* op, DeviceKind kind, DType primary, Kernel kernel) noexcept;
+};
+
+}  // namespace panto

@@ -1,0 +1,166 @@
+// Op: one definition of one operation, and the registry of all of them.
+//
+//   const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
+//                               {.doc = "Hyperbolic tangent of x, element by element.",
+//                                .traits = {Trait::kElementwise},
+//                                .shape = shape::same_as_input,
+//                                .saves = {out(0)},
+//                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1.f - square(g.out(0)))); }});
+//
+// `define_op` and kernel objects only queue what they are given (a throwing static initializer would abort the
+// process); the queue is linked by name and validated at first use, or by `load_library`, which throws.
+// Thread-safety: definitions are immutable once linked; linking takes a lock.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/core/kernel.h"
+#include "panto/lib/core/signature.h"
+
+namespace panto {
+
+class ShapeContext;
+class GradContext;
+class CostContext;
+class CompositeContext;
+
+// What passes, the dispatcher and the recorders may ask of an op. Nobody compares op names.
+enum class Trait : uint8_t {
+  kElementwise,      // out[i] depends on in[i] only (after broadcasting); an input's buffer may become the output's
+  kBroadcasts,       // inputs broadcast: gradients are summed to the inputs' shapes by the tape
+  kCommutative,      // f(x, y) == f(y, x)
+  kAggregate,        // f(f(x, y), z) == f(x, f(y, z)): may be regrouped
+  kContraction,      // matrix product, convolution
+  kReduction,        // input 1 holds the reduced axes
+  kDataMovement,     // moves or copies elements without computing: works for every dtype
+  kReusesInput0,     // not elementwise, yet may write output 0 over input 0
+  kSelfAllocating,   // the kernel makes its outputs (views, or sizes only it knows)
+  kShapeOnly,        // needs its inputs' shapes, not their values (Shape, Rank, ZerosLike ...)
+  kConstant,         // output 0 is attribute `value`
+  kPlaceholder,      // output 0 is fed
+  kIdentity,         // output i is input i
+  kNoOperation,      // no inputs, no outputs: for control edges
+  kStateful,         // two calls may differ, or there is an effect: never folded, merged or dropped as unused
+  kRandom,           // draws from a generator kept per node or per process
+  kReadsResource,    // input 0 (or every resource input) is read
+  kWritesResource,   // input 0 (or every resource input) is written
+  kMakesResource,    // output 0 is a handle to a named resource
+  kEffect,           // the outside sees it (printing, files): kept in program order
+  kStopsGradient,    // passes values, not gradients
+  kMatrixProduct,    // the fusion seeds: a matrix product, ...
+  kBias,             // ... a bias added along the last dimension, ...
+  kActivation,       // ... a unary activation
+};
+
+class PANTO_EXPORT TraitSet {
+ public:
+  constexpr TraitSet() = default;
+  constexpr TraitSet(std::initializer_list<Trait> traits) {
+    for (Trait t : traits) bits_ |= 1u << static_cast<unsigned>(t);
+  }
+  constexpr bool has(Trait t) const { return (bits_ >> static_cast<unsigned>(t)) & 1u; }
+  std::vector<std::string_view> names() const;
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// What a gradient needs kept: an argument's tensors, or only its shape.
+struct Saved {
+  enum class What : uint8_t { kInput, kOutput, kInputShape } what;
+  int index;  // argument position
+};
+constexpr Saved in(int i) { return {Saved::What::kInput, i}; }
+constexpr Saved out(int i) { return {Saved::What::kOutput, i}; }
+constexpr Saved shape_of(int i) { return {Saved::What::kInputShape, i}; }
+
+using ShapeFn = void (*)(ShapeContext&);
+using GradientFn = void (*)(GradContext&);
+using CostFn = int64_t (*)(const CostContext&);
+using BodyFn = void (*)(CompositeContext&);
+
+// The block. Every member has a default, in the order in which blocks name them.
+struct OpBlock {
+  const char* doc = "";
+  const char* cpp = "";                       // C++ name, where snake case of the op's does not do
+  std::initializer_list<const char*> aliases = {};  // older TensorFlow names with the same signature, for import
+  TraitSet traits = {};
+  const char* primary = "";                   // the type attribute that selects the kernel; default: the first one
+  ShapeFn shape = nullptr;
+  BodyFn body = nullptr;                      // a composite: instead of kernels and gradient
+  std::initializer_list<Saved> saves = {};
+  GradientFn gradient = nullptr;
+  const char* no_gradient = "";               // why there is none
+  CostFn flops = nullptr;
+  CostFn bytes = nullptr;
+};
+
+class PANTO_EXPORT Op {
+ public:
+  const std::string& name() const noexcept { return signature_.name; }
+  const Signature& signature() const noexcept { return signature_; }
+  const std::string& doc() const noexcept { return doc_; }
+  const std::string& cpp_name() const noexcept { return cpp_; }
+  const std::vector<std::string>& aliases() const noexcept { return aliases_; }
+  bool has(Trait t) const noexcept { return traits_.has(t); }
+  const TraitSet& traits() const noexcept { return traits_; }
+  // Position of the type attribute that selects the kernel; -1: kernels are not typed (slot kInvalid).
+  int primary_attr() const noexcept { return primary_; }
+  ShapeFn shape() const noexcept { return shape_; }
+  BodyFn body() const noexcept { return body_; }
+  const std::vector<Saved>& saves() const noexcept { return saves_; }
+  GradientFn gradient() const noexcept { return gradient_; }
+  const std::string& no_gradient() const noexcept { return no_gradient_; }
+  CostFn flops() const noexcept { return flops_; }
+  CostFn bytes() const noexcept { return bytes_; }
+  // Null `run` if there is none.
+  const Kernel& kernel(DeviceKind kind, DType primary) const noexcept {
+    return kernels_[static_cast<size_t>(kind)][static_cast<size_t>(primary)];
+  }
+  DTypeSet kernel_types(DeviceKind kind) const noexcept;
+  bool has_kernel(DeviceKind kind) const noexcept;
+  bool linked() const noexcept { return linked_; }
+
+ private:
+  friend class OpRegistry;
+  Op() = default;
+
+  bool linked_ = false;
+  int primary_ = -1;
+  TraitSet traits_;
+  ShapeFn shape_ = nullptr;
+  BodyFn body_ = nullptr;
+  GradientFn gradient_ = nullptr;
+  CostFn flops_ = nullptr;
+  CostFn bytes_ = nullptr;
+  Kernel kernels_[kDeviceKinds][kDTypeSlots];
+  Signature signature_;
+  std::string doc_, cpp_, no_gradient_;
+  std::vector<std::string> aliases_;
+  std::vector<Saved> saves_;
+};
+
+// Queues a definition. The reference is valid for ever; its members once linked. Never throws.
+PANTO_EXPORT const Op& define_op(const char* signature, const OpBlock& block) noexcept;
+
+// Links and validates what is queued. Throws InvalidArgument for a malformed signature, a name taken twice, a block
+// without shape function or kernel object for an op that does not exist; AlreadyExists for a second kernel of one key.
+// What was at fault is dropped; the rest is linked.
+PANTO_EXPORT void link_ops();
+// Null if there is none. Finds aliases too. Links first.
+PANTO_EXPORT const Op* find_op(std::string_view name);
+// Throws Unimplemented, naming the closest names there are.
+PANTO_EXPORT const Op& get_op(std::string_view name);
+// Sorted by name, without aliases.
+PANTO_EXPORT std::vector<const Op*> all_ops();
+// Opens a shared library whose static initializers define ops and kernels, then links them. A second call with the same
+// file does nothing. Throws NotFound if it cannot be opened and what link_ops throws.
+PANTO_EXPORT void load_library(const std::string& path);
+
+}  // namespace panto

@@ -1,0 +1,92 @@
+// Recorder: whoever wants to hear that an op ran. Gradient tapes, tracers and profilers are recorders; none knows of the
+// others, and no op or kernel knows of any.
+//
+// The dispatcher tells every recorder on the calling thread's stack, the innermost (last pushed) first, after the kernel ran.
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <span>
+#include <string_view>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/call.h"
+#include "panto/lib/core/gradient.h"
+
+namespace panto {
+
+class PANTO_EXPORT Recorder {
+ public:
+  Recorder() = default;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  virtual ~Recorder() = default;
+
+  // Asked before outputs are allocated: will this recorder keep what the op `saves` of this call? (If so, dying inputs
+  // that are kept do not give their memory away.)
+  virtual bool keeps(const Call& call) = 0;
+  // `call` is complete: attributes bound, outputs made. Must not throw for reasons other than the user's fault.
+  virtual void record(const Call& call) = 0;
+  // An operation that is no op: outputs computed elsewhere from inputs with a backward function of its own (a traced
+  // function, a custom gradient).
+  virtual void record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                             std::shared_ptr<CustomBackward> backward) = 0;
+  // The user names the node that made `value` (see `named`).
+  virtual void name_value(const Tensor& value, std::string_view name) {
+    static_cast<void>(value);
+    static_cast<void>(name);
+  }
+  // A symbolic tracer: every op below it runs on META (design decision 15).
+  virtual bool symbolic() const { return false; }
+};
+
+// Pushes a recorder on this thread's stack for its lifetime. Scopes must end in reverse order.
+class PANTO_EXPORT RecorderScope {
+ public:
+  explicit RecorderScope(Recorder* recorder);
+  ~RecorderScope();
+  RecorderScope(const RecorderScope&) = delete;
+  RecorderScope& operator=(const RecorderScope&) = delete;
+
+ private:
+  Recorder* recorder_;
+};
+
+// Removes a recorder from this thread's stack wherever it stands (a tape that ends before an inner one does).
+PANTO_EXPORT void push_recorder(Recorder* recorder);
+PANTO_EXPORT void remove_recorder(Recorder* recorder) noexcept;
+// The stack of this thread, innermost last.
+PANTO_EXPORT std::span<Recorder* const> recorders() noexcept;
+
+// While it lives, this thread's recorders hear nothing; all of them, or only one (the tape whose gradient is computed).
+class PANTO_EXPORT RecorderPause {
+ public:
+  RecorderPause();
+  explicit RecorderPause(Recorder* only);
+  ~RecorderPause();
+  RecorderPause(const RecorderPause&) = delete;
+  RecorderPause& operator=(const RecorderPause&) = delete;
+
+ private:
+  Recorder* only_;
+  SmallVector<Recorder*, 4> saved_;
+};
+
+// ---- What scopes tell recorders ------------------------------------------------------------------------------------
+// The node name asked for the next op by `named(...)` or a name scope; the device scope as written.
+PANTO_EXPORT std::string_view current_name_scope();
+PANTO_EXPORT const DeviceSpec& current_device_spec();
+
+class PANTO_EXPORT NameScope {
+ public:
+  // Node names recorded inside get the prefix `name/`. Throws InvalidArgument for characters a node name may not have.
+  explicit NameScope(std::string_view name);
+  ~NameScope();
+  NameScope(const NameScope&) = delete;
+  NameScope& operator=(const NameScope&) = delete;
+
+ private:
+  size_t previous_length_;
+};
+
+}  // namespace panto

@@ -1,0 +1,136 @@
+// Shapes: `Shape` is a fully known one, `PartialShape` may have unknown dimensions (-1) or an unknown rank.
+//
+//   Shape s{2, 3};             s.rank() == 2, s.numel() == 6
+//   PartialShape p{-1, 3};     p.compatible_with(s)
+//
+// Invariants, checked when a shape is made: rank <= 254; every dimension >= 0 (or -1 in a PartialShape); the product
+// of the non-zero dimensions is below 2^63. Values; thread-safe as such.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/base/small_vector.h"
+
+namespace panto {
+
+inline constexpr int kMaxRank = 254;
+inline constexpr int64_t kUnknownDim = -1;
+
+class Shape;
+
+class PANTO_EXPORT PartialShape {
+ public:
+  // Of unknown rank.
+  PartialShape() = default;
+  PartialShape(std::initializer_list<int64_t> dims) : PartialShape(std::span(dims.begin(), dims.size())) {}
+  // Throws InvalidArgument for a dimension below -1, a rank above 254, or a product that overflows.
+  explicit PartialShape(std::span<const int64_t> dims);
+  static PartialShape unknown() { return {}; }
+  // Of this rank, all dimensions unknown.
+  static PartialShape of_rank(int rank);
+
+  bool known_rank() const noexcept { return known_rank_; }
+  // -1 if unknown.
+  int rank() const noexcept { return known_rank_ ? static_cast<int>(dims_.size()) : -1; }
+  // -1 if unknown. `i` in [0, rank).
+  int64_t dim(int i) const noexcept { return dims_[static_cast<size_t>(i)]; }
+  std::span<const int64_t> dims() const noexcept { return {dims_.data(), dims_.size()}; }
+  bool fully_known() const noexcept;
+  // Number of elements, -1 if unknown.
+  int64_t numel() const noexcept;
+  bool compatible_with(const PartialShape& other) const noexcept;
+  // What both say together; throws InvalidArgument where they contradict each other.
+  PartialShape merged_with(const PartialShape& other) const;
+  // Equal as descriptions (an unknown equals an unknown).
+  bool operator==(const PartialShape& other) const noexcept;
+  // "[2,?]", "?" for an unknown rank, "[]" for a scalar.
+  std::string to_string() const;
+
+ protected:
+  struct Unchecked {};
+  PartialShape(Unchecked, std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), known_rank_(true) {}
+
+  // Most shapes have at most six dimensions: those live inside.
+  class Dims {
+   public:
+    Dims() noexcept = default;
+    template <class It>
+    Dims(It first, It last) {
+      int64_t* out = prepare(static_cast<size_t>(last - first));
+      for (; first != last; ++first) *out++ = *first;
+    }
+    Dims(const Dims& other) : Dims(other.data(), other.data() + other.size_) {}
+    Dims(Dims&& other) noexcept { take(other); }
+    Dims& operator=(const Dims& other) {
+      if (this != &other) {
+        Dims copy(other);
+        free_heap();
+        take(copy);
+      }
+      return *this;
+    }
+    Dims& operator=(Dims&& other) noexcept {
+      if (this != &other) {
+        free_heap();
+        take(other);
+      }
+      return *this;
+    }
+    ~Dims() { free_heap(); }
+    const int64_t* data() const noexcept { return size_ <= kInline ? inline_ : heap_; }
+    int64_t* data() noexcept { return size_ <= kInline ? inline_ : heap_; }
+    size_t size() const noexcept { return size_; }
+    int64_t operator[](size_t i) const noexcept { return data()[i]; }
+
+   private:
+    static constexpr size_t kInline = 6;
+    int64_t* prepare(size_t n) {
+      if (n > kInline) heap_ = new int64_t[n];
+      size_ = n;
+      return data();
+    }
+    void take(Dims& other) noexcept {
+      size_ = other.size_;
+      if (size_ <= kInline) {
+        for (size_t i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
+      } else {
+        heap_ = other.heap_;
+        other.size_ = 0;
+      }
+    }
+    void free_heap() noexcept {
+      if (size_ > kInline) delete[] heap_;
+    }
+
+    size_t size_ = 0;
+    union {
+      int64_t inline_[kInline];
+      int64_t* heap_;
+    };
+  };
+
+  Dims dims_;
+  bool known_rank_ = false;
+};
+
+class PANTO_EXPORT Shape : public PartialShape {
+ public:
+  // A scalar's shape.
+  Shape() : PartialShape(Unchecked{}, {}) {}
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
+  // Throws InvalidArgument for a negative dimension, a rank above 254, or a product that overflows.
+  explicit Shape(std::span<const int64_t> dims);
+  // Throws InvalidArgument if `shape` is not fully known.
+  explicit Shape(const PartialShape& shape);
+
+  // Dimension i; negative i counts from the end. Throws OutOfRange.
+  int64_t operator[](int i) const;
+};
+
+}  // namespace panto

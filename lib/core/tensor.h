@@ -1,0 +1,236 @@
+// Tensor: an immutable value handle. Copying one copies a pointer.
+//
+//   Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}});
+//   float v = x(0, 1).item<float>();
+//
+// Invariants: row-major and contiguous; shape, dtype, device and bytes never change once the handle is visible; `id()`
+// is never used twice in a process. A tensor on the META device has a dtype and a possibly unknown shape and no bytes:
+// it stands for a value in a symbolic trace.
+// Thread-safety: a Tensor object is like a shared_ptr: distinct handles of the same tensor may be used from several
+// threads at once.
+#pragma once
+
+#include <atomic>
+#include <complex>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <source_location>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/core/dtype.h"
+#include "panto/lib/core/shape.h"
+
+namespace panto {
+
+class Buffer;
+struct MetaInfo;
+
+// What a handle points to. Internal: use Tensor. Header, shape and, for small plain tensors in host memory, the bytes
+// are one block from a per-thread free list (lib/core/tensor_alloc.cc).
+struct TensorImpl {
+  std::atomic<int32_t> refs{1};
+  DType dtype = DType::kInvalid;
+  bool inline_data = false;  // bytes follow this header
+  bool literal = false;      // written in the source: a tracer makes it a Const instead of capturing it
+  int64_t id = 0;
+  int64_t numel = 0;         // -1: unknown (META)
+  Device* device = nullptr;
+  void* data = nullptr;      // null on META; never null otherwise, also for empty tensors
+  Buffer* buffer = nullptr;  // owner of `data` unless inline; may be shared by views
+  MetaInfo* meta = nullptr;  // owned; only on META
+  Shape shape;               // on META possibly with unknowns (then only reachable as PartialShape)
+
+  PANTO_EXPORT static void destroy(TensorImpl* impl) noexcept;
+};
+
+class PANTO_EXPORT Tensor {
+ public:
+  Tensor() noexcept = default;
+  // Takes over one reference.
+  explicit Tensor(TensorImpl* impl) noexcept : impl_(impl) {}
+  Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
+    if (impl_ != nullptr) impl_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  Tensor& operator=(const Tensor& other) noexcept {
+    Tensor copy(other);
+    std::swap(impl_, copy.impl_);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    std::swap(impl_, other.impl_);
+    return *this;
+  }
+  ~Tensor() { release(); }
+
+  // False for a default-constructed handle; everything below throws FailedPrecondition on one.
+  bool defined() const noexcept { return impl_ != nullptr; }
+  DType dtype() const { return get().dtype; }
+  // Throws FailedPrecondition on a META tensor with unknowns: `partial_shape()` gives those, op `shape(x)` the values.
+  const Shape& shape() const;
+  const PartialShape& partial_shape() const { return get().shape; }
+  int rank() const { return shape().rank(); }
+  int64_t dim(int i) const { return shape()[i]; }
+  int64_t numel() const { return shape().numel(); }
+  Device& device() const { return *get().device; }
+  bool is_meta() const { return get().device->is_meta(); }
+  int64_t id() const { return get().id; }
+  // Bytes of the elements (of their C++ objects for string, resource and variant).
+  size_t nbytes() const;
+
+  // The elements, in host memory. Throws InvalidArgument if T is not the dtype, FailedPrecondition if the tensor is
+  // symbolic (names the line that asked, and the fix) or on a device: call `cpu()` first.
+  template <class T>
+  std::span<const T> data(std::source_location where = std::source_location::current()) const {
+    return {static_cast<const T*>(read_host(dtype_of<T>, where)), static_cast<size_t>(get().numel)};
+  }
+  // The value of a tensor with one element, converted to T. Copies from a device. Throws InvalidArgument if there is
+  // not exactly one element, FailedPrecondition if the tensor is symbolic.
+  template <class T>
+  T item(std::source_location where = std::source_location::current()) const;
+  // The elements as a flat vector of their own type.
+  template <class T>
+  std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
+    const Tensor host = cpu();
+    const std::span<const T> values = host.data<T>(where);
+    return std::vector<T>(values.begin(), values.end());
+  }
+  // This tensor in the first CPU's memory; itself if it is there.
+  Tensor cpu() const;
+  Tensor to(Device& device) const;
+
+  // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j) indexes several; negative from the end.
+  // Recorded like any op. Throws OutOfRange.
+  Tensor operator[](int64_t i) const;
+  template <class... Index>
+  Tensor operator()(Index... index) const {
+    return at({static_cast<int64_t>(index)...});
+  }
+  Tensor at(std::initializer_list<int64_t> index) const;
+
+  // Like NumPy: "[[1. 2.]\n [3. 4.]]"; on META "<symbolic float32[?,2]>".
+  std::string to_string() const;
+
+  TensorImpl* impl() const noexcept { return impl_; }
+  TensorImpl* detach() noexcept { return std::exchange(impl_, nullptr); }
+
+ private:
+  void release() noexcept {
+    if (impl_ != nullptr && impl_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) TensorImpl::destroy(impl_);
+  }
+  TensorImpl& get() const {
+    if (impl_ == nullptr) undefined();
+    return *impl_;
+  }
+  [[noreturn]] static void undefined();
+  const void* read_host(DType expected, std::source_location where) const;
+
+  TensorImpl* impl_ = nullptr;
+};
+
+extern template PANTO_EXPORT float Tensor::item<float>(std::source_location) const;
+extern template PANTO_EXPORT double Tensor::item<double>(std::source_location) const;
+extern template PANTO_EXPORT int32_t Tensor::item<int32_t>(std::source_location) const;
+extern template PANTO_EXPORT int64_t Tensor::item<int64_t>(std::source_location) const;
+extern template PANTO_EXPORT bool Tensor::item<bool>(std::source_location) const;
+extern template PANTO_EXPORT std::string Tensor::item<std::string>(std::source_location) const;
+
+PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& t);
+
+// ---- Making tensors from host values. Nested lists must be regular: InvalidArgument otherwise. -----------------------
+
+// Copies `bytes` bytes of elements of `dtype` (plain types only) from host memory to the current device scope's device.
+// Throws InvalidArgument unless the sizes agree.
+PANTO_EXPORT Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size_t bytes);
+PANTO_EXPORT Tensor tensor_from_strings(const Shape& shape, std::vector<std::string> values);
+
+// Throws InvalidArgument unless values.size() == shape.numel().
+template <class T>
+Tensor tensor(std::span<const T> values, const Shape& shape) {
+  return tensor_from_bytes(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values, const Shape& shape) {
+  return tensor(std::span<const T>(values), shape);
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values) {
+  return tensor(std::span<const T>(values), Shape{static_cast<int64_t>(values.size())});
+}
+PANTO_EXPORT Tensor tensor(const std::vector<bool>& values);
+inline Tensor tensor(const std::vector<std::string>& values) {
+  return tensor_from_strings(Shape{static_cast<int64_t>(values.size())}, values);
+}
+
+// Nested lists of one C++ type: tensor({1, 2}) is int32, tensor({1.f, 2.f}) float32, tensor({1., 2.}) float64.
+PANTO_EXPORT Tensor tensor(float value);
+PANTO_EXPORT Tensor tensor(double value);
+PANTO_EXPORT Tensor tensor(int32_t value);
+PANTO_EXPORT Tensor tensor(int64_t value);
+PANTO_EXPORT Tensor tensor(bool value);
+PANTO_EXPORT Tensor tensor(const char* value);
+PANTO_EXPORT Tensor tensor(std::string value);
+
+namespace detail {
+
+template <class T>
+struct ListElements {
+  using type = T;
+};
+template <class T>
+struct ListElements<std::initializer_list<T>> : ListElements<T> {};
+
+[[noreturn]] PANTO_EXPORT void ragged_list(size_t expected, size_t got);
+
+// Appends the elements of a nested list to `flat` and its dimensions, found at the first visit of each depth, to `dims`.
+template <class T, class Flat>
+void flatten(const T& value, size_t, std::vector<int64_t>&, Flat& flat) {
+  flat.push_back(value);
+}
+template <class T, class Flat>
+void flatten(const std::initializer_list<T>& list, size_t depth, std::vector<int64_t>& dims, Flat& flat) {
+  if (dims.size() == depth) dims.push_back(static_cast<int64_t>(list.size()));
+  if (dims[depth] != static_cast<int64_t>(list.size())) ragged_list(static_cast<size_t>(dims[depth]), list.size());
+  for (const auto& item : list) flatten(item, depth + 1, dims, flat);
+}
+
+template <class List>
+Tensor from_list(const List& list) {
+  using T = typename ListElements<List>::type;
+  // vector<bool> has no bytes to copy from.
+  std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> flat;
+  std::vector<int64_t> dims;
+  flatten(list, 0, dims, flat);
+  return tensor_from_bytes(dtype_of<T>, Shape(dims), flat.data(), flat.size() * sizeof(T));
+}
+
+}  // namespace detail
+
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor tensor(std::initializer_list<T> list) {
+  return detail::from_list(list);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> list) {
+  return detail::from_list(list);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> list) {
+  return detail::from_list(list);
+}
+template <class T>
+  requires std::is_arithmetic_v<T>
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> list) {
+  return detail::from_list(list);
+}
+
+}  // namespace panto

@@ -1,0 +1,49 @@
+// Variable: the mutable thing. A name in a container for a value that changes; tensors read from it never do.
+//
+//   Variable k(random_normal({2, 3}), "k");
+//   Tensor y = matmul(x, k);            // reads k
+//   k.assign(k - 0.1f * dk);
+//
+// A Variable is a handle: copies refer to the same value. Reads and assignments are ops: tapes and tracers hear them.
+// Thread-safety: as its resource's: every read sees one whole value.
+#pragma once
+
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor.h"
+
+namespace panto {
+
+class PANTO_EXPORT Variable {
+ public:
+  Variable() = default;
+  // With an initial value. The name is made unique in the process ("k", "k_1", ...). Throws FailedPrecondition inside a
+  // symbolic trace (make it before tracing); inside a GraphScope it makes VarHandleOp and an initializer instead.
+  explicit Variable(const Tensor& initial, std::string_view name = "Variable",
+                    std::source_location where = std::source_location::current());
+  // Around an existing handle (a scalar resource tensor, or a symbolic one with the given dtype and shape).
+  static Variable from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name);
+
+  bool defined() const { return handle_.defined(); }
+  const std::string& name() const { return name_; }
+  DType dtype() const { return dtype_; }
+  const PartialShape& shape() const { return shape_; }
+  // The scalar resource tensor.
+  const Tensor& handle() const { return handle_; }
+
+  Tensor value(std::source_location where = std::source_location::current()) const;  // ReadVariableOp
+  void assign(const Tensor& value, std::source_location where = std::source_location::current()) const;
+  void assign_add(const Tensor& delta, std::source_location where = std::source_location::current()) const;
+  void assign_sub(const Tensor& delta, std::source_location where = std::source_location::current()) const;
+
+ private:
+  Tensor handle_;
+  DType dtype_ = DType::kInvalid;
+  PartialShape shape_;
+  std::string name_;
+};
+
+}  // namespace panto
