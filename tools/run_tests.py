@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Runs the tests of a build folder and ends with `N passed, N failed` over all of them.
+
+run_tests.py BUILD [--title WORDS] [--interop PYTHON] [slow] [NAME...]
+
+The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
+tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
+of the case it was in. Suite `script`: anything else; its last line of the form `N passed, N failed[, N skipped]` is
+counted, and without one its exit status is one test.
+
+A NAME is a test program, or else a Boost.Test filter (graph/import, @label). Suites with the label `slow` run only
+when they are named, or all are with `slow`.
+With --interop the scripts of tests/interop run instead, under that Python.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
+
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:strict_string_checks=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "LSAN_OPTIONS": f"print_suppressions=0:suppressions={ROOT}/tools/lsan-suppressions.txt",
+}
+
+
+@dataclasses.dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failures: list = dataclasses.field(default_factory=list)
+
+    def __iadd__(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.failures += other.failures
+        return self
+
+    def __str__(self):
+        text = f"{self.passed} passed, {self.failed} failed"
+        return text + (f", {self.skipped} skipped" if self.skipped else "")
+
+
+def how_it_ended(status):
+    return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+
+
+def run(command, environment, timeout, **keywords):
+    """Exit status, or None after the timeout."""
+    sys.stdout.flush()
+    try:
+        return subprocess.run(command, env=environment, timeout=timeout, stdin=subprocess.DEVNULL, **keywords).returncode
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def run_boost(name, command, environment, timeout, filters):
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "cases"
+        arguments = ["--log_level=error", "--report_level=no", "--catch_system_errors=no", "--color_output=no"]
+        arguments += [f"--run_test={f}" for f in filters]
+        quiet = {"stderr": subprocess.PIPE, "text": True} if filters else {}
+        sys.stdout.flush()
+        process = subprocess.Popen(command + arguments, env=environment | {"PANTO_TEST_LOG": str(log)},
+                                   stdin=subprocess.DEVNULL, **quiet)
+        try:
+            _, errors = process.communicate(timeout=timeout)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, errors = process.communicate()
+            status = None
+        if errors and "no test cases matching filter" in errors:
+            return None
+        if errors:
+            sys.stderr.write(errors)
+        count, current = Count(), None
+        for line in log.read_text().splitlines() if log.exists() else []:
+            what, case = line.split(" ", 1)
+            if what == "start":
+                current = case
+            elif what == "pass":
+                count.passed, current = count.passed + 1, None
+            elif what == "fail":
+                count.failed, current = count.failed + 1, None
+                count.failures.append(f"{name}: {case}")
+            elif what == "skip":
+                count.skipped += 1
+    ended = f"did not end within {timeout} s" if status is None else how_it_ended(status)
+    if current is not None:
+        count.failed += 1
+        count.failures.append(f"{name}: {current}: {ended}; the cases after it did not run")
+    elif status is None or (status != 0 and count.failed == 0):
+        count.failed += 1  # before the first case, after the last one, or a leak
+        count.failures.append(f"{name}: {ended}, outside any test case")
+    return count
+
+
+def run_script(name, command, environment, timeout):
+    sys.stdout.flush()
+    try:
+        result = subprocess.run(command, env=environment, timeout=timeout, stdin=subprocess.DEVNULL, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        status, output = result.returncode, result.stdout
+    except subprocess.TimeoutExpired as error:
+        status, output = None, (error.stdout or b"").decode(errors="replace")
+    ended = f"did not end within {timeout} s" if status is None else how_it_ended(status)
+    found = SUMMARY.findall(output)
+    count = Count(*(int(n or 0) for n in found[-1])) if found else Count(passed=int(status == 0))
+    if count.failed:
+        count.failures.append(f"{name}: {count.failed} failed")
+    elif status != 0:
+        count.failed += 1
+        count.failures.append(f"{name}: {ended}")
+    lines = [line for line in output.splitlines() if not SUMMARY.match(line)]
+    shown = lines if count.failed else [line for line in lines if "skipped" in line]
+    for line in shown:
+        print(f"  {line}")
+    return count
+
+
+def declared_tests(build):
+    text = subprocess.run(["meson", "introspect", "--tests", str(build)], check=True, capture_output=True, text=True)
+    return json.loads(text.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--title", default="tests")
+    parser.add_argument("--interop", metavar="PYTHON")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_intermixed_args()
+    build, names = options.build.resolve(), options.names
+    environment = dict(os.environ)
+    environment.update({k: v for k, v in SANITIZERS.items() if k not in environment})
+    environment["PANTO"] = str(build / "apps" / "panto")
+    environment["PANTO_BUILD"] = str(build)
+
+    total = Count()
+    began = time.monotonic()
+
+    def report(name, count, seconds):
+        print(f"{name}: {count.passed} of {count.passed + count.failed} passed ({seconds:.1f} s)", flush=True)
+        total.__iadd__(count)
+
+    if options.interop:
+        command = [options.interop, str(ROOT / "tests/interop/run.py"), *names]
+        report("interop", run_script("interop", command, environment, 3600), time.monotonic() - began)
+    else:
+        tests = declared_tests(build)
+        known = {t["name"] for t in tests}
+        slow = "slow" in names
+        names = [n for n in names if n != "slow"]
+        programs = [n for n in names if n in known]
+        filters = [n for n in names if n not in known]
+        matched = not filters
+        for test in tests:
+            name, boost = test["name"], any(s.endswith("boost") for s in test["suite"])
+            if programs and name not in programs or not programs and filters and not boost:
+                continue
+            start = time.monotonic()
+            own_environment = environment | test["env"]
+            if boost:
+                chosen = filters or ([] if slow else ["!@slow"])
+                count = run_boost(name, test["cmd"], own_environment, test["timeout"], chosen)
+                if count is None:
+                    continue
+                matched = True
+            else:
+                count = run_script(name, test["cmd"], own_environment, test["timeout"])
+            report(name, count, time.monotonic() - start)
+        if not matched:
+            total.failed += 1
+            total.failures.append(f"no test is called {' '.join(filters)}")
+
+    for failure in total.failures:
+        print(f"FAILED {failure}")
+    if tally := os.environ.get("PANTO_TALLY"):  # .ci/run adds up several runs
+        with open(tally, "a") as file:
+            file.write(f"{total.passed} {total.failed} {total.skipped}\n")
+        print(f"{options.title} done: {total}")
+    else:
+        print(total)
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
