@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/op.h"

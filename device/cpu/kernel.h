@@ -1,0 +1,10 @@
+// CpuKernel: see device/kernel.h.
+#pragma once
+
+#include "panto/device/kernel.h"
+
+namespace panto {
+
+using CpuKernel = KernelObject<DeviceKind::kCpu>;
+
+}  // namespace panto

@@ -1,0 +1,104 @@
+// Kernel objects: how a back-end's file enters its kernels in the table. They only queue (lib/core/kernel.h); keep them
+// at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in device/cuda/kernel.h.
+//
+//   const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);     // a maker, for each type of a list
+//   const CpuKernel cumsum_kernel("Cumsum", types::numeric{}, []<class T>(KernelContext& c) { ... });
+//   const CpuKernel pack_kernel("Pack", types::every{}, []<class T>(KernelContext& c) { ... });  // T: storage, below
+//   const CpuKernel reshape_kernel("Reshape", dtypes::kAny, run_reshape);      // one function for several dtypes
+//   const CpuKernel no_op_kernel("NoOp", run_no_op);                           // an op without a type attribute
+//
+// A maker is an empty object with `template <class T> static void run(KernelContext&)` and, if work can be done once
+// per prepared call, `template <class T> static std::shared_ptr<void> prepare(const KernelContext&)`; or a lambda
+// without captures. The type stands for the op's primary type attribute.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "panto/lib/core/call.h"
+#include "panto/lib/core/kernel.h"
+
+namespace panto {
+
+// Type lists over which makers are instantiated.
+namespace types {
+using floating = TypeList<float, double>;
+using index = TypeList<int32_t, int64_t>;
+using numeric = TypeList<float, double, int32_t, int64_t>;
+using numeric_and_bool = TypeList<float, double, int32_t, int64_t, bool>;
+using real = TypeList<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+// Every dtype, by how its elements are stored: kernels that only move elements are instantiated once for each size of
+// a plain type (as an unsigned integer or Bytes16) and for std::string, ResourceHandle and Variant.
+struct every {};
+// The plain dtypes, by storage.
+struct plain {};
+}  // namespace types
+
+// The storage of an element of complex128.
+struct Bytes16 {
+  uint64_t low, high;
+};
+
+template <size_t Size>
+using UnsignedOfSize = std::conditional_t<
+    Size == 1, uint8_t,
+    std::conditional_t<Size == 2, uint16_t,
+                       std::conditional_t<Size == 4, uint32_t, std::conditional_t<Size == 8, uint64_t, Bytes16>>>>;
+
+template <class Maker, class T>
+concept HasPrepare = requires(const KernelContext& c) {
+  { Maker::template prepare<T>(c) } -> std::convertible_to<std::shared_ptr<void>>;
+};
+template <class Maker, class T>
+concept HasRun = requires(KernelContext& c) { Maker::template run<T>(c); };
+
+template <class Maker, class T>
+constexpr Kernel make_kernel() {
+  Kernel kernel;
+  if constexpr (HasRun<Maker, T>) {
+    kernel.run = &Maker::template run<T>;
+  } else {
+    kernel.run = [](KernelContext& c) { Maker{}.template operator()<T>(c); };
+  }
+  if constexpr (HasPrepare<Maker, T>) kernel.prepare = &Maker::template prepare<T>;
+  return kernel;
+}
+
+template <DeviceKind kKind>
+class KernelObject {
+ public:
+  explicit KernelObject(const char* op, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
+    KernelEntry(op, kKind, DType::kInvalid, {run, prepare});
+  }
+  KernelObject(const char* op, DTypeSet set, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
+    for (int i = 0; i < kDTypeSlots; ++i) {
+      const auto type = static_cast<DType>(i);
+      if (set.contains(type)) KernelEntry(op, kKind, type, {run, prepare});
+    }
+  }
+  template <class... Ts, class Maker>
+  KernelObject(const char* op, TypeList<Ts...>, Maker) noexcept {
+    (KernelEntry(op, kKind, dtype_of<Ts>, make_kernel<Maker, Ts>()), ...);
+  }
+  template <class Maker>
+  KernelObject(const char* op, types::plain, Maker) noexcept {
+    add_plain<Maker, 1>(op, {kBool, kInt8, kUint8});
+    add_plain<Maker, 2>(op, {kInt16, kUint16, kFloat16, kBFloat16});
+    add_plain<Maker, 4>(op, {kInt32, kUint32, kFloat32});
+    add_plain<Maker, 8>(op, {kInt64, kUint64, kFloat64, kComplex64});
+    add_plain<Maker, 16>(op, {kComplex128});
+  }
+  template <class Maker>
+  KernelObject(const char* op, types::every, Maker maker) noexcept : KernelObject(op, types::plain{}, maker) {
+    (void)KernelObject(op, TypeList<std::string, ResourceHandle, Variant>{}, maker);
+  }
+
+ private:
+  template <class Maker, size_t Size>
+  static void add_plain(const char* op, std::initializer_list<DType> dtypes) noexcept {
+    for (DType type : dtypes) KernelEntry(op, kKind, type, make_kernel<Maker, UnsignedOfSize<Size>>());
+  }
+};
+
+}  // namespace panto
