@@ -1,0 +1,813 @@
+#!/usr/bin/env python3
+"""Writes the typed C++ functions of ops from the text of their blocks.
+
+    generate.py --header ops.h --source ops.cc [--namespace panto] [--no-export] FILE.cc...
+
+In each FILE.cc it reads every
+
+    const Op& kMatMul = define_op("MatMul(a: T, b: T; transpose_a: bool = false, T: numeric) -> (product: T)",
+                                  {.doc = "Matrix product of ...", .cpp = "matmul", ...});
+
+and writes, into the namespace,
+
+    extern const Op& kMatMul;
+    struct MatMulAttrs { bool transpose_a = false; };
+    Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs = {});
+
+with a doc comment. The grammar of signatures is that of lib/core/signature.h; the signature, `.doc` and `.cpp` must be
+plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's name in snake case without
+its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have no default and do not
+follow from the inputs, then a struct of those that have one. An attribute named like a C++ keyword gets a trailing
+underscore.
+
+A plug-in's own ops get their functions the same way:
+
+    generate.py --namespace my_ops --no-export --header my_ops.h --source my_ops_functions.cc my_ops.cc
+
+Its blocks must then be in that namespace. Exit status 1 and one `file:line: error: ...` line for what it cannot read.
+"""
+import argparse
+import dataclasses
+import pathlib
+import re
+import sys
+
+WIDTH = 110
+
+# ---- C++ text -> op blocks -------------------------------------------------------------------------------------------
+
+TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|\\\n)
+      | (?P<raw>(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s]{0,16})\(.*?\)(?P=delimiter)")
+      | (?P<string>(?:u8|[uUL])?"(?:[^"\\\n]|\\.)*")
+      | (?P<char>'(?:[^'\\\n]|\\.)+')
+      | (?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
+      | (?P<word>[A-Za-z_]\w*)
+      | (?P<other>.)""",
+    re.DOTALL | re.VERBOSE)
+
+ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'", "0": "\0"}
+
+
+class Fault(Exception):
+    """What is wrong, and where."""
+
+    def __init__(self, path, line, text):
+        super().__init__(f"{path}:{line}: error: {text}")
+
+
+@dataclasses.dataclass
+class Token:
+    kind: str
+    text: str
+    line: int
+
+
+@dataclasses.dataclass
+class Block:
+    path: pathlib.Path
+    line: int
+    variable: str
+    signature: "Signature"
+    doc: str
+    cpp: str
+
+
+def tokenize(path, text):
+    tokens, line, at = [], 1, 0
+    while at < len(text):
+        match = TOKEN.match(text, at)
+        if text.startswith("/*", at) and match.lastgroup != "space":
+            raise Fault(path, line, "comment without end")
+        if match.lastgroup == "other" and match.group() in "\"'":
+            raise Fault(path, line, "literal without end")
+        # The named group of the delimiter is the last one matched inside a raw string.
+        kind = "raw" if match.lastgroup == "delimiter" else match.lastgroup
+        if kind != "space":
+            tokens.append(Token(kind, match.group(), line))
+        line += match.group().count("\n")
+        at = match.end()
+    return tokens
+
+
+def literal_value(path, token):
+    if token.kind == "raw":
+        return token.text[token.text.index("(") + 1:token.text.rindex(")")]
+    if not token.text.startswith('"'):
+        raise Fault(path, token.line, f"expected a plain string literal, got {token.text}")
+
+    def unescape(match):
+        if match.group(1) not in ESCAPES:
+            raise Fault(path, token.line, f"escape sequence \\{match.group(1)} is not understood here")
+        return ESCAPES[match.group(1)]
+
+    return re.sub(r"\\(.)", unescape, token.text[1:-1], flags=re.DOTALL)
+
+
+class Reader:
+    """Finds the op blocks of one file."""
+
+    OPEN, CLOSE = "([{", ")]}"
+
+    def __init__(self, path, text):
+        self.path = path
+        self.tokens = tokenize(path, text)
+
+    def text(self, i):
+        return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
+
+    def fail(self, i, text):
+        line = self.tokens[min(i, len(self.tokens) - 1)].line if self.tokens else 1
+        raise Fault(self.path, line, text)
+
+    def literals(self, i, what):
+        """The value of the adjacent string literals at token i, and the position after them."""
+        value, start = "", i
+        while i < len(self.tokens) and self.tokens[i].kind in ("string", "raw"):
+            value += literal_value(self.path, self.tokens[i])
+            i += 1
+        if i == start:
+            self.fail(i, f"{what}: expected a string literal, got {self.text(i) or 'the end of the file'}")
+        return value, i
+
+    def blocks(self):
+        i = 0
+        while i < len(self.tokens):
+            if self.tokens[i].kind == "word" and self.text(i) == "define_op" and self.text(i + 1) == "(":
+                block, i = self.block(i)
+                yield block
+            else:
+                i += 1
+
+    def block(self, i):
+        start = i
+        before = [t.text for t in self.tokens[max(0, i - 14):i]]
+        while before[-3:] and before[-2:] == [":", ":"]:  # panto::define_op
+            before = before[:-3] if re.match(r"[A-Za-z_]", before[-3]) else before[:-2]
+        if len(before) < 5 or before[-1] != "=" or before[-3] != "&" or before[-4] != "Op" or "const" not in before:
+            self.fail(start, "define_op: expected `const Op& kName = define_op(\"signature\", {...})`")
+        variable = before[-2]
+        if not re.fullmatch(r"k[A-Z]\w*", variable):
+            self.fail(start, f"name of the op's reference: expected kName, got {variable}")
+        if "static" in before[:-4]:
+            self.fail(start, f"{variable}: expected external linkage, got static")
+        line = self.tokens[i + 2].line if i + 2 < len(self.tokens) else self.tokens[i].line
+        signature_at = i + 2
+        signature, i = self.literals(signature_at, "signature")
+        fields = {"doc": "", "cpp": ""}
+        if self.text(i) != "," or self.text(i + 1) != "{":
+            self.fail(i, f"block of {variable}: expected `, {{`, got {self.text(i) or 'the end of the file'}")
+        i += 2
+        depth = 1
+        while depth > 0:
+            if i >= len(self.tokens):
+                self.fail(start, f"block of {variable} has no end")
+            token = self.tokens[i]
+            if token.kind == "other" and token.text in self.OPEN:
+                depth += 1
+            elif token.kind == "other" and token.text in self.CLOSE:
+                depth -= 1
+            elif depth == 1 and token.text == "." and self.text(i - 1) in ("{", ",") and self.text(i + 2) == "=":
+                name = self.text(i + 1)
+                if name in fields:
+                    fields[name], i = self.literals(i + 3, f".{name} of {variable}")
+                    if self.text(i) not in (",", "}"):
+                        self.fail(i, f".{name} of {variable}: expected string literals only, got {self.text(i)}")
+                    continue
+                i += 2
+            i += 1
+        parsed = SignatureParser(self.path, line, signature).parse()
+        return Block(self.path, line, variable, parsed, fields["doc"], fields["cpp"]), i
+
+
+# ---- Signatures ------------------------------------------------------------------------------------------------------
+
+DTYPES = {
+    "float32": "kFloat32", "float64": "kFloat64", "float16": "kFloat16", "bfloat16": "kBFloat16",
+    "int8": "kInt8", "int16": "kInt16", "int32": "kInt32", "int64": "kInt64",
+    "uint8": "kUint8", "uint16": "kUint16", "uint32": "kUint32", "uint64": "kUint64",
+    "bool": "kBool", "complex64": "kComplex64", "complex128": "kComplex128",
+    "string": "kString", "resource": "kResource", "variant": "kVariant",
+}
+TYPE_WORDS = {"any", "plain", "numeric", "real", "floating", "integer", "signed", "index", "complex"}
+
+# kind of attribute -> type of the member or parameter
+CPP_TYPES = {
+    "int": "int64_t", "float": "float", "bool": "bool", "string": "std::string", "type": "DType",
+    "shape": "PartialShape", "tensor": "Tensor", "func": "std::string",
+    "list(int)": "std::vector<int64_t>", "list(float)": "std::vector<float>", "list(bool)": "std::vector<uint8_t>",
+    "list(type)": "std::vector<DType>", "list(string)": "std::vector<std::string>",
+    "list(shape)": "std::vector<PartialShape>",
+}
+
+WORD = re.compile(
+    r"""\s*(?: (?P<name>[A-Za-z_]\w*) | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) | (?P<text>"(?:[^"\\]|\\.)*")
+         | (?P<sign>->|>=|[():;,*@={}\[\]|?-]) )""", re.VERBOSE)
+
+
+@dataclasses.dataclass
+class ArgDef:
+    name: str
+    type: str          # a dtype or the name of a type attribute
+    number: str = ""   # the int attribute that counts a list
+    host: bool = False
+    default: object = None
+
+
+@dataclasses.dataclass
+class AttrDef:
+    name: str
+    kind: str
+    types: str = ""    # the set of allowed types, as written
+    texts: tuple = ()  # the allowed texts
+    minimum: object = None
+    default: object = None  # C++ text
+
+
+@dataclasses.dataclass
+class Signature:
+    name: str
+    inputs: list
+    attrs: list
+    outputs: list
+    text: str
+
+    def attr(self, name):
+        return next((a for a in self.attrs if a.name == name), None)
+
+    def is_list(self, arg):
+        type_attr = self.attr(arg.type)
+        return bool(arg.number) or (type_attr is not None and type_attr.kind == "list(type)")
+
+    def inferred(self):
+        """Names of the attributes that follow from the inputs."""
+        return {arg.type for arg in self.inputs} | {arg.number for arg in self.inputs if arg.number}
+
+
+class SignatureParser:
+    def __init__(self, path, line, text):
+        self.path, self.line, self.text = path, line, text
+        self.tokens, at = [], 0
+        while text[at:].strip():
+            match = WORD.match(text, at)
+            if match is None:
+                self.at_column = at
+                self.fail(f"expected a word, got {text[at:].strip()[:10]!r}", at)
+            self.tokens.append((match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
+            at = match.end()
+        self.tokens.append(("end", "the end", len(text)))
+        self.i = 0
+
+    def fail(self, text, column=None):
+        column = self.tokens[self.i][2] if column is None else column
+        raise Fault(self.path, self.line, f"signature: column {column + 1}: {text}; in \"{self.text}\"")
+
+    def peek(self):
+        return self.tokens[self.i][1] if self.tokens[self.i][0] != "text" else None
+
+    def accept(self, sign):
+        if self.tokens[self.i][0] in ("sign", "end", "name") and self.tokens[self.i][1] == sign:
+            self.i += 1
+            return True
+        return False
+
+    def expect(self, sign):
+        if not self.accept(sign):
+            self.fail(f"expected {sign}, got {self.tokens[self.i][1]}")
+
+    def take(self, kind, what):
+        if self.tokens[self.i][0] != kind:
+            self.fail(f"expected {what}, got {self.tokens[self.i][1]}")
+        self.i += 1
+        return self.tokens[self.i - 1][1]
+
+    def integer(self):
+        column, value = self.tokens[self.i][2], self.take("number", "an integer")
+        if not re.fullmatch(r"-?\d+", value):
+            self.fail(f"expected an integer, got {value}", column)
+        return int(value)
+
+    def parse(self):
+        name = self.take("name", "the op's name")
+        self.expect("(")
+        inputs = self.args("input", {";", ")"})
+        attrs = []
+        if self.accept(";"):
+            while True:
+                attrs.append(self.attr())
+                if not self.accept(","):
+                    break
+        self.expect(")")
+        self.expect("->")
+        self.expect("(")
+        outputs = self.args("output", {")"})
+        self.expect(")")
+        self.expect("the end")
+        signature = Signature(name, inputs, attrs, outputs, self.text)
+        self.check(signature)
+        return signature
+
+    def args(self, what, ends):
+        args = []
+        while self.peek() not in ends:
+            if args:
+                self.expect(",")
+            arg = ArgDef(self.take("name", f"the name of an {what}"), "")
+            self.expect(":")
+            arg.type = self.take("name", "a type")
+            if self.accept("*"):
+                arg.number, arg.type = arg.type, self.take("name", "a type")
+            if self.accept("@"):
+                self.expect("host")
+                arg.host = True
+            if what == "input" and self.accept("="):
+                arg.default = self.argument_default()
+            args.append(arg)
+        return args
+
+    def argument_default(self):
+        if self.accept("all"):
+            return "Arg::all_axes()"
+        if self.accept("{"):
+            values = []
+            while not self.accept("}"):
+                if values:
+                    self.expect(",")
+                values.append(str(self.integer()))
+            return "{" + ", ".join(values) + "}"
+        return str(self.integer())
+
+    def attr(self):
+        attr = AttrDef(self.take("name", "an attribute's name"), "")
+        self.expect(":")
+        if self.accept("{"):
+            attr.kind = "string"
+            texts = []
+            while not self.accept("}"):
+                if texts:
+                    self.expect(",")
+                texts.append(self.take("text", "a text in quotes"))
+            attr.texts = tuple(texts)
+        else:
+            column = self.tokens[self.i][2]
+            word = self.take("name", "a kind of attribute or a set of types")
+            if word == "list":
+                self.expect("(")
+                word = f"list({self.take('name', 'a kind')})"
+                self.expect(")")
+            # "bool", "string" and "float" are kinds; a set of types is longer or has another name.
+            more = self.peek() in ("|", "-")
+            if word in CPP_TYPES and not more:
+                attr.kind = word
+            elif word in TYPE_WORDS or word in DTYPES:
+                attr.kind, attr.types = "type", word
+                while self.peek() in ("|", "-"):
+                    sign = self.tokens[self.i][1]
+                    self.i += 1
+                    column, word = self.tokens[self.i][2], self.take("name", "a type")
+                    if word not in TYPE_WORDS and word not in DTYPES:
+                        self.fail(f"expected a type or set of types, got {word}", column)
+                    attr.types += sign + word
+            else:
+                self.fail(f"expected a kind of attribute or a set of types, got {word}", column)
+        if self.accept(">="):
+            attr.minimum = self.integer()
+        if self.accept("="):
+            attr.default = self.default(attr)
+        return attr
+
+    def default(self, attr):
+        if attr.kind.startswith("list("):
+            kind, values = attr.kind[5:-1], []
+            self.expect("[")
+            while not self.accept("]"):
+                if values:
+                    self.expect(",")
+                values.append(self.value(kind))
+            return "{" + ", ".join(values) + "}"
+        return self.value(attr.kind)
+
+    def value(self, kind):
+        if kind == "int":
+            return str(self.integer())
+        if kind == "float":
+            return self.float_text()
+        if kind == "bool":
+            word = self.take("name", "true or false")
+            if word not in ("true", "false"):
+                self.fail(f"expected true or false, got {word}")
+            return word
+        if kind == "type":
+            column, word = self.tokens[self.i][2], self.take("name", "a type")
+            if word not in DTYPES:
+                self.fail(f"expected a type, got {word}", column)
+            return DTYPES[word]
+        if kind == "string" or kind == "func":
+            return self.take("text", "a text in quotes")
+        if kind == "shape":
+            return self.shape()
+        self.fail(f"an attribute of kind {kind} can have no default")
+        return None
+
+    def float_text(self):
+        if self.accept("inf"):
+            return "std::numeric_limits<float>::infinity()"
+        value = self.take("number", "a number")
+        return (value if re.search(r"[.eE]", value) else value + ".0") + "f"
+
+    def shape(self):
+        if self.accept("?"):
+            return "{}"  # of unknown rank
+        self.expect("[")
+        dims = []
+        while not self.accept("]"):
+            if dims:
+                self.expect(",")
+            dims.append("-1" if self.accept("?") else str(self.integer()))
+        return "{" + ", ".join(dims) + "}" if dims else "PartialShape(std::initializer_list<int64_t>{})"
+
+    def check(self, s):
+        names = set()
+        for what, items in (("input", s.inputs), ("attribute", s.attrs)):
+            for item in items:
+                if item.name in names:
+                    self.fail(f"{what} {item.name} is there twice", 0)
+                names.add(item.name)
+        for arg in s.inputs + s.outputs:
+            kind = s.attr(arg.type).kind if s.attr(arg.type) else None
+            if arg.type not in DTYPES and kind not in ("type", "list(type)"):
+                self.fail(f"type of {arg.name}: expected a type or an attribute of kind type, got {arg.type}", 0)
+            if arg.number and (s.attr(arg.number) is None or s.attr(arg.number).kind != "int"):
+                self.fail(f"number of {arg.name}: expected an attribute of kind int, got {arg.number}", 0)
+
+
+# ---- Functions -------------------------------------------------------------------------------------------------------
+
+KEYWORDS = set("""alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
+class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default
+delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
+namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires
+return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
+typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq""".split())
+LOCALS = {"attrs", "args", "slots", "where", "outputs", "result"}
+
+
+def without_version(name):
+    return re.sub(r"(?<=[a-z0-9])V\d+$", "", name)
+
+
+def snake(name):
+    name = without_version(name)
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    name = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    return name.lower()
+
+
+def cpp_word(name, taken=frozenset()):
+    return name + "_" if name in KEYWORDS or name in taken else name
+
+
+def wrap_comment(text, indent="// ", first=None):
+    """Lines of a comment, broken at spaces; line breaks in the text stay."""
+    lines = []
+    for paragraph in text.strip().split("\n"):
+        words, line = paragraph.split(" "), ""
+        lead = first if first is not None and not lines else indent
+        for word in words:
+            if line and len(lead) + len(line) + 1 + len(word) > WIDTH:
+                lines.append((lead + line).rstrip())
+                lead, line = indent, word
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append((lead + line).rstrip())
+    return lines
+
+
+def wrap_call(head, items, tail):
+    """`head(item, item)tail`, on several lines where it is long."""
+    line = head + ", ".join(items) + tail
+    if len(line) <= WIDTH:
+        return line
+    pad = " " * len(head)
+    if any(len(pad + item) >= WIDTH for item in items):
+        pad = "    "
+    lines, line = [], head
+    for i, item in enumerate(items):
+        item += tail if i + 1 == len(items) else ","
+        if line.strip() and line != head and len(line) + 1 + len(item) > WIDTH:
+            lines.append(line)
+            line = pad + item
+        else:
+            line += item if line == head or line == pad else " " + item
+    return "\n".join(lines + [line])
+
+
+class Function:
+    """One op's typed function."""
+
+    def __init__(self, block):
+        self.block = block
+        self.signature = s = block.signature
+        self.name = block.cpp or snake(s.name)
+        if not re.fullmatch(r"[a-z_]\w*", self.name):
+            self.fail(f"C++ name: expected lower case, got {self.name}")
+        if self.name in KEYWORDS:
+            self.fail(f"{self.name} is a C++ keyword: give another name in .cpp")
+        self.struct = without_version(s.name)
+        inferred = s.inferred()
+        self.required = [a for a in s.attrs if a.default is None and a.name not in inferred]
+        self.optional = [a for a in s.attrs if a.default is not None and a.name not in inferred]
+        self.parameter = {item.name: cpp_word(item.name, LOCALS) for item in s.inputs + self.required}
+        self.needs_where = not s.inputs
+        self.check_defaults()
+
+    def fail(self, text):
+        raise Fault(self.block.path, self.block.line, f"{self.signature.name}: {text}")
+
+    def check_defaults(self):
+        before = None
+        for item in self.signature.inputs + self.required:
+            if item.default is not None:
+                before = item.name
+            elif before:
+                self.fail(f"{item.name} has no default and follows {before}, which has one")
+
+    # -- types
+
+    def result_type(self):
+        outputs = self.signature.outputs
+        if not outputs:
+            return "void"
+        if len(outputs) > 1:
+            return self.struct + "Outputs"
+        return "std::vector<Tensor>" if self.signature.is_list(outputs[0]) else "Tensor"
+
+    def parameters(self, with_defaults):
+        items = []
+        for arg in self.signature.inputs:
+            kind = "const ArgList&" if self.signature.is_list(arg) else "Arg"
+            default = f" = {arg.default}" if with_defaults and arg.default is not None else ""
+            items.append(f"{kind} {self.parameter[arg.name]}{default}")
+        for attr in self.required:
+            kind = CPP_TYPES[attr.kind]
+            if kind.startswith("std::") or kind in ("PartialShape", "Tensor"):
+                kind = f"const {kind}&"
+            items.append(f"{kind} {self.parameter[attr.name]}")
+        if self.optional:
+            items.append(f"const {self.struct}Attrs& attrs" + (" = {}" if with_defaults else ""))
+        if self.needs_where:
+            items.append("std::source_location where" +
+                         (" = std::source_location::current()" if with_defaults else ""))
+        return items
+
+    # -- header
+
+    def attrs_struct(self):
+        lines = [f"struct {self.struct}Attrs {{"]
+        for attr in self.optional:
+            default = attr.default
+            if CPP_TYPES[attr.kind].startswith("std::vector") or attr.kind == "shape":
+                default = "" if default == "{}" else default
+            default = f" = {default}" if default else ""
+            lines.append(f"  {CPP_TYPES[attr.kind]} {cpp_word(attr.name)}{default};{self.domain(attr)}")
+        return lines + ["};"]
+
+    @staticmethod
+    def domain(attr):
+        facts = []
+        if attr.texts:
+            facts.append(" or ".join(attr.texts))
+        if attr.types and attr.types != "any":
+            facts.append(attr.types)
+        if attr.minimum is not None:
+            facts.append(f">= {attr.minimum}")
+        return "  // " + ", ".join(facts) if facts else ""
+
+    def outputs_struct(self):
+        lines = [f"struct {self.struct}Outputs {{"]
+        for out in self.signature.outputs:
+            kind = "std::vector<Tensor>" if self.signature.is_list(out) else "Tensor"
+            lines.append(f"  {kind} {cpp_word(out.name)};  // {out.type}")
+        return lines + ["};"]
+
+    def kind(self, attr):
+        """What an attribute without default may be."""
+        domain = self.domain(attr)[len("  // "):]
+        return f"type: {attr.types}" if attr.types else attr.kind + (f", {domain}" if domain else "")
+
+    def describe(self, arg):
+        text = f"{arg.number} tensors of type {arg.type}" if arg.number else arg.type
+        if not arg.number and self.signature.is_list(arg):
+            text = f"tensors of types {arg.type}"
+        return text + (", in host memory" if arg.host else "")
+
+    def doc(self):
+        s = self.signature
+        lines = wrap_comment(self.block.doc or s.name)
+        rows = []
+        for arg in s.inputs:
+            text = self.describe(arg)
+            if rows and rows[-1][1] == text:
+                rows[-1] = (f"{rows[-1][0]}, {arg.name}", text)
+            else:
+                rows.append((arg.name, text))
+        rows += [(a.name, self.kind(a)) for a in self.required]
+        if s.outputs:
+            rows.append(("returns", ", ".join(f"{out.name}: {self.describe(out)}" for out in s.outputs)))
+        shown = {a.name for a in self.required + self.optional}
+        rows += [(a.name, a.types or "any") for a in s.attrs if a.kind == "type" and a.name not in shown]
+        if rows:
+            width = max(len(name) for name, _ in rows)
+            lines.append("//")
+            for name, text in rows:
+                lines += wrap_comment(text, "//   " + " " * (width + 2), f"//   {name:{width}}  ")
+        return lines
+
+    def declaration(self, export):
+        head = f"{export}{self.result_type()} {self.name}("
+        return wrap_call(head, self.parameters(True), ");").split("\n")
+
+    # -- source
+
+    def slots(self):
+        values = []
+        inferred = self.signature.inferred()
+        for attr in self.signature.attrs:
+            if attr.name in inferred:
+                values.append("{}")
+            elif attr.default is None:
+                values.append(self.parameter[attr.name])
+            else:
+                values.append(f"attrs.{cpp_word(attr.name)}")
+        return values
+
+    def where(self):
+        if self.needs_where:
+            return "where"
+        return f"{self.parameter[self.signature.inputs[0].name]}.where()"
+
+    def list_size(self, out):
+        """C++ text for the number of tensors of a list output."""
+        s = self.signature
+        for arg in s.inputs:
+            if (arg.number and arg.number == out.number) or (not out.number and arg.type == out.type and s.is_list(arg)):
+                return f"{self.parameter[arg.name]}.tensors().size()"
+        if out.number:
+            attr = s.attr(out.number)
+            value = self.parameter[attr.name] if attr.default is None else f"attrs.{cpp_word(attr.name)}"
+            return f"static_cast<size_t>({value})"
+        attr = s.attr(out.type)
+        value = self.parameter[attr.name] if attr.default is None else f"attrs.{cpp_word(attr.name)}"
+        return f"{value}.size()"
+
+    def body(self):
+        s = self.signature
+        lists = any(s.is_list(arg) for arg in s.inputs)
+        simple = not lists and bool(s.inputs) and self.result_type() == "Tensor"
+        lines = []
+        names = [f"&{self.parameter[arg.name]}" for arg in s.inputs]
+        if simple:
+            lines.append(wrap_call("  Arg* args[] = {", names, "};"))
+        elif names:
+            lines.append(wrap_call("  dispatch::TypedArg args[] = {", names, "};"))
+        if s.attrs:
+            lines.append(wrap_call("  AttrSlot slots[] = {", self.slots(), "};"))
+        args, slots = "args" if names else "{}", "slots" if s.attrs else "{}"
+        if simple:
+            lines.append(f"  return dispatch::call_typed_1({self.block.variable}, {args}, {slots});")
+            return lines
+        call = wrap_call("dispatch::call_typed(", [self.block.variable, args, slots, self.where()], ")")
+        if not s.outputs:
+            return lines + [f"  {call};"]
+        if self.result_type() == "Tensor":
+            return lines + [f"  return std::move({call}[0]);"]
+        lines.append(f"  dispatch::Outputs outputs = {call};")
+        if self.result_type().startswith("std::vector"):
+            lines.append("  return {std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end())};")
+            return lines
+        return lines + self.unpack()
+
+    def unpack(self):
+        s = self.signature
+        if not any(s.is_list(out) for out in s.outputs):
+            items = [f"std::move(outputs[{i}])" for i in range(len(s.outputs))]
+            return [wrap_call("  return {", items, "};")]
+        lines = [f"  {self.struct}Outputs result;", "  auto next = std::make_move_iterator(outputs.begin());"]
+        for out in s.outputs:
+            name = cpp_word(out.name)
+            if s.is_list(out):
+                lines.append(f"  for (size_t n = {self.list_size(out)}; n > 0; --n) result.{name}.push_back(*next++);")
+            else:
+                lines.append(f"  result.{name} = *next++;")
+        return lines + ["  return result;"]
+
+    def definition(self):
+        head = f"{self.result_type()} {self.name}("
+        return wrap_call(head, self.parameters(False), ") {").split("\n") + self.body() + ["}"]
+
+
+# ---- Files -----------------------------------------------------------------------------------------------------------
+
+HEADER_INTRO = """\
+// Typed functions of ops. Generated by generate.py from the op blocks: do not edit.
+//
+// Each takes what the op takes: inputs (tensors, variables, numbers, lists of integers), attributes without a default,
+// and a struct of those with one: matmul(a, b, {.transpose_b = true}). All throw panto::Error.
+//
+// Sets of types in the comments: any; plain: all but string, resource and variant; numeric: real or complex;
+// real: floating or integer; floating: float16, bfloat16, float32, float64; integer: signed or uint8 to uint64;
+// signed: int8 to int64; index: int32, int64; complex: complex64, complex128."""
+
+
+def qualified(namespace):
+    return [] if namespace == "panto" or namespace.startswith("panto::") else ["using namespace panto;"]
+
+
+def check_names(functions):
+    for what, key in (("reference", lambda f: f.block.variable), ("op", lambda f: f.signature.name),
+                      ("C++ function", lambda f: f.name)):
+        seen = {}
+        for function in functions:
+            other = seen.setdefault(key(function), function)
+            if other is not function:
+                function.fail(f"{what} {key(function)} is also at {other.block.path}:{other.block.line}")
+    structs = {}
+    for function in functions:
+        if structs.setdefault(function.struct, function) is not function:
+            function.struct = function.signature.name
+
+
+def header(functions, options):
+    export = "" if options.no_export else "PANTO_EXPORT "
+    lines = HEADER_INTRO.split("\n") + ["#pragma once", "", "#include <cstdint>"]
+    if any("numeric_limits" in str(a.default) for f in functions for a in f.optional):
+        lines.append("#include <limits>")
+    lines += ["#include <source_location>", "#include <string>", "#include <vector>", ""]
+    if not options.no_export:
+        lines.append('#include "panto/lib/base/export.h"')
+    lines.append('#include "panto/lib/core/arg.h"')
+    if options.namespace == "panto":
+        lines += ["", "namespace panto {", "", "class Op;", ""]
+    else:
+        lines += ["", "namespace panto {", "class Op;", "}", "", f"namespace {options.namespace} {{", ""]
+        lines += [line + "\n" for line in qualified(options.namespace)]
+    path = None
+    for function in functions:
+        if function.block.path != path and len({f.block.path for f in functions}) > 1:
+            lines += [f"// ---- {function.block.path.stem} " .ljust(WIDTH, "-"), ""]
+        path = function.block.path
+        if function.optional:
+            lines += function.attrs_struct()
+        if len(function.signature.outputs) > 1:
+            lines += function.outputs_struct()
+        lines += function.doc() + function.declaration(export)
+        lines += [f"extern {export}const Op& {function.block.variable};", ""]
+    return "\n".join(lines + [f"}}  // namespace {options.namespace}"]) + "\n"
+
+
+def source(functions, options):
+    lines = ["// Generated by generate.py from the op blocks: do not edit.",
+             f'#include "{pathlib.Path(options.header).name}"', "",
+             "#include <iterator>", "#include <utility>", "",
+             '#include "panto/lib/core/attr.h"', '#include "panto/lib/core/dispatch.h"',
+             "", f"namespace {options.namespace} {{", ""]
+    lines += [line + "\n" for line in qualified(options.namespace)]
+    for function in functions:
+        lines += function.definition() + [""]
+    return "\n".join(lines + [f"}}  // namespace {options.namespace}"]) + "\n"
+
+
+def write(path, text):
+    """Keeps the time of a file that would not change, so that nothing is compiled again."""
+    path = pathlib.Path(path)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--header", required=True, help="the header to write")
+    parser.add_argument("--source", required=True, help="the source file to write")
+    parser.add_argument("--namespace", default="panto", help="where the op blocks are (default: %(default)s)")
+    parser.add_argument("--no-export", action="store_true", help="without PANTO_EXPORT: for plug-ins")
+    parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE.cc")
+    options = parser.parse_args()
+    try:
+        functions = []
+        for path in options.files:
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise Fault(path, 1, f"cannot be read: {error}") from None
+            functions += [Function(block) for block in Reader(path, text).blocks()]
+        check_names(functions)
+        write(options.header, header(functions, options))
+        write(options.source, source(functions, options))
+    except Fault as fault:
+        print(fault, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
