@@ -1,0 +1,198 @@
+#include "panto/lib/graph/check.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+InputName parse_input_name(std::string_view text) {
+  InputName name;
+  name.node = text;
+  if (text.starts_with('^')) {
+    name.control = true;
+    name.node.remove_prefix(1);
+    if (name.node.find(':') != std::string_view::npos) {
+      invalid("control input: expected '^node', got '{}'", printable(text));
+    }
+  } else if (const size_t colon = text.rfind(':'); colon != std::string_view::npos) {
+    name.node = text.substr(0, colon);
+    const std::string_view digits = text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
+    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || name.index < 0) {
+      invalid("tensor name: expected 'node' or 'node:output', got '{}'", printable(text));
+    }
+  }
+  if (name.node.empty()) invalid("tensor name: expected 'node' or 'node:output', got '{}'", printable(text));
+  return name;
+}
+
+namespace {
+
+// Edits that turn a into b, at most `limit` + 1.
+size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
+  const size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
+  if (difference > limit) return limit + 1;
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string closest_names(std::string_view name, const std::vector<std::string_view>& names) {
+  // A message is worth neither quadratic work on long names nor a walk over a huge graph.
+  constexpr size_t kLongest = 256, kMost = 10'000;
+  if (name.size() > kLongest || names.size() > kMost) return "";
+  const size_t limit = std::max<size_t>(1, name.size() / 3);
+  std::vector<std::pair<size_t, std::string_view>> near;
+  for (std::string_view other : names) {
+    const size_t distance = edit_distance(name, other, limit);
+    if (distance <= limit) near.emplace_back(distance, other);
+  }
+  if (near.empty()) return "";
+  std::ranges::sort(near);
+  std::string text = " (closest:";
+  for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) {
+    text += fmt::format("{} '{}'", i == 0 ? "" : ",", near[i].second);
+  }
+  return text + ")";
+}
+
+std::string printable(std::string_view text) {
+  constexpr size_t kLongest = 200;
+  std::string out;
+  for (char c : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  if (text.size() > kLongest) out += fmt::format("... ({} bytes)", text.size());
+  return out;
+}
+
+namespace {
+
+std::string quoted_list(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& value : values) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", value);
+  return out;
+}
+
+void check_type(const AttrDef& attr, DType type) {
+  if (type == DType::kInvalid || !attr.allowed_types.contains(type)) {
+    invalid("attribute {}: expected one of {}, got {}", attr.name, dtype_set_text(attr.allowed_types),
+            dtype_name(type));
+  }
+}
+
+void check_string(const AttrDef& attr, const std::string& text) {
+  if (!attr.allowed_strings.empty() && std::ranges::find(attr.allowed_strings, text) == attr.allowed_strings.end()) {
+    invalid("attribute {}: expected one of {}, got \"{}\"", attr.name, quoted_list(attr.allowed_strings),
+            printable(text));
+  }
+}
+
+// Length of a list, -1 for what is none.
+int64_t list_length(const AttrValue& value) {
+  return std::visit(
+      []<class T>(const T& held) -> int64_t {
+        if constexpr (requires { held.size(); } && !std::is_same_v<T, std::string>) {
+          return static_cast<int64_t>(held.size());
+        } else {
+          return -1;
+        }
+      },
+      value.storage());
+}
+
+}  // namespace
+
+void check_attr(const AttrDef& attr, const AttrValue& value) {
+  if (value.kind() != attr.kind) {
+    invalid("attribute {}: expected a value of kind {}, got {}", attr.name, attr_kind_name(attr.kind),
+            attr_kind_name(value.kind()));
+  }
+  switch (value.kind()) {
+    case AttrKind::kType: check_type(attr, value.as<DType>()); break;
+    case AttrKind::kTypeList:
+      for (DType type : value.as<std::vector<DType>>()) check_type(attr, type);
+      break;
+    case AttrKind::kString: check_string(attr, value.as<std::string>()); break;
+    case AttrKind::kStringList:
+      for (const std::string& text : value.as<std::vector<std::string>>()) check_string(attr, text);
+      break;
+    case AttrKind::kTensor:
+      if (!value.as<Tensor>().defined()) invalid("attribute {}: expected a tensor, got none", attr.name);
+      break;
+    default: break;
+  }
+  if (!attr.has_minimum) return;
+  const int64_t length = list_length(value);
+  if (length >= 0 && length < attr.minimum) {
+    invalid("attribute {}: expected a list of at least {}, got {}", attr.name, attr.minimum, length);
+  }
+  if (value.kind() == AttrKind::kInt && value.as<int64_t>() < attr.minimum) {
+    invalid("attribute {}: expected at least {}, got {}", attr.name, attr.minimum, value.as<int64_t>());
+  }
+}
+
+void complete_attrs(const Signature& signature, std::vector<AttrValue>& values) {
+  if (values.size() > signature.attrs.size()) {
+    invalid("attributes: expected {}, got {}", signature.attrs.size(), values.size());
+  }
+  values.resize(signature.attrs.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const AttrDef& attr = signature.attrs[i];
+    if (values[i].kind() == AttrKind::kNone) {
+      if (!attr.has_default()) invalid("attribute {}: expected a value, got none", attr.name);
+      values[i] = attr.default_value;
+    } else {
+      check_attr(attr, values[i]);
+    }
+  }
+}
+
+void fail_cycle(const Graph& graph, const std::vector<int>& waiting) {
+  // From a node that waits, go back along inputs that wait: sooner or later one comes again.
+  int id = 0;
+  while (waiting[static_cast<size_t>(id)] == 0) ++id;
+  std::vector<int> path;
+  std::vector<int> seen_at(waiting.size(), -1);
+  while (seen_at[static_cast<size_t>(id)] < 0) {
+    seen_at[static_cast<size_t>(id)] = static_cast<int>(path.size());
+    path.push_back(id);
+    const Node& node = graph.at(id);
+    int next = -1;
+    for (const NodeOutput& input : node.inputs()) {
+      if (waiting[static_cast<size_t>(input.node)] > 0) next = input.node;
+    }
+    for (int control : node.control_inputs()) {
+      if (waiting[static_cast<size_t>(control)] > 0) next = control;
+    }
+    id = next;
+  }
+  const auto start = path.begin() + seen_at[static_cast<size_t>(id)];
+  std::vector<int> cycle(start, path.end());
+  std::ranges::reverse(cycle);  // in the direction of the edges
+  std::string text;
+  constexpr size_t kShown = 8;
+  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += "'" + graph.at(cycle[i]).name() + "' -> ";
+  if (cycle.size() > kShown) text += fmt::format("... ({} nodes) -> ", cycle.size());
+  invalid("graph: expected no cycle, got {}'{}'", text, graph.at(cycle.front()).name());
+}
+
+}  // namespace panto

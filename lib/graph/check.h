@@ -1,0 +1,42 @@
+// Checks that the graph, the importer and the session share. Internal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/attr.h"
+#include "panto/lib/core/signature.h"
+
+namespace panto {
+
+class Graph;
+
+inline constexpr size_t kMaxNameLength = size_t{64} << 10;
+
+// "x", "x:1" or "^x".
+struct InputName {
+  std::string_view node;
+  int index = 0;
+  bool control = false;
+};
+// Throws InvalidArgument for an empty name, "^x:1", or an index that is no decimal number below 2^31.
+InputName parse_input_name(std::string_view text);
+
+// " (closest: 'a', 'b')", or "" where nothing is close.
+std::string closest_names(std::string_view name, const std::vector<std::string_view>& names);
+// Text from a file on one line of a message: control characters escaped, long text cut.
+std::string printable(std::string_view text);
+
+// Throws InvalidArgument unless `value` is of the attribute's kind and in its domain.
+void check_attr(const AttrDef& attr, const AttrValue& value);
+// Fills in defaults. Throws InvalidArgument for missing, superfluous or bad values.
+void complete_attrs(const Signature& signature, std::vector<AttrValue>& values);
+
+// Throws InvalidArgument with the names along one cycle. `waiting`: by id, how many inputs of a node are not in order
+// yet; nodes on a cycle have some.
+[[noreturn]] void fail_cycle(const Graph& graph, const std::vector<int>& waiting);
+
+}  // namespace panto

@@ -1,0 +1,407 @@
+#include "panto/lib/graph/graph.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <unordered_set>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/check.h"
+
+namespace panto {
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+bool is_alphanumeric(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+}  // namespace
+
+std::string SourceLine::to_string() const { return line > 0 ? fmt::format("{}:{}", file, line) : std::string(); }
+
+// ---- Node --------------------------------------------------------------------------------------------------------------
+
+const AttrValue& Node::attr(std::string_view name) const {
+  const int position = op().signature().find_attr(name);
+  if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", op().name(), name);
+  return init_.attrs[static_cast<size_t>(position)];
+}
+
+const AttrValue* Node::note(std::string_view name) const noexcept {
+  for (const auto& [key, value] : init_.notes) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+// ---- Copies ------------------------------------------------------------------------------------------------------------
+
+Graph::Graph() : identity_(std::make_unique<char>()) {}
+Graph::~Graph() = default;
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+
+Graph::Graph(const Graph& other)
+    : count_(other.count_),
+      by_name_(other.by_name_),
+      lower_names_(other.lower_names_),
+      next_suffix_(other.next_suffix_),
+      bindings_(other.bindings_),
+      versions_(other.versions_),
+      library_(other.library_),
+      variables_(other.variables_),
+      identity_(std::make_unique<char>()) {
+  nodes_.reserve(other.nodes_.size());
+  for (const auto& node : other.nodes_) {
+    nodes_.push_back(node == nullptr ? nullptr : std::unique_ptr<Node>(new Node(*node)));
+  }
+}
+
+Graph& Graph::operator=(const Graph& other) {
+  if (this != &other) *this = Graph(other);
+  return *this;
+}
+
+// ---- Looking -----------------------------------------------------------------------------------------------------------
+
+const Node* Graph::find(int id) const noexcept {
+  return id >= 0 && id < id_limit() ? nodes_[static_cast<size_t>(id)].get() : nullptr;
+}
+
+const Node* Graph::find(std::string_view name) const noexcept {
+  const auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? nullptr : find(found->second);
+}
+
+const Node& Graph::at(int id) const {
+  const Node* node = find(id);
+  if (node == nullptr) failf(Code::kNotFound, "node: expected an id of the graph, got {}", id);
+  return *node;
+}
+
+const Node& Graph::at(std::string_view name) const {
+  if (const Node* node = find(name)) return *node;
+  std::vector<std::string_view> names;
+  names.reserve(by_name_.size());
+  for (const auto& [key, id] : by_name_) names.push_back(key);
+  failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, closest_names(name, names));
+}
+
+Node& Graph::get(int id) { return const_cast<Node&>(at(id)); }
+
+std::vector<int> Graph::ids() const {
+  std::vector<int> out;
+  out.reserve(static_cast<size_t>(count_));
+  for (const auto& node : nodes_) {
+    if (node != nullptr) out.push_back(node->id_);
+  }
+  return out;
+}
+
+NodeOutput Graph::output(std::string_view text) const {
+  const InputName name = parse_input_name(text);
+  if (name.control) invalid("tensor name: expected a node's output such as 'x' or 'x:0', got '{}'", text);
+  const Node& node = at(name.node);
+  if (name.index >= node.num_outputs()) {
+    if (node.num_outputs() == 0) invalid("tensor name: expected a node with outputs, got '{}'", text);
+    failf(Code::kOutOfRange, "output of node '{}': expected 0 to {}, got {}", node.name(), node.num_outputs() - 1,
+          name.index);
+  }
+  return {node.id(), name.index};
+}
+
+std::string Graph::output_name(NodeOutput output) const {
+  const std::string& name = at(output.node).name();
+  return output.index == 0 ? name : fmt::format("{}:{}", name, output.index);
+}
+
+std::vector<int> Graph::topological_order() const {
+  std::vector<int> waiting(nodes_.size(), 0);
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // the lowest id first
+  for (const auto& node : nodes_) {
+    if (node == nullptr) continue;
+    const size_t edges = node->init_.inputs.size() + node->init_.control_inputs.size();
+    waiting[static_cast<size_t>(node->id_)] = static_cast<int>(edges);
+    if (edges == 0) ready.push(node->id_);
+  }
+  std::vector<int> order;
+  order.reserve(static_cast<size_t>(count_));
+  while (!ready.empty()) {
+    const int id = ready.top();
+    ready.pop();
+    order.push_back(id);
+    for (const NodeUse& use : nodes_[static_cast<size_t>(id)]->consumers_) {
+      if (--waiting[static_cast<size_t>(use.node)] == 0) ready.push(use.node);
+    }
+  }
+  if (order.size() != static_cast<size_t>(count_)) fail_cycle(*this, waiting);
+  return order;
+}
+
+// ---- Edges -------------------------------------------------------------------------------------------------------------
+
+void Graph::link(int id, int slot) {
+  Node& user = *nodes_[static_cast<size_t>(id)];
+  const NodeOutput from = user.init_.inputs[static_cast<size_t>(slot)];
+  Node& producer = *nodes_[static_cast<size_t>(from.node)];
+  user.use_positions_[static_cast<size_t>(slot)] = producer.consumers_.size();
+  producer.consumers_.push_back({id, slot, from.index});
+}
+
+void Graph::link_control(int id, size_t position) {
+  Node& user = *nodes_[static_cast<size_t>(id)];
+  Node& producer = *nodes_[static_cast<size_t>(user.init_.control_inputs[position])];
+  user.control_positions_[position] = producer.consumers_.size();
+  producer.consumers_.push_back({id, NodeUse::kControl, 0});
+}
+
+void Graph::unlink(int id, int slot) {
+  Node& user = *nodes_[static_cast<size_t>(id)];
+  drop_use(*nodes_[static_cast<size_t>(user.init_.inputs[static_cast<size_t>(slot)].node)],
+           user.use_positions_[static_cast<size_t>(slot)]);
+}
+
+void Graph::unlink_control(int id, size_t position) {
+  Node& user = *nodes_[static_cast<size_t>(id)];
+  drop_use(*nodes_[static_cast<size_t>(user.init_.control_inputs[position])], user.control_positions_[position]);
+}
+
+// The last entry takes the place of the dropped one, and its owner is told.
+void Graph::drop_use(Node& producer, size_t position) {
+  const NodeUse moved = producer.consumers_.back();
+  producer.consumers_.pop_back();
+  if (position == producer.consumers_.size()) return;
+  producer.consumers_[position] = moved;
+  Node& user = *nodes_[static_cast<size_t>(moved.node)];
+  if (moved.slot == NodeUse::kControl) {
+    user.control_positions_[static_cast<size_t>(moved.output)] = position;
+  } else {
+    user.use_positions_[static_cast<size_t>(moved.slot)] = position;
+  }
+}
+
+void Graph::check_output(NodeOutput output, std::string_view user) const {
+  const Node* producer = find(output.node);
+  if (producer == nullptr) {
+    failf(Code::kInvalidArgument, "input of node '{}': expected a node of the graph, got id {}", user, output.node);
+  }
+  if (output.index < 0 || output.index >= producer->num_outputs()) {
+    failf(Code::kInvalidArgument, "input of node '{}': expected an output below {} of node '{}', got {}", user,
+          producer->num_outputs(), producer->name(), output.index);
+  }
+}
+
+// ---- Changing ----------------------------------------------------------------------------------------------------------
+
+int Graph::add(NodeInit init) {
+  if (init.op == nullptr) invalid("op of node '{}': expected one, got none", init.name);
+  if (!is_valid_name(init.name)) {
+    invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
+            printable(init.name));
+  }
+  if (by_name_.contains(init.name)) invalid("node name: expected one that is not taken, got '{}'", init.name);
+  for (const NodeOutput& input : init.inputs) check_output(input, init.name);
+  with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
+
+  std::vector<int> controls;
+  std::unordered_set<int> seen;
+  for (int control : init.control_inputs) {
+    if (find(control) == nullptr) {
+      invalid("control input of node '{}': expected a node of the graph, got id {}", init.name, control);
+    }
+    if (seen.insert(control).second) controls.push_back(control);
+  }
+  init.control_inputs = std::move(controls);
+
+  const int id = id_limit();
+  auto node = std::unique_ptr<Node>(new Node);
+  node->id_ = id;
+  node->use_positions_.resize(init.inputs.size());
+  node->control_positions_.resize(init.control_inputs.size());
+  node->init_ = std::move(init);
+  by_name_.emplace(node->name(), id);
+  ++lower_names_[lower(node->name())];
+  nodes_.push_back(std::move(node));
+  ++count_;
+  const Node& added = *nodes_.back();
+  for (int slot = 0; slot < added.num_inputs(); ++slot) link(id, slot);
+  for (size_t i = 0; i < added.control_inputs().size(); ++i) link_control(id, i);
+  return id;
+}
+
+void Graph::remove(int id) {
+  const Node& node = at(id);
+  if (!node.consumers_.empty()) {
+    failf(Code::kFailedPrecondition, "removed node '{}': expected no consumers, got '{}'", node.name(),
+          at(node.consumers_.front().node).name());
+  }
+  for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
+  for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
+  by_name_.erase(node.name());
+  const auto lowered = lower_names_.find(lower(node.name()));
+  if (--lowered->second == 0) lower_names_.erase(lowered);
+  nodes_[static_cast<size_t>(id)].reset();
+  --count_;
+}
+
+void Graph::rename(int id, std::string name) {
+  Node& node = get(id);
+  if (name == node.name()) return;
+  if (!is_valid_name(name)) invalid("node name: expected a well-formed one, got '{}'", printable(name));
+  if (by_name_.contains(name)) invalid("node name: expected one that is not taken, got '{}'", name);
+  by_name_.erase(node.name());
+  const auto lowered = lower_names_.find(lower(node.name()));
+  if (--lowered->second == 0) lower_names_.erase(lowered);
+  ++lower_names_[lower(name)];
+  by_name_.emplace(name, id);
+  node.init_.name = std::move(name);
+}
+
+void Graph::set_input(int id, int slot, NodeOutput from) {
+  Node& node = get(id);
+  if (slot < 0 || slot >= node.num_inputs()) {
+    invalid("input of node '{}': expected a slot below {}, got {}", node.name(), node.num_inputs(), slot);
+  }
+  check_output(from, node.name());
+  unlink(id, slot);
+  node.init_.inputs[static_cast<size_t>(slot)] = from;
+  link(id, slot);
+}
+
+void Graph::add_control_input(int id, int from) {
+  Node& node = get(id);
+  at(from);
+  if (id == from) return;
+  if (std::ranges::find(node.init_.control_inputs, from) != node.init_.control_inputs.end()) return;
+  node.init_.control_inputs.push_back(from);
+  node.control_positions_.push_back(0);
+  link_control(id, node.init_.control_inputs.size() - 1);
+}
+
+void Graph::remove_control_input(int id, int from) {
+  Node& node = get(id);
+  auto& controls = node.init_.control_inputs;
+  const auto found = std::ranges::find(controls, from);
+  if (found == controls.end()) return;
+  // The last one takes its place.
+  const auto position = static_cast<size_t>(found - controls.begin());
+  unlink_control(id, position);
+  if (position + 1 != controls.size()) {
+    controls[position] = controls.back();
+    node.control_positions_[position] = node.control_positions_.back();
+    at(controls[position]);
+    nodes_[static_cast<size_t>(controls[position])]->consumers_[node.control_positions_[position]].output =
+        static_cast<int>(position);
+  }
+  controls.pop_back();
+  node.control_positions_.pop_back();
+}
+
+void Graph::replace_output(NodeOutput old, NodeOutput with) {
+  check_output(old, "replace_output");
+  check_output(with, "replace_output");
+  if (old == with) return;
+  const std::vector<NodeUse> uses(at(old.node).consumers_);
+  for (const NodeUse& use : uses) {
+    if (use.slot != NodeUse::kControl && use.output == old.index) set_input(use.node, use.slot, with);
+  }
+}
+
+void Graph::replace_control(int old, int with) {
+  at(with);
+  if (old == with) return;
+  const std::vector<NodeUse> uses(at(old).consumers_);
+  for (const NodeUse& use : uses) {
+    if (use.slot != NodeUse::kControl) continue;
+    remove_control_input(use.node, old);
+    add_control_input(use.node, with);
+  }
+}
+
+void Graph::set_attr(int id, std::string_view name, AttrValue value) {
+  Node& node = get(id);
+  const Signature& signature = node.op().signature();
+  const int position = signature.find_attr(name);
+  if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", node.op().name(), name);
+  check_attr(signature.attrs[static_cast<size_t>(position)], value);
+  node.init_.attrs[static_cast<size_t>(position)] = std::move(value);
+  if (position < 64) node.init_.written |= uint64_t{1} << position;
+}
+
+void Graph::set_note(int id, std::string_view name, AttrValue value) {
+  auto& notes = get(id).init_.notes;
+  const auto found = std::ranges::find(notes, name, [](const auto& note) -> std::string_view { return note.first; });
+  if (value.kind() == AttrKind::kNone) {
+    if (found != notes.end()) notes.erase(found);
+  } else if (found != notes.end()) {
+    found->second = std::move(value);
+  } else {
+    notes.emplace_back(std::string(name), std::move(value));
+  }
+}
+
+void Graph::set_device(int id, std::string device) { get(id).init_.device = std::move(device); }
+
+void Graph::set_outputs(int id, std::vector<OutputInfo> outputs) {
+  Node& node = get(id);
+  for (const NodeUse& use : node.consumers_) {
+    if (use.slot != NodeUse::kControl && use.output >= static_cast<int>(outputs.size())) {
+      invalid("outputs of node '{}': expected more than {}, which is used, got {}", node.name(), use.output,
+              outputs.size());
+    }
+  }
+  node.init_.outputs = std::move(outputs);
+}
+
+// ---- Names -------------------------------------------------------------------------------------------------------------
+
+bool Graph::is_valid_name(std::string_view name) noexcept {
+  if (name.empty() || name.size() > kMaxNameLength) return false;
+  if (!is_alphanumeric(name[0]) && name[0] != '.') return false;
+  for (char c : name.substr(1)) {
+    if (!is_alphanumeric(c) && c != '_' && c != '.' && c != '\\' && c != '/' && c != '>' && c != '-') return false;
+  }
+  return true;
+}
+
+std::string Graph::unique_name(std::string_view wanted) {
+  std::string base(wanted.substr(0, kMaxNameLength - 16));
+  for (char& c : base) {
+    if (!is_alphanumeric(c) && c != '_' && c != '.' && c != '/' && c != '>' && c != '-') c = '_';
+  }
+  if (base.empty() || (!is_alphanumeric(base[0]) && base[0] != '.')) base.insert(0, "n");
+  const std::string key = lower(base);
+  if (!lower_names_.contains(key)) return base;
+  int& next = next_suffix_.try_emplace(key, 1).first->second;
+  while (lower_names_.contains(fmt::format("{}_{}", key, next))) ++next;
+  return fmt::format("{}_{}", base, next);
+}
+
+// ---- Symbolic tensors --------------------------------------------------------------------------------------------------
+
+void Graph::bind(const Tensor& symbolic, NodeOutput output) {
+  check_output(output, "bind");
+  bindings_[symbolic.id()] = output;
+}
+
+NodeOutput Graph::output_of(const Tensor& symbolic) const {
+  const auto found = bindings_.find(symbolic.id());
+  return found == bindings_.end() || find(found->second.node) == nullptr ? NodeOutput() : found->second;
+}
+
+const Node& Graph::node(const Tensor& symbolic) const {
+  const NodeOutput output = output_of(symbolic);
+  if (!output.valid()) invalid("symbolic tensor: expected one of this graph, got {}", symbolic.to_string());
+  return at(output.node);
+}
+
+}  // namespace panto

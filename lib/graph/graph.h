@@ -1,0 +1,246 @@
+// Graph: nodes and the edges between them, in memory. Plain data: a graph runs nothing by itself.
+//
+//   Graph g = read_graph("model.pb");
+//   std::cout << g.to_string();                       // one line a node
+//   const Node& y = g.at("y");                        // y.op().name(), y.input(0), y.consumers()
+//
+// A node has an id that never changes (a removed node's is not used again; a copy of the graph keeps them), a unique name,
+// an op, attributes by signature position, data inputs and control inputs. Edges name nodes by id.
+//
+// Invariants, kept by every function that changes a graph: names are unique and well-formed; every input refers to an
+// existing output of an existing node; consumers mirror inputs. Cycles and argument types are checked by `validate`
+// (lib/graph/validate.h), which the importer and the optimizer call.
+// Thread-safety: const functions may run in several threads at once; changes need the graph for themselves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/attr.h"
+#include "panto/lib/core/dtype.h"
+#include "panto/lib/core/op.h"
+#include "panto/lib/core/shape.h"
+#include "panto/lib/core/tensor.h"
+
+namespace panto {
+
+// Output `index` (list outputs spread) of the node with id `node`.
+struct NodeOutput {
+  int node = -1;
+  int index = 0;
+  bool operator==(const NodeOutput&) const = default;
+  auto operator<=>(const NodeOutput&) const = default;
+  bool valid() const noexcept { return node >= 0; }
+};
+
+// Where a node's output, or (slot kControl) the node itself, is used: data input `slot` of node `node`.
+struct NodeUse {
+  static constexpr int kControl = -1;
+  int node = -1;
+  int slot = kControl;
+  int output = 0;  // which output is read; of a control edge: its position among the user's control inputs
+  bool operator==(const NodeUse&) const = default;
+};
+
+// What is known of an output before the graph runs. `dtype` kInvalid: not inferred yet.
+struct OutputInfo {
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+  bool operator==(const OutputInfo&) const = default;
+};
+
+// A line of the user's program. `line` 0: unknown.
+struct SourceLine {
+  std::string file;
+  int line = 0;
+  // "train.cc:12"; "" if unknown.
+  std::string to_string() const;
+};
+
+// What a new node is made from.
+struct NodeInit {
+  std::string name;  // must be free; `Graph::unique_name` finds one
+  const Op* op = nullptr;
+  std::vector<NodeOutput> inputs;  // flat: list arguments spread
+  std::vector<AttrValue> attrs;    // by signature position; an empty value or a missing tail takes the default
+  std::vector<OutputInfo> outputs;
+  std::vector<int> control_inputs;  // node ids; repeats are dropped
+  std::string device;               // requested, as written; "": anywhere
+  SourceLine where;
+  // Attributes whose names begin with "_": notes for passes, runtimes and viewers.
+  std::vector<std::pair<std::string, AttrValue>> notes;
+  // Bit i: attribute i was written down (in the file, or by the call), though it may equal its default.
+  uint64_t written = ~uint64_t{0};
+};
+
+class PANTO_EXPORT Node {
+ public:
+  int id() const noexcept { return id_; }
+  const std::string& name() const noexcept { return init_.name; }
+  const Op& op() const noexcept { return *init_.op; }
+  bool has(Trait t) const noexcept { return init_.op->has(t); }
+
+  // By signature position; every one is set.
+  std::span<const AttrValue> attrs() const noexcept { return init_.attrs; }
+  // Throws NotFound if the op has no attribute of that name.
+  const AttrValue& attr(std::string_view name) const;
+  bool written(int position) const noexcept { return position >= 64 || ((init_.written >> position) & 1u) != 0; }
+  const std::vector<std::pair<std::string, AttrValue>>& notes() const noexcept { return init_.notes; }
+  // Null if there is none.
+  const AttrValue* note(std::string_view name) const noexcept;
+
+  int num_inputs() const noexcept { return static_cast<int>(init_.inputs.size()); }
+  NodeOutput input(int i) const noexcept { return init_.inputs[static_cast<size_t>(i)]; }
+  std::span<const NodeOutput> inputs() const noexcept { return init_.inputs; }
+  std::span<const int> control_inputs() const noexcept { return init_.control_inputs; }
+  int num_outputs() const noexcept { return static_cast<int>(init_.outputs.size()); }
+  const OutputInfo& output(int k) const noexcept { return init_.outputs[static_cast<size_t>(k)]; }
+  std::span<const OutputInfo> outputs() const noexcept { return init_.outputs; }
+  // In no particular order.
+  std::span<const NodeUse> consumers() const noexcept { return consumers_; }
+
+  const std::string& device() const noexcept { return init_.device; }
+  const SourceLine& where() const noexcept { return init_.where; }
+  // Everything above as one value: to add a changed copy.
+  const NodeInit& init() const noexcept { return init_; }
+
+ private:
+  friend class Graph;
+  Node() = default;
+
+  int id_ = -1;
+  NodeInit init_;
+  std::vector<NodeUse> consumers_;
+  // Where in the producers' `consumers_` our entries stand, so that an edge is removed in constant time.
+  std::vector<size_t> use_positions_, control_positions_;
+};
+
+// Versions as TensorFlow counts them (one a day since 2019-05-09).
+struct GraphVersions {
+  int producer = 0;
+  int min_consumer = 0;
+  std::vector<int> bad_consumers;
+};
+
+// A variable that was made while the graph was built: what the initializer of all variables runs.
+struct GraphVariable {
+  std::string name;
+  NodeOutput handle;     // of its VarHandleOp
+  int initializer = -1;  // id of the node that assigns the first value; -1: none
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+};
+
+class PANTO_EXPORT Graph {
+ public:
+  Graph();
+  Graph(const Graph& other);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(const Graph& other);
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
+
+  // ---- Looking -------------------------------------------------------------------------------------------------------
+  int num_nodes() const noexcept { return count_; }
+  // Ids are below this.
+  int id_limit() const noexcept { return static_cast<int>(nodes_.size()); }
+  // Null if there is none, or none any more.
+  const Node* find(int id) const noexcept;
+  const Node* find(std::string_view name) const noexcept;
+  // Throws NotFound, for a name with the closest names there are.
+  const Node& at(int id) const;
+  const Node& at(std::string_view name) const;
+  // Ids in the order in which the nodes were added.
+  std::vector<int> ids() const;
+  // "x" or "x:0" as written in feeds and fetches. Throws InvalidArgument for "^x" and malformed text, NotFound, and
+  // OutOfRange for an output that the node does not have.
+  NodeOutput output(std::string_view text) const;
+  // "x" for output 0, "x:1".
+  std::string output_name(NodeOutput output) const;
+  const OutputInfo& info(NodeOutput output) const { return at(output.node).output(output.index); }
+
+  // Every node after its inputs, data and control; of two that are free, the one added first. Throws InvalidArgument,
+  // naming the nodes of one cycle.
+  std::vector<int> topological_order() const;
+
+  // ---- Changing ------------------------------------------------------------------------------------------------------
+  // Returns the id. Throws InvalidArgument for a name that is malformed or taken, inputs that do not exist, a missing
+  // attribute, one of the wrong kind, type or value.
+  int add(NodeInit node);
+  // Throws FailedPrecondition while something uses the node.
+  void remove(int id);
+  void rename(int id, std::string name);
+  void set_input(int id, int slot, NodeOutput from);
+  // Nothing happens if it is there already; a node cannot wait for itself.
+  void add_control_input(int id, int from);
+  void remove_control_input(int id, int from);
+  // All data inputs that read `old` read `with` instead.
+  void replace_output(NodeOutput old, NodeOutput with);
+  // All nodes that wait for `old` wait for `with` instead (and not at all for themselves).
+  void replace_control(int old, int with);
+  void set_attr(int id, std::string_view name, AttrValue value);
+  void set_note(int id, std::string_view name, AttrValue value);  // an empty value removes it
+  void set_device(int id, std::string device);
+  void set_outputs(int id, std::vector<OutputInfo> outputs);
+
+  // A free name: `wanted`, else `wanted_1`, `wanted_2` ... Like TensorFlow's, names that differ in case only are not
+  // given out. Characters that a name may not have become "_".
+  std::string unique_name(std::string_view wanted);
+  static bool is_valid_name(std::string_view name) noexcept;
+
+  // ---- What belongs to the whole graph -------------------------------------------------------------------------------
+  const GraphVersions& versions() const noexcept { return versions_; }
+  void set_versions(GraphVersions versions) { versions_ = std::move(versions); }
+  // The function library as it stood in the file: kept, not understood yet (calling a function is Unimplemented).
+  const std::string& library() const noexcept { return library_; }
+  void set_library(std::string serialized) { library_ = std::move(serialized); }
+  const std::vector<GraphVariable>& variables() const noexcept { return variables_; }
+  void add_variable(GraphVariable variable) { variables_.push_back(std::move(variable)); }
+
+  // Which output a symbolic tensor stands for: entered by the tracer, so that building may be interrupted and feeds and
+  // fetches may be given as tensors. An invalid NodeOutput if it is none of this graph's.
+  void bind(const Tensor& symbolic, NodeOutput output);
+  NodeOutput output_of(const Tensor& symbolic) const;
+  // Throws InvalidArgument if the tensor is none of this graph's.
+  const Node& node(const Tensor& symbolic) const;
+  // The same pointer as long as the graph lives, wherever it is moved; no other graph's, a copy's neither.
+  const void* identity() const noexcept { return identity_.get(); }
+
+  // ---- Printing ------------------------------------------------------------------------------------------------------
+  // One line a node, inputs first, ties by name: two graphs with the same nodes print the same.
+  //   y = MatMul(x, w; transpose_b=true) -> float32[?,3]
+  // Attributes that equal their default or follow from the inputs are left out.
+  std::string to_string() const;
+  std::string node_text(const Node& node) const;
+  // For Graphviz.
+  std::string to_dot() const;
+
+ private:
+  Node& get(int id);
+  void check_output(NodeOutput output, std::string_view user) const;
+  void link(int id, int slot);
+  void unlink(int id, int slot);
+  void link_control(int id, size_t position);
+  void unlink_control(int id, size_t position);
+  void drop_use(Node& producer, size_t position);
+
+  std::vector<std::unique_ptr<Node>> nodes_;  // by id
+  int count_ = 0;
+  std::unordered_map<std::string, int> by_name_;
+  std::unordered_map<std::string, int> lower_names_;  // in lower case -> how many nodes
+  std::unordered_map<std::string, int> next_suffix_;  // wanted name in lower case -> where to go on looking
+  std::unordered_map<int64_t, NodeOutput> bindings_;  // by tensor id
+  GraphVersions versions_;
+  std::string library_;
+  std::vector<GraphVariable> variables_;
+  std::unique_ptr<char> identity_;
+};
+
+}  // namespace panto

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/check.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+namespace {
+
+std::string output_text(const OutputInfo& output) {
+  if (output.dtype == DType::kInvalid) return "?";
+  const PartialShape& shape = output.shape;
+  if (!shape.known_rank()) return fmt::format("{}?", dtype_name(output.dtype));
+  return fmt::format("{}{}", dtype_name(output.dtype), shape.rank() == 0 ? "" : shape.to_string());
+}
+
+// A tensor's values on one line.
+std::string attr_text(const AttrValue& value) {
+  if (value.kind() != AttrKind::kTensor) return value.to_string();
+  const std::string text = value.as<Tensor>().to_string();
+  std::string out;
+  for (char c : text) {
+    const char shown = c == '\n' ? ' ' : c;
+    if (shown != ' ' || (!out.empty() && out.back() != ' ')) out += shown;
+  }
+  return out;
+}
+
+// Attributes worth reading: not those that follow from the inputs, nor defaults.
+std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto& attrs = node.op().signature().attrs;
+  for (size_t i = 0; i < attrs.size(); ++i) {
+    const AttrValue& value = node.attrs()[i];
+    if (attrs[i].inferred || (attrs[i].has_default() && value == attrs[i].default_value)) continue;
+    out.emplace_back(attrs[i].name, attr_text(value));
+  }
+  for (const auto& [name, value] : node.notes()) out.emplace_back(name, attr_text(value));
+  return out;
+}
+
+// Every node after its inputs, of two that are free the one whose name is less: depends on nothing but the graph itself.
+// Nodes on cycles come last, by name, so that a graph that is at fault can still be printed.
+std::vector<int> printing_order(const Graph& graph) {
+  using Entry = std::pair<std::string_view, int>;
+  std::vector<int> waiting(static_cast<size_t>(graph.id_limit()), 0);
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    const size_t edges = node.inputs().size() + node.control_inputs().size();
+    waiting[static_cast<size_t>(id)] = static_cast<int>(edges);
+    if (edges == 0) ready.emplace(node.name(), id);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int id = ready.top().second;
+    ready.pop();
+    order.push_back(id);
+    for (const NodeUse& use : graph.at(id).consumers()) {
+      if (--waiting[static_cast<size_t>(use.node)] == 0) ready.emplace(graph.at(use.node).name(), use.node);
+    }
+  }
+  if (order.size() != static_cast<size_t>(graph.num_nodes())) {
+    std::vector<Entry> rest;
+    for (int id : graph.ids()) {
+      if (waiting[static_cast<size_t>(id)] > 0) rest.emplace_back(graph.at(id).name(), id);
+    }
+    std::ranges::sort(rest);
+    for (const Entry& entry : rest) order.push_back(entry.second);
+  }
+  return order;
+}
+
+std::string dot_escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Graph::node_text(const Node& node) const {
+  std::string text = fmt::format("{} = {}(", node.name(), node.op().name());
+  const char* separator = "";
+  for (const NodeOutput& input : node.inputs()) {
+    text += separator + output_name(input);
+    separator = ", ";
+  }
+  std::vector<std::string_view> controls;
+  for (int id : node.control_inputs()) controls.push_back(at(id).name());
+  std::ranges::sort(controls);  // their order means nothing
+  for (std::string_view name : controls) {
+    text += fmt::format("{}^{}", separator, name);
+    separator = ", ";
+  }
+  separator = "; ";
+  for (const auto& [name, value] : attr_texts(node)) {
+    text += fmt::format("{}{}={}", separator, name, value);
+    separator = ", ";
+  }
+  text += ")";
+  if (node.num_outputs() > 0) text += " -> ";
+  separator = "";
+  for (const OutputInfo& output : node.outputs()) {
+    text += separator + output_text(output);
+    separator = ", ";
+  }
+  if (!node.device().empty()) text += " @" + node.device();
+  return text;
+}
+
+std::string Graph::to_string() const {
+  std::string text;
+  for (int id : printing_order(*this)) text += node_text(at(id)) + '\n';
+  return text;
+}
+
+std::string Graph::to_dot() const {
+  std::string text = "digraph G {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n";
+  const std::vector<int> order = printing_order(*this);
+  for (int id : order) {
+    const Node& node = at(id);
+    std::string label = dot_escaped(node.name()) + "\\n" + dot_escaped(node.op().name());
+    for (const auto& [name, value] : attr_texts(node)) {
+      label += fmt::format("\\n{}={}", dot_escaped(name), dot_escaped(printable(value)));
+    }
+    const char* style = node.has(Trait::kConstant)      ? ", style=dashed"
+                        : node.has(Trait::kPlaceholder) ? ", shape=ellipse"
+                        : node.has(Trait::kStateful)    ? ", style=bold"
+                                                        : "";
+    text += fmt::format("  n{} [label=\"{}\"{}];\n", id, label, style);
+  }
+  for (int id : order) {
+    const Node& node = at(id);
+    for (const NodeOutput& input : node.inputs()) {
+      text += fmt::format("  n{} -> n{} [label=\"{}\"];\n", input.node, id, dot_escaped(output_text(info(input))));
+    }
+    for (int control : node.control_inputs()) text += fmt::format("  n{} -> n{} [style=dotted];\n", control, id);
+  }
+  return text + "}\n";
+}
+
+}  // namespace panto
