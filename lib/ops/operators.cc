@@ -1,0 +1,49 @@
+#include "panto/lib/ops/operators.h"
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/attr.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+namespace {
+
+// As the typed function does, without moving the arguments once more. All these ops have the one attribute T.
+Tensor call(const Op& op, Arg& x, Arg& y) {
+  Arg* args[] = {&x, &y};
+  AttrSlot slots[1];
+  return dispatch::call_typed_1(op, args, slots);
+}
+
+DType type_of(const Arg& x) {
+  if (x.is_literal()) return x.literal_type();
+  return x.kind() == Arg::Kind::kVariable ? x.variable().dtype() : x.tensor().dtype();
+}
+
+bool is_integral(const Arg& x) {
+  return (dtypes::kInteger | DTypeSet{kBool}).contains(type_of(x)) || x.kind() == Arg::Kind::kIntegers;
+}
+
+}  // namespace
+
+Tensor operator+(Arg x, Arg y) { return call(kAdd, x, y); }
+Tensor operator-(Arg x, Arg y) { return call(kSub, x, y); }
+Tensor operator*(Arg x, Arg y) { return call(kMul, x, y); }
+
+Tensor operator/(Arg x, Arg y) {
+  if (is_integral(x) && is_integral(y)) {
+    invalid("operator/: expected a floating or complex operand, got {} and {}; use floor_div, or cast first",
+            dtype_name(type_of(x)), dtype_name(type_of(y)));
+  }
+  return call(kRealDiv, x, y);
+}
+
+Tensor operator-(Arg x) { return neg(std::move(x)); }
+
+Tensor operator<(Arg x, Arg y) { return call(kLess, x, y); }
+Tensor operator>(Arg x, Arg y) { return call(kGreater, x, y); }
+Tensor operator<=(Arg x, Arg y) { return call(kLessEqual, x, y); }
+Tensor operator>=(Arg x, Arg y) { return call(kGreaterEqual, x, y); }
+
+}  // namespace panto
