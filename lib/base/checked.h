@@ -12,8 +12,8 @@ namespace panto {
 inline int64_t checked_mul(int64_t a, int64_t b, const char* what = "size") {
   int64_t result;
   if (__builtin_mul_overflow(a, b, &result)) {
-    fail(Code::kInvalidArgument, std::string(what) + ": expected a product below 2^63, got " + std::to_string(a) +
-                                     " * " + std::to_string(b));
+    fail(Code::kInvalidArgument,
+         std::string(what) + ": expected a product below 2^63, got " + std::to_string(a) + " * " + std::to_string(b));
   }
   return result;
 }
@@ -21,8 +21,8 @@ inline int64_t checked_mul(int64_t a, int64_t b, const char* what = "size") {
 inline int64_t checked_add(int64_t a, int64_t b, const char* what = "size") {
   int64_t result;
   if (__builtin_add_overflow(a, b, &result)) {
-    fail(Code::kInvalidArgument, std::string(what) + ": expected a sum below 2^63, got " + std::to_string(a) + " + " +
-                                     std::to_string(b));
+    fail(Code::kInvalidArgument,
+         std::string(what) + ": expected a sum below 2^63, got " + std::to_string(a) + " + " + std::to_string(b));
   }
   return result;
 }

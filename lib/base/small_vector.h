@@ -6,7 +6,6 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
-#include <span>
 #include <utility>
 
 namespace panto {
@@ -52,8 +51,6 @@ class SmallVector {
   const T& operator[](size_t i) const noexcept { return data_[i]; }
   T& back() noexcept { return data_[size_ - 1]; }
   const T& back() const noexcept { return data_[size_ - 1]; }
-  operator std::span<const T>() const noexcept { return {data_, size_}; }
-  operator std::span<T>() noexcept { return {data_, size_}; }
 
   void push_back(T value) {
     if (size_ == capacity_) reserve(capacity_ * 2);

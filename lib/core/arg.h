@@ -33,7 +33,8 @@ class PANTO_EXPORT Arg {
   Arg(int value, Where where = Where::current()) : Arg(int64_t{value}, where, kInt32) {}
   Arg(long value, Where where = Where::current()) : Arg(int64_t{value}, where, kInt64) {}
   Arg(long long value, Where where = Where::current()) : Arg(int64_t{value}, where, kInt64) {}
-  Arg(bool value, Where where = Where::current()) : kind_(Kind::kBool), literal_type_(kBool), int_(value), where_(where) {}
+  Arg(bool value, Where where = Where::current())
+      : kind_(Kind::kBool), literal_type_(kBool), int_(value), where_(where) {}
   Arg(std::initializer_list<int64_t> list, Where where = Where::current())
       : kind_(Kind::kIntegers), pointer_(list.begin()), count_(list.size()), where_(where) {}
   Arg(const std::vector<int64_t>& list, Where where = Where::current())

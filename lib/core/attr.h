@@ -86,20 +86,20 @@ struct AttrSlot {
   bool set = false;
 
   constexpr AttrSlot() : p(nullptr) {}
-  constexpr AttrSlot(int64_t value) : i(value), set(true) {}                    // NOLINT(google-explicit-constructor)
-  constexpr AttrSlot(int32_t value) : i(value), set(true) {}                    // NOLINT(google-explicit-constructor)
-  constexpr AttrSlot(float value) : f(value), set(true) {}                      // NOLINT(google-explicit-constructor)
-  constexpr AttrSlot(bool value) : b(value), set(true) {}                       // NOLINT(google-explicit-constructor)
-  constexpr AttrSlot(DType value) : t(value), set(true) {}                      // NOLINT(google-explicit-constructor)
-  AttrSlot(std::string_view value) : AttrSlot(value.data(), value.size()) {}    // NOLINT(google-explicit-constructor)
-  AttrSlot(const std::string& value) : AttrSlot(std::string_view(value)) {}     // NOLINT(google-explicit-constructor)
-  AttrSlot(const char* value) : AttrSlot(std::string_view(value)) {}            // NOLINT(google-explicit-constructor)
-  AttrSlot(const PartialShape& value) : AttrSlot(&value, size_t{1}) {}          // NOLINT(google-explicit-constructor)
-  AttrSlot(const Tensor& value) : AttrSlot(&value, size_t{1}) {}                // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(int64_t value) : i(value), set(true) {}                  // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(int32_t value) : i(value), set(true) {}                  // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(float value) : f(value), set(true) {}                    // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(bool value) : b(value), set(true) {}                     // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(DType value) : t(value), set(true) {}                    // NOLINT(google-explicit-constructor)
+  AttrSlot(std::string_view value) : AttrSlot(value.data(), value.size()) {}  // NOLINT(google-explicit-constructor)
+  AttrSlot(const std::string& value) : AttrSlot(std::string_view(value)) {}   // NOLINT(google-explicit-constructor)
+  AttrSlot(const char* value) : AttrSlot(std::string_view(value)) {}          // NOLINT(google-explicit-constructor)
+  AttrSlot(const PartialShape& value) : AttrSlot(&value, size_t{1}) {}        // NOLINT(google-explicit-constructor)
+  AttrSlot(const Tensor& value) : AttrSlot(&value, size_t{1}) {}              // NOLINT(google-explicit-constructor)
   template <class T>
   AttrSlot(const std::vector<T>& list) : AttrSlot(list.data(), list.size()) {}  // NOLINT(google-explicit-constructor)
   template <class T>
-  AttrSlot(std::span<const T> list) : AttrSlot(list.data(), list.size()) {}     // NOLINT(google-explicit-constructor)
+  AttrSlot(std::span<const T> list) : AttrSlot(list.data(), list.size()) {}  // NOLINT(google-explicit-constructor)
 
  private:
   AttrSlot(const void* data, size_t count) : p(data), n(static_cast<uint32_t>(count)), set(true) {}

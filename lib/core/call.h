@@ -38,7 +38,7 @@ struct Call {
   Device* device = nullptr;
   const std::source_location* where = nullptr;
   std::string_view node_name;  // asked for by `named`, or the graph node that runs
-  std::shared_ptr<void> state; // of a prepared kernel
+  void* state = nullptr;       // of a prepared kernel
   bool symbolic = false;       // on META
 };
 
@@ -155,7 +155,7 @@ class PANTO_EXPORT KernelContext : public CallView {
   // What the kernel's prepare part returned; null in a call that was not prepared.
   template <class State>
   State* state() const {
-    return static_cast<State*>(call_.state.get());
+    return static_cast<State*>(call_.state);
   }
 
  private:
@@ -186,12 +186,12 @@ PANTO_EXPORT std::string describe(const Call& call);
 
 // Shape functions that many ops share.
 namespace shape {
-PANTO_EXPORT void same_as_input(ShapeContext& c);   // output k like input 0, for every output
-PANTO_EXPORT void broadcast_two(ShapeContext& c);   // NumPy broadcasting of inputs 0 and 1
+PANTO_EXPORT void same_as_input(ShapeContext& c);  // output k like input 0, for every output
+PANTO_EXPORT void broadcast_two(ShapeContext& c);  // NumPy broadcasting of inputs 0 and 1
 PANTO_EXPORT void scalar(ShapeContext& c);
 PANTO_EXPORT void unknown(ShapeContext& c);
-PANTO_EXPORT void none(ShapeContext& c);            // for ops without outputs
-PANTO_EXPORT void reduction(ShapeContext& c);       // axes in input 1, attribute keep_dims
+PANTO_EXPORT void none(ShapeContext& c);       // for ops without outputs
+PANTO_EXPORT void reduction(ShapeContext& c);  // axes in input 1, attribute keep_dims
 }  // namespace shape
 
 }  // namespace panto

@@ -66,11 +66,11 @@ class PANTO_EXPORT Device {
 // A device name as TensorFlow writes it, full or partial: "/job:localhost/replica:0/task:0/device:GPU:0", "/gpu:1",
 // "/device:CPU:*", "cpu:0", "". What is absent matches everything.
 struct PANTO_EXPORT DeviceSpec {
-  std::string job;       // empty: any
-  int replica = -1;      // -1: any
-  int task = -1;         // -1: any
-  std::string type;      // "CPU", "GPU", "META"; empty: any
-  int index = -1;        // -1: any
+  std::string job;   // empty: any
+  int replica = -1;  // -1: any
+  int task = -1;     // -1: any
+  std::string type;  // "CPU", "GPU", "META"; empty: any
+  int index = -1;    // -1: any
 
   // Throws InvalidArgument for text that is no device name.
   static DeviceSpec parse(std::string_view text);

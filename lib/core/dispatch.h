@@ -21,6 +21,11 @@ namespace panto::dispatch {
 
 using Outputs = SmallVector<Tensor, 2>;
 
+// Memory behind inferred attributes that are lists.
+struct BindStorage {
+  SmallVector<DType, 8> types;
+};
+
 struct CallOptions {
   const std::source_location* where = nullptr;
   std::string_view node_name;  // for the tracer and error context
@@ -71,6 +76,7 @@ class PANTO_EXPORT Prepared {
   std::vector<AttrSlot> slots_;  // borrow from values_
   std::vector<OutputSpec> specs_;
   std::shared_ptr<void> state_;
+  BindStorage storage_;
   bool static_shapes_ = false;
   std::string node_name_;
 };

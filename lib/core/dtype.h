@@ -95,8 +95,8 @@ inline constexpr DTypeSet kComplex{kComplex64, kComplex128};
 inline constexpr DTypeSet kSigned{kInt8, kInt16, kInt32, kInt64};
 inline constexpr DTypeSet kUnsigned{kUint8, kUint16, kUint32, kUint64};
 inline constexpr DTypeSet kInteger = kSigned | kUnsigned;
-inline constexpr DTypeSet kReal = kFloating | kInteger;     // TensorFlow's realnumbertype
-inline constexpr DTypeSet kNumeric = kReal | kComplex;      // TensorFlow's numbertype, without the quantized ones
+inline constexpr DTypeSet kReal = kFloating | kInteger;  // TensorFlow's realnumbertype
+inline constexpr DTypeSet kNumeric = kReal | kComplex;   // TensorFlow's numbertype, without the quantized ones
 inline constexpr DTypeSet kIndex{kInt32, kInt64};
 inline constexpr DTypeSet kPlain = kNumeric | DTypeSet{kBool};  // may be copied as bytes
 inline constexpr DTypeSet kAny = kPlain | DTypeSet{kString, kResource, kVariant};

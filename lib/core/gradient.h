@@ -22,8 +22,8 @@ namespace panto {
 struct GradRecord {
   const Op* op = nullptr;
   std::span<const AttrSlot> attrs;
-  std::span<const Tensor> inputs;            // saved ones
-  std::span<const Tensor> outputs;           // saved ones
+  std::span<const Tensor> inputs;              // saved ones
+  std::span<const Tensor> outputs;             // saved ones
   std::span<const PartialShape> input_shapes;  // empty unless the op saves shapes or broadcasts
   std::span<const DType> input_types;
   std::span<const Tensor> output_gradients;  // undefined where there is none
@@ -67,7 +67,6 @@ class PANTO_EXPORT GradContext {
  private:
   const GradRecord& record_;
   Call call_;  // attributes and argument ranges
-  std::vector<const Tensor*> inputs_;
   CallView view_;
   std::vector<Tensor> gradients_;
 };

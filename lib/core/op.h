@@ -32,30 +32,30 @@ class CompositeContext;
 
 // What passes, the dispatcher and the recorders may ask of an op. Nobody compares op names.
 enum class Trait : uint8_t {
-  kElementwise,      // out[i] depends on in[i] only (after broadcasting); an input's buffer may become the output's
-  kBroadcasts,       // inputs broadcast: gradients are summed to the inputs' shapes by the tape
-  kCommutative,      // f(x, y) == f(y, x)
-  kAggregate,        // f(f(x, y), z) == f(x, f(y, z)): may be regrouped
-  kContraction,      // matrix product, convolution
-  kReduction,        // input 1 holds the reduced axes
-  kDataMovement,     // moves or copies elements without computing: works for every dtype
-  kReusesInput0,     // not elementwise, yet may write output 0 over input 0
-  kSelfAllocating,   // the kernel makes its outputs (views, or sizes only it knows)
-  kShapeOnly,        // needs its inputs' shapes, not their values (Shape, Rank, ZerosLike ...)
-  kConstant,         // output 0 is attribute `value`
-  kPlaceholder,      // output 0 is fed
-  kIdentity,         // output i is input i
-  kNoOperation,      // no inputs, no outputs: for control edges
-  kStateful,         // two calls may differ, or there is an effect: never folded, merged or dropped as unused
-  kRandom,           // draws from a generator kept per node or per process
-  kReadsResource,    // input 0 (or every resource input) is read
-  kWritesResource,   // input 0 (or every resource input) is written
-  kMakesResource,    // output 0 is a handle to a named resource
-  kEffect,           // the outside sees it (printing, files): kept in program order
-  kStopsGradient,    // passes values, not gradients
-  kMatrixProduct,    // the fusion seeds: a matrix product, ...
-  kBias,             // ... a bias added along the last dimension, ...
-  kActivation,       // ... a unary activation
+  kElementwise,     // out[i] depends on in[i] only (after broadcasting); an input's buffer may become the output's
+  kBroadcasts,      // inputs broadcast: gradients are summed to the inputs' shapes by the tape
+  kCommutative,     // f(x, y) == f(y, x)
+  kAggregate,       // f(f(x, y), z) == f(x, f(y, z)): may be regrouped
+  kContraction,     // matrix product, convolution
+  kReduction,       // input 1 holds the reduced axes
+  kDataMovement,    // moves or copies elements without computing: works for every dtype
+  kReusesInput0,    // not elementwise, yet may write output 0 over input 0
+  kSelfAllocating,  // the kernel makes its outputs (views, or sizes only it knows)
+  kShapeOnly,       // needs its inputs' shapes, not their values (Shape, Rank, ZerosLike ...)
+  kConstant,        // output 0 is attribute `value`
+  kPlaceholder,     // output 0 is fed
+  kIdentity,        // output i is input i
+  kNoOperation,     // no inputs, no outputs: for control edges
+  kStateful,        // two calls may differ, or there is an effect: never folded, merged or dropped as unused
+  kRandom,          // draws from a generator kept per node or per process
+  kReadsResource,   // input 0 (or every resource input) is read
+  kWritesResource,  // input 0 (or every resource input) is written
+  kMakesResource,   // output 0 is a handle to a named resource
+  kEffect,          // the outside sees it (printing, files): kept in program order
+  kStopsGradient,   // passes values, not gradients
+  kMatrixProduct,   // the fusion seeds: a matrix product, ...
+  kBias,            // ... a bias added along the last dimension, ...
+  kActivation,      // ... a unary activation
 };
 
 class PANTO_EXPORT TraitSet {
@@ -88,15 +88,15 @@ using BodyFn = void (*)(CompositeContext&);
 // The block. Every member has a default, in the order in which blocks name them.
 struct OpBlock {
   const char* doc = "";
-  const char* cpp = "";                       // C++ name, where snake case of the op's does not do
+  const char* cpp = "";                             // C++ name, where snake case of the op's does not do
   std::initializer_list<const char*> aliases = {};  // older TensorFlow names with the same signature, for import
   TraitSet traits = {};
-  const char* primary = "";                   // the type attribute that selects the kernel; default: the first one
+  const char* primary = "";  // the type attribute that selects the kernel; default: the first one
   ShapeFn shape = nullptr;
-  BodyFn body = nullptr;                      // a composite: instead of kernels and gradient
+  BodyFn body = nullptr;  // a composite: instead of kernels and gradient
   std::initializer_list<Saved> saves = {};
   GradientFn gradient = nullptr;
-  const char* no_gradient = "";               // why there is none
+  const char* no_gradient = "";  // why there is none
   CostFn flops = nullptr;
   CostFn bytes = nullptr;
 };

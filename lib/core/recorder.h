@@ -58,18 +58,19 @@ PANTO_EXPORT void remove_recorder(Recorder* recorder) noexcept;
 // The stack of this thread, innermost last.
 PANTO_EXPORT std::span<Recorder* const> recorders() noexcept;
 
-// While it lives, this thread's recorders hear nothing; all of them, or only one (the tape whose gradient is computed).
+// While it lives, none of this thread's recorders hears anything, or all but `deaf` do (the tape whose gradient is
+// computed).
 class PANTO_EXPORT RecorderPause {
  public:
   RecorderPause();
-  explicit RecorderPause(Recorder* only);
+  explicit RecorderPause(Recorder* deaf);
   ~RecorderPause();
   RecorderPause(const RecorderPause&) = delete;
   RecorderPause& operator=(const RecorderPause&) = delete;
 
  private:
-  Recorder* only_;
   SmallVector<Recorder*, 4> saved_;
+  int saved_symbolic_;
 };
 
 // ---- What scopes tell recorders ------------------------------------------------------------------------------------

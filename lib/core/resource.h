@@ -55,7 +55,7 @@ class PANTO_EXPORT VariableResource final : public Resource {
   }
   // The same over several variables at once, locked without deadlock (an optimizer's slots).
   std::mutex& mutex() const noexcept { return mutex_; }
-  Tensor begin_update();                                     // precondition: locked
+  Tensor begin_update();                                        // precondition: locked
   void end_update(Tensor value) { value_ = std::move(value); }  // precondition: locked
 
  private:

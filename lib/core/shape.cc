@@ -56,7 +56,8 @@ bool PartialShape::compatible_with(const PartialShape& other) const noexcept {
 PartialShape PartialShape::merged_with(const PartialShape& other) const {
   if (!known_rank_) return other;
   if (!other.known_rank_) return *this;
-  if (!compatible_with(other)) invalid("shape: expected one compatible with {}, got {}", to_string(), other.to_string());
+  if (!compatible_with(other))
+    invalid("shape: expected one compatible with {}, got {}", to_string(), other.to_string());
   std::vector<int64_t> merged(dims().begin(), dims().end());
   for (size_t i = 0; i < merged.size(); ++i) {
     if (merged[i] < 0) merged[i] = other.dims_[i];

@@ -41,6 +41,7 @@ struct AttrDef {
   uint32_t hash = 0;
   AttrKind kind = AttrKind::kNone;
   AttrValue default_value;  // kind kNone: required
+  AttrSlot default_slot;    // borrows from default_value; set when the op is linked
   DTypeSet allowed_types = dtypes::kAny;
   std::vector<std::string> allowed_strings;
   bool has_minimum = false;

@@ -39,7 +39,7 @@ struct TensorImpl {
   bool inline_data = false;  // bytes follow this header
   bool literal = false;      // written in the source: a tracer makes it a Const instead of capturing it
   int64_t id = 0;
-  int64_t numel = 0;         // -1: unknown (META)
+  int64_t numel = 0;  // -1: unknown (META)
   Device* device = nullptr;
   void* data = nullptr;      // null on META; never null otherwise, also for empty tensors
   Buffer* buffer = nullptr;  // owner of `data` unless inline; may be shared by views

@@ -1,0 +1,431 @@
+#include "panto/lib/core/bind.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "panto/lib/base/format.h"
+
+namespace panto::dispatch {
+namespace {
+
+[[noreturn]] void wrong_type(const ArgDef& a, DType expected, DType got) {
+  invalid("{}: expected {}, got {}", a.name, dtype_name(expected), dtype_name(got));
+}
+
+void bind_type(const Signature& s, const ArgDef& a, const Tensor& t, std::span<AttrSlot> attrs) {
+  const DType got = t.dtype();
+  if (a.type_attr >= 0) {
+    AttrSlot& slot = attrs[static_cast<size_t>(a.type_attr)];
+    if (!slot.set) {
+      slot = AttrSlot(got);
+    } else if (slot.t != got) [[unlikely]] {
+      wrong_type(a, slot.t, got);
+    }
+  } else if (a.type_list_attr < 0) {
+    if (got != a.dtype) [[unlikely]]
+      wrong_type(a, a.dtype, got);
+  } else {
+    static_cast<void>(s);
+  }
+}
+
+// How many tensors each list argument has: from its attribute where that is set, else what is left over.
+int64_t list_length(const Signature& s, size_t arg, const Call& call) {
+  const ArgDef& a = s.inputs[arg];
+  const int attr = a.number_attr >= 0 ? a.number_attr : a.type_list_attr;
+  const AttrSlot& slot = call.attrs[static_cast<size_t>(attr)];
+  if (slot.set) return a.number_attr >= 0 ? slot.i : static_cast<int64_t>(slot.n);
+  int64_t singles = 0;
+  int64_t lists = 0;  // lists whose length is open and shares this attribute
+  int64_t taken = 0;
+  for (const ArgDef& other : s.inputs) {
+    if (!other.is_list()) {
+      ++singles;
+      continue;
+    }
+    const int other_attr = other.number_attr >= 0 ? other.number_attr : other.type_list_attr;
+    if (other_attr == attr) {
+      ++lists;
+      continue;
+    }
+    const AttrSlot& other_slot = call.attrs[static_cast<size_t>(other_attr)];
+    if (!other_slot.set) {
+      invalid("{}: expected attribute {} to tell the number of tensors, got none", a.name,
+              s.attrs[static_cast<size_t>(attr)].name);
+    }
+    taken += other.number_attr >= 0 ? other_slot.i : static_cast<int64_t>(other_slot.n);
+  }
+  const int64_t left = static_cast<int64_t>(call.inputs.size()) - singles - taken;
+  return left < 0 ? 0 : left / lists;
+}
+
+void bind_list_inputs(Call& call, BindStorage& storage) {
+  const Signature& s = call.op->signature();
+  size_t flat = 0;
+  const size_t given = call.inputs.size();
+  for (size_t a = 0; a < s.inputs.size(); ++a) {
+    const ArgDef& def = s.inputs[a];
+    int64_t count = 1;
+    if (def.is_list()) {
+      count = list_length(s, a, call);
+      if (count < 0) invalid("{}: expected a count of at least 0, got {}", def.name, count);
+    }
+    if (static_cast<uint64_t>(count) > given - flat) {
+      invalid("inputs: expected {} more for '{}', got {}", count, def.name, given - flat);
+    }
+    const size_t last = flat + static_cast<size_t>(count);
+    if (def.number_attr >= 0) call.attrs[static_cast<size_t>(def.number_attr)] = AttrSlot(count);
+    if (def.type_list_attr >= 0) {
+      AttrSlot& slot = call.attrs[static_cast<size_t>(def.type_list_attr)];
+      if (slot.set) {
+        const auto* types = static_cast<const DType*>(slot.p);
+        for (size_t i = flat; i < last; ++i) {
+          const DType expected = types[i - flat];
+          if (expected != call.inputs[i]->dtype()) wrong_type(def, expected, call.inputs[i]->dtype());
+        }
+      } else {
+        // One inferred type list an op is what TensorFlow's signatures have; a second is told from its attribute.
+        const size_t begin = storage.types.size();
+        storage.types.reserve(given);
+        for (size_t i = flat; i < last; ++i) storage.types.push_back(call.inputs[i]->dtype());
+        slot = AttrSlot(std::span<const DType>(storage.types.data() + begin, static_cast<size_t>(count)));
+      }
+    } else {
+      for (size_t i = flat; i < last; ++i) bind_type(s, def, *call.inputs[i], call.attrs);
+    }
+    flat = last;
+  }
+  if (flat != given) invalid("inputs: expected {}, got {}", flat, given);
+}
+
+void check_attr(const AttrDef& def, const AttrSlot& slot) {
+  switch (def.kind) {
+    case AttrKind::kType:
+      if (!def.allowed_types.contains(slot.t)) [[unlikely]] {
+        invalid("{}: expected one of ({}), got {}", def.name, dtype_set_text(def.allowed_types), dtype_name(slot.t));
+      }
+      break;
+    case AttrKind::kInt:
+      if (def.has_minimum && slot.i < def.minimum) [[unlikely]] {
+        invalid("{}: expected at least {}, got {}", def.name, def.minimum, slot.i);
+      }
+      break;
+    case AttrKind::kString:
+      if (!def.allowed_strings.empty()) {
+        const std::string_view text(static_cast<const char*>(slot.p), slot.n);
+        if (std::ranges::find(def.allowed_strings, text) == def.allowed_strings.end()) {
+          invalid("{}: expected one of ({}), got '{}'", def.name, fmt::join(def.allowed_strings, ", "), text);
+        }
+      }
+      break;
+    case AttrKind::kIntList:
+    case AttrKind::kFloatList:
+    case AttrKind::kBoolList:
+    case AttrKind::kTypeList:
+    case AttrKind::kStringList:
+    case AttrKind::kShapeList:
+      if (def.has_minimum && slot.n < def.minimum) {
+        invalid("{}: expected at least {} elements, got {}", def.name, def.minimum, slot.n);
+      }
+      break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+void bind_inputs(Call& call, BindStorage& storage) {
+  const Signature& s = call.op->signature();
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.inputs[i]->defined()) [[unlikely]] {
+      invalid("input {}: expected a tensor, got an undefined handle", i);
+    }
+  }
+  if (s.has_input_lists) {
+    bind_list_inputs(call, storage);
+  } else {
+    if (call.inputs.size() != s.inputs.size()) [[unlikely]] {
+      invalid("inputs: expected {}, got {}", s.inputs.size(), call.inputs.size());
+    }
+    for (size_t i = 0; i < s.inputs.size(); ++i) bind_type(s, s.inputs[i], *call.inputs[i], call.attrs);
+  }
+  for (size_t i = 0; i < s.attrs.size(); ++i) {
+    AttrSlot& slot = call.attrs[i];
+    if (!slot.set) {
+      if (!s.attrs[i].default_slot.set) {
+        invalid("attribute {}: expected a value, got none", s.attrs[i].name);
+      }
+      slot = s.attrs[i].default_slot;
+    }
+    check_attr(s.attrs[i], slot);
+  }
+}
+
+void bind_outputs(Call& call) {
+  const Signature& s = call.op->signature();
+  call.specs.clear();
+  for (const ArgDef& a : s.outputs) {
+    if (a.type_list_attr >= 0) {
+      const AttrSlot& slot = call.attrs[static_cast<size_t>(a.type_list_attr)];
+      for (uint32_t i = 0; i < slot.n; ++i) {
+        call.specs.push_back({static_cast<const DType*>(slot.p)[i], PartialShape(), std::nullopt});
+      }
+      continue;
+    }
+    const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
+    const int64_t count = a.number_attr >= 0 ? call.attrs[static_cast<size_t>(a.number_attr)].i : 1;
+    if (count > (1 << 20)) invalid("{}: expected at most 2^20 tensors, got {}", a.name, count);
+    for (int64_t i = 0; i < count; ++i) call.specs.push_back({t, PartialShape(), std::nullopt});
+  }
+  call.outputs.resize(call.specs.size());
+}
+
+bool types_differ(const Op& op, std::span<const Tensor* const> inputs) {
+  const auto& defs = op.signature().inputs;
+  for (size_t i = 1; i < inputs.size() && i < defs.size(); ++i) {
+    if (defs[i].type_attr < 0) continue;
+    for (size_t j = 0; j < i; ++j) {
+      if (defs[j].type_attr == defs[i].type_attr && inputs[i]->defined() && inputs[j]->defined() &&
+          inputs[i]->dtype() != inputs[j]->dtype()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+namespace {
+
+Tensor mark_literal(Tensor t) {
+  t.impl()->literal = true;
+  return t;
+}
+
+template <class T>
+Tensor scalar_of(T value) {
+  Tensor t = allocate_tensor(cpu_device(), dtype_of<T>, Shape());
+  *mutable_data<T>(t) = value;
+  return mark_literal(std::move(t));
+}
+
+template <class T>
+Tensor integer_scalar(int64_t value, const ArgDef& def) {
+  if (value < static_cast<int64_t>(std::numeric_limits<T>::min()) ||
+      (value > 0 && static_cast<uint64_t>(value) > static_cast<uint64_t>(std::numeric_limits<T>::max()))) {
+    invalid("{}: expected a value that fits {}, got {}", def.name, dtype_name(dtype_of<T>), value);
+  }
+  return scalar_of(static_cast<T>(value));
+}
+
+// A literal as a scalar of type `t`.
+Tensor literal_tensor(const Arg& a, DType t, const ArgDef& def) {
+  const bool real = a.kind() == Arg::Kind::kReal;
+  const double value = real ? a.real() : static_cast<double>(a.integer());
+  switch (t) {
+    case DType::kFloat32: return scalar_of(static_cast<float>(value));
+    case DType::kFloat64: return scalar_of(value);
+    case DType::kFloat16: return scalar_of(Half(static_cast<float>(value)));
+    case DType::kBFloat16: return scalar_of(BFloat16(static_cast<float>(value)));
+    case DType::kComplex64: return scalar_of(std::complex<float>(static_cast<float>(value)));
+    case DType::kComplex128: return scalar_of(std::complex<double>(value));
+    default: break;
+  }
+  if (!real) {
+    const int64_t i = a.integer();
+    switch (t) {
+      case DType::kInt8: return integer_scalar<int8_t>(i, def);
+      case DType::kInt16: return integer_scalar<int16_t>(i, def);
+      case DType::kInt32: return integer_scalar<int32_t>(i, def);
+      case DType::kInt64: return integer_scalar<int64_t>(i, def);
+      case DType::kUint8: return integer_scalar<uint8_t>(i, def);
+      case DType::kUint16: return integer_scalar<uint16_t>(i, def);
+      case DType::kUint32: return integer_scalar<uint32_t>(i, def);
+      case DType::kUint64: return integer_scalar<uint64_t>(i, def);
+      case DType::kBool:
+        if (a.kind() == Arg::Kind::kBool) return scalar_of(i != 0);
+        break;
+      default: break;
+    }
+  }
+  invalid("{}: expected a value of type {}, got the number {}", def.name, dtype_name(t), value);
+}
+
+Tensor integers_tensor(std::span<const int64_t> values, DType t) {
+  Tensor result = allocate_tensor(cpu_device(), t, Shape{static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (t == kInt64) {
+      mutable_data<int64_t>(result)[i] = values[i];
+    } else {
+      mutable_data<int32_t>(result)[i] = static_cast<int32_t>(values[i]);
+    }
+  }
+  return mark_literal(std::move(result));
+}
+
+bool fits_int32(std::span<const int64_t> values) {
+  return std::ranges::all_of(values, [](int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; });
+}
+
+Tensor text_tensor(std::string_view text) {
+  Tensor t = allocate_tensor(cpu_device(), kString, Shape());
+  *mutable_data<std::string>(t) = text;
+  return mark_literal(std::move(t));
+}
+
+Tensor cast_to(const Tensor& t, DType to) {
+  const std::pair<std::string, AttrValue> attrs[] = {{"DstT", AttrValue(to)}};
+  return std::move(call("Cast", {&t, 1}, attrs)[0]);
+}
+
+// The axes 0 .. rank-1 of `x`, as a constant where the rank is known and as recorded ops otherwise.
+Tensor all_axes_of(const Tensor& x) {
+  if (x.partial_shape().known_rank()) {
+    std::vector<int64_t> axes(static_cast<size_t>(x.partial_shape().rank()));
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
+    return integers_tensor(axes, kInt32);
+  }
+  const Tensor rank = std::move(call("Rank", {&x, 1})[0]);
+  const Tensor range[] = {scalar_of<int32_t>(0), rank, scalar_of<int32_t>(1)};
+  return std::move(call("Range", range)[0]);
+}
+
+// The type of the tensors that share type attribute `type_attr`, kInvalid if there are none.
+class Groups {
+ public:
+  Groups(const Op& op, std::span<AttrSlot> attrs) : op_(op), types_(op.signature().attrs.size(), DType::kInvalid) {
+    for (size_t i = 0; i < types_.size(); ++i) {
+      const AttrDef& def = op.signature().attrs[i];
+      if (def.kind == AttrKind::kType && !def.inferred && attrs[i].set) types_[i] = attrs[i].t;
+    }
+  }
+  void see(const ArgDef& def, DType t) {
+    if (def.type_attr < 0) return;
+    DType& type = types_[static_cast<size_t>(def.type_attr)];
+    const DType both = type == DType::kInvalid ? t : promote(type, t);
+    if (both == DType::kInvalid) {
+      invalid("{}: expected types with a common one, got {} and {} (cast one)", def.name, dtype_name(type),
+              dtype_name(t));
+    }
+    type = both;
+  }
+  // A real literal beside integers makes them float32.
+  void see_literal(const ArgDef& def, const Arg& a) {
+    if (def.type_attr < 0) return;
+    DType& type = types_[static_cast<size_t>(def.type_attr)];
+    if (a.kind() == Arg::Kind::kReal && (dtypes::kInteger.contains(type) || type == kBool)) type = kFloat32;
+    if (a.kind() == Arg::Kind::kInt && type == kBool) type = kInt32;
+    if (type == DType::kInvalid) literal_only_[static_cast<size_t>(def.type_attr) % 32] = true;
+  }
+  DType of(const ArgDef& def) const {
+    return def.type_attr < 0 ? def.dtype : types_[static_cast<size_t>(def.type_attr)];
+  }
+  // What literals without any tensor beside them become.
+  void settle(const ArgDef& def, const Arg& a) {
+    if (def.type_attr < 0) return;
+    DType& type = types_[static_cast<size_t>(def.type_attr)];
+    if (!literal_only_[static_cast<size_t>(def.type_attr) % 32]) return;
+    DType own = a.literal_type();
+    const AttrDef& attr = op_.signature().attrs[static_cast<size_t>(def.type_attr)];
+    if (a.kind() == Arg::Kind::kInt && attr.has_default() && dtypes::kInteger.contains(own)) {
+      own = attr.default_value.as<DType>();
+    }
+    type = type == DType::kInvalid ? own : promote(type, own);
+  }
+
+ private:
+  const Op& op_;
+  std::vector<DType> types_;
+  bool literal_only_[32] = {};
+};
+
+bool is_number(const Arg& a) {
+  return a.kind() == Arg::Kind::kInt || a.kind() == Arg::Kind::kReal || a.kind() == Arg::Kind::kBool;
+}
+
+void make_tensor(Arg& a, const ArgDef& def, const Groups& groups) {
+  const DType wanted = groups.of(def);
+  switch (a.kind()) {
+    case Arg::Kind::kInt:
+    case Arg::Kind::kReal:
+    case Arg::Kind::kBool: a.set_tensor(literal_tensor(a, wanted, def)); return;
+    case Arg::Kind::kText: a.set_tensor(text_tensor(a.text())); return;
+    default: break;
+  }
+  if (def.type_attr >= 0 && a.tensor().defined() && a.tensor().dtype() != wanted && wanted != DType::kInvalid) {
+    a.set_tensor(cast_to(a.tensor(), wanted));
+  }
+}
+
+}  // namespace
+
+void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
+                            std::vector<Tensor>& converted) {
+  const auto& defs = op.signature().inputs;
+  Groups groups(op, attrs);
+  // Tensors first: what literals become depends on them.
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ArgDef& def = defs[i];
+    if (args[i].list != nullptr) {
+      for (const Tensor& t : args[i].list->tensors()) {
+        if (t.defined()) groups.see(def, t.dtype());
+      }
+      continue;
+    }
+    Arg& a = *args[i].arg;
+    if (a.kind() == Arg::Kind::kVariable) {
+      // An op on the resource itself takes the handle; every other op takes the value.
+      a.set_tensor(def.dtype == kResource ? a.variable().handle() : a.variable().value(a.where()));
+    } else if (a.kind() == Arg::Kind::kIntegers) {
+      DType t = groups.of(def);
+      if (t != kInt64 && t != kInt32) t = fits_int32(a.integers()) ? kInt32 : kInt64;
+      if (t == kInt32 && !fits_int32(a.integers())) t = kInt64;
+      a.set_tensor(integers_tensor(a.integers(), t));
+    } else if (a.kind() == Arg::Kind::kAllAxes) {
+      a.set_tensor(all_axes_of(args[0].arg->tensor()));
+    }
+    if (!a.is_literal() && a.tensor().defined()) groups.see(def, a.tensor().dtype());
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].arg != nullptr && is_number(*args[i].arg)) groups.see_literal(defs[i], *args[i].arg);
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].arg != nullptr && is_number(*args[i].arg)) groups.settle(defs[i], *args[i].arg);
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].arg != nullptr) {
+      make_tensor(*args[i].arg, defs[i], groups);
+      continue;
+    }
+    const DType wanted = groups.of(defs[i]);
+    for (const Tensor& t : args[i].list->tensors()) {
+      const bool cast = defs[i].type_attr >= 0 && t.defined() && t.dtype() != wanted;
+      converted.push_back(cast ? cast_to(t, wanted) : t);
+    }
+  }
+}
+
+void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
+  SmallVector<TypedArg, 8> typed;
+  for (Arg* a : args) typed.push_back(a);
+  std::vector<Tensor> none;
+  resolve_list_arguments(op, typed, attrs, none);
+}
+
+}  // namespace panto::dispatch
+
+namespace panto {
+
+ArgList::ArgList(std::initializer_list<Arg> items, Arg::Where where) : where_(where) {
+  for (const Arg& a : items) {
+    switch (a.kind()) {
+      case Arg::Kind::kBorrowed:
+      case Arg::Kind::kOwned: tensors_.push_back(a.tensor()); break;
+      case Arg::Kind::kVariable: tensors_.push_back(a.variable().value(a.where())); break;
+      default: fail(Code::kInvalidArgument, "list of tensors: expected tensors, got a number (write tensor(...))");
+    }
+  }
+}
+
+}  // namespace panto

@@ -1,0 +1,28 @@
+// The dispatcher's front half: from what a caller wrote to inputs and attributes that fit the op's signature.
+// Internal to lib/core.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "panto/lib/core/arg.h"
+#include "panto/lib/core/call.h"
+#include "panto/lib/core/dispatch.h"
+
+namespace panto::dispatch {
+
+// Fills in inferred and defaulted attributes and checks inputs and attributes against the signature. Throws
+// InvalidArgument; Unimplemented never (kernels are looked up later).
+void bind_inputs(Call& call, BindStorage& storage);
+// Sizes `specs` and `outputs` and sets the dtypes of `specs`. Attributes must be bound.
+void bind_outputs(Call& call);
+
+// True if two tensors that share a type attribute have different dtypes.
+bool types_differ(const Op& op, std::span<const Tensor* const> inputs);
+// Turns literals and variables into tensors and casts to common types where arguments share a type attribute.
+void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs);
+// The same where some arguments are lists; their tensors, cast, are appended to `converted`.
+void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
+                            std::vector<Tensor>& converted);
+
+}  // namespace panto::dispatch

@@ -1,0 +1,427 @@
+// The one door (design §6). The path of a small eager call stays within this file: bind, infer, allocate, run, tell.
+#include "panto/lib/core/dispatch.h"
+
+#include <algorithm>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/bind.h"
+#include "panto/lib/core/thread_state.h"
+
+namespace panto::dispatch {
+namespace {
+
+void infer(Call& call) {
+  const Signature& s = call.op->signature();
+  bind_outputs(call);
+  if (s.outputs.empty() && call.op->shape() == nullptr) return;
+  ShapeContext context(call);
+  call.op->shape()(context);
+}
+
+// Explicit device, else the scope's, else where the inputs are, else the first CPU.
+Device* place(const Call& call, const ThreadState& state, Device* asked) {
+  if (asked != nullptr) return asked;
+  if (state.device != nullptr) return state.device;
+  for (const Tensor* t : call.inputs) {
+    Device& d = t->device();
+    if (d.kind() != DeviceKind::kCpu && !d.is_meta()) return &d;
+  }
+  return call.inputs.empty() ? &cpu_device() : &call.inputs[0]->device();
+}
+
+DType primary_type(const Call& call) {
+  const int p = call.op->primary_attr();
+  return p < 0 ? DType::kInvalid : call.attrs[static_cast<size_t>(p)].t;
+}
+
+[[noreturn]] void missing_kernel(const Op& op, DeviceKind kind, DType primary) {
+  std::string have;
+  for (int k = 0; k < kDeviceKinds; ++k) {
+    const auto other = static_cast<DeviceKind>(k);
+    if (!op.has_kernel(other)) continue;
+    have.append(have.empty() ? "" : "; ").append(device_kind_name(other));
+    const std::string types = dtype_set_text(op.kernel_types(other));
+    if (!types.empty()) have.append(": ").append(types);
+  }
+  failf(Code::kUnimplemented, "kernel on {}{}{}: expected one of ({}), got none", device_kind_name(kind),
+        primary == DType::kInvalid ? "" : " for ", primary == DType::kInvalid ? "" : dtype_name(primary),
+        have.empty() ? "no kernel at all" : have);
+}
+
+const Kernel& find_kernel(const Call& call) {
+  const DType primary = primary_type(call);
+  const Kernel& kernel = call.op->kernel(call.device->kind(), primary);
+  if (kernel.run == nullptr) [[unlikely]]
+    missing_kernel(*call.op, call.device->kind(), primary);
+  return kernel;
+}
+
+// An input's memory may become the output's: same shape and type, and nobody else sees it.
+bool take_over(Call& call, uint64_t dying, bool recorded) {
+  const OutputSpec& spec = call.specs[0];
+  for (size_t i = 0; dying != 0 && i < call.inputs.size(); ++i, dying >>= 1) {
+    if ((dying & 1) == 0) continue;
+    const Tensor& t = *call.inputs[i];
+    if (t.dtype() != spec.dtype || &t.device() != call.device || !is_plain(spec.dtype) || !exclusively_owned(t) ||
+        !(t.partial_shape() == spec.shape)) {
+      continue;
+    }
+    if (!recorded) {
+      // Nobody has seen the handle: it becomes the output's, with a new identity.
+      call.outputs[0] = t;
+      t.impl()->id = next_tensor_id();
+      t.impl()->literal = false;
+      return true;
+    }
+    if (t.impl()->buffer == nullptr) continue;  // recorders ask for the input's id: a header of its own is needed
+    call.outputs[0] = view_tensor(t, t.shape());
+    return true;
+  }
+  return false;
+}
+
+void allocate(Call& call, uint64_t dying, bool recorded) {
+  size_t first = 0;
+  const Op& op = *call.op;
+  if (dying != 0 && call.specs.size() > 0 && (op.has(Trait::kElementwise) || op.has(Trait::kReusesInput0))) {
+    if (op.has(Trait::kReusesInput0)) dying &= 1;
+    if (take_over(call, dying, recorded)) first = 1;
+  }
+  for (size_t k = first; k < call.specs.size(); ++k) {
+    if (call.outputs[k].defined()) continue;
+    const OutputSpec& spec = call.specs[k];
+    if (!spec.shape.fully_known()) [[unlikely]] {
+      failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
+            spec.shape.to_string());
+    }
+    call.outputs[k] = allocate_tensor(*call.device, spec.dtype, static_cast<const Shape&>(spec.shape));
+  }
+}
+
+// Inputs that are elsewhere are copied to where the kernel runs; recorders still see the originals.
+class MovedInputs {
+ public:
+  explicit MovedInputs(Call& call) : call_(call), original_(call.inputs) {
+    bool moves = false;
+    for (size_t i = 0; i < original_.size(); ++i) {
+      if (&original_[i]->device() != call.device) moves = true;
+    }
+    if (moves) [[unlikely]]
+      move();
+  }
+  ~MovedInputs() { call_.inputs = original_; }
+  MovedInputs(const MovedInputs&) = delete;
+  MovedInputs& operator=(const MovedInputs&) = delete;
+
+ private:
+  void move() {
+    const Signature& s = call_.op->signature();
+    const CallView view(call_);
+    copies_.resize(original_.size());
+    for (size_t a = 0; a < s.inputs.size(); ++a) {
+      const auto [first, last] = view.list(static_cast<int>(a));
+      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
+        const Tensor& t = *original_[i];
+        const bool host = s.inputs[a].host || !is_plain(t.dtype());
+        if (host && t.device().host_memory()) {
+          copies_[i] = t;
+        } else {
+          copies_[i] = host ? t.cpu() : t.to(*call_.device);
+        }
+      }
+    }
+    for (const Tensor& t : copies_) pointers_.push_back(&t);
+    call_.inputs = pointers_;
+  }
+
+  Call& call_;
+  std::span<const Tensor* const> original_;
+  std::vector<Tensor> copies_;
+  std::vector<const Tensor*> pointers_;
+};
+
+void make_symbolic_outputs(Call& call) {
+  for (size_t k = 0; k < call.specs.size(); ++k) {
+    OutputSpec& spec = call.specs[k];
+    call.outputs[k] = meta_tensor(spec.dtype, spec.shape, std::move(spec.values));
+  }
+}
+
+void run_kernel(Call& call, const Kernel& kernel) {
+  const MovedInputs moved(call);
+  KernelContext context(call);
+  kernel.run(context);
+}
+
+uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t dying) {
+  const bool kept = std::ranges::any_of(state.recorders, [&](Recorder* r) { return r->keeps(call); });
+  if (!kept) return dying;
+  const CallView view(call);
+  for (const Saved& s : call.op->saves()) {
+    if (s.what != Saved::What::kInput) continue;
+    const auto [first, last] = view.list(s.index);
+    for (int i = first; i < last && i < 64; ++i) dying &= ~(uint64_t{1} << i);
+  }
+  return dying;
+}
+
+bool any_meta(const Call& call) {
+  for (const Tensor* t : call.inputs) {
+    if (t->is_meta()) return true;
+  }
+  return false;
+}
+
+// `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
+void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
+  const Op& op = *call.op;
+  ThreadState& state = thread_state();
+  bind_inputs(call, storage);
+  if (op.body() != nullptr) {
+    bind_outputs(call);
+    const LibraryScope inside;
+    CompositeContext context(call);
+    op.body()(context);
+    return;
+  }
+  call.symbolic = (state.symbolic > 0 || any_meta(call)) && !op.has(Trait::kConstant);
+  call.device = call.symbolic ? &meta_device() : place(call, state, asked);
+  infer(call);
+  const bool recorded = !state.recorders.empty();
+  if (call.symbolic) {
+    make_symbolic_outputs(call);
+  } else {
+    const Kernel& kernel = find_kernel(call);
+    if (!op.has(Trait::kSelfAllocating)) {
+      if (dying != 0 && recorded) dying = without_kept(call, state, dying);
+      allocate(call, dying, recorded);
+    }
+    run_kernel(call, kernel);
+  }
+  if (recorded) {
+    // By index: a recorder may be removed or added by what it does.
+    for (size_t i = state.recorders.size(); i-- > 0;) {
+      if (i < state.recorders.size()) state.recorders[i]->record(call);
+    }
+  }
+}
+
+std::string location_text(const std::source_location& where) {
+  return fmt::format("at {}:{}", where.file_name(), where.line());
+}
+
+void execute_with_context(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
+  const int depth = thread_state().library_depth;
+  try {
+    execute(call, storage, dying, asked);
+  } catch (Error& error) {
+    thread_state().library_depth = depth;
+    error.add_context("in " + describe(call));
+    if (!call.node_name.empty()) error.add_context(fmt::format("node '{}'", call.node_name));
+    if (call.where != nullptr && depth == 0) error.add_context(location_text(*call.where));
+    throw;
+  }
+}
+
+void ensure_linked(const Op& op) {
+  if (!op.linked()) [[unlikely]] {
+    link_ops();
+    if (!op.linked())
+      fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
+  }
+}
+
+}  // namespace
+
+Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
+             const CallOptions& options) {
+  ensure_linked(op);
+  SmallVector<AttrSlot, 8> slots(attrs.begin(), attrs.end());
+  slots.resize(op.signature().attrs.size());
+  BindStorage storage;
+  Call call;
+  call.op = &op;
+  call.inputs = inputs;
+  call.attrs = slots;
+  call.where = options.where;
+  call.node_name = options.node_name;
+  execute_with_context(call, storage, options.dying, options.device);
+  return std::move(call.outputs);
+}
+
+Outputs call(std::string_view name, std::span<const Tensor> inputs,
+             std::span<const std::pair<std::string, AttrValue>> attrs) {
+  const Op& op = get_op(name);
+  SmallVector<AttrSlot, 8> slots(op.signature().attrs.size());
+  for (const auto& [attr, value] : attrs) {
+    const int at = op.signature().find_attr(attr);
+    if (at < 0) invalid("attribute of {}: expected one of its signature, got '{}'", name, attr);
+    const AttrDef& def = op.signature().attrs[static_cast<size_t>(at)];
+    if (def.kind != value.kind()) {
+      invalid("attribute {} of {}: expected {}, got {}", attr, name, attr_kind_name(def.kind),
+              attr_kind_name(value.kind()));
+    }
+    slots[static_cast<size_t>(at)] = borrow(value);
+  }
+  SmallVector<const Tensor*, 8> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  return call(op, pointers, slots);
+}
+
+Tensor call_typed_1(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
+  ensure_linked(op);
+  constexpr size_t kMaxInputs = 16;
+  const Tensor* inputs[kMaxInputs];
+  uint64_t dying = 0;
+  bool plain = true;
+  for (size_t i = 0; i < args.size(); ++i) {
+    Arg& a = *args[i];
+    if (a.kind() > Arg::Kind::kOwned) [[unlikely]] {
+      plain = false;
+      break;
+    }
+    inputs[i] = &a.tensor();
+    if (a.is_owned()) dying |= uint64_t{1} << i;
+  }
+  Call call;
+  call.op = &op;
+  call.attrs = attrs;
+  if (!args.empty()) call.where = &args[0]->where();
+  if (!plain || types_differ(op, {inputs, args.size()})) [[unlikely]] {
+    dying = 0;
+    try {
+      resolve_arguments(op, args, attrs);
+    } catch (Error& error) {
+      error.add_context("in " + op.name());
+      if (call.where != nullptr && thread_state().library_depth == 0) error.add_context(location_text(*call.where));
+      throw;
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      inputs[i] = &args[i]->tensor();
+      if (args[i]->is_owned()) dying |= uint64_t{1} << i;
+    }
+  }
+  call.inputs = {inputs, args.size()};
+  BindStorage storage;
+  execute_with_context(call, storage, dying, nullptr);
+  return std::move(call.outputs[0]);
+}
+
+Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
+                   const std::source_location& where) {
+  ensure_linked(op);
+  SmallVector<Arg*, 8> singles;
+  for (TypedArg& a : args) singles.push_back(a.arg);
+  Call call;
+  call.op = &op;
+  call.attrs = attrs;
+  call.where = &where;
+  BindStorage storage;
+  std::vector<Tensor> converted;  // list items that were cast to a common type
+  SmallVector<const Tensor*, 8> inputs;
+  uint64_t dying = 0;
+  try {
+    resolve_list_arguments(op, args, attrs, converted);
+    size_t used = 0;
+    for (size_t a = 0; a < args.size(); ++a) {
+      if (args[a].list == nullptr) {
+        if (args[a].arg->is_owned() && inputs.size() < 64) dying |= uint64_t{1} << inputs.size();
+        inputs.push_back(&args[a].arg->tensor());
+        continue;
+      }
+      const ArgDef& def = op.signature().inputs[a];
+      const size_t count = args[a].list->tensors().size();
+      if (def.number_attr >= 0) attrs[static_cast<size_t>(def.number_attr)] = AttrSlot(static_cast<int64_t>(count));
+      for (size_t i = 0; i < count; ++i) inputs.push_back(&converted[used++]);
+    }
+  } catch (Error& error) {
+    error.add_context("in " + op.name());
+    if (thread_state().library_depth == 0) error.add_context(location_text(where));
+    throw;
+  }
+  call.inputs = inputs;
+  execute_with_context(call, storage, dying, nullptr);
+  return std::move(call.outputs);
+}
+
+std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, std::span<const AttrValue> attrs,
+                                  Device& device, std::string_view node_name) {
+  ensure_linked(op);
+  auto prepared = std::make_shared<Prepared>();
+  prepared->op_ = &op;
+  prepared->device_ = &device;
+  prepared->node_name_ = node_name;
+  prepared->values_.assign(attrs.begin(), attrs.end());
+  prepared->values_.resize(op.signature().attrs.size());
+  for (const AttrValue& v : prepared->values_) prepared->slots_.push_back(borrow(v));
+  SmallVector<const Tensor*, 8> pointers;
+  for (const Tensor& t : inputs) pointers.push_back(&t);
+  Call call;
+  call.op = &op;
+  call.inputs = pointers;
+  call.attrs = prepared->slots_;
+  call.node_name = node_name;
+  call.symbolic = true;
+  try {
+    bind_inputs(call, prepared->storage_);
+    infer(call);
+    call.device = &device;
+    if (op.body() != nullptr) fail(Code::kInternal, "prepared call: expected a primitive op, got a composite");
+    prepared->kernel_ = find_kernel(call);
+    if (prepared->kernel_.prepare != nullptr) prepared->state_ = prepared->kernel_.prepare(KernelContext(call));
+  } catch (Error& error) {
+    error.add_context("in " + describe(call));
+    if (!node_name.empty()) error.add_context(fmt::format("node '{}'", node_name));
+    throw;
+  }
+  prepared->specs_.assign(call.specs.begin(), call.specs.end());
+  prepared->static_shapes_ =
+      std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) { return s.shape.fully_known(); });
+  return prepared;
+}
+
+void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, uint64_t dying) {
+  const Op& op = *prepared.op_;
+  Call call;
+  call.op = &op;
+  call.inputs = inputs;
+  // Kernels only read attributes; a Call holds them as the dispatcher, which binds them, needs them.
+  call.attrs = {const_cast<AttrSlot*>(prepared.slots_.data()), prepared.slots_.size()};  // NOLINT(*-const-cast)
+  call.device = prepared.device_;
+  call.node_name = prepared.node_name_;
+  call.state = prepared.state_.get();
+  const size_t count = prepared.specs_.size();
+  call.outputs.resize(count);
+  bool given = count > 0;
+  for (size_t k = 0; k < count; ++k) {
+    given = given && outputs[k].defined();
+    call.outputs[k] = std::move(outputs[k]);
+  }
+  try {
+    if (!given || op.has(Trait::kSelfAllocating)) {
+      if (prepared.static_shapes_) {
+        for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape, std::nullopt});
+      } else {
+        infer(call);
+      }
+      if (!op.has(Trait::kSelfAllocating)) allocate(call, dying, false);
+    }
+    run_kernel(call, prepared.kernel_);
+  } catch (Error& error) {
+    error.add_context("in " + describe(call));
+    if (!prepared.node_name_.empty()) error.add_context(fmt::format("node '{}'", prepared.node_name_));
+    throw;
+  }
+  for (size_t k = 0; k < count; ++k) outputs[k] = std::move(call.outputs[k]);
+}
+
+}  // namespace panto::dispatch
+
+namespace panto {
+
+Tensor named(std::string_view name, Tensor value) {
+  for (Recorder* r : recorders()) r->name_value(value, name);
+  return value;
+}
+
+}  // namespace panto

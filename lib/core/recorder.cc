@@ -1,0 +1,76 @@
+#include "panto/lib/core/recorder.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/thread_state.h"
+
+namespace panto {
+
+ThreadState& thread_state() noexcept {
+  static thread_local ThreadState state;
+  return state;
+}
+
+void push_recorder(Recorder* recorder) {
+  ThreadState& state = thread_state();
+  state.recorders.push_back(recorder);
+  if (recorder->symbolic()) ++state.symbolic;
+}
+
+void remove_recorder(Recorder* recorder) noexcept {
+  ThreadState& state = thread_state();
+  auto& stack = state.recorders;
+  for (size_t i = stack.size(); i-- > 0;) {
+    if (stack[i] != recorder) continue;
+    std::move(stack.begin() + i + 1, stack.end(), stack.begin() + i);
+    stack.resize(stack.size() - 1);
+    if (recorder->symbolic()) --state.symbolic;
+    return;
+  }
+}
+
+std::span<Recorder* const> recorders() noexcept {
+  const auto& stack = thread_state().recorders;
+  return {stack.data(), stack.size()};
+}
+
+RecorderScope::RecorderScope(Recorder* recorder) : recorder_(recorder) { push_recorder(recorder); }
+RecorderScope::~RecorderScope() { remove_recorder(recorder_); }
+
+RecorderPause::RecorderPause() : RecorderPause(nullptr) {}
+
+RecorderPause::RecorderPause(Recorder* deaf)
+    : saved_(thread_state().recorders), saved_symbolic_(thread_state().symbolic) {
+  if (deaf == nullptr) {
+    ThreadState& state = thread_state();
+    state.recorders.clear();
+    state.symbolic = 0;
+  } else {
+    remove_recorder(deaf);
+  }
+}
+
+RecorderPause::~RecorderPause() {
+  ThreadState& state = thread_state();
+  state.recorders = std::move(saved_);
+  state.symbolic = saved_symbolic_;
+}
+
+std::string_view current_name_scope() { return thread_state().name_scope; }
+
+NameScope::NameScope(std::string_view name) {
+  const bool valid = !name.empty() && std::isalnum(static_cast<unsigned char>(name[0])) != 0 &&
+                     std::ranges::all_of(name, [](unsigned char c) {
+                       return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-' || c == '/';
+                     });
+  if (!valid) invalid("name scope: expected letters, digits and any of _ . - /, got '{}'", name);
+  std::string& scope = thread_state().name_scope;
+  previous_length_ = scope.size();
+  scope.append(name).append("/");
+}
+
+NameScope::~NameScope() { thread_state().name_scope.resize(previous_length_); }
+
+}  // namespace panto
