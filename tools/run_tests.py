@@ -164,6 +164,8 @@ def main():
         known = {t["name"] for t in tests}
         slow = "slow" in names
         names = [n for n in names if n != "slow"]
+        if slow:
+            environment["PANTO_SLOW"] = "1"
         programs = [n for n in names if n in known]
         filters = [n for n in names if n not in known]
         matched = not filters

@@ -1,0 +1,126 @@
+"""What `meson install` gives a user: headers, library, panto.pc and the command, tried from a temporary place."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("PANTO_BUILD", ROOT / "build" / "release"))
+README = ROOT / "README.md"
+MARK = "<!-- ten-lines -->"
+
+
+def run(*command, **keywords):
+    result = subprocess.run([str(c) for c in command], capture_output=True, text=True, **keywords)
+    if result.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}\nended with {result.returncode}\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def ten_lines():
+    """The README's program: the first code block after the mark."""
+    text = README.read_text() if README.exists() else ""
+    found = re.search(re.escape(MARK) + r"\s*```(?:cpp|c\+\+)\n(.*?)```", text, re.DOTALL)
+    return found[1] if found else None
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stage = pathlib.Path(tempfile.mkdtemp()).resolve()
+        cls.addClassCleanup(shutil.rmtree, cls.stage)
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", cls.stage)
+        (config,) = cls.stage.rglob("panto.pc")
+        cls.prefix = next(p for p in config.parents if p.name == "lib").parent
+        cls.environment = os.environ | {"PKG_CONFIG_PATH": str(config.parent)}
+        cls.libdir = config.parent.parent
+
+    def flags(self, *what):
+        return run("pkg-config", *what, "panto", env=self.environment).split()
+
+    def compile_and_run(self, program):
+        with tempfile.TemporaryDirectory() as folder:
+            source, binary = pathlib.Path(folder) / "x.cc", pathlib.Path(folder) / "x"
+            source.write_text(program)
+            began = time.monotonic()
+            run("g++", "-std=c++20", "-c", source, "-o", binary.with_suffix(".o"), *self.flags("--cflags"))
+            seconds = time.monotonic() - began
+            run("g++", "-std=c++20", source, "-o", binary, *self.flags("--cflags", "--libs"))
+            output = run(binary, env=self.environment | {"LD_LIBRARY_PATH": str(self.libdir)})
+        return output, seconds
+
+    def test_panto_pc_points_into_the_prefix(self):
+        (include,) = (os.path.realpath(f[2:]) for f in self.flags("--cflags") if f.startswith("-I"))
+        self.assertEqual(include, str(self.prefix / "include"))
+        self.assertIn("-lpanto", self.flags("--libs"))
+        self.assertEqual(self.flags("--modversion"), ["0.1.0"])
+
+    @unittest.skipUnless((ROOT / "panto.h").exists(), "panto.h does not exist yet")
+    def test_the_smallest_program(self):
+        program = "#include <panto/panto.h>\n#include <cstdio>\nint main() { std::puts(\"ok\"); }\n"
+        self.assertEqual(self.compile_and_run(program)[0], "ok\n")
+
+    @unittest.skipUnless(ten_lines(), f"README.md has no program after {MARK} yet")
+    def test_the_readme_program(self):
+        output, seconds = self.compile_and_run(ten_lines())
+        self.assertTrue(output.strip(), "it printed nothing")
+        # A second is the aim; a busy machine gets some slack.
+        self.assertLess(seconds, 3, "compiling it took too long: are the public headers still light?")
+
+    def test_headers_are_below_include_panto(self):
+        headers = [p.relative_to(self.stage) for p in self.stage.rglob("*") if p.suffix in (".h", ".hpp", ".hh", ".inc")]
+        self.assertTrue(headers)
+        inside = self.prefix.relative_to(self.stage) / "include" / "panto"
+        self.assertEqual([str(h) for h in headers if not h.is_relative_to(inside)], [])
+        self.assertEqual([str(h) for h in headers if "device" in h.parts or h.name.endswith(".pb.h")], [])
+        self.assertEqual([p.name for p in (self.prefix / "include").iterdir()], ["panto"])
+
+    def test_what_headers_include_is_installed_too(self):
+        include = self.prefix / "include"
+        lacking = []
+        for header in sorted(include.rglob("*.h")):
+            for name in re.findall(r'^\s*#\s*include\s*[<"](panto/[^">]+)', header.read_text(), re.MULTILINE):
+                if not (include / name).exists():
+                    lacking.append(f"{header.relative_to(include)} includes {name}")
+        self.assertEqual(lacking, [])
+
+    def test_each_header_compiles_alone(self):
+        """With the warnings that a careful user may have switched on."""
+        headers = sorted((self.prefix / "include").rglob("*.h"))
+        headers = [h for h in headers if h.name != "xtensor.h"]  # the opt-in bridge needs xtensor
+        flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", *self.flags("--cflags")]
+        if not os.environ.get("PANTO_SLOW"):  # all in one, which is quick
+            text = "".join(f"#include <{h.relative_to(self.prefix / 'include')}>\n" for h in headers)
+            run("g++", *flags, "-x", "c++", "-", input=text)
+            return
+        for header in headers:
+            with self.subTest(header=header.name):
+                run("g++", *flags, "-x", "c++", "-", input=f"#include <{header.relative_to(self.prefix / 'include')}>\n")
+
+    def test_the_library_exports_only_its_own_names(self):
+        (library,) = (p for p in self.libdir.glob("libpanto.so.*") if not p.is_symlink())
+        symbols = run("nm", "--dynamic", "--defined-only", "--demangle", library).splitlines()
+        strong = [s.split(" ", 2)[2] for s in symbols if s.split(" ", 2)[1] in "TDBR"]
+        self.assertTrue(strong)
+        self.assertEqual([s for s in strong if "panto" not in s], [])
+
+    def test_the_generator_is_installed(self):
+        if not (ROOT / "lib" / "ops" / "generate.py").exists():
+            self.skipTest("lib/ops/generate.py does not exist yet")
+        self.assertTrue((self.prefix / "share" / "panto" / "generate.py").exists())
+        self.assertTrue((self.prefix / "include" / "panto" / "lib" / "ops" / "ops.h").exists())
+
+    def test_the_command_runs_from_there(self):
+        command = self.prefix / "bin" / "panto"
+        if not (BUILD / "apps" / "panto").exists():
+            self.skipTest("the panto command does not exist yet")
+        environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+        self.assertIn("run", run(command, "--help", env=environment))
+
+
+if __name__ == "__main__":
+    unittest.main()
