@@ -32,7 +32,7 @@ import pathlib
 import re
 import sys
 
-WIDTH = 110
+WIDTH = 120
 
 # ---- C++ text -> op blocks -------------------------------------------------------------------------------------------
 
@@ -607,7 +607,7 @@ class Function:
         rows = []
         for arg in s.inputs:
             text = self.describe(arg)
-            if rows and rows[-1][1] == text:
+            if rows and rows[-1][1] == text and len(rows[-1][0]) + len(arg.name) < 40:
                 rows[-1] = (f"{rows[-1][0]}, {arg.name}", text)
             else:
                 rows.append((arg.name, text))
