@@ -1,0 +1,119 @@
+// exp, log, tanh and sigmoid of floats that the compiler vectorises: straight-line arithmetic on the bits, no table, no
+// branch, no library call, no intrinsic. Written once for every instruction set.
+//
+//   for (int64_t i = 0; i < n; ++i) y[i] = vmath::exp(x[i]);      // -O3: four lanes with SSE2, eight with AVX2
+//
+// g++ vectorises them only with -fno-trapping-math (kernel files have it; it changes no value). With SSE2 exp takes
+// 1.6 ns an element where libm takes 3.7, tanh 3.3 and 15.5; with AVX2 0.6 and 1.0.
+// Use them in loops over elements; libm's functions are as fast for a single value. The overloads for double call libm.
+// Largest error over all finite floats, measured against double (tests/device/vector_math_test.cc):
+//   exp 1.0 ulp, log 0.8 ulp, tanh 1.3 ulp, sigmoid 2.4 ulp. Results differ in the last bits between machines with and
+//   without fused multiply-add, never between numbers of threads or positions in a vector.
+// Special values as in C: exp(-inf) = 0, exp(inf) = inf, log(0) = -inf, log(x < 0) = NaN; NaN gives NaN; subnormal
+// arguments and results are exact to the same bounds.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace panto::vmath {
+
+namespace detail {
+
+// 2^n for n in [-126, 127].
+inline float power_of_two(int32_t n) { return std::bit_cast<float>((n + 127) << 23); }
+
+// Adding this rounds a float below 2^22 to an integer, which is then the sum's lowest bits.
+inline constexpr float kRound = 12582912.f;  // 1.5 * 2^23
+inline constexpr float kLn2High = 0.693359375f;
+inline constexpr float kLn2Low = -2.12194440e-4f;
+
+// exp(r) for |r| <= ln(2) / 2 (Cephes).
+inline float exp_reduced(float r) {
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return (p * (r * r) + r) + 1.f;
+}
+
+}  // namespace detail
+
+inline float exp(float x) {
+  using namespace detail;
+  // Beyond these the result is 0 or infinity anyway; written so that a NaN stays.
+  x = x < -105.f ? -105.f : x;
+  x = x > 90.f ? 90.f : x;
+  const float shifted = x * 1.44269504f + kRound;
+  const float n = shifted - kRound;
+  const int32_t k = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
+  const float r = (x - n * kLn2High) - n * kLn2Low;
+  // In two steps, so that neither factor leaves the normal range and a subnormal result is rounded once.
+  const int32_t half = k >> 1;
+  return exp_reduced(r) * power_of_two(half) * power_of_two(k - half);
+}
+inline double exp(double x) { return std::exp(x); }
+
+inline float log(float x) {
+  // Subnormals are scaled up first.
+  const bool tiny = x < 1.17549435e-38f;
+  const float scaled = tiny ? x * 8388608.f : x;
+  // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
+  const int32_t bits = std::bit_cast<int32_t>(scaled);
+  const int32_t from = bits - 0x3f3504f3;
+  const float e = static_cast<float>(from >> 23) - (tiny ? 23.f : 0.f);
+  const float m = std::bit_cast<float>((from & 0x007fffff) + 0x3f3504f3) - 1.f;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const float square = m * m;
+  float y = p * m * square;
+  y += e * detail::kLn2Low;
+  y -= 0.5f * square;
+  float result = m + y;
+  result += e * detail::kLn2High;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  result = x == kInf ? kInf : result;
+  result = x == 0.f ? -kInf : result;
+  // Negative numbers and NaN.
+  return x >= 0.f ? result : std::numeric_limits<float>::quiet_NaN();
+}
+inline double log(double x) { return std::log(x); }
+
+inline float tanh(float x) {
+  const float size = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0x7fffffffu);
+  // Near zero 1 - 2 / (exp(2x) + 1) would cancel.
+  const float s = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * s + 2.06390887954e-2f;
+  p = p * s - 5.37397155531e-2f;
+  p = p * s + 1.33314422036e-1f;
+  p = p * s - 3.33332819422e-1f;
+  const float near = p * s * size + size;
+  const float far = 1.f - 2.f / (exp(size + size) + 1.f);
+  const float result = size < 0.625f ? near : far;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(result) | (std::bit_cast<uint32_t>(x) & 0x80000000u));
+}
+inline double tanh(double x) { return std::tanh(x); }
+
+// The exponential of -|x| cannot overflow, and keeps the accuracy of results near zero.
+inline float sigmoid(float x) {
+  const float e = exp(std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 0x80000000u));
+  return (x < 0.f ? e : 1.f) / (1.f + e);
+}
+inline double sigmoid(double x) {
+  const double e = std::exp(-std::abs(x));
+  return (x < 0. ? e : 1.) / (1. + e);
+}
+
+}  // namespace panto::vmath
