@@ -203,7 +203,7 @@ std::string describe(const Call& call) {
   return text + ")";
 }
 
-namespace shape {
+namespace shapes {
 
 void same_as_input(ShapeContext& c) {
   for (int k = 0; k < c.num_outputs(); ++k) c.output(k, c.shape(0));
@@ -236,5 +236,5 @@ void reduction(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims)));
 }
 
-}  // namespace shape
+}  // namespace shapes
 }  // namespace panto

@@ -185,13 +185,13 @@ class PANTO_EXPORT CompositeContext : public CallView {
 PANTO_EXPORT std::string describe(const Call& call);
 
 // Shape functions that many ops share.
-namespace shape {
+namespace shapes {
 PANTO_EXPORT void same_as_input(ShapeContext& c);  // output k like input 0, for every output
 PANTO_EXPORT void broadcast_two(ShapeContext& c);  // NumPy broadcasting of inputs 0 and 1
 PANTO_EXPORT void scalar(ShapeContext& c);
 PANTO_EXPORT void unknown(ShapeContext& c);
 PANTO_EXPORT void none(ShapeContext& c);       // for ops without outputs
 PANTO_EXPORT void reduction(ShapeContext& c);  // axes in input 1, attribute keep_dims
-}  // namespace shape
+}  // namespace shapes
 
 }  // namespace panto

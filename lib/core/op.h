@@ -3,7 +3,7 @@
 //   const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
 //                               {.doc = "Hyperbolic tangent of x, element by element.",
 //                                .traits = {Trait::kElementwise},
-//                                .shape = shape::same_as_input,
+//                                .shape = shapes::same_as_input,
 //                                .saves = {out(0)},
 //                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1.f - square(g.out(0)))); }});
 //

@@ -1,5 +1,6 @@
 """What the interop tests share: running the `panto` command, comparing arrays, and the closing line of counts."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -54,6 +55,29 @@ def panto_run(model, feeds=None, fetches=(), targets=(), options=()):
             return {name: results[name] for name in results.files}
 
 
+def panto_fails(*arguments):
+    """Runs the command, which must end with status 1 and one line on standard error; returns that line."""
+    result = subprocess.run([PANTO, *map(str, arguments)], capture_output=True, text=True, timeout=600)
+    lines = result.stderr.strip().splitlines()
+    if result.returncode != 1 or len(lines) != 1:
+        raise PantoFailed(f"expected status 1 and one line, got {result.returncode} and:\n{result.stderr.strip()}")
+    return lines[0]
+
+
+@contextlib.contextmanager
+def saved(graph_def, suffix=".pb"):
+    """A file with the graph, for as long as the block runs."""
+    from google.protobuf import text_format
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / f"graph{suffix}"
+        if suffix == ".pbtxt":
+            path.write_text(text_format.MessageToString(graph_def))
+        else:
+            path.write_bytes(graph_def.SerializeToString(deterministic=True))
+        yield path
+
+
 def as_array(value):
     """What a Session gives, as the array that an .npz file can hold: strings become NumPy's fixed-width `S`."""
     array = np.asarray(value)
@@ -68,7 +92,8 @@ def run_graph_def(graph_def, feeds=None, fetches=(), targets=()):
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
     with tf.compat.v1.Session(graph=graph) as session:
-        results = session.run([*fetches, *targets], {tensor_name(k): v for k, v in (feeds or {}).items()})
+        results = session.run([*map(tensor_name, fetches), *targets],
+                              {tensor_name(name): value for name, value in (feeds or {}).items()})
     return {name: as_array(value) for name, value in zip(fetches, results)}
 
 
