@@ -52,8 +52,7 @@ std::string snake_case(std::string_view name) {
     const bool upper = std::isupper(static_cast<unsigned char>(c)) != 0;
     const bool previous_lower = i > 0 && std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
     const bool next_lower = i + 1 < name.size() && std::islower(static_cast<unsigned char>(name[i + 1])) != 0;
-    const bool previous_upper = i > 0 && std::isupper(static_cast<unsigned char>(name[i - 1])) != 0;
-    if (upper && (previous_lower || (previous_upper && next_lower))) result += '_';
+    if (i > 0 && upper && (previous_lower || next_lower)) result += '_';
     result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return result;

@@ -458,8 +458,7 @@ def without_version(name):
 
 def snake(name):
     name = without_version(name)
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    name = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name)
     return name.lower()
 
 

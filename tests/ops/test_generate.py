@@ -72,7 +72,8 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
     def test_a_name_is_snake_case_without_version(self):
         for op, name in (("AddV2", "add"), ("BiasAdd", "bias_add"), ("L2Loss", "l2_loss"), ("IdentityN", "identity_n"),
                          ("Log1p", "log1p"), ("ReadVariableOp", "read_variable_op"), ("XWPlusB", "xw_plus_b"),
-                         ("StatelessRandomUniformV2", "stateless_random_uniform"), ("LRN", "lrn")):
+                         ("StatelessRandomUniformV2", "stateless_random_uniform"), ("LRN", "lrn"),
+                         ("Conv2DBackpropInput", "conv2d_backprop_input"), ("MaxPool3D", "max_pool3d")):
             self.header_has(f"{op}(x: float32) -> (y: float32)", f"PANTO_EXPORT Tensor {name}(Arg x);")
 
     def test_defaults_of_every_kind(self):
