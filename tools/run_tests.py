@@ -6,7 +6,7 @@ run_tests.py BUILD [--title WORDS] [--interop PYTHON] [slow] [NAME...]
 The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
 tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
 of the case it was in. Suite `script`: anything else; its last line of the form `N passed, N failed[, N skipped]` is
-counted, and without one its exit status is one test.
+counted, or what Python's unittest says at the end, and without either its exit status is one test.
 
 A NAME is a test program, or else a Boost.Test filter (graph/import, @label). Suites with the label `slow` run only
 when they are named, or all are with `slow`.
@@ -57,13 +57,17 @@ def how_it_ended(status):
     return f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
 
 
-def run(command, environment, timeout, **keywords):
-    """Exit status, or None after the timeout."""
-    sys.stdout.flush()
-    try:
-        return subprocess.run(command, env=environment, timeout=timeout, stdin=subprocess.DEVNULL, **keywords).returncode
-    except subprocess.TimeoutExpired:
+def count_script(output):
+    """The count that a script printed: our line, or the closing lines of Python's unittest; None if neither."""
+    if found := SUMMARY.findall(output):
+        return Count(*(int(n or 0) for n in found[-1]))
+    if not (ran := re.findall(r"^Ran (\d+) tests? in", output, re.MULTILINE)):
         return None
+    said = re.findall(r"^(?:OK|FAILED)(?: \((.*)\))?$", output, re.MULTILINE)
+    numbers = {k.strip(): int(v) for k, v in re.findall(r"([a-z ]+)=(\d+)", said[-1] if said else "")}
+    failed = sum(numbers.get(k, 0) for k in ("failures", "errors", "unexpected successes"))
+    skipped = numbers.get("skipped", 0)
+    return Count(max(0, int(ran[-1]) - failed - skipped), failed, skipped)
 
 
 def run_boost(name, command, environment, timeout, filters):
@@ -71,10 +75,9 @@ def run_boost(name, command, environment, timeout, filters):
         log = pathlib.Path(folder) / "cases"
         arguments = ["--log_level=error", "--report_level=no", "--catch_system_errors=no", "--color_output=no"]
         arguments += [f"--run_test={f}" for f in filters]
-        quiet = {"stderr": subprocess.PIPE, "text": True} if filters else {}
         sys.stdout.flush()
-        process = subprocess.Popen(command + arguments, env=environment | {"PANTO_TEST_LOG": str(log)},
-                                   stdin=subprocess.DEVNULL, **quiet)
+        process = subprocess.Popen(command + arguments, env=environment | {"PANTO_TEST_LOG": str(log)}, text=True,
+                                   errors="replace", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             _, errors = process.communicate(timeout=timeout)
             status = process.returncode
@@ -82,10 +85,9 @@ def run_boost(name, command, environment, timeout, filters):
             process.kill()
             _, errors = process.communicate()
             status = None
-        if errors and "no test cases matching filter" in errors:
+        if "no test cases matching filter" in errors or "test tree is empty" in errors:
             return None
-        if errors:
-            sys.stderr.write(errors)
+        sys.stderr.write(errors)
         count, current = Count(), None
         for line in log.read_text().splitlines() if log.exists() else []:
             what, case = line.split(" ", 1)
@@ -117,8 +119,7 @@ def run_script(name, command, environment, timeout):
     except subprocess.TimeoutExpired as error:
         status, output = None, (error.stdout or b"").decode(errors="replace")
     ended = f"did not end within {timeout} s" if status is None else how_it_ended(status)
-    found = SUMMARY.findall(output)
-    count = Count(*(int(n or 0) for n in found[-1])) if found else Count(passed=int(status == 0))
+    count = count_script(output) or Count(passed=int(status == 0))
     if count.failed:
         count.failures.append(f"{name}: {count.failed} failed")
     elif status != 0:

@@ -1,0 +1,77 @@
+"""The test runner counts right, also when a program crashes, hangs or says nothing."""
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import run_tests
+
+
+class RunnerTest(unittest.TestCase):
+    def script(self, text, timeout=20):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(text)
+            file.flush()
+            with contextlib.redirect_stdout(io.StringIO()):
+                count = run_tests.run_script("x", [sys.executable, file.name], {}, timeout)
+        return (count.passed, count.failed, count.skipped), count.failures
+
+    def boost(self, text, filters=(), timeout=20):
+        """A stand-in for a Boost.Test program: `case(what, name)` writes a line of the log."""
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write("import os, sys\n"
+                       "def case(*words): open(os.environ['PANTO_TEST_LOG'], 'a').write(' '.join(words) + '\\n')\n" + text)
+            file.flush()
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                count = run_tests.run_boost("x", [sys.executable, file.name], {}, timeout, list(filters))
+        return count and ((count.passed, count.failed, count.skipped), count.failures)
+
+    def test_scripts(self):
+        self.assertEqual(self.script("print('3 passed, 0 failed')"), ((3, 0, 0), []))
+        self.assertEqual(self.script("print('3 passed, 0 failed, 2 skipped')"), ((3, 0, 2), []))
+        self.assertEqual(self.script("print('3 passed, 1 failed'); exit(1)"), ((3, 1, 0), ["x: 1 failed"]))
+        self.assertEqual(self.script("print('1 passed, 0 failed'); print('4 passed, 0 failed')"), ((4, 0, 0), []))
+        self.assertEqual(self.script("pass"), ((1, 0, 0), []))
+        self.assertEqual(self.script("exit(3)"), ((0, 1, 0), ["x: exit status 3"]))
+
+    def test_a_script_that_says_it_passed_and_fails(self):
+        self.assertEqual(self.script("print('3 passed, 0 failed'); exit(2)"), ((3, 1, 0), ["x: exit status 2"]))
+        text = "print('3 passed, 0 failed', flush=True); import os; os.abort()"
+        self.assertEqual(self.script(text), ((3, 1, 0), ["x: killed by SIGABRT"]))
+
+    def test_a_script_that_hangs(self):
+        self.assertEqual(self.script("import time; time.sleep(60)", timeout=1), ((0, 1, 0), ["x: did not end within 1 s"]))
+
+    def test_unittest_scripts(self):
+        text = ("import unittest\nclass T(unittest.TestCase):\n  def test_a(self): pass\n  def test_b(self): {}\n"
+                "  @unittest.skip('why')\n  def test_c(self): pass\nunittest.main()\n")
+        self.assertEqual(self.script(text.format("pass")), ((2, 0, 1), []))
+        self.assertEqual(self.script(text.format("self.fail()")), ((1, 1, 1), ["x: 1 failed"]))
+
+    def test_boost_programs(self):
+        self.assertEqual(self.boost("case('start', 'a/b'); case('pass', 'a/b'); case('skip', 'a/c')"), ((1, 0, 1), []))
+        self.assertEqual(self.boost("case('start', 'a/b'); case('fail', 'a/b'); exit(201)"), ((0, 1, 0), ["x: a/b"]))
+        self.assertIsNone(self.boost("print('no test cases matching filter', file=sys.stderr); exit(200)", ["zz"]))
+
+    def test_a_boost_program_that_crashes(self):
+        counts, failures = self.boost("case('start', 'a'); case('pass', 'a'); case('start', 'b'); os.abort()")
+        self.assertEqual(counts, (1, 1, 0))
+        self.assertEqual(failures, ["x: b: killed by SIGABRT; the cases after it did not run"])
+        self.assertEqual(self.boost("os.abort()"), ((0, 1, 0), ["x: killed by SIGABRT, outside any test case"]))
+        # What a leak checker does: all cases pass and the program fails.
+        self.assertEqual(self.boost("case('start', 'a'); case('pass', 'a'); exit(23)"),
+                         ((1, 1, 0), ["x: exit status 23, outside any test case"]))
+
+    def test_a_boost_program_that_hangs(self):
+        counts, failures = self.boost("case('start', 'a'); import time; time.sleep(60)", timeout=1)
+        self.assertEqual(counts, (0, 1, 0))
+        self.assertEqual(failures, ["x: a: did not end within 1 s; the cases after it did not run"])
+
+
+if __name__ == "__main__":
+    unittest.main()
