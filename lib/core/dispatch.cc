@@ -22,6 +22,8 @@ void infer(Call& call) {
 Device* place(const Call& call, const ThreadState& state, Device* asked) {
   if (asked != nullptr) return asked;
   if (state.device != nullptr) return state.device;
+  if (state.device_missing) [[unlikely]]
+    return &find_device(state.device_spec.to_string());  // throws, listing what there is
   for (const Tensor* t : call.inputs) {
     Device& d = t->device();
     if (d.kind() != DeviceKind::kCpu && !d.is_meta()) return &d;
@@ -126,7 +128,7 @@ class MovedInputs {
         if (host && t.device().host_memory()) {
           copies_[i] = t;
         } else {
-          copies_[i] = host ? t.cpu() : t.to(*call_.device);
+          copies_[i] = copy_to_device(t, host ? cpu_device() : *call_.device);
         }
       }
     }

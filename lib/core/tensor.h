@@ -30,6 +30,7 @@ namespace panto {
 
 class Buffer;
 struct MetaInfo;
+struct PrintOptions;
 
 // What a handle points to. Internal: use Tensor. Header, shape and, for small plain tensors in host memory, the bytes
 // are one block from a per-thread free list (lib/core/tensor_alloc.cc).
@@ -97,7 +98,7 @@ class PANTO_EXPORT Tensor {
   // The elements as a flat vector of their own type.
   template <class T>
   std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
-    const Tensor host = cpu();
+    const Tensor host = on_host(where);
     const std::span<const T> values = host.data<T>(where);
     return std::vector<T>(values.begin(), values.end());
   }
@@ -130,6 +131,9 @@ class PANTO_EXPORT Tensor {
   }
   [[noreturn]] static void undefined();
   const void* read_host(DType expected, std::source_location where) const;
+  // This tensor, or an unrecorded copy of one on a device.
+  Tensor on_host(std::source_location where) const;
+  friend PANTO_EXPORT std::string print(const Tensor& t, const PrintOptions& options);
 
   TensorImpl* impl_ = nullptr;
 };

@@ -24,6 +24,8 @@ class PANTO_EXPORT Buffer {
   void* data() const noexcept { return data_; }
   size_t bytes() const noexcept { return bytes_; }
   bool unique() const noexcept { return refs_.load(std::memory_order_acquire) == 1; }
+  // True for memory of somebody else: nobody may write to it.
+  bool adopted() const noexcept { return dtype_ == DType::kInvalid; }
   void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
 
@@ -58,13 +60,15 @@ PANTO_EXPORT Tensor adopt_tensor(Device& device, DType dtype, const Shape& shape
 PANTO_EXPORT Tensor meta_tensor(DType dtype, const PartialShape& shape,
                                 std::optional<PartialValues> values = std::nullopt, const void* trace = nullptr);
 PANTO_EXPORT Tensor resource_tensor(ResourceHandle handle);
+// A copy of the elements in the memory of `device`, which no recorder hears of (`Tensor::to` is the recorded one).
+PANTO_EXPORT Tensor copy_to_device(const Tensor& t, Device& device);
 
 // The bytes of a tensor that was just allocated and is not visible to anybody else.
 template <class T>
 T* mutable_data(const Tensor& t) {
   return static_cast<T*>(t.impl()->data);
 }
-// True if this handle is the only one on the tensor and on its bytes.
+// True if this handle is the only one on the tensor and on its bytes, which are the library's own: it may be written over.
 PANTO_EXPORT bool exclusively_owned(const Tensor& t) noexcept;
 // A fresh id, from this thread's block.
 PANTO_EXPORT int64_t next_tensor_id() noexcept;

@@ -14,6 +14,7 @@ struct ThreadState {
   SmallVector<Recorder*, 4> recorders;  // innermost last
   int symbolic = 0;                     // how many of them trace symbolically
   Device* device = nullptr;             // what the device scope names, null if it names none (or none that exists)
+  bool device_missing = false;          // the scope names a device that this process does not have
   DeviceSpec device_spec;               // as written
   std::string name_scope;               // "" or ends with '/'
   int library_depth = 0;                // > 0: ops are called by the library itself (composites, gradients), whose

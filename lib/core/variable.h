@@ -46,4 +46,14 @@ class PANTO_EXPORT Variable {
   std::string name_;
 };
 
+// How variables are made inside a symbolic trace: a GraphScope installs one, which adds VarHandleOp and an initializer to
+// its graph. Without one a variable made inside a trace is an error.
+class PANTO_EXPORT VariableMaker {
+ public:
+  virtual ~VariableMaker() = default;
+  virtual Variable make(const Tensor& initial, std::string_view name, const std::source_location& where) = 0;
+};
+// For this thread; returns the one before, to be put back. Null: none.
+PANTO_EXPORT VariableMaker* set_variable_maker(VariableMaker* maker) noexcept;
+
 }  // namespace panto

@@ -1,0 +1,182 @@
+#include "panto/device/cpu/device.h"
+
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <string_view>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/threads.h"
+
+namespace panto::cpu {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// Size classes: four steps to each power of two, so that at most a fifth of a block is wasted.
+constexpr int kSmallestLog2 = 9;
+constexpr size_t kSmallestClass = size_t{1} << kSmallestLog2;
+constexpr int kStepsLog2 = 2;
+constexpr int kClasses = 200;
+
+struct SizeClass {
+  int index;
+  size_t bytes;
+};
+
+// The smallest class that holds `bytes`.
+constexpr SizeClass class_of(size_t bytes) {
+  if (bytes <= kSmallestClass) return {0, kSmallestClass};
+  const size_t last = bytes - 1;
+  const int log2 = static_cast<int>(std::bit_width(last)) - 1;  // 2^log2 <= last < 2^(log2 + 1)
+  const size_t step = size_t{1} << (log2 - kStepsLog2);
+  const size_t steps = last / step + 1;  // in (4, 8]
+  return {(log2 - kSmallestLog2 - 1) * (1 << kStepsLog2) + static_cast<int>(steps), steps * step};
+}
+static_assert(class_of(512).index == 0 && class_of(513).index == 1 && class_of(513).bytes == 640);
+static_assert(class_of(1024).index == 4 && class_of(1025).index == 5 && class_of(1025).bytes == 1280);
+static_assert(class_of(size_t{1} << 50).index < kClasses);
+
+constexpr size_t kLargest = size_t{1} << 50;  // more no machine has
+
+// Free blocks by class, linked through their own first bytes.
+class Cache {
+ public:
+  void* take(SizeClass c) noexcept {
+    const std::lock_guard lock(mutex_);
+    Block* block = free_[static_cast<size_t>(c.index)];
+    if (block == nullptr) return nullptr;
+    free_[static_cast<size_t>(c.index)] = block->next;
+    bytes_ -= c.bytes;
+    return block;
+  }
+  // False if the cache is full: the caller frees the block.
+  bool put(SizeClass c, void* data) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (c.bytes > kMaxCachedBytes - bytes_) return false;
+    auto& first = free_[static_cast<size_t>(c.index)];
+    first = ::new (data) Block{first};
+    bytes_ += c.bytes;
+    return true;
+  }
+  void release() noexcept {
+    std::array<Block*, kClasses> blocks{};
+    {
+      const std::lock_guard lock(mutex_);
+      std::swap(blocks, free_);
+      bytes_ = 0;
+    }
+    for (Block* block : blocks) {
+      while (block != nullptr) std::free(std::exchange(block, block->next));
+    }
+  }
+  size_t bytes() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  mutable std::mutex mutex_;
+  std::array<Block*, kClasses> free_{};
+  size_t bytes_ = 0;
+};
+
+Cache& cache() {
+  static auto* shared = new Cache;  // leaked on purpose: tensors may outlive every static object
+  return *shared;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kReuse = false;  // so that the sanitizer sees every block's life
+#else
+constexpr bool kReuse = true;
+#endif
+
+std::string model_name() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    // x86 says "model name : ...", other machines use other words or none.
+    if (!line.starts_with("model name") && !line.starts_with("Model")) continue;
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t first = line.find_first_not_of(" \t", colon + 1);
+    if (first != std::string::npos) return line.substr(first);
+  }
+  return "CPU";
+}
+
+}  // namespace
+
+std::string CpuDevice::description() const {
+  static const auto* model = new std::string(model_name());
+  const int threads = num_threads();
+  return fmt::format("{}, {} {}", *model, threads, threads == 1 ? "thread" : "threads");
+}
+
+void* CpuDevice::allocate(size_t bytes) {
+  void* data = nullptr;
+  if (bytes <= kLargest) {
+    const SizeClass c = class_of(bytes);
+    if (kReuse) data = cache().take(c);
+    if (data == nullptr) {
+      // Whole huge pages for big blocks: fewer faults and fewer address translations.
+      const size_t alignment = c.bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+      const size_t rounded = (c.bytes + alignment - 1) / alignment * alignment;
+      data = std::aligned_alloc(alignment, kReuse ? rounded : (bytes + kAlignment - 1) / kAlignment * kAlignment);
+      if (data == nullptr && kReuse) {
+        release_cached_memory();
+        data = std::aligned_alloc(alignment, rounded);
+      }
+    }
+  }
+  if (data == nullptr) {
+    failf(Code::kResourceExhausted, "memory: expected room for {} bytes on {}, got none ({} bytes are in use)", bytes,
+          name(), in_use_.load(std::memory_order_relaxed));
+  }
+  const auto size = static_cast<int64_t>(bytes);
+  const int64_t now = in_use_.fetch_add(size, std::memory_order_relaxed) + size;
+  int64_t peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+  return data;
+}
+
+void CpuDevice::deallocate(void* data, size_t bytes) noexcept {
+  if (data == nullptr) return;
+  in_use_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  if (!kReuse || !cache().put(class_of(bytes), data)) std::free(data);
+}
+
+void CpuDevice::copy_to_host(void* host, const void* data, size_t bytes) { std::memcpy(host, data, bytes); }
+void CpuDevice::copy_from_host(void* data, const void* host, size_t bytes) { std::memcpy(data, host, bytes); }
+void CpuDevice::copy_within(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+
+MemoryStats CpuDevice::memory_stats() const {
+  MemoryStats stats;
+  stats.bytes_in_use = in_use_.load(std::memory_order_relaxed);
+  stats.peak_bytes = peak_.load(std::memory_order_relaxed);
+  stats.bytes_reserved = stats.bytes_in_use + static_cast<int64_t>(cache().bytes());
+  return stats;
+}
+
+void release_cached_memory() { cache().release(); }
+
+namespace {
+
+// At load time: the core asks for CPU devices when it first needs one.
+[[maybe_unused]] const bool registered = [] {
+  set_cpu_device_factory([](int index) -> Device* { return new CpuDevice(index); });
+  return true;
+}();
+
+}  // namespace
+}  // namespace panto::cpu

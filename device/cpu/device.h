@@ -1,0 +1,35 @@
+// The CPU as a device. Several CPU devices (set_cpu_device_count) share the hardware and the cache of free blocks, yet
+// count the memory in use each for itself.
+#pragma once
+
+#include <atomic>
+
+#include "panto/lib/core/device.h"
+
+namespace panto::cpu {
+
+// Free bytes kept for reuse, at most. Pages that were faulted in once are used again without asking the kernel.
+inline constexpr size_t kMaxCachedBytes = size_t{1} << 30;
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int index) : Device(DeviceKind::kCpu, index) {}
+
+  std::string description() const override;
+  bool host_memory() const noexcept override { return true; }
+  void* allocate(size_t bytes) override;
+  void deallocate(void* data, size_t bytes) noexcept override;
+  void copy_to_host(void* host, const void* data, size_t bytes) override;
+  void copy_from_host(void* data, const void* host, size_t bytes) override;
+  void copy_within(void* to, const void* from, size_t bytes) override;
+  MemoryStats memory_stats() const override;
+
+ private:
+  std::atomic<int64_t> in_use_{0};
+  std::atomic<int64_t> peak_{0};
+};
+
+// Gives the cached free blocks back to the system.
+PANTO_EXPORT void release_cached_memory();
+
+}  // namespace panto::cpu

@@ -1,0 +1,178 @@
+#include "panto/lib/core/attr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "panto/lib/base/error.h"
+
+namespace panto {
+namespace {
+
+// Tensors are equal if dtype, shape and bytes are: a Const with -0.0 is another one than one with 0.0.
+bool equal_tensors(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  if (a.impl() == b.impl()) return true;
+  if (a.dtype() != b.dtype() || !(a.partial_shape() == b.partial_shape())) return false;
+  if (a.is_meta() || b.is_meta()) return false;
+  const Tensor x = a.cpu();
+  const Tensor y = b.cpu();
+  const auto count = static_cast<size_t>(x.numel());
+  switch (x.dtype()) {
+    case kString: {
+      const auto* p = static_cast<const std::string*>(x.impl()->data);
+      return std::equal(p, p + count, static_cast<const std::string*>(y.impl()->data));
+    }
+    case kResource: {
+      const auto* p = static_cast<const ResourceHandle*>(x.impl()->data);
+      return std::equal(p, p + count, static_cast<const ResourceHandle*>(y.impl()->data));
+    }
+    case kVariant: return count == 0;
+    default: return std::memcmp(x.impl()->data, y.impl()->data, x.nbytes()) == 0;
+  }
+}
+
+bool equal_floats(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); }
+
+// ---- Text ----------------------------------------------------------------------------------------------------------
+
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text.append(1, '\\').append(1, c);
+    } else if (c == '\n') {
+      text += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      text += fmt::format("\\x{:02x}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text += '"';
+}
+
+std::string text_of(std::monostate) { return "none"; }
+std::string text_of(int64_t value) { return std::to_string(value); }
+std::string text_of(float value) { return fmt::format("{}", value); }
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(uint8_t value) { return text_of(value != 0); }  // an element of a list of bools
+std::string text_of(DType value) { return std::string(dtype_name(value)); }
+std::string text_of(const std::string& value) { return quoted(value); }
+std::string text_of(const PartialShape& value) { return value.to_string(); }
+std::string text_of(const FuncName& value) { return value.name; }
+std::string text_of(const Tensor& value) {
+  if (!value.defined()) return "none";
+  std::string text(dtype_name(value.dtype()));
+  text += value.partial_shape().to_string();
+  // The value of a small tensor says more than its shape.
+  if (!value.is_meta() && value.numel() <= 8) {
+    std::string printed = value.to_string();
+    std::ranges::replace(printed, '\n', ' ');
+    text += " " + printed;
+  }
+  return text;
+}
+template <class T>
+std::string text_of(const std::vector<T>& list) {
+  std::string text = "[";
+  for (const T& item : list) text.append(text.size() > 1 ? ", " : "").append(text_of(item));
+  return text + "]";
+}
+
+template <class T>
+std::vector<T> list_of(const AttrSlot& slot) {
+  const T* first = static_cast<const T*>(slot.p);
+  return std::vector<T>(first, first + slot.n);
+}
+
+}  // namespace
+
+std::string_view attr_kind_name(AttrKind kind) noexcept {
+  switch (kind) {
+    case AttrKind::kNone: return "none";
+    case AttrKind::kInt: return "int";
+    case AttrKind::kFloat: return "float";
+    case AttrKind::kBool: return "bool";
+    case AttrKind::kType: return "type";
+    case AttrKind::kString: return "string";
+    case AttrKind::kShape: return "shape";
+    case AttrKind::kTensor: return "tensor";
+    case AttrKind::kFunc: return "func";
+    case AttrKind::kIntList: return "list(int)";
+    case AttrKind::kFloatList: return "list(float)";
+    case AttrKind::kBoolList: return "list(bool)";
+    case AttrKind::kTypeList: return "list(type)";
+    case AttrKind::kStringList: return "list(string)";
+    case AttrKind::kShapeList: return "list(shape)";
+  }
+  return "?";
+}
+
+bool AttrValue::operator==(const AttrValue& other) const {
+  if (kind() != other.kind()) return false;
+  return std::visit(
+      [&other]<class T>(const T& value) {
+        const T& theirs = *std::get_if<T>(&other.storage_);
+        if constexpr (std::is_same_v<T, Tensor>) {
+          return equal_tensors(value, theirs);
+        } else if constexpr (std::is_same_v<T, float>) {
+          return equal_floats(value, theirs);
+        } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+          return std::ranges::equal(value, theirs, equal_floats);
+        } else {
+          return value == theirs;
+        }
+      },
+      storage_);
+}
+
+std::string AttrValue::to_string() const {
+  return std::visit([](const auto& value) { return text_of(value); }, storage_);
+}
+
+void AttrValue::wrong_kind() const {
+  fail(Code::kInternal, "attribute: expected a value of another kind, got " + std::string(attr_kind_name(kind())));
+}
+
+AttrSlot borrow(const AttrValue& value) {
+  return std::visit(
+      []<class T>(const T& v) -> AttrSlot {
+        if constexpr (std::is_same_v<T, std::monostate>) {
+          return {};
+        } else if constexpr (std::is_same_v<T, FuncName>) {
+          return {std::string_view(v.name)};
+        } else {
+          return {v};
+        }
+      },
+      value.storage());
+}
+
+AttrValue to_value(const AttrSlot& slot, AttrKind kind) {
+  if (!slot.set) return {};
+  const auto text = [&slot] { return std::string(static_cast<const char*>(slot.p), slot.n); };
+  switch (kind) {
+    case AttrKind::kNone: return {};
+    case AttrKind::kInt: return AttrValue(slot.i);
+    case AttrKind::kFloat: return AttrValue(slot.f);
+    case AttrKind::kBool: return AttrValue(slot.b);
+    case AttrKind::kType: return AttrValue(slot.t);
+    case AttrKind::kString: return AttrValue(text());
+    case AttrKind::kShape: return AttrValue(*static_cast<const PartialShape*>(slot.p));
+    case AttrKind::kTensor: return AttrValue(*static_cast<const Tensor*>(slot.p));
+    case AttrKind::kFunc: return AttrValue(FuncName{text()});
+    case AttrKind::kIntList: return AttrValue(list_of<int64_t>(slot));
+    case AttrKind::kFloatList: return AttrValue(list_of<float>(slot));
+    case AttrKind::kBoolList: return AttrValue(list_of<uint8_t>(slot));
+    case AttrKind::kTypeList: return AttrValue(list_of<DType>(slot));
+    case AttrKind::kStringList: return AttrValue(list_of<std::string>(slot));
+    case AttrKind::kShapeList: return AttrValue(list_of<PartialShape>(slot));
+  }
+  return {};
+}
+
+}  // namespace panto

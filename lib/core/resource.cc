@@ -1,0 +1,141 @@
+#include "panto/lib/core/resource.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor_alloc.h"
+
+namespace panto {
+
+Resource::Resource(std::string container, std::string name)
+    : container_(std::move(container)), name_(std::move(name)) {}
+Resource::~Resource() = default;
+
+// ---- Variables -----------------------------------------------------------------------------------------------------
+
+VariableResource::VariableResource(std::string container, std::string name, DType dtype, PartialShape shape)
+    : Resource(std::move(container), std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+
+bool VariableResource::initialized() const {
+  const std::lock_guard lock(mutex_);
+  return value_.defined();
+}
+
+Tensor VariableResource::read() const {
+  const std::lock_guard lock(mutex_);
+  if (!value_.defined()) {
+    failf(Code::kFailedPrecondition, "variable \"{}\": expected an initialized one, got none assigned yet", name());
+  }
+  // A handle of its own for every read: the value's may be updated in place once nobody looks, and an id must not name
+  // two values.
+  return view_tensor(value_, value_.shape());
+}
+
+void VariableResource::assign(Tensor value) {
+  if (value.dtype() != dtype_) {
+    invalid("variable \"{}\": expected a value of {}, got {}", name(), dtype_name(dtype_), dtype_name(value.dtype()));
+  }
+  if (!shape_.compatible_with(value.partial_shape())) {
+    invalid("variable \"{}\": expected a value of shape {}, got {}", name(), shape_.to_string(),
+            value.partial_shape().to_string());
+  }
+  if (value.is_meta()) {
+    invalid("variable \"{}\": expected a real tensor, got symbolic {}{}", name(), dtype_name(value.dtype()),
+            value.partial_shape().to_string());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(value_, value);
+  }
+  // The old value is released here, outside the lock.
+}
+
+Tensor VariableResource::begin_update() {
+  if (!value_.defined()) {
+    failf(Code::kFailedPrecondition, "variable \"{}\": expected an initialized one, got none assigned yet", name());
+  }
+  if (exclusively_owned(value_)) return value_;
+  Tensor copy = allocate_tensor(value_.device(), dtype_, value_.shape());
+  const auto count = static_cast<size_t>(value_.numel());
+  if (is_plain(dtype_)) {
+    if (count > 0) value_.device().copy_within(copy.impl()->data, value_.impl()->data, value_.nbytes());
+  } else if (dtype_ == kString) {
+    std::copy_n(static_cast<const std::string*>(value_.impl()->data), count, mutable_data<std::string>(copy));
+  } else {
+    failf(Code::kUnimplemented, "variable \"{}\": expected a type that can be updated, got {}", name(),
+          dtype_name(dtype_));
+  }
+  return copy;
+}
+
+// ---- Managers ------------------------------------------------------------------------------------------------------
+
+struct ResourceManager::Impl {
+  mutable std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, ResourceHandle> resources;
+};
+
+ResourceManager::ResourceManager() : impl_(std::make_unique<Impl>()) {}
+ResourceManager::~ResourceManager() = default;
+
+ResourceHandle ResourceManager::lookup_or_create(const std::string& container, const std::string& name,
+                                                 ResourceHandle (*make)(void*), void* argument) {
+  const std::lock_guard lock(impl_->mutex);
+  const auto key = std::pair(container, name);
+  if (const auto found = impl_->resources.find(key); found != impl_->resources.end()) return found->second;
+  ResourceHandle made = make(argument);
+  impl_->resources.emplace(key, made);
+  return made;
+}
+
+ResourceHandle ResourceManager::find(const std::string& container, const std::string& name) const {
+  const std::lock_guard lock(impl_->mutex);
+  const auto found = impl_->resources.find(std::pair(container, name));
+  return found == impl_->resources.end() ? nullptr : found->second;
+}
+
+void ResourceManager::clear(const std::string& container) {
+  std::vector<ResourceHandle> dropped;  // destroyed after the lock is gone: a resource may hold others
+  const std::lock_guard lock(impl_->mutex);
+  for (auto it = impl_->resources.begin(); it != impl_->resources.end();) {
+    if (it->first.first != container) {
+      ++it;
+      continue;
+    }
+    dropped.push_back(std::move(it->second));
+    it = impl_->resources.erase(it);
+  }
+}
+
+std::vector<ResourceHandle> ResourceManager::list() const {
+  const std::lock_guard lock(impl_->mutex);
+  std::vector<ResourceHandle> all;
+  for (const auto& [key, resource] : impl_->resources) all.push_back(resource);
+  return all;
+}
+
+ResourceManager& default_resources() {
+  static auto* shared = new ResourceManager;  // leaked on purpose
+  return *shared;
+}
+
+VariableResource& variable_of(const Tensor& handle) {
+  if (handle.dtype() != kResource) {
+    invalid("variable: expected a handle (a scalar resource tensor), got a {} tensor", dtype_name(handle.dtype()));
+  }
+  if (handle.is_meta()) invalid("variable: expected a handle with a value, got a symbolic one");
+  if (handle.numel() != 1) {
+    invalid("variable: expected a handle (a scalar resource tensor), got shape {}", handle.shape().to_string());
+  }
+  Resource* resource = static_cast<const ResourceHandle*>(handle.impl()->data)->get();
+  if (resource == nullptr) invalid("variable: expected a handle of a Variable, got an empty handle");
+  auto* variable = dynamic_cast<VariableResource*>(resource);
+  if (variable == nullptr) {
+    invalid("variable: expected a handle of a Variable, got a {} named \"{}\"", resource->kind(), resource->name());
+  }
+  return *variable;
+}
+
+}  // namespace panto
