@@ -36,6 +36,13 @@ class PANTO_EXPORT Recorder {
     static_cast<void>(value);
     static_cast<void>(name);
   }
+  // Somebody looked at the elements of `value` from C++ (`item`, `data`, printing): what a trace with real values bakes in.
+  virtual void value_read(const Tensor& value, const std::source_location& where) {
+    static_cast<void>(value);
+    static_cast<void>(where);
+  }
+  // Wants to hear the ops inside a traced function rather than the call as a whole.
+  virtual bool inlines_functions() const { return false; }
   // A symbolic tracer: every op below it runs on META (design decision 15).
   virtual bool symbolic() const { return false; }
 };

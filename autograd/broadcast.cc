@@ -1,0 +1,28 @@
+#include "panto/autograd/broadcast.h"
+
+#include <vector>
+
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+
+Tensor sum_to(Tensor gradient, const PartialShape& shape, const Tensor& input) {
+  const PartialShape& from = gradient.partial_shape();
+  if (shape.fully_known() && from.fully_known()) {
+    if (from == shape) return gradient;
+    // Leading dimensions that the input did not have, then those where it had 1.
+    const int extra = from.rank() - shape.rank();
+    std::vector<int64_t> axes;
+    for (int k = 0; k < from.rank(); ++k) {
+      if (k < extra || (shape.dim(k - extra) == 1 && from.dim(k) != 1)) axes.push_back(k);
+    }
+    Tensor summed = axes.empty() ? std::move(gradient) : sum(std::move(gradient), axes, {.keep_dims = true});
+    return summed.partial_shape() == shape ? summed : reshape(std::move(summed), Shape(shape));
+  }
+  if (shape.fully_known() && shape.rank() == 0) return sum(std::move(gradient));
+  const Tensor wanted = panto::shape(input);
+  const Tensor axes = broadcast_gradient_args(wanted, panto::shape(gradient)).r0;
+  return reshape(sum(std::move(gradient), axes), wanted);
+}
+
+}  // namespace panto

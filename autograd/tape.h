@@ -1,0 +1,104 @@
+// GradientTape: remembers the ops that ran, and runs their gradients backwards.
+//
+//   Variable k(random_normal({2, 3}), "k");
+//   GradientTape tape;                                  // records until it goes out of scope; watches variables by itself
+//   Tensor loss = mean(square(matmul(x, k) - 1.0f));
+//   Tensor dk = tape.gradient(loss, k);                 // [2, 3]
+//
+// Tapes nest: the inner one's gradient ops are recorded by the outer one, which gives higher orders. A tape that is not
+// persistent gives gradients once and then lets go of what it kept.
+// Thread-safety: a tape belongs to the thread that made it; FailedPrecondition elsewhere.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
+
+namespace panto {
+
+// What one can ask a gradient for: a tensor that the tape watches, or a variable.
+class PANTO_EXPORT GradSource {
+ public:
+  GradSource(const Tensor& t) : tensor_(t) {}  // NOLINT(google-explicit-constructor): as in tape.gradient(y, x)
+  GradSource(const Variable& v) : tensor_(v.handle()), variable_(v) {}  // NOLINT(google-explicit-constructor)
+  const Tensor& tensor() const { return tensor_; }
+  const Variable& variable() const { return variable_; }
+
+ private:
+  Tensor tensor_;
+  Variable variable_;
+};
+
+class PANTO_EXPORT GradientTape {
+ public:
+  struct Options {
+    bool persistent = false;        // gradients may be asked for several times; the tape then also hears its own
+    bool watch_variables = true;    // floating variables are watched when they are first read
+    bool unconnected_zero = false;  // sources that the target does not depend on: zeros instead of an undefined tensor
+  };
+
+  GradientTape();
+  explicit GradientTape(const Options& options);
+  ~GradientTape();
+  GradientTape(const GradientTape&) = delete;
+  GradientTape& operator=(const GradientTape&) = delete;
+
+  // Makes a tensor (or a variable, where watch_variables is off) one that gradients can be asked for. Throws
+  // InvalidArgument unless it is floating or complex.
+  void watch(const GradSource& source);
+  // Stops recording. Recorded ops stay.
+  void stop();
+
+  // d target / d source, in the source's shape. `seed` (of the target's shape) is the gradient that flows into target;
+  // ones if undefined, which gives the gradient of the target's sum. An undefined tensor where target does not depend
+  // on the source. Throws FailedPrecondition when called a second time on a tape that is not persistent,
+  // Unimplemented where an op on the way has no gradient.
+  Tensor gradient(const Tensor& target, const GradSource& source, const Tensor& seed = {},
+                  std::source_location where = std::source_location::current());
+  std::vector<Tensor> gradient(const Tensor& target, std::span<const GradSource> sources, const Tensor& seed = {},
+                               std::source_location where = std::source_location::current());
+  std::vector<Tensor> gradient(const Tensor& target, std::initializer_list<GradSource> sources, const Tensor& seed = {},
+                               std::source_location where = std::source_location::current()) {
+    return gradient(target, std::span(sources.begin(), sources.size()), seed, where);
+  }
+  template <class Source>
+  std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources, const Tensor& seed = {},
+                               std::source_location where = std::source_location::current()) {
+    const std::vector<GradSource> list(sources.begin(), sources.end());
+    return gradient(target, std::span<const GradSource>(list), seed, where);
+  }
+  // The same with several targets, each with its seed (undefined: ones): the gradient of their sum.
+  std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
+                                std::span<const Tensor> seeds = {},
+                                std::source_location where = std::source_location::current());
+
+  // Ops recorded so far.
+  size_t size() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The functional form: value_and_grad(f)(a, b, ...) gives f's value and its gradients with respect to all arguments,
+// which are Tensors or Variables.
+template <class F>
+auto value_and_grad(F f) {
+  return [f = std::move(f)](const auto&... args) {
+    GradientTape tape;
+    const GradSource sources[] = {GradSource(args)...};
+    for (const GradSource& s : sources) tape.watch(s);
+    Tensor value = f(args...);
+    std::vector<Tensor> gradients = tape.gradient(value, std::span<const GradSource>(sources));
+    return std::pair(std::move(value), std::move(gradients));
+  };
+}
+
+}  // namespace panto

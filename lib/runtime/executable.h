@@ -1,0 +1,56 @@
+// Executable: a graph made ready to run for given feeds and fetches: placed, optimized, planned.
+//
+// Sessions and traced functions share it: the pipeline (validate -> place -> optimize -> plan) is in `make`, `run` only
+// executes the plan. Immutable once made.
+// Thread-safety: `run` may be called from several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+// A node output that is given at every run (any node's, not only a Placeholder's), with what is known of it now. Every
+// run must fit; static shapes allow buffers to be planned.
+struct ExecutableFeed {
+  NodeOutput output;
+  OutputInfo info;
+};
+
+struct ExecutableOptions {
+  std::string passes;                    // as in --optimize: "" all, "off", "cse,-fusion"
+  ResourceManager* resources = nullptr;  // where VarHandleOp looks; null: default_resources(). Must outlive the executable
+};
+
+struct PlanStats {
+  int steps = 0;
+  int64_t planned_bytes = 0;  // of the arena, with reuse
+  int64_t unshared_bytes = 0; // the same without reuse
+  std::vector<std::string> passes;  // that ran, in order
+};
+
+class PANTO_EXPORT Executable {
+ public:
+  // Prunes to what `fetches` and `targets` (node ids) need. Throws InvalidArgument for a Placeholder that is needed and
+  // not fed, a cycle, a device that does not exist; Unimplemented where an op has no kernel.
+  static std::shared_ptr<Executable> make(const Graph& graph, std::span<const ExecutableFeed> feeds,
+                                          std::span<const NodeOutput> fetches, std::span<const int> targets,
+                                          const ExecutableOptions& options);
+  virtual ~Executable() = default;
+
+  // `inputs` by feed, `outputs` (as many as fetches) are overwritten. Throws what an op throws, with node and line.
+  virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const = 0;
+  virtual const PlanStats& stats() const = 0;
+  // The graph after placement and optimization.
+  virtual const Graph& optimized() const = 0;
+};
+
+}  // namespace panto

@@ -1,0 +1,401 @@
+#include "panto/trace/concrete.h"
+
+#include <algorithm>
+#include <map>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/thread_state.h"
+#include "panto/trace/graph_gradients.h"
+
+namespace panto {
+namespace {
+
+bool differentiable(DType t) { return dtypes::kFloating.contains(t) || dtypes::kComplex.contains(t); }
+
+NodeInit placeholder_init(std::string name, const OutputInfo& info) {
+  NodeInit init;
+  init.name = std::move(name);
+  init.op = &get_op("Placeholder");
+  init.attrs = {AttrValue(info.dtype), AttrValue(info.shape)};
+  init.outputs = {info};
+  return init;
+}
+
+NodeInit const_init(std::string name, const Tensor& value) {
+  NodeInit init;
+  init.name = std::move(name);
+  init.op = &get_op("Const");
+  init.attrs = {AttrValue(value), AttrValue(value.dtype())};
+  init.outputs = {{value.dtype(), value.partial_shape()}};
+  return init;
+}
+
+// Nodes that `roots` need, not looking behind the nodes in `stop`.
+std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std::vector<uint8_t>& stop) {
+  std::vector<uint8_t> seen(static_cast<size_t>(graph.id_limit()), 0);
+  while (!roots.empty()) {
+    const int id = roots.back();
+    roots.pop_back();
+    if (std::exchange(seen[static_cast<size_t>(id)], uint8_t{1}) != 0 || stop[static_cast<size_t>(id)] != 0) continue;
+    const Node& node = graph.at(id);
+    for (NodeOutput in : node.inputs()) roots.push_back(in.node);
+    for (int c : node.control_inputs()) roots.push_back(c);
+  }
+  return seen;
+}
+
+std::vector<PartialShape> shapes_of(std::span<const Tensor> tensors) {
+  std::vector<PartialShape> shapes;
+  for (const Tensor& t : tensors) shapes.push_back(t.partial_shape());
+  return shapes;
+}
+
+}  // namespace
+
+Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<const NodeOutput> outputs,
+              std::vector<NodeOutput>& inputs, std::vector<NodeOutput>& results) {
+  Graph part;
+  std::map<NodeOutput, NodeOutput> moved;
+  for (NodeOutput cut : cuts) {
+    const std::string name = part.unique_name(graph.at(cut.node).name());
+    const NodeOutput to{part.add(placeholder_init(name, graph.info(cut))), 0};
+    moved.emplace(cut, to);
+    inputs.push_back(to);
+  }
+  // A node is copied if an output of it that is no cut is needed.
+  std::vector<uint8_t> needed(static_cast<size_t>(graph.id_limit()), 0);
+  std::vector<int> stack;
+  auto want = [&](NodeOutput o) {
+    if (moved.contains(o) || needed[static_cast<size_t>(o.node)] != 0) return;
+    needed[static_cast<size_t>(o.node)] = 1;
+    stack.push_back(o.node);
+  };
+  for (NodeOutput o : outputs) want(o);
+  while (!stack.empty()) {
+    const int id = stack.back();
+    stack.pop_back();
+    for (NodeOutput in : graph.at(id).inputs()) want(in);
+  }
+  for (int id : graph.topological_order()) {
+    if (needed[static_cast<size_t>(id)] == 0) continue;
+    NodeInit init = graph.at(id).init();
+    for (NodeOutput& in : init.inputs) in = moved.at(in);
+    init.control_inputs.clear();
+    init.name = part.unique_name(init.name);
+    const int to = part.add(std::move(init));
+    for (int k = 0; k < graph.at(id).num_outputs(); ++k) moved.try_emplace({id, k}, NodeOutput{to, k});
+  }
+  for (NodeOutput o : outputs) results.push_back(moved.at(o));
+  return part;
+}
+
+void ConcreteFunction::check_arguments(std::span<const Tensor> args) const {
+  if (args.size() != parts_.specs.size()) {
+    invalid("arguments: expected {}, got {}", parts_.specs.size(), args.size());
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const TensorSpec& spec = parts_.specs[i];
+    if (!args[i].defined()) invalid("argument '{}': expected {}, got an undefined tensor", spec.name, spec.to_string());
+    if (args[i].dtype() != spec.dtype || !args[i].partial_shape().compatible_with(spec.shape)) [[unlikely]] {
+      invalid("argument '{}': expected {}, got {}{}", spec.name, spec.to_string(), dtype_name(args[i].dtype()),
+              args[i].partial_shape().to_string());
+    }
+  }
+}
+
+std::vector<Tensor> ConcreteFunction::call(std::span<const Tensor> args, const std::string& passes) {
+  check_arguments(args);
+  const auto listening = recorders();
+  if (listening.empty()) return run(args, passes, parts_.outputs, compiled_);
+  if (std::ranges::any_of(listening, [](Recorder* r) { return r->inlines_functions(); })) return inline_call(args);
+  return taped_call(args, passes);
+}
+
+std::vector<Tensor> ConcreteFunction::inline_call(std::span<const Tensor> args) const {
+  const LibraryScope inside;
+  const Graph& graph = parts_.graph;
+  std::vector<std::vector<Tensor>> values(static_cast<size_t>(graph.id_limit()));
+  for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)] = {args[i]};
+  for (const Capture& c : parts_.captures) values[static_cast<size_t>(c.input.node)] = {c.value};
+  std::vector<int> roots = parts_.effects;
+  for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
+  const std::vector<uint8_t> needed =
+      reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
+  for (int id : graph.topological_order()) {
+    auto& outputs = values[static_cast<size_t>(id)];
+    if (needed[static_cast<size_t>(id)] == 0 || !outputs.empty()) continue;
+    const Node& node = graph.at(id);
+    std::vector<const Tensor*> inputs;
+    for (NodeOutput in : node.inputs()) {
+      inputs.push_back(&values[static_cast<size_t>(in.node)][static_cast<size_t>(in.index)]);
+    }
+    std::vector<AttrSlot> slots;
+    for (const AttrValue& a : node.attrs()) slots.push_back(borrow(a));
+    dispatch::CallOptions options;
+    options.node_name = node.name();
+    dispatch::Outputs made = dispatch::call(node.op(), inputs, slots, options);
+    for (Tensor& t : made) outputs.push_back(std::move(t));
+  }
+  std::vector<Tensor> result;
+  for (NodeOutput o : parts_.outputs) {
+    result.push_back(values[static_cast<size_t>(o.node)][static_cast<size_t>(o.index)]);
+  }
+  return result;
+}
+
+std::vector<Tensor> ConcreteFunction::run(std::span<const Tensor> args, const std::string& passes,
+                                          std::span<const NodeOutput> fetches, std::vector<Compiled>& cache) {
+  std::shared_ptr<Executable> executable;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Compiled& c : cache) {
+      if (c.passes != passes) continue;
+      bool same = true;
+      for (size_t i = 0; same && i < args.size(); ++i) same = c.shapes[i] == args[i].partial_shape();
+      if (same) {
+        executable = c.executable;
+        break;
+      }
+    }
+    if (executable == nullptr) {
+      constexpr size_t kMaxCompiled = 16;  // beyond that the oldest goes: batches of ever new sizes must not add up
+      if (cache.size() >= kMaxCompiled) cache.erase(cache.begin());
+      std::vector<ExecutableFeed> feeds;
+      for (size_t i = 0; i < args.size(); ++i)
+        feeds.push_back({parts_.inputs[i], {args[i].dtype(), args[i].partial_shape()}});
+      for (const Capture& c : parts_.captures) {
+        feeds.push_back({c.input, {c.value.dtype(), c.value.partial_shape()}});
+      }
+      ExecutableOptions options;
+      options.passes = passes;
+      executable = Executable::make(parts_.graph, feeds, fetches, parts_.effects, options);
+      cache.push_back({passes, shapes_of(args), executable});
+    }
+  }
+  SmallVector<Tensor, 8> inputs;
+  for (const Tensor& t : args) inputs.push_back(t);
+  for (const Capture& c : parts_.captures) inputs.push_back(c.value);
+  std::vector<Tensor> outputs(fetches.size());
+  executable->run(inputs, outputs);
+  return outputs;
+}
+
+// ---- Under a tape ----------------------------------------------------------------------------------------------------
+
+// The function with its gradient: forward gives the outputs and what backward needs of the inner values.
+struct ConcreteFunction::Gradient {
+  std::shared_ptr<ConcreteFunction> forward;
+  std::shared_ptr<ConcreteFunction> backward;  // null: no input has a gradient
+  // Where backward's inputs come from, in order: an argument (or capture) of forward, an output of it, or a seed.
+  struct Source {
+    enum class What { kArgument, kForwardOutput, kSeed } what;
+    int index;
+  };
+  std::vector<Source> sources;
+  std::vector<int> results;  // by argument and capture: position in backward's outputs, -1 if there is none
+};
+
+namespace {
+
+// What a tape keeps of one call.
+class FunctionBackward final : public CustomBackward {
+ public:
+  FunctionBackward(std::shared_ptr<ConcreteFunction> backward, std::vector<Tensor> inputs,
+                   std::vector<int> seed_of_input, std::vector<std::pair<DType, Shape>> outputs,
+                   std::vector<int> results, std::string passes)
+      : backward_(std::move(backward)),
+        inputs_(std::move(inputs)),
+        seed_of_input_(std::move(seed_of_input)),
+        outputs_(std::move(outputs)),
+        results_(std::move(results)),
+        passes_(std::move(passes)) {}
+
+  std::vector<Tensor> gradient(std::span<const Tensor> output_gradients) override {
+    std::vector<Tensor> inputs = inputs_;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int seed = seed_of_input_[i];
+      if (seed < 0) continue;
+      const Tensor& dy = output_gradients[static_cast<size_t>(seed)];
+      inputs[i] = dy.defined() ? dy : zeros(outputs_[static_cast<size_t>(seed)]);
+    }
+    const std::vector<Tensor> dxs = backward_->call(inputs, passes_);
+    std::vector<Tensor> result;
+    for (int r : results_) result.push_back(r < 0 ? Tensor() : dxs[static_cast<size_t>(r)]);
+    return result;
+  }
+
+ private:
+  static Tensor zeros(const std::pair<DType, Shape>& like) {
+    Tensor t = allocate_tensor(cpu_device(), like.first, like.second);
+    std::fill_n(mutable_data<char>(t), t.nbytes(), '\0');
+    return t;
+  }
+
+  std::shared_ptr<ConcreteFunction> backward_;
+  std::vector<Tensor> inputs_;
+  std::vector<int> seed_of_input_;
+  std::vector<std::pair<DType, Shape>> outputs_;
+  std::vector<int> results_;
+  std::string passes_;
+};
+
+TensorSpec spec_of(const Graph& graph, NodeOutput output) {
+  const OutputInfo& info = graph.info(output);
+  return TensorSpec(info.dtype, info.shape, graph.at(output.node).name());
+}
+
+}  // namespace
+
+std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient() {
+  const std::lock_guard lock(mutex_);
+  if (gradient_ != nullptr) return gradient_;
+  auto made = std::make_shared<Gradient>();
+  Graph graph = parts_.graph;
+  const int forward_limit = graph.id_limit();
+  std::vector<NodeOutput> ys, seeds, all_inputs = parts_.inputs;
+  std::vector<int> seed_positions;
+  for (const Capture& c : parts_.captures) all_inputs.push_back(c.input);
+  for (size_t k = 0; k < parts_.outputs.size(); ++k) {
+    const OutputInfo& info = graph.info(parts_.outputs[k]);
+    if (!differentiable(info.dtype)) continue;
+    ys.push_back(parts_.outputs[k]);
+    seeds.push_back({graph.add(placeholder_init(graph.unique_name("seed"), info)), 0});
+    seed_positions.push_back(static_cast<int>(k));
+  }
+  std::vector<NodeOutput> dxs = gradients(graph, ys, all_inputs, seeds);
+  std::vector<NodeOutput> valid;
+  for (NodeOutput dx : dxs) {
+    made->results.push_back(dx.valid() ? static_cast<int>(valid.size()) : -1);
+    if (dx.valid()) valid.push_back(dx);
+  }
+  // What gradient nodes read of the forward part becomes an input of the backward function; constants are copied.
+  std::vector<uint8_t> forward_part(static_cast<size_t>(graph.id_limit()), 0);
+  for (int id = 0; id < forward_limit; ++id) {
+    const Node* node = graph.find(id);
+    if (node != nullptr && !node->has(Trait::kConstant)) forward_part[static_cast<size_t>(id)] = 1;
+  }
+  std::vector<int> roots;
+  for (NodeOutput dx : valid) roots.push_back(dx.node);
+  const std::vector<uint8_t> used = reach(graph, roots, forward_part);
+  std::vector<NodeOutput> cuts;
+  auto cut = [&](NodeOutput o) {
+    if (forward_part[static_cast<size_t>(o.node)] != 0 && std::ranges::find(cuts, o) == cuts.end()) cuts.push_back(o);
+  };
+  for (int id = 0; id < graph.id_limit(); ++id) {
+    if (used[static_cast<size_t>(id)] == 0 || forward_part[static_cast<size_t>(id)] != 0) continue;
+    for (NodeOutput in : graph.at(id).inputs()) cut(in);
+  }
+  for (NodeOutput dx : valid) cut(dx);
+  Parts forward = parts_;
+  forward.graph = parts_.graph;
+  for (NodeOutput c : cuts) {
+    const auto input = std::ranges::find(all_inputs, c);
+    if (input != all_inputs.end()) {
+      made->sources.push_back({Gradient::Source::What::kArgument, static_cast<int>(input - all_inputs.begin())});
+      continue;
+    }
+    auto output = std::ranges::find(forward.outputs, c);
+    if (output == forward.outputs.end()) {
+      forward.outputs.push_back(c);
+      output = forward.outputs.end() - 1;
+    }
+    made->sources.push_back(
+        {Gradient::Source::What::kForwardOutput, static_cast<int>(output - forward.outputs.begin())});
+  }
+  for (size_t i = 0; i < seeds.size(); ++i) {
+    cuts.push_back(seeds[i]);
+    made->sources.push_back({Gradient::Source::What::kSeed, seed_positions[i]});
+  }
+  made->forward = std::make_shared<ConcreteFunction>(std::move(forward));
+  if (!valid.empty()) {
+    Parts backward;
+    backward.graph = extract(graph, cuts, valid, backward.inputs, backward.outputs);
+    for (NodeOutput in : backward.inputs) backward.specs.push_back(spec_of(backward.graph, in));
+    made->backward = std::make_shared<ConcreteFunction>(std::move(backward));
+  }
+  gradient_ = made;
+  return made;
+}
+
+std::vector<Tensor> ConcreteFunction::taped_call(std::span<const Tensor> args, const std::string& passes) {
+  const std::shared_ptr<Gradient> grad = gradient();
+  std::vector<Tensor> outputs;
+  {
+    const RecorderPause quiet;
+    outputs = grad->forward->run(args, passes, grad->forward->parts_.outputs, grad->forward->compiled_);
+  }
+  std::vector<Tensor> all_inputs(args.begin(), args.end());
+  for (const Capture& c : parts_.captures) all_inputs.push_back(c.value);
+  const size_t visible = parts_.outputs.size();
+  if (grad->backward != nullptr) {
+    std::vector<Tensor> kept;
+    std::vector<int> seed_of_input;
+    for (const Gradient::Source& s : grad->sources) {
+      const bool seed = s.what == Gradient::Source::What::kSeed;
+      seed_of_input.push_back(seed ? s.index : -1);
+      if (seed) {
+        kept.emplace_back();
+      } else {
+        const auto& from = s.what == Gradient::Source::What::kArgument ? all_inputs : outputs;
+        kept.push_back(from[static_cast<size_t>(s.index)]);
+      }
+    }
+    std::vector<std::pair<DType, Shape>> likes;
+    for (size_t k = 0; k < visible; ++k) likes.emplace_back(outputs[k].dtype(), outputs[k].shape());
+    // An inner value that is no visible output has no identity outside: higher orders go through the inputs again.
+    auto backward = std::make_shared<FunctionBackward>(grad->backward, std::move(kept), std::move(seed_of_input),
+                                                       std::move(likes), grad->results, passes);
+    const std::span<const Tensor> results(outputs.data(), visible);
+    for (size_t i = recorders().size(); i-- > 0;) recorders()[i]->record_custom(all_inputs, results, backward);
+  }
+  outputs.resize(visible);
+  return outputs;
+}
+
+// ---- Freezing --------------------------------------------------------------------------------------------------------
+
+Graph ConcreteFunction::frozen() const {
+  Graph graph = parts_.graph;
+  for (int id : parts_.effects) {
+    if (graph.at(id).has(Trait::kWritesResource)) {
+      failf(Code::kFailedPrecondition,
+            "freezing: expected a graph that only reads variables, got node '{}' that assigns", graph.at(id).name());
+    }
+  }
+  for (const Capture& c : parts_.captures) {
+    const std::string name = graph.at(c.input.node).name();
+    if (c.value.dtype() != kResource) {
+      const NodeOutput value{graph.add(const_init(graph.unique_name(name + "/value"), c.value.cpu())), 0};
+      graph.replace_output(c.input, value);
+      continue;
+    }
+    const Tensor value = variable_of(c.value).read().cpu();
+    const NodeOutput constant{graph.add(const_init(graph.unique_name(name + "/value"), value)), 0};
+    const std::vector<NodeUse> uses(graph.at(c.input.node).consumers().begin(),
+                                    graph.at(c.input.node).consumers().end());
+    for (const NodeUse& use : uses) {
+      if (use.slot == NodeUse::kControl) continue;
+      const Node& user = graph.at(use.node);
+      if (!user.has(Trait::kReadsResource) || user.num_outputs() != 1) {
+        failf(Code::kFailedPrecondition, "freezing: expected only reads of variable '{}', got node '{}' ({})", name,
+              user.name(), user.op().name());
+      }
+      graph.replace_output({use.node, 0}, constant);
+    }
+  }
+  // Keep what the outputs and the remaining effects need, and every input.
+  std::vector<int> roots = parts_.effects;
+  for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
+  const std::vector<uint8_t> needed =
+      reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
+  std::vector<int> order = graph.topological_order();
+  std::ranges::reverse(order);
+  for (int id : order) {
+    const bool input = std::ranges::any_of(parts_.inputs, [&](NodeOutput in) { return in.node == id; });
+    if (needed[static_cast<size_t>(id)] == 0 && !input) graph.remove(id);
+  }
+  return graph;
+}
+
+}  // namespace panto

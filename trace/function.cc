@@ -1,0 +1,285 @@
+#include "panto/trace/function.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/graph/io.h"
+#include "panto/trace/concrete.h"
+
+namespace panto {
+namespace {
+
+using ConcretePtr = std::shared_ptr<ConcreteFunction>;
+
+std::string place(const std::source_location& where) {
+  return fmt::format("at {}:{}", where.file_name(), where.line());
+}
+
+// An output must be a value of the trace with a node of its own: inputs, captures, constants and repeats pass an Identity.
+std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& returned) {
+  std::vector<NodeOutput> outputs;
+  for (size_t i = 0; i < returned.size(); ++i) {
+    if (!returned[i].defined()) invalid("output {}: expected a tensor, got an undefined handle", i);
+    NodeOutput o = tracer.output_of(returned[i]);
+    const Node& node = tracer.graph().at(o.node);
+    if (node.has(Trait::kPlaceholder) || node.has(Trait::kConstant) || std::ranges::find(outputs, o) != outputs.end()) {
+      const Tensor input = returned[i];
+      returned[i] = std::move(dispatch::call("Identity", {&input, 1})[0]);
+      o = tracer.output_of(returned[i]);
+    }
+    outputs.push_back(o);
+  }
+  return outputs;
+}
+
+ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, std::span<const Tensor> values,
+                       const std::source_location& where) {
+  return with_context([&] { return "while tracing, " + place(where); },
+                      [&] {
+                        ConcreteFunction::Parts parts;
+                        Tracer tracer(parts.graph, {.symbolic = values.empty()});
+                        const RecorderPause outer;  // an outer trace hears of the function when it is called
+                        const RecorderScope recording(&tracer);
+                        VariableMaker* previous = set_variable_maker(&tracer);
+                        std::vector<Tensor> arguments, returned;
+                        try {
+                          for (size_t i = 0; i < specs.size(); ++i) {
+                            if (specs[i].name.empty()) specs[i].name = "arg_" + std::to_string(i);
+                            const Tensor value = values.empty() ? Tensor() : view_tensor(values[i], values[i].shape());
+                            arguments.push_back(tracer.add_input(specs[i].dtype, specs[i].shape, specs[i].name, value));
+                            parts.inputs.push_back(parts.graph.output_of(arguments.back()));
+                          }
+                          returned = fn(arguments);
+                        } catch (...) {
+                          set_variable_maker(previous);
+                          throw;
+                        }
+                        set_variable_maker(previous);
+                        parts.outputs = collect_outputs(tracer, returned);
+                        parts.specs = std::move(specs);
+                        parts.captures = tracer.captures();
+                        parts.effects = tracer.effects();
+                        parts.baked = tracer.baked();
+                        return std::make_shared<ConcreteFunction>(std::move(parts));
+                      });
+}
+
+std::vector<TensorSpec> specs_of(std::span<const Tensor> values) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor& t : values) specs.emplace_back(t.dtype(), t.partial_shape());
+  return specs;
+}
+
+// Why a new trace is needed: the first argument in which the call differs from the latest signature.
+std::string difference(std::span<const TensorSpec> latest, std::span<const Tensor> args) {
+  if (latest.size() != args.size()) return fmt::format("{} arguments instead of {}", args.size(), latest.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].dtype() != latest[i].dtype || !(args[i].partial_shape() == latest[i].shape)) {
+      return fmt::format("argument '{}' is {}{}, was {}", latest[i].name, dtype_name(args[i].dtype()),
+                         args[i].partial_shape().to_string(), latest[i].to_string());
+    }
+  }
+  return "nothing changed";
+}
+
+}  // namespace
+
+std::string TensorSpec::to_string() const { return std::string(dtype_name(dtype)) + shape.to_string(); }
+
+class Function::Impl {
+ public:
+  Impl(ConcretePtr only) : fixed_(std::move(only)) {}  // NOLINT(google-explicit-constructor)
+  Impl(TensorFunction fn, std::source_location where) : fn_(std::move(fn)), where_(where) {}
+
+  std::vector<Tensor> call(std::span<const Tensor> args) {
+    const ConcretePtr concrete = fixed_ != nullptr ? fixed_ : find(args);
+    return concrete->call(args, passes());
+  }
+  ConcretePtr latest() const {
+    if (fixed_ != nullptr) return fixed_;
+    const std::lock_guard lock(mutex_);
+    if (traced_.empty()) fail(Code::kFailedPrecondition, "function: expected it to be called first, got no trace yet");
+    return traced_.back();
+  }
+  int num_traces() const {
+    if (fixed_ != nullptr) return 1;
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(traced_.size());
+  }
+  void set_passes(std::string passes) {
+    const std::lock_guard lock(mutex_);
+    passes_ = std::move(passes);
+  }
+
+ private:
+  std::string passes() const {
+    const std::lock_guard lock(mutex_);
+    return passes_;
+  }
+  ConcretePtr find(std::span<const Tensor> args) {
+    // Held while tracing too: two threads with the same new signature must not both trace.
+    const std::lock_guard lock(trace_mutex_);
+    {
+      const std::lock_guard inner(mutex_);
+      for (size_t i = traced_.size(); i-- > 0;) {
+        if (fits(*traced_[i], args)) return traced_[i];
+      }
+      constexpr size_t kMaxTraces = 64;
+      if (traced_.size() >= kMaxTraces) {
+        failf(Code::kFailedPrecondition,
+              "function: expected at most {} signatures, got another ({}): trace it with specs that have -1 for the "
+              "dimensions that change",
+              kMaxTraces, difference(traced_.back()->parts().specs, args));
+      }
+      if (!traced_.empty()) {
+        log_info(fmt::format("retrace {} of the function traced {}: {}", traced_.size(), place(where_),
+                             difference(traced_.back()->parts().specs, args)));
+      }
+    }
+    for (const Tensor& t : args) {
+      if (!t.defined()) invalid("argument: expected a tensor, got an undefined handle");
+    }
+    ConcretePtr made = trace_once(fn_, specs_of(args), {}, where_);
+    const std::lock_guard inner(mutex_);
+    traced_.push_back(made);
+    return made;
+  }
+  static bool fits(const ConcreteFunction& f, std::span<const Tensor> args) {
+    const auto& specs = f.parts().specs;
+    if (specs.size() != args.size()) return false;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (!args[i].defined() || args[i].dtype() != specs[i].dtype || !(args[i].partial_shape() == specs[i].shape))
+        return false;
+    }
+    return true;
+  }
+
+  ConcretePtr fixed_;
+  TensorFunction fn_;
+  std::source_location where_;
+  mutable std::mutex mutex_;
+  std::mutex trace_mutex_;
+  std::vector<ConcretePtr> traced_;
+  std::string passes_;
+};
+
+std::vector<Tensor> Function::call(std::span<const Tensor> inputs, std::source_location where) const {
+  if (impl_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one that was traced or loaded, got none");
+  try {
+    return impl_->call(inputs);
+  } catch (Error& error) {
+    error.add_context("in a traced function");
+    if (where.line() != 0) error.add_context(place(where));
+    throw;
+  }
+}
+
+Tensor Function::call_one(std::span<const Tensor> inputs) const {
+  std::vector<Tensor> outputs = call(inputs);
+  if (outputs.size() > 1) {
+    failf(Code::kFailedPrecondition, "function: expected one with at most one output, got {} (use call)",
+          outputs.size());
+  }
+  return outputs.empty() ? Tensor() : std::move(outputs[0]);
+}
+
+const Graph& Function::graph() const { return impl_->latest()->parts().graph; }
+std::vector<TensorSpec> Function::inputs() const { return impl_->latest()->parts().specs; }
+
+std::vector<TensorSpec> Function::outputs() const {
+  const ConcretePtr f = impl_->latest();
+  std::vector<TensorSpec> specs;
+  for (NodeOutput o : f->parts().outputs) {
+    const OutputInfo& info = f->parts().graph.info(o);
+    specs.emplace_back(info.dtype, info.shape, f->parts().graph.output_name(o));
+  }
+  return specs;
+}
+
+std::vector<Variable> Function::variables() const {
+  std::vector<Variable> result;
+  for (const Capture& c : impl_->latest()->parts().captures) {
+    if (c.value.dtype() != kResource) continue;
+    const VariableResource& v = variable_of(c.value);
+    result.push_back(Variable::from_handle(c.value, v.dtype(), v.shape(), v.name()));
+  }
+  return result;
+}
+
+const std::vector<std::string>& Function::baked() const { return impl_->latest()->parts().baked; }
+int Function::num_traces() const { return impl_->num_traces(); }
+
+std::string Function::to_string() const {
+  std::string text = "(";
+  for (const TensorSpec& s : inputs()) text.append(text.size() > 1 ? ", " : "").append(s.name + ": " + s.to_string());
+  text += ") -> (";
+  bool first = true;
+  for (const TensorSpec& s : outputs()) {
+    text.append(first ? "" : ", ").append(s.to_string());
+    first = false;
+  }
+  return fmt::format("{}), {} nodes", text, graph().num_nodes());
+}
+
+Graph Function::frozen_graph() const { return impl_->latest()->frozen(); }
+
+void Function::save(const std::string& path) const {
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension != ".pb" && extension != ".pbtxt") {
+    failf(Code::kUnimplemented,
+          "save: expected a file name that ends with .pb or .pbtxt, got '{}' (a SavedModel folder)", path);
+  }
+  write_graph(frozen_graph(), path);
+}
+
+void Function::set_optimizer(std::string passes) const { impl_->set_passes(std::move(passes)); }
+
+Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where) {
+  return Function(std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where)));
+}
+
+Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values, std::source_location where) {
+  return Function(std::make_shared<Function::Impl>(trace_once(fn, specs_of(values), values, where)));
+}
+
+Function make_polymorphic(TensorFunction fn, std::source_location where) {
+  return Function(std::make_shared<Function::Impl>(std::move(fn), where));
+}
+
+Function function_of(Graph graph) {
+  ConcreteFunction::Parts parts;
+  parts.graph = std::move(graph);
+  for (int id : parts.graph.ids()) {
+    const Node& node = parts.graph.at(id);
+    if (node.has(Trait::kPlaceholder)) {
+      parts.inputs.push_back({id, 0});
+      parts.specs.emplace_back(node.output(0).dtype, node.output(0).shape, node.name());
+      continue;
+    }
+    if (!node.consumers().empty()) continue;
+    if (node.num_outputs() == 0) parts.effects.push_back(id);
+    for (int k = 0; k < node.num_outputs(); ++k) parts.outputs.push_back({id, k});
+  }
+  return Function(std::make_shared<Function::Impl>(std::make_shared<ConcreteFunction>(std::move(parts))));
+}
+
+Function load(const std::string& path) {
+  if (std::filesystem::is_directory(path)) {
+    failf(Code::kUnimplemented, "load: expected a .pb or .pbtxt file, got the folder '{}' (a SavedModel)", path);
+  }
+  return function_of(read_graph(path));
+}
+
+namespace detail {
+
+void wrong_argument_count(size_t expected, size_t got) {
+  invalid("function: expected {} specs, one for each argument, got {}", expected, got);
+}
+
+}  // namespace detail
+}  // namespace panto

@@ -1,0 +1,152 @@
+// How: the nodes between xs and ys are bound to symbolic tensors by replaying them under a tape, with a recorder that
+// only makes the replay symbolic, so nothing is written down twice; then the tape's gradient runs with the tracer on,
+// so exactly the gradient nodes are added (design §1).
+#include "panto/trace/graph_gradients.h"
+
+#include <algorithm>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/recorder.h"
+#include "panto/trace/graph_scope.h"
+#include "panto/trace/tracer.h"
+
+namespace panto {
+namespace {
+
+class SymbolicOnly final : public Recorder {
+ public:
+  bool keeps(const Call&) override { return false; }
+  void record(const Call&) override {}
+  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override {}
+  bool symbolic() const override { return true; }
+};
+
+// Nodes that the ys depend on, in topological order.
+std::vector<int> ancestors(const Graph& graph, std::span<const NodeOutput> ys) {
+  std::vector<uint8_t> wanted(static_cast<size_t>(graph.id_limit()), 0);
+  std::vector<int> stack;
+  for (NodeOutput y : ys) stack.push_back(y.node);
+  while (!stack.empty()) {
+    const int id = stack.back();
+    stack.pop_back();
+    if (std::exchange(wanted[static_cast<size_t>(id)], uint8_t{1}) != 0) continue;
+    for (NodeOutput in : graph.at(id).inputs()) stack.push_back(in.node);
+  }
+  std::vector<int> order = graph.topological_order();
+  std::erase_if(order, [&](int id) { return wanted[static_cast<size_t>(id)] == 0; });
+  return order;
+}
+
+class Replay {
+ public:
+  explicit Replay(Graph& graph) : graph_(graph), values_(static_cast<size_t>(graph.id_limit())) {}
+
+  void run(int id) {
+    const Node& node = graph_.at(id);
+    auto& outputs = values_[static_cast<size_t>(id)];
+    if (node.has(Trait::kPlaceholder)) {
+      outputs.push_back(meta_tensor(node.output(0).dtype, node.output(0).shape, std::nullopt, graph_.identity()));
+    } else {
+      std::vector<const Tensor*> inputs;
+      for (NodeOutput in : node.inputs()) inputs.push_back(&value(in));
+      std::vector<AttrSlot> slots;
+      for (const AttrValue& a : node.attrs()) slots.push_back(borrow(a));
+      dispatch::CallOptions options;
+      options.node_name = node.name();
+      dispatch::Outputs made = dispatch::call(node.op(), inputs, slots, options);
+      for (Tensor& t : made) outputs.push_back(std::move(t));
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (outputs[k].is_meta()) outputs[k].impl()->meta->trace = graph_.identity();
+      graph_.bind(outputs[k], {id, static_cast<int>(k)});
+    }
+  }
+  const Tensor& value(NodeOutput output) const {
+    return values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
+  }
+  bool has(NodeOutput output) const { return !values_[static_cast<size_t>(output.node)].empty(); }
+
+ private:
+  Graph& graph_;
+  std::vector<std::vector<Tensor>> values_;
+};
+
+bool watchable(DType t) { return dtypes::kFloating.contains(t) || dtypes::kComplex.contains(t); }
+
+}  // namespace
+
+std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                  std::span<const NodeOutput> seeds) {
+  const RecorderPause quiet;
+  Replay replay(graph);
+  GradientTape tape(GradientTape::Options{});
+  {
+    SymbolicOnly symbolic;
+    const RecorderScope scope(&symbolic);
+    std::vector<uint8_t> is_x(static_cast<size_t>(graph.id_limit()), 0);
+    for (NodeOutput x : xs) is_x[static_cast<size_t>(x.node)] = 1;
+    for (int id : ancestors(graph, ys)) {
+      replay.run(id);
+      if (is_x[static_cast<size_t>(id)] == 0) continue;
+      for (NodeOutput x : xs) {
+        if (x.node == id && watchable(graph.info(x).dtype)) tape.watch(replay.value(x));
+      }
+    }
+  }
+  tape.stop();
+  std::vector<Tensor> targets, seed_values;
+  std::vector<GradSource> sources;
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < ys.size(); ++i) {
+    targets.push_back(replay.value(ys[i]));
+    const bool seeded = i < seeds.size() && seeds[i].valid();
+    if (!seeded) {
+      seed_values.emplace_back();
+      continue;
+    }
+    const OutputInfo& info = graph.info(seeds[i]);
+    seed_values.push_back(meta_tensor(info.dtype, info.shape, std::nullopt, graph.identity()));
+    graph.bind(seed_values.back(), seeds[i]);
+  }
+  for (size_t i = 0; i < xs.size(); ++i) {
+    if (!replay.has(xs[i])) continue;
+    sources.emplace_back(replay.value(xs[i]));
+    positions.push_back(i);
+  }
+  Tracer tracer(graph, {.symbolic = true, .order_effects = false, .capture = false});
+  const RecorderScope recording(&tracer);
+  const NameScope scope("gradients");
+  const std::vector<Tensor> grads = tape.gradients(targets, sources, seed_values);
+  std::vector<NodeOutput> result(xs.size());
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].defined()) result[positions[i]] = tracer.output_of(grads[i]);
+  }
+  return result;
+}
+
+std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs) {
+  Graph& graph = current_graph();
+  const NodeOutput target = graph.output_of(y);
+  if (!target.valid()) invalid("target: expected a tensor of the open graph, got {}", y.to_string());
+  std::vector<NodeOutput> sources;
+  for (const GradSource& x : xs) {
+    const NodeOutput source = graph.output_of(x.tensor());
+    if (!source.valid())
+      invalid("source: expected a tensor or variable of the open graph, got {}", x.tensor().to_string());
+    sources.push_back(source);
+  }
+  std::vector<Tensor> result;
+  for (NodeOutput g : gradients(graph, {&target, 1}, sources)) {
+    if (!g.valid()) {
+      result.emplace_back();
+      continue;
+    }
+    const OutputInfo& info = graph.info(g);
+    result.push_back(meta_tensor(info.dtype, info.shape, std::nullopt, graph.identity()));
+    graph.bind(result.back(), g);
+  }
+  return result;
+}
+
+}  // namespace panto

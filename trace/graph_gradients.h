@@ -1,0 +1,25 @@
+// Gradients of a graph: nodes are added to it that compute them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+class Tracer;
+
+// Extends `graph` by nodes that compute the gradients of the sum of `ys` (each weighed by its seed; an invalid output:
+// ones) with respect to `xs`, which are floating outputs, or handles of variables. The forward nodes stay untouched.
+// The result is invalid for an x that no y depends on. Throws Unimplemented where an op on the way has no gradient.
+PANTO_EXPORT std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys,
+                                               std::span<const NodeOutput> xs, std::span<const NodeOutput> seeds = {});
+
+// The same with the symbolic tensors of the innermost open GraphScope. Undefined tensors where there is no dependence.
+PANTO_EXPORT std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs);
+
+}  // namespace panto

@@ -1,0 +1,93 @@
+#include "panto/trace/graph_scope.h"
+
+#include "panto/lib/base/format.h"
+#include "panto/trace/tracer.h"
+
+namespace panto {
+namespace {
+
+// The innermost tracer of this thread; null if there is none.
+Tracer* find_tracer() {
+  const auto stack = recorders();
+  for (size_t i = stack.size(); i-- > 0;) {
+    if (auto* tracer = dynamic_cast<Tracer*>(stack[i])) return tracer;
+  }
+  return nullptr;
+}
+
+Tracer& current_tracer() {
+  Tracer* tracer = find_tracer();
+  if (tracer == nullptr) {
+    fail(Code::kFailedPrecondition, "graph: expected an open GraphScope or a trace, got neither");
+  }
+  return *tracer;
+}
+
+}  // namespace
+
+struct GraphScope::Impl {
+  explicit Impl(Graph& graph)
+      : tracer(graph, {.symbolic = true, .order_effects = false, .capture = false, .make_variables = true}),
+        recording(&tracer),
+        previous_maker(set_variable_maker(&tracer)) {}
+  ~Impl() { set_variable_maker(previous_maker); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Tracer tracer;
+  RecorderScope recording;
+  VariableMaker* previous_maker;
+};
+
+GraphScope::GraphScope(Graph& graph) : impl_(std::make_unique<Impl>(graph)) {}
+GraphScope::~GraphScope() = default;
+
+Graph& current_graph() { return current_tracer().graph(); }
+
+Tensor placeholder(DType dtype, const PartialShape& shape, std::string_view name) {
+  return current_tracer().add_input(dtype, shape, std::string(name));
+}
+
+std::string group(std::span<const std::string> nodes, std::string_view name) {
+  Tracer& tracer = current_tracer();
+  std::vector<int> ids;
+  for (const std::string& n : nodes) ids.push_back(tracer.graph().at(n).id());
+  return tracer.graph().at(tracer.add_no_op(std::string(name), std::move(ids))).name();
+}
+
+std::string global_variables_initializer(std::string_view name) {
+  Tracer& tracer = current_tracer();
+  std::vector<int> ids;
+  for (const GraphVariable& v : tracer.graph().variables()) ids.push_back(v.initializer);
+  return tracer.graph().at(tracer.add_no_op(std::string(name), std::move(ids))).name();
+}
+
+ControlDependencies::ControlDependencies(std::span<const Tensor> tensors) {
+  Tracer& tracer = current_tracer();
+  std::vector<int> ids = tracer.control_inputs();
+  for (const Tensor& t : tensors) ids.push_back(tracer.output_of(t).node);
+  previous_ = tracer.set_control_inputs(std::move(ids));
+}
+
+ControlDependencies::ControlDependencies(std::span<const std::string> nodes) {
+  Tracer& tracer = current_tracer();
+  std::vector<int> ids = tracer.control_inputs();
+  for (const std::string& n : nodes) ids.push_back(tracer.graph().at(n).id());
+  previous_ = tracer.set_control_inputs(std::move(ids));
+}
+
+ControlDependencies::~ControlDependencies() {
+  if (Tracer* tracer = find_tracer()) tracer->set_control_inputs(std::move(previous_));
+}
+
+CollectEffects::CollectEffects() : first_(current_tracer().effects().size()) {}
+
+std::vector<std::string> CollectEffects::names() const {
+  const Tracer& tracer = current_tracer();
+  std::vector<std::string> names;
+  for (size_t i = first_; i < tracer.effects().size(); ++i)
+    names.push_back(tracer.graph().at(tracer.effects()[i]).name());
+  return names;
+}
+
+}  // namespace panto

@@ -1,0 +1,186 @@
+#include "panto/trace/tracer.h"
+
+#include <algorithm>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
+
+namespace panto {
+namespace {
+
+std::string scoped(std::string_view name) { return std::string(current_name_scope()).append(name); }
+
+SourceLine line_of(const Call& call) {
+  if (call.where == nullptr) return {};
+  return {call.where->file_name(), static_cast<int>(call.where->line())};
+}
+
+OutputInfo info_of(const Tensor& t) { return {t.dtype(), t.partial_shape()}; }
+
+bool reads(const Op& op) { return op.has(Trait::kReadsResource); }
+bool writes(const Op& op) { return op.has(Trait::kWritesResource); }
+
+}  // namespace
+
+Tensor Tracer::add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value) {
+  NodeInit init;
+  init.name = graph_.unique_name(scoped(name));
+  init.op = &get_op("Placeholder");
+  init.attrs = {AttrValue(dtype), AttrValue(shape)};
+  init.outputs = {{dtype, shape}};
+  init.device = current_device_spec().to_string();
+  const int node = graph_.add(std::move(init));
+  Tensor t = value.defined() ? value : meta_tensor(dtype, shape, std::nullopt, graph_.identity());
+  graph_.bind(t, {node, 0});
+  return t;
+}
+
+NodeOutput Tracer::add_const(const Tensor& value) {
+  NodeInit init;
+  init.name = graph_.unique_name(scoped("Const"));
+  init.op = &get_op("Const");
+  init.attrs = {AttrValue(value), AttrValue(value.dtype())};
+  init.outputs = {info_of(value)};
+  const NodeOutput output{graph_.add(std::move(init)), 0};
+  graph_.bind(value, output);
+  return output;
+}
+
+NodeOutput Tracer::capture(const Tensor& value) {
+  std::string name = "captured";
+  if (value.dtype() == kResource) name = variable_of(value).name();
+  NodeInit init;
+  init.name = graph_.unique_name(name);
+  init.op = &get_op("Placeholder");
+  init.attrs = {AttrValue(value.dtype()), AttrValue(value.partial_shape())};
+  init.outputs = {info_of(value)};
+  const NodeOutput output{graph_.add(std::move(init)), 0};
+  graph_.bind(value, output);
+  captures_.push_back({value, output});
+  return output;
+}
+
+NodeOutput Tracer::output_of(const Tensor& t) {
+  const NodeOutput known = graph_.output_of(t);
+  if (known.valid()) return known;
+  if (t.is_meta()) {
+    invalid("tensor: expected a value of this trace, got {} of another one (pass it as an argument)", t.to_string());
+  }
+  // Two handles on one variable must be one input: their order of effects is kept by input.
+  if (t.dtype() == kResource && options_.capture) {
+    const ResourceHandle& resource = *static_cast<const ResourceHandle*>(t.impl()->data);
+    for (const Capture& c : captures_) {
+      if (c.value.dtype() == kResource && *static_cast<const ResourceHandle*>(c.value.impl()->data) == resource) {
+        graph_.bind(t, c.input);
+        return c.input;
+      }
+    }
+  }
+  return t.impl()->literal || !options_.capture ? add_const(t) : capture(t);
+}
+
+std::vector<int> Tracer::order(const Call& call, std::span<const NodeOutput> inputs) const {
+  std::vector<int> after = control_inputs_;
+  if (!options_.order_effects) return after;
+  const Op& op = *call.op;
+  if (reads(op) || writes(op)) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (call.inputs[i]->dtype() != kResource) continue;
+      const auto it = accesses_.find(inputs[i]);
+      if (it == accesses_.end()) continue;
+      if (it->second.last_write >= 0) after.push_back(it->second.last_write);
+      if (writes(op)) after.insert(after.end(), it->second.reads.begin(), it->second.reads.end());
+    }
+  }
+  if (op.has(Trait::kEffect) && last_effect_ >= 0) after.push_back(last_effect_);
+  return after;
+}
+
+void Tracer::note_effects(const Call& call, std::span<const NodeOutput> inputs, int node) {
+  const Op& op = *call.op;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (call.inputs[i]->dtype() != kResource) continue;
+    if (writes(op)) {
+      accesses_[inputs[i]] = {node, {}};
+    } else if (reads(op)) {
+      accesses_[inputs[i]].reads.push_back(node);
+    }
+  }
+  if (op.has(Trait::kEffect)) last_effect_ = node;
+  if (writes(op) || op.has(Trait::kEffect)) effects_.push_back(node);
+}
+
+void Tracer::record(const Call& call) {
+  std::vector<NodeOutput> inputs;
+  inputs.reserve(call.inputs.size());
+  for (const Tensor* t : call.inputs) inputs.push_back(output_of(*t));
+  NodeInit init;
+  init.name = graph_.unique_name(scoped(call.node_name.empty() ? std::string_view(call.op->name()) : call.node_name));
+  init.op = call.op;
+  init.inputs = inputs;
+  const auto& defs = call.op->signature().attrs;
+  for (size_t i = 0; i < call.attrs.size(); ++i) init.attrs.push_back(to_value(call.attrs[i], defs[i].kind));
+  for (const Tensor& t : call.outputs) init.outputs.push_back(info_of(t));
+  init.control_inputs = order(call, inputs);
+  init.device = current_device_spec().to_string();
+  init.where = line_of(call);
+  const int node = graph_.add(std::move(init));
+  for (size_t k = 0; k < call.outputs.size(); ++k) {
+    if (call.outputs[k].is_meta()) call.outputs[k].impl()->meta->trace = graph_.identity();
+    graph_.bind(call.outputs[k], {node, static_cast<int>(k)});
+  }
+  note_effects(call, inputs, node);
+}
+
+void Tracer::record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) {
+  fail(Code::kUnimplemented, "trace: expected ops, got an operation with a gradient of its own (call it outside)");
+}
+
+void Tracer::name_value(const Tensor& value, std::string_view name) {
+  const NodeOutput output = graph_.output_of(value);
+  if (!output.valid()) return;
+  graph_.rename(output.node, graph_.unique_name(scoped(name)));
+}
+
+void Tracer::value_read(const Tensor& value, const std::source_location& where) {
+  if (!graph_.output_of(value).valid()) return;
+  baked_.push_back(fmt::format("{}:{}: {}{}", where.file_name(), where.line(), dtype_name(value.dtype()),
+                               value.partial_shape().to_string()));
+}
+
+int Tracer::add_no_op(const std::string& name, std::vector<int> after) {
+  NodeInit init;
+  init.name = graph_.unique_name(scoped(name));
+  init.op = &get_op("NoOp");
+  init.control_inputs = std::move(after);
+  return graph_.add(std::move(init));
+}
+
+Variable Tracer::make(const Tensor& initial, std::string_view name, const std::source_location& where) {
+  if (!options_.make_variables) {
+    fail(Code::kFailedPrecondition,
+         fmt::format("variable '{}': expected it to be made before the function is traced, got one inside [at {}:{}]",
+                     name, where.file_name(), where.line()));
+  }
+  const std::string unique = graph_.unique_name(scoped(name));
+  const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(initial.dtype())},
+                                                     {"shape", AttrValue(initial.partial_shape())},
+                                                     {"shared_name", AttrValue(unique)}};
+  const Tensor handle = std::move(dispatch::call("VarHandleOp", {}, attrs)[0]);
+  graph_.rename(graph_.output_of(handle).node, unique);
+  const Tensor assign_inputs[] = {handle, initial};
+  const std::pair<std::string, AttrValue> assign_attrs[] = {{"dtype", AttrValue(initial.dtype())}};
+  const int before = graph_.id_limit();
+  dispatch::call("AssignVariableOp", assign_inputs, assign_attrs);
+  int initializer = -1;
+  for (int id = before; id < graph_.id_limit(); ++id) {
+    const Node* node = graph_.find(id);
+    if (node != nullptr && node->has(Trait::kWritesResource)) initializer = id;
+  }
+  graph_.rename(initializer, graph_.unique_name(unique + "/Assign"));
+  graph_.add_variable({unique, graph_.output_of(handle), initializer, initial.dtype(), initial.partial_shape()});
+  return Variable::from_handle(handle, initial.dtype(), initial.partial_shape(), unique);
+}
+
+}  // namespace panto

@@ -1,0 +1,87 @@
+// Tracer: the recorder that writes what runs down as a graph. Internal: `trace`, `trace_with` and `GraphScope` hold one.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/variable.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+// A tensor from outside the trace that became a hidden input.
+struct Capture {
+  Tensor value;
+  NodeOutput input;  // its Placeholder
+};
+
+class Tracer final : public Recorder, public VariableMaker {
+ public:
+  struct Options {
+    bool symbolic = true;
+    // Order reads, writes and prints by control edges, and make them targets (a function). Off in a GraphScope, where
+    // that is the user's affair (design decision 16).
+    bool order_effects = true;
+    // Real tensors become hidden inputs (a function) or Const nodes (a GraphScope).
+    bool capture = true;
+    // Variables may be made (a GraphScope).
+    bool make_variables = false;
+  };
+  Tracer(Graph& graph, const Options& options) : graph_(graph), options_(options) {}
+
+  Graph& graph() { return graph_; }
+  const Options& options() const { return options_; }
+  const std::vector<Capture>& captures() const { return captures_; }
+  // What was captured or made a constant from a C++ read: "train.cc:12: int32[]".
+  const std::vector<std::string>& baked() const { return baked_; }
+
+  // A new Placeholder node and the tensor that stands for it: symbolic, or `value` itself.
+  Tensor add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value = {});
+  // The node output that a tensor stands for; makes a Const or a capture where it is from outside. Throws
+  // InvalidArgument for a symbolic tensor of another trace.
+  NodeOutput output_of(const Tensor& t);
+  // Ids of nodes whose effects a run must not lose: writes and prints recorded so far.
+  const std::vector<int>& effects() const { return effects_; }
+  // Control inputs that nodes recorded from now on get (GraphScope's control_dependencies); returns those before.
+  std::vector<int> set_control_inputs(std::vector<int> ids) {
+    control_inputs_.swap(ids);
+    return ids;
+  }
+  const std::vector<int>& control_inputs() const { return control_inputs_; }
+  int add_no_op(const std::string& name, std::vector<int> after);
+
+  bool keeps(const Call&) override { return false; }
+  void record(const Call& call) override;
+  void record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     std::shared_ptr<CustomBackward> backward) override;
+  void name_value(const Tensor& value, std::string_view name) override;
+  void value_read(const Tensor& value, const std::source_location& where) override;
+  bool inlines_functions() const override { return true; }
+  bool symbolic() const override { return options_.symbolic; }
+
+  Variable make(const Tensor& initial, std::string_view name, const std::source_location& where) override;
+
+ private:
+  // Since the last write of one resource.
+  struct Access {
+    int last_write = -1;
+    std::vector<int> reads;
+  };
+  std::vector<int> order(const Call& call, std::span<const NodeOutput> inputs) const;
+  void note_effects(const Call& call, std::span<const NodeOutput> inputs, int node);
+  NodeOutput add_const(const Tensor& value);
+  NodeOutput capture(const Tensor& value);
+
+  Graph& graph_;
+  Options options_;
+  std::vector<Capture> captures_;
+  std::vector<std::string> baked_;
+  std::vector<int> effects_;
+  std::vector<int> control_inputs_;
+  std::map<NodeOutput, Access> accesses_;
+  int last_effect_ = -1;
+};
+
+}  // namespace panto
