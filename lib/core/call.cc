@@ -109,9 +109,7 @@ std::optional<std::vector<bool>> ShapeContext::axes(int i, int rank) const {
   return reduced;
 }
 
-PartialShape ShapeContext::broadcast(int i, int j) const {
-  const PartialShape& a = shape(i);
-  const PartialShape& b = shape(j);
+PartialShape ShapeContext::broadcast(const PartialShape& a, const PartialShape& b) const {
   if (a.known_rank() && a == b && a.fully_known()) return a;  // the common case
   if (!a.known_rank() || !b.known_rank()) return {};
   const int rank = std::max(a.rank(), b.rank());

@@ -27,7 +27,7 @@ bool is_integral(const Arg& x) {
 
 }  // namespace
 
-Tensor operator+(Arg x, Arg y) { return call(kAdd, x, y); }
+Tensor operator+(Arg x, Arg y) { return call(kAddV2, x, y); }
 Tensor operator-(Arg x, Arg y) { return call(kSub, x, y); }
 Tensor operator*(Arg x, Arg y) { return call(kMul, x, y); }
 

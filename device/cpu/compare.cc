@@ -1,0 +1,47 @@
+// Comparisons, logic and SelectV2.
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/loops.h"
+
+namespace panto {
+namespace {
+
+bool broadcasts_to(const PartialShape& in, const PartialShape& out) {
+  if (in.rank() > out.rank()) return false;
+  for (int k = 1; k <= in.rank(); ++k) {
+    const int64_t d = in.dim(in.rank() - k);
+    if (d != 1 && d != out.dim(out.rank() - k)) return false;
+  }
+  return true;
+}
+
+// With incompatible_shape_error = false, shapes that do not broadcast make a scalar output that says so.
+template <class F, bool kIfIncompatible>
+struct Equality {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 1 &&
+        (!broadcasts_to(c.shape(0), c.out_shape(0)) || !broadcasts_to(c.shape(1), c.out_shape(0)))) [[unlikely]] {
+      *c.out_data<bool>(0) = kIfIncompatible;
+      return;
+    }
+    Binary<F, Portable>::template run<T>(c);
+  }
+};
+
+using comparable = TypeList<float, double, int32_t, int64_t, bool, std::string>;
+const CpuKernel equal_kernel("Equal", comparable{}, Equality<EqualFn, false>{});
+const CpuKernel not_equal_kernel("NotEqual", comparable{}, Equality<NotEqualFn, true>{});
+
+const CpuKernel less_kernel("Less", types::numeric{}, binary<LessFn>);
+const CpuKernel less_equal_kernel("LessEqual", types::numeric{}, binary<LessEqualFn>);
+const CpuKernel greater_kernel("Greater", types::numeric{}, binary<GreaterFn>);
+const CpuKernel greater_equal_kernel("GreaterEqual", types::numeric{}, binary<GreaterEqualFn>);
+
+const CpuKernel logical_and_kernel("LogicalAnd", Binary<LogicalAndFn, Portable>::run<bool>);
+const CpuKernel logical_or_kernel("LogicalOr", Binary<LogicalOrFn, Portable>::run<bool>);
+const CpuKernel logical_not_kernel("LogicalNot", Unary<LogicalNotFn, Portable>::run<bool>);
+
+const CpuKernel select_kernel("SelectV2", types::every{}, masked<SelectFn>);
+
+}  // namespace
+}  // namespace panto

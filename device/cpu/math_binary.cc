@@ -1,0 +1,58 @@
+// Elementwise arithmetic kernels of two and more tensors.
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/loops.h"
+#include "panto/lib/base/small_vector.h"
+
+namespace panto {
+namespace {
+
+const CpuKernel add_kernel("AddV2", types::numeric{}, binary<AddFn>);
+const CpuKernel sub_kernel("Sub", types::numeric{}, binary<SubFn>);
+const CpuKernel mul_kernel("Mul", types::numeric{}, binary<MulFn>);
+const CpuKernel real_div_kernel("RealDiv", types::floating{}, binary<DivFn>);
+const CpuKernel div_kernel("Div", types::numeric{}, binary<DivFn>);
+const CpuKernel floor_div_kernel("FloorDiv", types::numeric{}, binary<FloorDivFn>);
+const CpuKernel floor_mod_kernel("FloorMod", types::numeric{}, binary<FloorModFn>);
+const CpuKernel pow_kernel("Pow", types::numeric{}, binary<PowFn>);
+const CpuKernel maximum_kernel("Maximum", types::numeric{}, binary<MaximumFn>);
+const CpuKernel minimum_kernel("Minimum", types::numeric{}, binary<MinimumFn>);
+const CpuKernel squared_difference_kernel("SquaredDifference", types::numeric{}, binary<SquaredDifferenceFn>);
+
+// Sums a few elements of all inputs at a time: the output may share its memory with any input.
+template <class T>
+void add_n(KernelContext& c) {
+  const auto count = static_cast<size_t>(c.num_inputs());
+  SmallVector<const T*, 8> in;
+  for (size_t i = 0; i < count; ++i) in.push_back(c.data<T>(static_cast<int>(i)));
+  T* out = c.out_data<T>(0);
+  const int64_t n = c.out_numel(0);
+  const auto work = n * static_cast<int64_t>((count + 1) * sizeof(T));
+  cpu::parallel_ranges(n, work, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kBlock = 32;
+    T sum[kBlock];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t m = std::min(kBlock, end - at);
+      for (int64_t k = 0; k < m; ++k) sum[k] = in[0][at + k];
+      for (size_t i = 1; i < count; ++i) {
+        const T* term = in[i] + at;
+        for (int64_t k = 0; k < m; ++k) sum[k] = k::add(sum[k], term[k]);
+      }
+      for (int64_t k = 0; k < m; ++k) out[at + k] = sum[k];
+    }
+  });
+}
+const CpuKernel add_n_kernel("AddN", types::numeric{}, []<class T>(KernelContext& c) { add_n<T>(c); });
+
+}  // namespace
+
+void throw_fault(Fault fault) {
+  switch (fault) {
+    case Fault::kDivisionByZero: fail(Code::kInvalidArgument, "integer division by zero");
+    case Fault::kNegativePower:
+      fail(Code::kInvalidArgument, "exponent: expected none below 0 for integers, got a negative one");
+    case Fault::kNone: break;
+  }
+  fail(Code::kInternal, "fault: expected one that is known");
+}
+
+}  // namespace panto

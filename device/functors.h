@@ -1,0 +1,326 @@
+// What elementwise kernels compute for one element: each operation once, for every device and instruction set.
+//
+// A functor is a small struct with a templated operator(). Optional members:
+//   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
+//   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
+//            throws afterwards, or raises a flag on a device
+#pragma once
+
+#include "panto/device/vocabulary.h"
+
+namespace panto {
+
+enum class Fault : uint8_t { kNone = 0, kDivisionByZero, kNegativePower };
+
+struct Faulty {
+  Fault fault = Fault::kNone;
+};
+
+// ---- Unary ----------------------------------------------------------------------------------------------------------
+
+struct NegFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::neg(x);
+  }
+};
+struct AbsFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::abs(x);
+  }
+};
+// A NaN stays one; the sign of either zero is +0.
+struct SignFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    const T sign = k::select(x > T{0}, T{1}, k::select(x < T{0}, static_cast<T>(-1), T{0}));
+    return k::select(x != x, x, sign);
+  }
+};
+struct SquareFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::mul(x, x);
+  }
+};
+struct SqrtFn {
+  static constexpr int kWork = 8;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::sqrt(x);
+  }
+};
+struct RsqrtFn {
+  static constexpr int kWork = 16;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return T{1} / k::sqrt(x);
+  }
+};
+struct ReciprocalFn {
+  static constexpr int kWork = 8;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return T{1} / x;
+  }
+};
+struct ExpFn {
+  static constexpr int kWork = 16;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::exp(x);
+  }
+};
+struct Expm1Fn {
+  static constexpr int kWork = 100;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::expm1(x);
+  }
+};
+struct LogFn {
+  static constexpr int kWork = 16;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::log(x);
+  }
+};
+struct Log1pFn {
+  static constexpr int kWork = 100;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::log1p(x);
+  }
+};
+struct SinFn {
+  static constexpr int kWork = 60;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::sin(x);
+  }
+};
+struct CosFn {
+  static constexpr int kWork = 60;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::cos(x);
+  }
+};
+struct TanhFn {
+  static constexpr int kWork = 32;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::tanh(x);
+  }
+};
+struct SigmoidFn {
+  static constexpr int kWork = 24;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::sigmoid(x);
+  }
+};
+struct ErfFn {
+  static constexpr int kWork = 150;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::erf(x);
+  }
+};
+// log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where nothing overflows.
+struct SoftplusFn {
+  static constexpr int kWork = 150;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::max(x, T{0}) + k::log1p(k::exp(-k::abs(x)));
+  }
+};
+// A NaN passes, as in TensorFlow.
+struct ReluFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::select(x < T{0}, T{0}, x);
+  }
+};
+struct LogicalNotFn {
+  PANTO_FN bool operator()(bool x) const { return !x; }
+};
+
+// ---- Binary ---------------------------------------------------------------------------------------------------------
+
+struct AddFn {
+  template <class T>
+  PANTO_FN T operator()(T x, T y) const {
+    return k::add(x, y);
+  }
+};
+struct SubFn {
+  template <class T>
+  PANTO_FN T operator()(T x, T y) const {
+    return k::sub(x, y);
+  }
+};
+struct MulFn {
+  template <class T>
+  PANTO_FN T operator()(T x, T y) const {
+    return k::mul(x, y);
+  }
+};
+// The smallest integer divided by -1 wraps to itself.
+struct DivFn : Faulty {
+  static constexpr int kWork = 8;
+  template <class T>
+  PANTO_FN T operator()(T x, T y) {
+    if constexpr (std::is_integral_v<T>) {
+      if (y == T{0}) {
+        fault = Fault::kDivisionByZero;
+        return T{0};
+      }
+      if constexpr (std::is_signed_v<T>) {
+        if (y == static_cast<T>(-1)) return k::neg(x);
+      }
+    }
+    return static_cast<T>(x / y);
+  }
+};
+struct FloorDivFn : Faulty {
+  static constexpr int kWork = 16;
+  template <class T>
+  PANTO_FN T operator()(T x, T y) {
+    if constexpr (std::is_integral_v<T>) {
+      if (y == T{0}) {
+        fault = Fault::kDivisionByZero;
+        return T{0};
+      }
+      if constexpr (std::is_signed_v<T>) {
+        if (y == static_cast<T>(-1)) return k::neg(x);
+      }
+      const bool below = x % y != 0 && (x < T{0}) != (y < T{0});
+      return static_cast<T>(x / y - T{below});
+    } else {
+      return k::floor(x / y);
+    }
+  }
+};
+// The remainder of FloorDiv: it has the divisor's sign.
+struct FloorModFn : Faulty {
+  static constexpr int kWork = 100;
+  template <class T>
+  PANTO_FN T operator()(T x, T y) {
+    T rest;
+    if constexpr (std::is_integral_v<T>) {
+      if (y == T{0}) {
+        fault = Fault::kDivisionByZero;
+        return T{0};
+      }
+      if constexpr (std::is_signed_v<T>) {
+        if (y == static_cast<T>(-1)) return T{0};
+      }
+      rest = static_cast<T>(x % y);
+    } else {
+      rest = k::fmod(x, y);
+    }
+    return rest != T{0} && (rest < T{0}) != (y < T{0}) ? static_cast<T>(rest + y) : rest;
+  }
+};
+struct PowFn : Faulty {
+  static constexpr int kWork = 200;
+  template <class T>
+  PANTO_FN T operator()(T x, T y) {
+    if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      if (y < T{0}) {
+        fault = Fault::kNegativePower;
+        return T{0};
+      }
+    }
+    return k::pow(x, y);
+  }
+};
+struct MaximumFn {
+  template <class T>
+  PANTO_FN T operator()(T x, T y) const {
+    return k::max(x, y);
+  }
+};
+struct MinimumFn {
+  template <class T>
+  PANTO_FN T operator()(T x, T y) const {
+    return k::min(x, y);
+  }
+};
+struct SquaredDifferenceFn {
+  template <class T>
+  PANTO_FN T operator()(T x, T y) const {
+    const T difference = k::sub(x, y);
+    return k::mul(difference, difference);
+  }
+};
+// The gradient of Relu: a NaN in `dy` passes even where x <= 0, as in TensorFlow.
+struct ReluGradFn {
+  template <class T>
+  PANTO_FN T operator()(T dy, T x) const {
+    return k::mul(dy, k::select(x > T{0}, T{1}, T{0}));
+  }
+};
+
+struct EqualFn {
+  template <class T>
+  PANTO_FN bool operator()(const T& x, const T& y) const {
+    return x == y;
+  }
+};
+struct NotEqualFn {
+  template <class T>
+  PANTO_FN bool operator()(const T& x, const T& y) const {
+    return !(x == y);
+  }
+};
+struct LessFn {
+  template <class T>
+  PANTO_FN bool operator()(T x, T y) const {
+    return x < y;
+  }
+};
+struct LessEqualFn {
+  template <class T>
+  PANTO_FN bool operator()(T x, T y) const {
+    return x <= y;
+  }
+};
+struct GreaterFn {
+  template <class T>
+  PANTO_FN bool operator()(T x, T y) const {
+    return x > y;
+  }
+};
+struct GreaterEqualFn {
+  template <class T>
+  PANTO_FN bool operator()(T x, T y) const {
+    return x >= y;
+  }
+};
+struct LogicalAndFn {
+  PANTO_FN bool operator()(bool x, bool y) const { return x & y; }
+};
+struct LogicalOrFn {
+  PANTO_FN bool operator()(bool x, bool y) const { return x | y; }
+};
+
+// ---- Ternary --------------------------------------------------------------------------------------------------------
+
+struct SelectFn {
+  // By value where that is cheap: both sides are then loaded without a branch, which vectorises.
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  PANTO_FN T operator()(bool condition, T t, T e) const {
+    return k::select(condition, t, e);
+  }
+  template <class T>
+    requires(!std::is_trivially_copyable_v<T>)
+  const T& operator()(bool condition, const T& t, const T& e) const {
+    return condition ? t : e;
+  }
+};
+
+}  // namespace panto

@@ -1,0 +1,161 @@
+// panto::k, the few words that functors (device/functors.h) are written in, so that one text serves scalars on the CPU,
+// CUDA threads and, by further overloads, SIMD vectors: a ternary on a SIMD mask does not compile, `std::max` does not
+// compile for the device.
+//
+// Integer arithmetic wraps: overflow is defined here, as it is in TensorFlow.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+// `fast`: where exp and its kin come from: the device's own on CUDA, those that vectorise on the CPU.
+#ifdef __CUDACC__
+#define PANTO_FN __host__ __device__ inline
+#else
+#include "panto/device/vector_math.h"
+#define PANTO_FN inline
+#endif
+
+namespace panto::k {
+
+#ifdef __CUDACC__
+namespace fast {
+using std::exp;
+using std::log;
+using std::tanh;
+template <class T>
+PANTO_FN T sigmoid(T x) {
+  return T{1} / (T{1} + std::exp(-x));
+}
+}  // namespace fast
+#else
+namespace fast = vmath;
+#endif
+
+template <class T>
+PANTO_FN T select(bool condition, T a, T b) {
+  return condition ? a : b;
+}
+
+// The unsigned type in which T's arithmetic wraps; never one that is promoted to int.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) < sizeof(uint32_t), uint32_t, std::make_unsigned_t<T>>;
+
+template <class T>
+PANTO_FN T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+PANTO_FN T sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  } else {
+    return a - b;
+  }
+}
+template <class T>
+PANTO_FN T mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  } else {
+    return a * b;
+  }
+}
+template <class T>
+PANTO_FN T neg(T a) {
+  if constexpr (std::is_integral_v<T>) {
+    return sub(T{0}, a);
+  } else {
+    return -a;
+  }
+}
+template <class T>
+PANTO_FN T abs(T a) {
+  if constexpr (std::is_integral_v<T>) {
+    return select(a < T{0}, neg(a), a);
+  } else {
+    return std::fabs(a);
+  }
+}
+
+// A NaN on either side wins; the first of two equal values is taken (they differ if they are zeros).
+template <class T>
+PANTO_FN T max(T a, T b) {
+  return select((a < b) | (b != b), b, a);
+}
+template <class T>
+PANTO_FN T min(T a, T b) {
+  return select((b < a) | (b != b), b, a);
+}
+
+template <class T>
+PANTO_FN T sqrt(T x) {
+  return std::sqrt(x);
+}
+template <class T>
+PANTO_FN T exp(T x) {
+  return fast::exp(x);
+}
+template <class T>
+PANTO_FN T expm1(T x) {
+  return std::expm1(x);
+}
+template <class T>
+PANTO_FN T log(T x) {
+  return fast::log(x);
+}
+template <class T>
+PANTO_FN T log1p(T x) {
+  return std::log1p(x);
+}
+template <class T>
+PANTO_FN T sin(T x) {
+  return std::sin(x);
+}
+template <class T>
+PANTO_FN T cos(T x) {
+  return std::cos(x);
+}
+template <class T>
+PANTO_FN T tanh(T x) {
+  return fast::tanh(x);
+}
+template <class T>
+PANTO_FN T sigmoid(T x) {
+  return fast::sigmoid(x);
+}
+template <class T>
+PANTO_FN T erf(T x) {
+  return std::erf(x);
+}
+template <class T>
+PANTO_FN T floor(T x) {
+  return std::floor(x);
+}
+template <class T>
+PANTO_FN T fmod(T x, T y) {
+  return std::fmod(x, y);
+}
+
+// x to the power y; integer powers by squaring, for y >= 0.
+template <class T>
+PANTO_FN T pow(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    T result{1};
+    for (; y > T{0}; y = static_cast<T>(y >> 1)) {
+      if ((y & T{1}) != 0) result = mul(result, x);
+      x = mul(x, x);
+    }
+    return result;
+  } else {
+    return std::pow(x, y);
+  }
+}
+
+}  // namespace panto::k

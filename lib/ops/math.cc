@@ -1,0 +1,131 @@
+// Elementwise functions of one tensor.
+#include "panto/lib/core/gradient.h"
+#include "panto/lib/core/op.h"
+#include "panto/lib/ops/elementwise.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+
+const Op& kNeg = define_op(
+    "Neg(x: T; T: floating|complex|signed) -> (y: T)",
+    {.doc = "`-x`. The smallest integer is its own negative.",
+     .traits = {Trait::kElementwise},
+     .shape =
+         shapes::unary_integers<[](int64_t x, int64_t) { return x == INT64_MIN ? std::nullopt : std::optional(-x); }>,
+     .gradient = [](GradContext& g) { g.set(0, -g.dy()); },
+     .flops = flops_each<1>});
+
+const Op& kAbs = define_op("Abs(x: T; T: floating|signed) -> (y: T)",
+                           {.doc = "`|x|`. The smallest integer stays as it is.",
+                            .traits = {Trait::kElementwise},
+                            .shape = shapes::same_as_input,
+                            .saves = {in(0)},
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() * sign(g.in(0))); },
+                            .flops = flops_each<1>});
+
+const Op& kSign = define_op("Sign(x: T; T: floating|complex|signed) -> (y: T)",
+                            {.doc = "-1, 0 or 1, as x is negative, zero or positive; NaN for NaN.",
+                             .traits = {Trait::kElementwise},
+                             .shape = shapes::same_as_input,
+                             .no_gradient = "it is piecewise constant",
+                             .flops = flops_each<2>});
+
+const Op& kSquare = define_op("Square(x: T; T: numeric) -> (y: T)",
+                              {.doc = "`x * x`.",
+                               .traits = {Trait::kElementwise},
+                               .shape = shapes::same_as_input,
+                               .saves = {in(0)},
+                               .gradient = [](GradContext& g) { g.set(0, g.dy() * (2 * g.in(0))); },
+                               .flops = flops_each<1>});
+
+const Op& kSqrt = define_op("Sqrt(x: T; T: floating|complex) -> (y: T)",
+                            {.doc = "Square root; NaN for negative numbers.",
+                             .traits = {Trait::kElementwise},
+                             .shape = shapes::same_as_input,
+                             .saves = {out(0)},
+                             .gradient = [](GradContext& g) { g.set(0, 0.5 * g.dy() / g.out(0)); },
+                             .flops = flops_each<4>});
+
+const Op& kRsqrt =
+    define_op("Rsqrt(x: T; T: floating|complex) -> (y: T)", {.doc = "`1 / sqrt(x)`.",
+                                                             .traits = {Trait::kElementwise},
+                                                             .shape = shapes::same_as_input,
+                                                             .saves = {out(0)},
+                                                             .gradient =
+                                                                 [](GradContext& g) {
+                                                                   const Tensor& y = g.out(0);
+                                                                   g.set(0, -0.5 * g.dy() * (y * square(y)));
+                                                                 },
+                                                             .flops = flops_each<6>});
+
+const Op& kReciprocal = define_op("Reciprocal(x: T; T: floating|complex|signed) -> (y: T)",
+                                  {.doc = "`1 / x`.",
+                                   .aliases = {"Inv"},
+                                   .traits = {Trait::kElementwise},
+                                   .shape = shapes::same_as_input,
+                                   .saves = {out(0)},
+                                   .gradient = [](GradContext& g) { g.set(0, -g.dy() * square(g.out(0))); },
+                                   .flops = flops_each<2>});
+
+const Op& kExp = define_op("Exp(x: T; T: floating|complex) -> (y: T)",
+                           {.doc = "e to the power x.",
+                            .traits = {Trait::kElementwise},
+                            .shape = shapes::same_as_input,
+                            .saves = {out(0)},
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() * g.out(0)); },
+                            .flops = flops_each<10>});
+
+const Op& kExpm1 = define_op("Expm1(x: T; T: floating|complex) -> (y: T)",
+                             {.doc = "`exp(x) - 1`, accurate also near zero.",
+                              .traits = {Trait::kElementwise},
+                              .shape = shapes::same_as_input,
+                              .saves = {in(0)},
+                              .gradient = [](GradContext& g) { g.set(0, g.dy() * exp(g.in(0))); },
+                              .flops = flops_each<20>});
+
+const Op& kLog = define_op("Log(x: T; T: floating|complex) -> (y: T)",
+                           {.doc = "Natural logarithm; -inf for zero, NaN for negative numbers.",
+                            .traits = {Trait::kElementwise},
+                            .shape = shapes::same_as_input,
+                            .saves = {in(0)},
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() / g.in(0)); },
+                            .flops = flops_each<10>});
+
+const Op& kLog1p = define_op("Log1p(x: T; T: floating|complex) -> (y: T)",
+                             {.doc = "`log(1 + x)`, accurate also near zero.",
+                              .traits = {Trait::kElementwise},
+                              .shape = shapes::same_as_input,
+                              .saves = {in(0)},
+                              .gradient = [](GradContext& g) { g.set(0, g.dy() / (1 + g.in(0))); },
+                              .flops = flops_each<20>});
+
+const Op& kSin = define_op("Sin(x: T; T: floating|complex) -> (y: T)",
+                           {.doc = "Sine of x in radians.",
+                            .traits = {Trait::kElementwise},
+                            .shape = shapes::same_as_input,
+                            .saves = {in(0)},
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() * cos(g.in(0))); },
+                            .flops = flops_each<15>});
+
+const Op& kCos = define_op("Cos(x: T; T: floating|complex) -> (y: T)",
+                           {.doc = "Cosine of x in radians.",
+                            .traits = {Trait::kElementwise},
+                            .shape = shapes::same_as_input,
+                            .saves = {in(0)},
+                            .gradient = [](GradContext& g) { g.set(0, -g.dy() * sin(g.in(0))); },
+                            .flops = flops_each<15>});
+
+const Op& kErf = define_op("Erf(x: T; T: floating) -> (y: T)",
+                           {.doc = "Error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.",
+                            .traits = {Trait::kElementwise},
+                            .shape = shapes::same_as_input,
+                            .saves = {in(0)},
+                            .gradient =
+                                [](GradContext& g) {
+                                  constexpr double kTwoOverRootPi = 1.1283791670955126;
+                                  g.set(0, kTwoOverRootPi * g.dy() * exp(-square(g.in(0))));
+                                },
+                            .flops = flops_each<20>});
+
+}  // namespace panto
