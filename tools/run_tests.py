@@ -146,6 +146,7 @@ def main():
     options = parser.parse_intermixed_args()
     build, names = options.build.resolve(), options.names
     environment = dict(os.environ)
+    environment.pop("PANTO_TALLY", None)  # for our own count only
     environment.update({k: v for k, v in SANITIZERS.items() if k not in environment})
     environment["PANTO"] = str(build / "apps" / "panto")
     environment["PANTO_BUILD"] = str(build)
