@@ -1,0 +1,15 @@
+// panto devices: what there is to run on.
+#include <fmt/core.h>
+
+#include "panto/apps/commands.h"
+#include "panto/lib/core/device.h"
+
+namespace panto::apps {
+
+void add_devices_command(CLI::App& app) {
+  app.add_subcommand("devices", "List the devices")->callback([] {
+    for (const Device* d : devices()) fmt::print("{:<16} {}\n", d->name(), d->description());
+  });
+}
+
+}  // namespace panto::apps

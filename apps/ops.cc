@@ -1,0 +1,70 @@
+// panto ops [NAME]: the ops there are, or all about one.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <string>
+
+#include "panto/apps/commands.h"
+#include "panto/lib/core/op.h"
+
+namespace panto::apps {
+namespace {
+
+struct OpsOptions {
+  std::string name;
+  std::vector<std::string> libraries;
+};
+
+std::string first_sentence(const std::string& doc) {
+  const size_t stop = doc.find(". ");
+  return stop == std::string::npos ? doc : doc.substr(0, stop + 1);
+}
+
+std::string kernel_text(const Op& op, DeviceKind kind) {
+  if (op.body() != nullptr) return "wherever the ops of its body run";
+  if (!op.has_kernel(kind)) return "none";
+  const std::string types = dtype_set_text(op.kernel_types(kind));
+  return types.empty() ? "yes" : types;
+}
+
+std::string gradient_text(const Op& op) {
+  if (op.gradient() != nullptr) return "yes";
+  if (op.body() != nullptr) return "that of its body";
+  return op.no_gradient().empty() ? "none" : "none: " + op.no_gradient();
+}
+
+void describe_op(const Op& op) {
+  fmt::print("{}\n\n{}\n\n", op.signature().to_string(), op.doc());
+  fmt::print("C++        panto::{}\n", op.cpp_name());
+  if (!op.aliases().empty()) fmt::print("aliases    {}\n", fmt::join(op.aliases(), ", "));
+  const auto traits = op.traits().names();
+  fmt::print("traits     {}\n", traits.empty() ? "none" : fmt::format("{}", fmt::join(traits, ", ")));
+  fmt::print("CPU        {}\n", kernel_text(op, DeviceKind::kCpu));
+  fmt::print("GPU        {}\n", kernel_text(op, DeviceKind::kCuda));
+  fmt::print("gradient   {}\n", gradient_text(op));
+}
+
+void ops(const OpsOptions& options) {
+  for (const std::string& library : options.libraries) load_library(library);
+  devices();  // a GPU's kernels are entered with its device
+  if (!options.name.empty()) {
+    describe_op(get_op(options.name));
+    return;
+  }
+  for (const Op* op : all_ops()) {
+    if (!op->name().starts_with("_")) fmt::print("{:<36} {}\n", op->name(), first_sentence(op->doc()));
+  }
+}
+
+}  // namespace
+
+void add_ops_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("ops", "List the ops, or tell all about one");
+  auto options = std::make_shared<OpsOptions>();
+  command->add_option("NAME", options->name, "of an op");
+  command->add_option("--library", options->libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
+  command->callback([options] { ops(*options); });
+}
+
+}  // namespace panto::apps

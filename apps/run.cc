@@ -1,0 +1,120 @@
+// panto run MODEL: feeds, runs, prints or saves.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "panto/apps/commands.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/core/npy.h"
+#include "panto/lib/graph/io.h"
+#include "panto/lib/runtime/session.h"
+
+namespace panto::apps {
+namespace {
+
+struct RunOptions {
+  std::string model;
+  std::vector<std::string> feeds;  // NAME=FILE.npy
+  std::string feeds_file;          // .npz
+  std::vector<std::string> fetches, targets, libraries;
+  std::string signature, out, passes, devices;
+};
+
+using Named = std::vector<std::pair<std::string, Tensor>>;
+
+Named read_feeds(const RunOptions& options) {
+  Named feeds;
+  for (const std::string& text : options.feeds) {
+    // Node names hold no '='; file names may.
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      invalid("--feed: expected NAME=FILE.npy, got '{}'", text);
+    }
+    feeds.emplace_back(text.substr(0, equals), read_npy(text.substr(equals + 1)));
+  }
+  if (!options.feeds_file.empty()) {
+    for (auto& [name, value] : read_npz(options.feeds_file)) feeds.emplace_back(name, std::move(value));
+  }
+  return feeds;
+}
+
+// What is asked for when nothing is said: outputs that nobody consumes, and effects that nobody waits for.
+void add_defaults(const Graph& graph, std::vector<std::string>& fetches, std::vector<std::string>& targets) {
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    if (!node.consumers().empty()) continue;
+    for (int k = 0; k < node.num_outputs(); ++k) fetches.push_back(fmt::format("{}:{}", node.name(), k));
+    if (node.num_outputs() == 0) targets.push_back(node.name());
+  }
+}
+
+void set_devices(const std::string& text) {
+  const std::string prefix = "cpu:";
+  size_t used = 0;
+  int count = 0;
+  try {
+    if (text.starts_with(prefix)) count = std::stoi(text.substr(prefix.size()), &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used + prefix.size() != text.size()) invalid("--devices: expected cpu:N, got '{}'", text);
+  set_cpu_device_count(count);
+}
+
+void run(const RunOptions& options) {
+  if (!options.devices.empty()) set_devices(options.devices);
+  for (const std::string& library : options.libraries) load_library(library);
+  if (std::filesystem::is_directory(options.model)) {
+    failf(Code::kUnimplemented, "{}: expected a .pb or .pbtxt file, got a folder (SavedModel)", options.model);
+  }
+  if (!options.signature.empty()) {
+    failf(Code::kUnimplemented,
+          "--signature: expected none (a GraphDef has no signatures; SavedModel folders have), got '{}'",
+          options.signature);
+  }
+  Graph graph = read_graph(options.model);
+  std::vector<std::string> fetches = options.fetches;
+  std::vector<std::string> targets = options.targets;
+  if (fetches.empty() && targets.empty()) add_defaults(graph, fetches, targets);
+  const Named feeds = read_feeds(options);
+  Session session(std::move(graph), {.passes = options.passes});
+  const std::vector<Tensor> results = session.run(feeds, fetches, targets);
+  Named named;
+  for (size_t i = 0; i < results.size(); ++i) named.emplace_back(fetches[i], results[i].cpu());
+  if (!options.out.empty()) {
+    write_npz(options.out, named);
+    return;
+  }
+  for (const auto& [name, value] : named) fmt::print("{}:\n{}\n", name, value.to_string());
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "Run a graph and print or save what it computes");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
+  command->add_option("--feed", options->feeds, "NAME=FILE.npy: the value of x:0 or x; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--feeds", options->feeds_file, "FILE.npz: several values, by name");
+  command
+      ->add_option("--fetch", options->fetches,
+                   "NAME: what to compute; repeatable. Default, without --target: all outputs that nobody consumes")
+      ->allow_extra_args(false);
+  command->add_option("--target", options->targets, "NODE: run it for its effect; repeatable")->allow_extra_args(false);
+  command->add_option("--signature", options->signature, "S: of a SavedModel (not implemented)");
+  command->add_option("--out", options->out,
+                      "FILE.npz: write results there, by the names as typed, instead of printing");
+  command->add_option("--optimize", options->passes,
+                      "off, or passes by name to run or (-NAME) to leave out; default: all");
+  command->add_option("--library", options->libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
+  command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace panto::apps

@@ -1,0 +1,79 @@
+// panto show MODEL: what a graph holds.
+#include <fmt/core.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "panto/apps/commands.h"
+#include "panto/lib/core/op.h"
+#include "panto/lib/graph/io.h"
+
+namespace panto::apps {
+namespace {
+
+struct ShowOptions {
+  std::string model;
+  bool nodes = false;
+  bool dot = false;
+  std::vector<std::string> libraries;
+};
+
+std::string endpoint_text(const Graph& graph, NodeOutput output) {
+  const OutputInfo& info = graph.info(output);
+  return fmt::format("{:<28} {}{}", graph.output_name(output), dtype_name(info.dtype), info.shape.to_string());
+}
+
+void summary(const Graph& graph) {
+  std::map<std::string, int> by_op;
+  int64_t constant_bytes = 0;
+  std::vector<NodeOutput> inputs, outputs;
+  std::vector<std::string> effects;
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    ++by_op[node.op().name()];
+    if (node.has(Trait::kPlaceholder)) inputs.push_back({id, 0});
+    if (node.has(Trait::kConstant)) {
+      constant_bytes += static_cast<int64_t>(node.attr("value").as<Tensor>().nbytes());
+    }
+    if (!node.consumers().empty() || node.has(Trait::kPlaceholder)) continue;
+    for (int k = 0; k < node.num_outputs(); ++k) outputs.push_back({id, k});
+    if (node.num_outputs() == 0) effects.push_back(node.name());
+  }
+  fmt::print("nodes      {}\nconstants  {} bytes\nversions   producer {}, min_consumer {}\n", graph.num_nodes(),
+             constant_bytes, graph.versions().producer, graph.versions().min_consumer);
+  fmt::print("inputs\n");
+  for (NodeOutput o : inputs) fmt::print("  {}\n", endpoint_text(graph, o));
+  fmt::print("outputs\n");
+  for (NodeOutput o : outputs) fmt::print("  {}\n", endpoint_text(graph, o));
+  if (!effects.empty()) fmt::print("targets\n");
+  for (const std::string& name : effects) fmt::print("  {}\n", name);
+  fmt::print("ops\n");
+  for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
+}
+
+void show(const ShowOptions& options) {
+  for (const std::string& library : options.libraries) load_library(library);
+  const Graph graph = read_graph(options.model);
+  if (options.dot) {
+    fmt::print("{}", graph.to_dot());
+  } else if (options.nodes) {
+    fmt::print("{}", graph.to_string());
+  } else {
+    summary(graph);
+  }
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("show", "Show what a graph holds");
+  auto options = std::make_shared<ShowOptions>();
+  command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
+  auto* nodes = command->add_flag("--nodes", options->nodes, "every node on a line");
+  command->add_flag("--dot", options->dot, "for Graphviz")->excludes(nodes);
+  command->add_option("--library", options->libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
+  command->callback([options] { show(*options); });
+}
+
+}  // namespace panto::apps

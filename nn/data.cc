@@ -1,0 +1,189 @@
+#include "panto/nn/data.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+namespace {
+
+struct CloseGzip {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
+
+// gzread passes plain files through, so that both kinds are read alike.
+class IdxReader {
+ public:
+  explicit IdxReader(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")) {
+    if (file_ == nullptr)
+      failf(Code::kNotFound, "{}: expected a file that can be read, got: {}", path, std::strerror(errno));
+  }
+
+  Tensor read() {
+    unsigned char magic[4];
+    read_exactly(magic, 4, "its magic number");
+    if (magic[0] != 0 || magic[1] != 0) data_loss("an IDX file (two zero bytes first)");
+    const DType dtype = type_of(magic[2]);
+    std::vector<int64_t> dims(magic[3]);
+    for (int64_t& d : dims) {
+      unsigned char size[4];
+      read_exactly(size, 4, "its sizes");
+      d = (int64_t{size[0]} << 24) | (int64_t{size[1]} << 16) | (int64_t{size[2]} << 8) | int64_t{size[3]};
+    }
+    const Shape shape = with_context([&] { return path_; }, [&] { return Shape(dims); });
+    const int64_t bytes = checked_mul(shape.numel(), static_cast<int64_t>(dtype_size(dtype)), "IDX data");
+    if (bytes > kLargest) invalid("{}: expected at most {} bytes of data, got {}", path_, kLargest, bytes);
+    // Grow with what is there: a header of 16 bytes must not make us allocate gigabytes.
+    std::vector<char> data;
+    while (static_cast<int64_t>(data.size()) < bytes) {
+      const size_t old = data.size();
+      const auto step = static_cast<size_t>(std::min<int64_t>(bytes - static_cast<int64_t>(old), 1 << 24));
+      data.resize(old + step);
+      read_exactly(data.data() + old, step, "its elements");
+    }
+    char extra;
+    if (gzread(file_.get(), &extra, 1) != 0) data_loss("nothing after the elements");
+    Tensor t = allocate_tensor(cpu_device(), dtype, shape);
+    copy_big_endian(mutable_data<char>(t), data, dtype_size(dtype));
+    return t;
+  }
+
+ private:
+  static constexpr int64_t kLargest = int64_t{1} << 31;
+
+  [[noreturn]] void data_loss(std::string_view expected) {
+    failf(Code::kDataLoss, "{}: expected {}, got something else", path_, expected);
+  }
+  void read_exactly(void* to, size_t count, std::string_view what) {
+    const int got = gzread(file_.get(), to, static_cast<unsigned>(count));
+    if (got == static_cast<int>(count)) return;
+    int code = 0;
+    const char* reason = gzerror(file_.get(), &code);
+    failf(Code::kDataLoss, "{}: expected {} bytes for {}, got {}{}{}", path_, count, what, std::max(got, 0),
+          code < 0 ? ": " : "", code < 0 ? reason : "");
+  }
+  DType type_of(unsigned char code) {
+    switch (code) {
+      case 0x08: return kUint8;
+      case 0x09: return kInt8;
+      case 0x0B: return kInt16;
+      case 0x0C: return kInt32;
+      case 0x0D: return kFloat32;
+      case 0x0E: return kFloat64;
+      default: failf(Code::kDataLoss, "{}: expected an IDX element type, got 0x{:02x}", path_, code);
+    }
+  }
+  static void copy_big_endian(char* to, const std::vector<char>& from, size_t width) {
+    if (width == 1 || std::endian::native == std::endian::big) {
+      std::memcpy(to, from.data(), from.size());
+      return;
+    }
+    for (size_t i = 0; i < from.size(); i += width) {
+      std::reverse_copy(from.begin() + static_cast<int64_t>(i), from.begin() + static_cast<int64_t>(i + width), to + i);
+    }
+  }
+
+  std::string path_;
+  GzipFile file_;
+};
+
+std::string find_idx(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
+  return std::filesystem::exists(path + ".gz") ? path + ".gz" : path;
+}
+
+// SplitMix64 (Steele, Lea and Flood 2014): the standard library's distributions differ between implementations.
+class Shuffler {
+ public:
+  explicit Shuffler(uint64_t seed) : state_(seed) {}
+  void shuffle(std::vector<int64_t>& values) {
+    for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[below(i)]);
+  }
+
+ private:
+  uint64_t next() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // Without bias: numbers beyond the last full multiple of n are drawn again.
+  size_t below(uint64_t n) {
+    const uint64_t limit = UINT64_MAX - UINT64_MAX % n;
+    uint64_t x = next();
+    while (x >= limit) x = next();
+    return static_cast<size_t>(x % n);
+  }
+  uint64_t state_;
+};
+
+Tensor take_rows(const Tensor& from, std::span<const int64_t> rows) {
+  std::vector<int64_t> dims(from.shape().dims().begin(), from.shape().dims().end());
+  dims[0] = static_cast<int64_t>(rows.size());
+  Tensor t = allocate_tensor(cpu_device(), from.dtype(), Shape(dims));
+  const size_t row_bytes = from.dim(0) == 0 ? 0 : from.nbytes() / static_cast<size_t>(from.dim(0));
+  const char* source = mutable_data<const char>(from);
+  char* to = mutable_data<char>(t);
+  for (int64_t row : rows) {
+    std::memcpy(to, source + static_cast<size_t>(row) * row_bytes, row_bytes);
+    to += row_bytes;
+  }
+  return t;
+}
+
+}  // namespace
+
+Tensor read_idx(const std::string& path) { return IdxReader(path).read(); }
+
+Dataset read_mnist(const std::string& folder, const std::string& prefix) {
+  const Tensor images = read_idx(find_idx(folder, prefix + "-images-idx3-ubyte"));
+  const Tensor labels = read_idx(find_idx(folder, prefix + "-labels-idx1-ubyte"));
+  if (images.rank() != 3 || labels.rank() != 1 || images.dim(0) != labels.dim(0)) {
+    failf(Code::kDataLoss, "{}/{}: expected as many images as labels, got shapes {} and {}", folder, prefix,
+          images.shape().to_string(), labels.shape().to_string());
+  }
+  return {cast(images, kFloat32) * (1.0f / 255.0f), cast(labels, kInt32)};
+}
+
+Batches::Batches(Tensor x, Tensor y, int64_t batch_size, BatchOptions options)
+    : x_(std::move(x)), y_(std::move(y)), batch_size_(batch_size), drop_remainder_(options.drop_remainder) {
+  if (batch_size < 1) invalid("batches: expected a positive batch size, got {}", batch_size);
+  if (x_.rank() < 1 || y_.rank() < 1 || x_.dim(0) != y_.dim(0)) {
+    invalid("batches: expected the same number of rows, got shapes {} and {}", x_.shape().to_string(),
+            y_.shape().to_string());
+  }
+  if (!is_plain(x_.dtype()) || !is_plain(y_.dtype())) {
+    invalid("batches: expected plain elements, got {} and {}", dtype_name(x_.dtype()), dtype_name(y_.dtype()));
+  }
+  order_.resize(static_cast<size_t>(x_.dim(0)));
+  std::iota(order_.begin(), order_.end(), 0);
+  if (options.shuffle_seed) Shuffler(*options.shuffle_seed).shuffle(order_);
+}
+
+int64_t Batches::size() const {
+  const auto rows = static_cast<int64_t>(order_.size());
+  return drop_remainder_ ? rows / batch_size_ : ceil_div(rows, batch_size_);
+}
+
+std::pair<Tensor, Tensor> Batches::at(int64_t batch) const {
+  if (batch < 0 || batch >= size()) failf(Code::kOutOfRange, "batch: expected one in [0, {}), got {}", size(), batch);
+  const int64_t first = batch * batch_size_;
+  const int64_t count = std::min(batch_size_, static_cast<int64_t>(order_.size()) - first);
+  const std::span<const int64_t> rows(order_.data() + first, static_cast<size_t>(count));
+  return {take_rows(x_, rows), take_rows(y_, rows)};
+}
+
+}  // namespace panto

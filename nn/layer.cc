@@ -1,0 +1,74 @@
+#include "panto/nn/layer.h"
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+
+Dense::Dense(int64_t inputs, int64_t units, DenseOptions options)
+    : inputs_(inputs), units_(units), activation_(std::move(options.activation)) {
+  if (inputs < 1 || units < 1) invalid("Dense: expected positive sizes, got {} and {}", inputs, units);
+  kernel_ = Variable(options.kernel_initializer({inputs, units}, options.dtype), options.name + "/kernel");
+  if (options.use_bias) bias_ = Variable(constant_initializer(0)({units}, options.dtype), options.name + "/bias");
+}
+
+Tensor Dense::operator()(const Tensor& x) const {
+  const PartialShape& shape = x.partial_shape();
+  const int rank = shape.rank();
+  if (rank == 0 || rank == 1 || (rank > 1 && shape.dim(rank - 1) >= 0 && shape.dim(rank - 1) != inputs_)) {
+    invalid("Dense: expected an input of shape [..., {}], got {}", inputs_, shape.to_string());
+  }
+  Tensor y = rank > 2 ? batch_mat_mul(x, kernel_) : matmul(x, kernel_);
+  if (bias_.defined()) y = bias_add(std::move(y), bias_);
+  return activation_ ? activation_(y) : y;
+}
+
+std::vector<Variable> Dense::variables() const {
+  if (!bias_.defined()) return {kernel_};
+  return {kernel_, bias_};
+}
+
+std::string Dense::to_string() const { return fmt::format("Dense({}, {})", inputs_, units_); }
+
+Tensor Flatten::operator()(const Tensor& x) const {
+  const PartialShape& shape = x.partial_shape();
+  if (!shape.known_rank() || shape.rank() < 1) {
+    invalid("Flatten: expected an input of known rank of at least 1, got {}", shape.to_string());
+  }
+  int64_t features = 1;
+  for (int k = 1; k < shape.rank(); ++k) {
+    features = shape.dim(k) < 0 ? kUnknownDim : checked_mul(features, shape.dim(k));
+    if (features < 0) break;
+  }
+  if (shape.dim(0) >= 0 && features >= 0) return reshape(x, {shape.dim(0), features});
+  if (features > 0) return reshape(x, {-1, features});
+  if (shape.dim(0) > 0) return reshape(x, {shape.dim(0), -1});
+  invalid("Flatten: expected either the batch or the other dimensions to be known, got {}", shape.to_string());
+}
+
+Tensor Sequential::operator()(const Tensor& x) const {
+  Tensor y = x;
+  for (const auto& layer : layers_) y = (*layer)(y);
+  return y;
+}
+
+std::vector<Variable> Sequential::variables() const {
+  std::vector<Variable> all;
+  for (const auto& layer : layers_) {
+    for (Variable& v : layer->variables()) all.push_back(std::move(v));
+  }
+  return all;
+}
+
+std::string Sequential::to_string() const {
+  std::string text;
+  for (const auto& layer : layers_) {
+    int64_t parameters = 0;
+    for (const Variable& v : layer->variables()) parameters += v.shape().numel();
+    text += fmt::format("{:<24}{:>10} parameters\n", layer->to_string(), parameters);
+  }
+  return text;
+}
+
+}  // namespace panto

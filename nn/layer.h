@@ -1,0 +1,89 @@
+// Layers: functions with variables.
+//
+//   Sequential model(Flatten(), Dense(784, 128, {.activation = relu}), Dense(128, 10));
+//   Tensor logits = model(images);                      // [batch, 28, 28] -> [batch, 10]
+//   auto grads = tape.gradient(loss, model.variables());
+//
+// A layer is a handle: copies share their variables. Calling one runs ops, so that tapes and traces work as everywhere.
+// Thread-safety: calls may run in several threads at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
+#include "panto/nn/initializers.h"
+
+namespace panto {
+
+class PANTO_EXPORT Layer {
+ public:
+  Layer() = default;
+  Layer(const Layer&) = default;
+  Layer(Layer&&) = default;
+  Layer& operator=(const Layer&) = default;
+  Layer& operator=(Layer&&) = default;
+  virtual ~Layer() = default;
+
+  virtual Tensor operator()(const Tensor& x) const = 0;
+  virtual std::vector<Variable> variables() const { return {}; }
+  // "Dense(784, 128)".
+  virtual std::string to_string() const = 0;
+};
+
+using Activation = std::function<Tensor(const Tensor&)>;
+
+struct DenseOptions {
+  Activation activation = nullptr;  // none
+  bool use_bias = true;
+  Initializer kernel_initializer = glorot_uniform();
+  std::string name = "dense";  // of the variables: "dense/kernel", "dense/bias"
+  DType dtype = kFloat32;
+};
+
+// activation(x . kernel + bias): [..., inputs] -> [..., units]. The bias starts at zero.
+class PANTO_EXPORT Dense final : public Layer {
+ public:
+  // Throws InvalidArgument unless inputs and units are positive.
+  Dense(int64_t inputs, int64_t units, DenseOptions options = {});
+  // x of rank 2 or more. Throws InvalidArgument where its last dimension is not `inputs`.
+  Tensor operator()(const Tensor& x) const override;
+  std::vector<Variable> variables() const override;
+  std::string to_string() const override;
+  const Variable& kernel() const { return kernel_; }
+  const Variable& bias() const { return bias_; }  // undefined without use_bias
+
+ private:
+  int64_t inputs_, units_;
+  Activation activation_;
+  Variable kernel_, bias_;
+};
+
+// [batch, ...] -> [batch, product of the others].
+class PANTO_EXPORT Flatten final : public Layer {
+ public:
+  Tensor operator()(const Tensor& x) const override;
+  std::string to_string() const override { return "Flatten()"; }
+};
+
+// One after the other.
+class PANTO_EXPORT Sequential final : public Layer {
+ public:
+  template <class... Layers>
+    requires(std::is_base_of_v<Layer, Layers> && ...)
+  explicit Sequential(Layers... layers) : layers_{std::make_shared<const Layers>(std::move(layers))...} {}
+  explicit Sequential(std::vector<std::shared_ptr<const Layer>> layers) : layers_(std::move(layers)) {}
+  Tensor operator()(const Tensor& x) const override;
+  std::vector<Variable> variables() const override;
+  // One layer a line, with the number of parameters.
+  std::string to_string() const override;
+
+ private:
+  std::vector<std::shared_ptr<const Layer>> layers_;
+};
+
+}  // namespace panto

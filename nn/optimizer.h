@@ -1,0 +1,79 @@
+// Optimizers: they change variables by gradients.
+//
+//   Adam adam(model.variables(), {.learning_rate = 1e-3});
+//   GradientTape tape;
+//   Tensor loss = ...;
+//   adam.apply(tape.gradient(loss, adam.variables()));
+//
+// An optimizer makes its own variables (moments, powers) when it is constructed, so that a training step can be traced.
+// Thread-safety: one call at a time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
+
+namespace panto {
+
+class PANTO_EXPORT Optimizer {
+ public:
+  explicit Optimizer(std::vector<Variable> variables) : variables_(std::move(variables)) {}
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  const std::vector<Variable>& variables() const { return variables_; }
+  // One step; gradients by variable, undefined ones are skipped. Throws InvalidArgument where their number, dtypes or
+  // shapes do not fit; then no variable has changed.
+  void apply(std::span<const Tensor> gradients);
+  // Inside a GraphScope: adds the nodes of one training step and returns the name of the node that runs it all.
+  // Throws FailedPrecondition outside, InvalidArgument if loss depends on none of the variables.
+  std::string minimize(const Tensor& loss, std::string_view name = "minimize");
+
+ protected:
+  // Gradients are defined where `used` says so.
+  virtual void update(std::span<const Tensor> gradients) = 0;
+
+ private:
+  std::vector<Variable> variables_;
+};
+
+struct SgdOptions {
+  double learning_rate = 0.01;
+};
+
+// Gradient descent: v -= learning_rate * dv.
+class PANTO_EXPORT Sgd final : public Optimizer {
+ public:
+  explicit Sgd(std::vector<Variable> variables, SgdOptions options = {});
+
+ private:
+  void update(std::span<const Tensor> gradients) override;
+  SgdOptions options_;
+};
+
+struct AdamOptions {
+  double learning_rate = 0.001;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-7;  // as Keras; added to the root, as in the paper's efficient form
+};
+
+// Adam (Kingma and Ba 2015, section 2, with bias correction).
+class PANTO_EXPORT Adam final : public Optimizer {
+ public:
+  explicit Adam(std::vector<Variable> variables, AdamOptions options = {});
+  // First and second moments, then the powers of beta1 and beta2: what a checkpoint must keep.
+  const std::vector<Variable>& slots() const { return slots_; }
+
+ private:
+  void update(std::span<const Tensor> gradients) override;
+  AdamOptions options_;
+  std::vector<Variable> slots_;
+};
+
+}  // namespace panto
