@@ -40,8 +40,7 @@ void check_readable(const TensorImpl& impl, const std::source_location& where) {
 }
 
 void tell_recorders_of_read(const Tensor& t, const std::source_location& where) {
-  static_cast<void>(t);
-  static_cast<void>(where);
+  for (Recorder* recorder : recorders()) recorder->value_read(t, where);
 }
 
 // ---- item ----------------------------------------------------------------------------------------------------------
