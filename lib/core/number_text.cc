@@ -108,13 +108,26 @@ std::string scientific(T value, int precision, size_t exponent_digits) {
   return text;
 }
 
-// NumPy's decimal digits that any number of the type keeps (finfo.precision).
+// From which size on NumPy 2.4 writes numbers with an exponent: where the type no longer tells whole numbers apart.
 template <class T>
-constexpr int kDigits = std::numeric_limits<T>::digits10;
+struct Cutoff;
 template <>
-constexpr int kDigits<Half> = 3;
+struct Cutoff<double> {
+  static constexpr double kArray = 1e8;
+  static constexpr double kScalar = 1e16;
+};
 template <>
-constexpr int kDigits<BFloat16> = 2;
+struct Cutoff<float> {
+  static constexpr double kArray = 1e6;
+  static constexpr double kScalar = 1e6;
+};
+template <>
+struct Cutoff<Half> {
+  static constexpr double kArray = 1e3;
+  static constexpr double kScalar = 1e3;
+};
+template <>
+struct Cutoff<BFloat16> : Cutoff<Half> {};
 
 template <class T>
 T magnitude(T value) {
@@ -126,16 +139,15 @@ T magnitude(T value) {
   }
 }
 
-// The same comparison as NumPy's, in the type itself.
+// The comparisons are NumPy's, in the type itself.
 template <class T>
 bool wants_exponent(T largest, T smallest) {
-  const auto high = static_cast<double>(wide(largest));
-  if (high >= std::pow(10.0, std::min(8, kDigits<T>))) return true;
-  return wide(smallest) < wide(T(0.0001f)) || wide(T(wide(largest) / wide(smallest))) > 1000;
-}
-template <>
-bool wants_exponent(double largest, double smallest) {
-  return largest >= 1e8 || smallest < 0.0001 || largest / smallest > 1000;
+  if (wide(largest) >= Cutoff<T>::kArray) return true;
+  if constexpr (std::is_same_v<T, double>) {
+    return smallest < 0.0001 || largest / smallest > 1000;
+  } else {
+    return wide(smallest) < wide(T(0.0001f)) || wide(T(wide(largest) / wide(smallest))) > 1000;
+  }
 }
 
 template <class T>
@@ -219,7 +231,7 @@ template <class T>
 std::string scalar_text(T value) {
   if (!std::isfinite(wide(value))) return non_finite(value, false);
   const auto size = static_cast<double>(wide(magnitude(value)));
-  if (size == 0 || (size >= 1e-4 && size < 1e16)) {
+  if (size == 0 || (size >= 1e-4 && size < Cutoff<T>::kScalar)) {
     std::string text = positional(value, std::numeric_limits<int>::max());
     if (text.back() == '.') text += '0';
     return text;
