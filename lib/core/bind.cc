@@ -166,6 +166,15 @@ void bind_inputs(Call& call, BindStorage& storage) {
 void bind_outputs(Call& call) {
   const Signature& s = call.op->signature();
   call.specs.clear();
+  if (!s.has_output_lists) {
+    call.specs.resize(s.outputs.size());
+    for (size_t k = 0; k < s.outputs.size(); ++k) {
+      const ArgDef& a = s.outputs[k];
+      call.specs[k].dtype = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
+    }
+    call.outputs.resize(call.specs.size());
+    return;
+  }
   for (const ArgDef& a : s.outputs) {
     if (a.type_list_attr >= 0) {
       const AttrSlot& slot = call.attrs[static_cast<size_t>(a.type_list_attr)];

@@ -59,13 +59,12 @@ const Kernel& find_kernel(const Call& call) {
 }
 
 // An input's memory may become the output's: same shape and type, and nobody else sees it.
-bool take_over(Call& call, uint64_t dying, bool recorded) {
-  const OutputSpec& spec = call.specs[0];
+bool take_over(Call& call, uint64_t dying, bool recorded, DType dtype, const PartialShape& shape) {
   for (size_t i = 0; dying != 0 && i < call.inputs.size(); ++i, dying >>= 1) {
     if ((dying & 1) == 0) continue;
     const Tensor& t = *call.inputs[i];
-    if (t.dtype() != spec.dtype || &t.device() != call.device || !is_plain(spec.dtype) || !exclusively_owned(t) ||
-        !(t.partial_shape() == spec.shape)) {
+    if (t.dtype() != dtype || &t.device() != call.device || !is_plain(dtype) || !exclusively_owned(t) ||
+        !(t.partial_shape() == shape)) {
       continue;
     }
     if (!recorded) {
@@ -82,12 +81,18 @@ bool take_over(Call& call, uint64_t dying, bool recorded) {
   return false;
 }
 
+// Outputs marked @host stay in memory that the host reads (ops with output lists have none such).
+bool on_host(const Op& op, size_t output) {
+  const auto& outputs = op.signature().outputs;
+  return output < outputs.size() && outputs[output].host;
+}
+
 void allocate(Call& call, uint64_t dying, bool recorded) {
   size_t first = 0;
   const Op& op = *call.op;
   if (dying != 0 && call.specs.size() > 0 && (op.has(Trait::kElementwise) || op.has(Trait::kReusesInput0))) {
     if (op.has(Trait::kReusesInput0)) dying &= 1;
-    if (take_over(call, dying, recorded)) first = 1;
+    if (take_over(call, dying, recorded, call.specs[0].dtype, call.specs[0].shape)) first = 1;
   }
   for (size_t k = first; k < call.specs.size(); ++k) {
     if (call.outputs[k].defined()) continue;
@@ -96,7 +101,8 @@ void allocate(Call& call, uint64_t dying, bool recorded) {
       failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
             spec.shape.to_string());
     }
-    call.outputs[k] = allocate_tensor(*call.device, spec.dtype, static_cast<const Shape&>(spec.shape));
+    Device& device = on_host(op, k) ? cpu_device() : *call.device;
+    call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape));
   }
 }
 
@@ -149,12 +155,6 @@ void make_symbolic_outputs(Call& call) {
   }
 }
 
-void run_kernel(Call& call, const Kernel& kernel) {
-  const MovedInputs moved(call);
-  KernelContext context(call);
-  kernel.run(context);
-}
-
 uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t dying) {
   const bool kept = std::ranges::any_of(state.recorders, [&](Recorder* r) { return r->keeps(call); });
   if (!kept) return dying;
@@ -165,6 +165,50 @@ uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t dying
     for (int i = first; i < last && i < 64; ++i) dying &= ~(uint64_t{1} << i);
   }
   return dying;
+}
+
+[[gnu::noinline]] void run_on_moved_inputs(Call& call, const Kernel& kernel) {
+  const MovedInputs moved(call);
+  KernelContext context(call);
+  kernel.run(context);
+}
+
+void run_kernel(Call& call, const Kernel& kernel) {
+  for (const Tensor* t : call.inputs) {
+    if (t->impl()->device != call.device) [[unlikely]]
+      return run_on_moved_inputs(call, kernel);
+  }
+  KernelContext context(call);
+  kernel.run(context);
+}
+
+// The shape function of an elementwise op is not asked where there is nothing to find out: its inputs have one shape.
+bool same_known_shapes(const Call& call) {
+  if (call.inputs.empty()) return false;
+  const TensorImpl& first = *call.inputs[0]->impl();
+  for (size_t i = 1; i < call.inputs.size(); ++i) {
+    const TensorImpl& other = *call.inputs[i]->impl();
+    if (other.numel != first.numel || !(other.shape == first.shape)) return false;
+  }
+  return true;
+}
+
+void infer_and_allocate(Call& call, uint64_t dying, const ThreadState& state) {
+  const Op& op = *call.op;
+  const bool recorded = !state.recorders.empty();
+  if (dying != 0 && recorded) dying = without_kept(call, state, dying);
+  if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1 && same_known_shapes(call)) {
+    const ArgDef& a = op.signature().outputs[0];
+    const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
+    const Shape& shape = call.inputs[0]->impl()->shape;
+    call.outputs.resize(1);
+    if (dying == 0 || !take_over(call, dying, recorded, t, shape)) {
+      call.outputs[0] = allocate_tensor(*call.device, t, shape);
+    }
+    return;
+  }
+  infer(call);
+  if (!op.has(Trait::kSelfAllocating)) allocate(call, dying, recorded);
 }
 
 bool any_meta(const Call& call) {
@@ -188,19 +232,15 @@ void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
   }
   call.symbolic = (state.symbolic > 0 || any_meta(call)) && !op.has(Trait::kConstant);
   call.device = call.symbolic ? &meta_device() : place(call, state, asked);
-  infer(call);
-  const bool recorded = !state.recorders.empty();
   if (call.symbolic) {
+    infer(call);
     make_symbolic_outputs(call);
   } else {
     const Kernel& kernel = find_kernel(call);
-    if (!op.has(Trait::kSelfAllocating)) {
-      if (dying != 0 && recorded) dying = without_kept(call, state, dying);
-      allocate(call, dying, recorded);
-    }
+    infer_and_allocate(call, dying, state);
     run_kernel(call, kernel);
   }
-  if (recorded) {
+  if (!state.recorders.empty()) {
     // By index: a recorder may be removed or added by what it does.
     for (size_t i = state.recorders.size(); i-- > 0;) {
       if (i < state.recorders.size()) state.recorders[i]->record(call);

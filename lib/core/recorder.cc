@@ -8,9 +8,16 @@
 
 namespace panto {
 
-ThreadState& thread_state() noexcept {
-  static thread_local ThreadState state;
-  return state;
+thread_local constinit ThreadState* current_thread_state = nullptr;
+
+ThreadState& make_thread_state() noexcept {
+  struct Owner {
+    ThreadState state;
+    ~Owner() { current_thread_state = nullptr; }
+  };
+  static thread_local Owner owner;
+  current_thread_state = &owner.state;
+  return owner.state;
 }
 
 void push_recorder(Recorder* recorder) {

@@ -7,7 +7,9 @@
 // of the non-zero dimensions is below 2^63. Values; thread-safe as such.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -64,13 +66,13 @@ class PANTO_EXPORT PartialShape {
       int64_t* out = prepare(static_cast<size_t>(last - first));
       for (; first != last; ++first) *out++ = *first;
     }
-    Dims(const Dims& other) : Dims(other.data(), other.data() + other.size_) {}
+    Dims(const Dims& other) { copy(other); }
     Dims(Dims&& other) noexcept { take(other); }
     Dims& operator=(const Dims& other) {
       if (this != &other) {
-        Dims copy(other);
-        free_heap();
-        take(copy);
+        Dims old;
+        old.take(*this);  // freed at the end, and kept if memory runs out
+        copy(other);
       }
       return *this;
     }
@@ -94,14 +96,19 @@ class PANTO_EXPORT PartialShape {
       size_ = n;
       return data();
     }
-    void take(Dims& other) noexcept {
-      size_ = other.size_;
-      if (size_ <= kInline) {
-        for (size_t i = 0; i < size_; ++i) inline_[i] = other.inline_[i];
-      } else {
-        heap_ = other.heap_;
-        other.size_ = 0;
+    // All inline words at once, used or not: copying shapes is a large part of a small op's cost.
+    void copy(const Dims& other) {
+      if (other.size_ > kInline) [[unlikely]] {
+        std::copy_n(other.heap_, other.size_, prepare(other.size_));
+        return;
       }
+      std::memcpy(static_cast<void*>(inline_), static_cast<const void*>(other.inline_), sizeof(inline_));
+      size_ = other.size_;
+    }
+    void take(Dims& other) noexcept {
+      std::memcpy(static_cast<void*>(inline_), static_cast<const void*>(other.inline_), sizeof(inline_));
+      size_ = other.size_;
+      if (size_ > kInline) other.size_ = 0;  // heap_ is one of the words
     }
     void free_heap() noexcept {
       if (size_ > kInline) delete[] heap_;
@@ -109,7 +116,7 @@ class PANTO_EXPORT PartialShape {
 
     size_t size_ = 0;
     union {
-      int64_t inline_[kInline];
+      int64_t inline_[kInline] = {};
       int64_t* heap_;
     };
   };

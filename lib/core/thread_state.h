@@ -21,7 +21,15 @@ struct ThreadState {
                                         // source lines are of no interest to the user
 };
 
-ThreadState& thread_state() noexcept;
+// Null until the thread first asks. A plain pointer with the fastest kind of access: every op call reads it.
+extern thread_local constinit ThreadState* current_thread_state
+    [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+ThreadState& make_thread_state() noexcept;
+
+inline ThreadState& thread_state() noexcept {
+  ThreadState* state = current_thread_state;
+  return state != nullptr ? *state : make_thread_state();
+}
 
 class LibraryScope {
  public:
