@@ -156,16 +156,20 @@ class Project:
     @functools.cached_property
     def public_headers(self):
         """What the meson.build files install."""
-        headers = set()
+        headers, internal = set(), set()
         for path in sorted(self.root.rglob("meson.build")):
             if "build" in path.relative_to(self.root).parts[:-1]:
                 continue
             text = re.sub(r"#.*", "", path.read_text())
-            for value in re.findall(r"public_header_folders \+= (\[[^\]]*\]|'[^']*')", text):
-                for folder in re.findall(r"'([^']+)'", value):
-                    headers.update(p.relative_to(self.root).as_posix() for p in (self.root / folder).glob("*.h"))
-            for value in re.findall(r"public_headers \+= (\[[^\]]*\]|'[^']*')", text):
-                headers.update(h for h in re.findall(r"'([^']+)'", value) if h in self.sources)
+            for kind, value in re.findall(r"(\w+) \+= (\[[^\]]*\]|'[^']*')", text):
+                names = re.findall(r"'([^']+)'", value)
+                if kind == "public_header_folders":
+                    headers.update(p.relative_to(self.root).as_posix() for n in names for p in (self.root / n).glob("*.h"))
+                elif kind == "public_headers":
+                    headers.update(n for n in names if n in self.sources)
+                elif kind == "internal_headers":
+                    internal.update(names)
+        headers -= internal
         return headers
 
 

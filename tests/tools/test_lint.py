@@ -149,6 +149,8 @@ class LintTest(unittest.TestCase):
         self.fires("header", "lib/base/a.h", "int x;\n")
         self.fires("header", "lib/base/a.h", "#pragma once\n\n#include <iostream>\n", line=3)
         self.fires("header", "lib/core/a.h", "#pragma once\n\nextern thread_local int x;\n", line=3)
+        self.add("lib/core/meson.build", "internal_headers += 'lib/core/a.h'\n")
+        self.quiet("lib/core/a.h", "#pragma once\n\nextern thread_local int x;\n")
         self.quiet("lib/base/a.h", "#pragma once\n\n// Not <iostream>.\nextern thread_local int x;\n")
 
     def test_built(self):
