@@ -1,7 +1,8 @@
 // Elementwise arithmetic kernels of two and more tensors.
+#include <algorithm>
+
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
-#include "panto/lib/base/small_vector.h"
 
 namespace panto {
 namespace {
@@ -21,23 +22,21 @@ const CpuKernel squared_difference_kernel("SquaredDifference", types::numeric{},
 // Sums a few elements of all inputs at a time: the output may share its memory with any input.
 template <class T>
 void add_n(KernelContext& c) {
-  const auto count = static_cast<size_t>(c.num_inputs());
-  SmallVector<const T*, 8> in;
-  for (size_t i = 0; i < count; ++i) in.push_back(c.data<T>(static_cast<int>(i)));
+  const int count = c.num_inputs();
   T* out = c.out_data<T>(0);
   const int64_t n = c.out_numel(0);
-  const auto work = n * static_cast<int64_t>((count + 1) * sizeof(T));
+  const int64_t work = n * (count + 1) * static_cast<int64_t>(sizeof(T));
   cpu::parallel_ranges(n, work, [&](int64_t begin, int64_t end) {
     constexpr int64_t kBlock = 32;
     T sum[kBlock];
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t m = std::min(kBlock, end - at);
-      for (int64_t k = 0; k < m; ++k) sum[k] = in[0][at + k];
-      for (size_t i = 1; i < count; ++i) {
-        const T* term = in[i] + at;
+      std::copy_n(c.data<T>(0) + at, m, sum);
+      for (int i = 1; i < count; ++i) {
+        const T* term = c.data<T>(i) + at;
         for (int64_t k = 0; k < m; ++k) sum[k] = k::add(sum[k], term[k]);
       }
-      for (int64_t k = 0; k < m; ++k) out[at + k] = sum[k];
+      std::copy_n(sum, m, out + at);
     }
   });
 }

@@ -7,7 +7,7 @@ namespace panto::cpu {
 
 // Loops that move or compute fewer bytes than this stay on the calling thread: waking the others takes some
 // microseconds, in which one core moves about that much.
-inline constexpr int64_t kParallelBytes = 256 * 1024;
+inline constexpr int64_t kParallelBytes = int64_t{256} * 1024;
 
 using RangeFn = void (*)(const void* body, int64_t begin, int64_t end);
 // The slow half of parallel_ranges.

@@ -130,31 +130,30 @@ const Op& kFloorMod = define_op(
          },
      .flops = flops_each<4>});
 
-const Op& kPow =
-    define_op("Pow(x: T, y: T; T: floating|complex|signed) -> (z: T)",
-              {.doc = "x to the power y. Throws InvalidArgument for an integer to a negative power. Gradients are "
-                      "finite wherever the "
-                      "mathematical ones are: with respect to x they are zero for y = 0, with respect to y for x <= 0.",
-               .traits = {Trait::kElementwise, Trait::kBroadcasts},
-               .shape = shapes::broadcast_two,
-               .saves = {in(0), in(1), out(0)},
-               .gradient =
-                   [](GradContext& g) {
-                     const Tensor& x = g.in(0);
-                     const Tensor& y = g.in(1);
-                     if (g.needs(0)) {
-                       // x^(y - 1) at x = y = 0 is infinite, and y times it NaN, where the derivative of x^0 is zero. TensorFlow
-                       // gives that NaN; it would reach every second derivative of x * x at zero.
-                       const Tensor exponent = select(equal(y, 0), 1, y - 1);
-                       g.set(0, g.dy() * (y * pow(x, exponent)));
-                     }
-                     if (g.needs(1)) {
-                       const Tensor positive = x > 0;
-                       const Tensor log_x = log(select(positive, x, 1));  // log(1) = 0
-                       g.set(1, g.dy() * (g.out(0) * log_x));
-                     }
-                   },
-               .flops = flops_each<30>});
+const Op& kPow = define_op(
+    "Pow(x: T, y: T; T: floating|complex|signed) -> (z: T)",
+    {.doc = "x to the power y. Throws InvalidArgument for an integer to a negative power. Gradients are finite "
+            "where the mathematical ones are: zero for x where y = 0, zero for y where x <= 0.",
+     .traits = {Trait::kElementwise, Trait::kBroadcasts},
+     .shape = shapes::broadcast_two,
+     .saves = {in(0), in(1), out(0)},
+     .gradient =
+         [](GradContext& g) {
+           const Tensor& x = g.in(0);
+           const Tensor& y = g.in(1);
+           if (g.needs(0)) {
+             // At x = y = 0, x^(y - 1) is infinite and y times it NaN, where the derivative of x^0 is
+             // zero. TensorFlow gives that NaN; it would reach second derivatives of x^1 at zero.
+             const Tensor exponent = select(equal(y, 0), 1, y - 1);
+             g.set(0, g.dy() * (y * pow(x, exponent)));
+           }
+           if (g.needs(1)) {
+             const Tensor positive = x > 0;
+             const Tensor log_x = log(select(positive, x, 1));  // log(1) = 0
+             g.set(1, g.dy() * (g.out(0) * log_x));
+           }
+         },
+     .flops = flops_each<30>});
 
 const Op& kMaximum =
     define_op("Maximum(x: T, y: T; T: real) -> (z: T)",
