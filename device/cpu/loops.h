@@ -59,12 +59,12 @@ inline void loop(F& f, Out* out, int64_t n, const Readers&... in) {
   if constexpr (std::is_base_of_v<Faulty, F>) f = local;
 }
 
-// n consecutive elements of the output; bit i of `moves` tells whether input i moves along. One of them does, or n is 1.
+// n consecutive elements of the output; bit i of `moves` tells whether input i moves along. If none does, n is 1.
 template <class Arch, class F, size_t... Variant, size_t... I, class Out, class... In>
 inline void row_variants(unsigned moves, F& f, std::index_sequence<Variant...>, std::index_sequence<I...>, Out* out,
                          int64_t n, const In*... in) {
-  constexpr unsigned kAll =
-      sizeof...(Variant);  // one less than 2^inputs: the variant in which nothing moves is left out
+  // One less than 2^inputs: the variant in which nothing moves is left out.
+  constexpr unsigned kAll = sizeof...(Variant);
   if (moves == 0) moves = kAll;
   const auto try_variant = [&]<unsigned kMoves>() {
     if (moves != kMoves) return false;
