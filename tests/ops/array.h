@@ -1,0 +1,67 @@
+// Array: a tensor's worth of doubles, from which tensors of any dtype are made. The rows of the table are written in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "panto/lib/core/tensor.h"
+
+namespace panto::test {
+
+struct Array {
+  std::vector<int64_t> dims;
+  std::vector<double> values;
+  std::vector<std::string> texts;  // instead of values, for strings
+  DType type = DType::kInvalid;    // kInvalid: the type that the question asks for
+  bool drawn = false;              // any values will do: they may be rounded to fit a type
+  bool is_variable = false;        // a resource that holds these values
+
+  int64_t numel() const;
+  // The flat position of an index in an array that is broadcast to `shape`, whose flat position is `flat`.
+  size_t broadcast_position(const std::vector<int64_t>& shape, size_t flat) const;
+  Array as(DType t) const {
+    Array copy = *this;
+    copy.type = t;
+    return copy;
+  }
+};
+
+Array array(std::vector<int64_t> dims, std::vector<double> values);
+Array scalar(double value);
+Array list(std::vector<double> values);
+Array texts(std::vector<int64_t> dims, std::vector<std::string> values);
+// `first`, `first + 1`, ...
+Array iota(std::vector<int64_t> dims, double first = 0);
+Array filled(std::vector<int64_t> dims, double value);
+// Spread evenly over (low, high) without a pattern; no two values of one array are alike. `seed` makes others.
+Array draw(std::vector<int64_t> dims, double low = -2, double high = 2, int seed = 0);
+Array zeros_and_ones(std::vector<int64_t> dims, int seed = 0);
+// A resource variable with this value.
+Array variable(Array value);
+
+// Whether `t` can hold the values exactly, or (drawn ones) after rounding.
+bool fits(const Array& a, DType t);
+// What a tensor of type `t` holds: the values rounded to it (to whole, and for unsigned types positive, numbers).
+Array rounded_to(const Array& a, DType t);
+// In host memory, a new one at each call. Precondition: fits(a, t).
+Tensor to_tensor(const Array& a, DType t);
+// The same elements, not aligned to more than one element, in memory that is not the library's.
+Tensor unaligned(const Tensor& t);
+// Throws for complex numbers that are not real, resources and variants.
+Array to_array(const Tensor& t);
+
+// |a - b| <= units * epsilon(type) * max(|b|, floor); integers, bools and strings are equal.
+struct Tolerance {
+  double units = 0;
+  double floor = 0;
+};
+double epsilon(DType t);
+// Empty if `actual` is what is expected (integers: truncated); otherwise what differs, with values and position.
+// Tolerances are counted in the type `unit_type`, or in the tensor's own.
+std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance,
+                       DType unit_type = DType::kInvalid);
+// Empty if dtype, shape and bytes are the same (NaNs of any kind are).
+std::string difference(const Tensor& expected, const Tensor& actual);
+
+}  // namespace panto::test
