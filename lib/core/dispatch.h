@@ -28,7 +28,7 @@ struct BindStorage {
 
 struct CallOptions {
   const std::source_location* where = nullptr;
-  std::string_view node_name;  // for the tracer and error context
+  std::string_view node_name = {};  // for the tracer and error context
   Device* device = nullptr;    // null: by scope and inputs
   uint64_t dying = 0;          // bit i: input i is a temporary of the caller's
 };

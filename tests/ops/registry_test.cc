@@ -1,0 +1,103 @@
+// Walks the registry: is every op complete? An op without documentation, samples, gradient (or a reason), kernel or a way
+// into a file and back is named here.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "panto/lib/core/op.h"
+#include "panto/tests/ops/table.h"
+
+namespace panto::test {
+namespace {
+
+// Fails with the names of the library's ops of which `good` is not true.
+void every_op(const std::function<bool(const Op&)>& good) {
+  for (const Op* op : all_ops()) BOOST_CHECK_MESSAGE(good(*op), op->name());
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+BOOST_AUTO_TEST_SUITE(ops)
+BOOST_AUTO_TEST_SUITE(registry)
+
+BOOST_AUTO_TEST_CASE(links) {
+  BOOST_CHECK_NO_THROW(link_ops());
+  BOOST_CHECK_GT(all_ops().size(), 80);
+}
+
+BOOST_AUTO_TEST_CASE(documentation) {
+  every_op([](const Op& op) { return op.doc().size() >= 10 && op.doc().back() == '.'; });
+}
+
+BOOST_AUTO_TEST_CASE(samples) {
+  std::set<std::string> sampled;
+  for (const Row* row : all_rows()) {
+    if (!row->d.samples.empty() || !row->d.own.empty()) sampled.insert(row->op_name);
+  }
+  every_op([&](const Op& op) { return sampled.contains(op.name()); });
+}
+
+BOOST_AUTO_TEST_CASE(gradient_or_reason) {
+  every_op([](const Op& op) {
+    const int ways = (op.gradient() != nullptr) + (op.body() != nullptr) + !op.no_gradient().empty();
+    return ways == 1;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(kernel_or_body) {
+  every_op([](const Op& op) { return op.has_kernel(DeviceKind::kCpu) != (op.body() != nullptr); });
+}
+
+// Kernels are for types that the signature allows.
+BOOST_AUTO_TEST_CASE(kernel_types) {
+  every_op([](const Op& op) {
+    if (op.primary_attr() < 0) return op.kernel_types(DeviceKind::kCpu) == DTypeSet{};
+    const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types;
+    return (op.kernel_types(DeviceKind::kCpu) - allowed).empty() && (op.kernel_types(DeviceKind::kCuda) - allowed).empty();
+  });
+}
+
+// What a gradient does not need is not kept: an op without gradient keeps nothing.
+BOOST_AUTO_TEST_CASE(saves) {
+  every_op([](const Op& op) { return op.gradient() != nullptr || op.saves().empty(); });
+}
+
+BOOST_AUTO_TEST_CASE(signature_text) {
+  every_op([](const Op& op) {
+    const std::string text = op.signature().to_string();
+    return parse_signature(text).to_string() == text;
+  });
+}
+
+// The generator (Python) and the registry (C++) read the same text.
+BOOST_AUTO_TEST_CASE(typed_functions) {
+  const std::string header = read_file(PANTO_TEST_BUILD "/lib/ops/ops.h");
+  every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });
+}
+
+BOOST_AUTO_TEST_CASE(cuda_coverage) {
+  size_t with = 0, of = 0;
+  for (const Op* op : all_ops()) {
+    if (op->body() != nullptr) continue;
+    ++of;
+    if (op->has_kernel(DeviceKind::kCuda)) ++with;
+  }
+  std::cout << fmt::format("CUDA kernels: {} of {} ops\n", with, of);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto::test
