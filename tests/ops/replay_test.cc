@@ -1,0 +1,177 @@
+// Replays what TensorFlow computed (tests/reference): every stored call through the dispatcher, by op name.
+#include <fmt/format.h>
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
+#include "panto/tests/ops/npz.h"
+#include "panto/tests/ops/table.h"
+
+namespace panto::test {
+namespace {
+
+using Json = nlohmann::json;
+using AttrPairs = std::vector<std::pair<std::string, AttrValue>>;
+
+struct Collection {
+  Json json;
+  std::map<std::string, Tensor> arrays;
+
+  explicit Collection(const std::string& name) {
+    const std::string path = PANTO_TEST_SOURCE "/tests/reference/" + name;
+    std::ifstream(path + ".json") >> json;
+    arrays = read_npz(path + ".npz", json["bfloat16"].get<std::set<std::string>>());
+  }
+  const Tensor& operator[](const Json& key) const { return arrays.at(key.get<std::string>()); }
+};
+
+template <class T, class Convert>
+std::vector<T> list_of(const Json& json, Convert convert) {
+  std::vector<T> values;
+  for (const Json& item : json) values.push_back(convert(item));
+  return values;
+}
+
+DType type_of(const Json& json) { return parse_dtype(json.get<std::string>()); }
+int64_t integer_of(const Json& json) { return json.get<int64_t>(); }
+
+AttrValue attr_value(AttrKind kind, const Json& json) {
+  switch (kind) {
+    case AttrKind::kInt: return AttrValue(json.get<int64_t>());
+    case AttrKind::kFloat: return AttrValue(json.get<float>());
+    case AttrKind::kBool: return AttrValue(json.get<bool>());
+    case AttrKind::kType: return AttrValue(type_of(json));
+    case AttrKind::kString: return AttrValue(json.get<std::string>());
+    case AttrKind::kShape:
+      if (json.is_null()) return AttrValue(PartialShape());
+      return AttrValue(PartialShape(std::span<const int64_t>(list_of<int64_t>(json, integer_of))));
+    case AttrKind::kIntList: return AttrValue(list_of<int64_t>(json, integer_of));
+    case AttrKind::kTypeList: return AttrValue(list_of<DType>(json, type_of));
+    default: fail(Code::kUnimplemented, fmt::format("stored attribute of kind {}", attr_kind_name(kind)));
+  }
+}
+
+AttrPairs attrs_of(const Op& op, const Json& entry) {
+  AttrPairs attrs;
+  for (const auto& [name, json] : entry["attrs"].items()) {
+    const int at = op.signature().find_attr(name);
+    if (at < 0) fail(Code::kInvalidArgument, fmt::format("{} has no attribute {}", op.name(), name));
+    attrs.emplace_back(name, attr_value(op.signature().attrs[static_cast<size_t>(at)].kind, json));
+  }
+  return attrs;
+}
+
+Tensor make_variable(const std::string& name, const Tensor& value) {
+  const AttrPairs attrs = {{"dtype", AttrValue(value.dtype())},
+                           {"shape", AttrValue(value.partial_shape())},
+                           {"shared_name", AttrValue(name)}};
+  const Tensor handle = dispatch::call("VarHandleOp", {}, attrs)[0];
+  const Tensor inputs[] = {handle, value};
+  dispatch::call("AssignVariableOp", inputs);
+  return handle;
+}
+
+void check(const Json& entry, const std::string& what, const Tensor& expected, const Tensor& got) {
+  std::string text;
+  const auto rtol = entry.value("rtol", 0.0);
+  const auto atol = entry.value("atol", 0.0);
+  if (rtol == 0 && atol == 0) {
+    text = difference(expected, got);
+  } else {
+    if (expected.dtype() != got.dtype()) {
+      text = fmt::format("dtype: expected {}, got {}", dtype_name(expected.dtype()), dtype_name(got.dtype()));
+    } else {
+      // atol + rtol * |b| is at most 2 * rtol * max(|b|, atol / rtol), and at least half of that.
+      const double unit = epsilon(expected.dtype());
+      const Tolerance tolerance = rtol > 0 ? Tolerance{rtol / unit, atol / rtol} : Tolerance{atol / unit * 1e6, 1e-6};
+      text = difference(to_array(expected), got, tolerance);
+    }
+  }
+  BOOST_CHECK_MESSAGE(text.empty(), entry["name"].get<std::string>() << ", " << what << ": " << text);
+}
+
+void replay(const Collection& all, const Json& entry, int number) {
+  const auto name = entry["name"].get<std::string>();
+  try {
+    const Op& op = get_op(entry["op"].get<std::string>());
+    std::vector<Tensor> variables;
+    for (const Json& key : entry.value("variables", Json::array())) {
+      variables.push_back(make_variable(fmt::format("replay_{}_{}", number, variables.size()), all[key]));
+    }
+    std::vector<Tensor> inputs;
+    for (const Json& key : entry["inputs"]) {
+      const auto text = key.get<std::string>();
+      inputs.push_back(text[0] == '@' ? variables[std::stoul(text.substr(1))] : all[key]);
+    }
+    const dispatch::Outputs outputs = dispatch::call(op.name(), inputs, attrs_of(op, entry));
+    BOOST_REQUIRE_EQUAL(outputs.size(), entry["outputs"].size());
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      check(entry, fmt::format("output {}", k), all[entry["outputs"][k]], outputs[k]);
+    }
+    for (size_t v = 0; v < variables.size(); ++v) {
+      check(entry, fmt::format("variable {}", v), all[entry["after"][v]], variable_of(variables[v]).read());
+    }
+  } catch (const Error& error) {
+    BOOST_ERROR(name << ": " << error.what());
+  }
+}
+
+// A node with state, run several times, each time asked for the shape that the stored output has.
+void replay_sequence(const Collection& all, const Json& entry) {
+  const auto name = entry["name"].get<std::string>();
+  try {
+    const Op& op = get_op(entry["op"].get<std::string>());
+    std::vector<AttrValue> attrs(op.signature().attrs.size());
+    for (auto& [attr, value] : attrs_of(op, entry)) attrs[static_cast<size_t>(op.signature().find_attr(attr))] = value;
+    const Tensor shape_spec[] = {meta_tensor(kInt32, PartialShape{-1})};
+    const auto prepared = dispatch::prepare(op, shape_spec, attrs, cpu_device(), name);
+    for (size_t k = 0; k < entry["outputs"].size(); ++k) {
+      const Tensor& expected = all[entry["outputs"][k]];
+      std::vector<int32_t> dims;
+      for (const int64_t d : expected.shape().dims()) dims.push_back(static_cast<int32_t>(d));
+      const Tensor shape = tensor(dims);
+      const Tensor* inputs[] = {&shape};
+      Tensor output[1];
+      dispatch::run(*prepared, inputs, output);
+      check(entry, fmt::format("run {}", k), expected, output[0]);
+    }
+  } catch (const Error& error) {
+    BOOST_ERROR(name << ": " << error.what());
+  }
+}
+
+// One test case for each op.
+class Replay {
+ public:
+  Replay() {
+    namespace ut = boost::unit_test;
+    auto* suite = new ut::test_suite("replay", __FILE__, __LINE__);
+    ut::framework::master_test_suite().add(suite);
+    for (const char* file : {"ops", "random"}) {
+      const auto* all = new Collection(file);
+      for (const char* list : {"cases", "sequences"}) {
+        if (!all->json.contains(list)) continue;
+        std::map<std::string, std::vector<const Json*>> by_op;
+        for (const Json& entry : all->json[list]) by_op[entry["op"].get<std::string>()].push_back(&entry);
+        for (const auto& [op, entries] : by_op) {
+          const bool sequences = std::string(list) == "sequences";
+          suite->add(ut::make_test_case(
+              [all, entries, sequences] {
+                static int number = 0;
+                for (const Json* entry : entries) {
+                  sequences ? replay_sequence(*all, *entry) : replay(*all, *entry, number++);
+                }
+              },
+              sequences ? op + "-sequences" : op, __FILE__, __LINE__));
+        }
+      }
+    }
+  }
+};
+const Replay kReplay;
+
+}  // namespace
+}  // namespace panto::test
