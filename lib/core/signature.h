@@ -50,7 +50,7 @@ struct AttrDef {
   bool has_default() const { return default_value.kind() != AttrKind::kNone; }
 };
 
-struct Signature {
+struct PANTO_EXPORT Signature {
   std::string name;
   std::vector<ArgDef> inputs;
   std::vector<ArgDef> outputs;
