@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 
 namespace panto::test {
@@ -35,14 +36,28 @@ void with_type(DType t, F f) {
     case DType::kComplex64: f(std::complex<float>{}); return;
     case DType::kComplex128: f(std::complex<double>{}); return;
     case DType::kString: f(std::string{}); return;
+    case DType::kResource: f(ResourceHandle{}); return;
+    case DType::kVariant: f(Variant{}); return;
     default: fail(Code::kInternal, "test array: expected a type with values, got " + std::string(dtype_name(t)));
   }
 }
+
+// What a resource or variant of a test holds.
+class Number final : public Resource {
+ public:
+  explicit Number(double v) : Resource("", "number"), value(v) {}
+  std::string_view kind() const noexcept override { return "Number"; }
+  double value;
+};
 
 template <class T>
 T element(double value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return fmt::format("{}", value);
+  } else if constexpr (std::is_same_v<T, ResourceHandle>) {
+    return std::make_shared<Number>(value);
+  } else if constexpr (std::is_same_v<T, Variant>) {
+    return Variant{std::make_shared<double>(value)};
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return T(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -58,6 +73,11 @@ template <class T>
 double number(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
     return 0;
+  } else if constexpr (std::is_same_v<T, ResourceHandle>) {
+    const auto* held = dynamic_cast<const Number*>(value.get());
+    return held != nullptr ? held->value : std::nan("");
+  } else if constexpr (std::is_same_v<T, Variant>) {
+    return value.value != nullptr ? *static_cast<const double*>(value.value.get()) : std::nan("");
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return static_cast<double>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
@@ -227,7 +247,6 @@ Tensor to_tensor(const Array& a, DType t) {
     return tensor_from_strings(shape, std::move(values));
   }
   Tensor result = allocate_tensor(cpu_device(), t, shape);
-  if (t == kResource || t == kVariant) return result;  // null handles: data all the same
   const Array rounded = rounded_to(a, t);
   with_type(t, [&]<class T>(T) {
     for (size_t i = 0; i < rounded.values.size(); ++i) mutable_data<T>(result)[i] = element<T>(rounded.values[i]);
@@ -314,13 +333,16 @@ std::string difference(const Tensor& expected_tensor, const Tensor& actual_tenso
   if (!(expected.shape() == actual.shape())) {
     return fmt::format("shape: expected {}, got {}", expected.shape().to_string(), actual.shape().to_string());
   }
-  if (expected.dtype() == kResource || expected.dtype() == kVariant) return {};
   std::string text;
   with_type(expected.dtype(), [&]<class T>(T) {
     const auto a = expected.data<T>();
     const auto b = actual.data<T>();
     for (size_t i = 0; i < a.size() && text.empty(); ++i) {
-      if (a[i] == b[i] || (is_nan(a[i]) && is_nan(b[i]))) continue;
+      if constexpr (std::is_same_v<T, Variant>) {
+        if (a[i].value == b[i].value) continue;
+      } else {
+        if (a[i] == b[i] || (is_nan(a[i]) && is_nan(b[i]))) continue;
+      }
       const std::string where = position_text(dims_of(expected), i);
       if constexpr (std::is_same_v<T, std::string>) {
         text = fmt::format("element {}: expected '{}', got '{}'", where, a[i], b[i]);

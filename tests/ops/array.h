@@ -48,7 +48,7 @@ Array rounded_to(const Array& a, DType t);
 Tensor to_tensor(const Array& a, DType t);
 // The same elements, not aligned to more than one element, in memory that is not the library's.
 Tensor unaligned(const Tensor& t);
-// Throws for complex numbers that are not real, resources and variants.
+// Throws for complex numbers that are not real.
 Array to_array(const Tensor& t);
 
 // |a - b| <= units * epsilon(type) * max(|b|, floor); integers, bools and strings are equal.

@@ -57,7 +57,7 @@ const Family unary("math", {
       .units = 64}},
 });
 
-const ErrorSample kDivisionByZero = {.in = {kThree, list({1, 0, 2})}, .text = "y: ", .type = kInt32};
+const ErrorSample kDivisionByZero = {.in = {kThree, list({1, 0, 2})}, .text = "integer division by zero", .type = kInt32};
 
 const Family binary("math", {
     {"AddV2", real(-4, 4), real(-4, 4), [](double x, double y) { return x + y; }},
@@ -88,7 +88,9 @@ const Family binary("math", {
      real(-4, 4),
      real(0, 5),
      [](double x, double y) { return std::pow(x, y); },
-     {.errors = {{.in = {kThree, list({1, -1, 2})}, .text = "y: ", .type = kInt32}},
+     {.errors = {{.in = {kThree, list({1, -1, 2})},
+                  .text = "exponent: expected none below 0 for integers, got a negative one",
+                  .type = kInt32}},
       .label = "integers",
       .types = kWhole}},
     {"Maximum", real(-4, 4), real(-4, 4), larger},
@@ -102,7 +104,7 @@ const Family binary("math", {
             for (size_t i = 0; i < dx.values.size(); ++i) dx.values[i] *= g.in[1].values[i] > 0;
             return std::vector<Array>{dx};
           },
-      .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "features: "}}}},
+      .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}}}},
 });
 
 std::vector<Array> sum_of_all(const Given& g) {
@@ -120,7 +122,7 @@ const Family many("math", {
                   {.in = {draw({37}), draw({37}, -2, 2, 1), draw({37}, -2, 2, 2), draw({37}, -2, 2, 3)}},
                   {.in = {draw({0, 3}), draw({0, 3})}}},
       .reference = sum_of_all,
-      .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "inputs"}, {.in = {}, .text = "N: expected at least 1"}}}},
+      .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}, {.in = {}, .text = "N: expected at least 1"}}}},
 });
 
 // ---- Comparison, logic, selection ------------------------------------------------------------------------------------

