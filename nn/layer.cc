@@ -19,7 +19,7 @@ Tensor Dense::operator()(const Tensor& x) const {
   if (rank == 0 || rank == 1 || (rank > 1 && shape.dim(rank - 1) >= 0 && shape.dim(rank - 1) != inputs_)) {
     invalid("Dense: expected an input of shape [..., {}], got {}", inputs_, shape.to_string());
   }
-  Tensor y = rank > 2 ? batch_mat_mul(x, kernel_) : matmul(x, kernel_);
+  Tensor y = rank > 2 ? batch_matmul(x, kernel_) : matmul(x, kernel_);
   if (bias_.defined()) y = bias_add(std::move(y), bias_);
   return activation_ ? activation_(y) : y;
 }

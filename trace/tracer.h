@@ -31,7 +31,7 @@ class Tracer final : public Recorder, public VariableMaker {
   };
   Tracer(Graph& graph, const Options& options) : graph_(graph), options_(options) {}
 
-  Graph& graph() { return graph_; }
+  Graph& graph() const { return graph_; }
   const Options& options() const { return options_; }
   const std::vector<Capture>& captures() const { return captures_; }
   // What was captured or made a constant from a C++ read: "train.cc:12: int32[]".
