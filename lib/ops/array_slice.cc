@@ -77,7 +77,7 @@ void slice_gradient(GradContext& g) {
     return g.set(0, pad(g.dy(), reshape(constant_integers(pads), {-1, 2})));
   }
   const Tensor before = cast(g.in(1), kInt64);
-  const Tensor after = sub(sub(cast(g.shape(0), kInt64), before), shape_of(g.dy(), {.out_type = kInt64}));
+  const Tensor after = sub(sub(cast(g.shape(0), kInt64), before), shape(g.dy(), {.out_type = kInt64}));
   g.set(0, pad(g.dy(), pack({before, after}, {.axis = 1})));
 }
 

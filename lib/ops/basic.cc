@@ -55,7 +55,7 @@ const Op& kIdentity = define_op(  //
      .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {
-           shape::same_as_input(c);
+           shapes::same_as_input(c);
            pass_values(c);
          },
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
@@ -84,14 +84,14 @@ const Op& kStopGradient = define_op(  //
      .traits = {Trait::kIdentity, Trait::kStopsGradient, Trait::kDataMovement, Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {
-           shape::same_as_input(c);
+           shapes::same_as_input(c);
            pass_values(c);
          },
      .no_gradient = "stopping it is what the op is for"});
 
 const Op& kNoOp = define_op("NoOp() -> ()", {.doc = "Does nothing: a node to which control edges lead.",
                                              .traits = {Trait::kNoOperation},
-                                             .shape = shape::none,
+                                             .shape = shapes::none,
                                              .no_gradient = "it has no outputs"});
 
 namespace {
@@ -104,7 +104,7 @@ void check_fits(int64_t value, DType type, const char* what) {
 }
 
 void zeros_or_ones_like(ShapeContext& c, int64_t value) {
-  shape::same_as_input(c);
+  shapes::same_as_input(c);
   if (!c.symbolic() || !dtypes::kInteger.contains(c.in(0).dtype())) return;
   const int64_t count = c.shape(0).numel();
   if (count >= 0 && count <= kMaxPartialValues) {
@@ -117,7 +117,6 @@ void zeros_or_ones_like(ShapeContext& c, int64_t value) {
 const Op& kShape = define_op(
     "Shape(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
     {.doc = "The dimensions of `input`, as a vector.",
-     .cpp = "shape_of",  // panto::shape is a namespace
      .traits = {Trait::kShapeOnly},
      .shape =
          [](ShapeContext& c) {
@@ -139,7 +138,7 @@ const Op& kRank = define_op("Rank(input: T; T: type) -> (output: int32 @host)",
                              .traits = {Trait::kShapeOnly},
                              .shape =
                                  [](ShapeContext& c) {
-                                   shape::scalar(c);
+                                   shapes::scalar(c);
                                    if (c.symbolic() && c.rank(0) >= 0) c.output_values(0, {c.rank(0)});
                                  },
                              .no_gradient = "integers have none"});
@@ -151,7 +150,7 @@ const Op& kSize = define_op("Size(input: T; T: type, out_type: index = int32) ->
                                  [](ShapeContext& c) {
                                    const int64_t count = c.shape(0).numel();
                                    check_fits(count, c.type("out_type"), "number of elements");
-                                   shape::scalar(c);
+                                   shapes::scalar(c);
                                    if (c.symbolic() && count >= 0) c.output_values(0, {count});
                                  },
                              .no_gradient = "integers have none"});
