@@ -155,6 +155,10 @@ void ShapeContext::output_values(int k, PartialValues values) {
   if (call_.symbolic) mutable_.specs[static_cast<size_t>(k)].values = std::move(values);
 }
 
+void ShapeContext::output_handle(int k, std::shared_ptr<const HandleInfo> handle) {
+  if (call_.symbolic) mutable_.specs[static_cast<size_t>(k)].handle = std::move(handle);
+}
+
 int64_t CostContext::numel(int i) const { return std::max<int64_t>(1, in(i).partial_shape().numel()); }
 
 int64_t CostContext::dim(int i, int k) const {

@@ -26,7 +26,8 @@ namespace panto {
 struct OutputSpec {
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  std::optional<PartialValues> values;  // META only
+  std::optional<PartialValues> values;                 // META only
+  std::shared_ptr<const HandleInfo> handle = nullptr;  // META only, of a resource
 };
 
 struct Call {
@@ -117,6 +118,8 @@ class PANTO_EXPORT ShapeContext : public CallView {
   void output(int k, PartialShape shape) { mutable_.specs[static_cast<size_t>(k)].shape = std::move(shape); }
   // Partial values of integer output k; ignored by eager calls.
   void output_values(int k, PartialValues values);
+  // What handle output k refers to; ignored by eager calls.
+  void output_handle(int k, std::shared_ptr<const HandleInfo> handle);
   bool symbolic() const { return call_.symbolic; }
   int num_outputs() const { return static_cast<int>(call_.specs.size()); }
 

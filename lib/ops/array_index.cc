@@ -62,7 +62,7 @@ Product product_of(GradContext& g, const std::vector<int64_t>& axes) {
   Product product;
   for (int64_t axis : axes) {
     const int64_t d = g.in_shape(0).dim(static_cast<int>(axis));
-    if (d < 0) return {.known = -1, .recorded = prod(gather(g.shape(0), axes, 0))};
+    if (d < 0) return {.known = -1, .recorded = reduce_prod(gather(g.shape(0), axes, 0))};
     product.known = checked_mul(product.known, d);
   }
   return product;
@@ -117,8 +117,7 @@ void gather_gradient(GradContext& g) {
       shaped = reshape(offsets, spread);
     } else {
       const Tensor batch_shape = slice(g.shape(0), {0}, {batch});
-      const Tensor ones = fill({inner}, cast(constant_integers({1}), kInt32));
-      shaped = reshape(offsets, concat({batch_shape, reshape(ones, {-1})}, 0));
+      shaped = reshape(offsets, concat({batch_shape, fill({inner}, 1)}, 0));
     }
     segments = add(cast(segments, kInt64), shaped);
   }

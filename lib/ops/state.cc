@@ -26,7 +26,7 @@ void check_variable_dtype(const HandleInfo& info, DType wanted) {
 // Eager calls leave all of this to the kernel, which looks at the variable anyway.
 void read_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
-  const auto info = variable_info(c, 0);
+  const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
   if (info == nullptr) return;
   check_variable_dtype(*info, c.type("dtype"));
   c.output(info->shape);
@@ -34,7 +34,7 @@ void read_shape(ShapeContext& c) {
 
 void assign_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
-  const auto info = variable_info(c, 0);
+  const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
   if (info == nullptr) return;
   check_variable_dtype(*info, c.in(1).dtype());
   if (!info->shape.compatible_with(c.shape(1))) {
@@ -48,7 +48,7 @@ void apply_shape(ShapeContext& c, int slots) {
   for (int i = slots; i < last; ++i) c.expect_scalar(i);
   if (!c.symbolic()) return;
   for (int i = 0; i < slots; ++i) {
-    const auto info = variable_info(c, i);
+    const std::shared_ptr<const HandleInfo> info = variable_info(c, i);
     if (info == nullptr) continue;
     check_variable_dtype(*info, c.in(last).dtype());
     if (!info->shape.compatible_with(c.shape(last))) {

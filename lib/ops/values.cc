@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/ops/ops.h"
 
 namespace panto {
 namespace {
@@ -78,6 +79,8 @@ int64_t host_integer(const Tensor& t, int64_t i) {
   }
 }
 
+Tensor constant_integers(const std::vector<int64_t>& values) { return constant(tensor(values), kInt64); }
+
 BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b) {
   BroadcastAxes axes;
   if (std::ranges::equal(a, b)) return axes;  // nothing to sum, also where both are 1
@@ -95,6 +98,8 @@ BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<cons
 void pass_values(ShapeContext& c, int i, int k) {
   if (!c.symbolic()) return;
   if (auto values = c.values(i)) c.output_values(k, std::move(*values));
+  const MetaInfo* meta = c.in(i).impl()->meta;
+  if (meta != nullptr && meta->handle != nullptr) c.output_handle(k, meta->handle);
 }
 
 void unary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t)) {

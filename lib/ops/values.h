@@ -43,12 +43,15 @@ std::optional<int64_t> known_scalar(const ShapeContext& c, int i);
 // Element i of a host tensor of an integer type.
 int64_t host_integer(const Tensor& t, int64_t i = 0);
 
+// An int64 vector that a trace records as a Const.
+Tensor constant_integers(const std::vector<int64_t>& values);
+
 // The axes of the result of broadcasting shapes `a` and `b` along which `a` (first) and `b` (second) were stretched or
 // are 1. Throws InvalidArgument where they do not broadcast.
 using BroadcastAxes = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
 PANTO_EXPORT BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b);
 
-// Output k has the values of input i, in order.
+// Output k has the values of input i, in order (or refers to the same variable).
 void pass_values(ShapeContext& c, int i = 0, int k = 0);
 // One value each of an integer op with one input.
 void unary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t));
