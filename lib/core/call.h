@@ -155,6 +155,9 @@ class PANTO_EXPORT KernelContext : public CallView {
   // Shape and dtype of output k as inferred.
   const OutputSpec& spec(int k) const { return call_.specs[static_cast<size_t>(k)]; }
 
+  // The shape of output k as inferred, for kSelfAllocating ops. Throws Internal if it is not fully known.
+  const Shape& inferred_shape(int k) const;
+
   Device& device() const { return *call_.device; }
   // What the kernel's prepare part returned; null in a call that was not prepared.
   template <class State>

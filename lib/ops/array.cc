@@ -33,35 +33,30 @@ void reshape_shape(ShapeContext& c) {
   const KnownIntegers wanted(c, 1);
   if (!wanted.counted()) return c.output(PartialShape::unknown());
   Dims dims;
-  int64_t product = 1;
-  int open = -1;     // the dimension that is to be found
-  int unknowns = 0;  // dimensions without a number, that one included
-  bool inferred = false;
+  int64_t product = 1;  // of the dimensions that are given
+  int inferred = -1;    // the dimension that is to be found
+  bool unknown = false;
   for (int64_t i = 0; i < wanted.count(); ++i) {
     const int64_t d = wanted.known(i) ? wanted[i] : kUnknownDim;
-    if (d < -1) invalid("shape[{}]: expected at least -1, got {}", i, d);
-    if (d == -1 && wanted.known(i)) {
-      if (inferred) invalid("shape: expected at most one -1, got them at {} and {}", open, i);
-      inferred = true;
-    }
-    if (d == -1) {
-      ++unknowns;
-      if (!inferred || wanted.known(i)) open = static_cast<int>(i);
-    } else if (d != 0 && product != 0) {
-      product = checked_mul(product, d, "shape");
-    } else {
-      product = 0;
-    }
     dims.push_back(d);
+    if (d < -1) invalid("shape[{}]: expected at least -1, got {}", i, d);
+    if (!wanted.known(i)) {
+      unknown = true;
+    } else if (d == -1) {
+      if (inferred >= 0) invalid("shape: expected at most one -1, got them at {} and {}", inferred, i);
+      inferred = static_cast<int>(i);
+    } else {
+      product = d == 0 || product == 0 ? 0 : checked_mul(product, d, "shape");
+    }
   }
   const int64_t count = from.numel();
-  if (count >= 0 && unknowns == 1 && (product != 0 || inferred)) {
+  if (count >= 0 && !unknown && inferred >= 0) {
     if (product == 0) invalid("shape: expected dimensions other than 0 beside -1, got {}", to_shape(dims).to_string());
     if (count % product != 0) {
       invalid("shape: expected a number of elements that divides {}, got {}", count, to_shape(dims).to_string());
     }
-    dims[static_cast<size_t>(open)] = count / product;
-  } else if (count >= 0 && unknowns == 0 && product != count) {
+    dims[static_cast<size_t>(inferred)] = count / product;
+  } else if (count >= 0 && !unknown && product != count) {
     invalid("number of elements: expected {}, got {} in {}", count, product, to_shape(dims).to_string());
   }
   c.output(to_shape(dims));
