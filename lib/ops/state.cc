@@ -160,7 +160,7 @@ const Op& kPrintV2 = define_op(
     "PrintV2(input: string; output_stream: string = \"stderr\", end: string = \"\\n\") -> ()",
     {.doc = "Writes the string to \"stderr\", \"stdout\" or, as a message, to \"log(info)\", \"log(warning)\" or "
             "\"log(error)\".",
-     .cpp = "print",
+     .cpp = "print_text",
      .traits = {Trait::kStateful, Trait::kEffect},
      .shape = [](ShapeContext& c) { c.expect_scalar(0); },
      .no_gradient = "it has no outputs"});
