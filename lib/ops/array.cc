@@ -182,9 +182,9 @@ void tile_gradient(GradContext& g) {
     }
     axes.push_back(2 * i);
   }
-  if (known) return g.set(0, sum(reshape(g.dy(), pairs), axes));
+  if (known) return g.set(0, summed(reshape(g.dy(), pairs), axes));
   const Tensor both = pack({cast(g.in(1), kInt32), g.shape(0)}, {.axis = 1});
-  g.set(0, sum(reshape(g.dy(), reshape(both, {-1})), axes));
+  g.set(0, summed(reshape(g.dy(), reshape(both, {-1})), axes));
 }
 
 }  // namespace

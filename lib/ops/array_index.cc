@@ -62,7 +62,7 @@ Product product_of(GradContext& g, const std::vector<int64_t>& axes) {
   Product product;
   for (int64_t axis : axes) {
     const int64_t d = g.in_shape(0).dim(static_cast<int>(axis));
-    if (d < 0) return {.known = -1, .recorded = reduce_prod(gather(g.shape(0), axes, 0))};
+    if (d < 0) return {.known = -1, .recorded = multiplied(gather(g.shape(0), axes, 0))};
     product.known = checked_mul(product.known, d);
   }
   return product;

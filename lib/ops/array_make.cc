@@ -109,7 +109,7 @@ const Op& kFill = define_op(
      .traits = {Trait::kDataMovement},
      .primary = "T",
      .shape = fill_shape,
-     .gradient = [](GradContext& g) { g.set(1, sum(g.dy())); }});
+     .gradient = [](GradContext& g) { g.set(1, summed(g.dy())); }});
 
 const Op& kRange = define_op(
     "Range(start: Tidx @host, limit: Tidx @host, delta: Tidx @host; Tidx: real = int32) -> (output: Tidx)",

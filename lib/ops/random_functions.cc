@@ -6,6 +6,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
+#include "panto/lib/ops/values.h"
 
 namespace panto {
 namespace {
@@ -46,7 +47,7 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
   const Tensor state =
       dims && count >= 0
           ? rng_read_and_skip(random_generator().handle(), kPhilox, count)
-          : rng_read_and_skip(random_generator().handle(), kPhilox, cast(reduce_prod(cast(shape, kInt64)), kUint64));
+          : rng_read_and_skip(random_generator().handle(), kPhilox, cast(multiplied(cast(shape, kInt64)), kUint64));
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
 }
 

@@ -46,6 +46,11 @@ int64_t host_integer(const Tensor& t, int64_t i = 0);
 // An int64 vector that a trace records as a Const.
 Tensor constant_integers(const std::vector<int64_t>& values);
 
+// Sum over `axes` and the product of all elements, by name: for files that are built before the reductions are.
+Tensor summed(const Tensor& x, const std::vector<int64_t>& axes);
+Tensor summed(const Tensor& x);
+Tensor multiplied(const Tensor& x);
+
 // The axes of the result of broadcasting shapes `a` and `b` along which `a` (first) and `b` (second) were stretched or
 // are 1. Throws InvalidArgument where they do not broadcast.
 using BroadcastAxes = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
