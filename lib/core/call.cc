@@ -155,6 +155,18 @@ void ShapeContext::output_values(int k, PartialValues values) {
   if (call_.symbolic) mutable_.specs[static_cast<size_t>(k)].values = std::move(values);
 }
 
+void ShapeContext::output_handle(int k, std::shared_ptr<const HandleInfo> handle) {
+  if (call_.symbolic) mutable_.specs[static_cast<size_t>(k)].handle = std::move(handle);
+}
+
+const Shape& KernelContext::inferred_shape(int k) const {
+  const PartialShape& shape = spec(k).shape;
+  if (!shape.fully_known()) [[unlikely]] {
+    failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k, shape.to_string());
+  }
+  return static_cast<const Shape&>(shape);
+}
+
 int64_t CostContext::numel(int i) const { return std::max<int64_t>(1, in(i).partial_shape().numel()); }
 
 int64_t CostContext::dim(int i, int k) const {

@@ -26,7 +26,8 @@ namespace panto {
 struct OutputSpec {
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  std::optional<PartialValues> values;  // META only
+  std::optional<PartialValues> values;                 // META only
+  std::shared_ptr<const HandleInfo> handle = nullptr;  // META only, of a resource
 };
 
 struct Call {
@@ -117,6 +118,8 @@ class PANTO_EXPORT ShapeContext : public CallView {
   void output(int k, PartialShape shape) { mutable_.specs[static_cast<size_t>(k)].shape = std::move(shape); }
   // Partial values of integer output k; ignored by eager calls.
   void output_values(int k, PartialValues values);
+  // What handle output k refers to; ignored by eager calls.
+  void output_handle(int k, std::shared_ptr<const HandleInfo> handle);
   bool symbolic() const { return call_.symbolic; }
   int num_outputs() const { return static_cast<int>(call_.specs.size()); }
 
@@ -151,6 +154,9 @@ class PANTO_EXPORT KernelContext : public CallView {
   void set_out(int k, Tensor value) { mutable_.outputs[static_cast<size_t>(k)] = std::move(value); }
   // Shape and dtype of output k as inferred.
   const OutputSpec& spec(int k) const { return call_.specs[static_cast<size_t>(k)]; }
+
+  // The shape of output k as inferred, for kSelfAllocating ops. Throws Internal if it is not fully known.
+  const Shape& inferred_shape(int k) const;
 
   Device& device() const { return *call_.device; }
   // What the kernel's prepare part returned; null in a call that was not prepared.

@@ -151,7 +151,7 @@ class MovedInputs {
 void make_symbolic_outputs(Call& call) {
   for (size_t k = 0; k < call.specs.size(); ++k) {
     OutputSpec& spec = call.specs[k];
-    call.outputs[k] = meta_tensor(spec.dtype, spec.shape, std::move(spec.values));
+    call.outputs[k] = meta_tensor(spec.dtype, spec.shape, std::move(spec.values), nullptr, std::move(spec.handle));
   }
 }
 

@@ -121,6 +121,18 @@ ResourceManager& default_resources() {
   return *shared;
 }
 
+namespace {
+thread_local constinit ResourceManager* scoped_manager = nullptr;
+}  // namespace
+
+ResourceManager& current_resources() noexcept {
+  return scoped_manager != nullptr ? *scoped_manager : default_resources();
+}
+
+ResourceManagerScope::ResourceManagerScope(ResourceManager& manager) noexcept
+    : previous_(std::exchange(scoped_manager, &manager)) {}
+ResourceManagerScope::~ResourceManagerScope() { scoped_manager = previous_; }
+
 VariableResource& variable_of(const Tensor& handle) {
   if (handle.dtype() != kResource) {
     invalid("variable: expected a handle (a scalar resource tensor), got a {} tensor", dtype_name(handle.dtype()));

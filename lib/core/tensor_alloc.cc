@@ -286,7 +286,7 @@ Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset) {
       const auto first = from.meta->values->begin() + offset;
       values.emplace(first, first + numel);
     }
-    return meta_tensor(from.dtype, shape, std::move(values), from.meta->trace);
+    return meta_tensor(from.dtype, shape, std::move(values), from.meta->trace, from.meta->handle);
   }
   if (offset < 0 || numel > from.numel || offset > from.numel - numel) {
     failf(Code::kInternal, "view: expected elements within [0, {}), got {} from {}", from.numel, numel, offset);
@@ -330,9 +330,10 @@ Tensor adopt_tensor(Device& device, DType dtype, const Shape& shape, void* data,
   return Tensor(impl);
 }
 
-Tensor meta_tensor(DType dtype, const PartialShape& shape, std::optional<PartialValues> values, const void* trace) {
+Tensor meta_tensor(DType dtype, const PartialShape& shape, std::optional<PartialValues> values, const void* trace,
+                   std::shared_ptr<const HandleInfo> handle) {
   if (values && static_cast<int64_t>(values->size()) > kMaxPartialValues) values.reset();
-  auto meta = std::make_unique<MetaInfo>(MetaInfo{std::move(values), trace});
+  auto meta = std::make_unique<MetaInfo>(MetaInfo{std::move(values), trace, std::move(handle)});
   TensorImpl* impl = new_impl(kHeaderOnly, meta_device(), dtype, shape, shape.numel());
   impl->meta = meta.release();
   return Tensor(impl);

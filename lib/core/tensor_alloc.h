@@ -45,9 +45,16 @@ class PANTO_EXPORT Buffer {
 using PartialValues = std::vector<std::optional<int64_t>>;
 inline constexpr int64_t kMaxPartialValues = 256;
 
+// What is known of the variable that a symbolic resource tensor refers to.
+struct HandleInfo {
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+};
+
 struct MetaInfo {
   std::optional<PartialValues> values;
-  const void* trace = nullptr;  // the trace that the tensor belongs to
+  const void* trace = nullptr;                         // the trace that the tensor belongs to
+  std::shared_ptr<const HandleInfo> handle = nullptr;  // null: nothing is known
 };
 
 // A new tensor with bytes that nobody else sees yet; uninitialised for plain dtypes. Throws ResourceExhausted.
@@ -58,7 +65,8 @@ PANTO_EXPORT Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t 
 PANTO_EXPORT Tensor adopt_tensor(Device& device, DType dtype, const Shape& shape, void* data,
                                  std::shared_ptr<void> owner);
 PANTO_EXPORT Tensor meta_tensor(DType dtype, const PartialShape& shape,
-                                std::optional<PartialValues> values = std::nullopt, const void* trace = nullptr);
+                                std::optional<PartialValues> values = std::nullopt, const void* trace = nullptr,
+                                std::shared_ptr<const HandleInfo> handle = nullptr);
 PANTO_EXPORT Tensor resource_tensor(ResourceHandle handle);
 // A copy of the elements in the memory of `device`, which no recorder hears of (`Tensor::to` is the recorded one).
 PANTO_EXPORT Tensor copy_to_device(const Tensor& t, Device& device);

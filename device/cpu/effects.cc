@@ -1,0 +1,142 @@
+// Printing and assertions.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
+#include "panto/lib/core/half.h"
+
+namespace panto {
+namespace {
+
+template <class T>
+void append_element(std::string& text, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    text += value ? "1" : "0";
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    text += value;
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    fmt::format_to(std::back_inserter(text), "{}", static_cast<float>(value));
+  } else if constexpr (sizeof(T) == 1) {
+    fmt::format_to(std::back_inserter(text), "{}", static_cast<int>(value));
+  } else {
+    fmt::format_to(std::back_inserter(text), "{}", value);
+  }
+}
+template <class T>
+void append_element(std::string& text, const std::complex<T>& value) {
+  fmt::format_to(std::back_inserter(text), "({},{})", value.real(), value.imag());
+}
+
+// The elements of one slice, as TensorFlow's Print shows them: brackets around inner dimensions, "..." where it stops.
+template <class T>
+struct Summary {
+  const T* data;
+  const Shape& shape;
+  int64_t limit;
+  int64_t used = 0;
+  std::string text{};
+
+  void add(int dim) {
+    if (used >= limit) return;
+    if (dim == shape.rank()) return append_element(text, data[used++]);
+    const bool last = dim + 1 == shape.rank();
+    for (int64_t i = 0; i < shape.dim(dim); ++i) {
+      if (last && used >= limit) {
+        if (dim > 0) text += "...";
+        return;
+      }
+      if (last) {
+        if (i > 0) text += ' ';
+        append_element(text, data[used++]);
+      } else if (used < limit) {
+        text += '[';
+        add(dim + 1);
+        text += ']';
+      }
+    }
+  }
+};
+
+template <class T>
+std::string summary_of(const Tensor& t, int64_t limit) {
+  const int64_t count = t.numel();
+  if (limit < 0) limit = count;
+  Summary<T> summary{.data = static_cast<const T*>(t.impl()->data), .shape = t.shape(), .limit = limit};
+  if (count > 0) summary.add(0);
+  return "[" + summary.text + (count > limit ? "...]" : "]");
+}
+
+// The first `limit` elements (all: -1), in brackets.
+std::string summarized(const Tensor& given, int64_t limit) {
+  const Tensor t = given.cpu();
+  switch (t.dtype()) {
+    case kFloat32: return summary_of<float>(t, limit);
+    case kFloat64: return summary_of<double>(t, limit);
+    case kFloat16: return summary_of<Half>(t, limit);
+    case kBFloat16: return summary_of<BFloat16>(t, limit);
+    case kInt8: return summary_of<int8_t>(t, limit);
+    case kInt16: return summary_of<int16_t>(t, limit);
+    case kInt32: return summary_of<int32_t>(t, limit);
+    case kInt64: return summary_of<int64_t>(t, limit);
+    case kUint8: return summary_of<uint8_t>(t, limit);
+    case kUint16: return summary_of<uint16_t>(t, limit);
+    case kUint32: return summary_of<uint32_t>(t, limit);
+    case kUint64: return summary_of<uint64_t>(t, limit);
+    case kBool: return summary_of<bool>(t, limit);
+    case kComplex64: return summary_of<std::complex<float>>(t, limit);
+    case kComplex128: return summary_of<std::complex<double>>(t, limit);
+    case kString: return summary_of<std::string>(t, limit);
+    default: return "[?]";
+  }
+}
+
+void run_assert(KernelContext& c) {
+  if (*c.data<bool>(0)) [[likely]]
+    return;
+  std::string shown;
+  for (int i = 1; i < c.num_inputs(); ++i) shown += " " + summarized(c.in(i), c.integer("summarize"));
+  invalid("assertion: expected true, got false;{}", shown);
+}
+
+// How often a node has printed. An eager call is always the first.
+std::shared_ptr<void> prepare_print(const KernelContext&) { return std::make_shared<std::atomic<int64_t>>(0); }
+
+void run_print(KernelContext& c) {
+  const int64_t most = c.integer("first_n");
+  auto* printed = c.state<std::atomic<int64_t>>();
+  const int64_t before = printed != nullptr ? printed->fetch_add(1, std::memory_order_relaxed) : 0;
+  if (most < 0 || before < most) {
+    std::string line(c.text("message"));
+    for (int i = 1; i < c.num_inputs(); ++i) line += summarized(c.in(i), c.integer("summarize"));
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  c.set_out(0, view_tensor(c.in(0), c.shape(0)));
+}
+
+void run_print_text(KernelContext& c) {
+  const std::string_view to = c.text("output_stream");
+  const std::string& text = *c.data<std::string>(0);
+  if (to == "log(info)") return log_info(text);
+  if (to == "log(warning)" || to == "log(error)") return log_warn(text);
+  std::FILE* file = to == "stderr" ? stderr : to == "stdout" ? stdout : nullptr;
+  if (file == nullptr) {
+    failf(Code::kUnimplemented,
+          "output_stream: expected stderr, stdout, log(info), log(warning) or log(error), got '{}'", to);
+  }
+  const std::string line = text + std::string(c.text("end"));
+  std::fwrite(line.data(), 1, line.size(), file);
+  std::fflush(file);
+}
+
+const CpuKernel assert_kernel("Assert", run_assert);
+const CpuKernel print_kernel("Print", dtypes::kAny, run_print, prepare_print);
+const CpuKernel print_v2_kernel("PrintV2", run_print_text);
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,191 @@
+// Variables: handles, reads, assignments and the optimizers' steps, which change values in place where nobody looks.
+
+#include <cmath>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/resource.h"
+
+namespace panto {
+namespace {
+
+// ---- Handles -------------------------------------------------------------------------------------------------------
+
+struct Declared {
+  std::string_view container, name;
+  DType dtype;
+  const PartialShape& shape;
+};
+
+ResourceHandle make_variable(void* declared) {
+  const Declared& d = *static_cast<const Declared*>(declared);
+  return std::make_shared<VariableResource>(std::string(d.container), std::string(d.name), d.dtype, d.shape);
+}
+
+void run_var_handle(KernelContext& c) {
+  Declared declared{c.text("container"), c.text("shared_name"), c.type("dtype"), c.shape_attr("shape")};
+  // Nodes without a name share one variable, as in TensorFlow; an eager call cannot mean that.
+  if (declared.name.empty() && c.call().node_name.empty()) {
+    declared.name = c.text("debug_name");
+    return c.set_out(0, resource_tensor(make_variable(&declared)));
+  }
+  ResourceHandle handle = current_resources().lookup_or_create(std::string(declared.container),
+                                                               std::string(declared.name), make_variable, &declared);
+  Tensor out = resource_tensor(std::move(handle));
+  const VariableResource& variable = variable_of(out);
+  if (variable.dtype() != declared.dtype || !variable.shape().compatible_with(declared.shape)) {
+    invalid("variable \"{}\": expected {} of shape {}, got one declared before as {} of shape {}", declared.name,
+            dtype_name(declared.dtype), declared.shape.to_string(), dtype_name(variable.dtype()),
+            variable.shape().to_string());
+  }
+  c.set_out(0, std::move(out));
+}
+
+void run_is_initialized(KernelContext& c) { *c.out_data<bool>(0) = variable_of(c.in(0)).initialized(); }
+
+// ---- Whole values --------------------------------------------------------------------------------------------------
+
+void check_dtype(const VariableResource& variable, DType wanted) {
+  if (variable.dtype() != wanted) [[unlikely]] {
+    invalid("variable \"{}\": expected one of {}, got {}", variable.name(), dtype_name(wanted),
+            dtype_name(variable.dtype()));
+  }
+}
+
+void check_shape(const VariableResource& variable, const Tensor& value, const Shape& wanted) {
+  if (!(value.shape() == wanted)) {
+    invalid("variable \"{}\": expected the shape of its value, {}, got {}", variable.name(), value.shape().to_string(),
+            wanted.to_string());
+  }
+}
+
+void run_read(KernelContext& c) {
+  const VariableResource& variable = variable_of(c.in(0));
+  check_dtype(variable, c.type("dtype"));
+  c.set_out(0, variable.read());
+}
+
+void run_assign(KernelContext& c) {
+  VariableResource& variable = variable_of(c.in(0));
+  check_dtype(variable, c.type("dtype"));
+  if (c.flag("validate_shape") && variable.initialized()) check_shape(variable, variable.read(), c.shape(1));
+  variable.assign(c.in(1));
+}
+
+// Calls body(begin, end) for shares of n elements, each of which moves `bytes`.
+template <class Body>
+void share(int64_t n, int64_t bytes, const Body& body) {
+  cpu::parallel_ranges(n, n * bytes, body);
+}
+
+template <bool kAdd>
+struct RunAssignChange {
+  template <class T>
+  static void run(KernelContext& c) {
+    VariableResource& variable = variable_of(c.in(0));
+    check_dtype(variable, dtype_of<T>);
+    const T* delta = c.data<T>(1);
+    variable.update([&](Tensor& value) {
+      check_shape(variable, value, c.shape(1));
+      T* v = mutable_data<T>(value);
+      share(value.numel(), 3 * sizeof(T), [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if constexpr (std::is_integral_v<T>) {
+            using Wraps = std::make_unsigned_t<T>;
+            const auto a = static_cast<Wraps>(v[i]);
+            const auto b = static_cast<Wraps>(delta[i]);
+            v[i] = static_cast<T>(kAdd ? a + b : a - b);
+          } else {
+            v[i] = kAdd ? v[i] + delta[i] : v[i] - delta[i];
+          }
+        }
+      });
+    });
+  }
+};
+
+const CpuKernel var_handle_kernel("VarHandleOp", dtypes::kAny, run_var_handle);
+const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
+const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, run_read);
+const CpuKernel assign_variable_kernel("AssignVariableOp", dtypes::kAny, run_assign);
+const CpuKernel assign_add_kernel("AssignAddVariableOp", types::numeric{}, RunAssignChange<true>{});
+const CpuKernel assign_sub_kernel("AssignSubVariableOp", types::numeric{}, RunAssignChange<false>{});
+
+// ---- Optimizers' steps ---------------------------------------------------------------------------------------------
+
+struct RunGradientDescent {
+  template <class T>
+  static void run(KernelContext& c) {
+    VariableResource& variable = variable_of(c.in(0));
+    check_dtype(variable, dtype_of<T>);
+    const T alpha = *c.data<T>(1);
+    const T* delta = c.data<T>(2);
+    variable.update([&](Tensor& value) {
+      check_shape(variable, value, c.shape(2));
+      T* v = mutable_data<T>(value);
+      share(value.numel(), 3 * sizeof(T), [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) v[i] -= alpha * delta[i];
+      });
+    });
+  }
+};
+
+struct RunAdam {
+  template <class T>
+  static void run(KernelContext& c) {
+    VariableResource* const variables[] = {&variable_of(c.in(0)), &variable_of(c.in(1)), &variable_of(c.in(2))};
+    for (int i = 0; i < 3; ++i) {
+      check_dtype(*variables[i], dtype_of<T>);
+      for (int k = 0; k < i; ++k) {
+        if (variables[i] == variables[k]) {
+          invalid("var, m and v: expected three variables, got \"{}\" twice", variables[i]->name());
+        }
+      }
+    }
+    const std::scoped_lock lock(variables[0]->mutex(), variables[1]->mutex(), variables[2]->mutex());
+    // Everything that can fail comes before the first write.
+    Tensor values[3];
+    for (int i = 0; i < 3; ++i) {
+      values[i] = variables[i]->begin_update();
+      check_shape(*variables[i], values[i], c.shape(9));
+    }
+    if (c.flag("use_nesterov")) {
+      step<T, true>(c, values);
+    } else {
+      step<T, false>(c, values);
+    }
+    for (int i = 0; i < 3; ++i) variables[i]->end_update(std::move(values[i]));
+  }
+
+ private:
+  template <class T, bool kNesterov>
+  static void step(KernelContext& c, const Tensor* values) {
+    const auto scalar = [&c](int i) { return *c.data<T>(i); };
+    const T beta1 = scalar(6);
+    const T new1 = T{1} - beta1;
+    const T new2 = T{1} - scalar(7);
+    const T epsilon = scalar(8);
+    const T rate = scalar(5) * std::sqrt(T{1} - scalar(4)) / (T{1} - scalar(3));
+    T* var = mutable_data<T>(values[0]);
+    T* m = mutable_data<T>(values[1]);
+    T* v = mutable_data<T>(values[2]);
+    const T* grad = c.data<T>(9);
+    share(values[0].numel(), 7 * sizeof(T), [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) {
+        const T g = grad[i];
+        m[i] += (g - m[i]) * new1;
+        v[i] += (g * g - v[i]) * new2;
+        const T direction = kNesterov ? g * new1 + beta1 * m[i] : m[i];
+        var[i] -= (direction * rate) / (std::sqrt(v[i]) + epsilon);
+      }
+    });
+  }
+};
+
+const CpuKernel gradient_descent_kernel("ResourceApplyGradientDescent", types::floating{}, RunGradientDescent{});
+const CpuKernel adam_kernel("ResourceApplyAdam", types::floating{}, RunAdam{});
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,124 @@
+#include <random>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/values.h"
+
+namespace panto {
+namespace {
+
+constexpr int kPhilox = 1;
+constexpr uint64_t kBlocksPerElement = 256;  // as in device/philox.h, which lib may not include
+
+Tensor generator_state(int64_t seed) {
+  Tensor state = allocate_tensor(cpu_device(), kInt64, Shape{3});
+  int64_t* numbers = mutable_data<int64_t>(state);
+  numbers[0] = seed;
+  numbers[1] = numbers[2] = 0;
+  return state;
+}
+
+Variable make_generator() {
+  std::random_device entropy;
+  auto resource = std::make_shared<VariableResource>("", "random_generator", kInt64, PartialShape{3});
+  resource->assign(generator_state(static_cast<int64_t>((uint64_t{entropy()} << 32) | entropy())));
+  return Variable::from_handle(resource_tensor(std::move(resource)), kInt64, {3}, "random_generator");
+}
+
+struct KeyCounter {
+  Tensor key, counter;
+};
+
+// What the numbers of one call come from; recorded, so that a trace draws anew at every call.
+KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& shape) {
+  if (seed) {
+    auto [key, counter] = stateless_random_get_key_counter({*seed, 0});
+    return {key, counter};
+  }
+  const std::optional<PartialValues> dims = known_integers(shape);
+  int64_t count = 1;
+  for (size_t i = 0; dims && count >= 0 && i < dims->size(); ++i) {
+    if (!(*dims)[i] || __builtin_mul_overflow(count, *(*dims)[i], &count)) count = -1;
+  }
+  const Tensor state =
+      dims && count >= 0
+          ? rng_read_and_skip(random_generator().handle(), kPhilox, count)
+          : rng_read_and_skip(random_generator().handle(), kPhilox, cast(multiplied(cast(shape, kInt64)), kUint64));
+  return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
+}
+
+// A list of integers as a tensor that a trace records as a constant.
+Tensor shape_tensor(const Arg& shape) {
+  if (shape.kind() != Arg::Kind::kIntegers) return shape.tensor();
+  const std::vector<int64_t> dims(shape.integers().begin(), shape.integers().end());
+  return constant(tensor(dims), kInt64);
+}
+
+// x * scale + shift, the arithmetic in x's type and the bounds rounded to it first, as TensorFlow does it.
+Tensor scaled(const Tensor& x, double scale, double shift) {
+  if (scale == 1 && shift == 0) return x;
+  return add(mul(x, scale), shift);
+}
+
+}  // namespace
+
+const Variable& random_generator() {
+  static const auto* generator = new Variable(make_generator());  // leaked on purpose
+  return *generator;
+}
+
+void set_seed(int64_t seed) { variable_of(random_generator().handle()).assign(generator_state(seed)); }
+
+namespace detail {
+
+RandomStart advance_random(int64_t* state, uint64_t elements) {
+  const RandomStart start{static_cast<uint64_t>(state[2]), static_cast<uint64_t>(state[0]),
+                          static_cast<uint64_t>(state[1])};
+  const uint64_t low = start.low + elements * kBlocksPerElement;
+  state[0] = static_cast<int64_t>(low);
+  if (low < start.low) state[1] = static_cast<int64_t>(start.high + 1);
+  return start;
+}
+
+RandomStart take_random(uint64_t elements) {
+  RandomStart start{};
+  variable_of(random_generator().handle()).update([&](Tensor& state) {
+    start = advance_random(mutable_data<int64_t>(state), elements);
+  });
+  return start;
+}
+
+}  // namespace detail
+
+Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
+  if (!(options.min < options.max)) invalid("min: expected less than max {}, got {}", options.max, options.min);
+  const Tensor dims = shape_tensor(shape);
+  const auto [key, counter] = key_and_counter(options.seed, dims);
+  if (dtypes::kInteger.contains(options.dtype)) {
+    if (options.dtype == kInt32) {
+      return stateless_random_uniform_int(dims, key, counter, kPhilox, cast(constant(tensor(options.min), kFloat64), kInt32),
+                                          cast(constant(tensor(options.max), kFloat64), kInt32));
+    }
+    return stateless_random_uniform_int(dims, key, counter, kPhilox,
+                                        cast(constant(tensor(options.min), kFloat64), options.dtype),
+                                        cast(constant(tensor(options.max), kFloat64), options.dtype));
+  }
+  const Tensor x = stateless_random_uniform(dims, key, counter, kPhilox, {.dtype = options.dtype});
+  const bool narrow = options.dtype != kFloat64;
+  const double range = narrow ? static_cast<double>(static_cast<float>(options.max) - static_cast<float>(options.min))
+                              : options.max - options.min;
+  return scaled(x, range, options.min);
+}
+
+Tensor random_normal(Arg shape, const RandomNormalOptions& options) {
+  const Tensor dims = shape_tensor(shape);
+  const auto [key, counter] = key_and_counter(options.seed, dims);
+  const Tensor x = stateless_random_normal(dims, key, counter, kPhilox, {.dtype = options.dtype});
+  return scaled(x, options.stddev, options.mean);
+}
+
+}  // namespace panto

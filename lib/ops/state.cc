@@ -1,0 +1,168 @@
+// Variables and what changes them; printing and assertions.
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/gradient.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+namespace {
+
+// What is known of the variable that input i refers to, null if nothing is.
+std::shared_ptr<const HandleInfo> variable_info(const ShapeContext& c, int i) {
+  c.expect_scalar(i);
+  const TensorImpl& handle = *c.in(i).impl();
+  if (handle.meta != nullptr) return handle.meta->handle;
+  const VariableResource& variable = variable_of(c.in(i));
+  return std::make_shared<HandleInfo>(HandleInfo{variable.dtype(), variable.shape()});
+}
+
+void check_variable_dtype(const HandleInfo& info, DType wanted) {
+  if (info.dtype != wanted) {
+    invalid("dtype of the variable: expected {}, got {}", dtype_name(wanted), dtype_name(info.dtype));
+  }
+}
+
+// Eager calls leave all of this to the kernel, which looks at the variable anyway.
+void read_shape(ShapeContext& c) {
+  if (!c.symbolic()) return;
+  const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
+  if (info == nullptr) return;
+  check_variable_dtype(*info, c.type("dtype"));
+  c.output(info->shape);
+}
+
+void assign_shape(ShapeContext& c) {
+  if (!c.symbolic()) return;
+  const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
+  if (info == nullptr) return;
+  check_variable_dtype(*info, c.in(1).dtype());
+  if (!info->shape.compatible_with(c.shape(1))) {
+    invalid("value: expected the variable's shape {}, got {}", info->shape.to_string(), c.shape(1).to_string());
+  }
+}
+
+// An optimizer's step: `slots` variables, then scalars, then the gradient, the last input.
+void apply_shape(ShapeContext& c, int slots) {
+  const int last = c.num_inputs() - 1;
+  for (int i = slots; i < last; ++i) c.expect_scalar(i);
+  if (!c.symbolic()) return;
+  for (int i = 0; i < slots; ++i) {
+    const std::shared_ptr<const HandleInfo> info = variable_info(c, i);
+    if (info == nullptr) continue;
+    check_variable_dtype(*info, c.in(last).dtype());
+    if (!info->shape.compatible_with(c.shape(last))) {
+      invalid("gradient: expected the shape of variable {}, {}, got {}", i, info->shape.to_string(),
+              c.shape(last).to_string());
+    }
+  }
+}
+
+}  // namespace
+
+const Op& kVarHandleOp = define_op(
+    "VarHandleOp(; container: string = \"\", shared_name: string = \"\", debug_name: string = \"\", dtype: type, "
+    "shape: shape, allowed_devices: list(string) = []) -> (resource: resource)",
+    {.doc = "A handle to the variable `shared_name` (or, without one, the node's name) in `container`, which is made, "
+            "without a value, if there is none. An eager call without a name makes a new variable.",
+     .traits = {Trait::kMakesResource, Trait::kStateful, Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           shapes::scalar(c);
+           if (c.symbolic()) {
+             c.output_handle(0, std::make_shared<HandleInfo>(HandleInfo{c.type("dtype"), c.shape_attr("shape")}));
+           }
+         },
+     .no_gradient = "it has no inputs"});
+
+const Op& kReadVariableOp = define_op(
+    "ReadVariableOp(resource: resource; dtype: type) -> (value: dtype)",
+    {.doc = "The variable's value. Later updates do not change what was read. Reading one that was never assigned is "
+            "FailedPrecondition.",
+     .traits = {Trait::kReadsResource, Trait::kStateful, Trait::kSelfAllocating},
+     .shape = read_shape,
+     .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+
+const Op& kAssignVariableOp = define_op(
+    "AssignVariableOp(resource: resource, value: dtype; dtype: type, validate_shape: bool = false) -> ()",
+    {.doc = "Gives the variable a new value, which must have its declared shape; with `validate_shape`, also the shape "
+            "of the value it has.",
+     .traits = {Trait::kWritesResource, Trait::kStateful},
+     .shape = assign_shape,
+     .no_gradient = "it has no outputs"});
+
+const Op& kAssignAddVariableOp = define_op(  //
+    "AssignAddVariableOp(resource: resource, value: dtype; dtype: type) -> ()",
+    {.doc = "Adds `value` to the variable, in place where nobody else holds the old value.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = assign_shape,
+     .no_gradient = "it has no outputs"});
+
+const Op& kAssignSubVariableOp = define_op(  //
+    "AssignSubVariableOp(resource: resource, value: dtype; dtype: type) -> ()",
+    {.doc = "Subtracts `value` from the variable, in place where nobody else holds the old value.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = assign_shape,
+     .no_gradient = "it has no outputs"});
+
+const Op& kVarIsInitializedOp = define_op(  //
+    "VarIsInitializedOp(resource: resource) -> (is_initialized: bool)",
+    {.doc = "Whether the variable has a value.",
+     .traits = {Trait::kReadsResource, Trait::kStateful},
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_scalar(0);
+           shapes::scalar(c);
+         },
+     .no_gradient = "a truth value has none"});
+
+const Op& kResourceApplyGradientDescent = define_op(
+    "ResourceApplyGradientDescent(var: resource, alpha: T, delta: T; T: numeric, use_locking: bool = false) -> ()",
+    {.doc = "var -= alpha * delta. Updates are always made under the variable's lock, whatever `use_locking` says.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 1); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 2 * c.numel(2); }});
+
+const Op& kResourceApplyAdam = define_op(
+    "ResourceApplyAdam(var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, "
+    "beta2: T, epsilon: T, grad: T; T: numeric, use_locking: bool = false, use_nesterov: bool = false) -> ()",
+    {.doc = "One step of Adam (Kingma and Ba 2015):\n"
+            "  m += (grad - m) * (1 - beta1); v += (grad^2 - v) * (1 - beta2)\n"
+            "  var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon)\n"
+            "With `use_nesterov`, beta1 * m + (1 - beta1) * grad stands for the last m. All three variables change or "
+            "none does.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 3); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 12 * c.numel(9); }});
+
+const Op& kAssert = define_op(  //
+    "Assert(condition: bool, data: T; T: list(type) >= 1, summarize: int = 3) -> ()",
+    {.doc = "Fails with InvalidArgument, showing the first `summarize` elements of each of `data`, unless `condition` "
+            "is true.",
+     .cpp = "assert_true",
+     .traits = {Trait::kStateful, Trait::kEffect},
+     .shape = [](ShapeContext& c) { c.expect_scalar(0); },
+     .no_gradient = "it has no outputs"});
+
+const Op& kPrint = define_op(
+    "Print(input: T, data: U; T: type, U: list(type), message: string = \"\", first_n: int = -1, summarize: int = 3) "
+    "-> (output: T)",
+    {.doc = "`input`; as it passes, `message` and the first `summarize` elements of each of `data` go to standard "
+            "error, the first `first_n` times.",
+     .cpp = "print_data",
+     .traits = {Trait::kStateful, Trait::kEffect, Trait::kSelfAllocating},
+     .shape = [](ShapeContext& c) { c.output(c.shape(0)); },
+     .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+
+const Op& kPrintV2 = define_op(
+    "PrintV2(input: string; output_stream: string = \"stderr\", end: string = \"\\n\") -> ()",
+    {.doc = "Writes the string to \"stderr\", \"stdout\" or, as a message, to \"log(info)\", \"log(warning)\" or "
+            "\"log(error)\".",
+     .cpp = "print_text",
+     .traits = {Trait::kStateful, Trait::kEffect},
+     .shape = [](ShapeContext& c) { c.expect_scalar(0); },
+     .no_gradient = "it has no outputs"});
+
+}  // namespace panto

@@ -1,0 +1,148 @@
+#include "panto/lib/ops/values.h"
+
+#include <algorithm>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+namespace {
+
+constexpr int64_t kMost = 2 * kMaxRank + 4;  // Pad takes two for each dimension
+
+template <class T, class Out>
+void widen(const TensorImpl& impl, Out& out) {
+  const T* data = static_cast<const T*>(impl.data);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int64_t>(data[i]);
+}
+
+bool fits(int64_t value, DType type) {
+  switch (type) {
+    case kInt8: return value == static_cast<int8_t>(value);
+    case kInt16: return value == static_cast<int16_t>(value);
+    case kInt32: return value == static_cast<int32_t>(value);
+    case kUint8: return value == static_cast<uint8_t>(value);
+    case kUint16: return value == static_cast<uint16_t>(value);
+    case kUint32: return value == static_cast<uint32_t>(value);
+    case kUint64: return value >= 0;
+    default: return true;
+  }
+}
+
+bool is_integer(DType type) { return dtypes::kInteger.contains(type); }
+
+}  // namespace
+
+KnownIntegers::KnownIntegers(const Tensor& t) {
+  const TensorImpl& impl = *t.impl();
+  if (impl.numel < 0) return;
+  count_ = impl.numel;
+  if (count_ > kMost) invalid("integers that shape an output: expected at most {}, got {}", kMost, count_);
+  if (impl.meta == nullptr && impl.device->host_memory() && (impl.dtype == kInt32 || impl.dtype == kInt64)) {
+    values_.resize(static_cast<size_t>(count_));
+    impl.dtype == kInt32 ? widen<int32_t>(impl, values_) : widen<int64_t>(impl, values_);
+    complete_ = true;
+    return;
+  }
+  const std::optional<PartialValues> known = known_integers(t);
+  values_.resize(static_cast<size_t>(count_));
+  known_.resize(static_cast<size_t>(count_));
+  complete_ = true;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    const std::optional<int64_t> value = known ? (*known)[i] : std::nullopt;
+    values_[i] = value.value_or(0);
+    known_[i] = value.has_value();
+    complete_ = complete_ && value.has_value();
+  }
+}
+
+std::optional<int64_t> known_scalar(const ShapeContext& c, int i) {
+  c.expect_scalar(i);
+  const TensorImpl& impl = *c.in(i).impl();
+  if (impl.meta == nullptr && impl.device->host_memory()) {
+    if (impl.dtype == kInt32) return *static_cast<const int32_t*>(impl.data);
+    if (impl.dtype == kInt64) return *static_cast<const int64_t*>(impl.data);
+  }
+  const std::optional<PartialValues> known = known_integers(c.in(i));
+  return known && known->size() == 1 ? (*known)[0] : std::nullopt;
+}
+
+int64_t host_integer(const Tensor& t, int64_t i) {
+  const void* data = t.impl()->data;
+  switch (t.dtype()) {
+    case kInt8: return static_cast<const int8_t*>(data)[i];
+    case kInt16: return static_cast<const int16_t*>(data)[i];
+    case kInt32: return static_cast<const int32_t*>(data)[i];
+    case kInt64: return static_cast<const int64_t*>(data)[i];
+    case kUint8: return static_cast<const uint8_t*>(data)[i];
+    default: failf(Code::kInternal, "integer argument: expected an integer type, got {}", dtype_name(t.dtype()));
+  }
+}
+
+Tensor constant_integers(const std::vector<int64_t>& values) { return constant(tensor(values), kInt64); }
+
+namespace {
+Tensor reduced(const char* op, const Tensor& x, const Tensor& axes) {
+  const Tensor inputs[] = {x, axes};
+  return std::move(dispatch::call(op, inputs)[0]);
+}
+Tensor all_axes(const Tensor& x) {
+  return x.partial_shape().known_rank() ? range(0, x.partial_shape().rank(), 1) : range(0, rank(x), 1);
+}
+}  // namespace
+
+Tensor summed(const Tensor& x, const std::vector<int64_t>& axes) { return reduced("Sum", x, constant_integers(axes)); }
+Tensor summed(const Tensor& x) { return reduced("Sum", x, all_axes(x)); }
+Tensor multiplied(const Tensor& x) { return reduced("Prod", x, all_axes(x)); }
+
+BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b) {
+  BroadcastAxes axes;
+  if (std::ranges::equal(a, b)) return axes;  // nothing to sum, also where both are 1
+  const size_t rank = std::max(a.size(), b.size());
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t x = i + a.size() < rank ? 1 : a[i + a.size() - rank];
+    const int64_t y = i + b.size() < rank ? 1 : b[i + b.size() - rank];
+    if (x != y && x != 1 && y != 1) invalid("dimension {} of shapes that broadcast: expected {} or 1, got {}", i, x, y);
+    if (x == 1) axes.first.push_back(static_cast<int64_t>(i));
+    if (y == 1) axes.second.push_back(static_cast<int64_t>(i));
+  }
+  return axes;
+}
+
+void pass_values(ShapeContext& c, int i, int k) {
+  if (!c.symbolic()) return;
+  if (auto values = c.values(i)) c.output_values(k, std::move(*values));
+  const MetaInfo* meta = c.in(i).impl()->meta;
+  if (meta != nullptr && meta->handle != nullptr) c.output_handle(k, meta->handle);
+}
+
+void unary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t)) {
+  if (!c.symbolic() || !is_integer(c.in(0).dtype())) return;
+  std::optional<PartialValues> values = c.values(0);
+  if (!values) return;
+  for (std::optional<int64_t>& value : *values) {
+    if (value) value = f(*value);
+    if (value && !fits(*value, c.in(0).dtype())) value.reset();
+  }
+  c.output_values(0, std::move(*values));
+}
+
+void binary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t, int64_t)) {
+  if (!c.symbolic() || !is_integer(c.in(0).dtype()) || c.rank(0) > 1 || c.rank(1) > 1) return;
+  const std::optional<PartialValues> x = c.values(0);
+  const std::optional<PartialValues> y = c.values(1);
+  if (!x || !y) return;
+  // The shape function has seen to it that the shapes broadcast.
+  const size_t count = x->size() == 1 ? y->size() : x->size();
+  PartialValues result(count);
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<int64_t> a = (*x)[x->size() == 1 ? 0 : i];
+    const std::optional<int64_t> b = (*y)[y->size() == 1 ? 0 : i];
+    if (a && b) result[i] = f(*a, *b);
+    if (result[i] && !fits(*result[i], c.in(0).dtype())) result[i].reset();
+  }
+  c.output_values(0, std::move(result));
+}
+
+}  // namespace panto
