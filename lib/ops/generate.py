@@ -512,7 +512,7 @@ class Function:
             self.fail(f"C++ name: expected lower case, got {self.name}")
         if self.name in KEYWORDS:
             self.fail(f"{self.name} is a C++ keyword: give another name in .cpp")
-        self.struct = without_version(s.name)
+        self.struct = without_version(s.name).lstrip("_")  # _FusedMatMul: the name would be reserved
         inferred = s.inferred()
         self.required = [a for a in s.attrs if a.default is None and a.name not in inferred]
         self.optional = [a for a in s.attrs if a.default is not None and a.name not in inferred]
