@@ -56,12 +56,14 @@ def panto_run(model, feeds=None, fetches=(), targets=(), options=()):
 
 
 def panto_fails(*arguments):
-    """Runs the command, which must end with status 1 and one line on standard error; returns that line."""
+    """Runs the command, which must end with status 1 and, after what the graph printed, one line `error: ...` on
+    standard error; returns that line."""
     result = subprocess.run([PANTO, *map(str, arguments)], capture_output=True, text=True, timeout=600)
     lines = result.stderr.strip().splitlines()
-    if result.returncode != 1 or len(lines) != 1:
-        raise PantoFailed(f"expected status 1 and one line, got {result.returncode} and:\n{result.stderr.strip()}")
-    return lines[0]
+    errors = [line for line in lines if line.startswith("error: ")]
+    if result.returncode != 1 or len(errors) != 1 or lines[-1] != errors[0]:
+        raise PantoFailed(f"expected status 1 and one error line, got {result.returncode} and:\n{result.stderr}")
+    return errors[0]
 
 
 @contextlib.contextmanager
@@ -92,8 +94,9 @@ def run_graph_def(graph_def, feeds=None, fetches=(), targets=()):
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
     with tf.compat.v1.Session(graph=graph) as session:
-        results = session.run([*map(tensor_name, fetches), *targets],
-                              {tensor_name(name): value for name, value in (feeds or {}).items()})
+        results = session.run(
+            [*map(tensor_name, fetches), *targets], {tensor_name(name): value for name, value in (feeds or {}).items()}
+        )
     return {name: as_array(value) for name, value in zip(fetches, results)}
 
 
@@ -143,9 +146,10 @@ def run_suite(suite):
     """Runs it; prints each failure and, last, `N passed, N failed`. Returns the exit status."""
     result = unittest.TextTestRunner(stream=sys.stderr, verbosity=1, resultclass=_Result).run(suite)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
-    if result.skipped:
-        print(f"{len(result.skipped)} skipped: {'; '.join(sorted({reason for _, reason in result.skipped}))}")
-    print(f"{result.passed} passed, {failed} failed")
+    for reason in sorted({reason for _, reason in result.skipped}):
+        print(f"skipped: {reason}")
+    skipped = f", {len(result.skipped)} skipped" if result.skipped else ""
+    print(f"{result.passed} passed, {failed} failed{skipped}")
     return 1 if failed else 0
 
 

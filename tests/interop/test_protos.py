@@ -27,12 +27,35 @@ def compile_protos():
 
 def tensorflow_files():
     """TensorFlow's descriptors of the files with the same names."""
-    from tensorflow.core.framework import (attr_value_pb2, full_type_pb2, function_pb2, graph_debug_info_pb2,
-                                           graph_pb2, node_def_pb2, op_def_pb2, resource_handle_pb2, tensor_pb2,
-                                           tensor_shape_pb2, types_pb2, versions_pb2)
+    from tensorflow.core.framework import (
+        attr_value_pb2,
+        full_type_pb2,
+        function_pb2,
+        graph_debug_info_pb2,
+        graph_pb2,
+        node_def_pb2,
+        op_def_pb2,
+        resource_handle_pb2,
+        tensor_pb2,
+        tensor_shape_pb2,
+        types_pb2,
+        versions_pb2,
+    )
 
-    modules = [attr_value_pb2, full_type_pb2, function_pb2, graph_debug_info_pb2, graph_pb2, node_def_pb2, op_def_pb2,
-               resource_handle_pb2, tensor_pb2, tensor_shape_pb2, types_pb2, versions_pb2]
+    modules = [
+        attr_value_pb2,
+        full_type_pb2,
+        function_pb2,
+        graph_debug_info_pb2,
+        graph_pb2,
+        node_def_pb2,
+        op_def_pb2,
+        resource_handle_pb2,
+        tensor_pb2,
+        tensor_shape_pb2,
+        types_pb2,
+        versions_pb2,
+    ]
     files = {}
     for module in modules:
         file = descriptor_pb2.FileDescriptorProto()

@@ -4,7 +4,7 @@ Each entry of the list "cases" is one call:
     name      "Op/label", unique
     op        TensorFlow's op name
     attrs     attributes that the inputs do not tell and that are not at their default; types by their NumPy name
-    inputs    keys of the .npz, lists flattened; "@0", "@1", ... is a resource variable that holds variables[0], [1], ...
+    attrs     attributes that the inputs do not tell and that are not at their default; types by NumPy name ("float32")
     variables keys of the variables' values before the call (absent if there are none)
     outputs   keys of the values that come out
     after     keys of the variables' values after the call
@@ -87,8 +87,9 @@ class Cases:
 
         def feed(value):
             if isinstance(value, Variable):
-                variable = tf.raw_ops.VarHandleOp(dtype=value.value.dtype, shape=value.value.shape,
-                                                  shared_name=f"variable{len(variables)}")
+                variable = tf.raw_ops.VarHandleOp(
+                    dtype=value.value.dtype, shape=value.value.shape, shared_name=f"variable{len(variables)}"
+                )
                 initializers.append(tf.raw_ops.AssignVariableOp(resource=variable, value=value.value))
                 inputs.append(f"@{len(variables)}")
                 variables.append((variable, value.value))
@@ -99,8 +100,11 @@ class Cases:
             inputs.append(self.key(value))
             return placeholder
 
-        told = {getattr(argument, field) for argument in definition.input_arg
-                for field in ("type_attr", "number_attr", "type_list_attr")}
+        told = {
+            getattr(argument, field)
+            for argument in definition.input_arg
+            for field in ("type_attr", "number_attr", "type_list_attr")
+        }
         for attr in definition.attr:
             if attr.name not in told:
                 arguments.setdefault(attr.name, None)  # None is TensorFlow's word for "the default"
@@ -110,7 +114,7 @@ class Cases:
                 value = arguments.pop(argument.name)
                 call[argument.name] = [feed(v) for v in value] if isinstance(value, list) else feed(value)
             result = op_def_library.apply_op(op, **call, **arguments)
-            node = (result if isinstance(result, tf.Operation) else tf.nest.flatten(result)[0].op)
+            node = result if isinstance(result, tf.Operation) else tf.nest.flatten(result)[0].op
             reads = [tf.raw_ops.ReadVariableOp(resource=v, dtype=value.dtype) for v, value in variables]
             with tf.compat.v1.Session() as session:
                 session.run(initializers)
@@ -118,8 +122,11 @@ class Cases:
                 after = session.run(reads)
 
         defaults = {attr.name: attr.default_value for attr in definition.attr if attr.HasField("default_value")}
-        attrs = {key: plain(value) for key, value in sorted(node.node_def.attr.items())
-                 if key not in told and not key.startswith("_") and value != defaults.get(key)}
+        attrs = {
+            key: plain(value)
+            for key, value in sorted(node.node_def.attr.items())
+            if key not in told and not key.startswith("_") and value != defaults.get(key)
+        }
         case = {
             "name": name,
             "op": op,
@@ -143,7 +150,8 @@ class Cases:
         rows = ",\n    ".join(json.dumps(case) for case in self.cases)
         bfloat16 = json.dumps(self.bfloat16)
         (folder / f"{name}.json").write_text(
-            f'{{\n  {text},\n  "bfloat16": {bfloat16},\n  "cases": [\n    {rows}\n  ]\n}}\n')
+            f'{{\n  {text},\n  "bfloat16": {bfloat16},\n  "cases": [\n    {rows}\n  ]\n}}\n'
+        )
         with zipfile.ZipFile(folder / f"{name}.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
             for key, array in self.arrays.items():
                 content = io.BytesIO()

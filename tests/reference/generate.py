@@ -32,8 +32,10 @@ def main():
     randoms.save(folder, "random", sequences=sequences)
     graphs.make(folder / "graphs")
     made = [path for path in folder.rglob("*") if path.suffix in (".json", ".npz", ".pb", ".pbtxt")]
-    print(f"{len(cases.cases)} op cases, {len(randoms.cases)} stateless and {len(sequences)} stateful random cases, "
-          f"{len(graphs.BINARY + graphs.TEXT)} graphs; {sum(path.stat().st_size for path in made)} bytes")
+    print(
+        f"{len(cases.cases)} op cases, {len(randoms.cases)} stateless and {len(sequences)} stateful random cases, "
+        f"{len(graphs.BINARY + graphs.TEXT)} graphs; {sum(path.stat().st_size for path in made)} bytes"
+    )
 
 
 if __name__ == "__main__":

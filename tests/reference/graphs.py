@@ -24,16 +24,24 @@ def mlp_predict():
     """A trained network as it is shipped: weights frozen into constants, batch size open."""
     x = tf1.placeholder(tf.float32, [None, 6], name="x")
     with tf.name_scope("hidden"):
-        hidden = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, tf.constant(numbers(6, 8), name="kernel")),
-                                           tf.constant(numbers(8, seed=1), name="bias")))
+        hidden = tf.nn.relu(
+            tf.nn.bias_add(
+                tf.matmul(x, tf.constant(numbers(6, 8), name="kernel")), tf.constant(numbers(8, seed=1), name="bias")
+            )
+        )
     with tf.name_scope("output"):
-        logits = tf.nn.bias_add(tf.matmul(hidden, tf.constant(numbers(8, 4, seed=2), name="kernel")),
-                                tf.constant(numbers(4, seed=3), name="bias"))
+        logits = tf.nn.bias_add(
+            tf.matmul(hidden, tf.constant(numbers(8, 4, seed=2), name="kernel")),
+            tf.constant(numbers(4, seed=3), name="bias"),
+        )
     tf.nn.softmax(logits, name="probabilities")
     tf.argmax(logits, axis=-1, name="label")
     fetches = ["probabilities", "label:0"]
-    return [({"x": numbers(5, 6, seed=4)}, fetches, []), ({"x:0": numbers(1, 6, seed=5)}, fetches, []),
-            ({"x": np.zeros([0, 6], F4)}, fetches, [])]
+    return [
+        ({"x": numbers(5, 6, seed=4)}, fetches, []),
+        ({"x:0": numbers(1, 6, seed=5)}, fetches, []),
+        ({"x": np.zeros([0, 6], F4)}, fetches, []),
+    ]
 
 
 def variables():
@@ -45,13 +53,18 @@ def variables():
     x = tf1.placeholder(tf.float32, [None, 3], name="x")
     tf.add(tf.matmul(x, weights), bias, name="y")
     raw.AssignAddVariableOp(resource=steps.handle, value=tf.constant(3, tf.int64), name="count")
-    raw.AssignSubVariableOp(resource=bias.handle, value=[.5, -.5], name="shift")
+    raw.AssignSubVariableOp(resource=bias.handle, value=[0.5, -0.5], name="shift")
     raw.VarIsInitializedOp(resource=weights.handle, name="is_initialized")
     tf1.global_variables_initializer()
     feed = {"x": numbers(2, 3)}
-    return [({}, ["is_initialized"], []), ({}, [], ["init"]), ({}, ["is_initialized"], []),
-            (feed, ["y", "model/weights/Read/ReadVariableOp"], []), ({}, [], ["count", "shift"]),
-            (feed, ["y", "model/steps/Read/ReadVariableOp:0"], [])]
+    return [
+        ({}, ["is_initialized"], []),
+        ({}, [], ["init"]),
+        ({}, ["is_initialized"], []),
+        (feed, ["y", "model/weights/Read/ReadVariableOp"], []),
+        ({}, [], ["count", "shift"]),
+        (feed, ["y", "model/steps/Read/ReadVariableOp:0"], []),
+    ]
 
 
 def reductions():
@@ -61,14 +74,19 @@ def reductions():
     tf.reduce_prod(x, 1, keepdims=True, name="prod_kept")
     tf.reduce_max(x, [-1], name="max_last")
     tf.reduce_min(x, [0], name="min_first")
-    positive = tf.greater(x, 0., name="positive")
+    positive = tf.greater(x, 0.0, name="positive")
     tf.reduce_all(positive, [1], name="all")
     tf.reduce_any(positive, [1, 2], name="any")
     tf.cumsum(x, axis=1, exclusive=True, reverse=True, name="cumsum")
     tf.argmin(x, 2, output_type=tf.int32, name="argmin")
     tf.nn.l2_loss(x, name="l2")
-    return [({"x": numbers(2, 3, 4)}, ["sum_all", "mean_axes", "prod_kept", "max_last", "min_first", "all", "any",
-                                       "cumsum", "argmin", "l2"], [])]
+    return [
+        (
+            {"x": numbers(2, 3, 4)},
+            ["sum_all", "mean_axes", "prod_kept", "max_last", "min_first", "all", "any", "cumsum", "argmin", "l2"],
+            [],
+        )
+    ]
 
 
 def strided_slices():
@@ -84,8 +102,14 @@ def strided_slices():
     tf.slice(x, [1, 0, 2], [2, -1, 3], name="slice")
     tf.rank(x, name="rank")
     tf.size(x, name="size")
-    return [({"x": np.arange(4 * n * 6, dtype=I4).reshape(4, n, 6)},
-             ["row", "last", "steps", "mixed", "new_axis", "flat", "slice", "rank", "size"], []) for n in (5, 1)]
+    return [
+        (
+            {"x": np.arange(4 * n * 6, dtype=I4).reshape(4, n, 6)},
+            ["row", "last", "steps", "mixed", "new_axis", "flat", "slice", "rank", "size"],
+            [],
+        )
+        for n in (5, 1)
+    ]
 
 
 def strings():
@@ -115,24 +139,44 @@ def pack_split():
     raw.IdentityN(input=[left, tf.shape(x)], name="both")
     tf.broadcast_to(tf.expand_dims(first, 1), [6, 2], name="broadcast")
     tf.squeeze(left[:1], name="squeezed")
-    tf.one_hot([1, 0, 7], 3, 2., -1., axis=0, name="one_hot")
+    tf.one_hot([1, 0, 7], 3, 2.0, -1.0, axis=0, name="one_hot")
     tf.where(x > 0, x, tf.zeros_like(x), name="positive_part")
-    return [({"x": numbers(2, 6)}, ["split", "split:1", "split:2", "packed", "rows:1", "swapped", "tiled", "padded",
-                                    "transposed", "both:0", "both:1", "broadcast", "squeezed", "one_hot",
-                                    "positive_part"], [])]
+    return [
+        (
+            {"x": numbers(2, 6)},
+            [
+                "split",
+                "split:1",
+                "split:2",
+                "packed",
+                "rows:1",
+                "swapped",
+                "tiled",
+                "padded",
+                "transposed",
+                "both:0",
+                "both:1",
+                "broadcast",
+                "squeezed",
+                "one_hot",
+                "positive_part",
+            ],
+            [],
+        )
+    ]
 
 
 def control_dependencies():
     """The order of effects is told by control edges alone."""
     with tf1.variable_scope("", use_resource=True):
-        counter = tf1.get_variable("counter", [], initializer=tf1.constant_initializer(1.))
+        counter = tf1.get_variable("counter", [], initializer=tf1.constant_initializer(1.0))
     tf1.global_variables_initializer()
     before = raw.ReadVariableOp(resource=counter.handle, dtype=tf.float32, name="before")
     with tf.control_dependencies([before]):
-        twice = raw.AssignVariableOp(resource=counter.handle, value=before * 2., name="double")
+        twice = raw.AssignVariableOp(resource=counter.handle, value=before * 2.0, name="double")
     with tf.control_dependencies([twice]):
         between = raw.ReadVariableOp(resource=counter.handle, dtype=tf.float32, name="between")
-        plus = raw.AssignAddVariableOp(resource=counter.handle, value=10., name="plus")
+        plus = raw.AssignAddVariableOp(resource=counter.handle, value=10.0, name="plus")
     with tf.control_dependencies([plus, between]):
         raw.ReadVariableOp(resource=counter.handle, dtype=tf.float32, name="after")
     return [({}, [], ["init"]), ({}, ["before", "after"], []), ({}, ["after"], []), ({}, ["before:0"], ["double"])]
@@ -142,21 +186,21 @@ def noop_targets():
     """NoOp as a group and as a barrier; a target that depends on another; nodes that must not run."""
     with tf1.variable_scope("", use_resource=True):
         a = tf1.get_variable("a", [2], initializer=tf1.ones_initializer())
-        b = tf1.get_variable("b", [2], initializer=tf1.constant_initializer([3., 4.]))
+        b = tf1.get_variable("b", [2], initializer=tf1.constant_initializer([3.0, 4.0]))
         never = tf1.get_variable("never", [], initializer=tf1.zeros_initializer())
     tf1.global_variables_initializer()
     add_a = raw.AssignAddVariableOp(resource=a.handle, value=b.initial_value, name="add_a")
-    sub_b = raw.AssignSubVariableOp(resource=b.handle, value=[1., 1.], name="sub_b")
+    sub_b = raw.AssignSubVariableOp(resource=b.handle, value=[1.0, 1.0], name="sub_b")
     both = tf.group(add_a, sub_b, name="both")
     with tf.control_dependencies([both]):
         tf.no_op(name="outer")
-    raw.AssignAddVariableOp(resource=never.handle, value=1., name="not_asked_for")
+    raw.AssignAddVariableOp(resource=never.handle, value=1.0, name="not_asked_for")
     reads = ["a/Read/ReadVariableOp", "b/Read/ReadVariableOp", "never/Read/ReadVariableOp"]
     return [({}, [], ["init"]), ({}, [], ["outer"]), ({}, reads, []), ({}, [], ["both", "sub_b"]), ({}, reads, [])]
 
 
 def casts():
-    x = tf1.placeholder_with_default(np.array([-1.5, 0., .5, 2.5, 100.7], F4), [None], name="x")
+    x = tf1.placeholder_with_default(np.array([-1.5, 0.0, 0.5, 2.5, 100.7], F4), [None], name="x")
     whole = tf.cast(x, tf.int32, name="int32")
     tf.cast(x, tf.int64, name="int64")
     tf.cast(x, tf.int8, name="int8")
@@ -167,8 +211,18 @@ def casts():
     tf.cast(tf.cast(x, tf.complex64), tf.float32, name="through_complex")
     tf.cast(whole, tf.float64, name="from_int32")
     tf.math.floordiv(whole, tf.range(1, 1 + tf.size(x)), name="floordiv")
-    names = ["int32", "int64", "int8", "bool", "float64", "through_half", "through_bfloat16", "through_complex",
-             "from_int32", "floordiv"]
+    names = [
+        "int32",
+        "int64",
+        "int8",
+        "bool",
+        "float64",
+        "through_half",
+        "through_bfloat16",
+        "through_complex",
+        "from_int32",
+        "floordiv",
+    ]
     return [({}, names, []), ({"x": np.array([7.9, -7.9, 1e6], F4)}, names[:2] + names[4:], [])]
 
 
@@ -176,8 +230,8 @@ def train_step():
     """A softmax classifier with a hidden layer; its gradient is written out, in ops of the first set."""
     with tf1.variable_scope("", use_resource=True):
         w1 = tf1.get_variable("w1", [4, 5], initializer=tf1.constant_initializer(numbers(4, 5)))
-        b1 = tf1.get_variable("b1", [5], initializer=tf1.constant_initializer(.1))
-        w2 = tf1.get_variable("w2", [5, 3], initializer=tf1.random_normal_initializer(stddev=.5, seed=7))
+        b1 = tf1.get_variable("b1", [5], initializer=tf1.constant_initializer(0.1))
+        w2 = tf1.get_variable("w2", [5, 3], initializer=tf1.random_normal_initializer(stddev=0.5, seed=7))
         b2 = tf1.get_variable("b2", [3], initializer=tf1.zeros_initializer())
     tf1.global_variables_initializer()
     x = tf1.placeholder(tf.float32, [None, 4], name="x")
@@ -188,23 +242,34 @@ def train_step():
     loss = tf.reduce_mean(losses, name="loss")
     d_logits = d_logits / tf.cast(tf.size(losses), tf.float32)
     d_hidden = tf.matmul(d_logits, w2, transpose_b=True) * tf.cast(hidden > 0, tf.float32)
-    gradients = [(w1, tf.matmul(x, d_hidden, transpose_a=True)), (b1, tf.reduce_sum(d_hidden, 0)),
-                 (w2, tf.matmul(hidden, d_logits, transpose_a=True)), (b2, tf.reduce_sum(d_logits, 0))]
+    gradients = [
+        (w1, tf.matmul(x, d_hidden, transpose_a=True)),
+        (b1, tf.reduce_sum(d_hidden, 0)),
+        (w2, tf.matmul(hidden, d_logits, transpose_a=True)),
+        (b2, tf.reduce_sum(d_logits, 0)),
+    ]
     with tf.control_dependencies([loss] + [gradient for _, gradient in gradients]):
-        updates = [raw.ResourceApplyGradientDescent(var=v.handle, alpha=.5, delta=gradient, name=f"update_{v.op.name}")
-                   for v, gradient in gradients]
+        updates = [
+            raw.ResourceApplyGradientDescent(var=v.handle, alpha=0.5, delta=gradient, name=f"update_{v.op.name}")
+            for v, gradient in gradients
+        ]
     tf.group(*updates, name="train")
     batch = {"x": numbers(6, 4, seed=3), "labels": np.array([0, 1, 2, 2, 1, 0], I8)}
     reads = [f"{name}/Read/ReadVariableOp" for name in ("w1", "b1", "w2", "b2")]
-    return [({}, [], ["init"]), ({}, reads, []), *[(batch, ["loss"], ["train"])] * 3, ({}, reads, []),
-            (batch, ["losses", "losses:1", "logits"], [])]
+    return [
+        ({}, [], ["init"]),
+        ({}, reads, []),
+        *[(batch, ["loss"], ["train"])] * 3,
+        ({}, reads, []),
+        (batch, ["losses", "losses:1", "logits"], []),
+    ]
 
 
 def adam_regression():
     """Linear regression trained with Adam, as text."""
     with tf1.variable_scope("", use_resource=True):
         zeros = tf1.zeros_initializer()
-        w = tf1.get_variable("w", [2], initializer=tf1.constant_initializer([.5, -1.]))
+        w = tf1.get_variable("w", [2], initializer=tf1.constant_initializer([0.5, -1.0]))
         m, v = tf1.get_variable("w/m", [2], initializer=zeros), tf1.get_variable("w/v", [2], initializer=zeros)
     tf1.global_variables_initializer()
     x = tf1.placeholder(tf.float32, [None, 2], name="x")
@@ -212,13 +277,25 @@ def adam_regression():
     power1, power2 = tf1.placeholder(tf.float32, [], name="power1"), tf1.placeholder(tf.float32, [], name="power2")
     error = tf.reduce_sum(x * w, 1) - y
     loss = tf.reduce_mean(tf.square(error), name="loss")
-    gradient = tf.reduce_mean(2. * tf.expand_dims(error, 1) * x, 0)
+    gradient = tf.reduce_mean(2.0 * tf.expand_dims(error, 1) * x, 0)
     with tf.control_dependencies([loss]):
-        raw.ResourceApplyAdam(name="train", var=w.handle, m=m.handle, v=v.handle, beta1_power=power1, beta2_power=power2,
-                              lr=.1, beta1=.9, beta2=.999, epsilon=1e-8, grad=gradient)
+        raw.ResourceApplyAdam(
+            name="train",
+            var=w.handle,
+            m=m.handle,
+            v=v.handle,
+            beta1_power=power1,
+            beta2_power=power2,
+            lr=0.1,
+            beta1=0.9,
+            beta2=0.999,
+            epsilon=1e-8,
+            grad=gradient,
+        )
     batch = {"x": numbers(5, 2), "y": numbers(5, seed=1)}
-    steps = [({**batch, "power1": F4(.9**step), "power2": F4(.999**step)}, ["loss:0"], ["train"])
-             for step in range(1, 4)]
+    steps = [
+        ({**batch, "power1": F4(0.9**step), "power2": F4(0.999**step)}, ["loss:0"], ["train"]) for step in range(1, 4)
+    ]
     reads = ["w/Read/ReadVariableOp", "w/m/Read/ReadVariableOp", "w/v/Read/ReadVariableOp"]
     return [({}, [], ["init"]), *steps, ({}, reads, [])]
 
@@ -233,23 +310,45 @@ def broadcast_math():
         tf.subtract(a, b, name="difference")
     tf.multiply(a, b, name="product")
     tf.realdiv(a, b, name="quotient")
-    tf.maximum(a, tf.minimum(b, .25), name="clipped")
+    tf.maximum(a, tf.minimum(b, 0.25), name="clipped")
     tf.pow(tf.abs(a), b, name="power")
     tf.math.squared_difference(a, b, name="squared_difference")
-    tf.math.floormod(a, .3, name="mod")
+    tf.math.floormod(a, 0.3, name="mod")
     tf.sigmoid(tf.sin(a) + tf.cos(b) - tf.tanh(a) * tf.exp(-b), name="chain")
     tf.math.log1p(tf.square(a)) + tf.math.expm1(a) + tf.sqrt(tf.abs(b))
-    tf.logical_and(tf.less(a, b), tf.not_equal(a, 0.), name="between")
-    tf.math.rsqrt(tf.fill([2, 2], 4.), name="half")
+    tf.logical_and(tf.less(a, b), tf.not_equal(a, 0.0), name="between")
+    tf.math.rsqrt(tf.fill([2, 2], 4.0), name="half")
     tf.stop_gradient(tf.sign(-a) * tf.math.reciprocal(b), name="stopped")
-    names = ["sum", "difference", "product", "quotient", "clipped", "power", "squared_difference", "mod", "chain",
-             "between", "half", "stopped"]
-    a, b = numbers(2, 3, seed=1), np.abs(numbers(2, 1, seed=2)) + F4(.125)
-    return [({"a": a, "b": b}, names, []), ({"a": a, "b:0": F4(.75)}, names, [])]
+    names = [
+        "sum",
+        "difference",
+        "product",
+        "quotient",
+        "clipped",
+        "power",
+        "squared_difference",
+        "mod",
+        "chain",
+        "between",
+        "half",
+        "stopped",
+    ]
+    a, b = numbers(2, 3, seed=1), np.abs(numbers(2, 1, seed=2)) + F4(0.125)
+    return [({"a": a, "b": b}, names, []), ({"a": a, "b:0": F4(0.75)}, names, [])]
 
 
-BINARY = [mlp_predict, variables, reductions, strided_slices, strings, pack_split, control_dependencies, noop_targets,
-          casts, train_step]
+BINARY = [
+    mlp_predict,
+    variables,
+    reductions,
+    strided_slices,
+    strings,
+    pack_split,
+    control_dependencies,
+    noop_targets,
+    casts,
+    train_step,
+]
 TEXT = [adam_regression, broadcast_math]
 
 
@@ -286,10 +385,14 @@ def make(folder):
                 for kind, names, items in (("feeds", feeds, feeds.values()), ("fetches", fetches, values)):
                     for name, value in zip(names, items):
                         value = np.asarray(value)
-                        row[kind][name] = store(f"{index}.{name}", value.astype("S") if value.dtype.kind == "O" else value)
+                        row[kind][name] = store(
+                            f"{index}.{name}", value.astype("S") if value.dtype.kind == "O" else value
+                        )
                 told.append(row)
         np.savez_compressed(folder / f"{build.__name__}.npz", **arrays)
         lines = ",\n      ".join(json.dumps(row) for row in told)
-        rows.append(f'    {{"graph": "{path.name}", "arrays": "{build.__name__}.npz", "runs": [\n      {lines}\n    ]}}')
+        rows.append(
+            f'    {{"graph": "{path.name}", "arrays": "{build.__name__}.npz", "runs": [\n      {lines}\n    ]}}'
+        )
     header = f'{{\n  "tensorflow": "{tf.__version__}",\n  "graphs": [\n'
     (folder / "graphs.json").write_text(header + ",\n".join(rows) + "\n  ]\n}\n")

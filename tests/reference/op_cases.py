@@ -35,8 +35,15 @@ def strided_slice(cases):
     x = count_up(4, 5, 6)
 
     def add(label, begin, end, strides, x=x, index=I4, **masks):
-        cases.add("StridedSlice", label, input=x, begin=np.array(begin, index), end=np.array(end, index),
-                  strides=np.array(strides, index), **masks)
+        cases.add(
+            "StridedSlice",
+            label,
+            input=x,
+            begin=np.array(begin, index),
+            end=np.array(end, index),
+            strides=np.array(strides, index),
+            **masks,
+        )
 
     add("plain", [1, 0, 2], [3, 4, 5], [1, 1, 1])
     add("strides", [0, 1, 0], [4, 5, 6], [2, 3, 4])
@@ -59,10 +66,24 @@ def strided_slice(cases):
     add("ellipsis middle", [1, 0, 3], [3, 0, 5], [1, 1, 1], ellipsis_mask=0b010)
     add("ellipsis last", [1, 0], [2, 0], [1, 1], ellipsis_mask=0b10)
     add("ellipsis of nothing", [1, 0, 1, 1], [3, 0, 3, 3], [1, 1, 1, 1], ellipsis_mask=0b0010)
-    add("x[..., None, 1]", [0, 0, 1], [0, 0, 2], [1, 1, 1], ellipsis_mask=0b001, new_axis_mask=0b010,
-        shrink_axis_mask=0b100)
-    add("x[2, None, ..., 1:5:2, None]", [2, 0, 0, 1, 0], [3, 0, 0, 5, 0], [1, 1, 1, 2, 1], ellipsis_mask=0b00100,
-        new_axis_mask=0b10010, shrink_axis_mask=0b00001)
+    add(
+        "x[..., None, 1]",
+        [0, 0, 1],
+        [0, 0, 2],
+        [1, 1, 1],
+        ellipsis_mask=0b001,
+        new_axis_mask=0b010,
+        shrink_axis_mask=0b100,
+    )
+    add(
+        "x[2, None, ..., 1:5:2, None]",
+        [2, 0, 0, 1, 0],
+        [3, 0, 0, 5, 0],
+        [1, 1, 1, 2, 1],
+        ellipsis_mask=0b00100,
+        new_axis_mask=0b10010,
+        shrink_axis_mask=0b00001,
+    )
     add("new axis wins over shrink", [0, 1], [1, 2], [1, 1], new_axis_mask=0b01, shrink_axis_mask=0b11)
     add("float64", [0, 5], [3, 0], [2, -2], x=numbers(3, 6, dtype=F8))
     add("bool", [1], [9], [3], x=np.array([True, False, False, True, True, False, True]))
@@ -77,20 +98,53 @@ def movement(cases):
     add("GatherV2", "negative axis, 2-d indices", params=cube, indices=np.array([[3, 0], [1, 1]], I4), axis=I4(-1))
     add("GatherV2", "scalar index", params=cube, indices=I4(2), axis=I4(1))
     add("GatherV2", "no indices", params=cube, indices=np.zeros([0], I4), axis=I4(2))
-    add("GatherV2", "batch_dims 1, axis 1", params=cube, indices=np.array([[2, 0], [1, 1]], I4), axis=I4(1),
-        batch_dims=1)
-    add("GatherV2", "batch_dims 1, axis 2", params=cube, indices=np.array([[3, 0, 0], [1, 2, 1]], I4), axis=I4(2),
-        batch_dims=1)
+    add(
+        "GatherV2",
+        "batch_dims 1, axis 1",
+        params=cube,
+        indices=np.array([[2, 0], [1, 1]], I4),
+        axis=I4(1),
+        batch_dims=1,
+    )
+    add(
+        "GatherV2",
+        "batch_dims 1, axis 2",
+        params=cube,
+        indices=np.array([[3, 0, 0], [1, 2, 1]], I4),
+        axis=I4(2),
+        batch_dims=1,
+    )
     add("GatherV2", "batch_dims 2", params=cube, indices=np.array([[3, 0, 1], [1, 2, 0]], I4), axis=I4(2), batch_dims=2)
     add("GatherV2", "negative batch_dims", params=cube, indices=np.array([[2], [0]], I4), axis=I4(1), batch_dims=-1)
 
     add("OneHot", "last axis", indices=np.array([0, 2, 1], I4), depth=I4(3), on_value=F4(1), off_value=F4(0), axis=-1)
-    add("OneHot", "first axis", indices=np.array([[0, 2], [1, 3]], I8), depth=I4(4), on_value=I4(5), off_value=I4(-1),
-        axis=0)
-    add("OneHot", "middle axis", indices=np.array([[0, 2], [1, 0]], I4), depth=I4(3), on_value=F8(2), off_value=F8(.5),
-        axis=1)
-    add("OneHot", "out of range", indices=np.array([-1, 3, 1, 99], I4), depth=I4(3), on_value=True, off_value=False,
-        axis=-1)
+    add(
+        "OneHot",
+        "first axis",
+        indices=np.array([[0, 2], [1, 3]], I8),
+        depth=I4(4),
+        on_value=I4(5),
+        off_value=I4(-1),
+        axis=0,
+    )
+    add(
+        "OneHot",
+        "middle axis",
+        indices=np.array([[0, 2], [1, 0]], I4),
+        depth=I4(3),
+        on_value=F8(2),
+        off_value=F8(0.5),
+        axis=1,
+    )
+    add(
+        "OneHot",
+        "out of range",
+        indices=np.array([-1, 3, 1, 99], I4),
+        depth=I4(3),
+        on_value=True,
+        off_value=False,
+        axis=-1,
+    )
     add("OneHot", "scalar, uint8", indices=np.uint8(1), depth=I4(3), on_value=F4(1), off_value=F4(0), axis=-1)
     add("OneHot", "depth 0", indices=np.array([0, 1], I4), depth=I4(0), on_value=F4(1), off_value=F4(0), axis=-1)
 
@@ -126,15 +180,20 @@ def movement(cases):
     add("BroadcastTo", "scalar, int64", input=F4(1.5), shape=np.array([2, 2], I8))
     add("Range", "int32", start=I4(2), limit=I4(17), delta=I4(4))
     add("Range", "backwards", start=I8(5), limit=I8(-6), delta=I8(-3))
-    add("Range", "float32", start=F4(0), limit=F4(1), delta=F4(.1))
-    add("Range", "float64", start=F8(1), limit=F8(-1), delta=F8(-.25))
+    add("Range", "float32", start=F4(0), limit=F4(1), delta=F4(0.1))
+    add("Range", "float64", start=F8(1), limit=F8(-1), delta=F8(-0.25))
     add("Range", "empty", start=I4(3), limit=I4(3), delta=I4(1))
     condition = np.array([[True], [False]])
     add("SelectV2", "broadcasts", condition=condition, t=numbers(1, 3), e=numbers(2, 1, 1, seed=1))
     add("SelectV2", "same shape", condition=np.array([True, False, True]), t=count_up(3), e=-count_up(3))
     add("SelectV2", "scalar condition", condition=np.bool_(False), t=count_up(2, 2), e=I4(9))
-    add("SelectV2", "NaN stays out", condition=np.array([True, False]), t=np.array([1, nan], F4),
-        e=np.array([nan, 2], F4))
+    add(
+        "SelectV2",
+        "NaN stays out",
+        condition=np.array([True, False]),
+        t=np.array([1, nan], F4),
+        e=np.array([nan, 2], F4),
+    )
 
 
 def cumulative(cases):
@@ -142,8 +201,14 @@ def cumulative(cases):
         for reverse in (False, True):
             label = ("exclusive " if exclusive else "") + ("reverse " if reverse else "")
             for axis in (0, -1):
-                cases.add("Cumsum", f"{label}axis {axis}", x=count_up(3, 4), axis=I4(axis), exclusive=exclusive,
-                          reverse=reverse)
+                cases.add(
+                    "Cumsum",
+                    f"{label}axis {axis}",
+                    x=count_up(3, 4),
+                    axis=I4(axis),
+                    exclusive=exclusive,
+                    reverse=reverse,
+                )
     cases.add("Cumsum", "float32", x=numbers(2, 3, 4), axis=I8(1), exclusive=False, reverse=False, **FEW_ULP4)
     cases.add("Cumsum", "float64 reverse", x=numbers(5, dtype=F8), axis=I4(0), exclusive=True, reverse=True, **FEW_ULP8)
 
@@ -156,22 +221,31 @@ def division_and_power(cases):
         for op in ("FloorDiv", "FloorMod", "Div"):
             add(op, np.dtype(dtype).name, x=x, y=y)
         add("FloorDiv", f"broadcast {np.dtype(dtype).name}", x=x[:4, None], y=np.array([3, -5], dtype))
-        add("Pow", f"{np.dtype(dtype).name}, wraps", x=np.array([2, -2, 0, 3, -3, -1], dtype),
-            y=np.array([3, 3, 0, 41, 2, 7], dtype))
+        add(
+            "Pow",
+            f"{np.dtype(dtype).name}, wraps",
+            x=np.array([2, -2, 0, 3, -3, -1], dtype),
+            y=np.array([3, 3, 0, 41, 2, 7], dtype),
+        )
     for dtype in (F4, F8):
         name = np.dtype(dtype).name
-        x = np.array([-7.5, 7.5, -7.5, 7.5, 0, -6, 5.5, -.25], dtype)
-        y = np.array([2, -2, -2, 2, 3, 3, .5, 8], dtype)
+        x = np.array([-7.5, 7.5, -7.5, 7.5, 0, -6, 5.5, -0.25], dtype)
+        y = np.array([2, -2, -2, 2, 3, 3, 0.5, 8], dtype)
         for op in ("FloorDiv", "FloorMod", "Div", "RealDiv"):
             add(op, name, x=x, y=y)
-        add("Pow", name, x=numbers(3, 1, dtype=dtype, low=.1), y=numbers(1, 4, dtype=dtype, seed=1), **few_ulp(dtype))
-        add("SquaredDifference", name, x=numbers(2, 1, dtype=dtype), y=numbers(3, dtype=dtype, seed=1),
-            **few_ulp(dtype))
+        add("Pow", name, x=numbers(3, 1, dtype=dtype, low=0.1), y=numbers(1, 4, dtype=dtype, seed=1), **few_ulp(dtype))
+        add(
+            "SquaredDifference", name, x=numbers(2, 1, dtype=dtype), y=numbers(3, dtype=dtype, seed=1), **few_ulp(dtype)
+        )
     x, y = np.array([1, -1, 0, -1, 1, 3, nan, inf], F4), np.array([0, 0, 0, inf, inf, -inf, 1, 2], F4)
     for op in ("FloorDiv", "FloorMod", "RealDiv"):
         add(op, "special", x=x, y=y)
-    add("Pow", "special", x=np.array([-2, -8, 0, 0, -0., 2, inf, 1, -1, -2], F4),
-        y=np.array([.5, 1 / 3, 0, -1, -1, nan, 0, nan, inf, 3], F4))
+    add(
+        "Pow",
+        "special",
+        x=np.array([-2, -8, 0, 0, -0.0, 2, inf, 1, -1, -2], F4),
+        y=np.array([0.5, 1 / 3, 0, -1, -1, nan, 0, nan, inf, 3], F4),
+    )
     add("SquaredDifference", "int32", x=np.array([3, -4, 2**30], I4), y=np.array([-3, 4, 1], I4))
 
 
@@ -180,8 +254,9 @@ def special_values(cases):
     add = cases.add
     for dtype in (F4, F8):
         name = np.dtype(dtype).name
-        tiny = np.array([0, 1e-3, -1e-3, 1e-5, -1e-5, 1e-7, -1e-7, 1e-10, -1e-10, 1e-20, -1e-20, .1, -.1, .5, -.5],
-                        dtype)
+        tiny = np.array(
+            [0, 1e-3, -1e-3, 1e-5, -1e-5, 1e-7, -1e-7, 1e-10, -1e-10, 1e-20, -1e-20, 0.1, -0.1, 0.5, -0.5], dtype
+        )
         # No absolute tolerance here: the point of these functions is the relative one.
         rtol = dict(rtol=1e-6 if dtype == F4 else 1e-14)
         add("Expm1", f"near 0 {name}", x=tiny, **rtol)
@@ -193,7 +268,7 @@ def special_values(cases):
     add("Sigmoid", "ends", x=ends, rtol=1e-6, atol=1e-38)
     add("Relu", "special", features=ends)
     add("Sign", "special", x=ends)
-    positive = np.array([0, 1, 4, .25, inf, -1, nan], F4)
+    positive = np.array([0, 1, 4, 0.25, inf, -1, nan], F4)
     for op in ("Sqrt", "Rsqrt", "Reciprocal", "Log"):
         add(op, "special", x=positive, **FEW_ULP4)
     add("Exp", "special", x=np.array([0, 1, -1, inf, -inf, nan, 5.5, -20], F4), **FEW_ULP4)
@@ -209,19 +284,34 @@ def softmaxes(cases):
         add(op, "large", logits=large, **FEW_ULP4)
         add(op, "3-d", logits=numbers(2, 2, 3), **FEW_ULP4)
         add(op, "vector", logits=numbers(4), **FEW_ULP4)
-    add("SoftmaxCrossEntropyWithLogits", "large", features=large[:2], labels=np.array([[1, 0, 0], [0, 1, 0]], F4),
-        **FEW_ULP4)
-    add("SparseSoftmaxCrossEntropyWithLogits", "large, int64", features=large[:2], labels=np.array([1, 0], I8),
-        **FEW_ULP4)
+    add(
+        "SoftmaxCrossEntropyWithLogits",
+        "large",
+        features=large[:2],
+        labels=np.array([[1, 0, 0], [0, 1, 0]], F4),
+        **FEW_ULP4,
+    )
+    add(
+        "SparseSoftmaxCrossEntropyWithLogits",
+        "large, int64",
+        features=large[:2],
+        labels=np.array([1, 0], I8),
+        **FEW_ULP4,
+    )
     for dtype in (F4, F8):
         name, tolerance = np.dtype(dtype).name, few_ulp(dtype)
         logits = numbers(3, 5, dtype=dtype, low=-4, high=4)
-        labels = np.array([[1, 0, 0, 0, 0], [0, .5, 0, .25, .25], [.2, .2, .2, .2, .2]], dtype)
+        labels = np.array([[1, 0, 0, 0, 0], [0, 0.5, 0, 0.25, 0.25], [0.2, 0.2, 0.2, 0.2, 0.2]], dtype)
         add("Softmax", name, logits=logits, **tolerance)
         add("LogSoftmax", name, logits=logits, **tolerance)
         add("SoftmaxCrossEntropyWithLogits", name, features=logits, labels=labels, **tolerance)
-        add("SparseSoftmaxCrossEntropyWithLogits", f"int32 {name}", features=logits, labels=np.array([0, 4, 2], I4),
-            **tolerance)
+        add(
+            "SparseSoftmaxCrossEntropyWithLogits",
+            f"int32 {name}",
+            features=logits,
+            labels=np.array([0, 4, 2], I4),
+            **tolerance,
+        )
     add("SoftmaxCrossEntropyWithLogits", "one row of labels", features=logits, labels=labels[1:2], **FEW_ULP8)
     add("SoftmaxCrossEntropyWithLogits", "one row of logits", features=logits[:1], labels=labels, **FEW_ULP8)
 
@@ -245,18 +335,53 @@ def reductions(cases):
             add(op, label, input=x, reduction_indices=np.array(axes, I4), keep_dims=False, **FEW_ULP4)
         add(op, "all kept", input=x, reduction_indices=np.array([0, 1, 2], I4), keep_dims=True, **FEW_ULP4)
         add(op, "middle kept", input=x, reduction_indices=np.array([1], I4), keep_dims=True, **FEW_ULP4)
-        add(op, "scalar axis, int64", input=numbers(4, 3, dtype=F8), reduction_indices=I8(0), keep_dims=False, **FEW_ULP8)
-        add(op, "int32", input=np.array([[-7, 2, 9], [-2, -6, 4]], I4), reduction_indices=np.array([0], I4), keep_dims=False)
-        add(op, "int64", input=np.array([[-7, 2], [-2, -6], [-1, 2]], I8), reduction_indices=np.array([1], I4), keep_dims=True)
+        add(
+            op,
+            "scalar axis, int64",
+            input=numbers(4, 3, dtype=F8),
+            reduction_indices=I8(0),
+            keep_dims=False,
+            **FEW_ULP8,
+        )
+        add(
+            op,
+            "int32",
+            input=np.array([[-7, 2, 9], [-2, -6, 4]], I4),
+            reduction_indices=np.array([0], I4),
+            keep_dims=False,
+        )
+        add(
+            op,
+            "int64",
+            input=np.array([[-7, 2], [-2, -6], [-1, 2]], I8),
+            reduction_indices=np.array([1], I4),
+            keep_dims=True,
+        )
         add(op, "of nothing, float32", input=np.zeros([0, 2], F4), reduction_indices=np.array([0], I4), keep_dims=False)
         add(op, "of nothing, int32", input=np.zeros([2, 0], I4), reduction_indices=np.array([1], I4), keep_dims=False)
         add(op, "to nothing", input=np.zeros([3, 0], F4), reduction_indices=np.array([0], I4), keep_dims=False)
-        add(op, "NaN", input=np.array([[1, nan, 3], [4, 5, 6]], F4), reduction_indices=np.array([1], I4), keep_dims=False,
-            **FEW_ULP4)
-        add(op, "infinities", input=np.array([[inf, 1], [inf, -inf], [-inf, 2]], F4), reduction_indices=np.array([1], I4),
-            keep_dims=False)
-    add("Mean", "int32, the sum does not fit", input=np.array([2**31 - 1, 2**31 - 1, 2**31 - 3], I4),
-        reduction_indices=np.array([0], I4), keep_dims=False)
+        add(
+            op,
+            "NaN",
+            input=np.array([[1, nan, 3], [4, 5, 6]], F4),
+            reduction_indices=np.array([1], I4),
+            keep_dims=False,
+            **FEW_ULP4,
+        )
+        add(
+            op,
+            "infinities",
+            input=np.array([[inf, 1], [inf, -inf], [-inf, 2]], F4),
+            reduction_indices=np.array([1], I4),
+            keep_dims=False,
+        )
+    add(
+        "Mean",
+        "int32, the sum does not fit",
+        input=np.array([2**31 - 1, 2**31 - 1, 2**31 - 3], I4),
+        reduction_indices=np.array([0], I4),
+        keep_dims=False,
+    )
     add("Sum", "int32 wraps", input=np.array([2**31 - 1, 1], I4), reduction_indices=np.array([0], I4), keep_dims=False)
     flags = np.array([[True, True, False], [True, False, False]])
     for op in ("All", "Any"):
@@ -273,11 +398,25 @@ def products(cases):
         for transpose_b in (False, True):
             label = f"{'a' if transpose_a else '-'}{'b' if transpose_b else '-'}"
             a, b = numbers(3, 4), numbers(4, 2, seed=1)
-            add("MatMul", f"transposed {label}", a=a.T.copy() if transpose_a else a,
-                b=b.T.copy() if transpose_b else b, transpose_a=transpose_a, transpose_b=transpose_b, **FEW_ULP4)
+            add(
+                "MatMul",
+                f"transposed {label}",
+                a=a.T.copy() if transpose_a else a,
+                b=b.T.copy() if transpose_b else b,
+                transpose_a=transpose_a,
+                transpose_b=transpose_b,
+                **FEW_ULP4,
+            )
             a, b = numbers(2, 3, 4, dtype=F8), numbers(2, 4, 2, dtype=F8, seed=1)
-            add("BatchMatMulV2", f"adjoint {label}", x=a.swapaxes(1, 2).copy() if transpose_a else a,
-                y=b.swapaxes(1, 2).copy() if transpose_b else b, adj_x=transpose_a, adj_y=transpose_b, **FEW_ULP8)
+            add(
+                "BatchMatMulV2",
+                f"adjoint {label}",
+                x=a.swapaxes(1, 2).copy() if transpose_a else a,
+                y=b.swapaxes(1, 2).copy() if transpose_b else b,
+                adj_x=transpose_a,
+                adj_y=transpose_b,
+                **FEW_ULP8,
+            )
     add("MatMul", "float64", a=numbers(2, 3, dtype=F8), b=numbers(3, 2, dtype=F8, seed=1), **FEW_ULP8)
     add("MatMul", "int32", a=count_up(2, 3) - 2, b=count_up(3, 2))
     add("MatMul", "inner dimension 0", a=np.zeros([2, 0], F4), b=np.zeros([0, 3], F4))
@@ -298,16 +437,32 @@ def updates(cases):
         state = [numbers(2, 3, dtype=dtype), np.zeros([2, 3], dtype), np.zeros([2, 3], dtype)]
         for step in range(1, 4):
             _, state = cases.add(
-                "ResourceApplyAdam", f"{label} step {step}", var=Variable(state[0]), m=Variable(state[1]),
-                v=Variable(state[2]), beta1_power=dtype(.9**step), beta2_power=dtype(.999**step), lr=dtype(.01),
-                beta1=dtype(.9), beta2=dtype(.999), epsilon=dtype(1e-7), grad=numbers(2, 3, dtype=dtype, seed=step),
-                use_nesterov=nesterov, **few_ulp(dtype))
+                "ResourceApplyAdam",
+                f"{label} step {step}",
+                var=Variable(state[0]),
+                m=Variable(state[1]),
+                v=Variable(state[2]),
+                beta1_power=dtype(0.9**step),
+                beta2_power=dtype(0.999**step),
+                lr=dtype(0.01),
+                beta1=dtype(0.9),
+                beta2=dtype(0.999),
+                epsilon=dtype(1e-7),
+                grad=numbers(2, 3, dtype=dtype, seed=step),
+                use_nesterov=nesterov,
+                **few_ulp(dtype),
+            )
     for dtype in (F4, F8):
         value = numbers(2, 3, dtype=dtype)
         for step in range(1, 4):
-            _, (value,) = cases.add("ResourceApplyGradientDescent", f"{np.dtype(dtype).name} step {step}",
-                                    var=Variable(value), alpha=dtype(.1), delta=numbers(2, 3, dtype=dtype, seed=step),
-                                    **few_ulp(dtype))
+            _, (value,) = cases.add(
+                "ResourceApplyGradientDescent",
+                f"{np.dtype(dtype).name} step {step}",
+                var=Variable(value),
+                alpha=dtype(0.1),
+                delta=numbers(2, 3, dtype=dtype, seed=step),
+                **few_ulp(dtype),
+            )
     cases.add("AssignAddVariableOp", "int64", resource=Variable(np.array([1, 2], I8)), value=np.array([10, -20], I8))
     cases.add("AssignSubVariableOp", "float32", resource=Variable(numbers(2, 2)), value=numbers(2, 2, seed=1))
 
@@ -316,10 +471,11 @@ def casts(cases):
     def add(x, target, label):
         cases.add("Cast", f"{x.dtype.name} to {target.name}, {label}", x=x, DstT=target)
 
-    whole = np.array([-.5, .9, -.9, 1.5, -1.9, 2.5, 127.9, 100, 0, -0.], F8)
+    whole = np.array([-0.5, 0.9, -0.9, 1.5, -1.9, 2.5, 127.9, 100, 0, -0.0], F8)
     # What does not fit gives the lowest number of the type, as x86 instructions do.
-    edges = np.array([nan, inf, -inf, 1e10, -1e10, 2147483648., -2147483648., -2147483904., 9.3e18, -9.3e18, 1e20, -1e20],
-                     F8)
+    edges = np.array(
+        [nan, inf, -inf, 1e10, -1e10, 2147483648.0, -2147483648.0, -2147483904.0, 9.3e18, -9.3e18, 1e20, -1e20], F8
+    )
     for source in (F4, F8):
         for target in (tf.int32, tf.int64):
             add(whole.astype(source), target, "truncates")
@@ -328,15 +484,22 @@ def casts(cases):
             add(whole.astype(source), target, "truncates")
         for target in (tf.uint8, tf.uint16, tf.uint32, tf.uint64):
             add(np.abs(whole).astype(source), target, "truncates")
-        add(np.array([0, -0., nan, inf, 1e-30, -3], source), tf.bool, "anything but zero")
-        add(np.array([1, 65504, 65519, 65520, 1e-5, 6e-8, 2049, 2051, nan, -inf, .1], source), tf.float16, "rounds to even")
-        add(np.array([1, 3.3895314e38, 1.00390625, 1.01171875, 1.0078125, nan, -inf, .1], source), tf.bfloat16,
-            "rounds to even")
-    add(np.array([1e300, -1e300, .1, 1 + 2.**-24, 1 + 3 * 2.**-24, 1e-30], F8), tf.float32, "rounds to even")
-    integers = np.array([0, 1, -1, 127, 128, -129, 255, 256, 65535, -32769, 2**31 - 1, -2**31], I8)
+        add(np.array([0, -0.0, nan, inf, 1e-30, -3], source), tf.bool, "anything but zero")
+        add(
+            np.array([1, 65504, 65519, 65520, 1e-5, 6e-8, 2049, 2051, nan, -inf, 0.1], source),
+            tf.float16,
+            "rounds to even",
+        )
+        add(
+            np.array([1, 3.3895314e38, 1.00390625, 1.01171875, 1.0078125, nan, -inf, 0.1], source),
+            tf.bfloat16,
+            "rounds to even",
+        )
+    add(np.array([1e300, -1e300, 0.1, 1 + 2.0**-24, 1 + 3 * 2.0**-24, 1e-30], F8), tf.float32, "rounds to even")
+    integers = np.array([0, 1, -1, 127, 128, -129, 255, 256, 65535, -32769, 2**31 - 1, -(2**31)], I8)
     for target in (tf.int8, tf.uint8, tf.int16, tf.uint16, tf.uint32, tf.uint64):
         add(integers.astype(I4), target, "wraps")
-    add(np.append(integers, [2**32 + 5, -2**32 - 5, 2**63 - 1]), tf.int32, "wraps")
+    add(np.append(integers, [2**32 + 5, -(2**32) - 5, 2**63 - 1]), tf.int32, "wraps")
     add(np.append(integers, [2**24 + 1, 2**53 + 1]), tf.float32, "rounds")
     add(np.append(integers, [2**53 + 1, 2**63 - 1]), tf.float64, "rounds")
     add(np.array([0, 2**63, 2**64 - 1], np.uint64), tf.float64, "rounds")
@@ -344,8 +507,8 @@ def casts(cases):
     add(integers.astype(I4), tf.bool, "anything but zero")
     for target in (tf.float32, tf.int32, tf.int64, tf.uint8, tf.complex64):
         add(np.array([True, False]), target, "one and zero")
-    add(np.array([1.5 - 2j, -.25 + 1j], np.complex64), tf.float32, "real part")
-    add(np.array([1.5 - 2j, -.25 + 1j], np.complex128), tf.complex64, "both parts")
+    add(np.array([1.5 - 2j, -0.25 + 1j], np.complex64), tf.float32, "real part")
+    add(np.array([1.5 - 2j, -0.25 + 1j], np.complex128), tf.complex64, "both parts")
     add(np.array([1.5, -65504, nan, 6e-8], np.float16), tf.float32, "exact")
     add(np.array([1.5, -2.5, 100], np.float16), tf.int32, "truncates")
     add(np.array([1.5, -3.390625, 1e30], tf.bfloat16.as_numpy_dtype), tf.float32, "exact")
@@ -354,7 +517,18 @@ def casts(cases):
 
 def make():
     cases = Cases()
-    for family in (strided_slice, movement, cumulative, division_and_power, special_values, softmaxes, arg_reductions,
-                   reductions, products, updates, casts):
+    for family in (
+        strided_slice,
+        movement,
+        cumulative,
+        division_and_power,
+        special_values,
+        softmaxes,
+        arg_reductions,
+        reductions,
+        products,
+        updates,
+        casts,
+    ):
         family(cases)
     return cases

@@ -49,17 +49,23 @@ def stateful(cases):
                     count = int(np.prod(shape))
                     check(maker(key, counter, count, dtype).reshape(shape), output, f"{name} {shape}")
                     counter = philox.stateful_next(counter, count)
-                sequences.append({"name": name, "op": op,
-                                  "attrs": {"seed": seed, "seed2": seed2, "dtype": np.dtype(dtype).name},
-                                  "outputs": [cases.key(output) for output in outputs]})
+                sequences.append(
+                    {
+                        "name": name,
+                        "op": op,
+                        "attrs": {"seed": seed, "seed2": seed2, "dtype": np.dtype(dtype).name},
+                        "outputs": [cases.key(output) for output in outputs],
+                    }
+                )
     return sequences
 
 
 def stateless(cases):
     for dtype in (np.int32, np.int64):
         for seed in STATELESS_SEEDS + ([[2**40 + 1, -(2**50)]] if dtype == np.int64 else []):
-            (key, counter), _ = cases.add("StatelessRandomGetKeyCounter", f"{np.dtype(dtype).name} {seed}",
-                                          seed=np.array(seed, dtype))
+            (key, counter), _ = cases.add(
+                "StatelessRandomGetKeyCounter", f"{np.dtype(dtype).name} {seed}", seed=np.array(seed, dtype)
+            )
             for ours, theirs in zip(philox.key_counter(seed), (key, counter)):
                 check(ours, theirs, f"key and counter of {seed}")
     starts = {
@@ -73,18 +79,46 @@ def stateless(cases):
                 for shape in ([5], [17], [3, 11]) if label == "seed 7 11" else ([9],):
                     name = f"{np.dtype(dtype).name} {label} {shape}"
                     # The Linux wheel's own bits come from glibc's log, sin and cos; leave others an ulp or two.
-                    tolerance = {} if distribution == "Uniform" else (
-                        dict(rtol=1e-6, atol=1e-6) if dtype == np.float32 else dict(rtol=1e-14, atol=1e-14))
-                    (output,), _ = cases.add(f"StatelessRandom{distribution}V2", name, shape=np.array(shape, np.int32),
-                                             key=key, counter=counter, alg=np.int32(1), dtype=dtype, **tolerance)
+                    tolerance = (
+                        {}
+                        if distribution == "Uniform"
+                        else (dict(rtol=1e-6, atol=1e-6) if dtype == np.float32 else dict(rtol=1e-14, atol=1e-14))
+                    )
+                    (output,), _ = cases.add(
+                        f"StatelessRandom{distribution}V2",
+                        name,
+                        shape=np.array(shape, np.int32),
+                        key=key,
+                        counter=counter,
+                        alg=np.int32(1),
+                        dtype=dtype,
+                        **tolerance,
+                    )
                     count = int(np.prod(shape))
-                    check(maker(*philox.start_of(key, counter), count, dtype).reshape(shape), output,
-                          f"{distribution} {name}")
+                    check(
+                        maker(*philox.start_of(key, counter), count, dtype).reshape(shape),
+                        output,
+                        f"{distribution} {name}",
+                    )
     key, counter = starts["seed 7 11"]
-    cases.add("StatelessRandomUniformV2", "algorithm 3 is Philox, longer counter", shape=np.array([2, 2], np.int64),
-              key=key, counter=np.append(counter, np.uint64(9)), alg=np.int32(3), dtype=np.float32)
-    cases.add("StatelessRandomUniformV2", "nothing", shape=np.array([3, 0], np.int32), key=key, counter=counter,
-              alg=np.int32(1), dtype=np.float64)
+    cases.add(
+        "StatelessRandomUniformV2",
+        "algorithm 3 is Philox, longer counter",
+        shape=np.array([2, 2], np.int64),
+        key=key,
+        counter=np.append(counter, np.uint64(9)),
+        alg=np.int32(3),
+        dtype=np.float32,
+    )
+    cases.add(
+        "StatelessRandomUniformV2",
+        "nothing",
+        shape=np.array([3, 0], np.int32),
+        key=key,
+        counter=counter,
+        alg=np.int32(1),
+        dtype=np.float64,
+    )
 
 
 def check_the_rest():
@@ -94,9 +128,12 @@ def check_the_rest():
     with graph.as_default():
         seeds = dict(seed=3, seed2=4)
         int32 = tf.raw_ops.RandomUniformInt(shape=[9], minval=-5, maxval=100, **seeds)
-        int64 = tf.raw_ops.RandomUniformInt(shape=[9], minval=tf.constant(-5, tf.int64),
-                                            maxval=tf.constant(10**12, tf.int64), **seeds)
-        truncated = [tf.raw_ops.TruncatedNormal(shape=[301], dtype=dtype, **seeds) for dtype in (tf.float32, tf.float64)]
+        int64 = tf.raw_ops.RandomUniformInt(
+            shape=[9], minval=tf.constant(-5, tf.int64), maxval=tf.constant(10**12, tf.int64), **seeds
+        )
+        truncated = [
+            tf.raw_ops.TruncatedNormal(shape=[301], dtype=dtype, **seeds) for dtype in (tf.float32, tf.float64)
+        ]
         half = tf.raw_ops.RandomUniform(shape=[9], dtype=tf.float16, **seeds)
         bfloat16 = tf.raw_ops.RandomUniform(shape=[9], dtype=tf.bfloat16, **seeds)
         twins = [tf.raw_ops.RandomUniform(shape=[5], dtype=tf.float32, **seeds) for _ in range(2)]
