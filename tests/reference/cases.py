@@ -4,7 +4,7 @@ Each entry of the list "cases" is one call:
     name      "Op/label", unique
     op        TensorFlow's op name
     attrs     attributes that the inputs do not tell and that are not at their default; types by their NumPy name
-    attrs     attributes that the inputs do not tell and that are not at their default; types by NumPy name ("float32")
+    inputs    keys of the .npz, lists flattened; "@0", "@1", ... is a resource variable holding variables[0], [1], ...
     variables keys of the variables' values before the call (absent if there are none)
     outputs   keys of the values that come out
     after     keys of the variables' values after the call
