@@ -4,8 +4,6 @@
 // calling thread and restored. Nothing ever changes OpenMP's process-wide setting: the user's own regions keep theirs.
 #pragma once
 
-#include <cstdint>
-
 #include "panto/lib/base/export.h"
 
 namespace panto {
@@ -15,14 +13,6 @@ namespace panto {
 PANTO_EXPORT int num_threads() noexcept;
 // For all threads of the process from now on. Throws InvalidArgument unless 1 <= count <= 1024.
 PANTO_EXPORT void set_num_threads(int count);
-
-// How many of them are worth using for `work` steps of which each thread should get at least `grain`: at least 1.
-inline int threads_for(int64_t work, int64_t grain) noexcept {
-  if (work < 2 * grain) return 1;
-  const int64_t useful = work / grain;
-  const int64_t allowed = num_threads();
-  return static_cast<int>(useful < allowed ? useful : allowed);
-}
 
 // A worker of a pool takes its share: num_threads() of this thread is `count` until the scope ends.
 class PANTO_EXPORT ThreadShare {

@@ -81,11 +81,11 @@ Variable Variable::from_handle(Tensor handle, DType dtype, PartialShape shape, s
 }
 
 Tensor Variable::value(std::source_location where) const {
+  const Tensor* input = &checked(handle_);
   static const Op& op = get_op("ReadVariableOp");
   static const auto dtype_attr = static_cast<size_t>(op.signature().find_attr("dtype"));
   SmallVector<AttrSlot, 4> attrs(op.signature().attrs.size());
   attrs[dtype_attr] = AttrSlot(dtype_);
-  const Tensor* input = &checked(handle_);
   dispatch::CallOptions options;
   options.where = &where;
   return std::move(dispatch::call(op, {&input, 1}, std::span<const AttrSlot>(attrs.data(), attrs.size()), options)[0]);

@@ -1,0 +1,145 @@
+#include "panto/lib/base/file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "panto/tests/expect.h"
+#include "panto/tests/folder.h"
+
+namespace panto {
+namespace {
+
+namespace fs = std::filesystem;
+
+BOOST_AUTO_TEST_SUITE(file)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
+  const TestFolder folder;
+  for (size_t size : {0, 1, 4095, 4096, 4097, 1000000}) {
+    std::string bytes(size, '\0');
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i * 31);
+    write_file(folder / "f", bytes);
+    BOOST_TEST((read_file(folder / "f") == bytes));
+  }
+  BOOST_TEST(folder.files() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(missing_files) {
+  const TestFolder folder;
+  const std::string path = folder / "none";
+  expect_error([&] { read_file(path); }, "NotFound: cannot open file '" + path + "': No such file or directory");
+  expect_error([&] { write_file(path + "/x", "y"); },
+               "NotFound: cannot write file '" + path + "/x': No such file or directory");
+  expect_error([] { read_file(""); }, "NotFound: cannot open file '': No such file or directory");
+  expect_error([] { write_file("", "y"); }, "NotFound: cannot write file '': No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(folders) {
+  const TestFolder folder;
+  const std::string path = folder.path().string();
+  expect_error([&] { read_file(path); }, "InvalidArgument: cannot read file '" + path + "': Is a directory");
+  expect_error([&] { write_file(path, "x"); }, "InvalidArgument: cannot write file '" + path + "': Is a directory");
+  expect_error([&] { write_file(folder / "no/", "x"); },
+               "InvalidArgument: cannot write file '" + (folder / "no/") + "': Is a directory");
+}
+
+BOOST_AUTO_TEST_CASE(the_limit) {
+  const TestFolder folder;
+  write_file(folder / "f", "0123456789");
+  BOOST_TEST(read_file(folder / "f", 10) == "0123456789");
+  expect_error([&] { read_file(folder / "f", 9); },
+               "ResourceExhausted: file '" + (folder / "f") + "': expected at most 9 bytes, got 10");
+  // Such files tell no size, or no true one.
+  expect_error([] { read_file("/dev/zero", 100000); },
+               "ResourceExhausted: file '/dev/zero': expected at most 100000 bytes, got more");
+  BOOST_TEST(read_file("/proc/self/cmdline").size() > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_huge_sparse_file_is_refused_before_memory_is_taken) {
+  const TestFolder folder;
+  write_file(folder / "f", "");
+  fs::resize_file(folder / "f", uint64_t{1} << 40);
+  expect_error_begins([&] { read_file(folder / "f"); }, "ResourceExhausted: file '");
+}
+
+BOOST_AUTO_TEST_CASE(permissions) {
+  if (geteuid() == 0) return;  // root may do everything
+  const TestFolder folder;
+  write_file(folder / "f", "old");
+  fs::permissions(folder / "f", fs::perms::owner_read);
+  expect_error([&] { write_file(folder / "f", "new"); },
+               "PermissionDenied: cannot write file '" + (folder / "f") + "': Permission denied");
+  fs::permissions(folder / "f", fs::perms::none);
+  expect_error([&] { read_file(folder / "f"); },
+               "PermissionDenied: cannot open file '" + (folder / "f") + "': Permission denied");
+  fs::permissions(folder.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  expect_error([&] { write_file(folder / "g", "new"); },
+               "PermissionDenied: cannot write file '" + (folder / "g") + "': Permission denied");
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_is_not_finished_leaves_the_old_one) {
+  const TestFolder folder;
+  write_file(folder / "f", "old");
+  {
+    NewFile file(folder / "f");
+    file.append("half");
+    BOOST_TEST(folder.files() == 2U);
+  }
+  BOOST_TEST(read_file(folder / "f") == "old");
+  BOOST_TEST(folder.files() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(readers_see_the_old_or_the_new_file) {
+  const TestFolder folder;
+  const std::string path = folder / "f";
+  const std::string texts[] = {std::string(100000, 'a'), std::string(150000, 'b')};
+  write_file(path, texts[0]);
+  std::thread writer([&] {
+    for (size_t i = 0; i < 50; ++i) write_file(path, texts[i % 2]);
+  });
+  bool whole = true;
+  for (int i = 0; i < 200; ++i) {
+    const std::string seen = read_file(path);
+    whole = whole && (seen == texts[0] || seen == texts[1]);
+  }
+  writer.join();
+  BOOST_TEST(whole);
+}
+
+BOOST_AUTO_TEST_CASE(links_and_modes_stay) {
+  const TestFolder folder;
+  write_file(folder / "f", "old");
+  fs::permissions(folder / "f", fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  fs::create_symlink("f", folder / "link");
+  write_file(folder / "link", "new");
+  BOOST_TEST(fs::is_symlink(folder / "link"));
+  BOOST_TEST(read_file(folder / "f") == "new");
+  struct stat info{};
+  BOOST_TEST(stat((folder / "f").c_str(), &info) == 0);
+  BOOST_TEST((info.st_mode & 07777) == 0640U);
+}
+
+BOOST_AUTO_TEST_CASE(devices_and_pipes_are_written_to) {
+  write_file("/dev/null", "gone");
+  BOOST_TEST(fs::is_character_file("/dev/null"));
+  const TestFolder folder;
+  BOOST_TEST(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::string got;
+  std::thread reader([&] { got = read_file(folder / "pipe"); });
+  write_file(folder / "pipe", std::string(100000, 'x'));
+  reader.join();
+  BOOST_TEST(got.size() == 100000U);
+  BOOST_TEST(fs::is_fifo(folder / "pipe"));
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk) {
+  expect_error([] { write_file("/dev/full", "x"); },
+               "ResourceExhausted: cannot write file '/dev/full': No space left on device");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,205 @@
+#include "panto/lib/core/device.h"
+
+#include <thread>
+
+#include "panto/device/cpu/device.h"
+#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/tests/expect.h"
+
+namespace panto {
+namespace {
+
+std::string canonical(std::string_view name) { return DeviceSpec::parse(name).to_string(); }
+
+BOOST_AUTO_TEST_SUITE(device)
+
+BOOST_AUTO_TEST_CASE(names_that_are_right) {
+  const std::pair<const char*, const char*> table[] = {
+      {"", ""},
+      {"/", ""},
+      {"/job:localhost/replica:0/task:0/device:GPU:0", "/job:localhost/replica:0/task:0/device:GPU:0"},
+      {"/device:GPU:0/task:1/job:worker", "/job:worker/task:1/device:GPU:0"},  // any order
+      {"/job:worker/task:1", "/job:worker/task:1"},
+      {"/job:a_1B", "/job:a_1B"},
+      {"/job:*/replica:*/task:*/device:*", ""},
+      {"/job:*/task:3", "/task:3"},
+      {"/device:CPU:*", "/device:CPU:*"},
+      {"/device:CPU", "/device:CPU:*"},
+      {"/device:*:2", "/device:*:2"},
+      {"/device:XLA_CPU:1", "/device:XLA_CPU:1"},
+      {"/cpu:0", "/device:CPU:0"},
+      {"/CPU:0", "/device:CPU:0"},
+      {"/gpu:1", "/device:GPU:1"},
+      {"/GPU:12", "/device:GPU:12"},
+      {"/gpu:*", "/device:GPU:*"},
+      {"/job:w/gpu:1", "/job:w/device:GPU:1"},
+      {"cpu:0", "/device:CPU:0"},
+      {"GPU:3", "/device:GPU:3"},
+      {"META:0", "/device:META:0"},
+  };
+  for (const auto& [name, expected] : table) {
+    BOOST_TEST(canonical(name) == expected, name);
+    BOOST_TEST(canonical(expected) == expected, expected);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_wrong) {
+  const char* table[] = {"cpu",
+                         "CPU",
+                         "/cpu",
+                         "/device:",
+                         "/device:CPU:",
+                         "/device:CPU:-1",
+                         "/device:CPU:1x",
+                         "/device:cpu:0/",
+                         "//cpu:0",
+                         "/job:",
+                         "/job:1a",
+                         "/job:a-b",
+                         "/task:",
+                         "/task:-1",
+                         "/task:+1",
+                         "/task:1.5",
+                         "/task:99999999999",
+                         "/Cpu:0",
+                         "/tpu:0",
+                         "cpu:0/task:1",
+                         "job:a",
+                         " /cpu:0",
+                         "/cpu:0 ",
+                         "/replica:one",
+                         "/device:\xc3\xa9:0",
+                         "/frob:1"};
+  for (const char* name : table) {
+    expect_error([&] { DeviceSpec::parse(name); },
+                 "InvalidArgument: device name: expected a form like \"/job:localhost/replica:0/task:0/device:GPU:0\", "
+                 "\"/device:CPU:*\" or \"/gpu:1\", got \"" +
+                     std::string(name) + "\"");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(matching) {
+  Device& cpu = cpu_device();
+  for (const char* name :
+       {"", "/cpu:0", "/cpu:*", "/device:*:0", "/job:localhost", "/replica:0/task:0", "/device:CPU"}) {
+    BOOST_TEST(DeviceSpec::parse(name).matches(cpu), name);
+  }
+  for (const char* name : {"/gpu:0", "/cpu:1", "/job:worker", "/task:1", "/replica:2", "/device:XLA_CPU:0"}) {
+    BOOST_TEST(!DeviceSpec::parse(name).matches(cpu), name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_inner_name_refines_an_outer_one) {
+  const auto refined = [](const char* inner, const char* outer) {
+    return DeviceSpec::parse(inner).refined_from(DeviceSpec::parse(outer)).to_string();
+  };
+  BOOST_TEST(refined("", "/gpu:1") == "/device:GPU:1");
+  BOOST_TEST(refined("/cpu:0", "/gpu:1") == "/device:CPU:0");
+  BOOST_TEST(refined("/cpu:0", "/job:worker/task:1/gpu:1") == "/job:worker/task:1/device:CPU:0");
+  BOOST_TEST(refined("/device:GPU", "/gpu:1") == "/device:GPU:1");
+  BOOST_TEST(refined("/device:GPU", "/cpu:3") == "/device:GPU:*");
+  BOOST_TEST(refined("/job:ps", "/job:worker/cpu:0") == "/job:ps/device:CPU:0");
+}
+
+BOOST_AUTO_TEST_CASE(finding) {
+  set_cpu_device_count(3);
+  BOOST_TEST(&find_device("/cpu:0") == &cpu_device());
+  BOOST_TEST(find_device("cpu:2").name() == "/device:CPU:2");
+  BOOST_TEST(find_device("/job:localhost/replica:0/task:0/device:CPU:1").name() == "/device:CPU:1");
+  BOOST_TEST(&find_device("/device:META:0") == &meta_device());
+  BOOST_TEST(devices().front() == &cpu_device());
+  for (Device* d : devices()) BOOST_TEST(!d->is_meta());
+  expect_error_begins([] { find_device("/cpu:99"); },
+                      "NotFound: device: expected one of /device:CPU:0, /device:CPU:1, /device:CPU:2");
+  const std::string text = error_text([] { find_device("/cpu:99"); });
+  BOOST_TEST(text.ends_with(", got \"/cpu:99\""), text);
+  // Counts only grow.
+  set_cpu_device_count(1);
+  BOOST_TEST(find_device("/cpu:2").index() == 2);
+  expect_error([] { set_cpu_device_count(0); }, "InvalidArgument: CPU devices: expected a number in [1, 64], got 0");
+  expect_error([] { set_cpu_device_count(65); }, "InvalidArgument: CPU devices: expected a number in [1, 64], got 65");
+  expect_error([] { add_device(&cpu_device()); },
+               "AlreadyExists: device: expected a new name, got /device:CPU:0 a second time");
+}
+
+BOOST_AUTO_TEST_CASE(scopes_nest_and_end) {
+  set_cpu_device_count(3);
+  BOOST_TEST(current_device_spec().to_string().empty());
+  {
+    const DeviceScope outer("/cpu:1");
+    BOOST_TEST(tensor(1.F).device().name() == "/device:CPU:1");
+    {
+      const DeviceScope inner("/cpu:2");
+      BOOST_TEST(tensor(1.F).device().name() == "/device:CPU:2");
+      // Another thread knows nothing of it.
+      std::thread([] { BOOST_TEST(tensor(1.F).device().name() == "/device:CPU:0"); }).join();
+    }
+    {
+      const DeviceScope same("");
+      BOOST_TEST(current_device_spec().to_string() == "/device:CPU:1");
+    }
+    expect_error_begins([] { const DeviceScope wrong("nonsense"); }, "InvalidArgument: device name: ");
+    BOOST_TEST(current_device_spec().to_string() == "/device:CPU:1");
+  }
+  BOOST_TEST(current_device_spec().to_string().empty());
+  BOOST_TEST(tensor(1.F).device().name() == "/device:CPU:0");
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_for_another_machine_is_no_error_by_itself) {
+  const DeviceScope elsewhere("/job:worker/task:7/gpu:0");
+  BOOST_TEST(current_device_spec().to_string() == "/job:worker/task:7/device:GPU:0");
+}
+
+BOOST_AUTO_TEST_CASE(cpu_memory) {
+  Device& cpu = cpu_device();
+  BOOST_TEST(cpu.host_memory());
+  BOOST_TEST(!cpu.description().empty());
+  const MemoryStats before = cpu.memory_stats();
+  for (size_t bytes : {size_t{1}, size_t{511}, size_t{512}, size_t{513}, size_t{100000}, size_t{5} << 20}) {
+    void* data = cpu.allocate(bytes);
+    BOOST_TEST(reinterpret_cast<uintptr_t>(data) % 64 == 0U);
+    BOOST_TEST(cpu.memory_stats().bytes_in_use == before.bytes_in_use + static_cast<int64_t>(bytes));
+    static_cast<char*>(data)[bytes - 1] = 1;
+    cpu.deallocate(data, bytes);
+  }
+  BOOST_TEST(cpu.memory_stats().bytes_in_use == before.bytes_in_use);
+  BOOST_TEST(cpu.memory_stats().peak_bytes >= before.bytes_in_use + (5 << 20));
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+BOOST_AUTO_TEST_CASE(freed_blocks_are_used_again) {
+  Device& cpu = cpu_device();
+  void* first = cpu.allocate(3 << 20);
+  cpu.deallocate(first, 3 << 20);
+  BOOST_TEST(cpu.memory_stats().bytes_reserved >= cpu.memory_stats().bytes_in_use + (3 << 20));
+  void* second = cpu.allocate((3 << 20) - 100);  // of the same size class
+  BOOST_TEST(second == first);
+  cpu.deallocate(second, (3 << 20) - 100);
+  cpu::release_cached_memory();
+  BOOST_TEST(cpu.memory_stats().bytes_reserved == cpu.memory_stats().bytes_in_use);
+}
+#endif
+
+BOOST_AUTO_TEST_CASE(more_memory_than_there_is) {
+  const std::string text = error_text([] { cpu_device().allocate(size_t{1} << 60); });
+  BOOST_TEST(
+      text.starts_with("ResourceExhausted: memory: expected room for 1152921504606846976 bytes on /device:CPU:0"),
+      text);
+  expect_error_begins(
+      [] { allocate_tensor(cpu_device(), kFloat64, Shape{int64_t{1} << 61}); },
+      "ResourceExhausted: memory: expected fewer than 2^63 bytes, got 2305843009213693952 elements of float64");
+}
+
+BOOST_AUTO_TEST_CASE(meta_has_no_memory) {
+  BOOST_TEST(meta_device().name() == "/device:META:0");
+  BOOST_TEST(meta_device().is_meta());
+  expect_error([] { meta_device().allocate(1); },
+               "Internal: memory: expected a device that has some, got /device:META:0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
