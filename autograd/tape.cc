@@ -13,6 +13,7 @@ namespace panto {
 namespace {
 
 constexpr int32_t kNone = -1;
+constexpr size_t kFirstEntries = 64;  // what a tape has room for before its pools grow
 
 bool differentiable(DType t) { return dtypes::kFloating.contains(t) || dtypes::kComplex.contains(t); }
 
@@ -143,10 +144,8 @@ class GradientTape::Impl final : public Recorder {
     for (int32_t s : source_slots) {
       if (s != kNone) is_source[static_cast<size_t>(s)] = 1;
     }
-    for (size_t i = entries_.size(); i-- > 0;) {
-      // By value where gradient ops may be recorded by this tape too: its vectors grow then.
-      back(entries_[i], grads, useful, is_source);
-    }
+    Scratch scratch;
+    for (size_t i = entries_.size(); i-- > 0;) back(entries_[i], scratch, grads, useful, is_source);
     std::vector<Tensor> result;
     for (size_t i = 0; i < sources.size(); ++i) {
       const int32_t slot = source_slots[i];
@@ -229,16 +228,16 @@ class GradientTape::Impl final : public Recorder {
         const auto [first, last] = view.list(s.index);
         for (int i = first; i < last; ++i) saved_.push_back(*call.inputs[static_cast<size_t>(i)]);
       } else if (s.what == Saved::What::kOutput) {
-        const auto [first, last] = output_range(call, s.index);
+        const auto [first, last] = output_range(*call.op, static_cast<int>(call.outputs.size()), s.index);
         for (int k = first; k < last; ++k) saved_.push_back(call.outputs[static_cast<size_t>(k)]);
       }
     }
     e.num_saved = static_cast<uint16_t>(saved_.size() - e.saved);
   }
 
-  static std::pair<int, int> output_range(const Call& call, int arg) {
-    if (!call.op->signature().has_output_lists) return {arg, arg + 1};
-    return {0, static_cast<int>(call.outputs.size())};  // TensorFlow's ops with an output list have no other output
+  static std::pair<int, int> output_range(const Op& op, int num_outputs, int arg) {
+    if (!op.signature().has_output_lists) return {arg, arg + 1};
+    return {0, num_outputs};  // TensorFlow's ops with an output list have no other output
   }
 
   void keep_shapes(Entry& e, const Call& call) {
@@ -310,113 +309,114 @@ class GradientTape::Impl final : public Recorder {
     sum = sum.defined() ? add(std::move(sum), std::move(more)) : std::move(more);
   }
 
-  void back(const Entry& recorded, std::vector<Tensor>& grads, const std::vector<uint8_t>& useful,
+  // What `back` needs for one entry. Made once for all entries, so that the memory is taken once.
+  struct Scratch {
+    std::vector<int32_t> slots;
+    std::vector<Tensor> dys, inputs, outputs, shaped;
+    std::vector<uint8_t> needed;
+    std::vector<AttrSlot> attrs;
+    std::vector<DType> types;
+    std::vector<PartialShape> shapes;
+  };
+
+  void back(const Entry& recorded, Scratch& s, std::vector<Tensor>& grads, const std::vector<uint8_t>& useful,
             const std::vector<uint8_t>& is_source) {
-    const int num_inputs = recorded.num_inputs;
-    const int num_outputs = recorded.num_outputs;
-    SmallVector<int32_t, 8> slots(slots_.begin() + recorded.slots,
-                                  slots_.begin() + recorded.slots + num_inputs + num_outputs);
-    SmallVector<Tensor, 4> dys(static_cast<size_t>(num_outputs));
+    const size_t num_inputs = recorded.num_inputs;
+    const size_t num_outputs = recorded.num_outputs;
+    const int32_t* first_slot = slots_.data() + recorded.slots;
     bool reached = false;
-    for (int k = 0; k < num_outputs; ++k) {
-      const int32_t slot = slots[static_cast<size_t>(num_inputs + k)];
+    s.dys.assign(num_outputs, Tensor());
+    for (size_t k = 0; k < num_outputs; ++k) {
+      const int32_t slot = first_slot[num_inputs + k];
       if (slot == kNone) continue;
       Tensor& g = grads[static_cast<size_t>(slot)];
       if (!g.defined()) continue;
       reached = true;
       // The last use of an inner value's gradient, unless somebody asked for it.
-      dys[static_cast<size_t>(k)] = is_source[static_cast<size_t>(slot)] != 0 ? g : std::move(g);
+      s.dys[k] = is_source[static_cast<size_t>(slot)] != 0 ? g : std::move(g);
     }
     if (!reached) return;
-    SmallVector<uint8_t, 8> needed(static_cast<size_t>(num_inputs));
     bool any = false;
-    for (int i = 0; i < num_inputs; ++i) {
-      const int32_t slot = slots[static_cast<size_t>(i)];
-      needed[static_cast<size_t>(i)] = slot != kNone && useful[static_cast<size_t>(slot)] != 0;
-      any = any || needed[static_cast<size_t>(i)] != 0;
+    s.needed.assign(num_inputs, 0);
+    for (size_t i = 0; i < num_inputs; ++i) {
+      const int32_t slot = first_slot[i];
+      s.needed[i] = slot != kNone && useful[static_cast<size_t>(slot)] != 0;
+      any = any || s.needed[i] != 0;
     }
     if (!any) return;
-    std::vector<Tensor> dxs =
-        recorded.op == nullptr ? custom_gradients(*recorded.custom, dys) : op_gradients(recorded, dys, needed);
-    for (size_t i = 0; i < dxs.size(); ++i) {
-      if (needed[i] != 0 && dxs[i].defined()) {
-        accumulate(grads[static_cast<size_t>(slots[i])], std::move(dxs[i]));
+    // A copy: while gradients are computed, a persistent tape records and its pools move. The same below.
+    s.slots.assign(first_slot, first_slot + num_inputs);
+    const auto add_to_inputs = [&](std::span<Tensor> dxs) {
+      for (size_t i = 0; i < dxs.size() && i < num_inputs; ++i) {
+        if (s.needed[i] != 0 && dxs[i].defined()) {
+          accumulate(grads[static_cast<size_t>(s.slots[i])], std::move(dxs[i]));
+        }
       }
+    };
+    if (recorded.op == nullptr) {
+      const std::shared_ptr<CustomBackward> custom = recorded.custom;
+      std::vector<Tensor> dxs = custom->gradient(s.dys);
+      add_to_inputs(dxs);
+      return;
     }
-  }
-
-  static std::vector<Tensor> custom_gradients(CustomBackward& backward, const SmallVector<Tensor, 4>& dys) {
-    return backward.gradient({dys.data(), dys.size()});
-  }
-
-  std::vector<Tensor> op_gradients(Entry e, const SmallVector<Tensor, 4>& dys, const SmallVector<uint8_t, 8>& needed) {
-    const Op& op = *e.op;
+    const Op& op = *recorded.op;
     if (op.gradient() == nullptr) {
       failf(Code::kUnimplemented, "gradient of {}: expected its block to have one, got none", op.name());
     }
-    // Copies: while the gradient runs, a persistent tape records and its pools move.
-    const size_t num_attrs = op.signature().attrs.size();
-    const SmallVector<AttrSlot, 8> attrs(attrs_.begin() + e.attrs,
-                                         attrs_.begin() + static_cast<int64_t>(e.attrs + num_attrs));
-    const SmallVector<DType, 8> types(types_.begin() + e.types, types_.begin() + e.types + e.num_inputs);
-    SmallVector<PartialShape, 4> shapes;
-    if (e.shapes != kNone) {
-      shapes = SmallVector<PartialShape, 4>(shapes_.begin() + e.shapes, shapes_.begin() + e.shapes + e.num_inputs);
-    }
-    SmallVector<Tensor, 4> inputs(e.num_inputs);
-    SmallVector<Tensor, 4> outputs(e.num_outputs);
-    restore_saved(e, attrs, inputs, outputs);
-    SmallVector<Tensor, 4> shaped;  // tensors whose shapes the inputs' gradients must have, where those are unknown
-    if (e.symbolic_inputs != kNone) {
-      shaped =
-          SmallVector<Tensor, 4>(saved_.begin() + e.symbolic_inputs, saved_.begin() + e.symbolic_inputs + e.num_inputs);
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        if (!inputs[i].defined()) inputs[i] = shaped[i];
-      }
-    }
     GradRecord record;
-    record.op = &op;
-    record.attrs = attrs;
-    record.inputs = inputs;
-    record.outputs = outputs;
-    record.input_shapes = shapes;
-    record.input_types = types;
-    record.output_gradients = dys;
-    record.needed = needed;
-    return with_context([&] { return "in the gradient of " + op.name(); },
-                        [&] {
-                          GradContext context(record);
-                          op.gradient()(context);
-                          std::vector<Tensor> dxs = std::move(context.gradients());
-                          if (e.reduces) {
-                            for (size_t i = 0; i < dxs.size(); ++i) {
-                              if (!dxs[i].defined() || needed[i] == 0) continue;
-                              dxs[i] = sum_to(std::move(dxs[i]), shapes[i], shaped.empty() ? Tensor() : shaped[i]);
-                            }
-                          }
-                          return dxs;
-                        });
+    restore(recorded, s, record);
+    const bool reduces = recorded.reduces;
+    with_context([&] { return "in the gradient of " + op.name(); },
+                 [&] {
+                   GradContext context(record);
+                   op.gradient()(context);
+                   auto& dxs = context.gradients();
+                   if (reduces) {
+                     for (size_t i = 0; i < dxs.size(); ++i) {
+                       if (!dxs[i].defined() || s.needed[i] == 0) continue;
+                       dxs[i] = sum_to(std::move(dxs[i]), s.shapes[i], s.shaped.empty() ? Tensor() : s.shaped[i]);
+                     }
+                   }
+                   add_to_inputs({dxs.data(), dxs.size()});
+                 });
   }
 
-  void restore_saved(const Entry& e, const SmallVector<AttrSlot, 8>& attrs, SmallVector<Tensor, 4>& inputs,
-                     SmallVector<Tensor, 4>& outputs) {
+  // Fills `s` with what was kept of a call.
+  void restore(const Entry& e, Scratch& s, GradRecord& record) {
+    const Op& op = *e.op;
+    const auto* attrs = attrs_.data() + e.attrs;
+    s.attrs.assign(attrs, attrs + op.signature().attrs.size());
+    s.types.assign(types_.begin() + e.types, types_.begin() + e.types + e.num_inputs);
+    s.shapes.clear();
+    if (e.shapes != kNone) s.shapes.assign(shapes_.begin() + e.shapes, shapes_.begin() + e.shapes + e.num_inputs);
+    s.inputs.assign(e.num_inputs, Tensor());
+    s.outputs.assign(e.num_outputs, Tensor());
+    restore_saved(e, s);
+    s.shaped.clear();  // tensors whose shapes the inputs' gradients must have, where those are unknown
+    if (e.symbolic_inputs != kNone) {
+      s.shaped.assign(saved_.begin() + e.symbolic_inputs, saved_.begin() + e.symbolic_inputs + e.num_inputs);
+      for (size_t i = 0; i < s.inputs.size(); ++i) {
+        if (!s.inputs[i].defined()) s.inputs[i] = s.shaped[i];
+      }
+    }
+    record = {&op, s.attrs, s.inputs, s.outputs, s.shapes, s.types, s.dys, s.needed};
+  }
+
+  void restore_saved(const Entry& e, Scratch& s) {
     Call call;
     call.op = e.op;
-    SmallVector<AttrSlot, 8> writable(attrs);
-    call.attrs = writable;
+    call.attrs = s.attrs;
     const CallView view(call);
     size_t next = e.saved;
     // A tape that is used once gives its tensors away, so that gradients may write over them.
     auto take = [&]() { return options_.persistent ? saved_[next++] : std::move(saved_[next++]); };
-    for (const Saved& s : e.op->saves()) {
-      if (s.what == Saved::What::kInput) {
-        const auto [first, last] = view.list(s.index);
-        for (int i = first; i < last; ++i) inputs[static_cast<size_t>(i)] = take();
-      } else if (s.what == Saved::What::kOutput) {
-        const bool list = e.op->signature().has_output_lists;
-        const int first = list ? 0 : s.index;
-        const int last = list ? e.num_outputs : s.index + 1;
-        for (int k = first; k < last; ++k) outputs[static_cast<size_t>(k)] = take();
+    for (const Saved& what : e.op->saves()) {
+      if (what.what == Saved::What::kInput) {
+        const auto [first, last] = view.list(what.index);
+        for (int i = first; i < last; ++i) s.inputs[static_cast<size_t>(i)] = take();
+      } else if (what.what == Saved::What::kOutput) {
+        const auto [first, last] = output_range(*e.op, e.num_outputs, what.index);
+        for (int k = first; k < last; ++k) s.outputs[static_cast<size_t>(k)] = take();
       }
     }
   }

@@ -16,6 +16,7 @@ const AttrSlot& CallView::slot(AttrName name) const {
 
 std::pair<int, int> CallView::list(int arg) const {
   const Signature& s = call_.op->signature();
+  if (!s.has_input_lists) return {arg, arg + 1};
   int first = 0;
   for (int i = 0;; ++i) {
     const ArgDef& a = s.inputs[static_cast<size_t>(i)];

@@ -203,7 +203,8 @@ DeviceScope::DeviceScope(std::string_view name) {
   Device* device = nullptr;
   bool missing = false;
   if (const std::string full = spec.to_string(); !full.empty()) {
-    // A graph may be built for a machine with other devices: ops that run here say so, ops that are recorded do not care.
+    // A graph may be built for a machine with other devices: ops that run here say so, ops that are recorded do not
+    // care.
     device = look_up(spec, devices());
     missing = device == nullptr;
     // A scope that names only a job or task leaves the choice of its device to the inputs.

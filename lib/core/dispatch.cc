@@ -315,21 +315,23 @@ Tensor call_typed_1(const Op& op, std::span<Arg* const> args, std::span<AttrSlot
   constexpr size_t kMaxInputs = 16;
   const Tensor* inputs[kMaxInputs];
   uint64_t dying = 0;
-  bool plain = true;
+  bool plain = true;     // neither literals nor variables
+  bool one_type = true;  // then there is nothing to promote
   for (size_t i = 0; i < args.size(); ++i) {
     Arg& a = *args[i];
-    if (a.kind() > Arg::Kind::kOwned) [[unlikely]] {
+    if (a.kind() > Arg::Kind::kOwned || !a.tensor().defined()) [[unlikely]] {
       plain = false;
       break;
     }
     inputs[i] = &a.tensor();
+    one_type = one_type && inputs[i]->impl()->dtype == inputs[0]->impl()->dtype;
     if (a.is_owned()) dying |= uint64_t{1} << i;
   }
   Call call;
   call.op = &op;
   call.attrs = attrs;
   if (!args.empty()) call.where = &args[0]->where();
-  if (!plain || types_differ(op, {inputs, args.size()})) [[unlikely]] {
+  if (!plain || (!one_type && types_differ(op, {inputs, args.size()}))) [[unlikely]] {
     dying = 0;
     try {
       resolve_arguments(op, args, attrs);

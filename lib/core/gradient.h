@@ -62,13 +62,13 @@ class PANTO_EXPORT GradContext {
 
   // The gradient with respect to input i. Called at most once for each i; not calling it means zero.
   void set(int i, Tensor dx) { gradients_[static_cast<size_t>(i)] = std::move(dx); }
-  std::vector<Tensor>& gradients() { return gradients_; }
+  SmallVector<Tensor, 4>& gradients() { return gradients_; }
 
  private:
   const GradRecord& record_;
   Call call_;  // attributes and argument ranges
   CallView view_;
-  std::vector<Tensor> gradients_;
+  SmallVector<Tensor, 4> gradients_;
 };
 
 // The backward part of an operation that is no op.
