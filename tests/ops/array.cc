@@ -106,9 +106,7 @@ std::string position_text(const std::vector<int64_t>& dims, size_t flat) {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
-std::vector<int64_t> dims_of(const Tensor& t) {
-  return {t.shape().dims().begin(), t.shape().dims().end()};
-}
+std::vector<int64_t> dims_of(const Tensor& t) { return {t.shape().dims().begin(), t.shape().dims().end()}; }
 
 std::string shape_text(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
 
@@ -257,7 +255,8 @@ Tensor to_tensor(const Array& a, DType t) {
 Tensor unaligned(const Tensor& t) {
   if (!is_plain(t.dtype())) return t;
   const size_t size = dtype_size(t.dtype());
-  const auto memory = std::make_shared<std::vector<std::max_align_t>>((t.nbytes() + size) / sizeof(std::max_align_t) + 2);
+  const auto memory =
+      std::make_shared<std::vector<std::max_align_t>>((t.nbytes() + size) / sizeof(std::max_align_t) + 2);
   char* data = reinterpret_cast<char*>(memory->data()) + size;
   if (t.nbytes() > 0) std::memcpy(data, t.impl()->data, t.nbytes());
   return adopt_tensor(cpu_device(), t.dtype(), t.shape(), data, memory);

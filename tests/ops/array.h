@@ -1,4 +1,5 @@
-// Array: a tensor's worth of doubles, from which tensors of any dtype are made. The rows of the table are written in it.
+// Array: a tensor's worth of doubles, from which tensors of any dtype are made. The rows of the table are written in
+// it.
 #pragma once
 
 #include <cstdint>

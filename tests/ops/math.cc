@@ -21,91 +21,103 @@ constexpr DTypeSet kFraction = dtypes::kFloating;
 
 const Array kThree = list({1, 2, 3});
 
-const Family unary("math", {
-    {"Neg", real(-4, 4), [](double x) { return -x; }},
-    {"Abs", real(-4, 4), [](double x) { return std::abs(x); }},
-    {"Sign", real(-4, 4), sign},
-    {"Square", real(-4, 4), [](double x) { return x * x; }},
-    {"Sqrt", real(0.01, 9), [](double x) { return std::sqrt(x); }},
-    {"Rsqrt", real(0.01, 9), [](double x) { return x < 0 ? std::nan("") : 1 / std::abs(std::sqrt(x)); }},
-    {"Reciprocal", real(0.2, 4), [](double x) { return 1 / x; }, {.types = kFraction}},
-    {"Exp", real(-4, 4), [](double x) { return std::exp(x); }},
-    {"Exp", real(-90, 90), [](double x) { return std::exp(x); }, {.label = "wide", .gradient = false}},
-    {"Expm1", real(-4, 4), [](double x) { return std::expm1(x); }},
-    {"Expm1", real(-1e-3, 1e-3), [](double x) { return std::expm1(x); }, {.label = "small"}},
-    {"Log", real(0.01, 9), [](double x) { return std::log(x); }},
-    {"Log", real(0.9, 1.1), [](double x) { return std::log(x); }, {.label = "near one"}},
-    {"Log1p", real(-0.9, 9), [](double x) { return std::log1p(x); }},
-    {"Log1p", real(-1e-3, 1e-3), [](double x) { return std::log1p(x); }, {.label = "small"}},
-    {"Sin", real(-7, 7), [](double x) { return std::sin(x); }, {.units = 8}},
-    {"Cos", real(-7, 7), [](double x) { return std::cos(x); }, {.units = 8}},
-    {"Tanh", real(-4, 4), [](double x) { return std::tanh(x); }},
-    {"Tanh", real(-1e-2, 1e-2), [](double x) { return std::tanh(x); }, {.label = "small"}},
-    {"Tanh", real(-30, 30), [](double x) { return std::tanh(x); }, {.label = "wide", .gradient = false}},
-    {"Sigmoid", real(-6, 6), sigmoid},
-    {"Sigmoid", real(-80, 80), sigmoid, {.label = "wide", .units = 8, .gradient = false}},
-    {"Erf", real(-3, 3), [](double x) { return std::erf(x); }},
-    {"Relu", real(-4, 4), [](double x) { return x < 0 ? 0 : x; }},
-    {"Softplus", real(-6, 6), [](double x) { return x > 700 ? x : std::log1p(std::exp(x)); }, {.units = 8}},
-    {"Silu", real(-4, 4), [](double x) { return x * sigmoid(x); }, {.units = 8}},
-    {"Gelu", real(-3, 3), [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.))); }, {.units = 64}},
-    {"Gelu",
-     real(-3, 3),
-     [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); },
-     {.samples = {{.in = {draw({37}, -3, 3)}, .attrs = {{"approximate", true}}}},
-      .label = "approximate",
-      .units = 64}},
-});
+const Family unary(
+    "math",
+    {
+        {"Neg", real(-4, 4), [](double x) { return -x; }},
+        {"Abs", real(-4, 4), [](double x) { return std::abs(x); }},
+        {"Sign", real(-4, 4), sign},
+        {"Square", real(-4, 4), [](double x) { return x * x; }},
+        {"Sqrt", real(0.01, 9), [](double x) { return std::sqrt(x); }},
+        {"Rsqrt", real(0.01, 9), [](double x) { return x < 0 ? std::nan("") : 1 / std::abs(std::sqrt(x)); }},
+        {"Reciprocal", real(0.2, 4), [](double x) { return 1 / x; }, {.types = kFraction}},
+        {"Exp", real(-4, 4), [](double x) { return std::exp(x); }},
+        {"Exp", real(-90, 90), [](double x) { return std::exp(x); }, {.label = "wide", .gradient = false}},
+        {"Expm1", real(-4, 4), [](double x) { return std::expm1(x); }},
+        {"Expm1", real(-1e-3, 1e-3), [](double x) { return std::expm1(x); }, {.label = "small"}},
+        {"Log", real(0.01, 9), [](double x) { return std::log(x); }},
+        {"Log", real(0.9, 1.1), [](double x) { return std::log(x); }, {.label = "near one"}},
+        {"Log1p", real(-0.9, 9), [](double x) { return std::log1p(x); }},
+        {"Log1p", real(-1e-3, 1e-3), [](double x) { return std::log1p(x); }, {.label = "small"}},
+        {"Sin", real(-7, 7), [](double x) { return std::sin(x); }, {.units = 8}},
+        {"Cos", real(-7, 7), [](double x) { return std::cos(x); }, {.units = 8}},
+        {"Tanh", real(-4, 4), [](double x) { return std::tanh(x); }},
+        {"Tanh", real(-1e-2, 1e-2), [](double x) { return std::tanh(x); }, {.label = "small"}},
+        {"Tanh", real(-30, 30), [](double x) { return std::tanh(x); }, {.label = "wide", .gradient = false}},
+        {"Sigmoid", real(-6, 6), sigmoid},
+        {"Sigmoid", real(-80, 80), sigmoid, {.label = "wide", .units = 8, .gradient = false}},
+        {"Erf", real(-3, 3), [](double x) { return std::erf(x); }},
+        {"Relu", real(-4, 4), [](double x) { return x < 0 ? 0 : x; }},
+        {"Softplus", real(-6, 6), [](double x) { return x > 700 ? x : std::log1p(std::exp(x)); }, {.units = 8}},
+        {"Silu", real(-4, 4), [](double x) { return x * sigmoid(x); }, {.units = 8}},
+        {"Gelu", real(-3, 3), [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.))); }, {.units = 64}},
+        {"Gelu",
+         real(-3, 3),
+         [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); },
+         {.samples = {{.in = {draw({37}, -3, 3)}, .attrs = {{"approximate", true}}}},
+          .label = "approximate",
+          .units = 64}},
+    });
 
-const ErrorSample kDivisionByZero = {.in = {kThree, list({1, 0, 2})}, .text = "integer division by zero", .type = kInt32};
+const ErrorSample kDivisionByZero = {
+    .in = {kThree, list({1, 0, 2})}, .text = "integer division by zero", .type = kInt32};
 
-const Family binary("math", {
-    {"AddV2", real(-4, 4), real(-4, 4), [](double x, double y) { return x + y; }},
-    {"Sub", real(-4, 4), real(-4, 4), [](double x, double y) { return x - y; }},
-    {"Mul", real(-4, 4), real(-4, 4), [](double x, double y) { return x * y; }},
-    {"RealDiv", real(-4, 4), real(0.3, 4), [](double x, double y) { return x / y; }, {.types = kFraction}},
-    {"Div", real(-4, 4), real(0.3, 4), [](double x, double y) { return x / y; }, {.types = kFraction}},
-    {"Div",
-     real(-20, 20),
-     real(1, 5),
-     [](double x, double y) { return std::trunc(x / y); },
-     {.errors = {kDivisionByZero}, .label = "integers", .types = kWhole}},
-    {"FloorDiv", real(-4, 4), real(0.3, 4), [](double x, double y) { return std::floor(x / y); }, {.types = kFraction}},
-    {"FloorDiv",
-     real(-20, 20),
-     real(-5, -1),
-     [](double x, double y) { return std::floor(x / y); },
-     {.errors = {kDivisionByZero}, .label = "integers", .types = kWhole}},
-    {"FloorMod", real(-4, 4), real(0.3, 4), floor_mod, {.types = kFraction}},
-    {"FloorMod",
-     real(-20, 20),
-     real(-5, -1),
-     floor_mod,
-     {.errors = {kDivisionByZero}, .label = "integers", .types = kWhole}},
-    {"Pow", real(0.1, 3), real(-3, 3), [](double x, double y) { return std::pow(x, y); },
-     {.types = kFraction, .units = 8}},
-    {"Pow",
-     real(-4, 4),
-     real(0, 5),
-     [](double x, double y) { return std::pow(x, y); },
-     {.errors = {{.in = {kThree, list({1, -1, 2})},
-                  .text = "exponent: expected none below 0 for integers, got a negative one",
-                  .type = kInt32}},
-      .label = "integers",
-      .types = kWhole}},
-    {"Maximum", real(-4, 4), real(-4, 4), larger},
-    {"Minimum", real(-4, 4), real(-4, 4), smaller},
-    {"SquaredDifference", real(-4, 4), real(-4, 4), [](double x, double y) { return (x - y) * (x - y); }},
-    {"ReluGrad",
-     {.samples = {{.in = {draw({2, 3}), draw({2, 3}, -2, 2, 5)}}, {.in = {draw({37}), draw({37}, -2, 2, 5)}}},
-      .reference =
-          [](const Given& g) {
-            Array dx = g.in[0];
-            for (size_t i = 0; i < dx.values.size(); ++i) dx.values[i] *= g.in[1].values[i] > 0;
-            return std::vector<Array>{dx};
-          },
-      .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}}}},
-});
+const Family binary(
+    "math",
+    {
+        {"AddV2", real(-4, 4), real(-4, 4), [](double x, double y) { return x + y; }},
+        {"Sub", real(-4, 4), real(-4, 4), [](double x, double y) { return x - y; }},
+        {"Mul", real(-4, 4), real(-4, 4), [](double x, double y) { return x * y; }},
+        {"RealDiv", real(-4, 4), real(0.3, 4), [](double x, double y) { return x / y; }, {.types = kFraction}},
+        {"Div", real(-4, 4), real(0.3, 4), [](double x, double y) { return x / y; }, {.types = kFraction}},
+        {"Div",
+         real(-20, 20),
+         real(1, 5),
+         [](double x, double y) { return std::trunc(x / y); },
+         {.errors = {kDivisionByZero}, .label = "integers", .types = kWhole}},
+        {"FloorDiv",
+         real(-4, 4),
+         real(0.3, 4),
+         [](double x, double y) { return std::floor(x / y); },
+         {.types = kFraction}},
+        {"FloorDiv",
+         real(-20, 20),
+         real(-5, -1),
+         [](double x, double y) { return std::floor(x / y); },
+         {.errors = {kDivisionByZero}, .label = "integers", .types = kWhole}},
+        {"FloorMod", real(-4, 4), real(0.3, 4), floor_mod, {.types = kFraction}},
+        {"FloorMod",
+         real(-20, 20),
+         real(-5, -1),
+         floor_mod,
+         {.errors = {kDivisionByZero}, .label = "integers", .types = kWhole}},
+        {"Pow",
+         real(0.1, 3),
+         real(-3, 3),
+         [](double x, double y) { return std::pow(x, y); },
+         {.types = kFraction, .units = 8}},
+        {"Pow",
+         real(-4, 4),
+         real(0, 5),
+         [](double x, double y) { return std::pow(x, y); },
+         {.errors = {{.in = {kThree, list({1, -1, 2})},
+                      .text = "exponent: expected none below 0 for integers, got a negative one",
+                      .type = kInt32}},
+          .label = "integers",
+          .types = kWhole}},
+        {"Maximum", real(-4, 4), real(-4, 4), larger},
+        {"Minimum", real(-4, 4), real(-4, 4), smaller},
+        {"SquaredDifference", real(-4, 4), real(-4, 4), [](double x, double y) { return (x - y) * (x - y); }},
+        {"ReluGrad",
+         {.samples = {{.in = {draw({2, 3}), draw({2, 3}, -2, 2, 5)}}, {.in = {draw({37}), draw({37}, -2, 2, 5)}}},
+          .reference =
+              [](const Given& g) {
+                Array dx = g.in[0];
+                for (size_t i = 0; i < dx.values.size(); ++i) dx.values[i] *= g.in[1].values[i] > 0;
+                return std::vector<Array>{dx};
+              },
+          .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}}}},
+    });
 
 std::vector<Array> sum_of_all(const Given& g) {
   Array sum = g.in[0];
@@ -115,39 +127,47 @@ std::vector<Array> sum_of_all(const Given& g) {
   return {sum};
 }
 
-const Family many("math", {
-    {"AddN",
-     {.samples = {{.in = {draw({2, 3})}},
-                  {.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1)}},
-                  {.in = {draw({37}), draw({37}, -2, 2, 1), draw({37}, -2, 2, 2), draw({37}, -2, 2, 3)}},
-                  {.in = {draw({0, 3}), draw({0, 3})}}},
-      .reference = sum_of_all,
-      .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}, {.in = {}, .text = "N: expected at least 1"}}}},
-});
+const Family many(
+    "math",
+    {
+        {"AddN",
+         {.samples = {{.in = {draw({2, 3})}},
+                      {.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1)}},
+                      {.in = {draw({37}), draw({37}, -2, 2, 1), draw({37}, -2, 2, 2), draw({37}, -2, 2, 3)}},
+                      {.in = {draw({0, 3}), draw({0, 3})}}},
+          .reference = sum_of_all,
+          .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"},
+                     {.in = {}, .text = "N: expected at least 1"}}}},
+    });
 
 // ---- Comparison, logic, selection ------------------------------------------------------------------------------------
 
-const Family compare("compare", {
-    {"Equal", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x == y); }},
-    {"Equal", {.samples = {{.in = {texts({3}, {"a", "b", ""}), texts({3}, {"a", "c", ""})}, .out = {list({1, 0, 1})}}},
-               .label = "strings",
-               .types = {kString}}},
-    {"Equal",
-     {.samples = {{.in = {list({1, 2}), kThree}, .attrs = {{"incompatible_shape_error", false}}, .out = {scalar(0)}}},
-      .errors = {{.in = {list({1, 2}), kThree}, .text = "shapes: expected ones that broadcast, got [2] and [3]"}},
-      .label = "incompatible"}},
-    {"NotEqual", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x != y); }},
-    {"NotEqual",
-     {.samples = {{.in = {list({1, 2}), kThree}, .attrs = {{"incompatible_shape_error", false}}, .out = {scalar(1)}}},
-      .label = "incompatible"}},
-    {"Less", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x < y); }},
-    {"LessEqual", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x <= y); }},
-    {"Greater", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x > y); }},
-    {"GreaterEqual", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x >= y); }},
-    {"LogicalAnd", real(-0.99, 0.99), real(-0.99, 0.99), [](double x, double y) { return x * y; }},
-    {"LogicalOr", real(-0.99, 0.99), real(-0.99, 0.99), [](double x, double y) { return larger(x, y); }},
-    {"LogicalNot", real(-0.99, 0.99), [](double x) { return 1 - x; }},
-});
+const Family compare(
+    "compare",
+    {
+        {"Equal", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x == y); }},
+        {"Equal",
+         {.samples = {{.in = {texts({3}, {"a", "b", ""}), texts({3}, {"a", "c", ""})}, .out = {list({1, 0, 1})}}},
+          .label = "strings",
+          .types = {kString}}},
+        {"Equal",
+         {.samples =
+              {{.in = {list({1, 2}), kThree}, .attrs = {{"incompatible_shape_error", false}}, .out = {scalar(0)}}},
+          .errors = {{.in = {list({1, 2}), kThree}, .text = "shapes: expected ones that broadcast, got [2] and [3]"}},
+          .label = "incompatible"}},
+        {"NotEqual", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x != y); }},
+        {"NotEqual",
+         {.samples =
+              {{.in = {list({1, 2}), kThree}, .attrs = {{"incompatible_shape_error", false}}, .out = {scalar(1)}}},
+          .label = "incompatible"}},
+        {"Less", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x < y); }},
+        {"LessEqual", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x <= y); }},
+        {"Greater", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x > y); }},
+        {"GreaterEqual", real(-2, 2), real(-2, 2), [](double x, double y) { return static_cast<double>(x >= y); }},
+        {"LogicalAnd", real(-0.99, 0.99), real(-0.99, 0.99), [](double x, double y) { return x * y; }},
+        {"LogicalOr", real(-0.99, 0.99), real(-0.99, 0.99), [](double x, double y) { return larger(x, y); }},
+        {"LogicalNot", real(-0.99, 0.99), [](double x) { return 1 - x; }},
+    });
 
 std::vector<Array> select(const Given& g) {
   Array y;
@@ -165,22 +185,25 @@ std::vector<Array> select(const Given& g) {
   return {y};
 }
 
-const Family selection("compare", {
-    {"SelectV2",
-     {.samples = {{.in = {zeros_and_ones({2, 3}), draw({2, 3}), draw({2, 3}, -2, 2, 1)}},
-                  {.in = {zeros_and_ones({37}), draw({37}), draw({37}, -2, 2, 1)}},
-                  {.in = {zeros_and_ones({2, 1}), draw({3}), draw({2, 3}, -2, 2, 1)}},
-                  {.in = {scalar(1), draw({3}), draw({2, 1}, -2, 2, 1)}},
-                  {.in = {scalar(0), scalar(1), scalar(2)}},
-                  {.in = {zeros_and_ones({4, 1, 1}), draw({3, 1}), draw({2}, -2, 2, 1)}},
-                  {.in = {zeros_and_ones({0, 3}), draw({3}), draw({0, 1})}}},
-      .reference = select,
-      .errors = {{.in = {zeros_and_ones({2}), draw({3}), draw({3})}, .text = "shapes: expected ones that broadcast"}}}},
-    {"SelectV2",
-     {.samples = {{.in = {list({1, 0}), texts({2}, {"a", "b"}), texts({}, {"c"})}, .out = {texts({2}, {"a", "c"})}}},
-      .label = "strings",
-      .types = {kString}}},
-});
+const Family selection("compare",
+                       {
+                           {"SelectV2",
+                            {.samples = {{.in = {zeros_and_ones({2, 3}), draw({2, 3}), draw({2, 3}, -2, 2, 1)}},
+                                         {.in = {zeros_and_ones({37}), draw({37}), draw({37}, -2, 2, 1)}},
+                                         {.in = {zeros_and_ones({2, 1}), draw({3}), draw({2, 3}, -2, 2, 1)}},
+                                         {.in = {scalar(1), draw({3}), draw({2, 1}, -2, 2, 1)}},
+                                         {.in = {scalar(0), scalar(1), scalar(2)}},
+                                         {.in = {zeros_and_ones({4, 1, 1}), draw({3, 1}), draw({2}, -2, 2, 1)}},
+                                         {.in = {zeros_and_ones({0, 3}), draw({3}), draw({0, 1})}}},
+                             .reference = select,
+                             .errors = {{.in = {zeros_and_ones({2}), draw({3}), draw({3})},
+                                         .text = "shapes: expected ones that broadcast"}}}},
+                           {"SelectV2",
+                            {.samples = {{.in = {list({1, 0}), texts({2}, {"a", "b"}), texts({}, {"c"})},
+                                          .out = {texts({2}, {"a", "c"})}}},
+                             .label = "strings",
+                             .types = {kString}}},
+                       });
 
 std::vector<Array> same(const Given& g) {
   Array y = g.in[0];
@@ -188,28 +211,29 @@ std::vector<Array> same(const Given& g) {
 }
 
 const Family casts("cast", {
-    {"Cast",
-     {.samples = {{.in = {list({-2, -1, 0, 1, 2, 100}).as(kFloat32)}},
-                  {.in = {list({0, 1, 2, 100}).as(kUint8)}},
-                  {.in = {list({0, 1, 2, 100}).as(kBFloat16)}},
-                  {.in = {list({0, 1, 2, 100}).as(kFloat16)}},
-                  {.in = {list({0, 1, 2, 100}).as(kFloat64)}},
-                  {.in = {list({0, 1}).as(kBool)}},
-                  {.in = {list({0, 1, 2, 100}).as(kInt8)}},
-                  {.in = {list({0, 1, 2, 100}).as(kInt32)}},
-                  {.in = {list({0, 1, 2, 100}).as(kUint64)}},
-                  {.in = {list({0, 1, 2, 100}).as(kComplex64)}},
-                  {.in = {draw({37}, 0, 100).as(kFloat32)}},
-                  {.in = {array({0, 2}, {}).as(kFloat32)}},
-                  {.in = {scalar(3).as(kInt64)}}},
-      .reference = same,
-      .types = dtypes::kPlain - DTypeSet{kUint8, kUint16, kUint32, kUint64}}},
-    {"Cast",
-     {.samples = {{.in = {list({0, 1, 2.75, 100.5}).as(kFloat32)}}, {.in = {list({0, 1, 2, 255}).as(kInt64)}}},
-      .reference = same,
-      .label = "unsigned",
-      .types = {kUint8, kUint16, kUint32, kUint64}}},
-});
+                               {"Cast",
+                                {.samples = {{.in = {list({-2, -1, 0, 1, 2, 100}).as(kFloat32)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kUint8)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kBFloat16)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kFloat16)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kFloat64)}},
+                                             {.in = {list({0, 1}).as(kBool)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kInt8)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kInt32)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kUint64)}},
+                                             {.in = {list({0, 1, 2, 100}).as(kComplex64)}},
+                                             {.in = {draw({37}, 0, 100).as(kFloat32)}},
+                                             {.in = {array({0, 2}, {}).as(kFloat32)}},
+                                             {.in = {scalar(3).as(kInt64)}}},
+                                 .reference = same,
+                                 .types = dtypes::kPlain - DTypeSet{kUint8, kUint16, kUint32, kUint64}}},
+                               {"Cast",
+                                {.samples = {{.in = {list({0, 1, 2.75, 100.5}).as(kFloat32)}},
+                                             {.in = {list({0, 1, 2, 255}).as(kInt64)}}},
+                                 .reference = same,
+                                 .label = "unsigned",
+                                 .types = {kUint8, kUint16, kUint32, kUint64}}},
+                           });
 
 }  // namespace
 }  // namespace panto::test

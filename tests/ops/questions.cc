@@ -13,6 +13,10 @@ bool floats(const Row& row, const Op& op) {
   return allowed.contains(kFloat64) && (op.body() != nullptr || op.kernel_types(DeviceKind::kCpu).contains(kFloat64));
 }
 
+bool differentiable(const Row& row, const Op& op) {
+  return pure(row) && (op.gradient() != nullptr || op.body() != nullptr) && floats(row, op);
+}
+
 }  // namespace
 
 std::span<const Question> questions() {
@@ -31,8 +35,16 @@ std::span<const Question> questions() {
       {"prepared", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_prepared},
       {"types", [](const Row& row, const Op& op) { return has_samples(row) && op.primary_attr() >= 0; }, ask_types},
       {"inference",
-       [](const Row& row, const Op& op) { return has_samples(row) && !row.d.effect && !op.signature().outputs.empty(); },
+       [](const Row& row, const Op& op) {
+         return has_samples(row) && !row.d.effect && !op.signature().outputs.empty();
+       },
        ask_inference},
+      {"gradient", [](const Row& row, const Op& op) { return row.d.gradient && differentiable(row, op); },
+       ask_gradient},
+      {"second_order",
+       [](const Row& row, const Op& op) { return row.d.gradient && row.d.second_order && differentiable(row, op); },
+       ask_second_order},
+      {"taped", differentiable, ask_taped},
       {"errors", [](const Row& row, const Op&) { return !row.d.errors.empty(); }, ask_errors},
   };
   return kQuestions;

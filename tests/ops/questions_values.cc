@@ -118,18 +118,32 @@ void ask_empty(const Row& row) {
 }
 
 void ask_broadcast(const Row& row) {
-  const std::vector<std::vector<std::vector<int64_t>>> pairs = {
-      {{}, {3}},        {{3}, {}},           {{1}, {4}},          {{4}, {1}},          {{2, 3}, {3}},
-      {{3}, {2, 3}},    {{2, 1}, {1, 3}},    {{1, 3}, {2, 1}},    {{2, 3}, {2, 1}},    {{2, 1}, {2, 3}},
-      {{2, 3, 4}, {1}}, {{2, 3, 4}, {3, 1}}, {{2, 1, 4}, {3, 1}}, {{1, 3, 1}, {2, 1, 4}},
-      {{2, 1, 2, 1, 2}, {3, 1, 3, 1}},       {{1, 1, 1}, {2}},    {{33}, {1}},         {{2, 33}, {33}},
-      {{5, 1}, {5, 17}}};
+  const std::vector<std::vector<std::vector<int64_t>>> pairs = {{{}, {3}},
+                                                                {{3}, {}},
+                                                                {{1}, {4}},
+                                                                {{4}, {1}},
+                                                                {{2, 3}, {3}},
+                                                                {{3}, {2, 3}},
+                                                                {{2, 1}, {1, 3}},
+                                                                {{1, 3}, {2, 1}},
+                                                                {{2, 3}, {2, 1}},
+                                                                {{2, 1}, {2, 3}},
+                                                                {{2, 3, 4}, {1}},
+                                                                {{2, 3, 4}, {3, 1}},
+                                                                {{2, 1, 4}, {3, 1}},
+                                                                {{1, 3, 1}, {2, 1, 4}},
+                                                                {{2, 1, 2, 1, 2}, {3, 1, 3, 1}},
+                                                                {{1, 1, 1}, {2}},
+                                                                {{33}, {1}},
+                                                                {{2, 33}, {33}},
+                                                                {{5, 1}, {5, 17}}};
   std::vector<Sample> samples;
   samples.reserve(pairs.size());
   for (const auto& shapes : pairs) samples.push_back(sized(row, shapes));
   ask_samples(row, samples, "broadcast");
   // Shapes that do not.
-  for (const auto& shapes : {std::vector<std::vector<int64_t>>{{2}, {3}}, {{2, 3}, {2}}, {{2, 3}, {3, 3}}, {{0}, {2}}}) {
+  for (const auto& shapes :
+       {std::vector<std::vector<int64_t>>{{2}, {3}}, {{2, 3}, {2}}, {{2, 3}, {3, 3}}, {{0}, {2}}}) {
     const Bound b = bind(row, sized(row, shapes), first_type(row));
     BOOST_CHECK_EXCEPTION(b.call(), Error, [&](const Error& e) {
       return e.code() == Code::kInvalidArgument && begins_with(e, "shapes: expected ones that broadcast, got ");

@@ -1,5 +1,5 @@
-// Walks the registry: is every op complete? An op without documentation, samples, gradient (or a reason), kernel or a way
-// into a file and back is named here.
+// Walks the registry: is every op complete? An op without documentation, samples, gradient (or a reason), kernel or a
+// way into a file and back is named here.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +64,8 @@ BOOST_AUTO_TEST_CASE(kernel_types) {
   every_op([](const Op& op) {
     if (op.primary_attr() < 0) return (op.kernel_types(DeviceKind::kCpu) - DTypeSet{DType::kInvalid}).empty();
     const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types;
-    return (op.kernel_types(DeviceKind::kCpu) - allowed).empty() && (op.kernel_types(DeviceKind::kCuda) - allowed).empty();
+    return (op.kernel_types(DeviceKind::kCpu) - allowed).empty() &&
+           (op.kernel_types(DeviceKind::kCuda) - allowed).empty();
   });
 }
 

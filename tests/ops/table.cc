@@ -28,8 +28,8 @@ ut::test_suite& suite(ut::test_suite& parent, const std::string& name, const std
 
 // A case, whose failures name the row's line.
 void enter(ut::test_suite& parent, const std::string& name, const Row& row, std::function<void()> body) {
-  parent.add(ut::make_test_case(boost::function<void()>(std::move(body)), name, row.where.file_name(),
-                                row.where.line()));
+  parent.add(
+      ut::make_test_case(boost::function<void()>(std::move(body)), name, row.where.file_name(), row.where.line()));
 }
 
 void enter_row(const Row& row) {
@@ -134,8 +134,7 @@ Row::Row(const char* op, Domain x, Domain y, Binary f, Details details, std::sou
   };
 }
 
-Row::Row(const char* op, Details details, std::source_location at)
-    : op_name(op), d(std::move(details)), where(at) {}
+Row::Row(const char* op, Details details, std::source_location at) : op_name(op), d(std::move(details)), where(at) {}
 
 std::string Row::name() const { return *d.label == '\0' ? op_name : fmt::format("{}-{}", op_name, d.label); }
 

@@ -70,7 +70,7 @@ struct ErrorSample {
   std::vector<Array> in;
   Attrs attrs = {};
   Code code = Code::kInvalidArgument;
-  std::string text = {};  // how the message begins
+  std::string text = {};         // how the message begins
   DType type = DType::kInvalid;  // the primary type; kInvalid: the row's first one
 };
 
@@ -108,8 +108,10 @@ struct Row {
   using Binary = double (*)(double, double);
 
   // NOLINTBEGIN(google-explicit-constructor): rows are written as braced lists
-  Row(const char* op, Domain x, Unary f, Details details = {}, std::source_location where = std::source_location::current());
-  Row(const char* op, Domain x, Domain y, Binary f, Details details = {}, std::source_location where = std::source_location::current());
+  Row(const char* op, Domain x, Unary f, Details details = {},
+      std::source_location where = std::source_location::current());
+  Row(const char* op, Domain x, Domain y, Binary f, Details details = {},
+      std::source_location where = std::source_location::current());
   Row(const char* op, Details details, std::source_location where = std::source_location::current());
   // NOLINTEND(google-explicit-constructor)
 
