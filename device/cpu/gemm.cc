@@ -1,0 +1,266 @@
+#include "panto/device/cpu/gemm.h"
+
+#include <xtensor-blas/xblas.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <vector>
+
+#include "panto/device/cpu/one_thread.h"
+#include "panto/device/cpu/onednn.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor_alloc.h"
+
+namespace panto::cpu {
+namespace {
+
+constexpr int64_t kTileWork = 2 << 20;  // multiplications of a tile, at least
+constexpr int64_t kMinRows = 64;        // of a tile of several
+constexpr int64_t kMinColumns = 64;
+constexpr int64_t kMaxTiles = 256;
+constexpr int64_t kFewTiles = 8;              // with no more than these a long inner dimension is cut, too,
+constexpr int64_t kPartDepth = 8 * 1024;      // in parts of at least this size,
+constexpr int64_t kPartElements = 64 * 1024;  // where the results of all parts stay small
+constexpr int64_t kMaxParts = 64;
+constexpr size_t kCachedPlans = 64;  // of a thread
+constexpr int64_t kCacheLine = 16;   // elements; tiles begin at multiples
+
+int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
+
+struct Rectangle {
+  int64_t rows, columns, depth;
+  bool operator==(const Rectangle&) const = default;
+};
+
+dnnl_memory_desc_t matrix_desc(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  dnnl_memory_desc_t desc;
+  const dnnl_dims_t dims = {rows, columns};
+  const dnnl_dims_t strides = {row_stride, column_stride};
+  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 2, dims, dnnl_f32, strides), "matrix");
+  return desc;
+}
+
+// One oneDNN primitive with what it is executed on.
+class Matmul {
+ public:
+  // A rectangle of a product of this size.
+  Matmul(const GemmSize& s, const Rectangle& r)
+      : rectangle_(r),
+        a_(matrix_desc(r.rows, r.depth, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1)),
+        b_(matrix_desc(r.depth, r.columns, s.transpose_b ? 1 : s.n, s.transpose_b ? s.k : 1)),
+        c_(matrix_desc(r.rows, r.columns, s.n, 1)) {
+    dnnl_matmul_desc_t desc;
+    check_dnnl(dnnl_matmul_desc_init(&desc, &a_, &b_, nullptr, &c_), "matmul");
+    // Scratch memory of the executing thread: a primitive then holds nothing that two threads could fight for.
+    dnnl_primitive_attr_t attr = nullptr;
+    check_dnnl(dnnl_primitive_attr_create(&attr), "attributes");
+    dnnl_primitive_desc_t primitive_desc = nullptr;
+    dnnl_status_t status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success) {
+      status = dnnl_primitive_desc_create(&primitive_desc, &desc, attr, dnnl_cpu_engine(), nullptr);
+    }
+    dnnl_primitive_attr_destroy(attr);
+    check_dnnl(status, "matmul");
+    scratchpad_ = *dnnl_primitive_desc_query_md(primitive_desc, dnnl_query_scratchpad_md, 0);
+    status = dnnl_primitive_create(&primitive_, primitive_desc);
+    dnnl_primitive_desc_destroy(primitive_desc);
+    check_dnnl(status, "matmul");
+  }
+  ~Matmul() { dnnl_primitive_destroy(primitive_); }
+  Matmul(const Matmul&) = delete;
+  Matmul& operator=(const Matmul&) = delete;
+
+  const Rectangle& rectangle() const { return rectangle_; }
+
+  void run(const float* a, const float* b, float* c) const {
+    const DnnlMemory a_memory(a_, a), b_memory(b_, b), c_memory(c_, c);
+    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, a_memory.get()},
+                               {DNNL_ARG_WEIGHTS, b_memory.get()},
+                               {DNNL_ARG_DST, c_memory.get()},
+                               {DNNL_ARG_SCRATCHPAD, nullptr}};
+    const size_t bytes = dnnl_memory_desc_get_size(&scratchpad_);
+    if (bytes == 0) return execute(3, args);
+    const DnnlMemory scratchpad(scratchpad_, dnnl_scratchpad(bytes));
+    args[3].memory = scratchpad.get();
+    execute(4, args);
+  }
+
+ private:
+  void execute(int count, const dnnl_exec_arg_t* args) const {
+    check_dnnl(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), count, args), "matmul");
+  }
+
+  Rectangle rectangle_;
+  dnnl_memory_desc_t a_, b_, c_, scratchpad_;
+  dnnl_primitive_t primitive_ = nullptr;
+};
+
+// By xtensor-blas, which calls BLAS.
+void blas_rectangle(const GemmSize& s, const Rectangle& r, const double* a, const double* b, double* c) {
+  using cxxblas::Transpose;
+  cxxblas::gemm<xt::blas_index_t>(
+      cxxblas::StorageOrder::RowMajor, s.transpose_a ? Transpose::Trans : Transpose::NoTrans,
+      s.transpose_b ? Transpose::Trans : Transpose::NoTrans, static_cast<int>(r.rows), static_cast<int>(r.columns),
+      static_cast<int>(r.depth), 1., a, static_cast<int>(s.transpose_a ? s.m : s.k), b,
+      static_cast<int>(s.transpose_b ? s.k : s.n), 0., c, static_cast<int>(s.n));
+}
+
+template <class T>
+void add_parts(T* c, const T* more, int64_t n, int64_t parts) {
+  parallel_ranges(n, n * parts * static_cast<int64_t>(sizeof(T)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = 0; p < parts; ++p) {
+      for (int64_t i = begin; i < end; ++i) c[i] += more[p * n + i];
+    }
+  });
+}
+
+}  // namespace
+
+int64_t GemmSize::work() const {
+  int64_t result;
+  if (__builtin_mul_overflow(m, n, &result) || __builtin_mul_overflow(result, k, &result)) return INT64_MAX;
+  return result;
+}
+
+bool GemmSize::is_small() const {
+  const int64_t w = work();
+  if (w <= 4 * 1024) return true;
+  // Where a column at a time is all there is, vectors stay empty; packing a transposed `b` must pay, too.
+  if (n == 1 || (transpose_b && m < 8)) return false;
+  return w <= (m == 1 ? 64 * 1024 : 256 * 1024);
+}
+
+struct GemmPlan::Primitives {
+  std::vector<std::unique_ptr<Matmul>> all;
+
+  const Matmul* find(const Rectangle& r) const {
+    for (const auto& p : all) {
+      if (p->rectangle() == r) return p.get();
+    }
+    return nullptr;
+  }
+};
+
+GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
+    : dtype_(dtype), size_(size), tile_rows_(size.m), tile_columns_(size.n), part_depth_(size.k) {
+  // Halve the longer side until there are enough tiles.
+  const int64_t wanted = std::min(kMaxTiles, size.work() / kTileWork);
+  while (tiles() < wanted) {
+    const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * kMinColumns;
+    int64_t& side = rows ? tile_rows_ : tile_columns_;
+    if (side < 2 * (rows ? kMinRows : kMinColumns)) break;
+    side = round_up(ceil_div(side, 2), kCacheLine);
+    row_tiles_ = ceil_div(size.m, tile_rows_);
+    column_tiles_ = ceil_div(size.n, tile_columns_);
+  }
+  const int64_t elements = size.m * size.n;
+  if (tiles() <= kFewTiles && size.k >= 2 * kPartDepth && elements <= kPartElements) {
+    const int64_t parts = std::min({size.k / kPartDepth, kMaxParts});
+    part_depth_ = round_up(ceil_div(size.k, parts), kCacheLine);
+    parts_ = ceil_div(size.k, part_depth_);
+  }
+  if (dtype != kFloat32) return;
+  const OneThread scope;  // a primitive is made for a number of threads
+  primitives_ = std::make_unique<Primitives>();
+  for (int64_t rows : {tile_rows_, size.m - (row_tiles_ - 1) * tile_rows_}) {
+    for (int64_t columns : {tile_columns_, size.n - (column_tiles_ - 1) * tile_columns_}) {
+      for (int64_t depth : {part_depth_, size.k - (parts_ - 1) * part_depth_}) {
+        const Rectangle r{rows, columns, depth};
+        if (primitives_->find(r) == nullptr) primitives_->all.push_back(std::make_unique<Matmul>(size, r));
+      }
+    }
+  }
+}
+
+GemmPlan::~GemmPlan() = default;
+
+void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c) const {
+  const int64_t row = tile / column_tiles_ * tile_rows_;
+  const int64_t column = tile % column_tiles_ * tile_columns_;
+  const int64_t depth = part * part_depth_;
+  const Rectangle r{std::min(tile_rows_, size_.m - row), std::min(tile_columns_, size_.n - column),
+                    std::min(part_depth_, size_.k - depth)};
+  const int64_t a_offset = size_.transpose_a ? depth * size_.m + row : row * size_.k + depth;
+  const int64_t b_offset = size_.transpose_b ? column * size_.k + depth : depth * size_.n + column;
+  const int64_t c_offset = row * size_.n + column;
+  const OneThread scope;
+  if (dtype_ == kFloat32) {
+    primitives_->find(r)->run(static_cast<const float*>(a) + a_offset, static_cast<const float*>(b) + b_offset,
+                              static_cast<float*>(c) + c_offset);
+  } else {
+    blas_rectangle(size_, r, static_cast<const double*>(a) + a_offset, static_cast<const double*>(b) + b_offset,
+                   static_cast<double*>(c) + c_offset);
+  }
+}
+
+void GemmPlan::run(const void* a, const void* b, void* c) const {
+  const int64_t elements = size_.m * size_.n;
+  Tensor more;
+  if (parts_ > 1) more = allocate_tensor(cpu_device(), dtype_, Shape{parts_ - 1, elements});
+  parallel_ranges(
+      tiles() * parts_, size_.work(),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t tile = i / parts_, part = i % parts_;
+          char* target = static_cast<char*>(c);
+          if (part > 0) {
+            target = mutable_data<char>(more) + (part - 1) * elements * static_cast<int64_t>(dtype_size(dtype_));
+          }
+          run_tile(tile, part, a, b, target);
+        }
+      },
+      1);
+  if (parts_ == 1) return;
+  if (dtype_ == kFloat32) {
+    add_parts(static_cast<float*>(c), mutable_data<float>(more), elements, parts_ - 1);
+  } else {
+    add_parts(static_cast<double*>(c), mutable_data<double>(more), elements, parts_ - 1);
+  }
+}
+
+namespace {
+
+struct PlanCache {
+  struct Entry {
+    DType dtype;
+    std::shared_ptr<const GemmPlan> plan;
+    int64_t last_use;
+  };
+  std::vector<Entry> entries;
+  int64_t uses = 0;
+  int64_t made = 0;
+};
+
+PlanCache& plan_cache() {
+  thread_local PlanCache cache;
+  return cache;
+}
+
+}  // namespace
+
+std::shared_ptr<const GemmPlan> cached_gemm_plan(DType dtype, const GemmSize& size) {
+  PlanCache& cache = plan_cache();
+  const int64_t now = ++cache.uses;
+  PlanCache::Entry* oldest = nullptr;
+  for (PlanCache::Entry& e : cache.entries) {
+    if (e.dtype == dtype && e.plan->size() == size) {
+      e.last_use = now;
+      return e.plan;
+    }
+    if (oldest == nullptr || e.last_use < oldest->last_use) oldest = &e;
+  }
+  PlanCache::Entry made{dtype, std::make_shared<const GemmPlan>(dtype, size), now};
+  ++cache.made;
+  if (cache.entries.size() < kCachedPlans) {
+    cache.entries.push_back(std::move(made));
+    return cache.entries.back().plan;
+  }
+  *oldest = std::move(made);
+  return oldest->plan;
+}
+
+int64_t gemm_plans_made() { return plan_cache().made; }
+
+}  // namespace panto::cpu

@@ -1,0 +1,73 @@
+// Products of large matrices: libraries (oneDNN for float, BLAS for double) compute tiles of the result, each on one
+// thread, and the tiles are shared between threads.
+//
+// Left to themselves both libraries give other bits on other numbers of threads, because they may cut the inner
+// dimension: oneDNN 2.6 for 64x64x64 and 1x512x512, OpenBLAS 0.3.21 from 96x96x96 on. How a plan cuts depends on the
+// sizes only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "panto/device/cpu/small_gemm.h"
+#include "panto/lib/core/dtype.h"
+
+namespace panto::cpu {
+
+// c[m, n] = a[m, k] b[k, n]; `a` lies in memory as [k, m] if transpose_a, `b` as [n, k] if transpose_b.
+struct GemmSize {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+
+  bool operator==(const GemmSize&) const = default;
+  // Multiplications, saturated.
+  int64_t work() const;
+  // True where small_gemm is as fast as a library, entrance included (measured on Zen 3 and AVX2).
+  bool is_small() const;
+};
+
+template <class T>
+MatrixRef<T> left_matrix(const GemmSize& s, const T* a) {
+  return s.transpose_a ? MatrixRef<T>{a, 1, s.m} : MatrixRef<T>{a, s.k, 1};
+}
+template <class T>
+MatrixRef<T> right_matrix(const GemmSize& s, const T* b) {
+  return s.transpose_b ? MatrixRef<T>{b, 1, s.k} : MatrixRef<T>{b, s.n, 1};
+}
+
+// Immutable; may be used by several threads at once.
+class GemmPlan {
+ public:
+  // For float32 or float64. No size may be 0. Throws Internal or ResourceExhausted where oneDNN fails.
+  GemmPlan(DType dtype, const GemmSize& size);
+  ~GemmPlan();
+  GemmPlan(const GemmPlan&) = delete;
+  GemmPlan& operator=(const GemmPlan&) = delete;
+
+  const GemmSize& size() const { return size_; }
+  // Tiles in all; they may be computed in any order, by any thread.
+  int64_t tiles() const { return row_tiles_ * column_tiles_; }
+  // Rows of the inner dimension that are multiplied at a time, where the result is too small to be shared and the inner
+  // dimension long; else 1. Part p > 0 of every tile goes to a matrix of its own, to be added to part 0 in order.
+  int64_t parts() const { return parts_; }
+  // On the calling thread. `c` is where the whole matrix (of this part) begins.
+  void run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c) const;
+  // Everything, on as many threads as are worth it.
+  void run(const void* a, const void* b, void* c) const;
+
+ private:
+  struct Primitives;
+
+  DType dtype_;
+  GemmSize size_;
+  int64_t row_tiles_ = 1, column_tiles_ = 1, parts_ = 1;
+  int64_t tile_rows_, tile_columns_, part_depth_;
+  std::unique_ptr<Primitives> primitives_;  // oneDNN's, one for each size of tile there is
+};
+
+// The plan for these sizes, from a cache of this thread's that keeps the most recently used ones.
+std::shared_ptr<const GemmPlan> cached_gemm_plan(DType dtype, const GemmSize& size);
+// Plans that the calling thread's cache has made so far: for tests.
+int64_t gemm_plans_made();
+
+}  // namespace panto::cpu

@@ -1,0 +1,200 @@
+// Kernels of the matrix products.
+#include <climits>
+#include <type_traits>
+
+#include "panto/device/broadcast.h"
+#include "panto/device/cpu/epilogue.h"
+#include "panto/device/cpu/gemm.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/small_gemm.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call.h"
+
+namespace panto {
+namespace {
+
+using cpu::GemmPlan;
+using cpu::GemmSize;
+
+// Signed integers are multiplied as unsigned ones: the product wraps.
+template <class T>
+using Factor = std::conditional_t<std::is_integral_v<T>,
+                                  std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
+
+template <class T>
+bool for_library(const GemmSize& s) {
+  // BLAS counts in 32 bits.
+  const bool fits = std::is_same_v<T, float> || (s.m <= INT_MAX && s.n <= INT_MAX && s.k <= INT_MAX);
+  return std::is_floating_point_v<T> && fits && !s.is_small();
+}
+
+// Sizes of a product of the last two dimensions.
+GemmSize gemm_size(const PartialShape& a, const PartialShape& b, bool transpose_a, bool transpose_b) {
+  const int ra = a.rank(), rb = b.rank();
+  GemmSize s;
+  s.transpose_a = transpose_a;
+  s.transpose_b = transpose_b;
+  s.m = a.dim(ra - (transpose_a ? 1 : 2));
+  s.k = a.dim(ra - (transpose_a ? 2 : 1));
+  s.n = b.dim(rb - (transpose_b ? 2 : 1));
+  const int64_t k = b.dim(rb - (transpose_b ? 1 : 2));
+  if (k != s.k) invalid("inner dimensions: expected {}, got {}", s.k, k);
+  return s;
+}
+
+// A plan for a library, made when a call is prepared; null where the sizes are unknown or too small.
+template <class T>
+std::shared_ptr<void> prepare_product(const KernelContext& c, bool transpose_a, bool transpose_b) {
+  const PartialShape &a = c.in(0).partial_shape(), &b = c.in(1).partial_shape();
+  if (!a.fully_known() || !b.fully_known()) return nullptr;
+  const GemmSize s = gemm_size(a, b, transpose_a, transpose_b);
+  if (!for_library<T>(s)) return nullptr;
+  return std::make_shared<GemmPlan>(dtype_of<T>, s);
+}
+
+// Rows [begin, end) of the product.
+template <class T>
+void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
+  using F = Factor<T>;
+  cpu::MatrixRef<F> left = cpu::left_matrix(s, reinterpret_cast<const F*>(a));
+  left.data += begin * left.row;
+  cpu::small_gemm<F>(end - begin, s.n, s.k, left, cpu::right_matrix(s, reinterpret_cast<const F*>(b)),
+                     reinterpret_cast<F*>(c) + begin * s.n);
+}
+
+template <class T>
+void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b, T* c) {
+  if (s.is_small()) return product_rows(s, a, b, c, 0, s.m);
+  if (!for_library<T>(s)) {
+    // Every element is added up in the same order, whatever the rows.
+    return cpu::parallel_ranges(
+        s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (prepared != nullptr && prepared->size() == s) return prepared->run(a, b, c);
+    cpu::cached_gemm_plan(dtype_of<T>, s)->run(a, b, c);
+  }
+}
+
+struct MatMulKernel {
+  template <class T>
+  static std::shared_ptr<void> prepare(const KernelContext& c) {
+    return prepare_product<T>(c, c.flag("transpose_a"), c.flag("transpose_b"));
+  }
+  template <class T>
+  static void run(KernelContext& c) {
+    const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("transpose_a"), c.flag("transpose_b"));
+    product(s, c.state<GemmPlan>(), c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
+  }
+};
+const CpuKernel matmul_kernel("MatMul", types::numeric{}, MatMulKernel{});
+
+// Where the factors of each product of a batch begin, in matrices.
+class Batch {
+ public:
+  Batch(const PartialShape& x, const PartialShape& y, const PartialShape& out) {
+    const PartialShape bx = outer(x), by = outer(y), bo = outer(out);
+    make_broadcast_map<2>(bo, {&bx, &by}, map_);
+    count_ = bo.numel();
+  }
+  int64_t count() const { return count_; }
+  std::pair<int64_t, int64_t> at(int64_t i) const {
+    int64_t x = 0, y = 0;
+    for (int d = 0; d < map_.rank; ++d) {
+      const int64_t index = i % map_.size[d];
+      i /= map_.size[d];
+      x += index * map_.stride[d][0];
+      y += index * map_.stride[d][1];
+    }
+    return {x, y};
+  }
+
+ private:
+  static PartialShape outer(const PartialShape& s) { return PartialShape(s.dims().first(s.dims().size() - 2)); }
+  BroadcastMap<2> map_;
+  int64_t count_;
+};
+
+struct BatchMatMulKernel {
+  template <class T>
+  static std::shared_ptr<void> prepare(const KernelContext& c) {
+    return prepare_product<T>(c, c.flag("adj_x"), c.flag("adj_y"));
+  }
+
+  template <class T>
+  static void run(KernelContext& c) {
+    const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("adj_x"), c.flag("adj_y"));
+    if (c.out_numel(0) == 0) return;
+    const Batch batch(c.shape(0), c.shape(1), c.out_shape(0));
+    const T *x = c.data<T>(0), *y = c.data<T>(1);
+    T* out = c.out_data<T>(0);
+    const auto one = [&](int64_t i, const auto& body) {
+      const auto [at_x, at_y] = batch.at(i);
+      body(x + at_x * s.m * s.k, y + at_y * s.k * s.n, out + i * s.m * s.n);
+    };
+    const int64_t most = INT64_MAX / batch.count();
+    const int64_t work = s.work() > most ? INT64_MAX : s.work() * batch.count();
+    if (!for_library<T>(s)) {
+      // Rows of all products, as one sequence.
+      const int64_t grain = s.is_small() && s.work() > 0 ? s.m : 16;
+      return cpu::parallel_ranges(
+          batch.count() * s.m, work,
+          [&](int64_t begin, int64_t end) {
+            while (begin < end) {
+              const int64_t first = begin % s.m;
+              const int64_t last = std::min(s.m, first + (end - begin));
+              one(begin / s.m, [&](const T* a, const T* b, T* r) { product_rows(s, a, b, r, first, last); });
+              begin += last - first;
+            }
+          },
+          grain);
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      std::shared_ptr<const GemmPlan> cached;
+      const GemmPlan* plan = c.state<GemmPlan>();
+      if (plan == nullptr || !(plan->size() == s)) {
+        cached = cpu::cached_gemm_plan(dtype_of<T>, s);
+        plan = cached.get();
+      }
+      if (plan->parts() > 1) {
+        for (int64_t i = 0; i < batch.count(); ++i) {
+          one(i, [&](const T* a, const T* b, T* r) { plan->run(a, b, r); });
+        }
+        return;
+      }
+      const int64_t tiles = plan->tiles();
+      cpu::parallel_ranges(
+          batch.count() * tiles, work,
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              one(i / tiles, [&](const T* a, const T* b, T* r) { plan->run_tile(i % tiles, 0, a, b, r); });
+            }
+          },
+          1);
+    }
+  }
+};
+const CpuKernel batch_matmul_kernel("BatchMatMulV2", types::numeric{}, BatchMatMulKernel{});
+
+// What runs after the product is one pass over the result with the functors of the separate kernels, not oneDNN's
+// post-operations: those turn a NaN into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies by
+// its gemm, as here, they are a pass of their own as well.
+struct FusedMatMulKernel {
+  template <class T>
+  static std::shared_ptr<void> prepare(const KernelContext& c) {
+    return prepare_product<T>(c, c.flag("transpose_a"), c.flag("transpose_b"));
+  }
+  template <class T>
+  static void run(KernelContext& c) {
+    const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("transpose_a"), c.flag("transpose_b"));
+    const Epilogue epilogue = parse_epilogue(c);
+    if (epilogue.bias && c.numel(2) != s.n) invalid("bias: expected {} elements, got {}", s.n, c.numel(2));
+    product(s, c.state<GemmPlan>(), c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
+    cpu::apply_epilogue(epilogue, epilogue.bias ? c.data<T>(2) : nullptr, s.m, s.n, c.out_data<T>(0));
+  }
+};
+const CpuKernel fused_matmul_kernel("_FusedMatMul", TypeList<float>{}, FusedMatMulKernel{});
+
+}  // namespace
+}  // namespace panto

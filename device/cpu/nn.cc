@@ -1,0 +1,281 @@
+// Kernels of biases, softmax and the losses made of it.
+#include <cmath>
+#include <type_traits>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/loops.h"
+#include "panto/device/cpu/reduce.h"
+#include "panto/device/cpu/reducers.h"
+#include "panto/device/vector_math.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call.h"
+
+namespace panto {
+namespace {
+
+// What an exponential costs, in bytes that could be moved meanwhile.
+constexpr int64_t kExpWork = 32;
+constexpr int64_t kPiece = 512;  // elements of a row that stay in the first-level cache
+
+template <class T>
+void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T* y) {
+  // Short rows are taken several at a time, with the bias repeated.
+  T repeated[kPiece];
+  int64_t width = channels;
+  if (channels < 32 && rows >= 8) {
+    const int64_t times = std::min(rows, kPiece / channels);
+    for (int64_t i = 0; i < times * channels; ++i) repeated[i] = bias[i % channels];
+    width = times * channels;
+    bias = repeated;
+  }
+  const int64_t n = rows * channels;
+  cpu::parallel_ranges(
+      n, n * 2 * static_cast<int64_t>(sizeof(T)),
+      [&](int64_t begin, int64_t end) {
+        for (; begin < end; begin += width) {
+          const int64_t m = std::min(width, end - begin);
+          PANTO_INDEPENDENT
+          for (int64_t j = 0; j < m; ++j) y[begin + j] = k::add(x[begin + j], bias[j]);
+        }
+      },
+      width);
+}
+
+template <class T>
+void add_bias_second(const T* x, const T* bias, int64_t batch, int64_t channels, int64_t inner, T* y) {
+  cpu::parallel_ranges(
+      batch * channels, batch * channels * inner * 2 * static_cast<int64_t>(sizeof(T)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const T b = bias[r % channels];
+          PANTO_INDEPENDENT
+          for (int64_t j = r * inner; j < (r + 1) * inner; ++j) y[j] = k::add(x[j], b);
+        }
+      },
+      std::max<int64_t>(1, 64 / std::max<int64_t>(1, inner)));
+}
+
+struct BiasAddKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Shape& shape = c.shape(0);
+    const int axis = c.text("data_format") == "NCHW" ? 1 : shape.rank() - 1;
+    const int64_t channels = shape[axis];
+    if (c.numel(1) != channels) invalid("bias: expected {} elements, got {}", channels, c.numel(1));
+    const int64_t batch = axis == 1 ? shape[0] : c.numel(0) / channels;
+    const int64_t inner = c.numel(0) / (batch * channels);
+    if (inner == 1) {
+      add_bias_last(c.data<T>(0), c.data<T>(1), batch, channels, c.out_data<T>(0));
+    } else {
+      add_bias_second(c.data<T>(0), c.data<T>(1), batch, channels, inner, c.out_data<T>(0));
+    }
+  }
+};
+const CpuKernel bias_add_kernel("BiasAdd", types::numeric{}, BiasAddKernel{});
+
+// ---- Rows: each function sees one. Sums are those of the reductions. -------------------------------------------------
+
+template <class T>
+T largest(const T* x, int64_t n) {
+  return cpu::reduce_run<cpu::MaxOf<T>>(x, n, cpu::MaxOf<T>::total());
+}
+
+template <class T>
+using SumTotal = typename cpu::SumOf<T>::Total;
+
+// The sum of f(i) for i in [0, n), where f(begin, size, out) fills in a piece.
+template <class T, class F>
+T sum_of_pieces(int64_t n, const F& f) {
+  SumTotal<T> total{};
+  T piece[kPiece];
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t size = std::min(kPiece, n - i);
+    f(i, size, piece);
+    total = cpu::reduce_run<cpu::SumOf<T>>(piece, size, total);
+  }
+  return cpu::SumOf<T>::finish(total, n);
+}
+
+// y = exp(x - shift); returns its sum. `y` may be `x`.
+template <class T>
+T exponentials(const T* x, int64_t n, T shift, T* y) {
+  SumTotal<T> total{};
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t size = std::min(kPiece, n - i);
+    PANTO_INDEPENDENT
+    for (int64_t j = i; j < i + size; ++j) y[j] = vmath::exp(x[j] - shift);
+    total = cpu::reduce_run<cpu::SumOf<T>>(y + i, size, total);
+  }
+  return cpu::SumOf<T>::finish(total, n);
+}
+
+template <class T>
+void softmax_row(const T* x, int64_t n, T* y) {
+  const T factor = 1 / exponentials(x, n, largest(x, n), y);
+  for (int64_t j = 0; j < n; ++j) y[j] *= factor;
+}
+
+template <class T>
+void log_softmax_row(const T* x, int64_t n, T* y) {
+  const T shift = largest(x, n);
+  const T sum = sum_of_pieces<T>(n, [&](int64_t begin, int64_t size, T* piece) {
+    for (int64_t j = 0; j < size; ++j) piece[j] = vmath::exp(x[begin + j] - shift);
+  });
+  const T log_sum = std::log(sum);
+  PANTO_INDEPENDENT
+  for (int64_t j = 0; j < n; ++j) y[j] = (x[j] - shift) - log_sum;
+}
+
+// Calls row(x, n, y) for each row of input 0 and output 0.
+template <class T, class Row>
+void by_rows(KernelContext& c, const Row& row) {
+  const int64_t total = c.numel(0);
+  if (total == 0) return;
+  const int64_t n = c.shape(0)[-1];
+  const T* x = c.data<T>(0);
+  T* y = c.out_data<T>(0);
+  cpu::parallel_ranges(
+      total / n, total * kExpWork,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n);
+      },
+      std::max<int64_t>(1, 64 / n));
+}
+
+struct SoftmaxKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    by_rows<T>(c, softmax_row<T>);
+  }
+};
+struct LogSoftmaxKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    by_rows<T>(c, log_softmax_row<T>);
+  }
+};
+const CpuKernel softmax_kernel("Softmax", types::floating{}, SoftmaxKernel{});
+const CpuKernel log_softmax_kernel("LogSoftmax", types::floating{}, LogSoftmaxKernel{});
+
+// An input that broadcasts to a matrix, a row at a time.
+template <class T>
+class Rows {
+ public:
+  Rows(const T* data, const Shape& shape, int64_t columns) : data_(data), columns_(columns) {
+    const int rank = shape.rank();
+    const int64_t width = rank >= 1 ? shape[-1] : 1;
+    const int64_t height = rank >= 2 ? shape[-2] : 1;
+    row_stride_ = height == 1 ? 0 : width;
+    repeated_ = width == 1 && columns != 1;
+  }
+  // Elements of row r; `buffer` has room for them where they must be spread.
+  const T* row(int64_t r, T* buffer) const {
+    const T* first = data_ + r * row_stride_;
+    if (!repeated_) return first;
+    std::fill_n(buffer, columns_, *first);
+    return buffer;
+  }
+  int64_t buffer_size() const { return repeated_ ? columns_ : 0; }
+
+ private:
+  const T* data_;
+  int64_t columns_;
+  int64_t row_stride_;
+  bool repeated_;
+};
+
+struct CrossEntropyKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& shape = c.out_shape(1);
+    const int64_t rows = shape[0], n = shape[1];
+    const Rows<T> features(c.data<T>(0), c.shape(0), n), labels(c.data<T>(1), c.shape(1), n);
+    T *loss = c.out_data<T>(0), *backprop = c.out_data<T>(1);
+    cpu::parallel_ranges(
+        rows, rows * n * kExpWork,
+        [&](int64_t begin, int64_t end) {
+          const cpu::Scratch<T> feature_row(c.device(), features.buffer_size());
+          const cpu::Scratch<T> label_row(c.device(), labels.buffer_size());
+          for (int64_t r = begin; r < end; ++r) {
+            const T* x = features.row(r, feature_row.data());
+            const T* p = labels.row(r, label_row.data());
+            T* y = backprop + r * n;
+            const T shift = largest(x, n);
+            const T sum = exponentials(x, n, shift, y);
+            const T log_sum = n == 0 ? 0 : std::log(sum);
+            loss[r] = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
+              for (int64_t j = 0; j < size; ++j) piece[j] = p[first + j] * (log_sum - (x[first + j] - shift));
+            });
+            const T factor = 1 / sum;
+            for (int64_t j = 0; j < n; ++j) y[j] = y[j] * factor - p[j];
+          }
+        },
+        std::max<int64_t>(1, 64 / std::max<int64_t>(1, n)));
+  }
+};
+const CpuKernel cross_entropy_kernel("SoftmaxCrossEntropyWithLogits", types::floating{}, CrossEntropyKernel{});
+
+template <class T, class Label>
+void sparse_cross_entropy(KernelContext& c) {
+  const Shape& shape = c.out_shape(1);
+  const int64_t rows = shape[0], n = shape[1];
+  if (n == 0) invalid("classes: expected at least 1, got 0");
+  const T* features = c.data<T>(0);
+  const Label* labels = c.data<Label>(1);
+  T *loss = c.out_data<T>(0), *backprop = c.out_data<T>(1);
+  const auto check = [&](int64_t row, int64_t label) {
+    if (label < 0 || label >= n) [[unlikely]]
+      invalid("labels[{}]: expected a class in [0, {}), got {}", row, n, label);
+  };
+  // All of them before anything is written.
+  for (int64_t r = 0; r < rows; ++r) check(r, labels[r]);
+  cpu::parallel_ranges(
+      rows, rows * n * kExpWork,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t label = labels[r];
+          check(r, label);  // it may have been changed since, where the memory is not ours
+          const T* x = features + r * n;
+          T* y = backprop + r * n;
+          const T shift = largest(x, n);
+          const T sum = exponentials(x, n, shift, y);
+          loss[r] = std::log(sum) - (x[label] - shift);
+          const T factor = 1 / sum;
+          for (int64_t j = 0; j < n; ++j) y[j] *= factor;
+          y[label] -= 1;
+        }
+      },
+      std::max<int64_t>(1, 64 / n));
+}
+
+struct SparseCrossEntropyKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.in(1).dtype() == kInt32) {
+      sparse_cross_entropy<T, int32_t>(c);
+    } else {
+      sparse_cross_entropy<T, int64_t>(c);
+    }
+  }
+};
+const CpuKernel sparse_cross_entropy_kernel("SparseSoftmaxCrossEntropyWithLogits", types::floating{},
+                                            SparseCrossEntropyKernel{});
+
+template <class T>
+struct HalfSquareSumOf : cpu::SquareSumOf<T> {
+  static T finish(SumTotal<T> t, int64_t) { return static_cast<T>(cpu::SumOf<T>::value(t) / 2); }
+};
+
+struct L2LossKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    cpu::AxisSet all;
+    all.set();
+    cpu::reduce<HalfSquareSumOf<T>>(c.data<T>(0), c.shape(0), all, c.out_data<T>(0), 1, c.device());
+  }
+};
+const CpuKernel l2_loss_kernel("L2Loss", types::floating{}, L2LossKernel{});
+
+}  // namespace
+}  // namespace panto
