@@ -12,7 +12,7 @@ void run_ranges(int64_t n, int64_t multiple, RangeFn run, const void* body) {
   const int64_t blocks = ceil_div(n, multiple);
   // All threads or none: libgomp ends and starts threads when the count changes from region to region.
   const int64_t threads = num_threads();
-  if (threads <= 1 || blocks < threads) {
+  if (threads <= 1 || blocks <= 1) {
     run(body, 0, n);
     return;
   }
