@@ -25,10 +25,8 @@ struct RunOptions {
   std::string signature, out, passes, devices;
 };
 
-using Named = std::vector<std::pair<std::string, Tensor>>;
-
-Named read_feeds(const RunOptions& options) {
-  Named feeds;
+Feeds read_feeds(const RunOptions& options) {
+  Feeds feeds;
   for (const std::string& text : options.feeds) {
     // Node names hold no '='; file names may.
     const size_t equals = text.find('=');
@@ -81,10 +79,10 @@ void run(const RunOptions& options) {
   std::vector<std::string> fetches = options.fetches;
   std::vector<std::string> targets = options.targets;
   if (fetches.empty() && targets.empty()) add_defaults(graph, fetches, targets);
-  const Named feeds = read_feeds(options);
+  const Feeds feeds = read_feeds(options);
   Session session(std::move(graph), {.passes = options.passes});
-  const std::vector<Tensor> results = session.run(feeds, fetches, targets);
-  Named named;
+  const std::vector<Tensor> results = session.run(feeds, Fetches(fetches.begin(), fetches.end()), targets);
+  std::vector<NamedTensor> named;
   for (size_t i = 0; i < results.size(); ++i) named.emplace_back(fetches[i], results[i].cpu());
   if (!options.out.empty()) {
     write_npz(options.out, named);

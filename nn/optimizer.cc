@@ -10,11 +10,6 @@
 #include "panto/trace/graph_scope.h"
 
 namespace panto {
-namespace {
-
-Tensor scalar_like(double value, const Variable& v) { return cast(value, v.dtype()); }
-
-}  // namespace
 
 void Optimizer::apply(std::span<const Tensor> gradients) {
   if (gradients.size() != variables_.size()) {
@@ -48,7 +43,7 @@ void Sgd::update(std::span<const Tensor> gradients) {
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Variable& v = variables()[i];
     if (!gradients[i].defined()) continue;
-    resource_apply_gradient_descent(v, scalar_like(options_.learning_rate, v), gradients[i]);
+    resource_apply_gradient_descent(v, options_.learning_rate, gradients[i]);
   }
 }
 
@@ -70,9 +65,11 @@ void Adam::update(std::span<const Tensor> gradients) {
   for (size_t i = 0; i < gradients.size(); ++i) {
     const Variable& v = variables()[i];
     if (!gradients[i].defined()) continue;
-    resource_apply_adam(v, slots_[2 * i], slots_[2 * i + 1], cast(beta1_power, v.dtype()), cast(beta2_power, v.dtype()),
-                        scalar_like(options_.learning_rate, v), scalar_like(options_.beta1, v),
-                        scalar_like(options_.beta2, v), scalar_like(options_.epsilon, v), gradients[i]);
+    // The powers are kept in the type of the first variable.
+    const bool same = beta1_power.dtype() == v.dtype();
+    resource_apply_adam(v, slots_[2 * i], slots_[2 * i + 1], same ? beta1_power : cast(beta1_power, v.dtype()),
+                        same ? beta2_power : cast(beta2_power, v.dtype()), options_.learning_rate, options_.beta1,
+                        options_.beta2, options_.epsilon, gradients[i]);
   }
   power1.assign(beta1_power * options_.beta1);
   power2.assign(beta2_power * options_.beta2);

@@ -165,7 +165,8 @@ std::vector<Tensor> ConcreteFunction::run(std::span<const Tensor> args, const st
       for (size_t i = 0; i < args.size(); ++i)
         feeds.push_back({parts_.inputs[i], {args[i].dtype(), args[i].partial_shape()}});
       for (const Capture& c : parts_.captures) {
-        feeds.push_back({c.input, {c.value.dtype(), c.value.partial_shape()}});
+        feeds.push_back(
+            {c.input, {c.value.dtype(), c.value.partial_shape()}, c.value.dtype() == kResource ? c.value : Tensor()});
       }
       ExecutableOptions options;
       options.passes = passes;
