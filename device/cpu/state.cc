@@ -105,7 +105,7 @@ struct RunAssignChange {
   }
 };
 
-const CpuKernel var_handle_kernel("VarHandleOp", dtypes::kAny, run_var_handle);
+const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
 const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, run_read);
 const CpuKernel assign_variable_kernel("AssignVariableOp", dtypes::kAny, run_assign);
