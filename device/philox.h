@@ -1,7 +1,7 @@
 // Philox-4x32-10 (Salmon et al., SC 2011) and how TensorFlow makes numbers of its words, for the CPU and CUDA.
 //
-// A stream is a key and a 128-bit counter; block n of it is four 32-bit words that depend on (key, counter + n) only, so
-// any thread can make any part. Which element takes which words is at the functions below and, with where keys and
+// A stream is a key and a 128-bit counter; block n of it is four 32-bit words that depend on (key, counter + n) only,
+// so any thread can make any part. Which element takes which words is at the functions below and, with where keys and
 // counters come from, in tests/reference/philox.py.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Words {
 
 struct Stream {
   uint64_t key = 0;
-  uint64_t low = 0;   // the counter
+  uint64_t low = 0;  // the counter
   uint64_t high = 0;
 
   PANTO_PHILOX_FN Stream advanced(uint64_t blocks) const {

@@ -1,4 +1,5 @@
-// Gathering by indices, sums by segment, one-hot vectors. Indices are checked before anything is read or written by them.
+// Gathering by indices, sums by segment, one-hot vectors. Indices are checked before anything is read or written by
+// them.
 
 #include <algorithm>
 #include <atomic>

@@ -124,7 +124,8 @@ struct RunRange {
       for (int64_t i = begin; i < end; ++i) {
         if constexpr (std::is_integral_v<T>) {
           // Wraps nowhere within the range; unsigned because i * delta of what lies beyond may.
-          out[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+          out[i] =
+              static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
         } else {
           out[i] = start + static_cast<T>(i) * delta;
         }
@@ -133,9 +134,8 @@ struct RunRange {
   }
 };
 
-using AllNumbers =
-    TypeList<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
-             bool, std::complex<float>, std::complex<double>>;
+using AllNumbers = TypeList<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
+                            uint32_t, uint64_t, bool, std::complex<float>, std::complex<double>>;
 
 // Handles have no zero: resource and variant are left out.
 const CpuKernel zeros_like_kernel("ZerosLike", types::plain{}, RunZeros{});

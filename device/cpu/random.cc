@@ -188,8 +188,8 @@ std::shared_ptr<void> prepare_generator(const KernelContext& c) {
   // A stream of its own for every node: its key is drawn from the process's generator.
   const detail::RandomStart drawn = detail::take_random(1);
   const Words w = Stream{drawn.key, drawn.low, drawn.high}.block(0);
-  return std::make_shared<NodeGenerator>(Stream{w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0,
-                                                w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)});
+  return std::make_shared<NodeGenerator>(
+      Stream{w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)});
 }
 
 Stream next_stream(KernelContext& c) {

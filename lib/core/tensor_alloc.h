@@ -59,7 +59,8 @@ struct MetaInfo {
 
 // A new tensor with bytes that nobody else sees yet; uninitialised for plain dtypes. Throws ResourceExhausted.
 PANTO_EXPORT Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape);
-// A new handle on (part of) the bytes of `base`: `shape` elements from element `offset`. Copies where the bytes are few.
+// A new handle on (part of) the bytes of `base`: `shape` elements from element `offset`. Copies where the bytes are
+// few.
 PANTO_EXPORT Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset = 0);
 // Memory of somebody else (64-byte alignment is not required); `owner` is released with the last handle.
 PANTO_EXPORT Tensor adopt_tensor(Device& device, DType dtype, const Shape& shape, void* data,
@@ -76,7 +77,8 @@ template <class T>
 T* mutable_data(const Tensor& t) {
   return static_cast<T*>(t.impl()->data);
 }
-// True if this handle is the only one on the tensor and on its bytes, which are the library's own: it may be written over.
+// True if this handle is the only one on the tensor and on its bytes, which are the library's own: it may be written
+// over.
 PANTO_EXPORT bool exclusively_owned(const Tensor& t) noexcept;
 // A fresh id, from this thread's block.
 PANTO_EXPORT int64_t next_tensor_id() noexcept;

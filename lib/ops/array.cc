@@ -182,9 +182,9 @@ void tile_gradient(GradContext& g) {
     }
     axes.push_back(2 * i);
   }
-  if (known) return g.set(0, summed(reshape(g.dy(), pairs), axes));
+  if (known) return g.set(0, sum(reshape(g.dy(), pairs), axes));
   const Tensor both = pack({cast(g.in(1), kInt32), g.shape(0)}, {.axis = 1});
-  g.set(0, summed(reshape(g.dy(), reshape(both, {-1})), axes));
+  g.set(0, sum(reshape(g.dy(), reshape(both, {-1})), axes));
 }
 
 }  // namespace
@@ -198,21 +198,20 @@ const Op& kReshape = define_op(
      .saves = {shape_of(0)},
      .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
 
-const Op& kExpandDims = define_op(
-    "ExpandDims(input: T, dim: Tdim @host; T: type, Tdim: index = int32) -> (output: T)",
-    {.doc = "`input` with a dimension of 1 put in at `dim`; negative ones count from the end of the result.",
-     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
-     .shape = expand_dims_shape,
-     .saves = {shape_of(0)},
-     .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
+const Op& kExpandDims =
+    define_op("ExpandDims(input: T, dim: Tdim @host; T: type, Tdim: index = int32) -> (output: T)",
+              {.doc = "`input` with a dimension of 1 put in at `dim`; negative ones count from the end of the result.",
+               .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+               .shape = expand_dims_shape,
+               .saves = {shape_of(0)},
+               .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
 
-const Op& kSqueeze = define_op(
-    "Squeeze(input: T; T: type, squeeze_dims: list(int) = []) -> (output: T)",
-    {.doc = "`input` without its dimensions of 1: those listed, or all of them.",
-     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
-     .shape = squeeze_shape,
-     .saves = {shape_of(0)},
-     .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
+const Op& kSqueeze = define_op("Squeeze(input: T; T: type, squeeze_dims: list(int) = []) -> (output: T)",
+                               {.doc = "`input` without its dimensions of 1: those listed, or all of them.",
+                                .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+                                .shape = squeeze_shape,
+                                .saves = {shape_of(0)},
+                                .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
 
 const Op& kTranspose = define_op(
     "Transpose(x: T, perm: Tperm @host; T: type, Tperm: index = int32) -> (y: T)",
@@ -220,23 +219,21 @@ const Op& kTranspose = define_op(
      .traits = {Trait::kDataMovement},
      .shape = transpose_shape,
      .saves = {in(1)},
-     .gradient =
-         [](GradContext& g) {
-           const KnownIntegers perm(g.in(1));
-           if (perm.counted() && perm.complete()) return g.set(0, transpose(g.dy(), inverse_of(perm)));
-           g.set(0, transpose(g.dy(), invert_permutation(g.in(1))));
-         }});
+     .gradient = [](GradContext& g) {
+       const KnownIntegers perm(g.in(1));
+       if (perm.counted() && perm.complete()) return g.set(0, transpose(g.dy(), inverse_of(perm)));
+       g.set(0, transpose(g.dy(), invert_permutation(g.in(1))));
+     }});
 
-const Op& kInvertPermutation = define_op(
-    "InvertPermutation(x: T; T: index = int32) -> (y: T)",
-    {.doc = "The permutation that undoes permutation `x`: y[x[i]] = i.",
-     .traits = {Trait::kDataMovement},
-     .shape =
-         [](ShapeContext& c) {
-           c.vector(0);
-           c.output(c.shape(0));
-         },
-     .no_gradient = "integers have none"});
+const Op& kInvertPermutation = define_op("InvertPermutation(x: T; T: index = int32) -> (y: T)",
+                                         {.doc = "The permutation that undoes permutation `x`: y[x[i]] = i.",
+                                          .traits = {Trait::kDataMovement},
+                                          .shape =
+                                              [](ShapeContext& c) {
+                                                c.vector(0);
+                                                c.output(c.shape(0));
+                                              },
+                                          .no_gradient = "integers have none"});
 
 const Op& kBroadcastTo = define_op(
     "BroadcastTo(input: T, shape: Tidx @host; T: type, Tidx: index = int32) -> (output: T)",
@@ -245,12 +242,12 @@ const Op& kBroadcastTo = define_op(
      .shape = broadcast_to_shape,
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 
-const Op& kTile = define_op(
-    "Tile(input: T, multiples: Tmultiples @host; T: type, Tmultiples: index = int32) -> (output: T)",
-    {.doc = "`input` repeated multiples[i] times along each dimension i.",
-     .traits = {Trait::kDataMovement},
-     .shape = tile_shape,
-     .saves = {in(1), shape_of(0)},
-     .gradient = tile_gradient});
+const Op& kTile =
+    define_op("Tile(input: T, multiples: Tmultiples @host; T: type, Tmultiples: index = int32) -> (output: T)",
+              {.doc = "`input` repeated multiples[i] times along each dimension i.",
+               .traits = {Trait::kDataMovement},
+               .shape = tile_shape,
+               .saves = {in(1), shape_of(0)},
+               .gradient = tile_gradient});
 
 }  // namespace panto

@@ -62,7 +62,7 @@ Product product_of(GradContext& g, const std::vector<int64_t>& axes) {
   Product product;
   for (int64_t axis : axes) {
     const int64_t d = g.in_shape(0).dim(static_cast<int>(axis));
-    if (d < 0) return {.known = -1, .recorded = multiplied(gather(g.shape(0), axes, 0))};
+    if (d < 0) return {.known = -1, .recorded = reduce_prod(gather(g.shape(0), axes, 0))};
     product.known = checked_mul(product.known, d);
   }
   return product;
@@ -156,7 +156,8 @@ void segment_shape(ShapeContext& c) {
   if (ids.rank() > data.rank()) {
     invalid("rank of segment_ids: expected at most {}, that of data, got {}", data.rank(), ids.rank());
   }
-  for (int i = 0; i < ids.rank(); ++i) c.expect_equal(data.dim(i), ids.dim(i), "leading dimensions of data and segment_ids");
+  for (int i = 0; i < ids.rank(); ++i)
+    c.expect_equal(data.dim(i), ids.dim(i), "leading dimensions of data and segment_ids");
   Dims dims;
   dims.push_back(count.value_or(kUnknownDim));
   for (int i = ids.rank(); i < data.rank(); ++i) dims.push_back(data.dim(i));
@@ -210,8 +211,9 @@ const Op& kGatherV2 = define_op(
 const Op& kUnsortedSegmentSum = define_op(
     "UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: numeric, "
     "Tindices: int16|int32|int64, Tnumsegments: index = int32) -> (output: T)",
-    {.doc = "Row s of the result is the sum of the rows of `data` whose segment_ids are s. Rows with a negative one are "
-            "left out; one of num_segments or more is an error.",
+    {.doc =
+         "Row s of the result is the sum of the rows of `data` whose segment_ids are s. Rows with a negative one are "
+         "left out; one of num_segments or more is an error.",
      .shape = segment_shape,
      .saves = {shape_of(0), in(1)},
      .gradient = segment_gradient,
@@ -220,8 +222,9 @@ const Op& kUnsortedSegmentSum = define_op(
 const Op& kOneHot = define_op(
     "OneHot(indices: TI, depth: int32 @host, on_value: T, off_value: T; axis: int = -1, T: type, "
     "TI: uint8|int8|int32|int64 = int64) -> (output: T)",
-    {.doc = "For each index i a vector of length `depth` along a new dimension `axis` (-1: the last one): `on_value` at "
-            "position i and `off_value` elsewhere; only that where i is not in [0, depth).",
+    {.doc =
+         "For each index i a vector of length `depth` along a new dimension `axis` (-1: the last one): `on_value` at "
+         "position i and `off_value` elsewhere; only that where i is not in [0, depth).",
      .primary = "T",
      .shape = one_hot_shape,
      .no_gradient = "its values say which, not how much; TensorFlow has none either"});

@@ -101,7 +101,7 @@ void concat_gradient(GradContext& g) {
     const std::vector<int64_t> dims(part.dims().begin(), part.dims().end());
     const Tensor size = known && !recorded_begin.defined() ? Tensor() : cast(g.shape(i), kInt64);
     if (g.needs(i)) {
-      g.set(i, !size.defined()             ? slice(g.dy(), begin, dims)
+      g.set(i, !size.defined()            ? slice(g.dy(), begin, dims)
                : recorded_begin.defined() ? slice(g.dy(), recorded_begin, size)
                                           : slice(g.dy(), begin, size));
     }
@@ -194,43 +194,40 @@ std::vector<Tensor> all_gradients(const GradContext& g) {
 
 }  // namespace
 
-const Op& kConcatV2 = define_op(
-    "ConcatV2(values: N*T, axis: Tidx @host; N: int >= 2, T: type, Tidx: index = int32) -> (output: T)",
-    {.doc = "The tensors one after the other along `axis`; their other dimensions are the same.",
-     .traits = {Trait::kDataMovement},
-     .shape = concat_shape,
-     .saves = {shape_of(0), in(1)},
-     .gradient = concat_gradient});
+const Op& kConcatV2 =
+    define_op("ConcatV2(values: N*T, axis: Tidx @host; N: int >= 2, T: type, Tidx: index = int32) -> (output: T)",
+              {.doc = "The tensors one after the other along `axis`; their other dimensions are the same.",
+               .traits = {Trait::kDataMovement},
+               .shape = concat_shape,
+               .saves = {shape_of(0), in(1)},
+               .gradient = concat_gradient});
 
-const Op& kSplit = define_op(
-    "Split(split_dim: int32 @host, value: T; num_split: int >= 1, T: type) -> (output: num_split*T)",
-    {.doc = "`value` cut into `num_split` equal parts along dimension `split_dim`.",
-     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
-     .shape = split_shape,
-     .saves = {in(0)},
-     .gradient =
-         [](GradContext& g) {
-           const std::vector<Tensor> parts = all_gradients(g);
-           g.set(1, parts.size() == 1 ? parts[0] : concat(parts, g.in(0)));
-         }});
+const Op& kSplit =
+    define_op("Split(split_dim: int32 @host, value: T; num_split: int >= 1, T: type) -> (output: num_split*T)",
+              {.doc = "`value` cut into `num_split` equal parts along dimension `split_dim`.",
+               .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+               .shape = split_shape,
+               .saves = {in(0)},
+               .gradient = [](GradContext& g) {
+                 const std::vector<Tensor> parts = all_gradients(g);
+                 g.set(1, parts.size() == 1 ? parts[0] : concat(parts, g.in(0)));
+               }});
 
 const Op& kPack = define_op("Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> (output: T)",
                             {.doc = "Tensors of one shape, stacked along a new dimension `axis` of the result.",
                              .traits = {Trait::kDataMovement},
                              .shape = pack_shape,
-                             .gradient =
-                                 [](GradContext& g) {
-                                   const int n = g.num_inputs();
-                                   const auto parts = unpack(g.dy(), n, {.axis = g.integer("axis")});
-                                   for (int i = 0; i < n; ++i) g.set(i, parts[static_cast<size_t>(i)]);
-                                 }});
+                             .gradient = [](GradContext& g) {
+                               const int n = g.num_inputs();
+                               const auto parts = unpack(g.dy(), n, {.axis = g.integer("axis")});
+                               for (int i = 0; i < n; ++i) g.set(i, parts[static_cast<size_t>(i)]);
+                             }});
 
-const Op& kUnpack = define_op("Unpack(value: T; num: int >= 0, T: type, axis: int = 0) -> (output: num*T)",
-                              {.doc = "The `num` slices of `value` along dimension `axis`, which they lack.",
-                               .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
-                               .shape = unpack_shape,
-                               .gradient = [](GradContext& g) {
-                                 g.set(0, pack(all_gradients(g), {.axis = g.integer("axis")}));
-                               }});
+const Op& kUnpack =
+    define_op("Unpack(value: T; num: int >= 0, T: type, axis: int = 0) -> (output: num*T)",
+              {.doc = "The `num` slices of `value` along dimension `axis`, which they lack.",
+               .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+               .shape = unpack_shape,
+               .gradient = [](GradContext& g) { g.set(0, pack(all_gradients(g), {.axis = g.integer("axis")})); }});
 
 }  // namespace panto

@@ -103,18 +103,17 @@ void range_shape(ShapeContext& c) {
 
 }  // namespace
 
-const Op& kFill = define_op(
-    "Fill(dims: index_type @host, value: T; T: type, index_type: index = int32) -> (output: T)",
-    {.doc = "A tensor of shape `dims` full of the scalar `value`.",
-     .traits = {Trait::kDataMovement},
-     .primary = "T",
-     .shape = fill_shape,
-     .gradient = [](GradContext& g) { g.set(1, summed(g.dy())); }});
+const Op& kFill = define_op("Fill(dims: index_type @host, value: T; T: type, index_type: index = int32) -> (output: T)",
+                            {.doc = "A tensor of shape `dims` full of the scalar `value`.",
+                             .traits = {Trait::kDataMovement},
+                             .primary = "T",
+                             .shape = fill_shape,
+                             .gradient = [](GradContext& g) { g.set(1, sum(g.dy())); }});
 
-const Op& kRange = define_op(
-    "Range(start: Tidx @host, limit: Tidx @host, delta: Tidx @host; Tidx: real = int32) -> (output: Tidx)",
-    {.doc = "start, start + delta, start + 2 delta, ... up to but without `limit`.",
-     .shape = range_shape,
-     .no_gradient = "its inputs say how many elements there are"});
+const Op& kRange =
+    define_op("Range(start: Tidx @host, limit: Tidx @host, delta: Tidx @host; Tidx: real = int32) -> (output: Tidx)",
+              {.doc = "start, start + delta, start + 2 delta, ... up to but without `limit`.",
+               .shape = range_shape,
+               .no_gradient = "its inputs say how many elements there are"});
 
 }  // namespace panto

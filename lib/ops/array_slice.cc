@@ -86,8 +86,8 @@ void strided_slice_shape(ShapeContext& c) {
                             "lengths of begin and strides");
   const PartialShape& from = c.shape(0);
   if (!from.known_rank() || n < 0) return c.output(PartialShape::unknown());
-  StridedSlice slice = plan_strided_slice(from, KnownIntegers(c, 1), KnownIntegers(c, 2), KnownIntegers(c, 3),
-                                          masks_of(c));
+  StridedSlice slice =
+      plan_strided_slice(from, KnownIntegers(c, 1), KnownIntegers(c, 2), KnownIntegers(c, 3), masks_of(c));
   if (from.rank() == 1 && slice.exact()) {
     slice_values(c, slice.axes[0].begin, slice.axes[0].stride, slice.axes[0].size);
   }
@@ -176,17 +176,16 @@ const Op& kStridedSlice = define_op(
      .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
      .shape = strided_slice_shape,
      .saves = {shape_of(0), in(1), in(2), in(3)},
-     .gradient =
-         [](GradContext& g) {
-           const Tensor begin = wide_index(g.in(1));
-           const Tensor shape = begin.dtype() == kInt32 ? g.shape(0) : cast(g.shape(0), begin.dtype());
-           g.set(0, strided_slice_grad(shape, begin, wide_index(g.in(2)), wide_index(g.in(3)), g.dy(),
-                                       {.begin_mask = g.integer("begin_mask"),
-                                        .end_mask = g.integer("end_mask"),
-                                        .ellipsis_mask = g.integer("ellipsis_mask"),
-                                        .new_axis_mask = g.integer("new_axis_mask"),
-                                        .shrink_axis_mask = g.integer("shrink_axis_mask")}));
-         }});
+     .gradient = [](GradContext& g) {
+       const Tensor begin = wide_index(g.in(1));
+       const Tensor shape = begin.dtype() == kInt32 ? g.shape(0) : cast(g.shape(0), begin.dtype());
+       g.set(0, strided_slice_grad(shape, begin, wide_index(g.in(2)), wide_index(g.in(3)), g.dy(),
+                                   {.begin_mask = g.integer("begin_mask"),
+                                    .end_mask = g.integer("end_mask"),
+                                    .ellipsis_mask = g.integer("ellipsis_mask"),
+                                    .new_axis_mask = g.integer("new_axis_mask"),
+                                    .shrink_axis_mask = g.integer("shrink_axis_mask")}));
+     }});
 
 const Op& kStridedSliceGrad = define_op(
     "StridedSliceGrad(shape: Index @host, begin: Index @host, end: Index @host, strides: Index @host, dy: T; T: type, "
@@ -196,15 +195,14 @@ const Op& kStridedSliceGrad = define_op(
      .traits = {Trait::kDataMovement},
      .shape = strided_slice_grad_shape,
      .saves = {in(1), in(2), in(3)},
-     .gradient =
-         [](GradContext& g) {
-           g.set(4, strided_slice(g.dy(), g.in(1), g.in(2), g.in(3),
-                                  {.begin_mask = g.integer("begin_mask"),
-                                   .end_mask = g.integer("end_mask"),
-                                   .ellipsis_mask = g.integer("ellipsis_mask"),
-                                   .new_axis_mask = g.integer("new_axis_mask"),
-                                   .shrink_axis_mask = g.integer("shrink_axis_mask")}));
-         }});
+     .gradient = [](GradContext& g) {
+       g.set(4, strided_slice(g.dy(), g.in(1), g.in(2), g.in(3),
+                              {.begin_mask = g.integer("begin_mask"),
+                               .end_mask = g.integer("end_mask"),
+                               .ellipsis_mask = g.integer("ellipsis_mask"),
+                               .new_axis_mask = g.integer("new_axis_mask"),
+                               .shrink_axis_mask = g.integer("shrink_axis_mask")}));
+     }});
 
 const Op& kPad = define_op(
     "Pad(input: T, paddings: Tpaddings @host; T: type, Tpaddings: index = int32) -> (output: T)",

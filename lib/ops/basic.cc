@@ -33,21 +33,22 @@ const Op& kPlaceholder = define_op(  //
      .shape = [](ShapeContext& c) { c.output(c.shape_attr("shape")); },
      .no_gradient = "it has no inputs"});
 
-const Op& kPlaceholderWithDefault = define_op(
-    "PlaceholderWithDefault(input: dtype; dtype: type, shape: shape) -> (output: dtype)",
-    {.doc = "`input`, unless another value of a shape that fits attribute `shape` is fed.",
-     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
-     .shape =
-         [](ShapeContext& c) {
-           const PartialShape& declared = c.shape_attr("shape");
-           if (!declared.compatible_with(c.shape(0))) {
-             invalid("input: expected a shape compatible with {}, got {}", declared.to_string(),
-                     c.shape(0).to_string());
-           }
-           // Of a symbolic one only the declaration is known: what is fed may have another shape than the default.
-           c.output(c.symbolic() ? declared : c.shape(0));
-         },
-     .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+const Op& kPlaceholderWithDefault =
+    define_op("PlaceholderWithDefault(input: dtype; dtype: type, shape: shape) -> (output: dtype)",
+              {.doc = "`input`, unless another value of a shape that fits attribute `shape` is fed.",
+               .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+               .shape =
+                   [](ShapeContext& c) {
+                     const PartialShape& declared = c.shape_attr("shape");
+                     if (!declared.compatible_with(c.shape(0))) {
+                       invalid("input: expected a shape compatible with {}, got {}", declared.to_string(),
+                               c.shape(0).to_string());
+                     }
+                     // Of a symbolic one only the declaration is known: what is fed may have another shape than the
+                     // default.
+                     c.output(c.symbolic() ? declared : c.shape(0));
+                   },
+               .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 
 const Op& kIdentity = define_op(  //
     "Identity(input: T; T: type) -> (output: T)",
@@ -60,23 +61,22 @@ const Op& kIdentity = define_op(  //
          },
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 
-const Op& kIdentityN = define_op(
-    "IdentityN(input: T; T: list(type) >= 1) -> (output: T)",
-    {.doc = "Its inputs, all of which are computed before any output is there.",
-     .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
-     .shape =
-         [](ShapeContext& c) {
-           for (int i = 0; i < c.num_inputs(); ++i) {
-             c.output(i, c.shape(i));
-             pass_values(c, i, i);
-           }
-         },
-     .gradient =
-         [](GradContext& g) {
-           for (int i = 0; i < g.num_inputs(); ++i) {
-             if (g.has_dy(i)) g.set(i, g.dy(i));
-           }
-         }});
+const Op& kIdentityN = define_op("IdentityN(input: T; T: list(type) >= 1) -> (output: T)",
+                                 {.doc = "Its inputs, all of which are computed before any output is there.",
+                                  .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
+                                  .shape =
+                                      [](ShapeContext& c) {
+                                        for (int i = 0; i < c.num_inputs(); ++i) {
+                                          c.output(i, c.shape(i));
+                                          pass_values(c, i, i);
+                                        }
+                                      },
+                                  .gradient =
+                                      [](GradContext& g) {
+                                        for (int i = 0; i < g.num_inputs(); ++i) {
+                                          if (g.has_dy(i)) g.set(i, g.dy(i));
+                                        }
+                                      }});
 
 const Op& kStopGradient = define_op(  //
     "StopGradient(input: T; T: type) -> (output: T)",
@@ -114,34 +114,34 @@ void zeros_or_ones_like(ShapeContext& c, int64_t value) {
 
 }  // namespace
 
-const Op& kShape = define_op(
-    "Shape(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
-    {.doc = "The dimensions of `input`, as a vector.",
-     .traits = {Trait::kShapeOnly},
-     .shape =
-         [](ShapeContext& c) {
-           const PartialShape& dims = c.shape(0);
-           c.output({dims.rank()});
-           if (!dims.known_rank()) return;
-           for (int64_t d : dims.dims()) check_fits(d, c.type("out_type"), "dimension");
-           if (!c.symbolic()) return;
-           PartialValues values(dims.dims().size());
-           for (size_t i = 0; i < values.size(); ++i) {
-             if (dims.dims()[i] >= 0) values[i] = dims.dims()[i];
-           }
-           c.output_values(0, std::move(values));
-         },
-     .no_gradient = "integers have none"});
+const Op& kShape = define_op("Shape(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
+                             {.doc = "The dimensions of `input`, as a vector.",
+                              .traits = {Trait::kShapeOnly},
+                              .shape =
+                                  [](ShapeContext& c) {
+                                    const PartialShape& dims = c.shape(0);
+                                    c.output({dims.rank()});
+                                    if (!dims.known_rank()) return;
+                                    for (int64_t d : dims.dims()) check_fits(d, c.type("out_type"), "dimension");
+                                    if (!c.symbolic()) return;
+                                    PartialValues values(dims.dims().size());
+                                    for (size_t i = 0; i < values.size(); ++i) {
+                                      if (dims.dims()[i] >= 0) values[i] = dims.dims()[i];
+                                    }
+                                    c.output_values(0, std::move(values));
+                                  },
+                              .no_gradient = "integers have none"});
 
-const Op& kRank = define_op("Rank(input: T; T: type) -> (output: int32 @host)",
-                            {.doc = "The number of dimensions of `input`.",
-                             .traits = {Trait::kShapeOnly},
-                             .shape =
-                                 [](ShapeContext& c) {
-                                   shapes::scalar(c);
-                                   if (c.symbolic() && c.rank(0) >= 0) c.output_values(0, {c.rank(0)});
-                                 },
-                             .no_gradient = "integers have none"});
+const Op& kRank =
+    define_op("Rank(input: T; T: type) -> (output: int32 @host)", {.doc = "The number of dimensions of `input`.",
+                                                                   .traits = {Trait::kShapeOnly},
+                                                                   .shape =
+                                                                       [](ShapeContext& c) {
+                                                                         shapes::scalar(c);
+                                                                         if (c.symbolic() && c.rank(0) >= 0)
+                                                                           c.output_values(0, {c.rank(0)});
+                                                                       },
+                                                                   .no_gradient = "integers have none"});
 
 const Op& kSize = define_op("Size(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
                             {.doc = "The number of elements of `input`.",
@@ -161,11 +161,11 @@ const Op& kZerosLike = define_op("ZerosLike(x: T; T: type) -> (y: T)",
                                   .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
                                   .no_gradient = "the values of x do not matter"});
 
-const Op& kOnesLike = define_op("OnesLike(x: T; T: plain) -> (y: T)",
-                                {.doc = "Ones in the shape and dtype of `x`.",
-                                 .traits = {Trait::kElementwise, Trait::kShapeOnly},
-                                 .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 1); },
-                                 .no_gradient = "the values of x do not matter"});
+const Op& kOnesLike =
+    define_op("OnesLike(x: T; T: plain) -> (y: T)", {.doc = "Ones in the shape and dtype of `x`.",
+                                                     .traits = {Trait::kElementwise, Trait::kShapeOnly},
+                                                     .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 1); },
+                                                     .no_gradient = "the values of x do not matter"});
 
 const Op& kBroadcastGradientArgs = define_op(
     "BroadcastGradientArgs(s0: T @host, s1: T @host; T: index = int32) -> (r0: T @host, r1: T @host)",

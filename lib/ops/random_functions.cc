@@ -6,7 +6,6 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
-#include "panto/lib/ops/values.h"
 
 namespace panto {
 namespace {
@@ -44,10 +43,9 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
   for (size_t i = 0; dims && count >= 0 && i < dims->size(); ++i) {
     if (!(*dims)[i] || __builtin_mul_overflow(count, *(*dims)[i], &count)) count = -1;
   }
-  const Tensor state =
-      dims && count >= 0
-          ? rng_read_and_skip(random_generator().handle(), kPhilox, count)
-          : rng_read_and_skip(random_generator().handle(), kPhilox, cast(multiplied(cast(shape, kInt64)), kUint64));
+  const Tensor state = dims && count >= 0 ? rng_read_and_skip(random_generator().handle(), kPhilox, count)
+                                          : rng_read_and_skip(random_generator().handle(), kPhilox,
+                                                              cast(reduce_prod(cast(shape, kInt64)), kUint64));
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
 }
 
@@ -100,7 +98,8 @@ Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
   const auto [key, counter] = key_and_counter(options.seed, dims);
   if (dtypes::kInteger.contains(options.dtype)) {
     if (options.dtype == kInt32) {
-      return stateless_random_uniform_int(dims, key, counter, kPhilox, cast(constant(tensor(options.min), kFloat64), kInt32),
+      return stateless_random_uniform_int(dims, key, counter, kPhilox,
+                                          cast(constant(tensor(options.min), kFloat64), kInt32),
                                           cast(constant(tensor(options.max), kFloat64), kInt32));
     }
     return stateless_random_uniform_int(dims, key, counter, kPhilox,

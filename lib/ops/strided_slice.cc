@@ -116,7 +116,8 @@ StridedSlice plan_strided_slice(const PartialShape& input, const KnownIntegers& 
   }
 
   SmallVector<int64_t, 8> dims;
-  for (int source : layout.source) dims.push_back(source == kNewAxis ? 1 : slice.axes[static_cast<size_t>(source)].size);
+  for (int source : layout.source)
+    dims.push_back(source == kNewAxis ? 1 : slice.axes[static_cast<size_t>(source)].size);
   slice.shape = PartialShape(std::span<const int64_t>(dims.data(), dims.size()));
   return slice;
 }

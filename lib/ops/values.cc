@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/dispatch.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -81,20 +80,6 @@ int64_t host_integer(const Tensor& t, int64_t i) {
 }
 
 Tensor constant_integers(const std::vector<int64_t>& values) { return constant(tensor(values), kInt64); }
-
-namespace {
-Tensor reduced(const char* op, const Tensor& x, const Tensor& axes) {
-  const Tensor inputs[] = {x, axes};
-  return std::move(dispatch::call(op, inputs)[0]);
-}
-Tensor all_axes(const Tensor& x) {
-  return x.partial_shape().known_rank() ? range(0, x.partial_shape().rank(), 1) : range(0, rank(x), 1);
-}
-}  // namespace
-
-Tensor summed(const Tensor& x, const std::vector<int64_t>& axes) { return reduced("Sum", x, constant_integers(axes)); }
-Tensor summed(const Tensor& x) { return reduced("Sum", x, all_axes(x)); }
-Tensor multiplied(const Tensor& x) { return reduced("Prod", x, all_axes(x)); }
 
 BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b) {
   BroadcastAxes axes;

@@ -26,9 +26,7 @@ class KnownIntegers {
   bool known(int64_t i) const { return complete_ || known_[static_cast<size_t>(i)]; }
   // Precondition: known(i).
   int64_t operator[](int64_t i) const { return values_[static_cast<size_t>(i)]; }
-  std::optional<int64_t> get(int64_t i) const {
-    return known(i) ? std::optional((*this)[i]) : std::nullopt;
-  }
+  std::optional<int64_t> get(int64_t i) const { return known(i) ? std::optional((*this)[i]) : std::nullopt; }
   std::span<const int64_t> values() const { return {values_.data(), values_.size()}; }
 
  private:
@@ -45,11 +43,6 @@ int64_t host_integer(const Tensor& t, int64_t i = 0);
 
 // An int64 vector that a trace records as a Const.
 Tensor constant_integers(const std::vector<int64_t>& values);
-
-// Sum over `axes` and the product of all elements, by name: for files that are built before the reductions are.
-Tensor summed(const Tensor& x, const std::vector<int64_t>& axes);
-Tensor summed(const Tensor& x);
-Tensor multiplied(const Tensor& x);
 
 // The axes of the result of broadcasting shapes `a` and `b` along which `a` (first) and `b` (second) were stretched or
 // are 1. Throws InvalidArgument where they do not broadcast.
