@@ -64,6 +64,9 @@ class PANTO_EXPORT Prepared {
   // Inferred from the input specs given to `prepare`; unknown where those were.
   std::span<const OutputSpec> specs() const { return {specs_.data(), specs_.size()}; }
   bool static_shapes() const { return static_shapes_; }
+  // What the kernel's prepare part made. Another prepared call of the same graph node may go on with it.
+  const std::shared_ptr<void>& state() const { return state_; }
+  void set_state(std::shared_ptr<void> state) { state_ = std::move(state); }
 
  private:
   friend PANTO_EXPORT std::shared_ptr<Prepared> prepare(const Op&, std::span<const Tensor>, std::span<const AttrValue>,

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/graph/graph.h"
 
 namespace panto {
 
@@ -166,33 +165,29 @@ void complete_attrs(const Signature& signature, std::vector<AttrValue>& values) 
   }
 }
 
-void fail_cycle(const Graph& graph, const std::vector<int>& waiting) {
+void fail_cycle(std::span<const int> waiting, const std::function<std::vector<int>(int)>& before,
+                const std::function<std::string(int)>& name) {
   // From a node that waits, go back along inputs that wait: sooner or later one comes again.
-  int id = 0;
-  while (waiting[static_cast<size_t>(id)] == 0) ++id;
+  const auto waits = [&](int node) { return waiting[static_cast<size_t>(node)] > 0; };
+  int node = 0;
+  while (!waits(node)) ++node;
   std::vector<int> path;
   std::vector<int> seen_at(waiting.size(), -1);
-  while (seen_at[static_cast<size_t>(id)] < 0) {
-    seen_at[static_cast<size_t>(id)] = static_cast<int>(path.size());
-    path.push_back(id);
-    const Node& node = graph.at(id);
-    int next = -1;
-    for (const NodeOutput& input : node.inputs()) {
-      if (waiting[static_cast<size_t>(input.node)] > 0) next = input.node;
+  while (seen_at[static_cast<size_t>(node)] < 0) {
+    seen_at[static_cast<size_t>(node)] = static_cast<int>(path.size());
+    path.push_back(node);
+    for (int earlier : before(path.back())) {
+      if (waits(earlier)) node = earlier;
     }
-    for (int control : node.control_inputs()) {
-      if (waiting[static_cast<size_t>(control)] > 0) next = control;
-    }
-    id = next;
   }
-  const auto start = path.begin() + seen_at[static_cast<size_t>(id)];
-  std::vector<int> cycle(start, path.end());
+  std::vector<int> cycle(path.begin() + seen_at[static_cast<size_t>(node)], path.end());
   std::ranges::reverse(cycle);  // in the direction of the edges
+  std::ranges::rotate(cycle, std::ranges::min_element(cycle));
   std::string text;
   constexpr size_t kShown = 8;
-  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += "'" + graph.at(cycle[i]).name() + "' -> ";
+  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += "'" + name(cycle[i]) + "' -> ";
   if (cycle.size() > kShown) text += fmt::format("... ({} nodes) -> ", cycle.size());
-  invalid("graph: expected no cycle, got {}'{}'", text, graph.at(cycle.front()).name());
+  invalid("graph: expected no cycle, got {}'{}'", text, name(cycle.front()));
 }
 
 }  // namespace panto

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +13,6 @@
 #include "panto/lib/core/signature.h"
 
 namespace panto {
-
-class Graph;
 
 inline constexpr size_t kMaxNameLength = size_t{64} << 10;
 
@@ -35,8 +35,9 @@ void check_attr(const AttrDef& attr, const AttrValue& value);
 // Fills in defaults. Throws InvalidArgument for missing, superfluous or bad values.
 void complete_attrs(const Signature& signature, std::vector<AttrValue>& values);
 
-// Throws InvalidArgument with the names along one cycle. `waiting`: by id, how many inputs of a node are not in order
-// yet; nodes on a cycle have some.
-[[noreturn]] void fail_cycle(const Graph& graph, const std::vector<int>& waiting);
+// Throws InvalidArgument with the names along one cycle. `waiting`: by node, how many inputs are not in order yet; nodes
+// on a cycle have some. `before`: the nodes that a node waits for.
+[[noreturn]] void fail_cycle(std::span<const int> waiting, const std::function<std::vector<int>(int)>& before,
+                             const std::function<std::string(int)>& name);
 
 }  // namespace panto

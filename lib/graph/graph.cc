@@ -143,7 +143,17 @@ std::vector<int> Graph::topological_order() const {
       if (--waiting[static_cast<size_t>(use.node)] == 0) ready.push(use.node);
     }
   }
-  if (order.size() != static_cast<size_t>(count_)) fail_cycle(*this, waiting);
+  if (order.size() != static_cast<size_t>(count_)) {
+    fail_cycle(
+        waiting,
+        [&](int id) {
+          const NodeInit& init = nodes_[static_cast<size_t>(id)]->init_;
+          std::vector<int> before = init.control_inputs;
+          for (const NodeOutput& input : init.inputs) before.push_back(input.node);
+          return before;
+        },
+        [&](int id) { return at(id).name(); });
+  }
   return order;
 }
 

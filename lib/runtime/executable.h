@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,17 +25,35 @@ namespace panto {
 struct ExecutableFeed {
   NodeOutput output;
   OutputInfo info;
+  // Of a resource: the handle that every run will get, if that is known. What it declares is then known of what is read.
+  Tensor handle = {};
+};
+
+// The states (random generators) that nodes keep between runs, by node name: executables of one session share them.
+// Thread-safe.
+class PANTO_EXPORT NodeStates {
+ public:
+  // What is kept for that node, or `fresh`, which is kept from now on.
+  std::shared_ptr<void> share(const std::string& node, std::shared_ptr<void> fresh);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<void>> states_;
 };
 
 struct ExecutableOptions {
-  std::string passes;                    // as in --optimize: "" all, "off", "cse,-fusion"
-  ResourceManager* resources = nullptr;  // where VarHandleOp looks; null: default_resources(). Must outlive the executable
+  std::string passes;  // as in --optimize: "" all, "off", "cse,-fusion"
+  ResourceManager* resources =
+      nullptr;                   // where VarHandleOp looks; null: default_resources(). Must outlive the executable
+  NodeStates* states = nullptr;  // null: the executable has its own. Need not outlive it
+  bool soft_placement = false;   // a device that does not exist, or has no kernel, becomes the first CPU
 };
 
 struct PlanStats {
   int steps = 0;
-  int64_t planned_bytes = 0;  // of the arena, with reuse
-  int64_t unshared_bytes = 0; // the same without reuse
+  int dynamic_steps = 0;            // of them, those whose outputs are allocated at each run
+  int64_t planned_bytes = 0;        // of the arenas, with reuse: the peak of what the planned values take
+  int64_t unshared_bytes = 0;       // the same without reuse
   std::vector<std::string> passes;  // that ran, in order
 };
 

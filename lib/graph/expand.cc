@@ -1,0 +1,155 @@
+#include "panto/lib/graph/expand.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/recorder.h"
+
+namespace panto {
+
+namespace {
+
+AttrValue value_of(const Call& call, size_t position) {
+  return to_value(call.attrs[position], call.op->signature().attrs[position].kind);
+}
+
+// Writes down what a body does.
+class BodyRecorder final : public Recorder {
+ public:
+  BodyRecorder(Graph& graph, const NodeInit& outer, std::span<const Tensor* const> inputs)
+      : graph_(graph), outer_(outer) {
+    for (size_t i = 0; i < inputs.size(); ++i) outputs_[inputs[i]->id()] = outer.inputs[i];
+  }
+
+  bool keeps(const Call&) override { return false; }
+  bool symbolic() const override { return true; }
+  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override {
+    fail(Code::kUnimplemented, "composite op: expected a body of ops, got a custom operation");
+  }
+
+  void record(const Call& call) override {
+    NodeInit init;
+    init.op = call.op;
+    init.name = graph_.unique_name(fmt::format("{}/{}", outer_.name, call.op->name()));
+    init.device = outer_.device;
+    init.where = outer_.where;
+    bool reads_new = false;
+    for (const Tensor* input : call.inputs) {
+      init.inputs.push_back(output_of(*input));
+      reads_new = reads_new || init.inputs.back().node >= first_;
+    }
+    if (!reads_new) init.control_inputs = outer_.control_inputs;
+    for (size_t i = 0; i < call.attrs.size(); ++i) init.attrs.push_back(value_of(call, i));
+    for (const Tensor& output : call.outputs) init.outputs.push_back(info_of(output));
+    const int id = graph_.add(std::move(init));
+    for (size_t k = 0; k < call.outputs.size(); ++k) {
+      outputs_[call.outputs[k].id()] = {id, static_cast<int>(k)};
+    }
+  }
+
+  // The output that a tensor of the body stands for; a real tensor becomes a constant.
+  NodeOutput output_of(const Tensor& tensor) {
+    if (const auto found = outputs_.find(tensor.id()); found != outputs_.end()) return found->second;
+    if (tensor.is_meta())
+      fail(Code::kInternal, "composite op: expected tensors of its own, got a foreign symbolic one");
+    NodeInit init;
+    init.op = &get_op("Const");
+    init.name = graph_.unique_name(outer_.name + "/Const");
+    init.where = outer_.where;
+    init.attrs.resize(init.op->signature().attrs.size());
+    init.attrs[static_cast<size_t>(init.op->signature().find_attr("value"))] = AttrValue(tensor);
+    init.attrs[static_cast<size_t>(init.op->signature().find_attr("dtype"))] = AttrValue(tensor.dtype());
+    init.outputs = {info_of(tensor)};
+    const NodeOutput made{graph_.add(std::move(init)), 0};
+    outputs_.emplace(tensor.id(), made);
+    kept_.push_back(tensor);  // so that its id stays its own
+    return made;
+  }
+
+  bool made_here(NodeOutput output) const { return output.node >= first_; }
+
+ private:
+  Graph& graph_;
+  const NodeInit& outer_;
+  const int first_ = graph_.id_limit();
+  std::unordered_map<int64_t, NodeOutput> outputs_;  // by tensor id
+  std::vector<Tensor> kept_;
+};
+
+// One node of the outer name whose outputs are `sources`.
+int add_identity(Graph& graph, const NodeInit& outer, const std::vector<NodeOutput>& sources) {
+  const bool one = sources.size() == 1;
+  NodeInit init;
+  init.op = &get_op(one ? "Identity" : "IdentityN");
+  init.name = outer.name;
+  init.inputs = sources;
+  init.device = outer.device;
+  init.where = outer.where;
+  init.control_inputs = outer.control_inputs;
+  std::vector<DType> types;
+  for (const NodeOutput& source : sources) {
+    init.outputs.push_back(graph.info(source));
+    types.push_back(graph.info(source).dtype);
+  }
+  init.attrs = {one ? AttrValue(types[0]) : AttrValue(types)};
+  return graph.add(std::move(init));
+}
+
+}  // namespace
+
+Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs) {
+  Expansion result;
+  dispatch::Outputs made;
+  const RecorderPause others;
+  BodyRecorder recorder(graph, init, inputs);
+  {
+    const RecorderScope scope(&recorder);
+    SmallVector<AttrSlot, 8> slots;
+    for (const AttrValue& value : init.attrs) slots.push_back(borrow(value));
+    dispatch::CallOptions options;
+    made = dispatch::call(*init.op, inputs, slots, options);
+  }
+  std::vector<NodeOutput> sources;
+  for (const Tensor& output : made) sources.push_back(recorder.output_of(output));
+  result.stand_ins = StandIns(made.begin(), made.end());
+  if (sources.size() == 1 && sources[0].index == 0 && recorder.made_here(sources[0]) &&
+      graph.at(sources[0].node).num_outputs() == 1) {
+    graph.rename(sources[0].node, init.name);
+    result.outputs = sources;
+    return result;
+  }
+  const int identity = add_identity(graph, init, sources);
+  for (size_t k = 0; k < sources.size(); ++k) result.outputs.push_back({identity, static_cast<int>(k)});
+  return result;
+}
+
+void expand_composites(Graph& graph) {
+  bool any = false;
+  for (int id : graph.ids()) any = any || graph.at(id).op().body() != nullptr;
+  if (!any) return;
+  Inference inference(graph);
+  for (int id : graph.topological_order()) {
+    const Node& node = graph.at(id);
+    if (node.op().body() == nullptr) {
+      inference.run(node);
+      continue;
+    }
+    SmallVector<const Tensor*, 8> inputs;
+    for (const NodeOutput& input : node.inputs()) inputs.push_back(&inference.at(input));
+    NodeInit init = node.init();
+    graph.rename(id, graph.unique_name(init.name));  // the expansion takes the name
+    const Expansion expansion =
+        with_context([&] { return "node '" + init.name + "'"; }, [&] { return expand_composite(graph, init, inputs); });
+    for (size_t k = 0; k < expansion.outputs.size(); ++k) {
+      inference.set(expansion.outputs[k], expansion.stand_ins[k]);
+      graph.replace_output({id, static_cast<int>(k)}, expansion.outputs[k]);
+      // Nodes later in the order read the replacement.
+    }
+    if (!expansion.outputs.empty()) graph.replace_control(id, expansion.outputs[0].node);
+    graph.remove(id);
+  }
+}
+
+}  // namespace panto

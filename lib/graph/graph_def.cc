@@ -1,0 +1,368 @@
+#include "panto/lib/graph/graph_def.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
+#include "panto/lib/graph/attr_proto.h"
+#include "panto/lib/graph/check.h"
+#include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/infer.h"
+
+namespace panto {
+
+namespace {
+
+using graphdef::GraphDef;
+using graphdef::NodeDef;
+
+// One node of the file with its references resolved to positions in the file.
+struct Record {
+  const NodeDef* def = nullptr;
+  const Op* op = nullptr;
+  std::vector<NodeOutput> inputs;  // node: position in the file
+  std::vector<int> controls;
+};
+
+class Importer {
+ public:
+  Importer(const GraphDef& proto, const ImportOptions& options)
+      : proto_(proto), options_(options), budget_(options.max_expanded_bytes) {}
+
+  Graph run() {
+    check_versions();
+    if (proto_.node_size() > options_.max_nodes) {
+      failf(Code::kResourceExhausted, "graph: expected at most {} nodes, got {}", options_.max_nodes,
+            proto_.node_size());
+    }
+    for (const auto& function : proto_.library().function()) functions_.insert(function.signature().name());
+    read_names();
+    find_ops();
+    for (size_t i = 0; i < records_.size(); ++i) {
+      in_node(i, [&] { resolve_inputs(records_[i]); });
+    }
+    read_lines();
+    for (int position : order()) add(static_cast<size_t>(position));
+    if (proto_.has_library()) graph_.set_library(proto_.library().SerializeAsString());
+    return std::move(graph_);
+  }
+
+ private:
+  template <class F>
+  void in_node(size_t position, F&& f) {
+    with_context([&] { return fmt::format("node '{}'", printable(records_[position].def->name())); },
+                 std::forward<F>(f));
+  }
+
+  void check_versions() {
+    const auto& v = proto_.versions();
+    if (v.min_consumer() > kConsumerVersion) {
+      invalid("versions: expected a graph for readers of version {} or earlier, got one for {} or later",
+              kConsumerVersion, v.min_consumer());
+    }
+    if (std::ranges::find(v.bad_consumers(), kConsumerVersion) != v.bad_consumers().end()) {
+      invalid("versions: expected a graph for readers of version {}, got one that excludes it", kConsumerVersion);
+    }
+    if (v.producer() < 0) invalid("versions: expected a producer of at least 0, got {}", v.producer());
+    GraphVersions versions;
+    versions.producer = v.producer();
+    versions.min_consumer = v.min_consumer();
+    versions.bad_consumers.assign(v.bad_consumers().begin(), v.bad_consumers().end());
+    graph_.set_versions(std::move(versions));
+  }
+
+  void read_names() {
+    records_.resize(static_cast<size_t>(proto_.node_size()));
+    for (int i = 0; i < proto_.node_size(); ++i) {
+      const NodeDef& def = proto_.node(i);
+      records_[static_cast<size_t>(i)].def = &def;
+      if (!Graph::is_valid_name(def.name())) {
+        invalid(
+            "name of node {}: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
+            i, printable(def.name()));
+      }
+      if (!positions_.emplace(def.name(), i).second)
+        invalid("node names: expected each once, got '{}' twice", def.name());
+    }
+  }
+
+  // All that are missing are named at once: whoever ports a model wants the list.
+  void find_ops() {
+    std::vector<std::pair<std::string, const NodeDef*>> missing;
+    std::unordered_set<std::string> seen;
+    for (Record& record : records_) {
+      const NodeDef& def = *record.def;
+      if (def.op().empty()) invalid("op: expected a name, got none [node '{}']", def.name());
+      if (functions_.contains(def.op())) {
+        failf(Code::kUnimplemented, "op: expected a primitive one, got a call of function '{}' [node '{}']",
+              printable(def.op()), def.name());
+      }
+      record.op = find_op(def.op());
+      if (record.op == nullptr && seen.insert(def.op()).second) missing.emplace_back(def.op(), &def);
+    }
+    if (missing.empty()) return;
+    constexpr size_t kShown = 10;
+    std::string others;
+    for (size_t i = 1; i < std::min(missing.size(), kShown); ++i) {
+      others += fmt::format("{} '{}'", i == 1 ? " (also missing:" : ",", printable(missing[i].first));
+    }
+    if (missing.size() > kShown) others += fmt::format(" and {} more", missing.size() - kShown);
+    if (!others.empty()) others += ")";
+    failf(Code::kUnimplemented, "op: expected one that this build has, got '{}'{} [node '{}']",
+          printable(missing[0].first), others, missing[0].second->name());
+  }
+
+  void resolve_inputs(Record& record) {
+    const auto& texts = record.def->input();
+    std::unordered_set<int> controls;
+    for (int i = 0; i < texts.size(); ++i) {
+      const std::string& text = texts[i];
+      const InputName name = parse_input_name(text);
+      const auto found = positions_.find(std::string(name.node));
+      if (found == positions_.end()) {
+        invalid("input {}: expected a node of the graph, got '{}'{}", i, printable(name.node), closest(name.node));
+      }
+      if (name.control) {
+        if (controls.insert(found->second).second) record.controls.push_back(found->second);
+      } else {
+        if (!record.controls.empty()) {
+          invalid("input {}: expected control inputs after all data inputs, got '{}' after one", i, printable(text));
+        }
+        record.inputs.push_back({found->second, name.index});
+      }
+    }
+  }
+
+  std::string closest(std::string_view name) const {
+    std::vector<std::string_view> names;
+    for (const Record& record : records_) names.push_back(record.def->name());
+    return closest_names(name, names);
+  }
+
+  // As in the file, as far as inputs come first there.
+  std::vector<int> order() {
+    std::vector<std::vector<int>> users(records_.size());
+    std::vector<int> waiting(records_.size(), 0);
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (size_t i = 0; i < records_.size(); ++i) {
+      const auto depend = [&](int on) {
+        users[static_cast<size_t>(on)].push_back(static_cast<int>(i));
+        ++waiting[i];
+      };
+      for (const NodeOutput& input : records_[i].inputs) depend(input.node);
+      for (int control : records_[i].controls) depend(control);
+      if (waiting[i] == 0) ready.push(static_cast<int>(i));
+    }
+    std::vector<int> order;
+    while (!ready.empty()) {
+      const int next = ready.top();
+      ready.pop();
+      order.push_back(next);
+      for (int user : users[static_cast<size_t>(next)]) {
+        if (--waiting[static_cast<size_t>(user)] == 0) ready.push(user);
+      }
+    }
+    if (order.size() != records_.size()) {
+      fail_cycle(
+          waiting,
+          [&](int i) {
+            std::vector<int> before = records_[static_cast<size_t>(i)].controls;
+            for (const NodeOutput& input : records_[static_cast<size_t>(i)].inputs) before.push_back(input.node);
+            return before;
+          },
+          [&](int i) { return records_[static_cast<size_t>(i)].def->name(); });
+    }
+    made_.resize(records_.size());
+    return order;
+  }
+
+  // ---- Source lines, where the file has them -------------------------------------------------------------------------
+
+  void read_lines() {
+    const auto& info = proto_.debug_info();
+    const auto line_of = [&](const graphdef::GraphDebugInfo::StackTrace& trace) {
+      SourceLine line;
+      const graphdef::GraphDebugInfo::FileLineCol* frame = nullptr;
+      if (trace.file_line_cols_size() > 0) {
+        frame = &trace.file_line_cols(0);
+      } else if (trace.frame_id_size() > 0) {
+        const auto found = info.frames_by_id().find(trace.frame_id(0));
+        if (found != info.frames_by_id().end()) frame = &found->second;
+      }
+      if (frame != nullptr && frame->file_index() >= 0 && frame->file_index() < info.files_size()) {
+        line.file = printable(info.files(frame->file_index()));
+        line.line = frame->line();
+      }
+      return line;
+    };
+    // "node" or, as TensorFlow writes the nodes outside functions, "node@".
+    const auto node_name = [](const std::string& key) { return key.substr(0, key.find('@')); };
+    for (const auto& [key, trace] : info.traces()) {
+      if (key.find('@') == std::string::npos || key.back() == '@') lines_[node_name(key)] = line_of(trace);
+    }
+    for (const auto& [key, id] : info.name_to_trace_id()) {
+      const auto found = info.traces_by_id().find(id);
+      if (found != info.traces_by_id().end()) lines_[node_name(key)] = line_of(found->second);
+    }
+  }
+
+  // ---- Nodes ---------------------------------------------------------------------------------------------------------
+
+  void add(size_t position) {
+    const Record& record = records_[position];
+    NodeInit init;
+    init.name = record.def->name();
+    init.op = record.op;
+    init.device = record.def->device();
+    if (const auto found = lines_.find(init.name); found != lines_.end()) init.where = found->second;
+    in_node(position, [&] {
+      static_cast<void>(DeviceSpec::parse(init.device));
+      SmallVector<const Tensor*, 8> inputs;
+      for (size_t i = 0; i < record.inputs.size(); ++i) {
+        const NodeOutput& input = record.inputs[i];
+        const Made& producer = made_[static_cast<size_t>(input.node)];
+        if (static_cast<size_t>(input.index) >= producer.outputs.size()) {
+          invalid("input {}: expected an output of '{}' below {}, got {}", i,
+                  records_[static_cast<size_t>(input.node)].def->name(), producer.outputs.size(), input.index);
+        }
+        init.inputs.push_back(producer.outputs[static_cast<size_t>(input.index)]);
+        inputs.push_back(&producer.stand_ins[static_cast<size_t>(input.index)]);
+      }
+      for (int control : record.controls) init.control_inputs.push_back(made_[static_cast<size_t>(control)].node);
+      read_attrs(record, init);
+      Made& made = made_[position];
+      if (record.op->body() != nullptr) {
+        expand(init, inputs, made);
+      } else {
+        made.stand_ins = infer_call(*record.op, inputs, init.attrs);
+        for (const Tensor& t : made.stand_ins) init.outputs.push_back(info_of(t));
+        check_output_shapes(*record.def, init.outputs);
+        const size_t outputs = init.outputs.size();
+        made.node = graph_.add(std::move(init));
+        for (size_t k = 0; k < outputs; ++k) made.outputs.push_back({made.node, static_cast<int>(k)});
+      }
+    });
+  }
+
+  struct Made {
+    int node = -1;
+    std::vector<NodeOutput> outputs;
+    StandIns stand_ins;
+  };
+
+  void expand(NodeInit& init, std::span<const Tensor* const> inputs, Made& made) {
+    Expansion expansion = expand_composite(graph_, init, inputs);
+    made.outputs = std::move(expansion.outputs);
+    made.stand_ins = std::move(expansion.stand_ins);
+    if (!made.outputs.empty()) made.node = made.outputs[0].node;
+  }
+
+  void read_attrs(const Record& record, NodeInit& init) {
+    const Signature& signature = record.op->signature();
+    init.attrs.resize(signature.attrs.size());
+    init.written = 0;
+    // In the order of names: a map's own order differs from run to run, messages should not.
+    std::vector<const std::string*> names;
+    for (const auto& [name, value] : record.def->attr()) names.push_back(&name);
+    std::ranges::sort(names, {}, [](const std::string* name) -> const std::string& { return *name; });
+    for (const std::string* name : names) {
+      const graphdef::AttrValue& value = record.def->attr().at(*name);
+      if (name->empty()) invalid("attribute: expected a name, got none");
+      const int at = signature.find_attr(*name);
+      if (at >= 0) {
+        const AttrDef& attr = signature.attrs[static_cast<size_t>(at)];
+        init.attrs[static_cast<size_t>(at)] = attr_from_proto(attr, value, budget_);
+        check_attr(attr, init.attrs[static_cast<size_t>(at)]);
+        if (at < 64) init.written |= uint64_t{1} << at;
+      } else if (name->front() == '_') {
+        if (*name == "_output_shapes") continue;  // checked, then known better
+        if (auto note = note_from_proto(value)) init.notes.emplace_back(*name, std::move(*note));
+      } else if (is_zero(value)) {
+        if (log_debug_enabled()) {
+          log_debug(fmt::format("attribute '{}' of {} is not known here and ignored", *name, record.op->name()));
+        }
+      } else {
+        failf(Code::kUnimplemented, "attribute: expected one that {} has here, got '{}' with a value",
+              record.op->name(), printable(*name));
+      }
+    }
+    if (record.op->has(Trait::kPlaceholder)) forgive_old_placeholder(signature, init);
+  }
+
+  // Before version 22 a scalar shape could mean that the shape is not known.
+  void forgive_old_placeholder(const Signature& signature, NodeInit& init) {
+    const int at = signature.find_attr("shape");
+    if (at < 0 || graph_.versions().producer >= 22) return;
+    AttrValue& value = init.attrs[static_cast<size_t>(at)];
+    if (value.kind() == AttrKind::kShape && value.as<PartialShape>().rank() == 0) value = AttrValue(PartialShape());
+  }
+
+  static void check_output_shapes(const NodeDef& def, const std::vector<OutputInfo>& outputs) {
+    const auto found = def.attr().find("_output_shapes");
+    if (found == def.attr().end() || !found->second.has_list()) return;
+    const auto& shapes = found->second.list().shape();
+    for (int k = 0; k < shapes.size() && k < static_cast<int>(outputs.size()); ++k) {
+      const PartialShape noted = shape_from_proto(shapes[k]);
+      const PartialShape& inferred = outputs[static_cast<size_t>(k)].shape;
+      if (!noted.compatible_with(inferred)) {
+        invalid("_output_shapes of output {}: expected one compatible with {}, got {}", k, inferred.to_string(),
+                noted.to_string());
+      }
+    }
+  }
+
+  const GraphDef& proto_;
+  const ImportOptions& options_;
+  ExpansionBudget budget_;
+  Graph graph_;
+  std::unordered_set<std::string> functions_;
+  std::vector<Record> records_;
+  std::unordered_map<std::string, int> positions_;  // by name
+  std::unordered_map<std::string, SourceLine> lines_;
+  std::vector<Made> made_;  // by position
+};
+
+}  // namespace
+
+Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options) { return Importer(proto, options).run(); }
+
+void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* proto) {
+  proto->Clear();
+  for (int id : graph.topological_order()) {
+    const Node& node = graph.at(id);
+    if (node.op().name().starts_with('_') && !options.own_ops) {
+      invalid("op: expected one that TensorFlow has, got {} (write the graph before it is optimized) [node '{}']",
+              node.op().name(), node.name());
+    }
+    NodeDef* def = proto->add_node();
+    def->set_name(node.name());
+    def->set_op(node.op().name());
+    def->set_device(node.device());
+    for (const NodeOutput& input : node.inputs()) def->add_input(graph.output_name(input));
+    std::vector<std::string> controls;
+    for (int control : node.control_inputs()) controls.push_back("^" + graph.at(control).name());
+    std::ranges::sort(controls);
+    for (std::string& control : controls) def->add_input(std::move(control));
+    const auto& attrs = node.op().signature().attrs;
+    for (size_t i = 0; i < attrs.size(); ++i) {
+      const AttrValue& value = node.attrs()[i];
+      if (options.strip_defaults && attrs[i].has_default() && value == attrs[i].default_value) continue;
+      with_context([&] { return fmt::format("attribute {} of node '{}'", attrs[i].name, node.name()); },
+                   [&] { attr_to_proto(value, &(*def->mutable_attr())[attrs[i].name]); });
+    }
+    for (const auto& [name, value] : node.notes()) attr_to_proto(value, &(*def->mutable_attr())[name]);
+  }
+  const GraphVersions& versions = graph.versions();
+  proto->mutable_versions()->set_producer(versions.producer > 0 ? versions.producer : kProducerVersion);
+  proto->mutable_versions()->set_min_consumer(versions.min_consumer);
+  for (int bad : versions.bad_consumers) proto->mutable_versions()->add_bad_consumers(bad);
+  if (!graph.library().empty() && !proto->mutable_library()->ParseFromString(graph.library())) {
+    fail(Code::kInternal, "function library: expected what was read, got bytes that cannot be parsed");
+  }
+}
+
+}  // namespace panto

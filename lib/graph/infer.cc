@@ -1,0 +1,93 @@
+#include "panto/lib/graph/infer.h"
+
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/bind.h"
+#include "panto/lib/core/dispatch.h"
+
+namespace panto {
+
+StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs) {
+  const Signature& signature = op.signature();
+  attrs.resize(signature.attrs.size());
+  SmallVector<AttrSlot, 8> slots;
+  for (const AttrValue& value : attrs) slots.push_back(borrow(value));
+  dispatch::BindStorage storage;
+  Call call;
+  call.op = &op;
+  call.inputs = inputs;
+  call.attrs = slots;
+  call.device = &meta_device();
+  call.symbolic = true;
+  try {
+    dispatch::bind_inputs(call, storage);
+    for (size_t i = 0; i < attrs.size(); ++i) {
+      if (attrs[i].kind() == AttrKind::kNone) attrs[i] = to_value(slots[i], signature.attrs[i].kind);
+    }
+    dispatch::bind_outputs(call);
+    if (op.shape() != nullptr) {
+      ShapeContext context(call);
+      op.shape()(context);
+    }
+  } catch (Error& error) {
+    error.add_context("in " + describe(call));
+    throw;
+  }
+  if (op.has(Trait::kConstant)) return {attrs[static_cast<size_t>(signature.find_attr("value"))].as<Tensor>()};
+  StandIns outputs;
+  for (OutputSpec& spec : call.specs) {
+    outputs.push_back(meta_tensor(spec.dtype, spec.shape, std::move(spec.values), nullptr, std::move(spec.handle)));
+  }
+  return outputs;
+}
+
+std::string node_context(const Node& node) {
+  const std::string line = node.where().to_string();
+  return fmt::format("node '{}'{}", node.name(), line.empty() ? "" : " at " + line);
+}
+
+OutputInfo info_of(const Tensor& stand_in) { return {stand_in.dtype(), stand_in.partial_shape()}; }
+
+void Inference::set(NodeOutput output, Tensor stand_in) {
+  if (stand_ins_.size() <= static_cast<size_t>(output.node)) {
+    stand_ins_.resize(static_cast<size_t>(graph_.id_limit()));
+  }
+  StandIns& of_node = stand_ins_[static_cast<size_t>(output.node)];
+  if (of_node.size() <= static_cast<size_t>(output.index)) of_node.resize(static_cast<size_t>(output.index) + 1);
+  of_node[static_cast<size_t>(output.index)] = std::move(stand_in);
+}
+
+void Inference::run(const Node& node) {
+  if (stand_ins_.size() <= static_cast<size_t>(node.id())) stand_ins_.resize(static_cast<size_t>(graph_.id_limit()));
+  StandIns& known = stand_ins_[static_cast<size_t>(node.id())];
+  bool done = node.num_outputs() > 0 && known.size() == static_cast<size_t>(node.num_outputs());
+  for (const Tensor& t : known) done = done && t.defined();
+  if (done) return;
+  SmallVector<const Tensor*, 8> inputs;
+  for (const NodeOutput& input : node.inputs()) inputs.push_back(&at(input));
+  std::vector<AttrValue> attrs(node.attrs().begin(), node.attrs().end());
+  StandIns inferred =
+      with_context([&] { return node_context(node); }, [&] { return infer_call(node.op(), inputs, attrs); });
+  for (size_t k = 0; k < known.size() && k < inferred.size(); ++k) {
+    if (known[k].defined()) inferred[k] = known[k];
+  }
+  known = std::move(inferred);
+}
+
+std::vector<OutputInfo> Inference::infos(const Node& node) const {
+  std::vector<OutputInfo> out;
+  for (const Tensor& t : stand_ins_[static_cast<size_t>(node.id())]) out.push_back(info_of(t));
+  return out;
+}
+
+void infer_shapes(Graph& graph) {
+  Inference inference(graph);
+  for (int id : graph.topological_order()) {
+    const Node& node = graph.at(id);
+    inference.run(node);
+    graph.set_outputs(id, inference.infos(node));
+  }
+}
+
+}  // namespace panto

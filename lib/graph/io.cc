@@ -1,0 +1,128 @@
+#include "panto/lib/graph/io.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "panto/lib/base/file.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/check.h"
+#include "panto/lib/graph/graph_def.h"
+
+namespace panto {
+
+namespace {
+
+namespace pb = google::protobuf;
+
+constexpr int kMaxNesting = 100;
+
+// A binary GraphDef has bytes that no text has: the tag of a node's `op` field is 0x12.
+bool is_text(std::string_view bytes) {
+  constexpr size_t kLooked = 4096;
+  return !bytes.empty() && std::ranges::none_of(bytes.substr(0, kLooked), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r' && byte != '\f';
+  });
+}
+
+class FirstError final : public pb::io::ErrorCollector {
+ public:
+  void AddError(int line, pb::io::ColumnNumber column, const std::string& message) override {
+    if (text_.empty()) text_ = fmt::format("line {}, column {}: {}", line + 1, column + 1, message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void parse_text(std::string_view bytes, graphdef::GraphDef& proto) {
+  pb::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  pb::TextFormat::Parser parser;
+  FirstError error;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(kMaxNesting);
+  if (!parser.Parse(&stream, &proto)) {
+    failf(Code::kDataLoss, "GraphDef: expected its text form, got a fault at {}", printable(error.text()));
+  }
+}
+
+void parse_binary(std::string_view bytes, graphdef::GraphDef& proto) {
+  pb::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(kMaxNesting);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    failf(Code::kDataLoss, "GraphDef: expected a well-formed message of {} bytes, got a fault at or before byte {}",
+          bytes.size(), stream.CurrentPosition());
+  }
+}
+
+std::string lower_extension(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return extension;
+}
+
+}  // namespace
+
+Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
+  if (static_cast<int64_t>(bytes.size()) > std::min<int64_t>(options.max_bytes, INT32_MAX)) {
+    failf(Code::kResourceExhausted, "GraphDef: expected at most {} bytes, got {}", options.max_bytes, bytes.size());
+  }
+  const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
+  graphdef::GraphDef proto;
+  if (is_text(bytes)) {
+    parse_text(bytes, proto);
+  } else {
+    parse_binary(bytes, proto);
+  }
+  return graph_from_proto(proto, options);
+}
+
+Graph read_graph(const std::string& path, const ImportOptions& options) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    failf(Code::kUnimplemented, "model '{}': expected a GraphDef in a file, got a folder (SavedModel)", path);
+  }
+  const std::string bytes = read_file(path, static_cast<uint64_t>(std::max<int64_t>(options.max_bytes, 0)));
+  return with_context([&] { return "file " + path; }, [&] { return parse_graph(bytes, options); });
+}
+
+std::string to_graph_def(const Graph& graph, const ExportOptions& options) {
+  graphdef::GraphDef proto;
+  graph_to_proto(graph, options, &proto);
+  if (proto.ByteSizeLong() > INT32_MAX) {
+    failf(Code::kResourceExhausted, "GraphDef: expected at most 2^31 - 1 bytes, got {} (keep the weights in variables)",
+          proto.ByteSizeLong());
+  }
+  std::string bytes;
+  pb::io::StringOutputStream stream(&bytes);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);  // maps sorted by key
+  proto.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+std::string to_graph_def_text(const Graph& graph, const ExportOptions& options) {
+  graphdef::GraphDef proto;
+  graph_to_proto(graph, options, &proto);
+  std::string text;
+  pb::TextFormat::Printer printer;
+  printer.PrintToString(proto, &text);
+  return text;
+}
+
+void write_graph(const Graph& graph, const std::string& path, const ExportOptions& options) {
+  const std::string extension = lower_extension(path);
+  const bool text = extension == ".pbtxt" || extension == ".txt" || extension == ".prototxt";
+  write_file(path, text ? to_graph_def_text(graph, options) : to_graph_def(graph, options));
+}
+
+}  // namespace panto

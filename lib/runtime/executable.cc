@@ -1,0 +1,254 @@
+#include "panto/lib/runtime/executable.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <new>
+#include <set>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/validate.h"
+#include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/plan.h"
+
+namespace panto {
+
+namespace {
+
+std::string type_text(DType dtype, const PartialShape& shape) {
+  return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
+}
+
+// What one run writes to. Temporaries in the arena have their handles from the beginning, the others while they are
+// needed.
+struct Frame {
+  explicit Frame(const Plan& plan) : temporaries(plan.temporaries.size()), inputs(plan.inputs.size()) {
+    std::vector<std::pair<Device*, std::shared_ptr<void>>> arenas;
+    for (const auto& [device, bytes] : plan.arenas) {
+      Buffer* buffer = Buffer::allocate(*device, kUint8, bytes);
+      arenas.emplace_back(device, std::shared_ptr<void>(buffer, [](void* b) { static_cast<Buffer*>(b)->release(); }));
+    }
+    for (size_t i = 0; i < temporaries.size(); ++i) {
+      const PlanTemporary& t = plan.temporaries[i];
+      if (!t.in_arena) continue;
+      const auto arena = std::ranges::find(arenas, t.device, &std::pair<Device*, std::shared_ptr<void>>::first);
+      auto* data = static_cast<std::byte*>(static_cast<Buffer*>(arena->second.get())->data()) + t.offset;
+      temporaries[i] = adopt_tensor(*t.device, t.dtype, Shape(t.shape), data, arena->second);
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const PlanValue& value = plan.inputs[i];
+      const auto index = static_cast<size_t>(value.index);
+      switch (value.kind) {
+        case PlanValue::Kind::kFeed: feeds.emplace_back(i, index); break;
+        case PlanValue::Kind::kConstant: inputs[i] = &plan.constants[index]; break;
+        case PlanValue::Kind::kTemporary: inputs[i] = &temporaries[index]; break;
+      }
+    }
+  }
+
+  std::vector<Tensor> temporaries;
+  std::vector<const Tensor*> inputs;             // of all steps, one after the other
+  std::vector<std::pair<size_t, size_t>> feeds;  // positions in `inputs` to be set at each run, and the feed
+};
+
+// Frames that no run uses at the moment. More than a few threads at a time make their own.
+class FramePool {
+ public:
+  ~FramePool() {
+    for (auto& slot : slots_) delete slot.load();
+  }
+  std::unique_ptr<Frame> take() {
+    for (auto& slot : slots_) {
+      if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+      if (Frame* frame = slot.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<Frame>(frame);
+    }
+    return nullptr;
+  }
+  void give_back(std::unique_ptr<Frame> frame) {
+    for (auto& slot : slots_) {
+      Frame* expected = nullptr;
+      if (slot.compare_exchange_strong(expected, frame.get(), std::memory_order_release)) {
+        static_cast<void>(frame.release());
+        return;
+      }
+    }
+  }
+
+ private:
+  std::array<std::atomic<Frame*>, 4> slots_{};
+};
+
+class StraightLine final : public Executable {
+ public:
+  explicit StraightLine(Plan plan) : plan_(std::move(plan)) {
+    for (const ExecutableFeed& feed : plan_.feeds) known_.push_back(feed.info.shape.fully_known() ? 1 : 0);
+  }
+
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override {
+    check(inputs, outputs);
+    try {
+      std::unique_ptr<Frame> frame = pool_.take();
+      if (frame == nullptr) frame = std::make_unique<Frame>(plan_);
+      for (const auto& [position, feed] : frame->feeds) frame->inputs[position] = &inputs[feed];
+      for (const PlanStep& step : plan_.steps) run_step(step, *frame);
+      for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(plan_.fetches[i], inputs, *frame);
+      for (uint32_t t : fetched_) frame->temporaries[t] = Tensor();
+      // After an error the frame is not used again: steps may have left parts of it behind.
+      pool_.give_back(std::move(frame));
+    } catch (const std::bad_alloc&) {
+      fail(Code::kResourceExhausted, "memory: expected enough for the graph's run, got none");
+    }
+  }
+
+  const PlanStats& stats() const override { return plan_.stats; }
+  const Graph& optimized() const override { return plan_.graph; }
+
+  void note_fetched() {
+    for (const PlanValue& value : plan_.fetches) {
+      if (value.kind == PlanValue::Kind::kTemporary) fetched_.push_back(static_cast<uint32_t>(value.index));
+    }
+  }
+
+ private:
+  void check(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
+    if (inputs.size() != plan_.feeds.size() || outputs.size() != plan_.fetches.size()) [[unlikely]] {
+      invalid("run: expected {} inputs and {} outputs, got {} and {}", plan_.feeds.size(), plan_.fetches.size(),
+              inputs.size(), outputs.size());
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const OutputInfo& expected = plan_.feeds[i].info;
+      const Tensor& t = inputs[i];
+      const bool fits =
+          t.defined() && t.dtype() == expected.dtype && !t.is_meta() &&
+          (known_[i] != 0 ? t.partial_shape() == expected.shape : t.partial_shape().compatible_with(expected.shape));
+      if (!fits) [[unlikely]] {
+        invalid("input {}: expected {}, got {}", i, type_text(expected.dtype, expected.shape),
+                !t.defined()  ? "an undefined tensor"
+                : t.is_meta() ? "a symbolic tensor"
+                              : type_text(t.dtype(), t.partial_shape()));
+      }
+    }
+  }
+
+  void run_step(const PlanStep& step, Frame& frame) const {
+    const std::span<const Tensor* const> inputs(frame.inputs.data() + step.first_input, step.num_inputs);
+    const std::span<Tensor> outputs(frame.temporaries.data() + step.first_output, step.num_outputs);
+    if (step.prepared == nullptr) [[unlikely]] {
+      const Tensor& t = *inputs[0];
+      outputs[0] = &t.device() == step.device ? t : copy_to_device(t, *step.device);
+    } else {
+      try {
+        dispatch::run(*step.prepared, inputs, outputs, step.dying);
+        if (step.makes_own) check_made(step, outputs);
+      } catch (Error& error) {
+        const std::string line = plan_.graph.at(step.node).where().to_string();
+        if (!line.empty()) error.add_context("at " + line);
+        throw;
+      }
+    }
+    for (uint32_t i = 0; i < step.num_dropped; ++i) {
+      frame.temporaries[plan_.dropped[step.first_dropped + i]] = Tensor();
+    }
+  }
+
+  // Later steps were planned for these shapes and write to buffers of that size.
+  void check_made(const PlanStep& step, std::span<const Tensor> outputs) const {
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const PlanTemporary& planned = plan_.temporaries[step.first_output + k];
+      if (!outputs[k].defined()) [[unlikely]] {
+        failf(Code::kInternal, "output {}: expected a tensor, got none [node '{}']", k, step_name(step));
+      }
+      if (outputs[k].dtype() != planned.dtype || !outputs[k].partial_shape().compatible_with(planned.shape))
+          [[unlikely]] {
+        failf(Code::kFailedPrecondition, "output {}: expected {} as declared, got {} [node '{}']", k,
+              type_text(planned.dtype, planned.shape), type_text(outputs[k].dtype(), outputs[k].partial_shape()),
+              step_name(step));
+      }
+    }
+  }
+  const std::string& step_name(const PlanStep& step) const { return plan_.graph.at(step.node).name(); }
+
+  Tensor fetch(const PlanValue& value, std::span<const Tensor> inputs, const Frame& frame) const {
+    const auto index = static_cast<size_t>(value.index);
+    switch (value.kind) {
+      case PlanValue::Kind::kFeed: return inputs[index];
+      case PlanValue::Kind::kConstant: return plan_.constants[index];
+      case PlanValue::Kind::kTemporary: break;
+    }
+    return frame.temporaries[index];
+  }
+
+  Plan plan_;
+  std::vector<uint8_t> known_;     // by feed: its shape is
+  std::vector<uint32_t> fetched_;  // temporaries that the caller has now
+  mutable FramePool pool_;
+};
+
+void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
+  std::set<NodeOutput> seen;
+  for (const ExecutableFeed& feed : feeds) {
+    const std::string name = graph.output_name(feed.output);
+    const OutputInfo& declared = graph.info(feed.output);
+    if (!seen.insert(feed.output).second) invalid("feeds: expected each tensor once, got '{}' twice", name);
+    if (feed.info.dtype != declared.dtype || !feed.info.shape.compatible_with(declared.shape)) {
+      invalid("feed '{}': expected {}, got {}", name, type_text(declared.dtype, declared.shape),
+              type_text(feed.info.dtype, feed.info.shape));
+    }
+  }
+}
+
+// Every Placeholder that is left is needed.
+void check_all_fed(const WorkGraph& work) {
+  std::string missing;
+  for (int id : work.graph.ids()) {
+    const Node& node = work.graph.at(id);
+    if (!node.has(Trait::kPlaceholder) || std::ranges::find(work.feeds, NodeOutput{id, 0}) != work.feeds.end())
+      continue;
+    missing += fmt::format("{}'{}' ({})", missing.empty() ? "" : ", ", node.name(),
+                           type_text(node.output(0).dtype, node.output(0).shape));
+  }
+  if (!missing.empty())
+    invalid("feeds: expected values for the placeholders that are needed, got none for {}", missing);
+}
+
+}  // namespace
+
+// The pipeline, all of it: each stage leaves a graph that the next may rely on.
+std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const ExecutableFeed> feeds,
+                                             std::span<const NodeOutput> fetches, std::span<const int> targets,
+                                             const ExecutableOptions& options) {
+  check_passes(options.passes);
+  check_feeds(graph, feeds);
+  std::vector<NodeOutput> outputs;
+  std::vector<OutputInfo> infos;
+  std::vector<Tensor> stand_ins;
+  for (const ExecutableFeed& feed : feeds) {
+    outputs.push_back(feed.output);
+    // What the Placeholder declares is known of every value that is let in.
+    const OutputInfo& declared = graph.info(feed.output);
+    infos.push_back({feed.info.dtype, feed.info.shape.merged_with(declared.shape)});
+    stand_ins.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
+  }
+
+  WorkGraph work = make_work_graph(graph, outputs, infos, fetches, targets);
+  check_all_fed(work);
+  validate(work.graph);
+  expand_composites(work.graph);
+  place(work.graph, options.soft_placement);
+  PassContext context{work.graph, work.sink, work.feeds, stand_ins};
+  const std::vector<PassRun> runs = run_passes(context, options.passes);
+
+  std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
+  for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
+  Plan plan = make_plan(std::move(work), std::move(planned), options);
+  for (const PassRun& run : runs) plan.stats.passes.push_back(run.name);
+  auto executable = std::make_shared<StraightLine>(std::move(plan));
+  executable->note_fetched();
+  return executable;
+}
+
+}  // namespace panto

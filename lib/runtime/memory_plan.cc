@@ -1,0 +1,288 @@
+// Where the temporaries of a plan live. Three questions, one after the other: until when is each needed (and can anybody
+// see it after the run)? which may be written over which? at which offset of the arena is each?
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/runtime/plan.h"
+
+namespace panto {
+
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+// Temporaries that may be views of one another, or written one over the other: all are needed until the last of them is.
+class Lives {
+ public:
+  explicit Lives(const std::vector<PlanTemporary>& temporaries) : parent_(temporaries.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+    for (const PlanTemporary& t : temporaries) {
+      end_.push_back(t.last_use);
+      visible_.push_back(t.fetched || t.kept ? 1 : 0);
+    }
+  }
+  int group(int t) {
+    while (up(t) != t) {
+      up(t) = up(up(t));
+      t = up(t);
+    }
+    return t;
+  }
+  int end(int t) { return end_[static_cast<size_t>(group(t))]; }
+  // Some of them may be seen after the run.
+  bool visible(int t) { return visible_[static_cast<size_t>(group(t))] != 0; }
+  void join(int a, int b) {
+    a = group(a);
+    b = group(b);
+    if (a == b) return;
+    up(a) = b;
+    end_[static_cast<size_t>(b)] = std::max(end_[static_cast<size_t>(a)], end_[static_cast<size_t>(b)]);
+    visible_[static_cast<size_t>(b)] |= visible_[static_cast<size_t>(a)];
+  }
+
+ private:
+  int& up(int t) { return parent_[static_cast<size_t>(t)]; }
+
+  std::vector<int> parent_;
+  std::vector<int> end_;
+  std::vector<uint8_t> visible_;
+};
+
+// One piece of the arena, for temporaries that were written one over the other.
+struct Block {
+  int begin = 0, end = 0;  // steps
+  int64_t bytes = 0;
+  std::vector<int> temporaries;
+};
+
+class FreeMemory {
+ public:
+  // Best fit; the lowest of equal ones. Where nothing fits the arena grows.
+  int64_t take(int64_t bytes) {
+    if (const auto fit = by_size_.lower_bound({bytes, 0}); fit != by_size_.end()) {
+      const auto [size, offset] = *fit;
+      remove(offset, size);
+      if (size > bytes) insert(offset + bytes, size - bytes);
+      return offset;
+    }
+    int64_t offset = size_;
+    if (!by_offset_.empty()) {
+      const auto [last, size] = *by_offset_.rbegin();
+      if (last + size == size_) {
+        offset = last;
+        remove(last, size);
+      }
+    }
+    size_ = checked_add(offset, bytes, "bytes of the arena");
+    return offset;
+  }
+  void give_back(int64_t offset, int64_t bytes) {
+    const auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.begin()) {
+      const auto [before, size] = *std::prev(next);
+      if (before + size == offset) {
+        remove(before, size);
+        return give_back(before, size + bytes);
+      }
+    }
+    if (next != by_offset_.end() && offset + bytes == next->first) {
+      const int64_t size = next->second;
+      remove(next->first, size);
+      bytes += size;
+    }
+    insert(offset, bytes);
+  }
+  int64_t size() const { return size_; }
+
+ private:
+  void insert(int64_t offset, int64_t bytes) {
+    by_offset_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  void remove(int64_t offset, int64_t bytes) {
+    by_offset_.erase(offset);
+    by_size_.erase({bytes, offset});
+  }
+
+  std::map<int64_t, int64_t> by_offset_;
+  std::set<std::pair<int64_t, int64_t>> by_size_;
+  int64_t size_ = 0;
+};
+
+bool has(const PlanStep& step, Trait trait) { return step.prepared != nullptr && step.prepared->op().has(trait); }
+
+// What such an op was given may be kept by a resource.
+bool keeps_inputs(const PlanStep& step) {
+  return has(step, Trait::kWritesResource) || (has(step, Trait::kStateful) && !has(step, Trait::kRandom) &&
+                                               !has(step, Trait::kEffect) && !has(step, Trait::kReadsResource));
+}
+
+class MemoryPlanner {
+ public:
+  explicit MemoryPlanner(Plan& plan) : plan_(plan) {}
+
+  void run() {
+    find_last_uses();
+    Lives lives(plan_.temporaries);
+    join_views(lives);
+    choose_arena(lives);
+    std::vector<int> base(plan_.temporaries.size());
+    std::iota(base.begin(), base.end(), 0);
+    write_over(lives, base);
+    assign_offsets(lives, base);
+    find_dying();
+  }
+
+ private:
+  PlanTemporary& temporary(int t) { return plan_.temporaries[static_cast<size_t>(t)]; }
+  std::span<const PlanValue> inputs(const PlanStep& step) const {
+    return {plan_.inputs.data() + step.first_input, step.num_inputs};
+  }
+  static bool is_temporary(const PlanValue& value) { return value.kind == PlanValue::Kind::kTemporary; }
+
+  void find_last_uses() {
+    for (PlanTemporary& t : plan_.temporaries) t.last_use = t.made_by;
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const bool keeps = keeps_inputs(plan_.steps[s]);
+      for (const PlanValue& input : inputs(plan_.steps[s])) {
+        if (!is_temporary(input)) continue;
+        temporary(input.index).last_use = static_cast<int>(s);
+        if (keeps) temporary(input.index).kept = true;
+      }
+    }
+    for (const PlanValue& fetch : plan_.fetches) {
+      if (is_temporary(fetch)) temporary(fetch.index).fetched = true;
+    }
+  }
+
+  // An op that makes its own outputs may give out views of its inputs.
+  void join_views(Lives& lives) {
+    for (const PlanStep& step : plan_.steps) {
+      if (!step.makes_own) continue;
+      for (const PlanValue& input : inputs(step)) {
+        if (!is_temporary(input)) continue;
+        for (uint32_t k = 0; k < step.num_outputs; ++k)
+          lives.join(static_cast<int>(step.first_output + k), input.index);
+      }
+    }
+  }
+
+  void choose_arena(Lives& lives) {
+    for (int i = 0; i < static_cast<int>(plan_.temporaries.size()); ++i) {
+      PlanTemporary& t = temporary(i);
+      if (plan_.steps[static_cast<size_t>(t.made_by)].makes_own || lives.visible(i) || !is_plain(t.dtype) ||
+          !t.shape.fully_known()) {
+        continue;
+      }
+      t.in_arena = true;
+      const int64_t bytes =
+          checked_mul(t.shape.numel(), static_cast<int64_t>(dtype_size(t.dtype)), "bytes of a temporary");
+      t.bytes = std::max(kAlignment, checked_add(bytes, kAlignment - 1) / kAlignment * kAlignment);
+      plan_.stats.unshared_bytes = checked_add(plan_.stats.unshared_bytes, t.bytes);
+    }
+  }
+
+  // The output of an elementwise op goes where an input was that nobody needs any more.
+  void write_over(Lives& lives, std::vector<int>& base) {
+    for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
+      const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
+      const bool elementwise = has(step, Trait::kElementwise);
+      if ((!elementwise && !has(step, Trait::kReusesInput0)) || step.num_outputs != 1) continue;
+      const int output = static_cast<int>(step.first_output);
+      if (!temporary(output).in_arena) continue;
+      const std::span<const PlanValue> in = inputs(step);
+      for (size_t i = 0; i < (elementwise ? in.size() : std::min<size_t>(1, in.size())); ++i) {
+        if (!may_write_over(lives, in, i, temporary(output), s)) continue;
+        base[static_cast<size_t>(output)] = base[static_cast<size_t>(in[i].index)];
+        lives.join(output, in[i].index);
+        break;
+      }
+    }
+  }
+
+  bool may_write_over(Lives& lives, std::span<const PlanValue> in, size_t i, const PlanTemporary& output, int step) {
+    if (!is_temporary(in[i])) return false;
+    const PlanTemporary& input = temporary(in[i].index);
+    if (!input.in_arena || input.dtype != output.dtype || !(input.shape == output.shape) ||
+        input.device != output.device || lives.end(in[i].index) != step) {
+      return false;
+    }
+    // Another input in the same memory could be read after it was written over.
+    return std::ranges::all_of(in, [&](const PlanValue& other) {
+      return !is_temporary(other) || other.index == in[i].index || lives.group(other.index) != lives.group(in[i].index);
+    });
+  }
+
+  void assign_offsets(Lives& lives, const std::vector<int>& base) {
+    std::map<int, Block> blocks;  // by base: in the order of the steps that begin them
+    for (int i = 0; i < static_cast<int>(plan_.temporaries.size()); ++i) {
+      const PlanTemporary& t = temporary(i);
+      if (!t.in_arena) continue;
+      Block& block = blocks[base[static_cast<size_t>(i)]];
+      if (block.temporaries.empty()) block.begin = t.made_by;
+      block.end = lives.end(i);
+      block.bytes = std::max(block.bytes, t.bytes);
+      block.temporaries.push_back(i);
+    }
+    std::map<Device*, std::vector<const Block*>> by_device;
+    for (const auto& [first, block] : blocks) by_device[temporary(first).device].push_back(&block);
+    for (const auto& [device, list] : by_device) {
+      const int64_t bytes = assign(list);
+      plan_.arenas.emplace_back(device, bytes);
+      plan_.stats.planned_bytes = checked_add(plan_.stats.planned_bytes, bytes);
+    }
+  }
+
+  int64_t assign(const std::vector<const Block*>& list) {
+    FreeMemory memory;
+    std::multimap<int, const Block*> busy;  // by last step
+    for (const Block* block : list) {
+      while (!busy.empty() && busy.begin()->first < block->begin) {
+        const Block* done = busy.begin()->second;
+        memory.give_back(temporary(done->temporaries.front()).offset, done->bytes);
+        busy.erase(busy.begin());
+      }
+      const int64_t offset = memory.take(block->bytes);
+      for (int t : block->temporaries) temporary(t).offset = offset;
+      busy.emplace(block->end, block);
+    }
+    return memory.size();
+  }
+
+  void find_dying() {
+    std::vector<std::vector<uint32_t>> ends(plan_.steps.size());
+    for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
+      const PlanTemporary& t = plan_.temporaries[i];
+      if (!t.in_arena && !t.fetched) ends[static_cast<size_t>(t.last_use)].push_back(static_cast<uint32_t>(i));
+    }
+    plan_.stats.steps = static_cast<int>(plan_.steps.size());
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      PlanStep& step = plan_.steps[s];
+      step.first_dropped = static_cast<uint32_t>(plan_.dropped.size());
+      step.num_dropped = static_cast<uint32_t>(ends[s].size());
+      plan_.dropped.insert(plan_.dropped.end(), ends[s].begin(), ends[s].end());
+      const std::span<const PlanValue> in = inputs(step);
+      for (size_t i = 0; i < std::min<size_t>(in.size(), 64); ++i) {
+        if (!is_temporary(in[i])) continue;
+        const PlanTemporary& t = temporary(in[i].index);
+        if (!t.in_arena && !t.fetched && t.last_use == static_cast<int>(s)) step.dying |= uint64_t{1} << i;
+      }
+      bool dynamic = false;
+      for (uint32_t k = 0; k < step.num_outputs; ++k) {
+        dynamic = dynamic || !temporary(static_cast<int>(step.first_output + k)).in_arena;
+      }
+      if (dynamic) ++plan_.stats.dynamic_steps;
+    }
+  }
+
+  Plan& plan_;
+};
+
+}  // namespace
+
+void plan_memory(Plan& plan) { MemoryPlanner(plan).run(); }
+
+}  // namespace panto

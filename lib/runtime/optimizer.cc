@@ -1,0 +1,197 @@
+#include "panto/lib/runtime/optimizer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <shared_mutex>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
+#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/validate.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/rewrite.h"
+
+namespace panto {
+
+namespace {
+
+struct PassList {
+  std::shared_mutex mutex;
+  std::vector<Pass> passes = {
+      {"prune", "Drops what neither a fetch nor a target needs.", passes::prune},
+      {"constant_folding", "Computes what depends on constants and known shapes only.", passes::fold_constants},
+      {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
+      {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
+      {"fusion", "Makes one op of a matrix product, its bias and its activation.", passes::fuse},
+  };
+};
+
+PassList& pass_list() {
+  static auto* list = new PassList;  // leaked on purpose
+  return *list;
+}
+
+// "" all, "off", "a,b", "-a,-b".
+std::vector<Pass> selected(std::string_view text) {
+  PassList& list = pass_list();
+  const std::shared_lock lock(list.mutex);
+  if (text.empty()) return list.passes;
+  if (text == "off") return {};
+  std::vector<std::string_view> only, without;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    std::string_view word = text.substr(at, comma - at);
+    at = comma + 1;
+    const bool negative = word.starts_with('-');
+    if (negative) word.remove_prefix(1);
+    if (std::ranges::find(list.passes, word, &Pass::name) == list.passes.end()) {
+      std::string known;
+      for (const Pass& pass : list.passes) known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
+      invalid("passes: expected 'off' or names of {}, each with '-' to leave it out, got '{}'", known, word);
+    }
+    (negative ? without : only).push_back(word);
+  }
+  std::vector<Pass> result;
+  for (const Pass& pass : list.passes) {
+    const auto in = [&](const std::vector<std::string_view>& names) {
+      return std::ranges::find(names, pass.name) != names.end();
+    };
+    if ((only.empty() || in(only)) && !in(without)) result.push_back(pass);
+  }
+  return result;
+}
+
+PassRun run_pass(const Pass& pass, PassContext& context) {
+  PassRun run;
+  run.name = pass.name;
+  const auto start = std::chrono::steady_clock::now();
+  const Graph before = context.graph;
+  try {
+    run.changes = pass.run(context);
+    remove_dead(context.graph, context.sink, context.feeds);
+    validate(context.graph);
+  } catch (const Error& error) {
+    run.error = error.what();
+    run.changes = 0;
+    context.graph = before;
+    log_warn(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
+  }
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (log_debug_enabled()) {
+    log_debug(fmt::format("pass '{}': {} changes, {} nodes, {:.3f} ms", run.name, run.changes,
+                          context.graph.num_nodes(), run.seconds * 1e3));
+  }
+  return run;
+}
+
+}  // namespace
+
+void add_pass(Pass pass, std::string_view after) {
+  if (!pass.run) invalid("pass '{}': expected a function, got none", pass.name);
+  const bool plain = !pass.name.empty() && pass.name != "off" && std::ranges::all_of(pass.name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!plain) invalid("pass name: expected lower-case letters, digits and '_', got '{}'", pass.name);
+  PassList& list = pass_list();
+  const std::unique_lock lock(list.mutex);
+  if (std::ranges::find(list.passes, pass.name, &Pass::name) != list.passes.end()) {
+    failf(Code::kAlreadyExists, "pass name: expected one that is not taken, got '{}'", pass.name);
+  }
+  auto position = list.passes.begin();
+  if (!after.empty()) {
+    position = std::ranges::find(list.passes, after, &Pass::name);
+    if (position == list.passes.end()) failf(Code::kNotFound, "pass: expected one to come after, got '{}'", after);
+    ++position;
+  }
+  list.passes.insert(position, std::move(pass));
+}
+
+std::vector<std::string> pass_names() {
+  PassList& list = pass_list();
+  const std::shared_lock lock(list.mutex);
+  std::vector<std::string> names;
+  for (const Pass& pass : list.passes) names.push_back(pass.name);
+  return names;
+}
+
+void check_passes(std::string_view passes) { static_cast<void>(selected(passes)); }
+
+std::vector<PassRun> run_passes(PassContext& context, std::string_view passes) {
+  const RecorderPause unheard;  // constants are computed by ops
+  std::vector<PassRun> runs;
+  for (const Pass& pass : selected(passes)) runs.push_back(run_pass(pass, context));
+  return runs;
+}
+
+namespace {
+
+// The output has the name it had; the node that computes it now may have another, or be somebody else's too.
+void restore_name(Graph& graph, const std::string& name, NodeOutput now) {
+  if (graph.find(name) != nullptr) return;
+  const Node& node = graph.at(now.node);
+  NodeInit init;
+  init.op = &kIdentity;
+  init.name = name;
+  init.inputs = {now};
+  init.device = node.device();
+  init.where = node.where();
+  init.outputs = {node.output(now.index)};
+  set_by_name(kIdentity, init.attrs, "T", AttrValue(init.outputs[0].dtype));
+  graph.add(std::move(init));
+}
+
+}  // namespace
+
+Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::span<const int> targets,
+               std::string_view passes, std::vector<PassRun>* runs) {
+  std::vector<NodeOutput> outputs(fetches.begin(), fetches.end());
+  std::vector<int> nodes(targets.begin(), targets.end());
+  if (outputs.empty() && nodes.empty()) {
+    for (int id : graph.ids()) {
+      const Node& node = graph.at(id);
+      std::vector<uint8_t> read(static_cast<size_t>(node.num_outputs()), 0);
+      for (const NodeUse& use : node.consumers()) {
+        if (use.slot != NodeUse::kControl) read[static_cast<size_t>(use.output)] = 1;
+      }
+      for (int k = 0; k < node.num_outputs(); ++k) {
+        if (read[static_cast<size_t>(k)] == 0) outputs.push_back({id, k});
+      }
+      if (node.num_outputs() == 0 && node.consumers().empty()) nodes.push_back(id);
+    }
+  }
+  // Placeholders are fed by whoever runs the result: they stay, with what they declare.
+  std::vector<NodeOutput> feeds;
+  std::vector<OutputInfo> infos;
+  std::vector<Tensor> values;
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    if (!node.has(Trait::kPlaceholder)) continue;
+    feeds.push_back({id, 0});
+    infos.push_back(node.output(0));
+    values.push_back(meta_tensor(infos.back().dtype, infos.back().shape));
+  }
+  WorkGraph work = make_work_graph(graph, feeds, infos, outputs, nodes);
+  expand_composites(work.graph);
+  std::vector<int> kept = nodes;
+  for (const NodeOutput& output : outputs) {
+    if (graph.at(output.node).num_outputs() > 1) kept.push_back(output.node);
+  }
+  PassContext context{work.graph, work.sink, work.feeds, values, kept};
+  std::vector<PassRun> went = run_passes(context, passes);
+  if (runs != nullptr) *runs = std::move(went);
+  const Node sink = work.graph.at(work.sink);
+  const std::vector<NodeOutput> now(sink.inputs().begin(), sink.inputs().end());
+  work.graph.remove(work.sink);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (graph.at(outputs[i].node).has(Trait::kPlaceholder)) continue;
+    restore_name(work.graph, graph.at(outputs[i].node).name(), now[i]);
+  }
+  return std::move(work.graph);
+}
+
+}  // namespace panto

@@ -1,0 +1,77 @@
+// The passes that rewrite a graph before it runs: one ordered list, which `pass_names` prints.
+//
+//   Graph smaller = optimize(graph, {graph.output("y")});
+//   add_pass({.name = "mine", .run = [](PassContext& c) { ...; return changes; }}, "cse");   // after "cse"
+//
+// A pass works on a graph whose fetches and targets hang on one node, the sink: what it replaces by
+// `graph.replace_output` is replaced for the fetches too. After each pass the graph is validated and what the sink does not
+// need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged: giving up is its only
+// failure. Passes keep results exact to the bit, except "fusion" (a stated few ulp).
+// Thread-safety: all functions may be called from several threads at once.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+struct PassContext {
+  Graph& graph;
+  // Reads every fetch, in order, and waits for every target. Leave it alone, but for its inputs.
+  int sink = -1;
+  // Placeholders that are fed, and a stand-in for each value: dtype, shape, what a handle refers to. Leave them alone.
+  std::span<const NodeOutput> feeds;
+  std::span<const Tensor> feed_values;
+  // More nodes to leave alone: their names are asked for.
+  std::span<const int> kept = {};
+
+  bool fixed(int id) const {
+    if (id == sink) return true;
+    for (int other : kept) {
+      if (other == id) return true;
+    }
+    for (const NodeOutput& feed : feeds) {
+      if (feed.node == id) return true;
+    }
+    return false;
+  }
+};
+
+struct Pass {
+  std::string name;
+  std::string doc;
+  std::function<int(PassContext&)> run;  // returns how many nodes it changed
+};
+
+// Adds a pass for the whole process, after the one called `after` ("": first). Throws NotFound, and AlreadyExists for a
+// name that is taken.
+PANTO_EXPORT void add_pass(Pass pass, std::string_view after);
+// In the order in which they run.
+PANTO_EXPORT std::vector<std::string> pass_names();
+
+// How one pass went.
+struct PassRun {
+  std::string name;
+  int changes = 0;
+  double seconds = 0;
+  std::string error;  // why it was undone; "" if it was not
+};
+
+// `passes`: "" all; "off" none; names: only these; names with "-": all but these. Throws InvalidArgument for unknown ones.
+PANTO_EXPORT std::vector<PassRun> run_passes(PassContext& context, std::string_view passes);
+PANTO_EXPORT void check_passes(std::string_view passes);
+
+// An optimized copy that holds what `fetches` and `targets` (node ids) need, under the same names: of node `y` whose
+// output was fetched there is still an output `y`. Placeholders stay. Without fetches and targets: all that the graph
+// has (outputs that nobody reads; nodes without outputs that nobody waits for).
+PANTO_EXPORT Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches = {},
+                            std::span<const int> targets = {}, std::string_view passes = "",
+                            std::vector<PassRun>* runs = nullptr);
+
+}  // namespace panto

@@ -1,0 +1,227 @@
+// Removes ops that give back what they get, and pairs that undo each other. Every rule holds bit by bit, for NaN,
+// infinities and both zeros too: x * 1, x - 0 and x + (-0.0) are x, while x + 0.0 is not (-0.0 + 0.0 is 0.0).
+//
+// One of the two files outside op blocks that name ops (as objects, never as text).
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/passes/rules.h"
+
+namespace panto::passes {
+
+namespace {
+
+constexpr int64_t kMostLookedAt = 4096;  // elements of a constant
+
+enum class Number { kOther, kOne, kZero, kNegativeZero };
+
+template <class T>
+Number classify(const T* data, int64_t n) {
+  const auto of = [](T v) {
+    if (v == T(1)) return Number::kOne;
+    if (v != T(0)) return Number::kOther;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::signbit(v)) return Number::kNegativeZero;
+    }
+    return Number::kZero;
+  };
+  const Number first = of(data[0]);
+  for (int64_t i = 1; i < n; ++i) {
+    if (of(data[i]) != first) return Number::kOther;
+  }
+  return first;
+}
+
+// What all elements of a constant are.
+Number splat(const Tensor& t) {
+  const int64_t n = t.numel();
+  if (n == 0 || n > kMostLookedAt || !t.device().host_memory()) return Number::kOther;
+  const void* data = t.impl()->data;
+  switch (t.dtype()) {
+    case DType::kFloat32: return classify(static_cast<const float*>(data), n);
+    case DType::kFloat64: return classify(static_cast<const double*>(data), n);
+    case DType::kInt8: return classify(static_cast<const int8_t*>(data), n);
+    case DType::kInt16: return classify(static_cast<const int16_t*>(data), n);
+    case DType::kInt32: return classify(static_cast<const int32_t*>(data), n);
+    case DType::kInt64: return classify(static_cast<const int64_t*>(data), n);
+    case DType::kUint8: return classify(static_cast<const uint8_t*>(data), n);
+    case DType::kUint16: return classify(static_cast<const uint16_t*>(data), n);
+    case DType::kUint32: return classify(static_cast<const uint32_t*>(data), n);
+    case DType::kUint64: return classify(static_cast<const uint64_t*>(data), n);
+    default: return Number::kOther;
+  }
+}
+
+// Converting from `a` to `b` loses nothing: whatever is done with the result could be done with the original.
+bool lossless(DType a, DType b) {
+  if (a == b) return true;
+  const auto bits = [](DType t) { return 8 * static_cast<int>(dtype_size(t)); };
+  const bool a_signed = dtypes::kSigned.contains(a), b_signed = dtypes::kSigned.contains(b);
+  if (dtypes::kInteger.contains(a) && dtypes::kInteger.contains(b)) {
+    if (a_signed == b_signed) return bits(a) <= bits(b);
+    return !a_signed && bits(a) < bits(b);
+  }
+  const auto mantissa = [](DType t) { return t == kFloat64 ? 53 : t == kFloat32 ? 24 : t == kFloat16 ? 11 : 8; };
+  if (dtypes::kInteger.contains(a) && dtypes::kFloating.contains(b)) {
+    return b != kFloat16 && bits(a) - (a_signed ? 1 : 0) <= mantissa(b);
+  }
+  if (dtypes::kFloating.contains(a) && dtypes::kFloating.contains(b)) {
+    return b == kFloat64 || (b == kFloat32 && (a == kFloat16 || a == kBFloat16));
+  }
+  return false;
+}
+
+class Simplifier {
+ public:
+  explicit Simplifier(PassContext& context) : context_(context), graph_(context.graph) {}
+
+  int run() {
+    for (int id : graph_.topological_order()) {
+      if (context_.fixed(id)) continue;
+      if (const NodeOutput same = source(graph_.at(id)); same.valid()) {
+        const NodeOutput with[] = {same};
+        replace_node(graph_, id, with);
+        ++changes_;
+      }
+    }
+    return changes_;
+  }
+
+ private:
+  // An output that is, bit by bit, output 0 of this node; invalid if there is none.
+  NodeOutput source(const Node& node) {
+    if (node.has(Trait::kIdentity)) return identity(node);
+    const Op& op = node.op();
+    if (op.has(Trait::kBroadcasts) && node.num_inputs() == 2) return neutral(node);
+    if (&op == &kNeg || &op == &kLogicalNot) return undone_by_itself(node);
+    if (&op == &kAbs || &op == &kRelu) return once_is_enough(node);
+    if (&op == &kTranspose) return transposed(node);
+    if (&op == &kCast) return cast(node);
+    if (&op == &kReshape) return reshaped(node);
+    if (&op == &kAddN && node.num_inputs() == 1) return node.input(0);
+    return {};
+  }
+
+  NodeOutput identity(const Node& node) {
+    // A copy to another device is what the node is for. Several outputs would have several sources.
+    if (node.num_outputs() != 1 || graph_.at(node.input(0).node).device() != node.device()) return {};
+    return node.input(0);
+  }
+
+  // True if the result of a broadcast has the shape of `of`: `other` adds nothing to it.
+  bool keeps_shape(const Node& node, NodeOutput of, NodeOutput other) const {
+    if (graph_.info(other).shape.rank() == 0) return true;
+    const PartialShape& in = graph_.info(of).shape;
+    return in.fully_known() && in == node.output(0).shape;
+  }
+
+  // x * 1, x / 1, x - 0, x + 0 of integers, x + (-0.0).
+  NodeOutput neutral(const Node& node) {
+    const Op& op = node.op();
+    for (const int side : {1, 0}) {
+      const NodeOutput constant = node.input(side), other = node.input(1 - side);
+      const Tensor* value = constant_value(graph_, constant);
+      if (value == nullptr || !keeps_shape(node, other, constant)) continue;
+      const bool integer = dtypes::kInteger.contains(value->dtype());
+      const Number number = splat(*value);
+      const bool one = number == Number::kOne && (&op == &kMul || (side == 1 && (&op == &kRealDiv || &op == &kDiv)) ||
+                                                  (side == 1 && &op == &kFloorDiv && integer));
+      const bool zero = (number == Number::kZero && ((integer && &op == &kAddV2) || (side == 1 && &op == &kSub))) ||
+                        (number == Number::kNegativeZero && &op == &kAddV2);
+      if (one || zero) return other;
+    }
+    return {};
+  }
+
+  NodeOutput undone_by_itself(const Node& node) {
+    const Node& inner = graph_.at(node.input(0).node);
+    return &inner.op() == &node.op() ? inner.input(0) : NodeOutput();
+  }
+
+  NodeOutput once_is_enough(const Node& node) {
+    return &graph_.at(node.input(0).node).op() == &node.op() ? node.input(0) : NodeOutput();
+  }
+
+  NodeOutput transposed(const Node& node) {
+    const std::optional<std::vector<int64_t>> outer = constant_integers(graph_, node.input(1));
+    if (!outer) return {};
+    if (is_identity(*outer)) return node.input(0);
+    const Node& inner = graph_.at(node.input(0).node);
+    if (&inner.op() != &kTranspose) return {};
+    const std::optional<std::vector<int64_t>> first = constant_integers(graph_, inner.input(1));
+    if (!first || first->size() != outer->size()) return {};
+    // Dimension i of the result is dimension first[outer[i]] of the source.
+    std::vector<int32_t> both;
+    for (int64_t axis : *outer) {
+      if (axis < 0 || axis >= static_cast<int64_t>(first->size())) return {};
+      both.push_back(static_cast<int32_t>((*first)[static_cast<size_t>(axis)]));
+    }
+    if (is_identity(both)) return inner.input(0);
+    NodeInit merged = node.init();
+    merged.name = graph_.unique_name(node.name());
+    const NodeOutput perm = add_const(graph_, node.name() + "/perm", tensor(both), node);
+    merged.inputs = {inner.input(0), perm};
+    set_by_name(kTranspose, merged.attrs, "Tperm", AttrValue(kInt32));
+    return add_replacement(std::move(merged), inner);
+  }
+
+  template <class T>
+  static bool is_identity(const std::vector<T>& perm) {
+    for (size_t i = 0; i < perm.size(); ++i) {
+      if (perm[i] != static_cast<T>(i)) return false;
+    }
+    return true;
+  }
+
+  NodeOutput cast(const Node& node) {
+    const DType to = node.output(0).dtype;
+    const NodeOutput input = node.input(0);
+    if (graph_.info(input).dtype == to) return input;
+    const Node& inner = graph_.at(input.node);
+    if (&inner.op() != &kCast || inner.attr("Truncate").as<bool>() || node.attr("Truncate").as<bool>()) return {};
+    const DType from = graph_.info(inner.input(0)).dtype;
+    if (!lossless(from, graph_.info(input).dtype)) return {};
+    if (from == to) return inner.input(0);
+    NodeInit merged = node.init();
+    merged.name = graph_.unique_name(node.name());
+    merged.inputs = {inner.input(0)};
+    set_by_name(kCast, merged.attrs, "SrcT", AttrValue(from));
+    return add_replacement(std::move(merged), inner);
+  }
+
+  NodeOutput reshaped(const Node& node) {
+    const PartialShape& shape = node.output(0).shape;
+    if (!shape.fully_known()) return {};
+    if (graph_.info(node.input(0)).shape == shape) return node.input(0);
+    const Node& inner = graph_.at(node.input(0).node);
+    if (&inner.op() != &kReshape) return {};
+    // An inner one whose size cannot be checked now may be meant to fail.
+    const PartialShape& source = graph_.info(inner.input(0)).shape;
+    if (!source.fully_known() || source.numel() != shape.numel() || !inner.output(0).shape.fully_known()) return {};
+    if (source == shape) return inner.input(0);
+    NodeInit merged = node.init();
+    merged.name = graph_.unique_name(node.name());
+    merged.inputs[0] = inner.input(0);
+    return add_replacement(std::move(merged), inner);
+  }
+
+  // What the inner node waited for is waited for.
+  NodeOutput add_replacement(NodeInit merged, const Node& inner) {
+    const auto controls = inner.control_inputs();
+    merged.control_inputs.insert(merged.control_inputs.end(), controls.begin(), controls.end());
+    return {add_inferred(graph_, std::move(merged)), 0};
+  }
+
+  PassContext& context_;
+  Graph& graph_;
+  int changes_ = 0;
+};
+
+}  // namespace
+
+int simplify(PassContext& context) { return Simplifier(context).run(); }
+
+}  // namespace panto::passes

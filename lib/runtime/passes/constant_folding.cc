@@ -1,0 +1,158 @@
+// Computes, once, what depends on nothing that is fed, drawn or stored: ops on constants, and integers that follow from
+// shapes (Shape, Size, axes to sum over) where the shapes are known.
+#include <algorithm>
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/core/call.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/graph/infer.h"
+#include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/rewrite.h"
+
+namespace panto::passes {
+
+namespace {
+
+// A graph from anywhere must not make the optimizer compute for ever or fill the memory.
+constexpr int64_t kMaxBytes = int64_t{10} << 20;       // of one constant
+constexpr int64_t kMaxTotalBytes = int64_t{64} << 20;  // of all that one run adds
+constexpr int64_t kAlwaysBytes = int64_t{64} << 10;    // worth it whatever the inputs' size
+constexpr int64_t kMaxGrowth = 4;                      // else at most so many times the inputs
+constexpr int64_t kMaxFlops = 1'000'000'000;
+
+int64_t bytes_of(const Tensor& t) {
+  const int64_t n = t.partial_shape().numel();
+  const auto size = static_cast<int64_t>(dtype_size(t.dtype()));
+  return n < 0 || n > INT64_MAX / size ? INT64_MAX : n * size;
+}
+
+bool may_fold(const Node& node) {
+  return !node.has(Trait::kConstant) && !node.has(Trait::kPlaceholder) && !node.has(Trait::kStateful) &&
+         !node.has(Trait::kRandom) && !node.has(Trait::kEffect) && !node.has(Trait::kReadsResource) &&
+         !node.has(Trait::kWritesResource) && !node.has(Trait::kMakesResource) && !node.has(Trait::kNoOperation) &&
+         node.num_outputs() > 0;
+}
+
+// An integer tensor all of whose values inference found; undefined otherwise.
+Tensor known_value(const Tensor& stand_in) {
+  if (!stand_in.is_meta() || !stand_in.partial_shape().fully_known() || !dtypes::kIndex.contains(stand_in.dtype())) {
+    return Tensor();
+  }
+  const std::optional<PartialValues> values = known_integers(stand_in);
+  const Shape shape(stand_in.partial_shape());
+  if (!values || static_cast<int64_t>(values->size()) != shape.numel()) return Tensor();
+  if (!std::ranges::all_of(*values, [](const auto& v) { return v.has_value(); })) return Tensor();
+  Tensor tensor = allocate_tensor(cpu_device(), stand_in.dtype(), shape);
+  for (size_t i = 0; i < values->size(); ++i) {
+    if (stand_in.dtype() == kInt64) {
+      mutable_data<int64_t>(tensor)[i] = *(*values)[i];
+    } else {
+      if (*(*values)[i] < INT32_MIN || *(*values)[i] > INT32_MAX) return Tensor();
+      mutable_data<int32_t>(tensor)[i] = static_cast<int32_t>(*(*values)[i]);
+    }
+  }
+  return tensor;
+}
+
+class Folder {
+ public:
+  explicit Folder(PassContext& context) : context_(context), graph_(context.graph), inference_(context.graph) {
+    for (size_t i = 0; i < context.feeds.size(); ++i) inference_.set(context.feeds[i], context.feed_values[i]);
+  }
+
+  int run() {
+    for (int id : graph_.topological_order()) {
+      const Node& node = graph_.at(id);
+      inference_.run(node);
+      if (!may_fold(node) || context_.fixed(id)) continue;
+      const std::vector<Tensor> values = evaluate(node);
+      if (!values.empty()) replace(node, values);
+    }
+    return changes_;
+  }
+
+ private:
+  // The node's outputs, if they can be had now.
+  std::vector<Tensor> evaluate(const Node& node) {
+    std::vector<Tensor> values;
+    for (int k = 0; k < node.num_outputs(); ++k) {
+      values.push_back(known_value(inference_.at({node.id(), k})));
+      if (!values.back().defined()) break;
+    }
+    if (values.back().defined()) return values;
+
+    SmallVector<const Tensor*, 8> inputs;
+    int64_t input_bytes = 0;
+    for (const NodeOutput& input : node.inputs()) {
+      const Tensor* value = constant_value(graph_, input);
+      if (value == nullptr) return {};
+      inputs.push_back(value);
+      input_bytes += bytes_of(*value);
+    }
+    if (inputs.empty()) return {};
+    const int64_t limit = std::min(std::max(kAlwaysBytes, kMaxGrowth * input_bytes), kMaxBytes);
+    for (int k = 0; k < node.num_outputs(); ++k) {
+      const int64_t bytes = bytes_of(inference_.at({node.id(), k}));
+      // Where only the kernel knows the size, it is of the inputs' order.
+      if (bytes == INT64_MAX ? input_bytes > kAlwaysBytes : bytes > limit) return {};
+    }
+    return compute(node, inputs);
+  }
+
+  std::vector<Tensor> compute(const Node& node, std::span<const Tensor* const> inputs) {
+    SmallVector<AttrSlot, 8> slots;
+    for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
+    dispatch::CallOptions options;
+    options.node_name = node.name();
+    options.device = &cpu_device();
+    try {
+      if (flops(node, inputs, slots) > kMaxFlops) return {};
+      dispatch::Outputs outputs = dispatch::call(node.op(), inputs, slots, options);
+      return {outputs.begin(), outputs.end()};
+    } catch (const Error&) {
+      return {};  // it will fail, with its context, if it is ever run
+    }
+  }
+
+  static int64_t flops(const Node& node, std::span<const Tensor* const> inputs, std::span<AttrSlot> slots) {
+    if (node.op().flops() == nullptr) return 0;
+    Call call;
+    call.op = &node.op();
+    call.inputs = inputs;
+    call.attrs = slots;
+    for (const OutputInfo& output : node.outputs()) call.specs.push_back({output.dtype, output.shape, std::nullopt});
+    return node.op().flops()(CostContext(call));
+  }
+
+  void replace(const Node& node, const std::vector<Tensor>& values) {
+    int64_t bytes = 0;
+    for (const Tensor& value : values) bytes += bytes_of(value);
+    if (bytes > kMaxBytes || bytes > kMaxTotalBytes - total_bytes_) return;
+    total_bytes_ += bytes;
+    const int id = node.id();
+    std::vector<NodeOutput> constants;
+    for (const Tensor& value : values) {
+      constants.push_back(add_const(graph_, node.name(), value, node));
+      inference_.set(constants.back(), value);
+    }
+    if (constants.size() == 1) {
+      take_place(graph_, id, constants[0].node);
+    } else {
+      replace_node(graph_, id, constants);
+    }
+    ++changes_;
+  }
+
+  PassContext& context_;
+  Graph& graph_;
+  Inference inference_;
+  int64_t total_bytes_ = 0;
+  int changes_ = 0;
+};
+
+}  // namespace
+
+int fold_constants(PassContext& context) { return Folder(context).run(); }
+
+}  // namespace panto::passes

@@ -1,0 +1,91 @@
+// Merges nodes that compute the same from the same inputs with the same attributes.
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/rewrite.h"
+
+namespace panto::passes {
+
+namespace {
+
+bool may_merge(const Node& node) {
+  return !node.has(Trait::kPlaceholder) && !node.has(Trait::kStateful) && !node.has(Trait::kRandom) &&
+         !node.has(Trait::kEffect) && !node.has(Trait::kReadsResource) && !node.has(Trait::kWritesResource) &&
+         !node.has(Trait::kMakesResource) && node.num_outputs() > 0;
+}
+
+std::vector<NodeOutput> ordered_inputs(const Node& node) {
+  std::vector<NodeOutput> inputs(node.inputs().begin(), node.inputs().end());
+  if (node.has(Trait::kCommutative) && inputs.size() == 2) std::ranges::sort(inputs);
+  return inputs;
+}
+
+std::vector<int> ordered_controls(const Node& node) {
+  std::vector<int> controls(node.control_inputs().begin(), node.control_inputs().end());
+  std::ranges::sort(controls);
+  return controls;
+}
+
+size_t mixed(size_t hash, size_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29); }
+
+// Large tensors enter with a few of their bytes; equality looks at all.
+size_t hash_of(const AttrValue& attr) {
+  if (attr.kind() != AttrKind::kTensor) return std::hash<std::string>()(attr.to_string());
+  const Tensor& t = attr.as<Tensor>();
+  size_t hash = mixed(static_cast<size_t>(t.dtype()), t.nbytes());
+  if (!is_plain(t.dtype()) || !t.device().host_memory()) return hash;
+  const auto* bytes = static_cast<const unsigned char*>(t.impl()->data);
+  const size_t step = std::max<size_t>(1, t.nbytes() / 64);
+  for (size_t i = 0; i < t.nbytes(); i += step) hash = mixed(hash, bytes[i]);
+  return hash;
+}
+
+size_t hash_of(const Node& node) {
+  size_t hash = std::hash<const Op*>()(&node.op());
+  for (const NodeOutput& input : ordered_inputs(node)) {
+    hash = mixed(mixed(hash, static_cast<size_t>(input.node)), static_cast<size_t>(input.index));
+  }
+  for (const AttrValue& attr : node.attrs()) hash = mixed(hash, hash_of(attr));
+  return hash;
+}
+
+bool same(const Node& a, const Node& b) {
+  return &a.op() == &b.op() && a.device() == b.device() && ordered_inputs(a) == ordered_inputs(b) &&
+         ordered_controls(a) == ordered_controls(b) && std::ranges::equal(a.attrs(), b.attrs());
+}
+
+}  // namespace
+
+int merge_common(PassContext& context) {
+  Graph& graph = context.graph;
+  int changes = 0;
+  std::unordered_multimap<size_t, int> seen;
+  for (int id : graph.topological_order()) {
+    const Node& node = graph.at(id);
+    if (!may_merge(node) || context.fixed(id)) continue;
+    const size_t hash = hash_of(node);
+    const auto [first, last] = seen.equal_range(hash);
+    // Many nodes of one hash are no accident: a graph made to be slow is not worth the search.
+    constexpr int kMostTried = 8;
+    int tried = 0;
+    const Node* twin = nullptr;
+    for (auto it = first; it != last && twin == nullptr && tried < kMostTried; ++it, ++tried) {
+      const Node& other = graph.at(it->second);
+      if (same(node, other)) twin = &other;
+    }
+    if (twin == nullptr) {
+      seen.emplace(hash, id);
+      continue;
+    }
+    std::vector<NodeOutput> outputs;
+    for (int k = 0; k < node.num_outputs(); ++k) outputs.push_back({twin->id(), k});
+    replace_node(graph, id, outputs);
+    ++changes;
+  }
+  return changes;
+}
+
+}  // namespace panto::passes

@@ -1,0 +1,14 @@
+// The passes of the library. The list of them, in order, is in optimizer.cc. Internal.
+#pragma once
+
+#include "panto/lib/runtime/optimizer.h"
+
+namespace panto::passes {
+
+int prune(PassContext& context);
+int fold_constants(PassContext& context);
+int simplify(PassContext& context);
+int merge_common(PassContext& context);
+int fuse(PassContext& context);
+
+}  // namespace panto::passes

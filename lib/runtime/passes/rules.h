@@ -1,0 +1,19 @@
+// What the two files that know ops by name share. Internal.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/rewrite.h"
+
+namespace panto::passes {
+
+// The values of a constant integer vector or scalar.
+std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOutput output);
+// Adds a node whose outputs are inferred from its inputs.
+int add_inferred(Graph& graph, NodeInit init);
+// True if whoever reads the node reads its output 0, and that is one node, which does not wait for it otherwise.
+bool has_one_reader(const Node& node);
+
+}  // namespace panto::passes

@@ -1,0 +1,178 @@
+#include "panto/lib/runtime/placer.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/infer.h"
+
+namespace panto {
+
+namespace {
+
+// Nodes that must be on one device.
+class Groups {
+ public:
+  explicit Groups(int n) : parent_(static_cast<size_t>(n)) { std::iota(parent_.begin(), parent_.end(), 0); }
+  int find(int x) {
+    while (parent_[static_cast<size_t>(x)] != x) {
+      int& up = parent_[static_cast<size_t>(x)];
+      up = parent_[static_cast<size_t>(up)];
+      x = up;
+    }
+    return x;
+  }
+  void join(int a, int b) { parent_[static_cast<size_t>(find(a))] = find(b); }
+
+ private:
+  std::vector<int> parent_;
+};
+
+DType primary_type(const Node& node) {
+  const int at = node.op().primary_attr();
+  return at < 0 ? DType::kInvalid : node.attrs()[static_cast<size_t>(at)].as<DType>();
+}
+
+// Done by the executor, or before it starts: no kernel runs.
+bool needs_kernel(const Node& node) {
+  return !node.has(Trait::kPlaceholder) && !node.has(Trait::kConstant) && !node.has(Trait::kNoOperation) &&
+         !node.has(Trait::kMakesResource) && !node.has(Trait::kIdentity);
+}
+
+bool runs_on(const Node& node, const Device& device) {
+  return !needs_kernel(node) || node.op().kernel(device.kind(), primary_type(node)).run != nullptr;
+}
+
+// True if data input `slot` must be in host memory wherever the node runs.
+bool is_host_input(const Node& node, int slot) {
+  int flat = 0;
+  for (const ArgDef& arg : node.op().signature().inputs) {
+    int64_t count = 1;
+    if (arg.number_attr >= 0) count = node.attrs()[static_cast<size_t>(arg.number_attr)].as<int64_t>();
+    if (arg.type_list_attr >= 0) {
+      count =
+          static_cast<int64_t>(node.attrs()[static_cast<size_t>(arg.type_list_attr)].as<std::vector<DType>>().size());
+    }
+    if (slot < flat + count) return arg.host;
+    flat += static_cast<int>(count);
+  }
+  return false;
+}
+
+class Placer {
+ public:
+  Placer(Graph& graph, bool soft) : graph_(graph), soft_(soft), devices_(devices()), groups_(graph.id_limit()) {}
+
+  void run() {
+    const std::vector<int> ids = graph_.ids();
+    specs_.resize(static_cast<size_t>(graph_.id_limit()));
+    for (int id : ids) {
+      const Node& node = graph_.at(id);
+      with_context([&] { return node_context(node); }, [&] { specs_[static_cast<size_t>(id)] = request(node); });
+    }
+    if (devices_.size() == 1) {
+      for (int id : ids) graph_.set_device(id, devices_[0]->name());
+      return;
+    }
+    for (int id : ids) join(graph_.at(id));
+    std::vector<std::vector<int>> members(static_cast<size_t>(graph_.id_limit()));
+    for (int id : ids) members[static_cast<size_t>(groups_.find(id))].push_back(id);
+    for (const std::vector<int>& group : members) {
+      if (group.empty()) continue;
+      const Device& device = choose(group);
+      for (int id : group) graph_.set_device(id, device.name());
+    }
+  }
+
+ private:
+  DeviceSpec request(const Node& node) {
+    DeviceSpec spec = DeviceSpec::parse(node.device());
+    const bool exists = std::ranges::any_of(devices_, [&](Device* d) { return spec.matches(*d); });
+    if (!exists && soft_) return DeviceSpec();
+    if (!exists) invalid("device: expected one of {}, got '{}'", list(), node.device());
+    return spec;
+  }
+
+  std::string list() const {
+    std::string text;
+    for (const Device* device : devices_) text.append(text.empty() ? "" : ", ").append(device->name());
+    return text;
+  }
+
+  void join(const Node& node) {
+    for (const NodeOutput& input : node.inputs()) {
+      if (graph_.info(input).dtype == kResource && !node.has(Trait::kNoOperation)) groups_.join(node.id(), input.node);
+    }
+    const AttrValue* classes = node.note("_class");
+    if (classes == nullptr || classes->kind() != AttrKind::kStringList) return;
+    constexpr std::string_view kPrefix = "loc:@";
+    for (const std::string& text : classes->as<std::vector<std::string>>()) {
+      if (!text.starts_with(kPrefix)) continue;
+      // It may have been pruned: then there is nothing to be near to.
+      const Node* other = graph_.find(std::string_view(text).substr(kPrefix.size()));
+      if (other != nullptr) groups_.join(node.id(), other->id());
+    }
+  }
+
+  const Device& choose(const std::vector<int>& group) {
+    const auto asked = [&](int id, const Device& device) { return specs_[static_cast<size_t>(id)].matches(device); };
+    std::vector<const Device*> agreed;
+    for (const Device* device : devices_) {
+      if (std::ranges::all_of(group, [&](int id) { return asked(id, *device); })) agreed.push_back(device);
+    }
+    if (agreed.empty() && soft_) return *devices_[0];
+    if (agreed.empty()) {
+      const auto asks = [&](int id) { return !graph_.at(id).device().empty(); };
+      const auto first = std::ranges::find_if(group, asks);
+      const auto other = std::find_if(first + 1, group.end(), [&](int id) {
+        return asks(id) && graph_.at(id).device() != graph_.at(*first).device();
+      });
+      invalid("device: expected one device for node '{}' and node '{}', which stay together, got '{}' and '{}'",
+              graph_.at(*first).name(), graph_.at(*other).name(), graph_.at(*first).device(),
+              graph_.at(*other).device());
+    }
+    std::vector<const Device*> able;
+    for (const Device* device : agreed) {
+      if (std::ranges::all_of(group, [&](int id) { return runs_on(graph_.at(id), *device); })) able.push_back(device);
+    }
+    // With no kernel anywhere the step itself says what exists.
+    if (able.empty()) return soft_ ? *devices_[0] : *agreed[0];
+    if (stays_on_host(group)) {
+      const auto cpu = std::ranges::find(able, DeviceKind::kCpu, &Device::kind);
+      if (cpu != able.end()) return **cpu;
+    }
+    const auto gpu = std::ranges::find(able, DeviceKind::kCuda, &Device::kind);
+    return gpu != able.end() ? **gpu : *able[0];
+  }
+
+  // Given by the host, or read there only.
+  bool stays_on_host(const std::vector<int>& group) const {
+    if (group.size() != 1) return false;
+    const Node& node = graph_.at(group[0]);
+    if (node.has(Trait::kPlaceholder) || node.has(Trait::kNoOperation)) return true;
+    if (node.num_outputs() == 0 || node.consumers().empty()) return false;
+    return std::ranges::all_of(node.consumers(), [&](const NodeUse& use) {
+      return use.slot == NodeUse::kControl || is_host_input(graph_.at(use.node), use.slot);
+    });
+  }
+
+  Graph& graph_;
+  bool soft_;
+  std::vector<Device*> devices_;
+  Groups groups_;
+  std::vector<DeviceSpec> specs_;  // by node id
+};
+
+}  // namespace
+
+void place(Graph& graph, bool soft) { Placer(graph, soft).run(); }
+
+Device& device_of(const Node& node) {
+  const DeviceSpec spec = DeviceSpec::parse(node.device());
+  for (Device* device : devices()) {
+    if (spec.matches(*device)) return *device;
+  }
+  failf(Code::kInternal, "device of node '{}': expected one that exists, got '{}'", node.name(), node.device());
+}
+
+}  // namespace panto

@@ -1,0 +1,142 @@
+#include "panto/lib/runtime/rewrite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+
+const Tensor* constant_value(const Graph& graph, NodeOutput output) {
+  const Node& node = graph.at(output.node);
+  if (!node.has(Trait::kConstant)) return nullptr;
+  for (const AttrValue& attr : node.attrs()) {
+    if (attr.kind() == AttrKind::kTensor) return &attr.as<Tensor>();
+  }
+  return nullptr;
+}
+
+void set_by_name(const Op& op, std::vector<AttrValue>& attrs, std::string_view attr, AttrValue value) {
+  const int at = op.signature().find_attr(attr);
+  if (at < 0) failf(Code::kInternal, "attribute: expected one of {}, got {}", op.name(), attr);
+  attrs.resize(op.signature().attrs.size());
+  attrs[static_cast<size_t>(at)] = std::move(value);
+}
+
+NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value, const Node& like) {
+  NodeInit init;
+  init.op = &kConst;
+  init.name = graph.unique_name(name);
+  init.device = like.device();
+  init.where = like.where();
+  set_by_name(kConst, init.attrs, "value", AttrValue(value));
+  set_by_name(kConst, init.attrs, "dtype", AttrValue(value.dtype()));
+  init.outputs = {{value.dtype(), value.partial_shape()}};
+  return {graph.add(std::move(init)), 0};
+}
+
+void replace_node(Graph& graph, int id, std::span<const NodeOutput> with) {
+  const std::vector<int> controls(graph.at(id).control_inputs().begin(), graph.at(id).control_inputs().end());
+  for (size_t k = 0; k < with.size(); ++k) {
+    const NodeOutput old{id, static_cast<int>(k)};
+    const OutputInfo& before = graph.info(old);
+    const OutputInfo& after = graph.info(with[k]);
+    if (before.dtype != after.dtype || !before.shape.compatible_with(after.shape)) {
+      failf(Code::kInternal, "replacement of node '{}': expected {}{}, got {}{}", graph.at(id).name(),
+            dtype_name(before.dtype), before.shape.to_string(), dtype_name(after.dtype), after.shape.to_string());
+    }
+  }
+  for (const NodeUse& use : std::vector<NodeUse>(graph.at(id).consumers().begin(), graph.at(id).consumers().end())) {
+    // Whoever came after the node still comes after what the node waited for.
+    for (int control : controls) graph.add_control_input(use.node, control);
+    if (use.slot != NodeUse::kControl) graph.set_input(use.node, use.slot, with[static_cast<size_t>(use.output)]);
+  }
+  if (!with.empty()) graph.replace_control(id, with[0].node);
+}
+
+void take_place(Graph& graph, int id, int replacement) {
+  std::vector<NodeOutput> with;
+  for (int k = 0; k < graph.at(id).num_outputs(); ++k) with.push_back({replacement, k});
+  const std::string name = graph.at(id).name();
+  replace_node(graph, id, with);
+  graph.remove(id);
+  graph.rename(replacement, name);
+}
+
+int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep) {
+  std::vector<uint8_t> alive(static_cast<size_t>(graph.id_limit()), 0);
+  std::vector<int> stack{sink};
+  for (const NodeOutput& output : keep) stack.push_back(output.node);
+  while (!stack.empty()) {
+    const int id = stack.back();
+    stack.pop_back();
+    if (std::exchange(alive[static_cast<size_t>(id)], uint8_t{1}) != 0) continue;
+    const Node& node = graph.at(id);
+    for (const NodeOutput& input : node.inputs()) stack.push_back(input.node);
+    for (int control : node.control_inputs()) stack.push_back(control);
+  }
+  // Users before what they use.
+  int removed = 0;
+  std::vector<int> order = graph.topological_order();
+  for (size_t i = order.size(); i-- > 0;) {
+    if (alive[static_cast<size_t>(order[i])] != 0) continue;
+    graph.remove(order[i]);
+    ++removed;
+  }
+  return removed;
+}
+
+namespace {
+
+// The Placeholder that stands for a fed output.
+NodeOutput feed_placeholder(Graph& graph, NodeOutput output, const OutputInfo& info) {
+  const Node& node = graph.at(output.node);
+  if (node.has(Trait::kPlaceholder)) {
+    const int at = node.op().signature().find_attr("shape");
+    if (at >= 0 && node.attrs()[static_cast<size_t>(at)].kind() == AttrKind::kShape) {
+      graph.set_attr(node.id(), "shape", AttrValue(info.shape));
+    }
+    graph.set_outputs(node.id(), {info});
+    return output;
+  }
+  NodeInit init;
+  init.op = &kPlaceholder;
+  init.name = graph.unique_name(node.name() + "/feed");
+  init.where = node.where();
+  set_by_name(kPlaceholder, init.attrs, "dtype", AttrValue(info.dtype));
+  set_by_name(kPlaceholder, init.attrs, "shape", AttrValue(info.shape));
+  init.outputs = {info};
+  const NodeOutput placeholder{graph.add(std::move(init)), 0};
+  graph.replace_output(output, placeholder);
+  // With its only output given, the node need not run for those who wait for it either.
+  if (graph.at(output.node).num_outputs() == 1) graph.replace_control(output.node, placeholder.node);
+  return placeholder;
+}
+
+}  // namespace
+
+WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds, std::span<const OutputInfo> infos,
+                          std::span<const NodeOutput> fetches, std::span<const int> targets) {
+  WorkGraph work;
+  work.graph = graph;
+  Graph& g = work.graph;
+  // The sink comes first, so that a fetch of a fed output reads the Placeholder like everybody else.
+  NodeInit sink;
+  sink.op = fetches.empty() ? &kNoOp : &kIdentityN;
+  sink.name = g.unique_name("fetches");
+  sink.inputs.assign(fetches.begin(), fetches.end());
+  sink.control_inputs.assign(targets.begin(), targets.end());
+  std::vector<DType> types;
+  for (const NodeOutput& fetch : fetches) {
+    sink.outputs.push_back(g.info(fetch));
+    types.push_back(sink.outputs.back().dtype);
+  }
+  if (!fetches.empty()) set_by_name(kIdentityN, sink.attrs, "T", AttrValue(std::move(types)));
+  work.sink = g.add(std::move(sink));
+  for (size_t i = 0; i < feeds.size(); ++i) work.feeds.push_back(feed_placeholder(g, feeds[i], infos[i]));
+  remove_dead(g, work.sink, work.feeds);
+  return work;
+}
+
+}  // namespace panto

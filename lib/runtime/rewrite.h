@@ -1,0 +1,37 @@
+// What passes do to graphs. Internal.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+// The value of a constant's output; null for any other.
+const Tensor* constant_value(const Graph& graph, NodeOutput output);
+// A Const on the device and line of `like`, under a free name near `name`.
+NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value, const Node& like);
+// Everybody who read output k of the node reads `with[k]` instead, and who waited for it waits for the node of with[0]
+// and for what the node waited for. The node itself is left without users.
+void replace_node(Graph& graph, int id, std::span<const NodeOutput> with);
+// The same, giving the replacement (which must be a new node with these outputs) the node's name, and removing the node.
+void take_place(Graph& graph, int id, int replacement);
+// Removes all that `sink` does not need, except the nodes in `keep`. Returns how many.
+int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep);
+// Position of `attr` set to `value` in a list of attributes for `op`; throws Internal if the op has none of that name.
+void set_by_name(const Op& op, std::vector<AttrValue>& attrs, std::string_view attr, AttrValue value);
+
+// A graph in which every fed output is a Placeholder's and one node, the sink, reads the fetches and waits for the
+// targets.
+struct WorkGraph {
+  Graph graph;
+  std::vector<NodeOutput> feeds;  // in the order asked for
+  int sink = -1;
+};
+// `infos`: what is known of each fed value; Placeholders are narrowed to it.
+WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds, std::span<const OutputInfo> infos,
+                          std::span<const NodeOutput> fetches, std::span<const int> targets);
+
+}  // namespace panto

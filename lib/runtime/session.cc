@@ -1,0 +1,221 @@
+#include "panto/lib/runtime/session.h"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <set>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/check.h"
+#include "panto/lib/graph/validate.h"
+#include "panto/lib/runtime/optimizer.h"
+
+namespace panto {
+
+namespace {
+
+constexpr size_t kMaxCalls = 64;   // combinations of feeds, fetches and targets that are remembered
+constexpr size_t kMaxShapes = 16;  // of each: combinations of shapes
+
+std::string shown(const TensorRef& ref) {
+  return ref.symbolic().defined() ? ref.symbolic().to_string() : "'" + printable(ref.name()) + "'";
+}
+
+// One combination of feeds, fetches and targets, with the plans for the shapes it was run with.
+struct CallPlans {
+  std::vector<TensorRef> feeds;
+  std::vector<TensorRef> fetches;
+  std::vector<std::string> targets;
+  std::vector<NodeOutput> feed_outputs;
+  std::vector<NodeOutput> fetch_outputs;
+  std::vector<int> target_nodes;
+
+  struct ForShapes {
+    std::vector<PartialShape> shapes;
+    std::shared_ptr<Executable> executable;
+  };
+  std::mutex mutex;
+  std::list<ForShapes> plans;  // latest first
+  std::shared_ptr<Executable> open_plan;
+
+  bool fits(const Feeds& given, const Fetches& wanted, const std::vector<std::string>& run) const {
+    return given.size() == feeds.size() && wanted == fetches && run == targets &&
+           std::ranges::equal(given, feeds, {}, &Feeds::value_type::first);
+  }
+};
+
+}  // namespace
+
+class Session::Impl {
+ public:
+  Impl(Graph graph, SessionOptions options) : graph_(std::move(graph)), options_(std::move(options)) {
+    check_passes(options_.passes);
+    validate(graph_);
+  }
+
+  std::vector<Tensor> run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets) {
+    const std::shared_ptr<CallPlans> call = find_call(feeds, fetches, targets);
+    std::vector<Tensor> inputs;
+    inputs.reserve(feeds.size());
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      check_feed(call->feed_outputs[i], feeds[i].second);
+      inputs.push_back(feeds[i].second);
+    }
+    const std::shared_ptr<Executable> executable = find_plan(*call, inputs);
+    std::vector<Tensor> outputs(fetches.size());
+    executable->run(inputs, outputs);
+    return outputs;
+  }
+
+  const Graph& graph() const { return graph_; }
+  ResourceManager& resources() { return resources_; }
+  std::shared_ptr<Executable> latest() const {
+    const std::lock_guard lock(mutex_);
+    if (latest_ == nullptr) fail(Code::kFailedPrecondition, "session: expected it to have run, got no run yet");
+    return latest_;
+  }
+
+ private:
+  std::shared_ptr<CallPlans> find_call(const Feeds& feeds, const Fetches& fetches,
+                                       const std::vector<std::string>& targets) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto it = calls_.begin(); it != calls_.end(); ++it) {
+        if (!(*it)->fits(feeds, fetches, targets)) continue;
+        if (it != calls_.begin()) calls_.splice(calls_.begin(), calls_, it);
+        return calls_.front();
+      }
+    }
+    std::shared_ptr<CallPlans> call = resolve(feeds, fetches, targets);
+    const std::lock_guard lock(mutex_);
+    if (calls_.size() >= kMaxCalls) calls_.pop_back();
+    calls_.push_front(call);
+    return call;
+  }
+
+  NodeOutput output_of(const TensorRef& ref, std::string_view role) const {
+    return with_context([&] { return fmt::format("{} {}", role, shown(ref)); },
+                        [&] {
+                          if (!ref.symbolic().defined()) return graph_.output(ref.name());
+                          const NodeOutput output = graph_.output_of(ref.symbolic());
+                          if (!output.valid()) {
+                            invalid("symbolic tensor: expected one of this session's graph, got {}", shown(ref));
+                          }
+                          return output;
+                        });
+  }
+
+  std::shared_ptr<CallPlans> resolve(const Feeds& feeds, const Fetches& fetches,
+                                     const std::vector<std::string>& targets) const {
+    auto call = std::make_shared<CallPlans>();
+    std::set<NodeOutput> seen;
+    for (const auto& [ref, value] : feeds) {
+      const NodeOutput output = output_of(ref, "feed");
+      if (!seen.insert(output).second) {
+        invalid("feeds: expected each tensor once, got '{}' twice", graph_.output_name(output));
+      }
+      call->feeds.push_back(ref);
+      call->feed_outputs.push_back(output);
+    }
+    for (const TensorRef& ref : fetches) {
+      call->fetches.push_back(ref);
+      call->fetch_outputs.push_back(output_of(ref, "fetch"));
+    }
+    for (const std::string& name : targets) {
+      if (name.starts_with('^') || name.find(':') != std::string::npos) {
+        invalid("target: expected the name of a node, got '{}'", printable(name));
+      }
+      call->targets.push_back(name);
+      call->target_nodes.push_back(
+          with_context([&] { return "target '" + printable(name) + "'"; }, [&] { return graph_.at(name).id(); }));
+    }
+    return call;
+  }
+
+  std::shared_ptr<Executable> find_plan(CallPlans& call, std::span<const Tensor> inputs) {
+    // Held while planning too: two threads with the same new shapes must not both plan.
+    const std::lock_guard lock(call.mutex);
+    for (auto it = call.plans.begin(); it != call.plans.end(); ++it) {
+      bool same = true;
+      for (size_t i = 0; same && i < inputs.size(); ++i) same = it->shapes[i] == inputs[i].partial_shape();
+      if (!same) continue;
+      if (it != call.plans.begin()) call.plans.splice(call.plans.begin(), call.plans, it);
+      set_latest(it->executable);
+      return it->executable;
+    }
+    // Ever new shapes (lengths of sentences) are served by one plan that leaves open what the graph leaves open.
+    const bool open = call.plans.size() >= kMaxShapes;
+    if (open && call.open_plan != nullptr) {
+      set_latest(call.open_plan);
+      return call.open_plan;
+    }
+    std::shared_ptr<Executable> made = make(call, inputs, open);
+    if (open) {
+      call.open_plan = made;
+    } else {
+      CallPlans::ForShapes entry;
+      for (const Tensor& t : inputs) entry.shapes.push_back(t.partial_shape());
+      entry.executable = made;
+      call.plans.push_front(std::move(entry));
+    }
+    set_latest(made);
+    return made;
+  }
+
+  std::shared_ptr<Executable> make(const CallPlans& call, std::span<const Tensor> inputs, bool open) {
+    std::vector<ExecutableFeed> feeds;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const OutputInfo& declared = graph_.info(call.feed_outputs[i]);
+      feeds.push_back({call.feed_outputs[i], open ? declared : OutputInfo{declared.dtype, inputs[i].partial_shape()}});
+    }
+    ExecutableOptions options;
+    options.passes = options_.passes;
+    options.soft_placement = options_.soft_placement;
+    options.resources = &resources_;
+    options.states = &states_;
+    return Executable::make(graph_, feeds, call.fetch_outputs, call.target_nodes, options);
+  }
+
+  void check_feed(NodeOutput output, const Tensor& value) const {
+    const OutputInfo& expected = graph_.info(output);
+    if (value.defined() && !value.is_meta() && value.dtype() == expected.dtype &&
+        value.partial_shape().compatible_with(expected.shape)) {
+      return;
+    }
+    const std::string got = !value.defined() ? "an undefined tensor"
+                            : value.is_meta()
+                                ? value.to_string()
+                                : std::string(dtype_name(value.dtype())) + value.partial_shape().to_string();
+    invalid("feed '{}': expected {}{}, got {}", graph_.output_name(output), dtype_name(expected.dtype),
+            expected.shape.to_string(), got);
+  }
+
+  void set_latest(const std::shared_ptr<Executable>& executable) {
+    const std::lock_guard lock(mutex_);
+    if (latest_ != executable) latest_ = executable;
+  }
+
+  Graph graph_;
+  SessionOptions options_;
+  ResourceManager resources_;
+  NodeStates states_;
+  mutable std::mutex mutex_;
+  std::list<std::shared_ptr<CallPlans>> calls_;  // latest first
+  std::shared_ptr<Executable> latest_;
+};
+
+Session::Session(Graph graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+std::vector<Tensor> Session::run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets) {
+  return impl_->run(feeds, fetches, targets);
+}
+const Graph& Session::graph() const { return impl_->graph(); }
+ResourceManager& Session::resources() { return impl_->resources(); }
+PlanStats Session::plan_stats() const { return impl_->latest()->stats(); }
+Graph Session::optimized_graph() const { return impl_->latest()->optimized(); }
+
+}  // namespace panto
