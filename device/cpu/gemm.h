@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "panto/device/cpu/small_gemm.h"
+#include "panto/lib/base/export.h"
 #include "panto/lib/core/dtype.h"
 
 namespace panto::cpu {
@@ -68,6 +69,6 @@ class GemmPlan {
 // The plan for these sizes, from a cache of this thread's that keeps the most recently used ones.
 std::shared_ptr<const GemmPlan> cached_gemm_plan(DType dtype, const GemmSize& size);
 // Plans that the calling thread's cache has made so far: for tests.
-int64_t gemm_plans_made();
+PANTO_EXPORT int64_t gemm_plans_made();
 
 }  // namespace panto::cpu

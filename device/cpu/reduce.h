@@ -30,7 +30,7 @@ namespace panto::cpu {
 
 inline constexpr int64_t kLanes = 32;        // running values of a contiguous block
 inline constexpr int64_t kBlock = 1024;      // elements of one
-inline constexpr int64_t kRowBlock = 64;     // rows that are added up element by element before they are folded
+inline constexpr int64_t kRowBlock = 32;     // rows that are added up element by element before they are folded
 inline constexpr int64_t kTile = 512;        // columns that are treated at a time
 inline constexpr int64_t kPart = 64 * 1024;  // elements of one result that one thread treats: the grain of sharing
 

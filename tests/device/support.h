@@ -1,0 +1,51 @@
+// What the tests of kernels share.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/threads.h"
+
+namespace panto::test {
+
+// The number of threads until the end of a test.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int count) : previous_(num_threads()) { set_num_threads(count); }
+  ~ThreadCount() { set_num_threads(previous_); }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int previous_;
+};
+
+inline bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.impl()->data, b.impl()->data, a.nbytes()) == 0;
+}
+
+// Uniform in [-1, 1); integers in [-100, 100].
+template <class T>
+std::vector<T> random_values(int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<T> values(static_cast<size_t>(n));
+  for (T& v : values) {
+    if constexpr (std::is_integral_v<T>) {
+      v = static_cast<T>(static_cast<int>(random() % 201) - 100);
+    } else {
+      v = static_cast<T>(static_cast<double>(random()) * 0x1p-31 - 1);
+    }
+  }
+  return values;
+}
+
+template <class T>
+Tensor random_tensor(const Shape& shape, unsigned seed = 1) {
+  return tensor(random_values<T>(shape.numel(), seed), shape);
+}
+
+}  // namespace panto::test
