@@ -52,16 +52,19 @@ Jacobian numeric_jacobian(const GradcheckFunction& fn, std::span<const Tensor> i
 }
 
 Jacobian tape_jacobian(const GradcheckFunction& fn, std::span<const Tensor> inputs, size_t which) {
+  // One of its own, should the same tensor be given for another input too.
+  std::vector<Tensor> own(inputs.begin(), inputs.end());
+  own[which] = identity(inputs[which]);
   GradientTape tape({.persistent = true, .unconnected_zero = true});
-  tape.watch(inputs[which]);
-  const Tensor y = checked_output(fn, inputs);
+  tape.watch(own[which]);
+  const Tensor y = checked_output(fn, own);
   tape.stop();
   const auto rows = static_cast<size_t>(y.numel());
   Jacobian j(rows, static_cast<size_t>(inputs[which].numel()));
   for (size_t r = 0; r < rows; ++r) {
     std::vector<double> seed(rows, 0.0);
     seed[r] = 1;
-    const std::vector<double> row = elements(tape.gradient(y, inputs[which], tensor(seed, y.shape())));
+    const std::vector<double> row = elements(tape.gradient(y, own[which], tensor(seed, y.shape())));
     for (size_t c = 0; c < row.size(); ++c) j.at(r, c) = row[c];
   }
   return j;
@@ -123,13 +126,15 @@ GradcheckResult gradcheck_second_order(const GradcheckFunction& fn, std::span<co
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype() != kFloat64) continue;
     const GradcheckFunction first_order = [&, i](std::span<const Tensor> x) {
+      std::vector<Tensor> own(x.begin(), x.end());
+      own[i] = identity(x[i]);
       GradientTape tape({.unconnected_zero = true});
-      tape.watch(x[i]);
-      const Tensor y = checked_output(fn, x);
+      tape.watch(own[i]);
+      const Tensor y = checked_output(fn, own);
       // Fixed weights that differ from one another: a plain sum would hide what cancels.
       std::vector<double> weights(static_cast<size_t>(y.numel()));
       for (size_t k = 0; k < weights.size(); ++k) weights[k] = std::cos(1.0 + static_cast<double>(k));
-      return tape.gradient(y, x[i], tensor(weights, y.shape()));
+      return tape.gradient(y, own[i], tensor(weights, y.shape()));
     };
     const GradcheckResult one = gradcheck(first_order, inputs, options);
     result.ok = result.ok && one.ok;

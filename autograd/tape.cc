@@ -62,9 +62,8 @@ struct Entry {
   uint32_t types = 0;
   int32_t shapes = kNone;           // input shapes, if kept
   int32_t symbolic_inputs = kNone;  // in `saved`: all inputs, if their shapes have unknowns
-  uint16_t num_inputs = 0;
-  uint16_t num_outputs = 0;
-  uint16_t num_saved = 0;
+  uint32_t num_inputs = 0;          // Pack and AddN take any number
+  uint32_t num_outputs = 0;
   bool reduces = false;  // inputs broadcast: gradients must be summed to their shapes
 };
 
@@ -134,6 +133,13 @@ class GradientTape::Impl final : public Recorder {
       used_ = true;
       stop();
     }
+    // Also when a gradient fails: what a used tape keeps is of no use to anybody.
+    struct Release {
+      Impl* tape;
+      ~Release() {
+        if (!tape->options_.persistent) tape->release();
+      }
+    } release_at_end{this};
     const LibraryScope inside;
     std::vector<int32_t> source_slots;
     for (const GradSource& s : sources) source_slots.push_back(table_.find(s.tensor().id()));
@@ -156,7 +162,6 @@ class GradientTape::Impl final : public Recorder {
       }
       result.push_back(std::move(g));
     }
-    if (!options_.persistent) release();
     return result;
   }
 
@@ -199,8 +204,8 @@ class GradientTape::Impl final : public Recorder {
     for (const Tensor& o : outputs) carries = carries || differentiable(o.dtype());
     if (!carries) return false;
     e.slots = static_cast<uint32_t>(slots_.size());
-    e.num_inputs = static_cast<uint16_t>(inputs.size());
-    e.num_outputs = static_cast<uint16_t>(outputs.size());
+    e.num_inputs = static_cast<uint32_t>(inputs.size());
+    e.num_outputs = static_cast<uint32_t>(outputs.size());
     for (const Tensor* t : inputs) slots_.push_back(table_.find(t->id()));
     for (const Tensor& o : outputs) slots_.push_back(differentiable(o.dtype()) ? new_slot(o.id()) : kNone);
     return true;
@@ -232,7 +237,6 @@ class GradientTape::Impl final : public Recorder {
         for (int k = first; k < last; ++k) saved_.push_back(call.outputs[static_cast<size_t>(k)]);
       }
     }
-    e.num_saved = static_cast<uint16_t>(saved_.size() - e.saved);
   }
 
   static std::pair<int, int> output_range(const Op& op, int num_outputs, int arg) {
@@ -293,11 +297,11 @@ class GradientTape::Impl final : public Recorder {
     for (const Entry& e : entries_) {
       const int32_t* slots = slots_.data() + e.slots;
       uint8_t any = 0;
-      for (int i = 0; i < e.num_inputs; ++i) {
+      for (uint32_t i = 0; i < e.num_inputs; ++i) {
         if (slots[i] != kNone) any |= useful[static_cast<size_t>(slots[i])];
       }
       if (any == 0) continue;
-      for (int k = 0; k < e.num_outputs; ++k) {
+      for (uint32_t k = 0; k < e.num_outputs; ++k) {
         const int32_t slot = slots[e.num_inputs + k];
         if (slot != kNone) useful[static_cast<size_t>(slot)] = 1;
       }
@@ -415,7 +419,7 @@ class GradientTape::Impl final : public Recorder {
         const auto [first, last] = view.list(what.index);
         for (int i = first; i < last; ++i) s.inputs[static_cast<size_t>(i)] = take();
       } else if (what.what == Saved::What::kOutput) {
-        const auto [first, last] = output_range(*e.op, e.num_outputs, what.index);
+        const auto [first, last] = output_range(*e.op, static_cast<int>(e.num_outputs), what.index);
         for (int k = first; k < last; ++k) s.outputs[static_cast<size_t>(k)] = take();
       }
     }
@@ -466,5 +470,7 @@ Tensor GradientTape::gradient(const Tensor& target, const GradSource& source, co
                               std::source_location where) {
   return std::move(gradient(target, std::span(&source, 1), seed, where)[0]);
 }
+
+Tensor detail::own_argument(const Tensor& t) { return identity(t); }
 
 }  // namespace panto

@@ -87,17 +87,26 @@ class PANTO_EXPORT GradientTape {
   std::unique_ptr<Impl> impl_;
 };
 
+namespace detail {
+// A new handle on the same bytes: a tensor that is given for two arguments is two things to differentiate by.
+PANTO_EXPORT Tensor own_argument(const Tensor& t);
+inline Variable own_argument(const Variable& v) { return v; }
+}  // namespace detail
+
 // The functional form: value_and_grad(f)(a, b, ...) gives f's value and its gradients with respect to all arguments,
 // which are Tensors or Variables.
 template <class F>
 auto value_and_grad(F f) {
   return [f = std::move(f)](const auto&... args) {
-    GradientTape tape;
-    const GradSource sources[] = {GradSource(args)...};
-    for (const GradSource& s : sources) tape.watch(s);
-    Tensor value = f(args...);
-    std::vector<Tensor> gradients = tape.gradient(value, std::span<const GradSource>(sources));
-    return std::pair(std::move(value), std::move(gradients));
+    const auto differentiate = [&f](const auto&... own) {
+      GradientTape tape;
+      const GradSource sources[] = {GradSource(own)...};
+      for (const GradSource& s : sources) tape.watch(s);
+      Tensor value = f(own...);
+      std::vector<Tensor> gradients = tape.gradient(value, std::span<const GradSource>(sources));
+      return std::pair(std::move(value), std::move(gradients));
+    };
+    return differentiate(detail::own_argument(args)...);
   };
 }
 

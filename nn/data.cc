@@ -54,8 +54,7 @@ class IdxReader {
       data.resize(old + step);
       read_exactly(data.data() + old, step, "its elements");
     }
-    char extra;
-    if (gzread(file_.get(), &extra, 1) != 0) data_loss("nothing after the elements");
+    expect_end();
     Tensor t = allocate_tensor(cpu_device(), dtype, shape);
     copy_big_endian(mutable_data<char>(t), data, dtype_size(dtype));
     return t;
@@ -74,6 +73,15 @@ class IdxReader {
     const char* reason = gzerror(file_.get(), &code);
     failf(Code::kDataLoss, "{}: expected {} bytes for {}, got {}{}{}", path_, count, what, std::max(got, 0),
           code < 0 ? ": " : "", code < 0 ? reason : "");
+  }
+  // Also finds a gzipped file whose checksum is wrong or missing: gzread itself only tells that there is no more.
+  void expect_end() {
+    char extra;
+    const int got = gzread(file_.get(), &extra, 1);
+    int code = 0;
+    const char* reason = gzerror(file_.get(), &code);
+    if (code < 0) failf(Code::kDataLoss, "{}: expected a whole gzip file, got: {}", path_, reason);
+    if (got != 0) data_loss("nothing after the elements");
   }
   DType type_of(unsigned char code) {
     switch (code) {
@@ -158,8 +166,8 @@ Dataset read_mnist(const std::string& folder, const std::string& prefix) {
   return {cast(images, kFloat32) * (1.0f / 255.0f), cast(labels, kInt32)};
 }
 
-Batches::Batches(Tensor x, Tensor y, int64_t batch_size, BatchOptions options)
-    : x_(std::move(x)), y_(std::move(y)), batch_size_(batch_size), drop_remainder_(options.drop_remainder) {
+Batches::Batches(const Tensor& x, const Tensor& y, int64_t batch_size, BatchOptions options)
+    : x_(x.cpu()), y_(y.cpu()), batch_size_(batch_size), drop_remainder_(options.drop_remainder) {
   if (batch_size < 1) invalid("batches: expected a positive batch size, got {}", batch_size);
   if (x_.rank() < 1 || y_.rank() < 1 || x_.dim(0) != y_.dim(0)) {
     invalid("batches: expected the same number of rows, got shapes {} and {}", x_.shape().to_string(),

@@ -26,16 +26,17 @@ struct Dataset {
 PANTO_EXPORT Dataset read_mnist(const std::string& folder, const std::string& prefix);
 
 struct BatchOptions {
-  std::optional<uint64_t> shuffle_seed;  // none: in order
-  bool drop_remainder = true;            // leave out a last batch that is smaller
+  std::optional<uint64_t> shuffle_seed = std::nullopt;  // none: in order
+  bool drop_remainder = true;                           // leave out a last batch that is smaller
 };
 
-// One pass over rows of `x` and `y` (same first dimension, plain dtypes) in batches: for (auto [bx, by] : Batches(...)).
+// One pass over rows of `x` and `y` (same first dimension, plain dtypes) in batches in host memory:
+//   for (auto [images, labels] : Batches(x, y, 64, {.shuffle_seed = epoch})) ...
 // The order depends on the seed only, on every machine. Not thread-safe.
 class PANTO_EXPORT Batches {
  public:
   // Throws InvalidArgument unless x and y have the same number of rows and batch_size is positive.
-  Batches(Tensor x, Tensor y, int64_t batch_size, BatchOptions options = {});
+  Batches(const Tensor& x, const Tensor& y, int64_t batch_size, BatchOptions options = {});
 
   int64_t size() const;  // number of batches
   std::pair<Tensor, Tensor> at(int64_t batch) const;

@@ -18,7 +18,10 @@ namespace {
 
 // Fails with the names of the library's ops of which `good` is not true.
 void every_op(const std::function<bool(const Op&)>& good) {
-  for (const Op* op : all_ops()) BOOST_CHECK_MESSAGE(good(*op), op->name());
+  for (const Op* op : all_ops()) {
+    if (op->name().starts_with("Test")) continue;  // tests define ops too
+    BOOST_CHECK_MESSAGE(good(*op), op->name());
+  }
 }
 
 std::string read_file(const std::string& path) {
