@@ -250,11 +250,12 @@ def stateless_random():
 
 
 def variables():
-    handle, assign = variable("v", numbers(2, 2))
+    handle, _ = variable("v", numbers(2, 2))
     other, assign_other = variable("other", I8(1))
     before = raw.VarIsInitializedOp(resource=handle, name="before")
     with tf.control_dependencies([before]):
-        assigned = tf.group(assign, assign_other)
+        # Made here: the control input must be the assignment's own, or nothing orders the two.
+        assigned = tf.group(raw.AssignVariableOp(resource=handle, value=numbers(2, 2)), assign_other)
     with tf.control_dependencies([assigned]):
         raw.VarIsInitializedOp(resource=handle, name="after")
         first = raw.ReadVariableOp(resource=handle, dtype=tf.float32, name="first")
