@@ -270,7 +270,7 @@ struct HalfSquareSumOf : cpu::SquareSumOf<T> {
 struct L2LossKernel {
   template <class T>
   static void run(KernelContext& c) {
-    cpu::AxisSet all;
+    AxisFlags all;
     all.set();
     cpu::reduce<HalfSquareSumOf<T>>(c.data<T>(0), c.shape(0), all, c.out_data<T>(0), 1, c.device());
   }

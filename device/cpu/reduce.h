@@ -18,12 +18,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bitset>
 #include <cstdint>
 
 #include "panto/device/cpu/parallel.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call.h"
 #include "panto/lib/core/tensor_alloc.h"
 
 namespace panto::cpu {
@@ -33,9 +33,6 @@ inline constexpr int64_t kBlock = 1024;      // elements of one
 inline constexpr int64_t kRowBlock = 32;     // rows that are added up element by element before they are folded
 inline constexpr int64_t kTile = 512;        // columns that are treated at a time
 inline constexpr int64_t kPart = 64 * 1024;  // elements of one result that one thread treats: the grain of sharing
-
-// Flags by dimension.
-using AxisSet = std::bitset<kMaxRank + 1>;
 
 // All elements of a contiguous run, block by block.
 template <class R>
@@ -99,7 +96,7 @@ struct ReduceShape {
   int64_t count = 1;          // product of the reduced ones
   bool inner_reduced = true;  // the innermost dimension is
 
-  ReduceShape(const PartialShape& shape, const AxisSet& axes) {
+  ReduceShape(const PartialShape& shape, const AxisFlags& axes) {
     int64_t stride = 1;
     bool first = true, previous = false;
     for (int k = shape.rank() - 1; k >= 0; --k) {
@@ -143,6 +140,16 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
   StridedDims segments;
   for (size_t d = 1; d < s.reduced.size(); ++d) segments.push_back(s.reduced[d]);
   const int64_t parts = ceil_div(s.count, kPart);
+  if (parts == 1 && segments.empty() && s.kept.size() <= 1) {
+    // The common case: the last dimension of a matrix, or everything there is and little of it.
+    parallel_ranges(
+        s.results, s.results * run * static_cast<int64_t>(sizeof(*x)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total()), run);
+        },
+        64);
+    return;
+  }
   const Scratch<Total> scratch(device, parts > 1 ? s.results * parts : 0);
   const int64_t work = s.results * s.count * static_cast<int64_t>(sizeof(*x));
   parallel_ranges(
@@ -269,7 +276,7 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
 
 // Reduces `x` of this shape over `axes` to the `n` elements of `out`: one for each index of the other dimensions.
 template <class R, class Out>
-void reduce(const typename R::Element* x, const PartialShape& shape, const AxisSet& axes, Out* out, int64_t n,
+void reduce(const typename R::Element* x, const PartialShape& shape, const AxisFlags& axes, Out* out, int64_t n,
             Device& device) {
   const ReduceShape s(shape, axes);
   if (s.results != n) fail(Code::kInternal, "reduction: expected an output as inferred from these axes, got another");

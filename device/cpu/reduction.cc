@@ -25,11 +25,10 @@ int64_t axis_at(const KernelContext& c, int input, int64_t i, int rank) {
 
 template <class R>
 void reduce_axes(KernelContext& c) {
-  cpu::AxisSet axes;
+  AxisFlags axes;
   for (int64_t i = 0; i < c.numel(1); ++i) axes.set(static_cast<size_t>(axis_at(c, 1, i, c.shape(0).rank())));
   using Out = std::remove_cvref_t<decltype(R::finish(R::total(), int64_t{}))>;
-  cpu::reduce<R>(c.data<typename R::Element>(0), c.shape(0), axes, c.out_data<Out>(0), c.out_numel(0),
-                 c.device());
+  cpu::reduce<R>(c.data<typename R::Element>(0), c.shape(0), axes, c.out_data<Out>(0), c.out_numel(0), c.device());
 }
 
 template <template <class> class R>
@@ -82,14 +81,16 @@ struct Less {
 
 template <class Order, class T>
 int64_t best_of_row(const T* x, int64_t n) {
-  T lanes[cpu::kLanes];
-  for (T& l : lanes) l = Order::template worst<T>();
-  int64_t i = 0;
-  for (; i + cpu::kLanes <= n; i += cpu::kLanes) {
-    for (int64_t l = 0; l < cpu::kLanes; ++l) lanes[l] = Order::better(x[i + l], lanes[l]) ? x[i + l] : lanes[l];
-  }
   T best = Order::template worst<T>();
-  for (const T& l : lanes) best = Order::better(l, best) ? l : best;
+  int64_t i = 0;
+  if (n >= 2 * cpu::kLanes) {
+    T lanes[cpu::kLanes];
+    for (T& l : lanes) l = best;
+    for (; i + cpu::kLanes <= n; i += cpu::kLanes) {
+      for (int64_t l = 0; l < cpu::kLanes; ++l) lanes[l] = Order::better(x[i + l], lanes[l]) ? x[i + l] : lanes[l];
+    }
+    for (const T& l : lanes) best = Order::better(l, best) ? l : best;
+  }
   for (; i < n; ++i) best = Order::better(x[i], best) ? x[i] : best;
   if (!Order::better(best, Order::template worst<T>())) return 0;  // all are the worst there is, or NaN
   i = 0;
@@ -160,12 +161,24 @@ struct ArgBest {
 const CpuKernel argmax_kernel("ArgMax", types::numeric_and_bool{}, ArgBest<Greater>{});
 const CpuKernel argmin_kernel("ArgMin", types::numeric_and_bool{}, ArgBest<Less>{});
 
-// One column of a running sum, or several side by side. `y` may be `x`.
+// One column of a running sum. `y` may be `x`. Floats run in double: the sum of many small numbers does not lose them.
+template <class T>
+void running_sum(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
+  using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+  Running sum{0};
+  for (int64_t i = 0; i < n; ++i) {
+    const Running before = sum;
+    sum = k::add(before, static_cast<Running>(x[i * stride]));
+    y[i * stride] = static_cast<T>(exclusive ? before : sum);
+  }
+}
+
+// Several side by side.
 template <class T>
 void running_sums(const T* x, T* y, int64_t n, int64_t stride, int64_t columns, bool exclusive) {
-  // Floats run in double: the sum of many small numbers does not lose them.
   using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-  Running sums[kColumns] = {};
+  Running sums[kColumns];
+  std::fill_n(sums, columns, Running{0});
   for (int64_t i = 0; i < n; ++i, x += stride, y += stride) {
     for (int64_t j = 0; j < columns; ++j) {
       const Running before = sums[j];
@@ -193,8 +206,12 @@ struct CumulativeSum {
             const int64_t column = task % tiles * kColumns;
             const int64_t first = task / tiles * s.size * s.inner + column;
             const int64_t start = reverse ? first + (s.size - 1) * s.inner : first;
-            running_sums(x + start, y + start, s.size, reverse ? -s.inner : s.inner,
-                         std::min(kColumns, s.inner - column), exclusive);
+            const int64_t step = reverse ? -s.inner : s.inner;
+            if (s.inner == 1) {
+              running_sum(x + start, y + start, s.size, step, exclusive);
+            } else {
+              running_sums(x + start, y + start, s.size, step, std::min(kColumns, s.inner - column), exclusive);
+            }
           }
         },
         together);

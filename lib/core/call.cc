@@ -97,16 +97,29 @@ int ShapeContext::axis(int64_t axis, int rank, std::string_view what) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-std::optional<std::vector<bool>> ShapeContext::axes(int i, int rank) const {
+std::optional<AxisFlags> ShapeContext::axes(int i, int rank) const {
   if (this->rank(i) > 1) expect_rank(i, 1);
+  AxisFlags reduced;
+  const auto add = [&](int64_t given) {
+    if (given < -rank || given >= rank) [[unlikely]]
+      axis(given, rank, argument_name(i));  // throws
+    const auto at = static_cast<size_t>(given < 0 ? given + rank : given);
+    if (reduced[at]) [[unlikely]]
+      panto::invalid("{}: expected every axis once, got {} twice", argument_name(i), at);
+    reduced[at] = true;
+  };
+  // Eager calls, without a list of optional values.
+  const TensorImpl& impl = *in(i).impl();
+  if (impl.dtype == kInt32 && impl.data != nullptr && impl.device->host_memory()) {
+    for (int64_t k = 0; k < impl.numel; ++k) add(static_cast<const int32_t*>(impl.data)[k]);
+    return reduced;
+  }
+  if (shape(i).numel() > rank && shape(i).numel() > 1) {
+    panto::invalid("{}: expected every axis once, got {} of {}", argument_name(i), shape(i).numel(), rank);
+  }
   const std::optional<PartialValues> given = values(i);
   if (!given || std::ranges::any_of(*given, [](const auto& v) { return !v; })) return std::nullopt;
-  std::vector<bool> reduced(static_cast<size_t>(rank), false);
-  for (const auto& v : *given) {
-    const auto at = static_cast<size_t>(axis(*v, rank, argument_name(i)));
-    if (reduced[at]) panto::invalid("{}: expected every axis once, got {} twice", argument_name(i), at);
-    reduced[at] = true;
-  }
+  for (const auto& v : *given) add(*v);
   return reduced;
 }
 

@@ -3,6 +3,7 @@
 // Inputs and outputs are flat: list arguments are spread in place; `args` tells where each one begins.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -80,6 +81,9 @@ class PANTO_EXPORT CallView {
   const Call& call_;
 };
 
+// Flags by dimension.
+using AxisFlags = std::bitset<kMaxRank + 1>;
+
 // For shape functions. They run for eager calls (all shapes known) and symbolic ones alike. Everything that is wrong
 // with a call's shapes, ranks, axes and attribute values is found here, by these helpers.
 class PANTO_EXPORT ShapeContext : public CallView {
@@ -105,7 +109,7 @@ class PANTO_EXPORT ShapeContext : public CallView {
   // `axis` in [-rank, rank) made non-negative.
   int axis(int64_t axis, int rank, std::string_view what = "axis") const;
   // The reduced axes in input i, normalised, as flags by dimension; nullopt where they are unknown. Repeats throw.
-  std::optional<std::vector<bool>> axes(int i, int rank) const;
+  std::optional<AxisFlags> axes(int i, int rank) const;
   // NumPy broadcasting of the shapes of inputs i and j, or of two shapes; throws where they do not.
   PartialShape broadcast(int i, int j) const { return broadcast(shape(i), shape(j)); }
   PartialShape broadcast(const PartialShape& a, const PartialShape& b) const;
