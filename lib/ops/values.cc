@@ -16,21 +16,6 @@ void widen(const TensorImpl& impl, Out& out) {
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int64_t>(data[i]);
 }
 
-bool fits(int64_t value, DType type) {
-  switch (type) {
-    case kInt8: return value == static_cast<int8_t>(value);
-    case kInt16: return value == static_cast<int16_t>(value);
-    case kInt32: return value == static_cast<int32_t>(value);
-    case kUint8: return value == static_cast<uint8_t>(value);
-    case kUint16: return value == static_cast<uint16_t>(value);
-    case kUint32: return value == static_cast<uint32_t>(value);
-    case kUint64: return value >= 0;
-    default: return true;
-  }
-}
-
-bool is_integer(DType type) { return dtypes::kInteger.contains(type); }
-
 }  // namespace
 
 KnownIntegers::KnownIntegers(const Tensor& t) {
@@ -100,34 +85,6 @@ void pass_values(ShapeContext& c, int i, int k) {
   if (auto values = c.values(i)) c.output_values(k, std::move(*values));
   const MetaInfo* meta = c.in(i).impl()->meta;
   if (meta != nullptr && meta->handle != nullptr) c.output_handle(k, meta->handle);
-}
-
-void unary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t)) {
-  if (!c.symbolic() || !is_integer(c.in(0).dtype())) return;
-  std::optional<PartialValues> values = c.values(0);
-  if (!values) return;
-  for (std::optional<int64_t>& value : *values) {
-    if (value) value = f(*value);
-    if (value && !fits(*value, c.in(0).dtype())) value.reset();
-  }
-  c.output_values(0, std::move(*values));
-}
-
-void binary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t, int64_t)) {
-  if (!c.symbolic() || !is_integer(c.in(0).dtype()) || c.rank(0) > 1 || c.rank(1) > 1) return;
-  const std::optional<PartialValues> x = c.values(0);
-  const std::optional<PartialValues> y = c.values(1);
-  if (!x || !y) return;
-  // The shape function has seen to it that the shapes broadcast.
-  const size_t count = x->size() == 1 ? y->size() : x->size();
-  PartialValues result(count);
-  for (size_t i = 0; i < count; ++i) {
-    const std::optional<int64_t> a = (*x)[x->size() == 1 ? 0 : i];
-    const std::optional<int64_t> b = (*y)[y->size() == 1 ? 0 : i];
-    if (a && b) result[i] = f(*a, *b);
-    if (result[i] && !fits(*result[i], c.in(0).dtype())) result[i].reset();
-  }
-  c.output_values(0, std::move(result));
 }
 
 }  // namespace panto

@@ -1,7 +1,5 @@
 // Small integer tensors whose values are known while shapes are inferred (design decision 14): reading those that shape
-// an output, and passing on those that an op computes.
-//
-// The functions that pass values on do nothing in eager calls: there the kernel computes them.
+// an output, and passing on those that an op only moves. (Arithmetic on them is in elementwise.h.)
 #pragma once
 
 #include <cstdint>
@@ -13,7 +11,7 @@
 namespace panto {
 
 // The integers of a scalar or vector input, read in place from a host tensor; of a symbolic tensor, what is known.
-class KnownIntegers {
+class PANTO_EXPORT KnownIntegers {
  public:
   explicit KnownIntegers(const Tensor& t);
   KnownIntegers(const ShapeContext& c, int input) : KnownIntegers(c.in(input)) {}
@@ -37,9 +35,9 @@ class KnownIntegers {
 };
 
 // The value of scalar input i where known. Throws InvalidArgument where it is no scalar.
-std::optional<int64_t> known_scalar(const ShapeContext& c, int i);
+PANTO_EXPORT std::optional<int64_t> known_scalar(const ShapeContext& c, int i);
 // Element i of a host tensor of an integer type.
-int64_t host_integer(const Tensor& t, int64_t i = 0);
+PANTO_EXPORT int64_t host_integer(const Tensor& t, int64_t i = 0);
 
 // An int64 vector that a trace records as a Const.
 Tensor constant_integers(const std::vector<int64_t>& values);
@@ -49,12 +47,7 @@ Tensor constant_integers(const std::vector<int64_t>& values);
 using BroadcastAxes = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
 PANTO_EXPORT BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b);
 
-// Output k has the values of input i, in order (or refers to the same variable).
-void pass_values(ShapeContext& c, int i = 0, int k = 0);
-// One value each of an integer op with one input.
-void unary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t));
-// One value each of an integer op with two inputs that broadcast. `f` gives nullopt where there is no value (a division
-// by zero); results that do not fit the output's type are unknown.
-void binary_values(ShapeContext& c, std::optional<int64_t> (*f)(int64_t, int64_t));
+// In symbolic calls: output k has the values of input i, in order (or refers to the same variable).
+PANTO_EXPORT void pass_values(ShapeContext& c, int i = 0, int k = 0);
 
 }  // namespace panto
