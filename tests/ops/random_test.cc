@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "panto/device/philox.h"
+#include "panto/lib/base/error.h"
 #include "panto/lib/core/threads.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
@@ -23,7 +24,8 @@ void check_words(const philox::Stream& stream, std::vector<uint32_t> expected) {
 void check_close(const Tensor& got, const Floats& expected) {
   const Floats values = got.to_vector<float>();
   BOOST_TEST_REQUIRE(values.size() == expected.size());
-  for (size_t i = 0; i < values.size(); ++i) BOOST_TEST(std::abs(values[i] - expected[i]) <= 1e-6f * std::abs(expected[i]));
+  for (size_t i = 0; i < values.size(); ++i)
+    BOOST_TEST(std::abs(values[i] - expected[i]) <= 1e-6f * std::abs(expected[i]));
 }
 
 }  // namespace
@@ -61,8 +63,7 @@ BOOST_AUTO_TEST_CASE(generator_is_tensorflows) {
   BOOST_TEST(random_generator().value().to_vector<int64_t>() == (std::vector<int64_t>{1287, 0, 0}),
              boost::test_tools::per_element());
   check_close(random_normal({3}), {0.6197005f, 0.0243287f, -1.7435324f});
-  static_cast<void>(
-      rng_read_and_skip(random_generator().handle(), 1, 0));  // takes nothing
+  static_cast<void>(rng_read_and_skip(random_generator().handle(), 1, 0));  // takes nothing
   set_seed(2055);
   BOOST_TEST(random_uniform({4}, {.dtype = kInt32, .min = 0, .max = 10}).to_vector<int32_t>() ==
                  (std::vector<int32_t>{2, 0, 2, 8}),
@@ -126,8 +127,8 @@ BOOST_AUTO_TEST_CASE(moments) {
       random_normal({n}, {.seed = 1, .dtype = kFloat64, .mean = 3, .stddev = 2}).to_vector<double>());
   BOOST_TEST(std::abs(m - 3) < 0.02);
   BOOST_TEST(std::abs(s - 2) < 0.02);
-  const auto [um, us] = mean_and_deviation(
-      random_uniform({n}, {.seed = 1, .dtype = kFloat64, .min = -1, .max = 1}).to_vector<double>());
+  const auto [um, us] =
+      mean_and_deviation(random_uniform({n}, {.seed = 1, .dtype = kFloat64, .min = -1, .max = 1}).to_vector<double>());
   BOOST_TEST(std::abs(um) < 0.005);
   BOOST_TEST(std::abs(us - 1 / std::sqrt(3.)) < 0.005);
 }

@@ -1,8 +1,10 @@
 // Variables under several threads, and updates that change everything or nothing.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <functional>
 #include <thread>
 
+#include "panto/lib/base/error.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/core/variable.h"
