@@ -564,11 +564,8 @@ class Function:
     def attrs_struct(self):
         lines = [f"struct {self.struct}Attrs {{"]
         for attr in self.optional:
-            default = attr.default
-            if CPP_TYPES[attr.kind].startswith("std::vector") or attr.kind == "shape":
-                default = "" if default == "{}" else default
-            default = f" = {default}" if default else ""
-            lines.append(f"  {CPP_TYPES[attr.kind]} {cpp_word(attr.name)}{default};{self.domain(attr)}")
+            # "= {}" too: g++ 12 warns of a designated initializer that leaves out a member without a default.
+            lines.append(f"  {CPP_TYPES[attr.kind]} {cpp_word(attr.name)} = {attr.default};{self.domain(attr)}")
         return lines + ["};"]
 
     @staticmethod
