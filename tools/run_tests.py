@@ -145,6 +145,7 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     build, names = options.build.resolve(), options.names
+    os.chdir(build)  # Meson writes programs' arguments as seen from there
     environment = dict(os.environ)
     environment.pop("PANTO_TALLY", None)  # for our own count only
     environment.update({k: v for k, v in SANITIZERS.items() if k not in environment})

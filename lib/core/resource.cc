@@ -15,6 +15,23 @@ Resource::~Resource() = default;
 
 // ---- Variables -----------------------------------------------------------------------------------------------------
 
+namespace {
+
+Tensor copy_of(const Tensor& value) {
+  Tensor copy = allocate_tensor(value.device(), value.dtype(), value.shape());
+  const auto count = static_cast<size_t>(value.numel());
+  if (is_plain(value.dtype())) {
+    if (count > 0) value.device().copy_within(copy.impl()->data, value.impl()->data, value.nbytes());
+  } else if (value.dtype() == kString) {
+    std::copy_n(static_cast<const std::string*>(value.impl()->data), count, mutable_data<std::string>(copy));
+  } else {
+    failf(Code::kUnimplemented, "variable: expected a type that can be updated, got {}", dtype_name(value.dtype()));
+  }
+  return copy;
+}
+
+}  // namespace
+
 VariableResource::VariableResource(std::string container, std::string name, DType dtype, PartialShape shape)
     : Resource(std::move(container), std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
@@ -45,6 +62,8 @@ void VariableResource::assign(Tensor value) {
     invalid("variable \"{}\": expected a real tensor, got symbolic {}{}", name(), dtype_name(value.dtype()),
             value.partial_shape().to_string());
   }
+  // Memory of somebody else may change, or be part of a plan that uses it again.
+  if (value.impl()->buffer != nullptr && value.impl()->buffer->adopted()) value = copy_of(value);
   {
     const std::lock_guard lock(mutex_);
     std::swap(value_, value);
@@ -56,18 +75,7 @@ Tensor VariableResource::begin_update() {
   if (!value_.defined()) {
     failf(Code::kFailedPrecondition, "variable \"{}\": expected an initialized one, got none assigned yet", name());
   }
-  if (exclusively_owned(value_)) return value_;
-  Tensor copy = allocate_tensor(value_.device(), dtype_, value_.shape());
-  const auto count = static_cast<size_t>(value_.numel());
-  if (is_plain(dtype_)) {
-    if (count > 0) value_.device().copy_within(copy.impl()->data, value_.impl()->data, value_.nbytes());
-  } else if (dtype_ == kString) {
-    std::copy_n(static_cast<const std::string*>(value_.impl()->data), count, mutable_data<std::string>(copy));
-  } else {
-    failf(Code::kUnimplemented, "variable \"{}\": expected a type that can be updated, got {}", name(),
-          dtype_name(dtype_));
-  }
-  return copy;
+  return exclusively_owned(value_) ? value_ : copy_of(value_);
 }
 
 // ---- Managers ------------------------------------------------------------------------------------------------------
