@@ -1,5 +1,7 @@
 #include "panto/device/cpu/device.h"
 
+#include <stdlib.h>
+
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -42,7 +44,13 @@ static_assert(class_of(512).index == 0 && class_of(513).index == 1 && class_of(5
 static_assert(class_of(1024).index == 4 && class_of(1025).index == 5 && class_of(1025).bytes == 1280);
 static_assert(class_of(size_t{1} << 50).index < kClasses);
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kReuse = false;                // so that the sanitizer sees every block's life
+constexpr size_t kLargest = size_t{1} << 38;  // it ends the process where more is asked for
+#else
+constexpr bool kReuse = true;
 constexpr size_t kLargest = size_t{1} << 50;  // more no machine has
+#endif
 
 // Free blocks by class, linked through their own first bytes.
 class Cache {
@@ -94,11 +102,13 @@ Cache& cache() {
   return *shared;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kReuse = false;  // so that the sanitizer sees every block's life
-#else
-constexpr bool kReuse = true;
-#endif
+// Null if there is none.
+void* system_memory(size_t bytes) noexcept {
+  // Whole huge pages for big blocks: fewer faults and fewer address translations.
+  const size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+  void* data = nullptr;
+  return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
+}
 
 std::string model_name() {
   std::ifstream info("/proc/cpuinfo");
@@ -127,15 +137,10 @@ void* CpuDevice::allocate(size_t bytes) {
   if (bytes <= kLargest) {
     const SizeClass c = class_of(bytes);
     if (kReuse) data = cache().take(c);
+    if (data == nullptr) data = system_memory(kReuse ? c.bytes : bytes);
     if (data == nullptr) {
-      // Whole huge pages for big blocks: fewer faults and fewer address translations.
-      const size_t alignment = c.bytes >= 2 * kHugePage ? kHugePage : kAlignment;
-      const size_t rounded = (c.bytes + alignment - 1) / alignment * alignment;
-      data = std::aligned_alloc(alignment, kReuse ? rounded : (bytes + kAlignment - 1) / kAlignment * kAlignment);
-      if (data == nullptr && kReuse) {
-        release_cached_memory();
-        data = std::aligned_alloc(alignment, rounded);
-      }
+      release_cached_memory();
+      data = system_memory(kReuse ? c.bytes : bytes);
     }
   }
   if (data == nullptr) {
