@@ -99,12 +99,31 @@ class Parser {
     if (at_ == begin) error(what);
     return std::string(text_.substr(begin, at_ - begin));
   }
+  // With \" \\ \n and \xHH, as AttrValue::to_string writes them.
   std::string quoted() {
     expect('"');
-    const size_t end = text_.find('"', at_);
-    if (end == std::string_view::npos) error("a closing quote");
-    std::string value(text_.substr(at_, end - at_));
-    at_ = end + 1;
+    std::string value;
+    for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] != '\\') {
+        value += text_[at_];
+      } else if (++at_ == text_.size()) {
+        break;
+      } else if (text_[at_] == 'n') {
+        value += '\n';
+      } else if (text_[at_] == 'x') {
+        unsigned code = 0;
+        const char* first = text_.data() + at_ + 1;
+        if (text_.size() - at_ < 3 || std::from_chars(first, first + 2, code, 16).ptr != first + 2) {
+          error("two hexadecimal digits after \\x");
+        }
+        value += static_cast<char>(code);
+        at_ += 2;
+      } else {
+        value += text_[at_];
+      }
+    }
+    if (at_ >= text_.size()) error("a closing quote");
+    ++at_;
     return value;
   }
   int64_t integer() {

@@ -193,6 +193,7 @@ const Op& kStridedSliceGrad = define_op(
     "shrink_axis_mask: int = 0) -> (output: T)",
     {.doc = "Zeros of the given shape, with `dy` where StridedSlice would have taken its elements from.",
      .traits = {Trait::kDataMovement},
+     .primary = "T",
      .shape = strided_slice_grad_shape,
      .saves = {in(1), in(2), in(3)},
      .gradient = [](GradContext& g) {

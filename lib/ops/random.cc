@@ -25,7 +25,7 @@ void stateless_shape(ShapeContext& c) {
 const Op& kRandomUniform = define_op(
     "RandomUniform(shape: T @host; seed: int = 0, seed2: int = 0, dtype: floating, T: index) -> (output: dtype)",
     {.doc = "Numbers in [0, 1). A graph's node goes on where its last run ended; seeds that are both 0 are drawn from "
-            "the generator that `set_seed` seeds. (random_uniform is what to use in C++.)",
+            "the generator that `set_seed` seeds. In C++ use random_uniform.",
      .cpp = "stateful_random_uniform",
      .traits = {Trait::kStateful, Trait::kRandom},
      .primary = "dtype",
@@ -34,9 +34,8 @@ const Op& kRandomUniform = define_op(
 
 const Op& kRandomStandardNormal = define_op(
     "RandomStandardNormal(shape: T @host; seed: int = 0, seed2: int = 0, dtype: floating, T: index) -> (output: dtype)",
-    {.doc =
-         "Normal numbers of mean 0 and standard deviation 1. A graph's node goes on where its last run ended; seeds "
-         "that are both 0 are drawn from the generator that `set_seed` seeds. (random_normal is what to use in C++.)",
+    {.doc = "Normal numbers of mean 0 and standard deviation 1. A graph's node goes on where its last run ended; seeds "
+            "that are both 0 are drawn from the generator that `set_seed` seeds. In C++ use random_normal.",
      .cpp = "stateful_random_normal",
      .traits = {Trait::kStateful, Trait::kRandom},
      .primary = "dtype",
