@@ -20,7 +20,8 @@ std::string place(const std::source_location& where) {
   return fmt::format("at {}:{}", where.file_name(), where.line());
 }
 
-// An output must be a value of the trace with a node of its own: inputs, captures, constants and repeats pass an Identity.
+// An output must be a value of the trace with a node of its own: inputs, captures, constants and repeats pass an
+// Identity.
 std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& returned) {
   std::vector<NodeOutput> outputs;
   for (size_t i = 0; i < returned.size(); ++i) {
@@ -179,13 +180,40 @@ std::vector<Tensor> Function::call(std::span<const Tensor> inputs, std::source_l
   }
 }
 
-Tensor Function::call_one(std::span<const Tensor> inputs) const {
-  std::vector<Tensor> outputs = call(inputs);
+Tensor Function::call_one(std::span<Arg* const> args) const {
+  SmallVector<Tensor, 4> inputs;
+  for (const Arg* a : args) {
+    switch (a->kind()) {
+      case Arg::Kind::kBorrowed:
+      case Arg::Kind::kOwned: inputs.push_back(a->tensor()); break;
+      case Arg::Kind::kVariable: inputs.push_back(a->variable().value(a->where())); break;
+      default: invalid("argument {}: expected a tensor or variable, got a C++ value", inputs.size());
+    }
+  }
+  std::vector<Tensor> outputs = call(inputs, args.empty() ? std::source_location() : args[0]->where());
   if (outputs.size() > 1) {
     failf(Code::kFailedPrecondition, "function: expected one with at most one output, got {} (use call)",
           outputs.size());
   }
   return outputs.empty() ? Tensor() : std::move(outputs[0]);
+}
+
+Tensor Function::operator()() const { return call_one({}); }
+Tensor Function::operator()(Arg a) const {
+  Arg* const args[] = {&a};
+  return call_one(args);
+}
+Tensor Function::operator()(Arg a, Arg b) const {
+  Arg* const args[] = {&a, &b};
+  return call_one(args);
+}
+Tensor Function::operator()(Arg a, Arg b, Arg c) const {
+  Arg* const args[] = {&a, &b, &c};
+  return call_one(args);
+}
+Tensor Function::operator()(Arg a, Arg b, Arg c, Arg d) const {
+  Arg* const args[] = {&a, &b, &c, &d};
+  return call_one(args);
 }
 
 const Graph& Function::graph() const { return impl_->latest()->parts().graph; }

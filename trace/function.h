@@ -5,12 +5,12 @@
 //   f.save("model.pb");                    // a frozen GraphDef
 //   Function g = load("model.pb");
 //
-// The function is called once for each signature, on symbolic tensors: dtypes and shapes without values. Reading a value
-// there throws and names the line (design decision 6). Variables and tensors from outside are captured by reference:
-// a variable's value is read when the graph runs. Assignments and prints happen at every run, in the program's order.
-// A Function called under a gradient tape is one record whose backward function is traced once; called inside another
-// trace it becomes part of that graph.
-// Thread-safety: a Function is a handle; calls may be made from several threads at once. Tracing takes a lock.
+// The function is called once for each signature, on symbolic tensors: dtypes and shapes without values. Reading a
+// value there throws and names the line (design decision 6). Variables and tensors from outside are captured by
+// reference: a variable's value is read when the graph runs. Assignments and prints happen at every run, in the
+// program's order. A Function called under a gradient tape is one record whose backward function is traced once; called
+// inside another trace it becomes part of that graph. Thread-safety: a Function is a handle; calls may be made from
+// several threads at once. Tracing takes a lock.
 #pragma once
 
 #include <functional>
@@ -40,6 +40,9 @@ struct TensorSpec {
 
   TensorSpec(DType dtype, PartialShape shape, std::string name = "")
       : dtype(dtype), shape(std::move(shape)), name(std::move(name)) {}
+  // {} is a scalar's shape here, not an unknown one.
+  TensorSpec(DType dtype, std::initializer_list<int64_t> dims, std::string name = "")
+      : TensorSpec(dtype, PartialShape(dims), std::move(name)) {}
   // float32[?,2]
   PANTO_EXPORT std::string to_string() const;
 };
@@ -56,12 +59,14 @@ class PANTO_EXPORT Function {
   // FailedPrecondition: give it a signature with -1 for dimensions that change).
   std::vector<Tensor> call(std::span<const Tensor> inputs,
                            std::source_location where = std::source_location::current()) const;
-  // For functions with one output; one without outputs gives an undefined tensor. Throws FailedPrecondition otherwise.
-  template <class... Args>
-  Tensor operator()(const Args&... args) const {
-    const Tensor inputs[] = {as_tensor(args)..., Tensor()};
-    return call_one(std::span<const Tensor>(inputs, sizeof...(args)));
-  }
+  // For functions with one output; one without outputs gives an undefined tensor. Throws FailedPrecondition otherwise,
+  // InvalidArgument for arguments that are neither tensors nor variables.
+  // Overloads rather than a template, so that an Arg can tell the caller's line.
+  Tensor operator()() const;
+  Tensor operator()(Arg a) const;
+  Tensor operator()(Arg a, Arg b) const;
+  Tensor operator()(Arg a, Arg b, Arg c) const;
+  Tensor operator()(Arg a, Arg b, Arg c, Arg d) const;
 
   // Of the only, or the last traced, signature. Throw FailedPrecondition where nothing was traced yet.
   const Graph& graph() const;
@@ -91,9 +96,7 @@ class PANTO_EXPORT Function {
   friend PANTO_EXPORT Function function_of(Graph graph);
   explicit Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-  static const Tensor& as_tensor(const Tensor& t) { return t; }
-  static Tensor as_tensor(const Variable& v) { return v.value(); }
-  Tensor call_one(std::span<const Tensor> inputs) const;
+  Tensor call_one(std::span<Arg* const> args) const;
 
   std::shared_ptr<Impl> impl_;
 };
