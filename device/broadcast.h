@@ -8,6 +8,15 @@
 
 namespace panto {
 
+inline bool broadcasts_to(const PartialShape& in, const PartialShape& out) {
+  if (in.rank() > out.rank()) return false;
+  for (int k = 1; k <= in.rank(); ++k) {
+    const int64_t d = in.dim(in.rank() - k);
+    if (d != 1 && d != out.dim(out.rank() - k)) return false;
+  }
+  return true;
+}
+
 // How N contiguous inputs are read in the order of the output's elements. Dimensions are innermost first; neighbours
 // in which every input either moves or stands still are one, and dimensions of size 1 are gone. So an input's stride in
 // dimension 0 is 1 or 0.

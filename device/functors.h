@@ -6,11 +6,10 @@
 //            throws afterwards, or raises a flag on a device
 #pragma once
 
+#include "panto/device/fault.h"
 #include "panto/device/vocabulary.h"
 
 namespace panto {
-
-enum class Fault : uint8_t { kNone = 0, kDivisionByZero, kNegativePower };
 
 struct Faulty {
   Fault fault = Fault::kNone;

@@ -5,15 +5,6 @@
 namespace panto {
 namespace {
 
-bool broadcasts_to(const PartialShape& in, const PartialShape& out) {
-  if (in.rank() > out.rank()) return false;
-  for (int k = 1; k <= in.rank(); ++k) {
-    const int64_t d = in.dim(in.rank() - k);
-    if (d != 1 && d != out.dim(out.rank() - k)) return false;
-  }
-  return true;
-}
-
 // With incompatible_shape_error = false, shapes that do not broadcast make a scalar output that says so.
 template <class F, bool kIfIncompatible>
 struct Equality {

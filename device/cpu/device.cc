@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <array>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include <new>
 #include <string_view>
 
+#include "panto/device/size_class.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/threads.h"
 
@@ -20,36 +20,12 @@ namespace {
 constexpr size_t kAlignment = 64;
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// Size classes: four steps to each power of two, so that at most a fifth of a block is wasted.
-constexpr int kSmallestLog2 = 9;
-constexpr size_t kSmallestClass = size_t{1} << kSmallestLog2;
-constexpr int kStepsLog2 = 2;
-constexpr int kClasses = 200;
-
-struct SizeClass {
-  int index;
-  size_t bytes;
-};
-
-// The smallest class that holds `bytes`.
-constexpr SizeClass class_of(size_t bytes) {
-  if (bytes <= kSmallestClass) return {0, kSmallestClass};
-  const size_t last = bytes - 1;
-  const int log2 = static_cast<int>(std::bit_width(last)) - 1;  // 2^log2 <= last < 2^(log2 + 1)
-  const size_t step = size_t{1} << (log2 - kStepsLog2);
-  const size_t steps = last / step + 1;  // in (4, 8]
-  return {(log2 - kSmallestLog2 - 1) * (1 << kStepsLog2) + static_cast<int>(steps), steps * step};
-}
-static_assert(class_of(512).index == 0 && class_of(513).index == 1 && class_of(513).bytes == 640);
-static_assert(class_of(1024).index == 4 && class_of(1025).index == 5 && class_of(1025).bytes == 1280);
-static_assert(class_of(size_t{1} << 50).index < kClasses);
-
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kReuse = false;                // so that the sanitizer sees every block's life
 constexpr size_t kLargest = size_t{1} << 38;  // it ends the process where more is asked for
 #else
 constexpr bool kReuse = true;
-constexpr size_t kLargest = size_t{1} << 50;  // more no machine has
+constexpr size_t kLargest = kLargestBlock;
 #endif
 
 // Free blocks by class, linked through their own first bytes.
@@ -73,7 +49,7 @@ class Cache {
     return true;
   }
   void release() noexcept {
-    std::array<Block*, kClasses> blocks{};
+    std::array<Block*, kSizeClasses> blocks{};
     {
       const std::lock_guard lock(mutex_);
       std::swap(blocks, free_);
@@ -93,7 +69,7 @@ class Cache {
     Block* next;
   };
   mutable std::mutex mutex_;
-  std::array<Block*, kClasses> free_{};
+  std::array<Block*, kSizeClasses> free_{};
   size_t bytes_ = 0;
 };
 
@@ -135,7 +111,7 @@ std::string CpuDevice::description() const {
 void* CpuDevice::allocate(size_t bytes) {
   void* data = nullptr;
   if (bytes <= kLargest) {
-    const SizeClass c = class_of(bytes);
+    const SizeClass c = size_class(bytes);
     if (kReuse) data = cache().take(c);
     if (data == nullptr) data = system_memory(kReuse ? c.bytes : bytes);
     if (data == nullptr) {
@@ -158,7 +134,7 @@ void* CpuDevice::allocate(size_t bytes) {
 void CpuDevice::deallocate(void* data, size_t bytes) noexcept {
   if (data == nullptr) return;
   in_use_.fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
-  if (!kReuse || !cache().put(class_of(bytes), data)) std::free(data);
+  if (!kReuse || !cache().put(size_class(bytes), data)) std::free(data);
 }
 
 void CpuDevice::copy_to_host(void* host, const void* data, size_t bytes) { std::memcpy(host, data, bytes); }

@@ -16,6 +16,7 @@
 
 #include "panto/device/broadcast.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/fault.h"
 #include "panto/device/functors.h"
 #include "panto/lib/core/call.h"
 
@@ -30,9 +31,6 @@
 namespace panto {
 
 struct Portable {};
-
-// Throws what the fault means to the user.
-[[noreturn]] void throw_fault(Fault fault);
 
 namespace cpu {
 

@@ -43,15 +43,4 @@ void add_n(KernelContext& c) {
 const CpuKernel add_n_kernel("AddN", types::numeric{}, []<class T>(KernelContext& c) { add_n<T>(c); });
 
 }  // namespace
-
-void throw_fault(Fault fault) {
-  switch (fault) {
-    case Fault::kDivisionByZero: fail(Code::kInvalidArgument, "integer division by zero");
-    case Fault::kNegativePower:
-      fail(Code::kInvalidArgument, "exponent: expected none below 0 for integers, got a negative one");
-    case Fault::kNone: break;
-  }
-  fail(Code::kInternal, "fault: expected one that is known");
-}
-
 }  // namespace panto

@@ -28,7 +28,7 @@ const Op& kSign = define_op("Sign(x: T; T: floating|complex|signed) -> (y: T)",
                             {.doc = "-1, 0 or 1, as x is negative, zero or positive; NaN for NaN.",
                              .traits = {Trait::kElementwise},
                              .shape = shapes::same_as_input,
-                             .no_gradient = "it is piecewise constant",
+                             .gradient = [](GradContext& g) { g.set(0, zeros_like(g.dy())); },
                              .flops = flops_each<2>});
 
 const Op& kSquare = define_op("Square(x: T; T: numeric) -> (y: T)",

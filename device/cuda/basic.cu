@@ -1,0 +1,136 @@
+// Making tensors: Fill, ZerosLike, OnesLike; AddN and Cast; and views, which move nothing.
+#include <string>
+
+#include "panto/device/convert.h"
+#include "panto/device/cuda/kernel.h"
+#include "panto/device/cuda/loops.cuh"
+
+namespace panto {
+namespace {
+
+struct CopyFn {
+  template <class T>
+  __device__ T operator()(T x) const {
+    return x;
+  }
+};
+// One, whatever x is.
+struct OneFn {
+  template <class T>
+  __device__ T operator()(T) const {
+    return static_cast<T>(1);
+  }
+};
+
+// Input 1 is the value; input 0, the shape, stays on the host.
+struct Fill {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.out_numel(0);
+    if (n == 0) return;
+    cuda::CudaDevice& device = cuda::device_of(c);
+    cudaStream_t stream = device.use();
+    const cuda::Element<CopyFn, T, std::index_sequence<0>, T> element{c.out_data<T>(0), {c.data<T>(1)}};
+    constexpr unsigned kStands = 0;
+    cuda::run_elements<CopyFn><<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, element, kStands, nullptr);
+    cuda::check(cudaGetLastError(), "starting a kernel");
+  }
+};
+const CudaKernel fill_kernel("Fill", types::plain{}, Fill{});
+
+const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kPlain, [](KernelContext& c) {
+  cudaStream_t stream = cuda::device_of(c).use();
+  if (c.out(0).nbytes() == 0) return;
+  cuda::check(cudaMemsetAsync(c.out_data<void>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
+});
+
+// Reads x only to be like every other loop.
+const CudaKernel ones_like_kernel("OnesLike", types::numeric_and_bool{}, unary<OneFn>);
+
+// ---- AddN ----------------------------------------------------------------------------------------------------------
+
+constexpr int kMaxTerms = 128;
+template <class T>
+struct Terms {
+  int count;
+  const T* in[kMaxTerms];
+};
+
+// All terms of an element before it is written: the output may share its memory with any of them.
+template <class T>
+__global__ void __launch_bounds__(cuda::kThreads) run_add_n(int64_t n, Terms<T> terms, T* out) {
+  const int64_t step = int64_t{blockDim.x} * gridDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
+    T sum = terms.in[0][i];
+    for (int k = 1; k < terms.count; ++k) sum = k::add(sum, terms.in[k][i]);
+    out[i] = sum;
+  }
+}
+
+struct AddN {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.out_numel(0);
+    Terms<T> terms;
+    terms.count = c.num_inputs();
+    if (terms.count > kMaxTerms) {
+      fail(Code::kUnimplemented,
+           "inputs: expected at most " + std::to_string(kMaxTerms) + " on a GPU, got " + std::to_string(terms.count));
+    }
+    if (n == 0) return;
+    for (int i = 0; i < terms.count; ++i) terms.in[i] = c.data<T>(i);
+    cuda::CudaDevice& device = cuda::device_of(c);
+    cudaStream_t stream = device.use();
+    run_add_n<<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, terms, c.out_data<T>(0));
+    cuda::check(cudaGetLastError(), "starting a kernel");
+  }
+};
+const CudaKernel add_n_kernel("AddN", types::numeric{}, AddN{});
+
+// ---- Cast ----------------------------------------------------------------------------------------------------------
+
+template <class To>
+struct ConvertFn {
+  template <class From>
+  __device__ To operator()(From x) const {
+    return convert<To>(x);
+  }
+};
+
+template <class To, class From>
+void run_cast(KernelContext& c) {
+  cuda::elementwise<ConvertFn<To>>(c, std::make_index_sequence<1>{}, c.out_data<To>(0), c.data<From>(0));
+}
+
+struct Cast {
+  template <class To>
+  static void run(KernelContext& c) {
+    const DType from = c.in(0).dtype();
+    switch (from) {
+      case kFloat32: return run_cast<To, float>(c);
+      case kFloat64: return run_cast<To, double>(c);
+      case kInt32: return run_cast<To, int32_t>(c);
+      case kInt64: return run_cast<To, int64_t>(c);
+      case kBool: return run_cast<To, bool>(c);
+      default:
+        fail(Code::kUnimplemented, "x: expected a type that Cast has on GPUs, got " + std::string(dtype_name(from)));
+    }
+  }
+};
+const CudaKernel cast_kernel("Cast", types::numeric_and_bool{}, Cast{});
+
+// ---- Views ---------------------------------------------------------------------------------------------------------
+
+void run_identity(KernelContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) c.set_out(i, view_tensor(c.in(i), c.shape(i)));
+}
+const CudaKernel identity_kernel("Identity", dtypes::kPlain, run_identity);
+const CudaKernel stop_gradient_kernel("StopGradient", dtypes::kPlain, run_identity);
+
+void run_view(KernelContext& c) { c.set_out(0, view_tensor(c.in(0), c.inferred_shape(0))); }
+const CudaKernel reshape_kernel("Reshape", dtypes::kPlain, run_view);
+const CudaKernel expand_dims_kernel("ExpandDims", dtypes::kPlain, run_view);
+const CudaKernel squeeze_kernel("Squeeze", dtypes::kPlain, run_view);
+
+}  // namespace
+}  // namespace panto

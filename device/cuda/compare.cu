@@ -1,0 +1,37 @@
+// Comparisons, logic and SelectV2.
+#include "panto/device/cuda/kernel.h"
+#include "panto/device/cuda/loops.cuh"
+
+namespace panto {
+namespace {
+
+// With incompatible_shape_error = false, shapes that do not broadcast make a scalar output that says so.
+template <class F, bool kIfIncompatible>
+struct Equality {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 1 &&
+        (!broadcasts_to(c.shape(0), c.out_shape(0)) || !broadcasts_to(c.shape(1), c.out_shape(0)))) {
+      cudaStream_t stream = cuda::device_of(c).use();
+      cuda::check(cudaMemsetAsync(c.out_data<bool>(0), kIfIncompatible ? 1 : 0, 1, stream), "setting a value");
+      return;
+    }
+    CudaBinary<F>::template run<T>(c);
+  }
+};
+const CudaKernel equal_kernel("Equal", types::numeric_and_bool{}, Equality<EqualFn, false>{});
+const CudaKernel not_equal_kernel("NotEqual", types::numeric_and_bool{}, Equality<NotEqualFn, true>{});
+
+const CudaKernel less_kernel("Less", types::numeric{}, binary<LessFn>);
+const CudaKernel less_equal_kernel("LessEqual", types::numeric{}, binary<LessEqualFn>);
+const CudaKernel greater_kernel("Greater", types::numeric{}, binary<GreaterFn>);
+const CudaKernel greater_equal_kernel("GreaterEqual", types::numeric{}, binary<GreaterEqualFn>);
+
+const CudaKernel logical_and_kernel("LogicalAnd", CudaBinary<LogicalAndFn>::run<bool>);
+const CudaKernel logical_or_kernel("LogicalOr", CudaBinary<LogicalOrFn>::run<bool>);
+const CudaKernel logical_not_kernel("LogicalNot", CudaUnary<LogicalNotFn>::run<bool>);
+
+const CudaKernel select_kernel("SelectV2", types::plain{}, masked<SelectFn>);
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,17 @@
+#include "panto/device/fault.h"
+
+#include "panto/lib/base/error.h"
+
+namespace panto {
+
+void throw_fault(Fault fault) {
+  switch (fault) {
+    case Fault::kDivisionByZero: fail(Code::kInvalidArgument, "integer division by zero");
+    case Fault::kNegativePower:
+      fail(Code::kInvalidArgument, "exponent: expected none below 0 for integers, got a negative one");
+    case Fault::kNone: break;
+  }
+  fail(Code::kInternal, "fault: expected one that is known");
+}
+
+}  // namespace panto

@@ -1,0 +1,124 @@
+// The GPU against the CPU. Without a GPU these are skipped.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+namespace {
+
+namespace utf = boost::unit_test;
+
+Device* gpu() {
+  for (Device* d : devices()) {
+    if (d->kind() == DeviceKind::kCuda) return d;
+  }
+  return nullptr;
+}
+
+boost::test_tools::assertion_result has_gpu(utf::test_unit_id) {
+  boost::test_tools::assertion_result result(gpu() != nullptr);
+  if (!result) result.message() << "there is no GPU here";
+  return result;
+}
+
+Tensor ramp(const Shape& shape, float from, float step) {
+  std::vector<float> values(static_cast<size_t>(shape.numel()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = from + step * static_cast<float>(i % 1000);
+  return tensor(values, shape);
+}
+
+// `f` of the tensors on the GPU and on the CPU; libraries' functions differ in the last bits.
+template <class Function>
+void compare(Function f, const std::vector<Tensor>& inputs, double tolerance) {
+  std::vector<Tensor> there;
+  for (const Tensor& t : inputs) there.push_back(t.to(*gpu()));
+  const Tensor expected = cast(f(inputs), kFloat64);
+  const Tensor on_gpu = f(there);
+  BOOST_TEST(&on_gpu.device() == gpu());
+  const Tensor got = cast(on_gpu.cpu(), kFloat64);
+  BOOST_REQUIRE(got.shape() == expected.shape());
+  const std::vector<double> a = expected.to_vector<double>();
+  const std::vector<double> b = got.to_vector<double>();
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    BOOST_REQUIRE_MESSAGE(a[i] == b[i] || std::abs(a[i] - b[i]) <= tolerance * std::max(1., std::abs(a[i])),
+                          "element " << i << ": expected " << a[i] << ", got " << b[i]);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(cuda, *utf::label("cuda") * utf::precondition(has_gpu))
+
+BOOST_AUTO_TEST_CASE(values_travel_there_and_back) {
+  const Tensor x = ramp({1000, 3}, -1.f, 0.5f);
+  BOOST_TEST(x.to(*gpu()).cpu().to_vector<float>() == x.to_vector<float>(), boost::test_tools::per_element());
+  BOOST_TEST(tensor(std::vector<float>{}).to(*gpu()).cpu().numel() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(unary_ops) {
+  const Tensor x = ramp({37, 101}, 0.01f, 0.01f);
+  using Inputs = std::vector<Tensor>;
+  for (Tensor (*f)(const Inputs&) :
+       {+[](const Inputs& in) { return exp(in[0]); }, +[](const Inputs& in) { return log(in[0]); },
+        +[](const Inputs& in) { return tanh(in[0]); }, +[](const Inputs& in) { return sigmoid(in[0]); },
+        +[](const Inputs& in) { return sqrt(in[0]); }, +[](const Inputs& in) { return rsqrt(in[0]); },
+        +[](const Inputs& in) { return erf(in[0]); }, +[](const Inputs& in) { return softplus(in[0]); },
+        +[](const Inputs& in) { return sin(in[0]); }, +[](const Inputs& in) { return neg(in[0]); },
+        +[](const Inputs& in) { return cast(in[0], kInt32); }}) {
+    compare(f, {x}, 1e-6);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(binary_ops_broadcast) {
+  const auto difference = [](const std::vector<Tensor>& in) { return sub(in[0], in[1]); };
+  const Shape shapes[][2] = {{{64, 65}, {64, 65}}, {{64, 65}, {}},         {{64, 65}, {65}},
+                             {{64, 65}, {64, 1}},  {{7, 1, 5}, {1, 6, 1}}, {{2, 1, 3, 1, 5}, {4, 1, 3, 1}}};
+  for (const auto& [a, b] : shapes) compare(difference, {ramp(a, 0, 1), ramp(b, 3, 2)}, 0);
+  compare([](const std::vector<Tensor>& in) { return select(less(in[0], 500), in[0], in[1]); },
+          {ramp({30, 40}, 0, 1), ramp({40}, 0, -1)}, 0);
+}
+
+BOOST_AUTO_TEST_CASE(sums) {
+  for (const Shape& shape : {Shape{3, 4, 5}, Shape{1, 300, 1, 7}, Shape{0, 3}, Shape{2, 500'000}}) {
+    compare([](const std::vector<Tensor>& in) { return sum(in[0]); }, {ramp(shape, -500, 1)}, 1e-5);
+    compare([](const std::vector<Tensor>& in) { return sum(in[0], {0}); }, {ramp(shape, -500, 1)}, 1e-5);
+    compare([](const std::vector<Tensor>& in) { return sum(in[0], {-1}, {.keep_dims = true}); }, {ramp(shape, -500, 1)},
+            1e-5);
+  }
+  compare([](const std::vector<Tensor>& in) { return sum(in[0], {0, 2}); }, {ramp({3, 4, 5}, 0, 1)}, 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(matrix_products) {
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      compare(
+          [=](const std::vector<Tensor>& in) { return matmul(in[0], in[1], {.transpose_a = ta, .transpose_b = tb}); },
+          {ramp(ta ? Shape{5, 7} : Shape{7, 5}, 0, 0.1f), ramp(tb ? Shape{3, 5} : Shape{5, 3}, 1, 0.1f)}, 1e-5);
+    }
+  }
+  compare([](const std::vector<Tensor>& in) { return matmul(in[0], in[1]); }, {ramp({2, 0}, 0, 1), ramp({0, 3}, 0, 1)},
+          0);
+}
+
+BOOST_AUTO_TEST_CASE(faults_are_thrown_at_the_next_read) {
+  const Tensor x = tensor({1, 2, 3}).to(*gpu());
+  const Tensor quotient = div(x, tensor({1, 0, 1}).to(*gpu()));
+  BOOST_CHECK_EXCEPTION(quotient.cpu(), Error, [](const Error& e) { return e.code() == Code::kInvalidArgument; });
+  BOOST_TEST(div(x, x).cpu().to_vector<int32_t>() == std::vector<int32_t>({1, 1, 1}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(memory_is_used_again) {
+  const int64_t before = gpu()->memory_stats().bytes_in_use;
+  for (int i = 0; i < 100; ++i) static_cast<void>(ramp({1000, 1000}, 0, 1).to(*gpu()));
+  const MemoryStats stats = gpu()->memory_stats();
+  BOOST_TEST(stats.bytes_in_use == before);
+  BOOST_TEST(stats.bytes_reserved < int64_t{100} << 20);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
