@@ -303,7 +303,7 @@ Tensor all_axes_of(const Tensor& x) {
 // The type of the tensors that share type attribute `type_attr`, kInvalid if there are none.
 class Groups {
  public:
-  Groups(const Op& op, std::span<AttrSlot> attrs) : op_(op), types_(op.signature().attrs.size(), DType::kInvalid) {
+  Groups(const Op& op, std::span<AttrSlot> attrs) : op_(op), types_(op.signature().attrs.size()) {
     for (size_t i = 0; i < types_.size(); ++i) {
       const AttrDef& def = op.signature().attrs[i];
       if (def.kind == AttrKind::kType && !def.inferred && attrs[i].set) types_[i] = attrs[i].t;
@@ -345,7 +345,7 @@ class Groups {
 
  private:
   const Op& op_;
-  std::vector<DType> types_;
+  SmallVector<DType, 8> types_;
   bool literal_only_[32] = {};
 };
 
