@@ -9,10 +9,10 @@
 //   Session s(g);
 //   auto r = s.run({{"a", x}}, {"b"});
 //
-// Ops called while the scope is open become nodes and give symbolic tensors. No order of effects is added: what must run
-// before what is said with ControlDependencies. A Variable made inside is a node with an initializer; one made outside
-// is used as it is (its value is read when the graph runs).
-// Thread-safety: a scope belongs to the thread that made it.
+// Ops called while the scope is open become nodes and give symbolic tensors. No order of effects is added: what must
+// run before what is said with ControlDependencies. A Variable made inside is a node with an initializer; one made
+// outside is used as it is (its value is read when the graph runs). Thread-safety: a scope belongs to the thread that
+// made it.
 #pragma once
 
 #include <initializer_list>
@@ -30,7 +30,8 @@ namespace panto {
 
 class PANTO_EXPORT GraphScope {
  public:
-  // A graph may be opened again later: tensors made earlier still stand for their nodes. The graph must outlive the scope.
+  // A graph may be opened again later: tensors made earlier still stand for their nodes. The graph must outlive the
+  // scope.
   explicit GraphScope(Graph& graph);
   ~GraphScope();
   GraphScope(const GraphScope&) = delete;

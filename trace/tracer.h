@@ -1,4 +1,5 @@
-// Tracer: the recorder that writes what runs down as a graph. Internal: `trace`, `trace_with` and `GraphScope` hold one.
+// Tracer: the recorder that writes what runs down as a graph. Internal: `trace`, `trace_with` and `GraphScope` hold
+// one.
 #pragma once
 
 #include <map>

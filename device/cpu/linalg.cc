@@ -178,8 +178,8 @@ struct BatchMatMulKernel {
 const CpuKernel batch_matmul_kernel("BatchMatMulV2", types::numeric{}, BatchMatMulKernel{});
 
 // What runs after the product is one pass over the result with the functors of the separate kernels, not oneDNN's
-// post-operations: those turn a NaN into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies by
-// its gemm, as here, they are a pass of their own as well.
+// post-operations: those turn a NaN into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies
+// by its gemm, as here, they are a pass of their own as well.
 struct FusedMatMulKernel {
   template <class T>
   static std::shared_ptr<void> prepare(const KernelContext& c) {

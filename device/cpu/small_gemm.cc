@@ -18,7 +18,8 @@ struct Vector {
 constexpr int64_t kDepth = 256;       // rows of b that are used before the next elements of c
 constexpr int64_t kPackedBytes = 64;  // of one of them, at most
 
-// kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless `first`.
+// kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
+// `first`.
 template <class T, int kBytes, int kVectors, int kCount>
 PANTO_INLINE void rows(int64_t k, const T* a, int64_t a_row, int64_t a_column, const T* b, int64_t b_row, T* c,
                        int64_t c_row, int64_t width, bool first) {

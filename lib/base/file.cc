@@ -130,7 +130,8 @@ std::string read_file(const std::string& path, uint64_t limit) {
   if (size > limit) too_large();
   std::string bytes;
   try {
-    // One more than expected, to notice the end. Pipes and the files of /proc tell no size: they are read until they end.
+    // One more than expected, to notice the end. Pipes and the files of /proc tell no size: they are read until they
+    // end.
     size_t wanted = std::max<size_t>(size + 1, size_t{1} << 12);
     size_t done = 0;
     for (;;) {

@@ -1,6 +1,6 @@
-// Arg: what typed functions take. It is made implicitly at the call, from a tensor, a variable, a C++ number or a list of
-// integers, and carries what the callee could not know otherwise: whether the tensor is a temporary (its memory may be
-// used for the result) and the caller's source line (errors name it).
+// Arg: what typed functions take. It is made implicitly at the call, from a tensor, a variable, a C++ number or a list
+// of integers, and carries what the callee could not know otherwise: whether the tensor is a temporary (its memory may
+// be used for the result) and the caller's source line (errors name it).
 //
 // An Arg borrows: use it as a parameter type only, never as a member or local variable.
 #pragma once

@@ -83,7 +83,8 @@ struct PANTO_EXPORT DeviceSpec {
 
 // All devices, META not among them: CPUs first. Opens libpanto_cuda.so at the first call where there is a GPU driver.
 PANTO_EXPORT std::vector<Device*> devices();
-// The first device that matches; prefers a GPU where the name leaves the type open. Throws NotFound, listing what there is.
+// The first device that matches; prefers a GPU where the name leaves the type open. Throws NotFound, listing what there
+// is.
 PANTO_EXPORT Device& find_device(std::string_view name);
 PANTO_EXPORT Device& cpu_device();
 PANTO_EXPORT Device& meta_device();

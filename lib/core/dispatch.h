@@ -1,4 +1,5 @@
-// dispatch: the one door. Every op, eager, taped or traced, from a typed function, a graph or a plug-in, goes through here:
+// dispatch: the one door. Every op, eager, taped or traced, from a typed function, a graph or a plug-in, goes through
+// here:
 //
 //   bind attributes and types -> infer shapes -> place -> ask recorders what they keep -> allocate (or take over a dying
 //   input) -> run the kernel -> tell the recorders
@@ -29,12 +30,12 @@ struct BindStorage {
 struct CallOptions {
   const std::source_location* where = nullptr;
   std::string_view node_name = {};  // for the tracer and error context
-  Device* device = nullptr;    // null: by scope and inputs
-  uint64_t dying = 0;          // bit i: input i is a temporary of the caller's
+  Device* device = nullptr;         // null: by scope and inputs
+  uint64_t dying = 0;               // bit i: input i is a temporary of the caller's
 };
 
-// By flat inputs; `attrs` by signature position, inferred and defaulted ones may be unset. Throws Error with the op, the
-// inputs' shapes and dtypes and the user's line as context.
+// By flat inputs; `attrs` by signature position, inferred and defaulted ones may be unset. Throws Error with the op,
+// the inputs' shapes and dtypes and the user's line as context.
 PANTO_EXPORT Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
                           const CallOptions& options = {});
 // By name, with owned attributes: for importers, tests and tools. Unknown attributes throw InvalidArgument.
@@ -98,7 +99,8 @@ PANTO_EXPORT void run(const Prepared& prepared, std::span<const Tensor* const> i
 
 namespace panto {
 
-// Names the node that the last op call inside the expression made: `named("b", relu(x))`. A no-op when nothing is traced.
+// Names the node that the last op call inside the expression made: `named("b", relu(x))`. A no-op when nothing is
+// traced.
 PANTO_EXPORT Tensor named(std::string_view name, Tensor value);
 
 }  // namespace panto

@@ -5,8 +5,8 @@
 //
 // Element types: bool, the integers, float16/32/64 and complex64/128 as NumPy writes them; bfloat16 as '<V2', which is
 // what NumPy with ml_dtypes writes (NumPy alone reads it as raw bytes). String tensors are arrays of kind S, padded to
-// the longest element; arrays of kind U are read as UTF-8. Read are versions 1.0 to 3.0, either byte order, C and Fortran
-// order. Others (objects, dates, structures) are Unimplemented.
+// the longest element; arrays of kind U are read as UTF-8. Read are versions 1.0 to 3.0, either byte order, C and
+// Fortran order. Others (objects, dates, structures) are Unimplemented.
 //
 // Whatever a file holds, reading it ends in a tensor or an Error that names the file: sizes are compared with the bytes
 // that are there before memory is taken. What is written appears whole or not at all.

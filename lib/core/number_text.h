@@ -16,7 +16,8 @@ std::string scalar_text(T value);
 template <class T>
 std::string complex_scalar_text(T real, T imaginary);
 
-// How the numbers of one array are written, so that their points stand below each other: chosen from all that are shown.
+// How the numbers of one array are written, so that their points stand below each other: chosen from all that are
+// shown.
 template <class T>
 class FloatLayout {
  public:

@@ -1,7 +1,8 @@
-// Recorder: whoever wants to hear that an op ran. Gradient tapes, tracers and profilers are recorders; none knows of the
-// others, and no op or kernel knows of any.
+// Recorder: whoever wants to hear that an op ran. Gradient tapes, tracers and profilers are recorders; none knows of
+// the others, and no op or kernel knows of any.
 //
-// The dispatcher tells every recorder on the calling thread's stack, the innermost (last pushed) first, after the kernel ran.
+// The dispatcher tells every recorder on the calling thread's stack, the innermost (last pushed) first, after the
+// kernel ran.
 #pragma once
 
 #include <memory>
@@ -36,7 +37,8 @@ class PANTO_EXPORT Recorder {
     static_cast<void>(value);
     static_cast<void>(name);
   }
-  // Somebody looked at the elements of `value` from C++ (`item`, `data`, printing): what a trace with real values bakes in.
+  // Somebody looked at the elements of `value` from C++ (`item`, `data`, printing): what a trace with real values bakes
+  // in.
   virtual void value_read(const Tensor& value, const std::source_location& where) {
     static_cast<void>(value);
     static_cast<void>(where);

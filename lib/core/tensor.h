@@ -192,7 +192,8 @@ struct ListElements<std::initializer_list<T>> : ListElements<T> {};
 
 [[noreturn]] PANTO_EXPORT void ragged_list(size_t expected, size_t got);
 
-// Appends the elements of a nested list to `flat` and its dimensions, found at the first visit of each depth, to `dims`.
+// Appends the elements of a nested list to `flat` and its dimensions, found at the first visit of each depth, to
+// `dims`.
 template <class T, class Flat>
 void flatten(const T& value, size_t, std::vector<int64_t>&, Flat& flat) {
   flat.push_back(value);

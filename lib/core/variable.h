@@ -46,8 +46,8 @@ class PANTO_EXPORT Variable {
   std::string name_;
 };
 
-// How variables are made inside a symbolic trace: a GraphScope installs one, which adds VarHandleOp and an initializer to
-// its graph. Without one a variable made inside a trace is an error.
+// How variables are made inside a symbolic trace: a GraphScope installs one, which adds VarHandleOp and an initializer
+// to its graph. Without one a variable made inside a trace is an error.
 class PANTO_EXPORT VariableMaker {
  public:
   virtual ~VariableMaker() = default;

@@ -35,8 +35,8 @@ void check_attr(const AttrDef& attr, const AttrValue& value);
 // Fills in defaults. Throws InvalidArgument for missing, superfluous or bad values.
 void complete_attrs(const Signature& signature, std::vector<AttrValue>& values);
 
-// Throws InvalidArgument with the names along one cycle. `waiting`: by node, how many inputs are not in order yet; nodes
-// on a cycle have some. `before`: the nodes that a node waits for.
+// Throws InvalidArgument with the names along one cycle. `waiting`: by node, how many inputs are not in order yet;
+// nodes on a cycle have some. `before`: the nodes that a node waits for.
 [[noreturn]] void fail_cycle(std::span<const int> waiting, const std::function<std::vector<int>(int)>& before,
                              const std::function<std::string(int)>& name);
 

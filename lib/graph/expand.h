@@ -15,9 +15,9 @@ struct Expansion {
   StandIns stand_ins;
 };
 
-// Adds the nodes that `init.op`'s body makes. They are called `name/Op`, except that the one (or an added identity) that
-// gives the outputs has the name itself. `inputs` are stand-ins for init.inputs. Control inputs go to the nodes that
-// read no other new node. Throws what the body throws.
+// Adds the nodes that `init.op`'s body makes. They are called `name/Op`, except that the one (or an added identity)
+// that gives the outputs has the name itself. `inputs` are stand-ins for init.inputs. Control inputs go to the nodes
+// that read no other new node. Throws what the body throws.
 Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs);
 
 // Replaces every node of a composite op.

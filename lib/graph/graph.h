@@ -4,8 +4,8 @@
 //   std::cout << g.to_string();                       // one line a node
 //   const Node& y = g.at("y");                        // y.op().name(), y.input(0), y.consumers()
 //
-// A node has an id that never changes (a removed node's is not used again; a copy of the graph keeps them), a unique name,
-// an op, attributes by signature position, data inputs and control inputs. Edges name nodes by id.
+// A node has an id that never changes (a removed node's is not used again; a copy of the graph keeps them), a unique
+// name, an op, attributes by signature position, data inputs and control inputs. Edges name nodes by id.
 //
 // Invariants, kept by every function that changes a graph: names are unique and well-formed; every input refers to an
 // existing output of an existing node; consumers mirror inputs. Cycles and argument types are checked by `validate`

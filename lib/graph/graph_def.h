@@ -7,8 +7,9 @@
 
 namespace panto {
 
-// The GraphDef version that this reader understands, and the one that it writes for graphs of its own: early enough that
-// TensorFlow 1.15 and 2.x take every op without a word about deprecation, late enough for the forms used (min_consumer 0).
+// The GraphDef version that this reader understands, and the one that it writes for graphs of its own: early enough
+// that TensorFlow 1.15 and 2.x take every op without a word about deprecation, late enough for the forms used
+// (min_consumer 0).
 inline constexpr int kConsumerVersion = 2314;
 inline constexpr int kProducerVersion = 175;
 

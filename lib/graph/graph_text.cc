@@ -42,8 +42,8 @@ std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
   return out;
 }
 
-// Every node after its inputs, of two that are free the one whose name is less: depends on nothing but the graph itself.
-// Nodes on cycles come last, by name, so that a graph that is at fault can still be printed.
+// Every node after its inputs, of two that are free the one whose name is less: depends on nothing but the graph
+// itself. Nodes on cycles come last, by name, so that a graph that is at fault can still be printed.
 std::vector<int> printing_order(const Graph& graph) {
   using Entry = std::pair<std::string_view, int>;
   std::vector<int> waiting(static_cast<size_t>(graph.id_limit()), 0);

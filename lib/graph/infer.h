@@ -1,7 +1,7 @@
 // Shapes over whole graphs: each op's own shape function, run on stand-ins for values that are not there yet.
 //
-// A stand-in is a META tensor: dtype, what is known of the shape, values of small integers, what a handle refers to. For a
-// constant it is the constant. Internal.
+// A stand-in is a META tensor: dtype, what is known of the shape, values of small integers, what a handle refers to.
+// For a constant it is the constant. Internal.
 #pragma once
 
 #include <span>

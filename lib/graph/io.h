@@ -8,7 +8,8 @@
 // read: memory stays within a small multiple of their size and the limits below.
 //
 // - Old names of ops are taken over as the op that replaced them (Add as AddV2).
-// - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0 or
+// - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0
+// or
 //   empty (a newer writer's default) and Unimplemented otherwise: ignoring it would compute something else.
 // - Composite ops are replaced by the nodes of their bodies.
 #pragma once

@@ -12,8 +12,7 @@ namespace {
 // The gradients of complex products need conjugates, and there is no op for those yet.
 void expect_real(const GradContext& g) {
   if (dtypes::kComplex.contains(g.in_type(0))) {
-    fail(Code::kUnimplemented,
-         "gradient: expected a real type, got " + std::string(dtype_name(g.in_type(0))));
+    fail(Code::kUnimplemented, "gradient: expected a real type, got " + std::string(dtype_name(g.in_type(0))));
   }
 }
 
@@ -66,12 +65,12 @@ const Op& kMatMul = define_op(
            const bool ta = g.flag("transpose_a"), tb = g.flag("transpose_b");
            const Tensor &a = g.in(0), &b = g.in(1), &dy = g.dy();
            if (g.needs(0)) {
-             g.set(0, ta ? matmul(b, dy, {.transpose_a = tb, .transpose_b = true})
-                         : matmul(dy, b, {.transpose_b = !tb}));
+             g.set(0,
+                   ta ? matmul(b, dy, {.transpose_a = tb, .transpose_b = true}) : matmul(dy, b, {.transpose_b = !tb}));
            }
            if (g.needs(1)) {
-             g.set(1, tb ? matmul(dy, a, {.transpose_a = true, .transpose_b = ta})
-                         : matmul(a, dy, {.transpose_a = !ta}));
+             g.set(1,
+                   tb ? matmul(dy, a, {.transpose_a = true, .transpose_b = ta}) : matmul(a, dy, {.transpose_a = !ta}));
            }
          },
      .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
@@ -80,8 +79,9 @@ const Op& kBatchMatMul = define_op(
     "BatchMatMulV2(x: T, y: T; adj_x: bool = false, adj_y: bool = false,"
     " T: floating|int16|int32|int64|uint8|uint16|uint32|uint64|complex, grad_x: bool = false, grad_y: bool = false)"
     " -> (output: T)",
-    {.doc = "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so; "
-            "the leading dimensions broadcast. Integers wrap.",
+    {.doc =
+         "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so; "
+         "the leading dimensions broadcast. Integers wrap.",
      .cpp = "batch_matmul",
      .aliases = {"BatchMatMul"},
      .traits = {Trait::kContraction, Trait::kBroadcasts},

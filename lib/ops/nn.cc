@@ -92,28 +92,28 @@ const Op& kBiasAdd = define_op(
          },
      .flops = [](const CostContext& c) { return c.out_numel(0); }});
 
-const Op& kBiasAddGrad = define_op(
-    "BiasAddGrad(out_backprop: T; T: numeric, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\") -> (output: T)",
-    {.doc = "The gradient of BiasAdd with respect to the bias: the sum over all dimensions but the channels.",
-     .body = bias_gradient});
+const Op& kBiasAddGrad =
+    define_op("BiasAddGrad(out_backprop: T; T: numeric, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\") -> (output: T)",
+              {.doc = "The gradient of BiasAdd with respect to the bias: the sum over all dimensions but the channels.",
+               .body = bias_gradient});
 
-const Op& kSoftmax = define_op(
-    "Softmax(logits: T; T: floating) -> (softmax: T)",
-    {.doc = "exp(x) / sum(exp(x)) along the last dimension, from differences to the largest element.",
-     .traits = {Trait::kReusesInput0},
-     .shape = rank_at_least_1,
-     .saves = {out(0)},
-     .gradient = [](GradContext& g) { g.set(0, softmax_gradient(g.out(0), g.dy())); },
-     .flops = [](const CostContext& c) { return 5 * c.numel(0); }});
+const Op& kSoftmax =
+    define_op("Softmax(logits: T; T: floating) -> (softmax: T)",
+              {.doc = "exp(x) / sum(exp(x)) along the last dimension, from differences to the largest element.",
+               .traits = {Trait::kReusesInput0},
+               .shape = rank_at_least_1,
+               .saves = {out(0)},
+               .gradient = [](GradContext& g) { g.set(0, softmax_gradient(g.out(0), g.dy())); },
+               .flops = [](const CostContext& c) { return 5 * c.numel(0); }});
 
-const Op& kLogSoftmax = define_op(
-    "LogSoftmax(logits: T; T: floating) -> (logsoftmax: T)",
-    {.doc = "x - log(sum(exp(x))) along the last dimension, from differences to the largest element.",
-     .traits = {Trait::kReusesInput0},
-     .shape = rank_at_least_1,
-     .saves = {out(0)},
-     .gradient = [](GradContext& g) { g.set(0, g.dy() - exp(g.out(0)) * sum_rows(g.dy())); },
-     .flops = [](const CostContext& c) { return 5 * c.numel(0); }});
+const Op& kLogSoftmax =
+    define_op("LogSoftmax(logits: T; T: floating) -> (logsoftmax: T)",
+              {.doc = "x - log(sum(exp(x))) along the last dimension, from differences to the largest element.",
+               .traits = {Trait::kReusesInput0},
+               .shape = rank_at_least_1,
+               .saves = {out(0)},
+               .gradient = [](GradContext& g) { g.set(0, g.dy() - exp(g.out(0)) * sum_rows(g.dy())); },
+               .flops = [](const CostContext& c) { return 5 * c.numel(0); }});
 
 const Op& kSoftmaxCrossEntropyWithLogits = define_op(
     "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T: floating) -> (loss: T, backprop: T)",
@@ -150,8 +150,9 @@ const Op& kSoftmaxCrossEntropyWithLogits = define_op(
 const Op& kSparseSoftmaxCrossEntropyWithLogits = define_op(
     "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T: floating, Tlabels: index = int64)"
     " -> (loss: T, backprop: T)",
-    {.doc = "Cross entropy of each row of `features` [batch, classes], where `labels` [batch] has the number of the "
-            "true class, and its gradient with respect to the features. A label outside [0, classes) is InvalidArgument.",
+    {.doc =
+         "Cross entropy of each row of `features` [batch, classes], where `labels` [batch] has the number of the "
+         "true class, and its gradient with respect to the features. A label outside [0, classes) is InvalidArgument.",
      .shape =
          [](ShapeContext& c) {
            c.expect_rank(0, 2);

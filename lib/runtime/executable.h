@@ -25,7 +25,8 @@ namespace panto {
 struct ExecutableFeed {
   NodeOutput output;
   OutputInfo info;
-  // Of a resource: the handle that every run will get, if that is known. What it declares is then known of what is read.
+  // Of a resource: the handle that every run will get, if that is known. What it declares is then known of what is
+  // read.
   Tensor handle = {};
 };
 

@@ -1,5 +1,5 @@
-// Where the temporaries of a plan live. Three questions, one after the other: until when is each needed (and can anybody
-// see it after the run)? which may be written over which? at which offset of the arena is each?
+// Where the temporaries of a plan live. Three questions, one after the other: until when is each needed (and can
+// anybody see it after the run)? which may be written over which? at which offset of the arena is each?
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 
-// Temporaries that may be views of one another, or written one over the other: all are needed until the last of them is.
+// Temporaries that may be views of one another, or written one over the other: all are needed until the last of them
+// is.
 class Lives {
  public:
   explicit Lives(const std::vector<PlanTemporary>& temporaries) : parent_(temporaries.size()) {

@@ -4,10 +4,10 @@
 //   add_pass({.name = "mine", .run = [](PassContext& c) { ...; return changes; }}, "cse");   // after "cse"
 //
 // A pass works on a graph whose fetches and targets hang on one node, the sink: what it replaces by
-// `graph.replace_output` is replaced for the fetches too. After each pass the graph is validated and what the sink does not
-// need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged: giving up is its only
-// failure. Passes keep results exact to the bit, except "fusion" (a stated few ulp).
-// Thread-safety: all functions may be called from several threads at once.
+// `graph.replace_output` is replaced for the fetches too. After each pass the graph is validated and what the sink does
+// not need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged: giving up is its
+// only failure. Passes keep results exact to the bit, except "fusion" (a stated few ulp). Thread-safety: all functions
+// may be called from several threads at once.
 #pragma once
 
 #include <functional>
@@ -63,7 +63,8 @@ struct PassRun {
   std::string error;  // why it was undone; "" if it was not
 };
 
-// `passes`: "" all; "off" none; names: only these; names with "-": all but these. Throws InvalidArgument for unknown ones.
+// `passes`: "" all; "off" none; names: only these; names with "-": all but these. Throws InvalidArgument for unknown
+// ones.
 PANTO_EXPORT std::vector<PassRun> run_passes(PassContext& context, std::string_view passes);
 PANTO_EXPORT void check_passes(std::string_view passes);
 

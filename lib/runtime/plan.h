@@ -1,8 +1,8 @@
 // Plan: a graph as a straight line of prepared calls that find their inputs by position. Internal.
 //
-// A value is what a node output holds during a run: a feed, a constant, or a temporary. Temporaries whose size is known and
-// which nobody can see after the run live in one arena for each device, where they share memory as their lives allow
-// (memory_plan.cc); the others are allocated by their step and dropped after their last use.
+// A value is what a node output holds during a run: a feed, a constant, or a temporary. Temporaries whose size is known
+// and which nobody can see after the run live in one arena for each device, where they share memory as their lives
+// allow (memory_plan.cc); the others are allocated by their step and dropped after their last use.
 #pragma once
 
 #include <cstdint>

@@ -4,10 +4,10 @@
 //   auto r = s.run({{"x:0", x}}, {"y:0"});          // r[0] is y
 //   s.run({}, {}, {"init"});                        // run a node for its effect
 //
-// A session has variables of its own (by container and name), and stateful random nodes go on from run to run. It works on
-// a copy of the graph: nodes added to the original later are not seen. Only what fetches and targets need is run. For each
-// combination of feeds, fetches, targets and shapes the graph is optimized and planned once.
-// Thread-safety: `run` may be called from several threads at once; updates of one variable are ordered by its lock.
+// A session has variables of its own (by container and name), and stateful random nodes go on from run to run. It works
+// on a copy of the graph: nodes added to the original later are not seen. Only what fetches and targets need is run.
+// For each combination of feeds, fetches, targets and shapes the graph is optimized and planned once. Thread-safety:
+// `run` may be called from several threads at once; updates of one variable are ordered by its lock.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,8 @@ class PANTO_EXPORT Session {
   Session& operator=(Session&&) noexcept;
 
   // The values of `fetches`, in order, after the nodes `targets` (names without ":0") have run too.
-  // Throws InvalidArgument for names that are no tensors or nodes, feeds that are given twice, do not fit or are missing;
-  // and what the ops throw, with the node's name and the user's line.
+  // Throws InvalidArgument for names that are no tensors or nodes, feeds that are given twice, do not fit or are
+  // missing; and what the ops throw, with the node's name and the user's line.
   std::vector<Tensor> run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets = {});
 
   const Graph& graph() const;

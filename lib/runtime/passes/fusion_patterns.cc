@@ -1,6 +1,6 @@
-// One op for a matrix product, the bias added to it and the activation that follows: the product is not written to memory
-// and read again. A transposed operand becomes an attribute of the product. Sums may be taken in another order than by the
-// separate ops, so results may differ in the last bits.
+// One op for a matrix product, the bias added to it and the activation that follows: the product is not written to
+// memory and read again. A transposed operand becomes an attribute of the product. Sums may be taken in another order
+// than by the separate ops, so results may differ in the last bits.
 //
 // One of the two files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
