@@ -74,7 +74,7 @@ struct BiasAddKernel {
 };
 const CpuKernel bias_add_kernel("BiasAdd", types::numeric{}, BiasAddKernel{});
 
-// ---- Rows: each function sees one. Sums are those of the reductions. -------------------------------------------------
+// ---- Rows: each function sees one. Sums are those of the reductions. -----------------------------------------------
 
 template <class T>
 T largest(const T* x, int64_t n) {

@@ -21,7 +21,7 @@ struct Aligned {
 }  // namespace
 
 dnnl_engine_t dnnl_cpu_engine() {
-  static const dnnl_engine_t engine = [] {
+  static dnnl_engine_t engine = [] {
     dnnl_engine_t made = nullptr;
     check_dnnl(dnnl_engine_create(&made, dnnl_cpu, 0), "engine");
     return made;  // leaked on purpose: threads' streams refer to it until the end

@@ -48,8 +48,10 @@ Tensor with_kept_dims(const GradContext& g, const Tensor& t) {
   if (mask) {
     if (std::ranges::is_sorted(*mask, std::greater())) return t;  // leading axes: broadcasting adds them by itself
     const PartialShape& in = g.in_shape(0);
-    std::vector<int64_t> dims;
-    for (int k = 0; k < in.rank(); ++k) dims.push_back((*mask)[static_cast<size_t>(k)] == 1 ? 1 : in.dim(k));
+    std::vector<int64_t> dims(in.dims().begin(), in.dims().end());
+    for (size_t k = 0; k < dims.size(); ++k) {
+      if ((*mask)[k] == 1) dims[k] = 1;
+    }
     // Reshape infers one unknown dimension, unless there are no elements.
     const auto unknown = std::ranges::count(dims, kUnknownDim);
     if (unknown == 0 || (unknown == 1 && std::ranges::find(dims, 0) == dims.end())) return reshape(t, dims);
