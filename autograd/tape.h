@@ -1,7 +1,7 @@
 // GradientTape: remembers the ops that ran, and runs their gradients backwards.
 //
 //   Variable k(random_normal({2, 3}), "k");
-//   GradientTape tape;                                  // records until it goes out of scope; watches variables by itself
+//   GradientTape tape;                           // records until it goes out of scope; watches variables by itself
 //   Tensor loss = mean(square(matmul(x, k) - 1.0f));
 //   Tensor dk = tape.gradient(loss, k);                 // [2, 3]
 //

@@ -65,7 +65,7 @@ THIRD_PARTY = {
     "Google Benchmark": (r"benchmark/", r"benchmarks/"),
 }
 HEAVY = ["xtensor", "oneDNN", "BLAS", "CUDA", "protobuf"]
-FUSION_PATTERNS = re.compile(r"lib/runtime/passes/fusion_patterns\.")
+FUSION_PATTERNS = re.compile(r"lib/runtime/passes/\w+_patterns\.")
 
 
 @dataclasses.dataclass(frozen=True)

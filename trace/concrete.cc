@@ -182,7 +182,7 @@ std::vector<Tensor> ConcreteFunction::run(std::span<const Tensor> args, const st
   return outputs;
 }
 
-// ---- Under a tape ----------------------------------------------------------------------------------------------------
+// ---- Under a tape -----------------------------------------------------------------------------------------------
 
 // The function with its gradient: forward gives the outputs and what backward needs of the inner values.
 struct ConcreteFunction::Gradient {
@@ -354,7 +354,7 @@ std::vector<Tensor> ConcreteFunction::taped_call(std::span<const Tensor> args, c
   return outputs;
 }
 
-// ---- Freezing --------------------------------------------------------------------------------------------------------
+// ---- Freezing ---------------------------------------------------------------------------------------------------
 
 Graph ConcreteFunction::frozen() const {
   Graph graph = parts_.graph;

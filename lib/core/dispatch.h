@@ -1,8 +1,8 @@
 // dispatch: the one door. Every op, eager, taped or traced, from a typed function, a graph or a plug-in, goes through
 // here:
 //
-//   bind attributes and types -> infer shapes -> place -> ask recorders what they keep -> allocate (or take over a dying
-//   input) -> run the kernel -> tell the recorders
+//   bind attributes and types -> infer shapes -> place -> ask recorders what they keep
+//     -> allocate (or take over a dying input) -> run the kernel -> tell the recorders
 //
 // `call` does all of it. `prepare` does once what does not depend on values, `run` the rest, without recorders: a step
 // of an executor is a prepared call.

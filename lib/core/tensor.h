@@ -147,7 +147,7 @@ extern template PANTO_EXPORT std::string Tensor::item<std::string>(std::source_l
 
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
-// ---- Making tensors from host values. Nested lists must be regular: InvalidArgument otherwise. -----------------------
+// ---- Making tensors from host values. Nested lists must be regular: InvalidArgument otherwise. ------------------
 
 // Copies `bytes` bytes of elements of `dtype` (plain types only) from host memory to the current device scope's device.
 // Throws InvalidArgument unless the sizes agree.

@@ -28,7 +28,7 @@ bool is_alphanumeric(char c) noexcept {
 
 std::string SourceLine::to_string() const { return line > 0 ? fmt::format("{}:{}", file, line) : std::string(); }
 
-// ---- Node --------------------------------------------------------------------------------------------------------------
+// ---- Node -------------------------------------------------------------------------------------------------------
 
 const AttrValue& Node::attr(std::string_view name) const {
   const int position = op().signature().find_attr(name);
@@ -43,7 +43,7 @@ const AttrValue* Node::note(std::string_view name) const noexcept {
   return nullptr;
 }
 
-// ---- Copies ------------------------------------------------------------------------------------------------------------
+// ---- Copies -----------------------------------------------------------------------------------------------------
 
 Graph::Graph() : identity_(std::make_unique<char>()) {}
 Graph::~Graph() = default;
@@ -71,7 +71,7 @@ Graph& Graph::operator=(const Graph& other) {
   return *this;
 }
 
-// ---- Looking -----------------------------------------------------------------------------------------------------------
+// ---- Looking ----------------------------------------------------------------------------------------------------
 
 const Node* Graph::find(int id) const noexcept {
   return id >= 0 && id < id_limit() ? nodes_[static_cast<size_t>(id)].get() : nullptr;
@@ -157,7 +157,7 @@ std::vector<int> Graph::topological_order() const {
   return order;
 }
 
-// ---- Edges -------------------------------------------------------------------------------------------------------------
+// ---- Edges ------------------------------------------------------------------------------------------------------
 
 void Graph::link(int id, int slot) {
   Node& user = *nodes_[static_cast<size_t>(id)];
@@ -210,7 +210,7 @@ void Graph::check_output(NodeOutput output, std::string_view user) const {
   }
 }
 
-// ---- Changing ----------------------------------------------------------------------------------------------------------
+// ---- Changing ---------------------------------------------------------------------------------------------------
 
 int Graph::add(NodeInit init) {
   if (init.op == nullptr) invalid("op of node '{}': expected one, got none", init.name);
@@ -372,7 +372,7 @@ void Graph::set_outputs(int id, std::vector<OutputInfo> outputs) {
   node.init_.outputs = std::move(outputs);
 }
 
-// ---- Names -------------------------------------------------------------------------------------------------------------
+// ---- Names ------------------------------------------------------------------------------------------------------
 
 bool Graph::is_valid_name(std::string_view name) noexcept {
   if (name.empty() || name.size() > kMaxNameLength) return false;
@@ -396,7 +396,7 @@ std::string Graph::unique_name(std::string_view wanted) {
   return fmt::format("{}_{}", base, next);
 }
 
-// ---- Symbolic tensors --------------------------------------------------------------------------------------------------
+// ---- Symbolic tensors -------------------------------------------------------------------------------------------
 
 void Graph::bind(const Tensor& symbolic, NodeOutput output) {
   check_output(output, "bind");

@@ -147,7 +147,7 @@ class PANTO_EXPORT Graph {
   Graph& operator=(Graph&& other) noexcept;
   ~Graph();
 
-  // ---- Looking -------------------------------------------------------------------------------------------------------
+  // ---- Looking --------------------------------------------------------------------------------------------------
   int num_nodes() const noexcept { return count_; }
   // Ids are below this.
   int id_limit() const noexcept { return static_cast<int>(nodes_.size()); }
@@ -170,7 +170,7 @@ class PANTO_EXPORT Graph {
   // naming the nodes of one cycle.
   std::vector<int> topological_order() const;
 
-  // ---- Changing ------------------------------------------------------------------------------------------------------
+  // ---- Changing -------------------------------------------------------------------------------------------------
   // Returns the id. Throws InvalidArgument for a name that is malformed or taken, inputs that do not exist, a missing
   // attribute, one of the wrong kind, type or value.
   int add(NodeInit node);
@@ -195,7 +195,7 @@ class PANTO_EXPORT Graph {
   std::string unique_name(std::string_view wanted);
   static bool is_valid_name(std::string_view name) noexcept;
 
-  // ---- What belongs to the whole graph -------------------------------------------------------------------------------
+  // ---- What belongs to the whole graph --------------------------------------------------------------------------
   const GraphVersions& versions() const noexcept { return versions_; }
   void set_versions(GraphVersions versions) { versions_ = std::move(versions); }
   // The function library as it stood in the file: kept, not understood yet (calling a function is Unimplemented).
@@ -213,7 +213,7 @@ class PANTO_EXPORT Graph {
   // The same pointer as long as the graph lives, wherever it is moved; no other graph's, a copy's neither.
   const void* identity() const noexcept { return identity_.get(); }
 
-  // ---- Printing ------------------------------------------------------------------------------------------------------
+  // ---- Printing -------------------------------------------------------------------------------------------------
   // One line a node, inputs first, ties by name: two graphs with the same nodes print the same.
   //   y = MatMul(x, w; transpose_b=true) -> float32[?,3]
   // Attributes that equal their default or follow from the inputs are left out.

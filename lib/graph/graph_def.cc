@@ -180,7 +180,7 @@ class Importer {
     return order;
   }
 
-  // ---- Source lines, where the file has them -------------------------------------------------------------------------
+  // ---- Source lines, where the file has them --------------------------------------------------------------------
 
   void read_lines() {
     const auto& info = proto_.debug_info();
@@ -210,7 +210,7 @@ class Importer {
     }
   }
 
-  // ---- Nodes ---------------------------------------------------------------------------------------------------------
+  // ---- Nodes ----------------------------------------------------------------------------------------------------
 
   void add(size_t position) {
     const Record& record = records_[position];

@@ -2,7 +2,7 @@
 //
 //   Tensor w = random_normal({784, 128}, {.seed = 7, .stddev = 0.05});   // the same numbers at every call
 //   set_seed(1);
-//   Tensor a = random_uniform({3});                                      // the process's generator goes on at every call
+//   Tensor a = random_uniform({3});                    // the process's generator goes on at every call
 //   Tensor b = random_uniform({3}, {.dtype = kInt32, .min = 0, .max = 6});
 //
 // Philox-4x32-10: an element depends on the key, the counter and its index only, so the numbers do not depend on the

@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(a_tape_of_100000_entries) {
   expect_near(tape.gradient(y, x), std::pow(1.00001, kCount), 1e-9);
 }
 
-// ---- Misuse ----------------------------------------------------------------------------------------------------------
+// ---- Misuse -----------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(only_floating_tensors_are_watched) {
   GradientTape tape;
@@ -474,7 +474,7 @@ BOOST_AUTO_TEST_CASE(seeds_have_the_targets_type_and_shape) {
                "InvalidArgument: seed: expected float64[2], got float32[2] " + at_line(line));
 }
 
-// ---- Operations that are no ops --------------------------------------------------------------------------------------
+// ---- Operations that are no ops ---------------------------------------------------------------------------------
 
 class Doubling final : public CustomBackward {
  public:

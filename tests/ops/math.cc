@@ -140,7 +140,7 @@ const Family many(
                      {.in = {}, .text = "N: expected at least 1"}}}},
     });
 
-// ---- Comparison, logic, selection ------------------------------------------------------------------------------------
+// ---- Comparison, logic, selection -------------------------------------------------------------------------------
 
 const Family compare(
     "compare",

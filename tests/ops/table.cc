@@ -102,7 +102,7 @@ DType input_type(const Op& op, const ArgDef& arg, const Array& a, DType primary,
 
 }  // namespace
 
-// ---- Rows --------------------------------------------------------------------------------------------------------------
+// ---- Rows -------------------------------------------------------------------------------------------------------
 
 Row::Row(const char* op, Domain x, Unary f, Details details, std::source_location at)
     : op_name(op), d(std::move(details)), where(at), operands(1), unary(f), domains{x, {}} {
@@ -149,7 +149,7 @@ Family::Family(const char* name, std::vector<Row> given) {
 
 const std::vector<const Row*>& all_rows() { return rows(); }
 
-// ---- Samples -----------------------------------------------------------------------------------------------------------
+// ---- Samples ----------------------------------------------------------------------------------------------------
 
 const AttrValue& Given::find(const char* name) const {
   if (const Attr* a = find_attr(attrs, name)) return a->value;
