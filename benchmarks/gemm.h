@@ -1,0 +1,54 @@
+// oneDNN's matrix product, called as directly as it can be: what ours is measured against.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <unordered_map>
+#include <vector>
+
+namespace panto::bench {
+
+// [m, k] x [k, n] in float32, each operand transposed in memory where that is asked for.
+class Gemm {
+ public:
+  Gemm(int64_t m, int64_t k, int64_t n, bool transpose_a = false, bool transpose_b = false)
+      : flops_(2.0 * static_cast<double>(m * k * n)),
+        a_(static_cast<size_t>(m * k), 1.0f),
+        b_(static_cast<size_t>(k * n), 1.0f),
+        c_(static_cast<size_t>(m * n)) {
+    using dnnl::memory;
+    const auto f32 = memory::data_type::f32;
+    const memory::desc a({m, k}, f32, transpose_a ? memory::dims{1, m} : memory::dims{k, 1});
+    const memory::desc b({k, n}, f32, transpose_b ? memory::dims{1, k} : memory::dims{n, 1});
+    const memory::desc c({m, n}, f32, memory::dims{n, 1});
+    const dnnl::matmul::desc desc(a, b, c);
+    matmul_ = dnnl::matmul(dnnl::matmul::primitive_desc(desc, engine()));
+    arguments_ = {{DNNL_ARG_SRC, memory(a, engine(), a_.data())},
+                  {DNNL_ARG_WEIGHTS, memory(b, engine(), b_.data())},
+                  {DNNL_ARG_DST, memory(c, engine(), c_.data())}};
+    run();
+  }
+
+  void run() {
+    matmul_.execute(stream(), arguments_);
+    stream().wait();
+  }
+  double flops() const { return flops_; }
+
+ private:
+  static dnnl::engine& engine() {
+    static dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+    return cpu;
+  }
+  static dnnl::stream& stream() {
+    static dnnl::stream one(engine());
+    return one;
+  }
+
+  double flops_;
+  std::vector<float> a_, b_, c_;
+  dnnl::matmul matmul_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+}  // namespace panto::bench
