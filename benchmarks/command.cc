@@ -51,6 +51,9 @@ void measure(benchmark::State& state, const std::vector<std::string>& arguments)
 void start_command(benchmark::State& state) { measure(state, {command_path(), "--version"}); }
 BENCHMARK(start_command)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+void list_devices(benchmark::State& state) { measure(state, {command_path(), "devices"}); }
+BENCHMARK(list_devices)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 void list_ops(benchmark::State& state) { measure(state, {command_path(), "ops"}); }
 BENCHMARK(list_ops)->UseRealTime()->Unit(benchmark::kMillisecond);
 

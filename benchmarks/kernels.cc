@@ -86,7 +86,7 @@ void enter_elementwise_ops() {
   for (const Op* op : all_ops()) {
     if (!all_float32(*op)) continue;
     benchmark::RegisterBenchmark(("elementwise/" + op->name()).c_str(), elementwise, op)
-        ->Arg(64)
+        ->Arg(1024)
         ->Arg(1 << 20)
         ->UseRealTime()
         ->Unit(benchmark::kMicrosecond);
