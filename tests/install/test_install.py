@@ -1,4 +1,5 @@
 """What `meson install` gives a user: headers, library, panto.pc and the command, tried from a temporary place."""
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -97,9 +98,15 @@ class InstallTest(unittest.TestCase):
             text = "".join(f"#include <{h.relative_to(self.prefix / 'include')}>\n" for h in headers)
             run("g++", *flags, "-x", "c++", "-", input=text)
             return
-        for header in headers:
+
+        def alone(header):
+            run("g++", *flags, "-x", "c++", "-", input=f"#include <{header.relative_to(self.prefix / 'include')}>\n")
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = [(header, pool.submit(alone, header)) for header in headers]
+        for header, result in results:
             with self.subTest(header=header.name):
-                run("g++", *flags, "-x", "c++", "-", input=f"#include <{header.relative_to(self.prefix / 'include')}>\n")
+                result.result()
 
     def test_the_library_exports_only_its_own_names(self):
         (library,) = (p for p in self.libdir.glob("libpanto.so.*") if not p.is_symlink())
