@@ -1,358 +1,566 @@
-#include "panto/tests/ops/array.h"
-
-#include <fmt/format.h>
-
+// Samples of ops that move elements without computing.
 #include <algorithm>
-#include <cmath>
-#include <complex>
-#include <cstring>
-#include <limits>
-#include <memory>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/table.h"
 
 namespace panto::test {
 namespace {
 
-// Calls `f(element)` with a default element of dtype `t`, which tells its C++ type.
-template <class F>
-void with_type(DType t, F f) {
-  switch (t) {
-    case DType::kFloat32: f(float{}); return;
-    case DType::kFloat64: f(double{}); return;
-    case DType::kFloat16: f(Half{}); return;
-    case DType::kBFloat16: f(BFloat16{}); return;
-    case DType::kInt8: f(int8_t{}); return;
-    case DType::kInt16: f(int16_t{}); return;
-    case DType::kInt32: f(int32_t{}); return;
-    case DType::kInt64: f(int64_t{}); return;
-    case DType::kUint8: f(uint8_t{}); return;
-    case DType::kUint16: f(uint16_t{}); return;
-    case DType::kUint32: f(uint32_t{}); return;
-    case DType::kUint64: f(uint64_t{}); return;
-    case DType::kBool: f(bool{}); return;
-    case DType::kComplex64: f(std::complex<float>{}); return;
-    case DType::kComplex128: f(std::complex<double>{}); return;
-    case DType::kString: f(std::string{}); return;
-    case DType::kResource: f(ResourceHandle{}); return;
-    case DType::kVariant: f(Variant{}); return;
-    default: fail(Code::kInternal, "test array: expected a type with values, got " + std::string(dtype_name(t)));
+std::vector<Array> same(const Given& g) { return {g.in[0]}; }
+
+Array with_dims(const Array& a, Index dims) {
+  Array result = a;
+  result.dims = std::move(dims);
+  return result;
+}
+
+// ---- Shapes only -----------------------------------------------------------------------------------------------------
+
+std::vector<Array> reshape(const Given& g) {
+  Index dims = integers(g.in[1]);
+  int64_t known = 1;
+  for (const int64_t d : dims) known *= d < 0 ? 1 : d;
+  for (int64_t& d : dims) d = d < 0 ? g.in[0].numel() / known : d;
+  return {with_dims(g.in[0], dims)};
+}
+
+std::vector<Array> expand_dims(const Given& g) {
+  Index dims = g.in[0].dims;
+  dims.insert(dims.begin() + static_cast<int64_t>(normal_axis(integer(g.in[1]), dims.size() + 1)), 1);
+  return {with_dims(g.in[0], dims)};
+}
+
+std::vector<Array> squeeze(const Given& g) {
+  const Index axes = g.integers("squeeze_dims");
+  const size_t rank = g.in[0].dims.size();
+  Index dims;
+  for (size_t k = 0; k < rank; ++k) {
+    const bool named = std::ranges::any_of(axes, [&](int64_t a) { return normal_axis(a, rank) == k; });
+    if (axes.empty() ? g.in[0].dims[k] != 1 : !named) dims.push_back(g.in[0].dims[k]);
   }
+  return {with_dims(g.in[0], dims)};
 }
 
-// What a resource or variant of a test holds.
-class Number final : public Resource {
- public:
-  explicit Number(double v) : Resource("", "number"), value(v) {}
-  std::string_view kind() const noexcept override { return "Number"; }
-  double value;
-};
+std::vector<Array> transpose(const Given& g) {
+  const Index perm = integers(g.in[1]);
+  Index dims;
+  for (const int64_t p : perm) dims.push_back(g.in[0].dims[static_cast<size_t>(p)]);
+  return {make(dims, [&](const Index& index) {
+    Index from(index.size());
+    for (size_t k = 0; k < perm.size(); ++k) from[static_cast<size_t>(perm[k])] = index[k];
+    return at(g.in[0], from);
+  })};
+}
 
-template <class T>
-T element(double value) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    return fmt::format("{}", value);
-  } else if constexpr (std::is_same_v<T, ResourceHandle>) {
-    return std::make_shared<Number>(value);
-  } else if constexpr (std::is_same_v<T, Variant>) {
-    return Variant{std::make_shared<double>(value)};
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return T(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return value != 0;
-  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-    return {static_cast<float>(value), 0};
-  } else {
-    return static_cast<T>(value);
+std::vector<Array> broadcast_to(const Given& g) {
+  Array y;
+  y.dims = integers(g.in[1]);
+  for (size_t i = 0; i < static_cast<size_t>(y.numel()); ++i) {
+    y.values.push_back(g.in[0].values[g.in[0].broadcast_position(y.dims, i)]);
   }
+  return {y};
 }
 
-template <class T>
-double number(const T& value) {
-  if constexpr (std::is_same_v<T, std::string>) {
-    return 0;
-  } else if constexpr (std::is_same_v<T, ResourceHandle>) {
-    const auto* held = dynamic_cast<const Number*>(value.get());
-    return held != nullptr ? held->value : std::nan("");
-  } else if constexpr (std::is_same_v<T, Variant>) {
-    return value.value != nullptr ? *static_cast<const double*>(value.value.get()) : std::nan("");
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return static_cast<double>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    if (value.imag() != 0) fail(Code::kInternal, "test array: expected a real number, got a complex one");
-    return static_cast<double>(value.real());
-  } else {
-    return static_cast<double>(value);
+std::vector<Array> tile(const Given& g) {
+  const Array& x = g.in[0];
+  Index dims = x.dims;
+  for (size_t k = 0; k < dims.size(); ++k) dims[k] *= integer(g.in[1], k);
+  return {make(dims, [&](Index index) {
+    for (size_t k = 0; k < index.size(); ++k) index[k] %= x.dims[k];
+    return at(x, index);
+  })};
+}
+
+const Family shapes(
+    "array",
+    {
+        {"Reshape",
+         {.samples = {{.in = {draw({2, 3}), list({3, 2})}},
+                      {.in = {draw({2, 3}), list({6})}},
+                      {.in = {draw({2, 3, 4}), list({4, -1})}},
+                      {.in = {draw({1}), list({})}},
+                      {.in = {draw({}), list({1, 1})}},
+                      {.in = {draw({0, 3}), list({3, 0, 2})}},
+                      {.in = {draw({0, 3}), list({-1, 3})}}},
+          .reference = reshape,
+          .errors =
+              {{.in = {draw({2, 3}), list({4, 2})}, .text = "number of elements: expected 6, got 8"},
+               {.in = {draw({2, 3}), list({-1, -1})}, .text = "shape: expected at most one -1, got them at 0 and 1"},
+               {.in = {draw({2, 3}), list({-1, 4})}, .text = "shape: expected a number of elements that divides 6"},
+               {.in = {draw({2, 3}), list({-2, 3})}, .text = "shape[0]: expected at least -1, got -2"},
+               {.in = {draw({0}), list({-1, 0})}, .text = "shape: expected dimensions other than 0 beside -1"},
+               {.in = {draw({2}), array({1, 1}, {2})}, .text = "shape: expected a vector, got shape [1,1]"}}}},
+        {"ExpandDims",
+         {.samples = {{.in = {draw({2, 3}), scalar(0)}},
+                      {.in = {draw({2, 3}), scalar(-1)}},
+                      {.in = {draw({2, 3}), scalar(1)}},
+                      {.in = {draw({}), scalar(0)}},
+                      {.in = {draw({0}), scalar(1)}}},
+          .reference = expand_dims,
+          .errors = {{.in = {draw({2, 3}), scalar(3)}, .text = "dim: expected one in [-3, 3), got 3"},
+                     {.in = {draw({2, 3}), list({0, 1})}, .text = "dim: expected one integer, got shape [2]"}}}},
+        {"Squeeze",
+         {.samples = {{.in = {draw({1, 3, 1})}},
+                      {.in = {draw({1, 3, 1})}, .attrs = {{"squeeze_dims", Index{0}}}},
+                      {.in = {draw({1, 3, 1})}, .attrs = {{"squeeze_dims", Index{-1, 0}}}},
+                      {.in = {draw({2, 3})}},
+                      {.in = {draw({1, 0})}}},
+          .reference = squeeze,
+          .errors = {{.in = {draw({1, 3})},
+                      .attrs = {{"squeeze_dims", Index{1}}},
+                      .text = "dimension 1, which is to be squeezed: expected 1, got 3"},
+                     {.in = {draw({1, 3})},
+                      .attrs = {{"squeeze_dims", Index{2}}},
+                      .text = "squeeze_dims[0]: expected one in [-2, 2), got 2"}}}},
+        {"Transpose",
+         {.samples = {{.in = {draw({2, 3}), list({1, 0})}},
+                      {.in = {draw({2, 3, 4}), list({2, 0, 1})}},
+                      {.in = {draw({2, 3, 4}), list({0, 2, 1})}},
+                      {.in = {draw({2, 3, 4}), list({0, 1, 2})}},
+                      {.in = {draw({2, 1, 3, 2}), list({3, 1, 0, 2})}},
+                      {.in = {draw({17, 19}), list({1, 0})}},
+                      {.in = {draw({}), list({})}},
+                      {.in = {draw({0, 3}), list({1, 0})}}},
+          .reference = transpose,
+          .errors = {{.in = {draw({2, 3}), list({0})},
+                      .text = "perm: expected 2 axes, one for each dimension of x, got 1"},
+                     {.in = {draw({2, 3}), list({0, 0})}, .text = "perm: expected every axis once, got 0 twice"},
+                     {.in = {draw({2, 3}), list({0, 2})}, .text = "perm[1]: expected an axis in [0, 2), got 2"}}}},
+        {"InvertPermutation",
+         {.samples = {{.in = {list({2, 0, 1})}, .out = {list({1, 2, 0})}},
+                      {.in = {list({3, 1, 2, 0})}, .out = {list({3, 1, 2, 0})}},
+                      {.in = {list({})}, .out = {list({})}}},
+          .errors = {{.in = {list({0, 3})}, .text = "x[1]: expected a number in [0, 2), got 3"},
+                     {.in = {list({1, 1})}, .text = "x: expected every number once, got 1 twice"}}}},
+        {"BroadcastTo",
+         {.samples = {{.in = {draw({3}), list({2, 3})}},
+                      {.in = {draw({2, 1}), list({2, 3})}},
+                      {.in = {draw({}), list({2, 2})}},
+                      {.in = {draw({1}), list({0})}},
+                      {.in = {draw({2, 3}), list({2, 3})}},
+                      {.in = {draw({2, 1, 2, 1}), list({3, 2, 4, 2, 3})}}},
+          .reference = broadcast_to,
+          .errors = {{.in = {draw({3}), list({2})}, .text = "dimension 0 of input: expected 2 or 1, got 3"},
+                     {.in = {draw({2, 3}), list({3})},
+                      .text = "rank: expected at most 1, that of the new shape, got 2"},
+                     {.in = {draw({3}), list({-1, 3})}, .text = "shape[0]: expected at least 0, got -1"}}}},
+        {"Tile",
+         {.samples = {{.in = {draw({2, 3}), list({2, 1})}},
+                      {.in = {draw({2, 3}), list({1, 3})}},
+                      {.in = {draw({3}), list({0})}},
+                      {.in = {draw({}), list({})}},
+                      {.in = {draw({2, 1, 3}), list({2, 3, 2})}}},
+          .reference = tile,
+          .errors = {{.in = {draw({3}), list({-1})}, .text = "multiples[0]: expected at least 0, got -1"},
+                     {.in = {draw({2, 3}), list({2})},
+                      .text = "multiples: expected 2 numbers, one for each dimension of input, got 1"}}}},
+    });
+
+// ---- Parts of one tensor, and several made one -----------------------------------------------------------------------
+
+std::vector<Array> slice(const Given& g) {
+  const Index begin = integers(g.in[1]);
+  Index size = integers(g.in[2]);
+  for (size_t k = 0; k < size.size(); ++k) size[k] = size[k] < 0 ? g.in[0].dims[k] - begin[k] : size[k];
+  return {make(size, [&](Index index) {
+    for (size_t k = 0; k < index.size(); ++k) index[k] += begin[k];
+    return at(g.in[0], index);
+  })};
+}
+
+std::vector<Array> pad(const Given& g) {
+  const Array& x = g.in[0];
+  Index dims = x.dims;
+  for (size_t k = 0; k < dims.size(); ++k) dims[k] += integer(g.in[1], 2 * k) + integer(g.in[1], 2 * k + 1);
+  return {make(dims, [&](Index index) {
+    for (size_t k = 0; k < index.size(); ++k) {
+      index[k] -= integer(g.in[1], 2 * k);
+      if (index[k] < 0 || index[k] >= x.dims[k]) return 0.0;
+    }
+    return at(x, index);
+  })};
+}
+
+std::vector<Array> concat(const Given& g) {
+  const size_t axis = normal_axis(integer(g.in.back()), g.in[0].dims.size());
+  Index dims = g.in[0].dims;
+  dims[axis] = 0;
+  for (size_t i = 0; i + 1 < g.in.size(); ++i) dims[axis] += g.in[i].dims[axis];
+  return {make(dims, [&](Index index) {
+    size_t i = 0;
+    for (; index[axis] >= g.in[i].dims[axis]; ++i) index[axis] -= g.in[i].dims[axis];
+    return at(g.in[i], index);
+  })};
+}
+
+std::vector<Array> split(const Given& g) {
+  const Array& x = g.in[1];
+  const size_t axis = normal_axis(integer(g.in[0]), x.dims.size());
+  const int64_t parts = g.integer("num_split");
+  Index dims = x.dims;
+  dims[axis] /= parts;
+  std::vector<Array> result;
+  for (int64_t p = 0; p < parts; ++p) {
+    result.push_back(make(dims, [&](Index index) {
+      index[axis] += p * dims[axis];
+      return at(x, index);
+    }));
   }
+  return result;
 }
 
-bool is_whole(DType t) { return (dtypes::kInteger | DTypeSet{kBool}).contains(t); }
-
-template <class T>
-bool is_nan(const T& value) {
-  if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return std::isnan(static_cast<float>(value));
-  return false;
+std::vector<Array> pack(const Given& g) {
+  Index dims = g.in[0].dims;
+  const size_t axis = normal_axis(g.integer("axis"), dims.size() + 1);
+  dims.insert(dims.begin() + static_cast<int64_t>(axis), static_cast<int64_t>(g.in.size()));
+  return {make(dims, [&](Index index) {
+    const auto i = static_cast<size_t>(index[axis]);
+    index.erase(index.begin() + static_cast<int64_t>(axis));
+    return at(g.in[i], index);
+  })};
 }
 
-std::string position_text(const std::vector<int64_t>& dims, size_t flat) {
-  std::vector<int64_t> index(dims.size());
-  for (size_t k = dims.size(); k-- > 0;) {
-    index[k] = static_cast<int64_t>(flat) % dims[k];
-    flat /= static_cast<size_t>(dims[k]);
+std::vector<Array> unpack(const Given& g) {
+  Index dims = g.in[0].dims;
+  const auto axis = static_cast<int64_t>(normal_axis(g.integer("axis"), dims.size()));
+  dims.erase(dims.begin() + axis);
+  std::vector<Array> result;
+  for (int64_t i = 0; i < g.integer("num"); ++i) {
+    result.push_back(make(dims, [&](Index index) {
+      index.insert(index.begin() + axis, i);
+      return at(g.in[0], index);
+    }));
   }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  return result;
 }
 
-std::vector<int64_t> dims_of(const Tensor& t) { return {t.shape().dims().begin(), t.shape().dims().end()}; }
+const Family parts(
+    "array",
+    {
+        {"Slice",
+         {.samples = {{.in = {draw({4, 5}), list({1, 2}), list({2, 3})}},
+                      {.in = {draw({4, 5}), list({0, 0}), list({-1, 2})}},
+                      {.in = {draw({4, 5}), list({2, 0}), list({2, -1})}},
+                      {.in = {draw({4, 5}), list({4, 0}), list({0, 5})}},
+                      {.in = {draw({2, 3, 4}), list({1, 0, 1}), list({1, 3, 2})}},
+                      {.in = {draw({}), list({}), list({})}}},
+          .reference = slice,
+          .errors = {{.in = {draw({4}), list({5}), list({0})}, .text = "begin[0]: expected one in [0, 4], got 5"},
+                     {.in = {draw({4}), list({-1}), list({0})}, .text = "begin[0]: expected one in [0, 4], got -1"},
+                     {.in = {draw({4}), list({1}), list({4})},
+                      .text = "size[0]: expected at most 3, what is left after begin 1, got 4"},
+                     {.in = {draw({4}), list({1}), list({-2})}, .text = "size[0]: expected at least -1, got -2"},
+                     {.in = {draw({4, 5}), list({1}), list({1})}, .text = "begin and size: expected 2 numbers"}}}},
+        {"Pad",
+         {.samples = {{.in = {draw({2, 3}), array({2, 2}, {1, 0, 0, 2})}},
+                      {.in = {draw({3}), array({1, 2}, {2, 1})}},
+                      {.in = {draw({}), array({0, 2}, {})}},
+                      {.in = {draw({0, 2}), array({2, 2}, {1, 1, 0, 0})}},
+                      {.in = {draw({2, 2, 2}), array({3, 2}, {0, 1, 1, 0, 1, 1})}}},
+          .reference = pad,
+          .errors = {{.in = {draw({3}), array({1, 2}, {-1, 0})}, .text = "paddings[0, 0]: expected at least 0, got -1"},
+                     {.in = {draw({3}), array({2, 2}, {0, 0, 0, 0})}, .text = "paddings: expected 1 rows"}},
+          .types = dtypes::kAny - DTypeSet{kString, kResource, kVariant}}},
+        {"ConcatV2",
+         {.samples = {{.in = {draw({2, 3}), draw({1, 3}, -2, 2, 1), scalar(0)}},
+                      {.in = {draw({2, 3}), draw({2, 2}, -2, 2, 1), draw({2, 0}), scalar(-1)}},
+                      {.in = {draw({0}), draw({3}), scalar(0)}},
+                      {.in = {draw({2, 2, 2}), draw({2, 3, 2}, -2, 2, 1), draw({2, 1, 2}, -2, 2, 2), scalar(1)}}},
+          .reference = concat,
+          .errors = {{.in = {draw({2, 3}), draw({2, 2}), scalar(0)},
+                      .text = "dimension 1 of values[1]: expected 3, that of values[0], got 2"},
+                     {.in = {draw({2, 3}), draw({2}), scalar(0)},
+                      .text = "rank of values[1]: expected 2, that of values[0], got 1"},
+                     {.in = {draw({2}), draw({2}), scalar(1)}, .text = "axis: expected one in [-1, 1), got 1"},
+                     {.in = {draw({}), draw({}), scalar(0)},
+                      .text = "values: expected a rank of at least 1, got scalars"},
+                     {.in = {draw({2}), scalar(0)}, .text = "N: expected at least 2, got 1"}}}},
+        {"Split",
+         {.samples = {{.in = {scalar(0), draw({4, 3})}, .attrs = {{"num_split", 2}}},
+                      {.in = {scalar(-1), draw({2, 6})}, .attrs = {{"num_split", 3}}},
+                      {.in = {scalar(0), draw({3})}, .attrs = {{"num_split", 1}}},
+                      {.in = {scalar(1), draw({2, 0})}, .attrs = {{"num_split", 2}}}},
+          .reference = split,
+          .errors =
+              {{.in = {scalar(0), draw({3})},
+                .attrs = {{"num_split", 2}},
+                .text = "num_split: expected a divisor of 3, dimension 0 of value, got 2"},
+               {.in = {scalar(1), draw({3})},
+                .attrs = {{"num_split", 1}},
+                .text = "split_dim: expected one in [-1, 1)"},
+               {.in = {scalar(0), draw({3})}, .attrs = {{"num_split", 0}}, .text = "num_split: expected at least 1"},
+               {.in = {scalar(0), draw({3})}, .text = "attribute num_split: expected a value, got none"}}}},
+        {"Pack",
+         {.samples = {{.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1)}},
+                      {.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1)}, .attrs = {{"axis", 1}}},
+                      {.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1)}, .attrs = {{"axis", -1}}},
+                      {.in = {draw({}), draw({}, -2, 2, 1), draw({}, -2, 2, 2)}},
+                      {.in = {draw({3})}},
+                      {.in = {draw({0, 2}), draw({0, 2})}}},
+          .reference = pack,
+          .errors = {{.in = {draw({2}), draw({3})},
+                      .text = "dimension 0 of values[1]: expected 2, that of values[0], got 3"},
+                     {.in = {draw({2}), draw({2})},
+                      .attrs = {{"axis", 2}},
+                      .text = "axis: expected one in [-2, 2), got 2"}}}},
+        {"Unpack",
+         {.samples = {{.in = {draw({2, 3})}, .attrs = {{"num", 2}}},
+                      {.in = {draw({2, 3})}, .attrs = {{"num", 3}, {"axis", 1}}},
+                      {.in = {draw({2, 3})}, .attrs = {{"num", 3}, {"axis", -1}}},
+                      {.in = {draw({3})}, .attrs = {{"num", 3}}},
+                      {.in = {draw({2, 0})}, .attrs = {{"num", 2}}}},
+          .reference = unpack,
+          .errors =
+              {{.in = {draw({2, 3})}, .attrs = {{"num", 3}}, .text = "num: expected 2, dimension 0 of value, got 3"},
+               {.in = {draw({})}, .attrs = {{"num", 1}}, .text = "value: expected a rank of at least 1, got a scalar"},
+               {.in = {draw({2})},
+                .attrs = {{"num", 2}, {"axis", 1}},
+                .text = "axis: expected one in [-1, 1), got 1"}}}},
+    });
 
-std::string shape_text(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+// StridedSlice and its gradient: expected values after NumPy's indexing of np.arange(24).reshape(2, 3, 4).
+const Array kCube = iota({2, 3, 4});
 
-Tensor make_variable(const Tensor& value) {
-  static int count = 0;
-  const std::pair<std::string, AttrValue> attrs[] = {
-      {"dtype", AttrValue(value.dtype())},
-      {"shape", AttrValue(value.partial_shape())},
-      {"shared_name", AttrValue(fmt::format("test_array_{}", count++))},
-  };
-  const Tensor handle = dispatch::call("VarHandleOp", {}, attrs)[0];
-  const Tensor inputs[] = {handle, value};
-  dispatch::call("AssignVariableOp", inputs);
-  return handle;
+const Family strided(
+    "array", {
+                 {"StridedSlice",
+                  {.samples = {{.in = {iota({6}), list({1}), list({5}), list({2})}, .out = {list({1, 3})}},
+                               {.in = {iota({6}), list({-1}), list({-4}), list({-1})}, .out = {list({5, 4, 3})}},
+                               {.in = {iota({6}), list({4}), list({100}), list({1})}, .out = {list({4, 5})}},
+                               {.in = {iota({6}), list({4}), list({2}), list({1})}, .out = {list({})}},
+                               {.in = {kCube, list({1}), list({2}), list({1})}, .out = {iota({1, 3, 4}, 12)}},
+                               {.in = {kCube, list({1}), list({0}), list({1})},
+                                .attrs = {{"shrink_axis_mask", 1}},
+                                .out = {iota({3, 4}, 12)}},
+                               {.in = {kCube, list({0, 0, 0}), list({0, 0, 2}), list({1, 1, 1})},
+                                .attrs = {{"begin_mask", 3}, {"end_mask", 3}, {"shrink_axis_mask", 0}},
+                                .out = {array({2, 3, 2}, {0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21})}},
+                               {.in = {kCube, list({0, 3}), list({0, 4}), list({1, 1})},
+                                .attrs = {{"ellipsis_mask", 1}, {"shrink_axis_mask", 2}},
+                                .out = {array({2, 3}, {3, 7, 11, 15, 19, 23})}},
+                               {.in = {iota({3}), list({0, 0}), list({0, 0}), list({1, 1})},
+                                .attrs = {{"new_axis_mask", 1}, {"begin_mask", 2}, {"end_mask", 2}},
+                                .out = {iota({1, 3})}}},
+                   .errors = {{.in = {iota({3}), list({3}), list({4}), list({1})},
+                               .attrs = {{"shrink_axis_mask", 1}},
+                               .text = "index of dimension 0: expected one in [-3, 3), got 3"},
+                              {.in = {iota({3}), list({0}), list({1}), list({0})},
+                               .text = "strides[0]: expected a number other than 0, got 0"},
+                              {.in = {iota({3}), list({0, 0}), list({1, 1}), list({1, 1})},
+                               .text = "indices: expected at most 1, one for each dimension, got 2"},
+                              {.in = {iota({3}), list({0}), list({1, 1}), list({1})},
+                               .text = "lengths of begin, end and strides: expected equal ones, got 1, 2 and 1"},
+                              {.in = {iota({3}), list({0, 0}), list({1, 1}), list({1, 1})},
+                               .attrs = {{"ellipsis_mask", 3}},
+                               .text = "ellipsis_mask: expected at most one, got them at 0 and 1"}}}},
+                 {"StridedSliceGrad",
+                  {.samples = {{.in = {list({6}), list({1}), list({5}), list({2}), list({7, 8})},
+                                .out = {list({0, 7, 0, 8, 0, 0})}},
+                               {.in = {list({2, 3}), list({1}), list({0}), list({1}), list({7, 8, 9})},
+                                .attrs = {{"shrink_axis_mask", 1}},
+                                .out = {array({2, 3}, {0, 0, 0, 7, 8, 9})}}},
+                   .errors = {{.in = {list({6}), list({1}), list({5}), list({2}), list({7, 8, 9})},
+                               .text = "dy: expected the shape of the slice, [2], got [3]"}},
+                   .types = dtypes::kAny - DTypeSet{kString, kResource, kVariant}}},
+             });
+
+// ---- Elements by index -----------------------------------------------------------------------------------------------
+
+std::vector<Array> gather(const Given& g) {
+  const Array &params = g.in[0], &indices = g.in[1];
+  const auto batch = static_cast<int64_t>(normal_axis(g.integer("batch_dims"), indices.dims.size()));
+  const auto axis = static_cast<int64_t>(normal_axis(integer(g.in[2]), params.dims.size()));
+  const auto index_rank = static_cast<int64_t>(indices.dims.size());
+  Index dims(params.dims.begin(), params.dims.begin() + axis);
+  dims.insert(dims.end(), indices.dims.begin() + batch, indices.dims.end());
+  dims.insert(dims.end(), params.dims.begin() + axis + 1, params.dims.end());
+  return {make(dims, [&](const Index& index) {
+    Index which(index.begin(), index.begin() + batch);
+    which.insert(which.end(), index.begin() + axis, index.begin() + axis + index_rank - batch);
+    Index from(index.begin(), index.begin() + axis);
+    from.push_back(static_cast<int64_t>(at(indices, which)));
+    from.insert(from.end(), index.begin() + axis + index_rank - batch, index.end());
+    return at(params, from);
+  })};
 }
+
+std::vector<Array> segment_sum(const Given& g) {
+  const Array &data = g.in[0], &ids = g.in[1];
+  Index dims = {integer(g.in[2])};
+  dims.insert(dims.end(), data.dims.begin() + static_cast<int64_t>(ids.dims.size()), data.dims.end());
+  Array sum = filled(dims, 0);
+  const size_t row = data.values.size() / std::max<size_t>(1, ids.values.size());
+  for (size_t i = 0; i < ids.values.size(); ++i) {
+    if (ids.values[i] < 0) continue;
+    for (size_t j = 0; j < row; ++j) {
+      sum.values[static_cast<size_t>(ids.values[i]) * row + j] += data.values[i * row + j];
+    }
+  }
+  return {sum};
+}
+
+std::vector<Array> one_hot(const Given& g) {
+  Index dims = g.in[0].dims;
+  const int64_t given = g.integer("axis");
+  const size_t axis = given < 0 ? dims.size() : static_cast<size_t>(given);
+  dims.insert(dims.begin() + static_cast<int64_t>(axis), integer(g.in[1]));
+  return {make(dims, [&](Index index) {
+    const int64_t position = index[axis];
+    index.erase(index.begin() + static_cast<int64_t>(axis));
+    return at(g.in[0], index) == static_cast<double>(position) ? g.in[2].values[0] : g.in[3].values[0];
+  })};
+}
+
+const Family indexed(
+    "array",
+    {
+        {"GatherV2",
+         {.samples = {{.in = {draw({4, 3}), list({2, 0, 2}), scalar(0)}},
+                      {.in = {draw({4, 3}), array({2, 2}, {0, 2, 1, 1}), scalar(1)}},
+                      {.in = {draw({4, 3}), scalar(3), scalar(0)}},
+                      {.in = {draw({2, 3, 2}), list({1, 0}), scalar(-2)}},
+                      {.in = {draw({2, 3}), array({2, 2}, {0, 2, 1, 1}), scalar(1)}, .attrs = {{"batch_dims", 1}}},
+                      {.in = {draw({2, 3, 4}), array({2, 2}, {0, 2, 1, 1}), scalar(2)}, .attrs = {{"batch_dims", 1}}},
+                      {.in = {draw({4, 3}), list({}), scalar(0)}},
+                      {.in = {draw({4, 0}), list({1}), scalar(0)}}},
+          .reference = gather,
+          .errors = {{.in = {draw({4}), list({4}), scalar(0)}, .text = "indices[0]: expected one in [0, 4), got 4"},
+                     {.in = {draw({4}), list({0, -1}), scalar(0)},
+                      .text = "indices[1]: expected one in [0, 4), got -1"},
+                     {.in = {draw({4}), list({0}), scalar(1)}, .text = "axis: expected one in [-1, 1), got 1"},
+                     {.in = {draw({0}), list({0}), scalar(0)}, .text = "indices[0]: expected one in [0, 0), got 0"},
+                     {.in = {draw({2, 3}), draw({3, 1}, 0, 1), scalar(1)},
+                      .attrs = {{"batch_dims", 1}},
+                      .text = "batch dimension 0: expected 2, got 3"}}}},
+        {"UnsortedSegmentSum",
+         {.samples = {{.in = {draw({4, 3}), list({2, 0, 2, -1}), scalar(4)}},
+                      {.in = {draw({2, 2, 2}), array({2, 2}, {0, 1, 1, 0}), scalar(2)}},
+                      {.in = {draw({3}), list({0, 0, 0}), scalar(1)}},
+                      {.in = {draw({0, 3}), list({}), scalar(2)}}},
+          .reference = segment_sum,
+          .errors =
+              {{.in = {draw({3}), list({0, 2, 1}), scalar(2)}, .text = "segment_ids[1]: expected one below 2, got 2"},
+               {.in = {draw({3}), list({0, 1}), scalar(2)}, .text = "dimension 0"},
+               {.in = {draw({3}), list({0, 0, 0}), scalar(-1)}, .text = "num_segments: expected at least 0, got -1"}}}},
+        {"OneHot",
+         {.samples = {{.in = {list({0, 2, 1}), scalar(3), scalar(5), scalar(1)}},
+                      {.in = {list({0, -1, 7}), scalar(3), scalar(5), scalar(1)}},
+                      {.in = {array({2, 2}, {0, 1, 2, 0}), scalar(3), scalar(5), scalar(1)}, .attrs = {{"axis", 0}}},
+                      {.in = {array({2, 2}, {0, 1, 2, 0}), scalar(3), scalar(5), scalar(1)}, .attrs = {{"axis", 1}}},
+                      {.in = {scalar(1), scalar(3), scalar(5), scalar(1)}},
+                      {.in = {list({0, 0}), scalar(0), scalar(5), scalar(1)}},
+                      {.in = {list({0, 1}), scalar(2), zeros_and_ones({}, 1), zeros_and_ones({})}}},
+          .reference = one_hot,
+          .errors =
+              {{.in = {list({0}), scalar(-1), scalar(1), scalar(0)}, .text = "depth: expected at least 0, got -1"},
+               {.in = {list({0}), scalar(2), scalar(1), scalar(0)}, .attrs = {{"axis", 2}}, .text = "axis: expected"},
+               {.in = {list({0}), scalar(2), list({1, 2}), scalar(0)}, .text = "on_value: expected a scalar"}}}},
+    });
+
+// ---- Made from little ------------------------------------------------------------------------------------------------
+
+std::vector<Array> fill(const Given& g) { return {filled(integers(g.in[0]), g.in[1].values[0])}; }
+
+std::vector<Array> range(const Given& g) {
+  const double start = g.in[0].values[0], limit = g.in[1].values[0], delta = g.in[2].values[0];
+  Array y;
+  for (double v = start; delta > 0 ? v < limit : v > limit; v = start + static_cast<double>(y.values.size()) * delta) {
+    y.values.push_back(v);
+  }
+  y.dims = {static_cast<int64_t>(y.values.size())};
+  return {y};
+}
+
+const Family made(
+    "array",
+    {
+        {"Fill",
+         {.samples = {{.in = {list({2, 3}), draw({})}}, {.in = {list({}), draw({})}}, {.in = {list({0, 3}), draw({})}}},
+          .reference = fill,
+          .errors = {{.in = {list({2, -3}), scalar(1)}, .text = "dims[1]: expected at least 0, got -3"},
+                     {.in = {list({2}), list({1, 2})}, .text = "value: expected a scalar, got shape [2]"},
+                     {.in = {scalar(2), scalar(1)}, .text = "dims: expected a vector, got shape []"}}}},
+        {"Range",
+         {.samples = {{.in = {scalar(0), scalar(5), scalar(1)}},
+                      {.in = {scalar(2), scalar(10), scalar(3)}},
+                      {.in = {scalar(5), scalar(5), scalar(1)}},
+                      {.in = {scalar(0), scalar(1), scalar(0.25)}},
+                      {.in = {scalar(5), scalar(-1), scalar(-2)}}},
+          .reference = range,
+          .errors = {{.in = {scalar(0), scalar(5), scalar(0)}, .text = "delta: expected a number other than 0, got 0"},
+                     {.in = {scalar(5), scalar(0), scalar(1)}, .text = "limit: expected it at or beyond start 5"},
+                     {.in = {list({0}), scalar(5), scalar(1)}, .text = "start: expected a scalar, got shape [1]"}}}},
+        {"ZerosLike",
+         {.samples = {{.in = {draw({2, 3})}}, {.in = {draw({})}}, {.in = {draw({0})}}},
+          .reference = [](const Given& g) { return std::vector<Array>{filled(g.in[0].dims, 0)}; },
+          .types = dtypes::kPlain}},
+        {"ZerosLike",
+         {.samples = {{.in = {texts({2}, {"a", "b"})}, .out = {texts({2}, {"", ""})}}},
+          .label = "strings",
+          .types = {kString}}},
+        {"OnesLike",
+         {.samples = {{.in = {draw({2, 3})}}, {.in = {draw({})}}, {.in = {draw({0})}}},
+          .reference = [](const Given& g) { return std::vector<Array>{filled(g.in[0].dims, 1)}; }}},
+        {"Const",
+         {.samples =
+              {{.in = {}, .attrs = {{"value", tensor({1.f, 2.f})}, {"dtype", kFloat32}}, .out = {list({1, 2})}},
+               {.in = {}, .attrs = {{"value", tensor("text")}, {"dtype", kString}}, .out = {texts({}, {"text"})}}},
+          .errors = {{.in = {},
+                      .attrs = {{"value", tensor({1.f, 2.f})}, {"dtype", kInt32}},
+                      .text = "value: expected dtype int32, got float32"}},
+          .types = {kFloat32}}},
+    });
+
+// ---- Shapes as values; passing on ------------------------------------------------------------------------------------
+
+std::vector<Array> shape_of(const Given& g) {
+  Array y;
+  for (const int64_t d : g.in[0].dims) y.values.push_back(static_cast<double>(d));
+  y.dims = {static_cast<int64_t>(y.values.size())};
+  return {y};
+}
+
+const std::vector<Sample> kAnything = {{.in = {draw({2, 3})}}, {.in = {draw({})}}, {.in = {draw({0, 4})}}};
+
+const Family questions_of_shape(
+    "array",
+    {
+        {"Shape", {.samples = kAnything, .reference = shape_of}},
+        {"Rank",
+         {.samples = kAnything,
+          .reference =
+              [](const Given& g) { return std::vector<Array>{scalar(static_cast<double>(g.in[0].dims.size()))}; }}},
+        {"Size",
+         {.samples = kAnything,
+          .reference =
+              [](const Given& g) { return std::vector<Array>{scalar(static_cast<double>(g.in[0].numel()))}; }}},
+        {"BroadcastGradientArgs",
+         {.samples = {{.in = {list({2, 3}), list({3})}, .out = {list({}), list({0})}},
+                      {.in = {list({2, 1}), list({1, 3})}, .out = {list({1}), list({0})}},
+                      {.in = {list({2, 3}), list({2, 3})}, .out = {list({}), list({})}},
+                      {.in = {list({}), list({2, 3})}, .out = {list({0, 1}), list({})}}},
+          .errors = {{.in = {list({2}), list({3})}, .text = "s"}},
+          .data_dependent_shape = true}},
+        {"Identity", {.samples = kAnything, .reference = same}},
+        {"StopGradient", {.samples = kAnything, .reference = same}},
+        {"IdentityN",
+         {.samples = {{.in = {draw({2, 3}).as(kFloat64), draw({}).as(kInt32)}}, {.in = {draw({0}).as(kFloat64)}}},
+          .reference = [](const Given& g) { return g.in; },
+          .errors = {{.in = {}, .text = "T: expected at least 1 elements, got 0"}}}},
+        {"PlaceholderWithDefault",
+         {.samples = {{.in = {draw({2, 3})}, .attrs = {{"shape", PartialShape{2, 3}}}}},
+          .reference = same,
+          .errors = {{.in = {draw({2, 3})},
+                      .attrs = {{"shape", PartialShape{3, 3}}},
+                      .text = "input: expected a shape compatible with [3,3], got [2,3]"}}}},
+        {"Placeholder",
+         {.errors = {{.in = {},
+                      .attrs = {{"dtype", kFloat32}, {"shape", PartialShape{-1, 2}}},
+                      .text = "placeholder: expected to be fed a float32 of shape [?,2], got nothing"}},
+          .own = {{"described", [] {}}}}},
+        {"NoOp", {.samples = {{.in = {}}}}},
+    });
 
 }  // namespace
-
-int64_t Array::numel() const {
-  int64_t n = 1;
-  for (const int64_t d : dims) n *= d;
-  return n;
-}
-
-size_t Array::broadcast_position(const std::vector<int64_t>& shape, size_t flat) const {
-  size_t position = 0;
-  size_t stride = 1;
-  for (size_t k = 1; k <= shape.size(); ++k) {
-    const auto size = static_cast<size_t>(shape[shape.size() - k]);
-    const size_t index = flat % size;
-    flat /= size;
-    if (k > dims.size()) continue;
-    const auto own = static_cast<size_t>(dims[dims.size() - k]);
-    if (own != 1) position += index * stride;
-    stride *= own;
-  }
-  return position;
-}
-
-Array array(std::vector<int64_t> dims, std::vector<double> values) {
-  Array a;
-  a.dims = std::move(dims);
-  a.values = std::move(values);
-  if (static_cast<size_t>(a.numel()) != a.values.size()) {
-    fail(Code::kInternal, fmt::format("test array: expected {} values, got {}", a.numel(), a.values.size()));
-  }
-  return a;
-}
-
-Array scalar(double value) { return array({}, {value}); }
-
-Array list(std::vector<double> values) {
-  const auto n = static_cast<int64_t>(values.size());
-  return array({n}, std::move(values));
-}
-
-Array texts(std::vector<int64_t> dims, std::vector<std::string> values) {
-  Array a;
-  a.dims = std::move(dims);
-  a.texts = std::move(values);
-  a.type = kString;
-  return a;
-}
-
-Array iota(std::vector<int64_t> dims, double first) {
-  Array a;
-  a.dims = std::move(dims);
-  for (int64_t i = 0; i < a.numel(); ++i) a.values.push_back(first + static_cast<double>(i));
-  return a;
-}
-
-Array filled(std::vector<int64_t> dims, double value) {
-  Array a;
-  a.dims = std::move(dims);
-  a.values.assign(static_cast<size_t>(a.numel()), value);
-  return a;
-}
-
-Array draw(std::vector<int64_t> dims, double low, double high, int seed) {
-  Array a;
-  a.dims = std::move(dims);
-  a.drawn = true;
-  // Multiples of the golden ratio, modulo 1.
-  double x = 0.5 + 0.3819 * seed;
-  for (int64_t i = 0; i < a.numel(); ++i) {
-    x += 0.61803398874989485;
-    a.values.push_back(low + (high - low) * (x - std::floor(x)));
-  }
-  return a;
-}
-
-Array zeros_and_ones(std::vector<int64_t> dims, int seed) {
-  Array a = draw(std::move(dims), 0, 1, seed);
-  for (double& v : a.values) v = v < 0.5 ? 0 : 1;
-  return a;
-}
-
-Array variable(Array value) {
-  value.is_variable = true;
-  return value;
-}
-
-bool fits(const Array& a, DType t) {
-  if (!a.texts.empty()) return t == kString;
-  if (a.drawn || t == kString || t == kResource || t == kVariant) return true;
-  const Array rounded = rounded_to(a, t);
-  for (size_t i = 0; i < a.values.size(); ++i) {
-    if (is_whole(t) && !(rounded.values[i] == a.values[i])) return false;
-  }
-  return true;
-}
-
-Array rounded_to(const Array& a, DType t) {
-  if (t == kResource || t == kVariant || t == kString || !a.texts.empty()) return a;
-  Array result = a;
-  with_type(t, [&]<class T>(T) {
-    for (double& v : result.values) {
-      if (is_whole(t)) v = std::round(v);
-      if ((dtypes::kInteger - dtypes::kSigned).contains(t)) v = std::abs(v);
-      v = number(element<T>(v));
-    }
-  });
-  return result;
-}
-
-Tensor to_tensor(const Array& a, DType t) {
-  if (a.is_variable) {
-    Array value = a;
-    value.is_variable = false;
-    return make_variable(to_tensor(value, t));
-  }
-  const Shape shape(a.dims);
-  if (!a.texts.empty() || t == kString) {
-    std::vector<std::string> values = a.texts;
-    for (const double v : a.values) values.push_back(element<std::string>(v));
-    return tensor_from_strings(shape, std::move(values));
-  }
-  Tensor result = allocate_tensor(cpu_device(), t, shape);
-  const Array rounded = rounded_to(a, t);
-  with_type(t, [&]<class T>(T) {
-    for (size_t i = 0; i < rounded.values.size(); ++i) mutable_data<T>(result)[i] = element<T>(rounded.values[i]);
-  });
-  return result;
-}
-
-Tensor unaligned(const Tensor& t) {
-  if (!is_plain(t.dtype())) return t;
-  const size_t size = dtype_size(t.dtype());
-  const auto memory =
-      std::make_shared<std::vector<std::max_align_t>>((t.nbytes() + size) / sizeof(std::max_align_t) + 2);
-  char* data = reinterpret_cast<char*>(memory->data()) + size;
-  if (t.nbytes() > 0) std::memcpy(data, t.impl()->data, t.nbytes());
-  return adopt_tensor(cpu_device(), t.dtype(), t.shape(), data, memory);
-}
-
-Array to_array(const Tensor& tensor) {
-  const Tensor t = tensor.cpu();
-  Array a;
-  a.dims = dims_of(t);
-  a.type = t.dtype();
-  with_type(t.dtype(), [&]<class T>(T) {
-    for (const T& v : t.data<T>()) {
-      if constexpr (std::is_same_v<T, std::string>) {
-        a.texts.push_back(v);
-      } else {
-        a.values.push_back(number(v));
-      }
-    }
-  });
-  return a;
-}
-
-double epsilon(DType t) {
-  switch (t) {
-    case DType::kFloat64:
-    case DType::kComplex128: return std::numeric_limits<double>::epsilon();
-    case DType::kFloat32:
-    case DType::kComplex64: return static_cast<double>(std::numeric_limits<float>::epsilon());
-    case DType::kFloat16: return 0x1p-10;
-    case DType::kBFloat16: return 0x1p-7;
-    default: return 0;
-  }
-}
-
-std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance, DType unit_type) {
-  const Array got = to_array(actual);
-  if (got.dims != expected.dims) {
-    return fmt::format("shape: expected {}, got {}", shape_text(expected.dims), shape_text(got.dims));
-  }
-  if (!expected.texts.empty() || actual.dtype() == kString) {
-    for (size_t i = 0; i < got.texts.size(); ++i) {
-      const std::string wanted = expected.texts.empty() ? element<std::string>(expected.values[i]) : expected.texts[i];
-      if (wanted != got.texts[i]) {
-        return fmt::format("element {}: expected '{}', got '{}'", position_text(got.dims, i), wanted, got.texts[i]);
-      }
-    }
-    return {};
-  }
-  const bool whole = is_whole(actual.dtype());
-  const double unit = std::max(epsilon(actual.dtype()), unit_type == DType::kInvalid ? 0 : epsilon(unit_type));
-  for (size_t i = 0; i < got.values.size(); ++i) {
-    double wanted = expected.values[i];
-    const double value = got.values[i];
-    if (actual.dtype() == kBool) wanted = wanted != 0 ? 1 : 0;
-    if (whole) wanted = std::trunc(wanted);
-    // Beyond the largest finite number is infinite.
-    if (!whole) wanted = rounded_to(array({}, {wanted}), actual.dtype()).values[0];
-    if (wanted == value || (std::isnan(wanted) && std::isnan(value))) continue;
-    const double allowed = whole ? 0 : tolerance.units * unit * std::max(std::abs(expected.values[i]), tolerance.floor);
-    if (std::abs(value - expected.values[i]) <= allowed) continue;
-    return fmt::format("element {}: expected {}, got {} (difference {:.3g}, allowed {:.3g})",
-                       position_text(got.dims, i), wanted, value, std::abs(value - wanted), allowed);
-  }
-  return {};
-}
-
-std::string difference(const Tensor& expected_tensor, const Tensor& actual_tensor) {
-  const Tensor expected = expected_tensor.cpu();
-  const Tensor actual = actual_tensor.cpu();
-  if (expected.dtype() != actual.dtype()) {
-    return fmt::format("dtype: expected {}, got {}", dtype_name(expected.dtype()), dtype_name(actual.dtype()));
-  }
-  if (!(expected.shape() == actual.shape())) {
-    return fmt::format("shape: expected {}, got {}", expected.shape().to_string(), actual.shape().to_string());
-  }
-  std::string text;
-  with_type(expected.dtype(), [&]<class T>(T) {
-    const auto a = expected.data<T>();
-    const auto b = actual.data<T>();
-    for (size_t i = 0; i < a.size() && text.empty(); ++i) {
-      if constexpr (std::is_same_v<T, Variant>) {
-        if (a[i].value == b[i].value) continue;
-      } else {
-        if (a[i] == b[i] || (is_nan(a[i]) && is_nan(b[i]))) continue;
-      }
-      const std::string where = position_text(dims_of(expected), i);
-      if constexpr (std::is_same_v<T, std::string>) {
-        text = fmt::format("element {}: expected '{}', got '{}'", where, a[i], b[i]);
-      } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-        text = fmt::format("element {}: expected {}, got {}", where, a[i].real(), b[i].real());
-      } else {
-        text = fmt::format("element {}: expected {}, got {}", where, number(a[i]), number(b[i]));
-      }
-    }
-  });
-  return text;
-}
-
 }  // namespace panto::test

@@ -23,7 +23,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/attr.h"
 #include "panto/lib/core/op.h"
-#include "panto/tests/ops/array.h"
+#include "panto/tests/ops/array_value.h"
 
 namespace panto::test {
 

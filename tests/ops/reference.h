@@ -1,0 +1,58 @@
+// What reference functions are written with: an array from a function of the index.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "panto/tests/ops/array_value.h"
+
+namespace panto::test {
+
+using Index = std::vector<int64_t>;
+
+// The element at `index`.
+inline double at(const Array& a, const Index& index) {
+  size_t flat = 0;
+  for (size_t k = 0; k < a.dims.size(); ++k)
+    flat = flat * static_cast<size_t>(a.dims[k]) + static_cast<size_t>(index[k]);
+  return a.values[flat];
+}
+
+// Calls `f` with every index of an array of these dimensions, in row-major order.
+template <class F>
+void for_each_index(const Index& dims, F f) {
+  Array shape;
+  shape.dims = dims;
+  for (int64_t flat = 0; flat < shape.numel(); ++flat) {
+    Index index(dims.size());
+    int64_t rest = flat;
+    for (size_t k = dims.size(); k-- > 0;) {
+      index[k] = rest % dims[k];
+      rest /= dims[k];
+    }
+    f(index);
+  }
+}
+
+template <class F>
+Array make(const Index& dims, F f) {
+  Array a;
+  a.dims = dims;
+  for_each_index(dims, [&](const Index& index) { a.values.push_back(f(index)); });
+  return a;
+}
+
+inline int64_t integer(const Array& a, size_t i = 0) { return static_cast<int64_t>(a.values[i]); }
+
+// Integer vector `a`.
+inline Index integers(const Array& a) {
+  Index result;
+  for (const double v : a.values) result.push_back(static_cast<int64_t>(v));
+  return result;
+}
+
+inline size_t normal_axis(int64_t axis, size_t rank) {
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+}  // namespace panto::test
