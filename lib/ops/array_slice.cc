@@ -87,7 +87,7 @@ void strided_slice_shape(ShapeContext& c) {
   const PartialShape& from = c.shape(0);
   if (!from.known_rank() || n < 0) return c.output(PartialShape::unknown());
   StridedSlice slice =
-      plan_strided_slice(from, KnownIntegers(c, 1), KnownIntegers(c, 2), KnownIntegers(c, 3), masks_of(c));
+      plan_strided_slice(from, KnownIntegers(c, 1, n), KnownIntegers(c, 2, n), KnownIntegers(c, 3, n), masks_of(c));
   if (from.rank() == 1 && slice.exact()) {
     slice_values(c, slice.axes[0].begin, slice.axes[0].stride, slice.axes[0].size);
   }
@@ -111,7 +111,7 @@ void strided_slice_grad_shape(ShapeContext& c) {
                             "lengths of begin and strides");
   if (n >= 0) {
     const StridedSlice slice =
-        plan_strided_slice(to, KnownIntegers(c, 1), KnownIntegers(c, 2), KnownIntegers(c, 3), masks_of(c));
+        plan_strided_slice(to, KnownIntegers(c, 1, n), KnownIntegers(c, 2, n), KnownIntegers(c, 3, n), masks_of(c));
     if (!slice.shape.compatible_with(c.shape(4))) {
       invalid("dy: expected the shape of the slice, {}, got {}", slice.shape.to_string(), c.shape(4).to_string());
     }

@@ -41,6 +41,15 @@ KnownIntegers::KnownIntegers(const Tensor& t) {
   }
 }
 
+KnownIntegers::KnownIntegers(const ShapeContext& c, int input, int64_t count) : KnownIntegers(c, input) {
+  if (counted() || count < 0) return;
+  if (count > kMost) invalid("integers that shape an output: expected at most {}, got {}", kMost, count);
+  count_ = count;
+  complete_ = count == 0;
+  values_.resize(static_cast<size_t>(count));
+  known_.resize(static_cast<size_t>(count));
+}
+
 std::optional<int64_t> known_scalar(const ShapeContext& c, int i) {
   c.expect_scalar(i);
   const TensorImpl& impl = *c.in(i).impl();

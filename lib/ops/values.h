@@ -15,6 +15,8 @@ class PANTO_EXPORT KnownIntegers {
  public:
   explicit KnownIntegers(const Tensor& t);
   KnownIntegers(const ShapeContext& c, int input) : KnownIntegers(c.in(input)) {}
+  // The same where other inputs tell that there are `count`: if nothing else is known, so many unknown ones.
+  KnownIntegers(const ShapeContext& c, int input, int64_t count);
 
   // -1: not even their number is known; then nothing else may be asked.
   int64_t count() const { return count_; }

@@ -112,7 +112,7 @@ const Family shapes(
                       .text = "dimension 1, which is to be squeezed: expected 1, got 3"},
                      {.in = {draw({1, 3})},
                       .attrs = {{"squeeze_dims", Index{2}}},
-                      .text = "squeeze_dims[0]: expected one in [-2, 2), got 2"}}}},
+                      .text = "squeeze_dims: expected one in [-2, 2), got 2"}}}},
         {"Transpose",
          {.samples = {{.in = {draw({2, 3}), list({1, 0})}},
                       {.in = {draw({2, 3, 4}), list({2, 0, 1})}},

@@ -1,5 +1,7 @@
 #include "panto/tests/ops/questions.h"
 
+#include <fmt/format.h>
+
 #include <boost/test/unit_test.hpp>
 
 namespace panto::test {
@@ -26,6 +28,7 @@ std::span<const Question> questions() {
          return pure(row) && (row.d.reference != nullptr || !row.d.samples[0].out.empty());
        },
        ask_reference},
+      {"effect", [](const Row& row, const Op&) { return row.d.after != nullptr; }, ask_effect},
       {"float64", [](const Row& row, const Op& op) { return pure(row) && floats(row, op); }, ask_float64},
       {"empty", [](const Row& row, const Op&) { return row.operands > 0; }, ask_empty},
       {"broadcast", [](const Row& row, const Op&) { return row.operands == 2; }, ask_broadcast},
@@ -50,8 +53,57 @@ std::span<const Question> questions() {
   return kQuestions;
 }
 
-void check_same(const std::string& difference, const Bound& bound, const char* what) {
-  BOOST_CHECK_MESSAGE(difference.empty(), what << " (" << bound.text() << "): " << difference);
+namespace {
+
+constexpr int kShown = 4;
+int failures = 0;
+
+}  // namespace
+
+void complain(const std::string& text) {
+  if (++failures <= kShown) BOOST_ERROR(text);
+}
+
+void complain(const Bound& bound, const std::string& text) { complain(bound.text() + ": " + text); }
+
+void ask_within_limit(const Question& question, const Row& row) {
+  failures = 0;
+  question.ask(row);
+  if (failures > kShown) BOOST_ERROR("and " << failures - kShown << " more");
+}
+
+void compare(const std::vector<Array>& expected, std::span<const Tensor> got, const Bound& bound,
+             const std::string& what) {
+  if (expected.size() != got.size()) {
+    return complain(bound, fmt::format("{}: expected {} outputs, got {}", what, expected.size(), got.size()));
+  }
+  const Tolerance tolerance{bound.row->d.units, bound.row->operands > 0 ? 0x1p-20 : bound.row->d.floor};
+  for (size_t k = 0; k < got.size(); ++k) {
+    check_same(difference(expected[k], got[k], tolerance, bound.type), bound, fmt::format("{}: output {}", what, k));
+  }
+}
+
+void compare(const std::vector<Tensor>& expected, std::span<const Tensor> got, const Bound& bound,
+             const std::string& what) {
+  if (expected.size() != got.size()) {
+    return complain(bound, fmt::format("{}: expected {} outputs, got {}", what, expected.size(), got.size()));
+  }
+  for (size_t k = 0; k < got.size(); ++k) {
+    check_same(difference(expected[k], got[k]), bound, fmt::format("{}: output {}", what, k));
+  }
+}
+
+std::vector<Tensor> copies(const Bound& bound) {
+  std::vector<Tensor> result;
+  for (size_t i = 0; i < bound.in.size(); ++i) {
+    const DType t = bound.in[i].dtype();
+    result.push_back(is_plain(t) ? to_tensor(bound.given.in[i], t) : bound.in[i]);
+  }
+  return result;
+}
+
+void check_same(const std::string& difference, const Bound& bound, const std::string& what) {
+  if (!difference.empty()) complain(bound, what + ": " + difference);
 }
 
 }  // namespace panto::test

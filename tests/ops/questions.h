@@ -18,15 +18,20 @@ std::span<const Question> questions();
 
 // questions_values.cc
 void ask_reference(const Row& row);  // equals the reference in every type
+void ask_effect(const Row& row);     // changes variables as the reference says
 void ask_float64(const Row& row);    // equals its float64 run
 void ask_empty(const Row& row);      // elementwise: shapes without elements
 void ask_broadcast(const Row& row);  // two operands of different shapes
 void ask_special(const Row& row);    // infinities, NaN, zeros
+
+// questions_calls.cc
 void ask_unaligned(const Row& row);  // inputs anywhere in memory
 void ask_reuse(const Row& row);      // inputs given away
 void ask_prepared(const Row& row);   // a prepared call gives the same
-void ask_types(const Row& row);      // every allowed type runs, every other is refused with what there is
-void ask_errors(const Row& row);
+
+// questions_types.cc
+void ask_types(const Row& row);   // every allowed type runs, every other is refused with what there is
+void ask_errors(const Row& row);  // the error samples' codes and texts
 
 // questions_shapes.cc
 void ask_inference(const Row& row);  // META infers the real output's shape, from all or part of the inputs' shapes
@@ -36,7 +41,27 @@ void ask_gradient(const Row& row);      // equals finite differences
 void ask_second_order(const Row& row);  // and the gradient's gradient does
 void ask_taped(const Row& row);         // under a tape: the same values; gradients of the right type, in every type
 
+// A failure of the case that runs. One case shows a few and counts the rest.
+void complain(const std::string& text);
+void complain(const Bound& bound, const std::string& text);  // names the sample
+// Runs `ask` and says how many failures were not shown.
+void ask_within_limit(const Question& question, const Row& row);
 // Reports a difference, if there is one, as a failure of this sample.
-void check_same(const std::string& difference, const Bound& bound, const char* what);
+void check_same(const std::string& difference, const Bound& bound, const std::string& what);
+void compare(const std::vector<Array>& expected, std::span<const Tensor> got, const Bound& bound,
+             const std::string& what);
+void compare(const std::vector<Tensor>& expected, std::span<const Tensor> got, const Bound& bound,
+             const std::string& what);
+// Runs `body`; an error is a failure of this sample.
+template <class Body>
+void attempt(const Bound& bound, const std::string& what, Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    complain(bound, what + ": " + error.what());
+  }
+}
+// New tensors with the values of the inputs (except resources, variants and strings, which are the inputs).
+std::vector<Tensor> copies(const Bound& bound);
 
 }  // namespace panto::test

@@ -40,11 +40,11 @@ void for_each_float64_output(const Row& row, F f) {
           f(b, k);
         }
       } catch (const Error& error) {
-        BOOST_ERROR(b.text() << ": " << error.what());
+        complain(b, error.what());
       }
     }
   }
-  BOOST_CHECK_MESSAGE(asked > 0, "no sample has a float64 input and output");
+  if (asked == 0) complain("no sample has a float64 input and output");
 }
 
 GradcheckFunction output_of(const Bound& b, size_t k) {
@@ -52,7 +52,7 @@ GradcheckFunction output_of(const Bound& b, size_t k) {
 }
 
 void report(const Bound& b, size_t k, const GradcheckResult& result) {
-  BOOST_CHECK_MESSAGE(result.ok, b.text() << ", output " << k << ": " << result.report);
+  if (!result.ok) complain(b, fmt::format("output {}: {}", k, result.report));
 }
 
 // The gradients of the sum of all outputs, weighed so that no two elements count alike; undefined where there is none.
@@ -102,9 +102,9 @@ void ask_taped(const Row& row) {
       for (size_t k = 0; k < outputs.size(); ++k) check_same(difference(eager[k], outputs[k]), b, "taped");
       for (size_t i = 0; i < b.in.size(); ++i) {
         if (!got[i].defined()) continue;
-        BOOST_CHECK_MESSAGE(got[i].dtype() == b.in[i].dtype() && got[i].shape() == b.in[i].shape(),
-                            b.text() << ": gradient of input " << i << " is a " << dtype_name(got[i].dtype())
-                                     << got[i].shape().to_string());
+        if (got[i].dtype() == b.in[i].dtype() && got[i].shape() == b.in[i].shape()) continue;
+        complain(b, fmt::format("gradient of input {} is a {}{}", i, dtype_name(got[i].dtype()),
+                                got[i].shape().to_string()));
       }
       if (b.type != kFloat32 || !row.d.gradient || !fits(row, sample, kFloat64)) return;
       // The same in float64.
@@ -113,12 +113,13 @@ void ask_taped(const Row& row) {
       const Bound wide_bound = bind(row, wide, kFloat64);
       const std::vector<Tensor> expected = gradients_of(wide_bound, outputs);
       for (size_t i = 0; i < b.in.size(); ++i) {
-        BOOST_CHECK_EQUAL(got[i].defined(), expected[i].defined());
+        if (got[i].defined() != expected[i].defined())
+          complain(b, fmt::format("gradient {} in float32 and float64", i));
         if (!got[i].defined() || got[i].dtype() != kFloat32) continue;
         check_same(difference(to_array(expected[i]), got[i], {.units = 200, .floor = 1}), b, "gradient in float32");
       }
     } catch (const Error& error) {
-      BOOST_ERROR(b.text() << ": " << error.what());
+      complain(b, error.what());
     }
   });
 }

@@ -1,8 +1,6 @@
 // Does the shape function say the same of META tensors as the kernel does of real ones, however little it is told?
 #include <fmt/format.h>
 
-#include <boost/test/unit_test.hpp>
-
 #include "panto/lib/core/dispatch.h"
 #include "panto/tests/ops/questions.h"
 
@@ -25,40 +23,33 @@ struct Inference {
     try {
       got = bound.call(inputs);
     } catch (const Error& error) {
-      BOOST_ERROR(what << " (" << bound.text() << "): " << error.what());
-      return;
+      return complain(bound, what + ": " + error.what());
     }
     if (got.size() != real.size()) {
-      BOOST_ERROR(what << " (" << bound.text() << "): expected " << real.size() << " outputs, got " << got.size());
-      return;
+      return complain(bound, fmt::format("{}: expected {} outputs, got {}", what, real.size(), got.size()));
     }
-    for (size_t k = 0; k < got.size(); ++k) {
-      const PartialShape& inferred = got[k].partial_shape();
-      const PartialShape& actual = real[k].partial_shape();
-      const std::string context = fmt::format("{} ({}): output {}: ", what, bound.text(), k);
-      BOOST_CHECK_MESSAGE(got[k].is_meta() || !exact, context << "expected a META tensor");
-      BOOST_CHECK_MESSAGE(got[k].dtype() == real[k].dtype(), context << "dtype " << dtype_name(got[k].dtype())
-                                                                     << " instead of " << dtype_name(real[k].dtype()));
-      BOOST_CHECK_MESSAGE(inferred.compatible_with(actual),
-                          context << "inferred " << inferred.to_string() << ", real " << actual.to_string());
-      if (exact) {
-        BOOST_CHECK_MESSAGE(inferred == actual,
-                            context << "inferred only " << inferred.to_string() << " of " << actual.to_string());
-      }
-      check_values(got[k], real[k], context);
-    }
+    for (size_t k = 0; k < got.size(); ++k) check_output(got[k], real[k], fmt::format("{}: output {}", what, k), exact);
   }
 
-  // Integer values that inference claims to know must be the real ones.
-  static void check_values(const Tensor& inferred, const Tensor& actual, const std::string& context) {
-    const auto claimed = known_integers(inferred);
+ private:
+  void check_output(const Tensor& got, const Tensor& actual, const std::string& what, bool exact) const {
+    const PartialShape& inferred = got.partial_shape();
+    if (exact && !got.is_meta()) complain(bound, what + " is not symbolic");
+    if (got.dtype() != actual.dtype()) {
+      complain(bound, fmt::format("{} is {}, really {}", what, dtype_name(got.dtype()), dtype_name(actual.dtype())));
+    }
+    if (exact ? !(inferred == actual.partial_shape()) : !inferred.compatible_with(actual.partial_shape())) {
+      complain(bound,
+               fmt::format("{} has shape {}, really {}", what, inferred.to_string(), actual.shape().to_string()));
+    }
+    // Integer values that inference claims to know must be the real ones.
+    const auto claimed = known_integers(got);
     const auto values = claimed ? known_integers(actual) : std::nullopt;
     if (!values) return;
-    BOOST_CHECK_MESSAGE(claimed->size() == values->size(), context << "number of known values");
-    for (size_t i = 0; i < std::min(claimed->size(), values->size()); ++i) {
-      if (!(*claimed)[i]) continue;
-      BOOST_CHECK_MESSAGE((*claimed)[i] == (*values)[i],
-                          context << "value " << i << ": inferred " << *(*claimed)[i] << ", real " << *(*values)[i]);
+    if (claimed->size() != values->size()) return complain(bound, what + " has another number of known values");
+    for (size_t i = 0; i < values->size(); ++i) {
+      if (!(*claimed)[i] || (*claimed)[i] == (*values)[i]) continue;
+      complain(bound, fmt::format("{} has value {} = {}, really {}", what, i, *(*claimed)[i], *(*values)[i]));
     }
   }
 };
@@ -72,8 +63,7 @@ void ask_inference(const Row& row) {
     try {
       real = b.call();
     } catch (const Error& error) {
-      BOOST_ERROR(b.text() << ": " << error.what());
-      return;
+      return complain(b, error.what());
     }
     if (b.in.empty()) return;
     const std::vector<int> args = argument_of_inputs(op, b.in.size(), sample.attrs);

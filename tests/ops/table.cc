@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
 #include "panto/tests/ops/questions.h"
 
 namespace panto::test {
@@ -49,7 +50,7 @@ void enter_row(const Row& row) {
   for (const Question& q : questions()) {
     if (!q.applies(row, *op)) continue;
     enter(own, q.name, row, [&row, &q] {
-      BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) { q.ask(row); }
+      BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) { ask_within_limit(q, row); }
     });
   }
   for (const OwnTest& test : row.d.own) enter(own, test.name, row, test.run);
@@ -248,6 +249,14 @@ std::vector<Tensor> Bound::call(std::span<const Tensor> inputs) const {
 std::vector<Array> Bound::expected(const Sample& sample) const {
   if (!sample.out.empty()) return sample.out;
   return row->d.reference(given);
+}
+
+std::vector<Tensor> Bound::variables() const {
+  std::vector<Tensor> values;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (given.in[i].is_variable) values.push_back(variable_of(in[i]).read());
+  }
+  return values;
 }
 
 std::string Bound::text() const {

@@ -37,6 +37,7 @@ struct Attr {
   Attr(const char* n, const char* v) : name(n), value(std::string(v)) {}
   Attr(const char* n, std::vector<int64_t> v) : name(n), value(std::move(v)) {}
   Attr(const char* n, std::vector<DType> v) : name(n), value(std::move(v)) {}
+  Attr(const char* n, std::vector<std::string> v) : name(n), value(std::move(v)) {}
   Attr(const char* n, PartialShape v) : name(n), value(std::move(v)) {}
   Attr(const char* n, Tensor v) : name(n), value(std::move(v)) {}
 };
@@ -85,6 +86,7 @@ using Reference = std::function<std::vector<Array>(const Given&)>;
 struct Details {
   std::vector<Sample> samples = {};
   Reference reference = nullptr;
+  Reference after = nullptr;  // what the variables among the inputs hold after the call, in order
   std::vector<ErrorSample> errors = {};
   std::vector<OwnTest> own = {};
   const char* label = "";
@@ -151,6 +153,7 @@ struct Bound {
   std::vector<Tensor> call() const;            // eagerly
   std::vector<Tensor> call(std::span<const Tensor> inputs) const;
   std::vector<Array> expected(const Sample& sample) const;
+  std::vector<Tensor> variables() const;  // the values of those among the inputs
   std::string text() const;  // "float32, in: [2,3], [3]; axis=1"
 };
 

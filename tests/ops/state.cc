@@ -1,0 +1,220 @@
+// Samples of ops with state or effects: variables, optimizer steps, assertions, printing.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdio>
+
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/table.h"
+
+namespace panto::test {
+namespace {
+
+std::vector<Array> same(const Given& g) {
+  Array y = g.in[0];
+  y.is_variable = false;
+  return {y};
+}
+
+template <class F>
+std::vector<Array> combined(const Given& g, F f) {
+  Array y = g.in[0];
+  for (size_t i = 0; i < y.values.size(); ++i) y.values[i] = f(y.values[i], g.in[1].values[i]);
+  return {y};
+}
+
+Tensor handle_of(const char* name, const PartialShape& shape = {2}) {
+  return var_handle_op(kFloat32, shape, {.container = "state_rows", .shared_name = name});
+}
+
+void named_handles() {
+  assign_variable_op(handle_of("shared"), tensor({1.f, 2.f}));
+  BOOST_TEST(difference(list({1, 2}), read_variable_op(handle_of("shared"), kFloat32), {}) == "");
+  BOOST_TEST(&variable_of(handle_of("shared")) == &variable_of(handle_of("shared")));
+  BOOST_TEST(&variable_of(handle_of("shared")) != &variable_of(handle_of("other")));
+  expect_error_begins(
+      [] { handle_of("shared", {3}); },
+      "InvalidArgument: variable \"shared\": expected float32 of shape [3], got one declared before as ");
+}
+
+void uninitialized() {
+  const Tensor handle = handle_of("never assigned");
+  BOOST_TEST(!var_is_initialized_op(handle).item<bool>());
+  expect_error_begins(
+      [&] { read_variable_op(handle, kFloat32); },
+      "FailedPrecondition: variable \"never assigned\": expected an initialized one, got none assigned yet "
+      "[in ReadVariableOp(");
+  expect_error_begins([&] { assign_add_variable_op(handle, tensor({1.f, 2.f})); }, "FailedPrecondition: ");
+}
+
+const Sample kVariable = {.in = {variable(draw({2, 3}))}};
+const std::vector<Sample> kVariableAndValue = {{.in = {variable(draw({2, 3})), draw({2, 3}, -2, 2, 1)}},
+                                               {.in = {variable(draw({})), draw({}, -2, 2, 1)}},
+                                               {.in = {variable(draw({37})), draw({37}, -2, 2, 1)}},
+                                               {.in = {variable(draw({0})), draw({0})}}};
+const ErrorSample kWrongShape = {.in = {variable(draw({2, 3})), draw({3})}, .text = "variable \"test_array_"};
+const ErrorSample kWrongType = {.in = {variable(draw({2}).as(kFloat64)), draw({2}).as(kFloat32)},
+                                .text = "variable \"test_array_"};
+
+const Family variables(
+    "state",
+    {
+        {"VarHandleOp",
+         {.errors = {{.in = {}, .attrs = {{"dtype", kFloat32}}, .text = "attribute shape: expected a value, got none"}},
+          .own = {{"named", named_handles}}}},
+        {"VarIsInitializedOp",
+         {.samples = {kVariable},
+          .reference = [](const Given&) { return std::vector<Array>{scalar(1)}; },
+          .own = {{"uninitialized", uninitialized}}}},
+        {"ReadVariableOp",
+         {.samples = {kVariable, {.in = {variable(draw({}))}}, {.in = {variable(draw({0}))}}},
+          .reference = same,
+          .gradient = false,
+          .data_dependent_shape = true}},
+        {"AssignVariableOp",
+         {.samples = kVariableAndValue,
+          .after = [](const Given& g) { return std::vector<Array>{g.in[1]}; },
+          .errors = {kWrongShape, kWrongType},
+          .effect = true}},
+        {"AssignAddVariableOp",
+         {.samples = kVariableAndValue,
+          .after = [](const Given& g) { return combined(g, [](double x, double y) { return x + y; }); },
+          .errors = {kWrongShape, kWrongType},
+          .effect = true}},
+        {"AssignSubVariableOp",
+         {.samples = kVariableAndValue,
+          .after = [](const Given& g) { return combined(g, [](double x, double y) { return x - y; }); },
+          .errors = {kWrongShape, kWrongType},
+          .types = dtypes::kAny - DTypeSet{kUint8, kUint16, kUint32, kUint64},
+          .effect = true}},
+    });
+
+// ---- Optimizer steps -------------------------------------------------------------------------------------------------
+
+std::vector<Array> gradient_descent(const Given& g) {
+  Array var = g.in[0];
+  for (size_t i = 0; i < var.values.size(); ++i) var.values[i] -= g.in[1].values[0] * g.in[2].values[i];
+  return {var};
+}
+
+// Kingma and Ba 2015, in the order of TensorFlow's arguments.
+std::vector<Array> adam(const Given& g) {
+  Array var = g.in[0], m = g.in[1], v = g.in[2];
+  auto number = [&](size_t i) { return g.in[i].values[0]; };
+  const double beta1_power = number(3), beta2_power = number(4), lr = number(5), beta1 = number(6), beta2 = number(7);
+  const double epsilon = number(8), rate = lr * std::sqrt(1 - beta2_power) / (1 - beta1_power);
+  for (size_t i = 0; i < var.values.size(); ++i) {
+    const double grad = g.in[9].values[i];
+    m.values[i] = beta1 * m.values[i] + (1 - beta1) * grad;
+    v.values[i] = beta2 * v.values[i] + (1 - beta2) * grad * grad;
+    const double step = g.flag("use_nesterov") ? beta1 * m.values[i] + (1 - beta1) * grad : m.values[i];
+    var.values[i] -= rate * step / (std::sqrt(v.values[i]) + epsilon);
+  }
+  return {var, m, v};
+}
+
+Sample adam_sample(const Index& dims, bool nesterov) {
+  return {.in = {variable(draw(dims)), variable(draw(dims, -1, 1, 1)), variable(draw(dims, 0.1, 1, 2)), scalar(0.81),
+                 scalar(0.998), scalar(0.01), scalar(0.9), scalar(0.999), scalar(1e-7), draw(dims, -1, 1, 3)},
+          .attrs = {{"use_nesterov", nesterov}}};
+}
+
+std::vector<Array> with_shape_of_gradient(Index dims) {
+  std::vector<Array> in = adam_sample({2, 3}, false).in;
+  in.back() = draw(std::move(dims));
+  return in;
+}
+
+std::vector<Array> with_vector_rate() {
+  std::vector<Array> in = adam_sample({2, 3}, false).in;
+  in[5] = list({1, 2});
+  return in;
+}
+
+const Family optimizers(
+    "state", {
+                 {"ResourceApplyGradientDescent",
+                  {.samples = {{.in = {variable(draw({2, 3})), scalar(0.25), draw({2, 3}, -2, 2, 1)}},
+                               {.in = {variable(draw({37})), scalar(0.25), draw({37}, -2, 2, 1)}},
+                               {.in = {variable(draw({0})), scalar(0.25), draw({0})}}},
+                   .after = gradient_descent,
+                   .errors = {{.in = {variable(draw({2})), scalar(1), draw({3})}, .text = "variable \"test_array_"},
+                              {.in = {variable(draw({2})), list({1, 2}), draw({2})},
+                               .text = "alpha: expected a scalar, got shape [2]"}},
+                   .effect = true}},
+                 {"ResourceApplyAdam",
+                  {.samples = {adam_sample({2, 3}, false), adam_sample({37}, false), adam_sample({5}, true),
+                               adam_sample({0}, false)},
+                   .after = adam,
+                   .errors = {{.in = with_shape_of_gradient({3}), .text = "variable \"test_array_"},
+                              {.in = with_vector_rate(), .text = "lr: expected a scalar, got shape [2]"}},
+                   .units = 16,
+                   .effect = true}},
+             });
+
+// ---- Assertions and printing -----------------------------------------------------------------------------------------
+
+// What `body` writes to standard error.
+template <class Body>
+std::string written(Body body) {
+  std::fflush(stderr);
+  std::FILE* file = std::tmpfile();
+  BOOST_REQUIRE(file != nullptr);
+  const int saved = dup(STDERR_FILENO);
+  dup2(fileno(file), STDERR_FILENO);
+  body();
+  std::fflush(stderr);
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+  std::array<char, 4096> buffer;
+  std::rewind(file);
+  const size_t n = std::fread(buffer.data(), 1, buffer.size(), file);
+  std::fclose(file);
+  return {buffer.data(), n};
+}
+
+void print_shows() {
+  const Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}});
+  Tensor y;
+  BOOST_TEST(written([&] { y = print_data(x, {x, tensor("text")}, {.message = "values: "}); }) ==
+             "values: [[1 2][3...]][text]\n");
+  BOOST_TEST(difference(x, y) == "");
+  BOOST_TEST(written([&] { print_data(x, {x}, {.summarize = -1}); }) == "[[1 2][3 4]]\n");
+}
+
+void print_text_shows() {
+  BOOST_TEST(written([] { print_text("a line"); }) == "a line\n");
+  BOOST_TEST(written([] { print_text("no line", {.end = ""}); }) == "no line");
+}
+
+const Family effects(
+    "state",
+    {
+        {"Assert",
+         {.samples = {{.in = {scalar(1), draw({2}).as(kFloat32)}}},
+          .errors = {{.in = {scalar(0), list({1, 2, 3, 4}).as(kInt32), texts({}, {"text"})},
+                      .text = "assertion: expected true, got false; [1 2 3...] [text] [in Assert("},
+                     {.in = {list({1, 1}), scalar(0).as(kInt32)},
+                      .text = "condition: expected a scalar, got shape [2]"},
+                     {.in = {scalar(1)}, .text = "T: expected at least 1 elements, got 0"}},
+          .effect = true}},
+        {"Print", {.errors = {}, .own = {{"written", print_shows}}, .effect = true}},
+        {"PrintV2",
+         {.errors = {{.in = {texts({}, {"a"})},
+                      .attrs = {{"output_stream", "/tmp/file"}},
+                      .code = Code::kUnimplemented,
+                      .text = "output_stream: expected stderr, stdout, log(info), log(warning) or log(error), got "},
+                     {.in = {texts({1}, {"a"})}, .text = "input: expected a scalar, got shape [1]"}},
+          .own = {{"written", print_text_shows}},
+          .effect = true}},
+    });
+
+}  // namespace
+}  // namespace panto::test
