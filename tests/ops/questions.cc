@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 namespace panto::test {
@@ -15,6 +16,12 @@ bool floats(const Row& row, const Op& op) {
   return allowed.contains(kFloat64) && (op.body() != nullptr || op.kernel_types(DeviceKind::kCpu).contains(kFloat64));
 }
 
+// Also an input of the type, so that the same numbers can be given in float64.
+bool takes_floats(const Row& row, const Op& op) {
+  return floats(row, op) && std::ranges::any_of(op.signature().inputs, [&](const ArgDef& a) {
+           return a.type_attr == op.primary_attr();
+         });
+}
 bool differentiable(const Row& row, const Op& op) {
   return pure(row) && (op.gradient() != nullptr || op.body() != nullptr) && floats(row, op);
 }
@@ -29,7 +36,7 @@ std::span<const Question> questions() {
        },
        ask_reference},
       {"effect", [](const Row& row, const Op&) { return row.d.after != nullptr; }, ask_effect},
-      {"float64", [](const Row& row, const Op& op) { return pure(row) && floats(row, op); }, ask_float64},
+      {"float64", [](const Row& row, const Op& op) { return pure(row) && takes_floats(row, op); }, ask_float64},
       {"empty", [](const Row& row, const Op&) { return row.operands > 0; }, ask_empty},
       {"broadcast", [](const Row& row, const Op&) { return row.operands == 2; }, ask_broadcast},
       {"special", [](const Row& row, const Op& op) { return row.operands > 0 && floats(row, op); }, ask_special},

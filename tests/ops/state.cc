@@ -184,7 +184,7 @@ void print_shows() {
   const Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}});
   Tensor y;
   BOOST_TEST(written([&] { y = print_data(x, {x, tensor("text")}, {.message = "values: "}); }) ==
-             "values: [[1 2][3...]][text]\n");
+             "values: [[1 2][3...]...][text]\n");
   BOOST_TEST(difference(x, y) == "");
   BOOST_TEST(written([&] { print_data(x, {x}, {.summarize = -1}); }) == "[[1 2][3 4]]\n");
 }

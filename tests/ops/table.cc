@@ -91,7 +91,10 @@ DType input_type(const Op& op, const ArgDef& arg, const Array& a, DType primary,
                  const std::vector<std::pair<int, DType>>& others) {
   if (a.type != DType::kInvalid) return a.type;
   if (arg.type_list_attr >= 0) return primary != DType::kInvalid ? primary : kFloat32;
-  if (arg.type_attr < 0) return arg.dtype == kResource && a.is_variable ? primary : arg.dtype;
+  if (arg.type_attr < 0) {
+    if (arg.dtype != kResource || !a.is_variable) return arg.dtype;
+    return primary != DType::kInvalid ? primary : kFloat32;  // of the variable's value
+  }
   if (arg.type_attr == op.primary_attr()) return primary;
   for (const auto& [attr, type] : others) {
     if (attr == arg.type_attr) return type;
