@@ -18,9 +18,8 @@ bool floats(const Row& row, const Op& op) {
 
 // Also an input of the type, so that the same numbers can be given in float64.
 bool takes_floats(const Row& row, const Op& op) {
-  return floats(row, op) && std::ranges::any_of(op.signature().inputs, [&](const ArgDef& a) {
-           return a.type_attr == op.primary_attr();
-         });
+  return floats(row, op) &&
+         std::ranges::any_of(op.signature().inputs, [&](const ArgDef& a) { return a.type_attr == op.primary_attr(); });
 }
 bool differentiable(const Row& row, const Op& op) {
   return pure(row) && (op.gradient() != nullptr || op.body() != nullptr) && floats(row, op);
@@ -55,6 +54,10 @@ std::span<const Question> questions() {
        [](const Row& row, const Op& op) { return row.d.gradient && row.d.second_order && differentiable(row, op); },
        ask_second_order},
       {"taped", differentiable, ask_taped},
+      {"traced", [](const Row& row, const Op&) { return pure(row); }, ask_traced},
+      {"optimized", [](const Row& row, const Op&) { return pure(row); }, ask_optimized},
+      {"round_trip", [](const Row& row, const Op&) { return pure(row); }, ask_round_trip},
+      {"traced_gradient", differentiable, ask_traced_gradient},
       {"errors", [](const Row& row, const Op&) { return !row.d.errors.empty(); }, ask_errors},
   };
   return kQuestions;

@@ -2,7 +2,10 @@
 // Boost.Test, and a line in the list in questions.cc.
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "panto/tests/ops/table.h"
 
@@ -40,6 +43,17 @@ void ask_inference(const Row& row);  // META infers the real output's shape, fro
 void ask_gradient(const Row& row);      // equals finite differences
 void ask_second_order(const Row& row);  // and the gradient's gradient does
 void ask_taped(const Row& row);         // under a tape: the same values; gradients of the right type, in every type
+
+// questions_graph.cc
+void ask_traced(const Row& row);           // as a function, not optimized, with known and with unknown shapes
+void ask_optimized(const Row& row);        // optimized; folded
+void ask_round_trip(const Row& row);       // saved as a GraphDef, binary and text, and loaded
+void ask_traced_gradient(const Row& row);  // the gradient of the traced function
+
+using TensorsFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+// The gradients, by input, of the sum of all outputs, weighed so that no two elements count alike; undefined where
+// there is none. `call` instead of the op, if given.
+std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs, const TensorsFunction& call = nullptr);
 
 // A failure of the case that runs. One case shows a few and counts the rest.
 void complain(const std::string& text);

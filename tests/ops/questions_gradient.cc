@@ -55,8 +55,9 @@ void report(const Bound& b, size_t k, const GradcheckResult& result) {
   if (!result.ok) complain(b, fmt::format("output {}: {}", k, result.report));
 }
 
-// The gradients of the sum of all outputs, weighed so that no two elements count alike; undefined where there is none.
-std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs) {
+}  // namespace
+
+std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs, const TensorsFunction& call) {
   GradientTape tape;
   std::vector<GradSource> sources;
   for (const Tensor& t : b.in) {
@@ -65,7 +66,7 @@ std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs) {
       sources.emplace_back(t);
     }
   }
-  outputs = b.call();
+  outputs = call ? call(b.in) : b.call();
   std::vector<Tensor> targets, seeds;
   for (const Tensor& t : outputs) {
     if (!is_floating(t)) continue;
@@ -79,8 +80,6 @@ std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs) {
   for (const Tensor& t : b.in) result.push_back(is_floating(t) ? found[next++] : Tensor());
   return result;
 }
-
-}  // namespace
 
 void ask_gradient(const Row& row) {
   for_each_float64_output(row, [](const Bound& b, size_t k) { report(b, k, gradcheck(output_of(b, k), b.in)); });

@@ -154,7 +154,7 @@ struct Bound {
   std::vector<Tensor> call(std::span<const Tensor> inputs) const;
   std::vector<Array> expected(const Sample& sample) const;
   std::vector<Tensor> variables() const;  // the values of those among the inputs
-  std::string text() const;  // "float32, in: [2,3], [3]; axis=1"
+  std::string text() const;               // "float32, in: [2,3], [3]; axis=1"
 };
 
 // The argument (in op.signature().inputs) that each of `count` flat inputs belongs to.

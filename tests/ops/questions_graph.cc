@@ -1,0 +1,135 @@
+// Does an op in a graph compute what it computes eagerly? Traced, optimized, differentiated, saved and loaded.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/graph/io.h"
+#include "panto/tests/ops/questions.h"
+#include "panto/trace/function.h"
+
+namespace panto::test {
+namespace {
+
+// A sample as a traced function of some of its inputs; the others are captured.
+struct Traced {
+  const Bound& bound;
+  std::vector<size_t> arguments;  // positions of the inputs that are the function's
+  std::vector<TensorSpec> specs;
+  std::string what;
+
+  std::vector<Tensor> values() const {
+    std::vector<Tensor> result;
+    for (const size_t i : arguments) result.push_back(bound.in[i]);
+    return result;
+  }
+  TensorFunction body() const {
+    return [this](std::span<const Tensor> given) {
+      std::vector<Tensor> inputs = bound.in;
+      for (size_t k = 0; k < arguments.size(); ++k) inputs[arguments[k]] = given[k];
+      return bound.call(inputs);
+    };
+  }
+  Function trace() const { return make_traced(body(), specs, std::source_location::current()); }
+};
+
+bool is_data(const Tensor& t) { return t.dtype() != kResource && t.dtype() != kVariant; }
+
+// Twice: only values that are computed with are arguments, their shapes known; and everything is, nothing known.
+std::vector<Traced> both_ways(const Sample& sample, const Bound& b) {
+  const std::vector<int> args = argument_of_inputs(*b.op, b.in.size(), sample.attrs);
+  Traced known{b, {}, {}, "traced with known shapes"};
+  Traced unknown{b, {}, {}, "traced with unknown shapes"};
+  for (size_t i = 0; i < b.in.size(); ++i) {
+    if (!is_data(b.in[i])) continue;
+    unknown.arguments.push_back(i);
+    unknown.specs.emplace_back(b.in[i].dtype(), PartialShape());
+    if (args[i] >= 0 && b.op->signature().inputs[static_cast<size_t>(args[i])].host) continue;
+    known.arguments.push_back(i);
+    known.specs.emplace_back(b.in[i].dtype(), b.in[i].partial_shape());
+  }
+  return {known, unknown};
+}
+
+// Every sample in its first type, and the first sample in every type.
+void for_each_traced(const Row& row, const std::function<void(const Bound&, const Traced&)>& f) {
+  const std::vector<DType> types = types_of(row);
+  for_each_bound(row, [&](const Sample& sample, const Bound& b) {
+    if (&sample != row.d.samples.data() && b.type != types[0]) return;
+    for (const Traced& traced : both_ways(sample, b)) {
+      attempt(b, traced.what, [&] { f(b, traced); });
+    }
+  });
+}
+
+}  // namespace
+
+void ask_traced(const Row& row) {
+  for_each_traced(row, [&](const Bound& b, const Traced& traced) {
+    const std::vector<Tensor> eager = b.call();
+    const std::vector<Tensor> values = traced.values();
+    const Function f = traced.trace();
+    f.set_optimizer("off");
+    compare(eager, f.call(values), b, traced.what);
+    compare(eager, f.call(values), b, traced.what + ", second call");
+    const Function with_values = make_traced_with(traced.body(), values, std::source_location::current());
+    compare(eager, with_values.call(values), b, traced.what + ", with values");
+  });
+}
+
+void ask_optimized(const Row& row) {
+  for_each_traced(row, [&](const Bound& b, const Traced& traced) {
+    compare(b.call(), traced.trace().call(traced.values()), b, traced.what + " and optimized");
+    // All inputs constant: folded.
+    const Function constant = make_traced(
+        [&b](std::span<const Tensor>) {
+          std::vector<Tensor> inputs;
+          for (const Tensor& t : b.in) {
+            inputs.push_back(t);
+            t.impl()->literal = is_data(t);
+          }
+          return b.call(inputs);
+        },
+        {}, std::source_location::current());
+    compare(b.call(), constant.call({}), b, "folded");
+    for (const Tensor& t : b.in) t.impl()->literal = false;
+  });
+}
+
+void ask_round_trip(const Row& row) {
+  for_each_traced(row, [&](const Bound& b, const Traced& traced) {
+    if (!std::ranges::all_of(b.in, is_data)) return;
+    const Graph graph = traced.trace().frozen_graph();
+    const std::string bytes = to_graph_def(graph, {.strip_defaults = true, .own_ops = true});
+    const Graph again = parse_graph(bytes);
+    if (to_graph_def(again, {.strip_defaults = true, .own_ops = true}) != bytes)
+      complain(b, "other bytes after a round trip");
+    compare(b.call(), function_of(again).call(traced.values()), b, traced.what + ", saved and loaded");
+    const Graph from_text = parse_graph(to_graph_def_text(graph, {.strip_defaults = false, .own_ops = true}));
+    compare(b.call(), function_of(from_text).call(traced.values()), b, traced.what + ", saved as text and loaded");
+  });
+}
+
+void ask_traced_gradient(const Row& row) {
+  for_each_traced(row, [&](const Bound& b, const Traced& traced) {
+    if (b.type != kFloat32 && b.type != kFloat64) return;
+    const Function f = traced.trace();
+    f.set_optimizer("off");
+    std::vector<Tensor> eager_outputs, traced_outputs;
+    const std::vector<Tensor> expected = gradients_of(b, eager_outputs);
+    const std::vector<Tensor> got =
+        gradients_of(b, traced_outputs, [&](std::span<const Tensor>) { return f.call(traced.values()); });
+    compare(eager_outputs, traced_outputs, b, traced.what + ", under a tape");
+    for (size_t i = 0; i < b.in.size(); ++i) {
+      if (got[i].defined() != expected[i].defined()) {
+        complain(b,
+                 fmt::format("{}: gradient of input {} is {}", traced.what, i, got[i].defined() ? "there" : "absent"));
+      } else if (got[i].defined()) {
+        check_same(difference(to_array(expected[i]), got[i], {.units = 8, .floor = 1}), b,
+                   fmt::format("{}: gradient of input {}", traced.what, i));
+      }
+    }
+  });
+}
+
+}  // namespace panto::test
