@@ -3,10 +3,10 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -47,9 +47,10 @@ class InstallTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             source, binary = pathlib.Path(folder) / "x.cc", pathlib.Path(folder) / "x"
             source.write_text(program)
-            began = time.monotonic()
-            run("g++", "-std=c++20", "-c", source, "-o", binary.with_suffix(".o"), *self.flags("--cflags"))
-            seconds = time.monotonic() - began
+            flags = self.flags("--cflags")
+            began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime  # of the processor: the machine may be busy
+            run("g++", "-std=c++20", "-c", source, "-o", binary.with_suffix(".o"), *flags)
+            seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
             run("g++", "-std=c++20", source, "-o", binary, *self.flags("--cflags", "--libs"))
             output = run(binary, env=self.environment | {"LD_LIBRARY_PATH": str(self.libdir)})
         return output, seconds
@@ -69,8 +70,8 @@ class InstallTest(unittest.TestCase):
     def test_the_readme_program(self):
         output, seconds = self.compile_and_run(ten_lines())
         self.assertTrue(output.strip(), "it printed nothing")
-        # A second is the aim; a busy machine gets some slack.
-        self.assertLess(seconds, 3, "compiling it took too long: are the public headers still light?")
+        # A second is the aim; a slow or busy machine gets some slack.
+        self.assertLess(seconds, 4, "compiling it took too long: are the public headers still light?")
 
     def test_headers_are_below_include_panto(self):
         headers = [p.relative_to(self.stage) for p in self.stage.rglob("*") if p.suffix in (".h", ".hpp", ".hh", ".inc")]
