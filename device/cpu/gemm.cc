@@ -3,7 +3,7 @@
 #include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
-#include <climits>
+#include <cmath>
 #include <vector>
 
 #include "panto/device/cpu/one_thread.h"
@@ -16,7 +16,7 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 2 << 20;  // multiplications of a tile, at least
+constexpr int64_t kTileWork = 4 << 20;  // multiplications of the only tile of a product; larger ones grow, too
 constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
 constexpr int64_t kMaxTiles = 256;
@@ -146,8 +146,9 @@ struct GemmPlan::Primitives {
 GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
     : dtype_(dtype), size_(size), tile_rows_(size.m), tile_columns_(size.n), part_depth_(size.k) {
   // Halve the longer side until there are enough tiles.
-  const int64_t wanted = std::min(kMaxTiles, size.work() / kTileWork);
-  while (tiles() < wanted) {
+  // Small tiles cost up to a third of the speed, large ones leave threads without work.
+  const auto wanted = static_cast<int64_t>(std::sqrt(static_cast<double>(size.work() / kTileWork)));
+  while (tiles() < std::min(kMaxTiles, wanted)) {
     const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * kMinColumns;
     int64_t& side = rows ? tile_rows_ : tile_columns_;
     if (side < 2 * (rows ? kMinRows : kMinColumns)) break;

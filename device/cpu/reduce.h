@@ -12,6 +12,7 @@
 //   Element, Lane, Total                what is read, what runs within a block, what blocks are combined in
 //   Lane lane(); Total total();         the identities
 //   Lane add(Lane, Element)             one element more
+//   Lane join(Lane, Lane)               two running values
 //   Total fold(Total, Lane)             a block's running value
 //   Total merge(Total, Total)
 //   Result finish(Total, int64_t n)     n: elements per result
@@ -41,11 +42,15 @@ typename R::Total reduce_run(const typename R::Element* x, int64_t n, typename R
   while (n >= kLanes) {
     const int64_t size = std::min(n, kBlock) / kLanes * kLanes;
     Lane lanes[kLanes];
-    for (Lane& l : lanes) l = R::lane();
-    for (int64_t i = 0; i < size; i += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) lanes[l] = R::add(R::lane(), x[l]);
+    for (int64_t i = kLanes; i < size; i += kLanes) {
       for (int64_t l = 0; l < kLanes; ++l) lanes[l] = R::add(lanes[l], x[i + l]);
     }
-    for (const Lane& l : lanes) total = R::fold(total, l);
+    // Totals are combined one after the other: few of them.
+    for (int64_t l = 0; l < kLanes / 2; ++l) lanes[l] = R::join(lanes[l], lanes[l + kLanes / 2]);
+    for (int64_t l = 0; l < kLanes / 4; ++l) lanes[l] = R::join(lanes[l], lanes[l + kLanes / 4]);
+    for (int64_t l = 0; l < kLanes / 8; ++l) lanes[l] = R::join(lanes[l], lanes[l + kLanes / 8]);
+    for (int64_t l = 0; l < kLanes / 8; ++l) total = R::fold(total, lanes[l]);
     x += size;
     n -= size;
   }

@@ -33,6 +33,7 @@ struct SumOf {
   static Lane lane() { return Lane{0}; }
   static Total total() { return Total{}; }
   static Lane add(Lane a, T x) { return k::add(a, x); }
+  static Lane join(Lane a, Lane b) { return k::add(a, b); }
   static Total fold(Total t, Lane x) {
     if constexpr (std::is_same_v<T, double>) {
       return t.plus(x);
@@ -91,6 +92,7 @@ struct ProdOf {
   static Lane lane() { return Lane{1}; }
   static Total total() { return Total{1}; }
   static Lane add(Lane a, T x) { return k::mul(a, static_cast<Lane>(x)); }
+  static Lane join(Lane a, Lane b) { return k::mul(a, b); }
   static Total fold(Total t, Lane x) { return k::mul(t, x); }
   static Total merge(Total a, Total b) { return k::mul(a, b); }
   static T finish(Total t, int64_t) { return static_cast<T>(t); }
@@ -107,6 +109,7 @@ struct MaxOf {
   }
   static T total() { return lane(); }
   static T add(T a, T x) { return k::max(a, x); }
+  static T join(T a, T b) { return k::max(a, b); }
   static T fold(T a, T x) { return k::max(a, x); }
   static T merge(T a, T x) { return k::max(a, x); }
   static T finish(T t, int64_t) { return t; }
@@ -123,6 +126,7 @@ struct MinOf {
   }
   static T total() { return lane(); }
   static T add(T a, T x) { return k::min(a, x); }
+  static T join(T a, T b) { return k::min(a, b); }
   static T fold(T a, T x) { return k::min(a, x); }
   static T merge(T a, T x) { return k::min(a, x); }
   static T finish(T t, int64_t) { return t; }
@@ -135,6 +139,7 @@ struct AllOf {
   static Lane lane() { return 1; }
   static bool total() { return true; }
   static Lane add(Lane a, bool x) { return static_cast<Lane>(a & static_cast<Lane>(x)); }
+  static Lane join(Lane a, Lane b) { return static_cast<Lane>(a & b); }
   static bool fold(bool t, Lane x) { return t && x != 0; }
   static bool merge(bool a, bool b) { return a && b; }
   static bool finish(bool t, int64_t) { return t; }
@@ -147,6 +152,7 @@ struct AnyOf {
   static Lane lane() { return 0; }
   static bool total() { return false; }
   static Lane add(Lane a, bool x) { return static_cast<Lane>(a | static_cast<Lane>(x)); }
+  static Lane join(Lane a, Lane b) { return static_cast<Lane>(a | b); }
   static bool fold(bool t, Lane x) { return t || x != 0; }
   static bool merge(bool a, bool b) { return a || b; }
   static bool finish(bool t, int64_t) { return t; }

@@ -98,13 +98,17 @@ int64_t best_of_row(const T* x, int64_t n) {
   return i;
 }
 
+// Positions as wide as the elements are selected by the same masks.
+template <class T>
+using Position = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+
 template <class Order, class T, class Index>
 void best_of_columns(const T* x, int64_t rows, int64_t stride, int64_t columns, Index* out) {
   T best[kColumns];
-  int64_t at[kColumns];
+  Position<T> at[kColumns];
   std::fill_n(best, columns, Order::template worst<T>());
-  std::fill_n(at, columns, 0);
-  for (int64_t i = 0; i < rows; ++i) {
+  std::fill_n(at, columns, Position<T>{0});
+  for (Position<T> i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       const T value = x[i * stride + j];
       const bool better = Order::better(value, best[j]);
@@ -123,6 +127,9 @@ void arg_best(KernelContext& c) {
   if (s.size == 0) invalid("dimension: expected at least one element, got 0");
   if (s.size - 1 > static_cast<int64_t>(std::numeric_limits<Index>::max())) {
     invalid("dimension: expected a size whose positions fit {}, got {}", dtype_name(dtype_of<Index>), s.size);
+  }
+  if (s.inner > 1 && s.size > std::numeric_limits<Position<T>>::max()) {
+    failf(Code::kUnimplemented, "dimension: expected a size below 2^31 where it is not the last, got {}", s.size);
   }
   const T* x = c.data<T>(0);
   Index* out = c.out_data<Index>(0);
