@@ -171,7 +171,7 @@ void Graph::link_control(int id, size_t position) {
   Node& user = *nodes_[static_cast<size_t>(id)];
   Node& producer = *nodes_[static_cast<size_t>(user.init_.control_inputs[position])];
   user.control_positions_[position] = producer.consumers_.size();
-  producer.consumers_.push_back({id, NodeUse::kControl, 0});
+  producer.consumers_.push_back({id, NodeUse::kControl, static_cast<int>(position)});
 }
 
 void Graph::unlink(int id, int slot) {

@@ -57,7 +57,7 @@ struct OutputInfo {
 };
 
 // A line of the user's program. `line` 0: unknown.
-struct SourceLine {
+struct PANTO_EXPORT SourceLine {
   std::string file;
   int line = 0;
   // "train.cc:12"; "" if unknown.

@@ -284,16 +284,15 @@ void tensor_to_proto(const Tensor& tensor, TensorProto* proto) {
   proto->set_dtype(static_cast<graphdef::DataType>(dtype));
   shape_to_proto(host.shape(), proto->mutable_tensor_shape());
   const int64_t n = host.numel();
-  constexpr int64_t kWorthFilling = 64;
   // These TensorFlow writes value by value, as it does single elements.
   constexpr DTypeSet kTyped{kBool, kString, kUint16, kComplex64, kComplex128};
   visit_element_type(dtype, [&]<class T>(const T&) {
     const auto* data = static_cast<const T*>(host.impl()->data);
-    if (n > 1 && !kTyped.contains(dtype) && (n < kWorthFilling || !all_equal(data, n))) {
+    if (n > 1 && !kTyped.contains(dtype) && !all_equal(data, n)) {
       proto->set_tensor_content(data, static_cast<size_t>(n) * sizeof(T));
       return;
     }
-    const int64_t written = n >= kWorthFilling && all_equal(data, n) ? 1 : n;
+    const int64_t written = n > 1 && all_equal(data, n) ? 1 : n;
     for (int64_t i = 0; i < written; ++i) Field<T>::add(proto, data[i]);
   });
 }

@@ -1,0 +1,64 @@
+// What TensorFlow wrote runs here with TensorFlow's results: as it is, optimized, and after we wrote it ourselves.
+#include "panto/tests/runtime/reference_graphs.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/graph/io.h"
+#include "panto/lib/runtime/session.h"
+
+namespace panto::test {
+namespace {
+
+void replay(const ReferenceGraph& reference, const Graph& graph, const std::string& passes) {
+  Session session(graph, {.passes = passes});
+  for (size_t i = 0; i < reference.runs.size(); ++i) {
+    const ReferenceRun& run = reference.runs[i];
+    BOOST_TEST_CONTEXT(reference.name << ", run " << i << ", passes '" << passes << "'") {
+      Feeds feeds;
+      for (const auto& [name, value] : run.feeds) feeds.emplace_back(name, value);
+      const Fetches fetches(run.fetches.begin(), run.fetches.end());
+      std::vector<Tensor> got;
+      try {
+        got = session.run(feeds, fetches, run.targets);
+      } catch (const Error& error) {
+        BOOST_ERROR(error.what());
+        return;
+      }
+      for (size_t k = 0; k < got.size(); ++k) {
+        BOOST_TEST(difference(got[k], run.expected[k]) == "",
+                   run.fetches[k] << ": " << difference(got[k], run.expected[k]));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(reference_graphs_suite)
+
+BOOST_AUTO_TEST_CASE(run_as_in_tensorflow) {
+  BOOST_REQUIRE(reference_graphs().size() >= 12u);
+  for (const ReferenceGraph& reference : reference_graphs()) {
+    const Graph graph = read_graph(reference.path);
+    for (const char* passes : {"", "off", "-fusion", "constant_folding", "cse"}) replay(reference, graph, passes);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(survive_a_round_trip) {
+  for (const ReferenceGraph& reference : reference_graphs()) {
+    const Graph graph = read_graph(reference.path);
+    const std::string binary = to_graph_def(graph);
+    const Graph again = parse_graph(binary);
+    BOOST_TEST(again.to_string() == graph.to_string());
+    BOOST_TEST(to_graph_def(again) == binary);
+    const Graph from_text = parse_graph(to_graph_def_text(graph));
+    BOOST_TEST(from_text.to_string() == graph.to_string());
+    const Graph verbose = parse_graph(to_graph_def(graph, {.strip_defaults = false}));
+    BOOST_TEST(verbose.to_string() == graph.to_string());
+    replay(reference, from_text, "");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto::test
