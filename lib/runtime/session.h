@@ -47,7 +47,7 @@ using Feeds = std::vector<std::pair<TensorRef, Tensor>>;
 using Fetches = std::vector<TensorRef>;
 
 struct SessionOptions {
-  std::string passes;           // "" all, "off", "cse,fusion", "-cse": see lib/runtime/optimizer.h
+  std::string passes = {};      // "" all, "off", "cse,fusion", "-cse": see lib/runtime/optimizer.h
   bool soft_placement = false;  // a device that is not there, or has no kernel, becomes the first CPU
 };
 
