@@ -48,6 +48,10 @@ PANTO_EXPORT Graph& current_graph();
 // A value that is fed when the graph runs. Inside a GraphScope or trace only.
 PANTO_EXPORT Tensor placeholder(DType dtype, const PartialShape& shape = PartialShape(),
                                 std::string_view name = "Placeholder");
+// {} is a scalar's shape here, not an unknown one.
+inline Tensor placeholder(DType dtype, std::initializer_list<int64_t> dims, std::string_view name = "Placeholder") {
+  return placeholder(dtype, PartialShape(dims), name);
+}
 
 // A node that does nothing after all of these (by name) have run; returns its name, to be given to Session::run as a
 // target. Throws NotFound for a name that is no node's.

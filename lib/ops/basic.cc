@@ -29,6 +29,7 @@ const Op& kConst = define_op(  //
 const Op& kPlaceholder = define_op(  //
     "Placeholder(; dtype: type, shape: shape = ?) -> (output: dtype)",
     {.doc = "Stands for a value that is fed when the graph runs; it cannot run without one.",
+     .cpp = "placeholder_op",  // `placeholder` is the friendlier function of trace/graph_scope.h
      .traits = {Trait::kPlaceholder, Trait::kSelfAllocating},
      .shape = [](ShapeContext& c) { c.output(c.shape_attr("shape")); },
      .no_gradient = "it has no inputs"});

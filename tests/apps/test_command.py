@@ -1,0 +1,297 @@
+"""The command's contract: options, exit status, what goes to standard output and what to standard error."""
+import ast
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("PANTO_BUILD", ROOT / "build" / "release"))
+PANTO = BUILD / "apps" / "panto"
+GRAPHS = ROOT / "tests" / "reference" / "graphs"
+
+ATTR = 'attr {{ key: "{}" value {{ {} }} }}'
+FLOAT = ATTR.format("T", "type: DT_FLOAT")
+
+
+def node(name, op, inputs=(), *attrs):
+    lines = "".join(f' input: "{i}"' for i in inputs)
+    return f'node {{ name: "{name}" op: "{op}"{lines} {" ".join(attrs)} }}\n'
+
+
+def placeholder(name, dims):
+    shape = " ".join(f"dim {{ size: {d} }}" for d in dims)
+    return node(name, "Placeholder", (), ATTR.format("dtype", "type: DT_FLOAT"),
+                ATTR.format("shape", f"shape {{ {shape} }}"))
+
+
+# y = x * x + k, z = -x
+MODEL = (placeholder("x", [-1]) + placeholder("k", []) + node("square", "Mul", ["x", "x"], FLOAT) +
+         node("y", "AddV2", ["square", "k"], FLOAT) + node("z", "Neg", ["x"], FLOAT))
+
+
+def npy(values, dims=None, descr="<f4"):
+    dims = (len(values),) if dims is None else dims
+    header = repr({"descr": descr, "fortran_order": False, "shape": tuple(dims)})
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+            struct.pack(f"<{len(values)}{ {'<f4': 'f', '<f8': 'd', '<i4': 'i'}[descr] }", *values))
+
+
+def read_npy(data):
+    length = struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:10 + length].decode())
+    body, descr = data[10 + length:], header["descr"]
+    if descr[1] == "S":
+        width = int(descr[2:])
+        values = [body[i:i + width].rstrip(b"\0") for i in range(0, len(body), width)] if width else []
+    else:
+        kind = {"<f4": "f", "<f8": "d", "<i4": "i", "<i8": "q", "|b1": "?"}[descr]
+        values = list(struct.unpack(f"<{len(body) // struct.calcsize(kind)}{kind}", body))
+    return header["shape"], values
+
+
+def read_npz(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name.removesuffix(".npy"): read_npy(archive.read(name)) for name in archive.namelist()}
+
+
+class CommandTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.write("m.pbtxt", MODEL)
+        self.write("x.npy", npy([1.5, -2, 3]))
+        self.write("k.npy", npy([10], ()))
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def panto(self, *arguments, **keywords):
+        environment = {k: v for k, v in os.environ.items() if k != "PANTO_LOG"}
+        keywords.setdefault("stdout", subprocess.PIPE)
+        result = subprocess.run([str(PANTO), *map(str, arguments)], cwd=self.folder, stderr=subprocess.PIPE, text=True,
+                                env=environment, timeout=120, **keywords)
+        return result.returncode, result.stdout, result.stderr
+
+    def good(self, *arguments):
+        status, output, errors = self.panto(*arguments)
+        self.assertEqual((status, errors), (0, ""), arguments)
+        return output
+
+    def bad(self, beginning, *arguments):
+        """Exit 1, one line on standard error, nothing on standard output."""
+        status, output, errors = self.panto(*arguments)
+        self.assertEqual((status, output), (1, ""), f"{arguments}: {errors}")
+        self.assertRegex(errors, r"\Aerror: [A-Za-z]+: [^\n]+\n\Z")
+        self.assertTrue(errors.startswith("error: " + beginning), f"{arguments}: {errors}")
+        return errors
+
+    def usage(self, *arguments):
+        status, output, errors = self.panto(*arguments)
+        self.assertEqual((status, output), (2, ""), f"{arguments}: {errors}")
+        self.assertIn("panto", errors)
+        return errors
+
+    FEEDS = ("--feed", "x=x.npy", "--feed", "k=k.npy")
+
+    # ---- usage ----
+
+    def test_wrong_usage_is_2(self):
+        self.usage()
+        self.usage("walk")
+        self.usage("run")
+        self.usage("run", "m.pbtxt", "--nonsense")
+        self.usage("run", "m.pbtxt", "n.pbtxt")
+        self.usage("run", "m.pbtxt", "--fetch")
+        self.usage("show")
+        self.usage("show", "m.pbtxt", "--nodes", "--dot")
+        self.usage("devices", "all")
+        self.usage("ops", "A", "B")
+
+    def test_help_everywhere(self):
+        for command in ([], ["run"], ["show"], ["ops"], ["devices"], ["demo"]):
+            text = self.good(*command, "--help")
+            self.assertIn("--help", text)
+        for option in ("--feed", "--feeds", "--fetch", "--target", "--signature", "--out", "--optimize", "--library"):
+            self.assertIn(option, self.good("run", "--help"))
+        for command in ("run", "show", "ops", "devices", "demo"):
+            self.assertIn(command, self.good("--help"))
+
+    def test_version(self):
+        self.assertEqual(self.good("--version"), "panto 0.1.0\n")
+
+    # ---- run: what is fetched, and where it goes ----
+
+    def test_prints_all_outputs_that_nobody_reads(self):
+        self.assertEqual(self.good("run", "m.pbtxt", *self.FEEDS),
+                         "y:0:\n[12.25 14.   19.  ]\nz:0:\n[-1.5  2.  -3. ]\n")
+
+    def test_fetches(self):
+        self.assertEqual(self.good("run", "m.pbtxt", "--feed", "x=x.npy", "--fetch", "z", "--fetch", "square:0"),
+                         "z:\n[-1.5  2.  -3. ]\nsquare:0:\n[2.25 4.   9.  ]\n")
+
+    def test_results_are_keyed_as_typed(self):
+        out = self.folder / "r.npz"
+        self.assertEqual(
+            self.good("run", "m.pbtxt", *self.FEEDS, "--fetch", "y", "--fetch", "z:0", "--fetch", "y:0", "--out", out), "")
+        results = read_npz(out)
+        self.assertEqual(list(results), ["y", "z:0", "y:0"])
+        self.assertEqual(results["y"], ((3,), [12.25, 14, 19]))
+        self.assertEqual(results["z:0"], ((3,), [-1.5, 2, -3]))
+
+    def test_feeds_by_npz_and_by_tensor_name(self):
+        with zipfile.ZipFile(self.folder / "f.npz", "w") as archive:
+            archive.writestr("x:0.npy", npy([2]))
+            archive.writestr("k.npy", npy([1], ()))
+        self.assertEqual(self.good("run", "m.pbtxt", "--feeds", "f.npz", "--fetch", "y"), "y:\n[5.]\n")
+        self.assertEqual(self.good("run", "m.pbtxt", "--feed", "x:0=x.npy", "--fetch", "z"), "z:\n[-1.5  2.  -3. ]\n")
+
+    def test_any_tensor_may_be_fed(self):
+        self.assertEqual(self.good("run", "m.pbtxt", "--feed", "square=x.npy", "--feed", "k=k.npy", "--fetch", "y"),
+                         "y:\n[11.5  8.  13. ]\n")
+
+    def test_feeds_that_do_not_fit(self):
+        y = ("--fetch", "y")
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", "--feed", "x=x.npy", *y)
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", *self.FEEDS, "--feed", "x=x.npy", *y)
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", *self.FEEDS, "--feed", "x:0=x.npy", *y)
+        self.bad("NotFound: ", "run", "m.pbtxt", *self.FEEDS, "--feed", "nobody=x.npy", *y)
+        self.bad("InvalidArgument: --feed: expected NAME=FILE.npy, got 'x.npy'", "run", "m.pbtxt", "--feed", "x.npy")
+        self.bad("InvalidArgument: --feed: expected NAME=FILE.npy, got 'x='", "run", "m.pbtxt", "--feed", "x=")
+        self.bad("NotFound: ", "run", "m.pbtxt", "--feed", "x=none.npy")
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", "--feed", "x=m.pbtxt")
+        self.write("wide.npy", npy([1, 2], (1, 2)))
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", "--feed", "x=wide.npy", "--feed", "k=k.npy")
+        self.write("double.npy", npy([1, 2], descr="<f8"))
+        text = self.bad("InvalidArgument: ", "run", "m.pbtxt", "--feed", "x=double.npy", "--feed", "k=k.npy")
+        self.assertIn("float32", text)
+        self.assertIn("float64", text)
+
+    def test_fetches_that_do_not_exist(self):
+        self.bad("NotFound: ", "run", "m.pbtxt", *self.FEEDS, "--fetch", "why")
+        self.bad("OutOfRange: ", "run", "m.pbtxt", *self.FEEDS, "--fetch", "y:1")
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", *self.FEEDS, "--fetch", "^y")
+        self.bad("NotFound: ", "run", "m.pbtxt", *self.FEEDS, "--target", "why")
+
+    def test_targets_run_for_their_effect(self):
+        self.write("print.pbtxt", node("text", "Const", (), ATTR.format("dtype", "type: DT_STRING"), ATTR.format(
+            "value", 'tensor { dtype: DT_STRING tensor_shape { } string_val: "ran" }')) + node("say", "PrintV2", ["text"]))
+        for arguments in (["--target", "say"], []):
+            self.assertEqual(self.panto("run", "print.pbtxt", *arguments), (0, "", "ran\n"))
+        status, output, errors = self.panto("run", "print.pbtxt", "--fetch", "text")
+        self.assertEqual((status, errors), (0, ""))
+        self.assertIn("ran", output)
+
+    def test_strings_travel_as_bytes(self):
+        text = node("t", "Const", (), ATTR.format("dtype", "type: DT_STRING"), ATTR.format(
+            "value", 'tensor { dtype: DT_STRING tensor_shape { dim { size: 2 } } string_val: "ab" string_val: "c" }'))
+        self.write("t.pbtxt", text)
+        self.good("run", "t.pbtxt", "--fetch", "t", "--out", "t.npz")
+        self.assertEqual(read_npz(self.folder / "t.npz"), {"t": ((2,), [b"ab", b"c"])})
+
+    # ---- run: files that cannot be written, models that cannot be run ----
+
+    def test_an_unwritable_out_leaves_nothing(self):
+        before = sorted(os.listdir(self.folder))
+        self.bad("NotFound: ", "run", "m.pbtxt", *self.FEEDS, "--out", "no/such/folder/r.npz")
+        (self.folder / "taken.npz").mkdir()
+        self.bad("", "run", "m.pbtxt", *self.FEEDS, "--out", "taken.npz")
+        (self.folder / "taken.npz").rmdir()
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        # What was there stays when the run fails.
+        self.write("r.npz", "precious")
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", "--fetch", "y", "--out", "r.npz")
+        self.assertEqual((self.folder / "r.npz").read_text(), "precious")
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            status, _, errors = self.panto("run", "m.pbtxt", *self.FEEDS, stdout=full)
+        self.assertEqual(status, 1)
+        self.assertTrue(errors.startswith("error: "), errors)
+
+    def test_what_is_not_there_yet(self):
+        self.bad("Unimplemented: --signature: ", "run", "m.pbtxt", *self.FEEDS, "--signature", "serving_default")
+        self.bad(f"Unimplemented: {self.folder}: ", "run", self.folder)
+        self.bad(f"Unimplemented: ", "show", self.folder)
+        self.write("strange.pbtxt", node("q", "QuantumFold"))
+        self.assertIn("QuantumFold", self.bad("Unimplemented: ", "run", "strange.pbtxt"))
+        self.write("half.pbtxt", MODEL.replace("DT_FLOAT", "DT_HALF"))
+        self.write("h.npy", npy([1]).replace(b"<f4", b"<f2")[:-2])
+        self.assertIn("float16", self.bad("Unimplemented: ", "run", "half.pbtxt", "--feed", "x=h.npy", "--fetch", "z"))
+
+    def test_models_that_are_no_graphs(self):
+        self.bad("NotFound: ", "run", "none.pb")
+        self.write("noise.pb", bytes(range(256)) * 3)
+        self.bad("DataLoss: ", "run", "noise.pb")
+        self.write("broken.pbtxt", MODEL + "node {")
+        self.bad("DataLoss: ", "run", "broken.pbtxt")
+        whole = (GRAPHS / "mlp_predict.pb").read_bytes()
+        self.write("cut.pb", whole[:len(whole) // 2])
+        self.bad("DataLoss: ", "run", "cut.pb")
+        self.write("twice.pbtxt", MODEL + placeholder("x", [1]))
+        self.bad("InvalidArgument: ", "run", "twice.pbtxt")
+        negations = (("a", "b"), ("b", "a"), ("c", "b"))
+        self.write("cycle.pbtxt", "".join(node(name, "Neg", [input], FLOAT) for name, input in negations))
+        self.bad("InvalidArgument: ", "run", "cycle.pbtxt")
+        self.write("dangling.pbtxt", node("a", "Neg", ["b"], FLOAT))
+        self.assertIn("'a'", self.bad("InvalidArgument: ", "run", "dangling.pbtxt"))
+
+    def test_a_name_with_line_breaks_makes_one_line(self):
+        self.write("n.pbtxt", node("a", "No\\nSuch\\x1bOp"))
+        self.bad("", "run", "n.pbtxt")
+
+    def test_optimize(self):
+        expected = self.good("run", "m.pbtxt", *self.FEEDS)
+        for passes in ("off", "cse", "-cse", "-fusion", "cse,folding"):
+            status, output, errors = self.panto("run", "m.pbtxt", *self.FEEDS, "--optimize", passes)
+            if passes == "cse,folding" and status == 1:  # the passes' names are theirs
+                continue
+            self.assertEqual((status, output, errors), (0, expected, ""), passes)
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", *self.FEEDS, "--optimize", "faster")
+
+    def test_devices_option(self):
+        self.assertEqual(self.good("run", "m.pbtxt", "--feed", "x=x.npy", "--fetch", "z", "--devices", "cpu:3"),
+                         "z:\n[-1.5  2.  -3. ]\n")
+        for text in ("cpu", "cpu:", "cpu:x", "gpu:2", "cpu:2x", "cpu:0", "cpu:1000000"):
+            self.bad("InvalidArgument: ", "run", "m.pbtxt", "--devices", text)
+
+    def test_library_option(self):
+        for command in (["run", "m.pbtxt"], ["show", "m.pbtxt"], ["ops"]):
+            self.bad("NotFound: ", *command, "--library", "none.so")
+
+    # ---- the other commands ----
+
+    def test_show(self):
+        text = self.good("show", "m.pbtxt")
+        for part in ("nodes      5", "x", "float32[?]", "y", "Mul", "Neg"):
+            self.assertIn(part, text)
+        self.assertEqual(len(self.good("show", "m.pbtxt", "--nodes").strip().splitlines()), 5)
+        self.assertRegex(self.good("show", "m.pbtxt", "--dot"), r"(?s)\Adigraph .*\}\n\Z")
+        self.bad("NotFound: ", "show", "none.pb")
+
+    def test_ops(self):
+        listing = self.good("ops")
+        self.assertGreater(len(listing.splitlines()), 80)
+        self.assertIn("MatMul ", listing)
+        text = self.good("ops", "MatMul")
+        for part in ("MatMul(a: T, b: T;", "panto::matmul", "CPU", "float32", "gradient   yes"):
+            self.assertIn(part, text)
+        self.assertIn("gradient   none: ", self.good("ops", "ArgMax"))
+        self.assertIn("MatMul", self.bad("Unimplemented: ", "ops", "MatMull"))
+
+    def test_devices(self):
+        self.assertRegex(self.good("devices"), r"\A/device:CPU:0 +\S")
+
+
+if __name__ == "__main__":
+    unittest.main()

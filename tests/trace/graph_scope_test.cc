@@ -1,0 +1,276 @@
+// Graphs built by hand, TensorFlow-1 style, and their gradients.
+#include "panto/trace/graph_scope.h"
+
+#include <algorithm>
+
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/recorder.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/nn/optimizer.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/near.h"
+#include "panto/trace/function.h"
+#include "panto/trace/graph_gradients.h"
+
+namespace panto {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(trace_)
+BOOST_AUTO_TEST_SUITE(graph_scope)
+
+BOOST_AUTO_TEST_CASE(build_then_run) {
+  const Variable k(tensor({{1.F}, {2.F}}), "k");
+  Graph g;
+  Tensor a, b;
+  {
+    const GraphScope in(g);
+    a = placeholder(kFloat32, {-1, 2}, "a");
+    b = named("b", relu(matmul(a, k) + 1.F));
+  }
+  BOOST_TEST(recorders().empty());
+  BOOST_TEST(b.partial_shape().to_string() == "[?,1]");
+  BOOST_TEST(g.at("b").op().name() == "Relu");
+  Session s(g);
+  const Tensor x = tensor({{1.F, 1.F}, {-5.F, 0.F}});
+  expect_near(s.run({{"a", x}}, {"b"})[0], {2, 1}, {4, 0});
+  expect_near(s.run({{"a:0", x}}, {"b:0"})[0], {2, 1}, {4, 0});
+  expect_near(s.run({{a, x}}, {b})[0], {2, 1}, {4, 0});
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_the_graph) {
+  Graph g;
+  std::string init, step;
+  {
+    const GraphScope in(g);
+    const Variable v(tensor({1.0, 2.0}), "v");
+    const Variable w(cast(3.0, kFloat64), "w");
+    v.assign_add(tensor({10.0, 10.0}));
+    step = g.at(g.id_limit() - 1).name();
+    named("product", v.value() * w);
+    init = global_variables_initializer();
+    BOOST_TEST(init == "init");
+  }
+  BOOST_TEST(g.variables().size() == 2U);
+  BOOST_TEST(g.at("v").op().name() == "VarHandleOp");
+  Session s(g);
+  BOOST_TEST(error_text([&] { s.run({}, {"product"}); }).starts_with("FailedPrecondition: "));
+  s.run({}, {}, {init});
+  expect_near(s.run({}, {"product"})[0], {2}, {3, 6});
+  s.run({}, {}, {step});
+  expect_near(s.run({}, {"product"})[0], {2}, {33, 36});
+  // Another session has variables of its own.
+  Session other(g);
+  other.run({}, {}, {init});
+  expect_near(other.run({}, {"product"})[0], {2}, {3, 6});
+}
+
+BOOST_AUTO_TEST_CASE(control_dependencies) {
+  Graph g;
+  {
+    const GraphScope in(g);
+    const Variable v(tensor(1.0), "v");
+    const CollectEffects effects;
+    v.assign_add(tensor(5.0));
+    BOOST_REQUIRE_EQUAL(effects.names().size(), 1U);
+    {
+      const ControlDependencies after(effects.names());
+      named("later", v.value());
+    }
+    named("free", v.value());
+    global_variables_initializer();
+  }
+  BOOST_TEST(g.at("free").control_inputs().empty());
+  BOOST_TEST(g.at("later").control_inputs().size() == 1U);
+  Session s(g);
+  s.run({}, {}, {"init"});
+  expect_near(s.run({}, {"free"})[0], 1);
+  expect_near(s.run({}, {"later"})[0], 6);
+  expect_near(s.run({}, {"free"})[0], 6);
+}
+
+BOOST_AUTO_TEST_CASE(groups) {
+  Graph g;
+  {
+    const GraphScope in(g);
+    const Variable v(tensor(1.0), "v"), w(tensor(2.0), "w");
+    const CollectEffects effects;
+    v.assign_add(tensor(1.0));
+    w.assign_sub(tensor(1.0));
+    BOOST_TEST(group(effects.names(), "both") == "both");
+    const std::string unknown[] = {"nobody"};
+    BOOST_TEST(error_text([&] { group(unknown); }).starts_with("NotFound: "));
+    named("v_value", v.value());
+    named("w_value", w.value());
+    global_variables_initializer();
+  }
+  Session s(g);
+  s.run({}, {}, {"init"});
+  s.run({}, {}, {"both"});
+  const auto values = s.run({}, {"v_value", "w_value"});
+  expect_near(values[0], 2);
+  expect_near(values[1], 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_may_be_opened_again) {
+  Graph g;
+  Tensor a;
+  {
+    const GraphScope in(g);
+    a = placeholder(kFloat64, {}, "a");
+  }
+  {
+    const GraphScope in(g);
+    named("b", a + 1.0);
+  }
+  BOOST_TEST(g.at("b").input(0).node == g.at("a").id());
+}
+
+BOOST_AUTO_TEST_CASE(names) {
+  Graph g;
+  const GraphScope in(g);
+  const Tensor a = placeholder(kFloat64, {}, "a");
+  {
+    const NameScope scope("layer");
+    named("b", a + 1.0);
+    const NameScope deeper("inner");
+    named("b", a + 1.0);
+  }
+  named("b", a + 1.0);
+  named("b", a + 1.0);
+  for (const char* name : {"layer/b", "layer/inner/b", "b", "b_1"}) BOOST_TEST(g.find(name) != nullptr, name);
+}
+
+BOOST_AUTO_TEST_CASE(traced_functions_become_part_of_the_graph) {
+  const Function f = trace([](const Tensor& x) { return named("tripled", x * 3.0); }, {TensorSpec(kFloat64, {-1})});
+  Graph g;
+  {
+    const GraphScope in(g);
+    named("y", f(placeholder(kFloat64, {2}, "a")) + 1.0);
+  }
+  Session s(g);
+  expect_near(s.run({{"a", tensor({1.0, 2.0})}}, {"y"})[0], {2}, {4, 7});
+  BOOST_TEST(g.find("tripled") != nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(outside_of_a_graph) {
+  const char* text = "FailedPrecondition: graph: expected an open GraphScope or a trace, got neither";
+  expect_error([] { placeholder(kFloat32); }, text);
+  expect_error([] { current_graph(); }, text);
+  expect_error([] { global_variables_initializer(); }, text);
+  BOOST_CHECK_THROW(CollectEffects(), Error);
+}
+
+BOOST_AUTO_TEST_CASE(values_are_not_there) {
+  Graph g;
+  const GraphScope in(g);
+  const Tensor a = placeholder(kFloat32, {}, "a");
+  BOOST_CHECK_THROW((void)a.item<float>(), Error);
+  BOOST_TEST(a.to_string() == "<symbolic float32[]>");
+}
+
+// ---- Gradients of graphs ----------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(gradients_add_only_gradient_nodes) {
+  Graph g;
+  Tensor x, y;
+  {
+    const GraphScope in(g);
+    x = placeholder(kFloat64, {-1}, "x");
+    y = named("y", sum(sin(square(x))));
+  }
+  const int limit = g.id_limit();
+  const NodeOutput ys[] = {g.output("y")}, xs[] = {g.output("x")};
+  const auto dxs = gradients(g, ys, xs);
+  BOOST_REQUIRE(dxs[0].valid());
+  for (int id = limit; id < g.id_limit(); ++id) {
+    if (g.find(id) != nullptr) BOOST_TEST(g.at(id).name().starts_with("gradients/"), g.at(id).name());
+  }
+  Session s(g);
+  const Tensor value = tensor({0.5, -1.5});
+  const auto r = s.run({{"x", value}}, {g.output_name(dxs[0]), "y"});
+  expect_near(r[0], {2}, {std::cos(0.25), -3 * std::cos(2.25)}, 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(gradients_with_seeds_and_without_dependence) {
+  Graph g;
+  {
+    const GraphScope in(g);
+    const Tensor a = placeholder(kFloat64, {2}, "a"), b = placeholder(kFloat64, {2}, "b");
+    placeholder(kFloat64, {2}, "seed");
+    named("y", a * a);
+    named("other", b * 1.0);
+  }
+  const NodeOutput ys[] = {g.output("y")}, xs[] = {g.output("a"), g.output("b")}, seeds[] = {g.output("seed")};
+  const auto dxs = gradients(g, ys, xs, seeds);
+  BOOST_TEST(!dxs[1].valid());
+  Session s(g);
+  const auto r = s.run({{"a", tensor({3.0, 4.0})}, {"seed", tensor({1.0, 10.0})}}, {g.output_name(dxs[0])});
+  expect_near(r[0], {2}, {6, 80});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_gradients) {
+  Graph g;
+  Tensor second;
+  {
+    const GraphScope in(g);
+    const Tensor x = placeholder(kFloat64, {}, "x");
+    const GradSource sources[] = {x};
+    const Tensor first = gradients(square(square(x)), sources)[0];
+    second = gradients(first, sources)[0];
+  }
+  Session s(g);
+  expect_near(s.run({{"x", tensor(2.0)}}, {second})[0], 48);
+}
+
+BOOST_AUTO_TEST_CASE(minimize_makes_a_training_step) {
+  Graph g;
+  std::string train;
+  {
+    const GraphScope in(g);
+    const Variable v(tensor({0.0, 0.0}), "v"), unused(tensor(1.0), "unused");
+    const Tensor loss = named("loss", sum(square(v - tensor({1.0, -2.0}))));
+    Sgd sgd({v, unused}, {.learning_rate = 0.25});
+    train = sgd.minimize(loss, "train");
+    BOOST_TEST(train == "train");
+    Sgd nothing({unused});
+    BOOST_TEST(error_text([&] {
+                 nothing.minimize(loss);
+               }).starts_with("InvalidArgument: minimize: expected a loss that depends on a variable"));
+    named("v_value", v.value());
+    global_variables_initializer();
+  }
+  Session s(g);
+  s.run({}, {}, {"init"});
+  for (int i = 0; i < 3; ++i) s.run({}, {}, {train});
+  expect_near(s.run({}, {"v_value"})[0], {2}, {1 - 0.125, -2 + 0.25}, 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(adam_in_a_graph) {
+  const Variable eager(tensor({0.0, 0.0}), "eager");
+  Adam by_hand({eager}, {.learning_rate = 0.1});
+  Graph g;
+  {
+    const GraphScope in(g);
+    const Variable v(tensor({0.0, 0.0}), "v");
+    Adam adam({v}, {.learning_rate = 0.1});
+    adam.minimize(sum(square(v - tensor({1.0, -2.0}))), "train");
+    named("v_value", v.value());
+    global_variables_initializer();
+  }
+  Session s(g);
+  s.run({}, {}, {"init"});
+  for (int i = 0; i < 4; ++i) {
+    s.run({}, {}, {"train"});
+    GradientTape tape;
+    by_hand.apply(tape.gradient(sum(square(eager - tensor({1.0, -2.0}))), by_hand.variables()));
+    expect_near(s.run({}, {"v_value"})[0], {2}, values_of(eager.value()), 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
