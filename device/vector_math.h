@@ -64,7 +64,8 @@ inline float log(float x) {
   const float scaled = tiny ? x * 8388608.f : x;
   // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
   const int32_t bits = std::bit_cast<int32_t>(scaled);
-  const int32_t from = bits - 0x3f3504f3;
+  // Unsigned: the difference may wrap around for negative numbers, whose result is replaced below.
+  const auto from = static_cast<int32_t>(static_cast<uint32_t>(bits) - 0x3f3504f3u);
   const float e = static_cast<float>(from >> 23) - (tiny ? 23.f : 0.f);
   const float m = std::bit_cast<float>((from & 0x007fffff) + 0x3f3504f3) - 1.f;
   float p = 7.0376836292e-2f;

@@ -35,6 +35,7 @@ class Parser {
     int value = 0;
     // from_chars takes a minus sign, device names do not.
     const char* last = rest_.data() + rest_.size();
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `last` is the end
     const auto [end, fault] = std::from_chars(rest_.data(), last, value);
     if (rest_.empty() || !is_digit(rest_.front()) || fault != std::errc{}) malformed();
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));

@@ -45,7 +45,7 @@ using Archive = std::unique_ptr<zip_t, CloseArchive>;
 class EntrySource final : public npy::Source {
  public:
   EntrySource(zip_t* archive, zip_uint64_t index, uint64_t bytes)
-      : archive_(archive), file_(zip_fopen_index(archive, index, 0)), remaining_(bytes) {
+      : file_(zip_fopen_index(archive, index, 0)), remaining_(bytes) {
     if (file_ == nullptr) fail_zip(zip_get_error(archive), "an entry that can be read");
   }
   ~EntrySource() override { zip_fclose(file_); }
@@ -73,7 +73,6 @@ class EntrySource final : public npy::Source {
   }
 
  private:
-  zip_t* archive_;
   zip_file_t* file_;
   uint64_t remaining_;
 };
@@ -238,7 +237,7 @@ void write_npz(const std::string& path, std::span<const NamedTensor> arrays) {
     with_context([&] { return fmt::format("in file '{}'", path); },
                  [&] { fail_zip(zip_get_error(archive.get()), "a file that can be written"); });
   }
-  static_cast<void>(archive.release());
+  static_cast<void>(archive.release());  // NOLINT(bugprone-unused-return-value): zip_close freed it
   target.commit();
 }
 

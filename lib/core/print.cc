@@ -27,7 +27,7 @@ using Word = std::function<std::string(int64_t)>;  // the text of an element by 
 
 // ---- Words ---------------------------------------------------------------------------------------------------------
 
-std::string padded(std::string text, size_t width) {
+std::string padded(const std::string& text, size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 

@@ -52,7 +52,8 @@ To convert(From value) {
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     // Both limits are exact in floating point: -2^n, and 2^n which is one too many.
     constexpr auto low = static_cast<From>(std::numeric_limits<To>::min());
-    constexpr From high = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * From{2};
+    constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
+    constexpr From high = static_cast<From>(kHalf) * From{2};
     if (!(std::trunc(value) >= low && value < high)) {
       failf(Code::kOutOfRange, "item: expected a value that fits {}, got {}", dtype_name(dtype_of<To>), value);
     }

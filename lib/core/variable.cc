@@ -37,7 +37,7 @@ const Tensor& checked(const Tensor& handle) {
   if (!handle.defined()) {
     fail(Code::kFailedPrecondition, "variable: expected one with a value, got a default-constructed handle");
   }
-  return handle;
+  return handle;  // NOLINT(bugprone-return-const-ref-from-parameter): callers pass their variable's own handle
 }
 
 void call_assign(const Op& op, const Tensor& handle, const Tensor& value, const std::source_location& where) {
