@@ -87,6 +87,7 @@ class GradientTape::Impl final : public Recorder {
     if (table_.find(source.tensor().id()) == kNone) new_slot(source.tensor().id());
   }
 
+  bool hears_own_gradients() const override { return options_.persistent; }
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
 
   void record(const Call& call) override {

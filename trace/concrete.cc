@@ -188,6 +188,7 @@ std::vector<Tensor> ConcreteFunction::run(std::span<const Tensor> args, const st
 struct ConcreteFunction::Gradient {
   std::shared_ptr<ConcreteFunction> forward;
   std::shared_ptr<ConcreteFunction> backward;  // null: no input has a gradient
+  size_t recorded = 0;  // forward's outputs that tapes hear of: the visible ones; for higher orders inner values too
   // Where backward's inputs come from, in order: an argument (or capture) of forward, an output of it, or a seed.
   struct Source {
     enum class What { kArgument, kForwardOutput, kSeed } what;
@@ -248,52 +249,83 @@ TensorSpec spec_of(const Graph& graph, NodeOutput output) {
 
 }  // namespace
 
-std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient() {
-  const std::lock_guard lock(mutex_);
-  if (gradient_ != nullptr) return gradient_;
-  auto made = std::make_shared<Gradient>();
-  Graph graph = parts_.graph;
-  const int forward_limit = graph.id_limit();
-  std::vector<NodeOutput> ys, seeds, all_inputs = parts_.inputs;
-  std::vector<int> seed_positions;
-  for (const Capture& c : parts_.captures) all_inputs.push_back(c.input);
-  for (size_t k = 0; k < parts_.outputs.size(); ++k) {
-    const OutputInfo& info = graph.info(parts_.outputs[k]);
+// Gradients with respect to outputs[...] of the forward function, as nodes after those of the forward part.
+struct ConcreteFunction::Backward {
+  Graph graph;
+  std::vector<NodeOutput> seeds;    // Placeholders
+  std::vector<int> seed_positions;  // which output each is the gradient of
+  std::vector<NodeOutput> dxs;      // by argument and capture; invalid: no dependence
+  std::vector<NodeOutput> valid;    // those of them that there are
+  std::vector<NodeOutput> cuts;     // what the gradient nodes read of the forward part (constants are copied)
+};
+
+ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeOutput> outputs,
+                                                           std::span<const NodeOutput> inputs) const {
+  Backward b;
+  b.graph = parts_.graph;
+  const int forward_limit = b.graph.id_limit();
+  std::vector<NodeOutput> ys;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const OutputInfo info = b.graph.info(outputs[k]);
     if (!differentiable(info.dtype)) continue;
-    ys.push_back(parts_.outputs[k]);
-    seeds.push_back({graph.add(placeholder_init(graph.unique_name("seed"), info)), 0});
-    seed_positions.push_back(static_cast<int>(k));
+    ys.push_back(outputs[k]);
+    b.seeds.push_back({b.graph.add(placeholder_init(b.graph.unique_name("seed"), info)), 0});
+    b.seed_positions.push_back(static_cast<int>(k));
   }
-  std::vector<NodeOutput> dxs = gradients(graph, ys, all_inputs, seeds);
-  std::vector<NodeOutput> valid;
-  for (NodeOutput dx : dxs) {
-    made->results.push_back(dx.valid() ? static_cast<int>(valid.size()) : -1);
-    if (dx.valid()) valid.push_back(dx);
+  b.dxs = gradients(b.graph, ys, inputs, b.seeds);
+  for (NodeOutput dx : b.dxs) {
+    if (dx.valid()) b.valid.push_back(dx);
   }
-  // What gradient nodes read of the forward part becomes an input of the backward function; constants are copied.
-  std::vector<uint8_t> forward_part(static_cast<size_t>(graph.id_limit()), 0);
+  std::vector<uint8_t> forward_part(static_cast<size_t>(b.graph.id_limit()), 0);
   for (int id = 0; id < forward_limit; ++id) {
-    const Node* node = graph.find(id);
+    const Node* node = b.graph.find(id);
     if (node != nullptr && !node->has(Trait::kConstant)) forward_part[static_cast<size_t>(id)] = 1;
   }
   std::vector<int> roots;
-  for (NodeOutput dx : valid) roots.push_back(dx.node);
-  const std::vector<uint8_t> used = reach(graph, roots, forward_part);
-  std::vector<NodeOutput> cuts;
+  for (NodeOutput dx : b.valid) roots.push_back(dx.node);
+  const std::vector<uint8_t> used = reach(b.graph, roots, forward_part);
   auto cut = [&](NodeOutput o) {
-    if (forward_part[static_cast<size_t>(o.node)] != 0 && std::ranges::find(cuts, o) == cuts.end()) cuts.push_back(o);
+    if (forward_part[static_cast<size_t>(o.node)] == 0 || std::ranges::find(b.cuts, o) != b.cuts.end()) return;
+    b.cuts.push_back(o);
   };
-  for (int id = 0; id < graph.id_limit(); ++id) {
+  for (int id = 0; id < b.graph.id_limit(); ++id) {
     if (used[static_cast<size_t>(id)] == 0 || forward_part[static_cast<size_t>(id)] != 0) continue;
-    for (NodeOutput in : graph.at(id).inputs()) cut(in);
+    for (NodeOutput in : b.graph.at(id).inputs()) cut(in);
   }
-  for (NodeOutput dx : valid) cut(dx);
+  for (NodeOutput dx : b.valid) cut(dx);
+  return b;
+}
+
+std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool higher_orders) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Gradient>& kept = gradients_[higher_orders ? 1 : 0];
+  if (kept != nullptr) return kept;
+  std::vector<NodeOutput> inputs = parts_.inputs;
+  for (const Capture& c : parts_.captures) inputs.push_back(c.input);
   Parts forward = parts_;
-  forward.graph = parts_.graph;
-  for (NodeOutput c : cuts) {
-    const auto input = std::ranges::find(all_inputs, c);
-    if (input != all_inputs.end()) {
-      made->sources.push_back({Gradient::Source::What::kArgument, static_cast<int>(input - all_inputs.begin())});
+  Backward b = make_backward(forward.outputs, inputs);
+  // A second order flows through the inner values that the first one reads: they become outputs with seeds of their
+  // own. Their gradients may read more of them.
+  auto made = std::make_shared<Gradient>();
+  for (bool more = higher_orders; more;) {
+    more = false;
+    for (NodeOutput c : b.cuts) {
+      if (!differentiable(b.graph.info(c).dtype) || std::ranges::find(inputs, c) != inputs.end() ||
+          std::ranges::find(forward.outputs, c) != forward.outputs.end()) {
+        continue;
+      }
+      forward.outputs.push_back(c);
+      more = true;
+    }
+    if (more) b = make_backward(forward.outputs, inputs);
+  }
+  made->recorded = forward.outputs.size();
+  int valid = 0;
+  for (NodeOutput dx : b.dxs) made->results.push_back(dx.valid() ? valid++ : -1);
+  for (NodeOutput c : b.cuts) {
+    const auto input = std::ranges::find(inputs, c);
+    if (input != inputs.end()) {
+      made->sources.push_back({Gradient::Source::What::kArgument, static_cast<int>(input - inputs.begin())});
       continue;
     }
     auto output = std::ranges::find(forward.outputs, c);
@@ -304,23 +336,28 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient() {
     made->sources.push_back(
         {Gradient::Source::What::kForwardOutput, static_cast<int>(output - forward.outputs.begin())});
   }
-  for (size_t i = 0; i < seeds.size(); ++i) {
-    cuts.push_back(seeds[i]);
-    made->sources.push_back({Gradient::Source::What::kSeed, seed_positions[i]});
+  std::vector<NodeOutput> cuts = b.cuts;
+  for (size_t i = 0; i < b.seeds.size(); ++i) {
+    cuts.push_back(b.seeds[i]);
+    made->sources.push_back({Gradient::Source::What::kSeed, b.seed_positions[i]});
   }
   made->forward = std::make_shared<ConcreteFunction>(std::move(forward));
-  if (!valid.empty()) {
+  if (!b.valid.empty()) {
     Parts backward;
-    backward.graph = extract(graph, cuts, valid, backward.inputs, backward.outputs);
+    backward.graph = extract(b.graph, cuts, b.valid, backward.inputs, backward.outputs);
     for (NodeOutput in : backward.inputs) backward.specs.push_back(spec_of(backward.graph, in));
     made->backward = std::make_shared<ConcreteFunction>(std::move(backward));
   }
-  gradient_ = made;
+  kept = made;
   return made;
 }
 
 std::vector<Tensor> ConcreteFunction::taped_call(std::span<const Tensor> args, const std::string& passes) {
-  const std::shared_ptr<Gradient> grad = gradient();
+  // Whoever else listens hears of the gradient when it is computed, and may differentiate that.
+  const auto listening = recorders();
+  const bool higher_orders =
+      listening.size() > 1 || std::ranges::any_of(listening, [](Recorder* r) { return r->hears_own_gradients(); });
+  const std::shared_ptr<Gradient> grad = gradient(higher_orders);
   std::vector<Tensor> outputs;
   {
     const RecorderPause quiet;
@@ -343,11 +380,10 @@ std::vector<Tensor> ConcreteFunction::taped_call(std::span<const Tensor> args, c
       }
     }
     std::vector<std::pair<DType, Shape>> likes;
-    for (size_t k = 0; k < visible; ++k) likes.emplace_back(outputs[k].dtype(), outputs[k].shape());
-    // An inner value that is no visible output has no identity outside: higher orders go through the inputs again.
+    for (size_t k = 0; k < grad->recorded; ++k) likes.emplace_back(outputs[k].dtype(), outputs[k].shape());
     auto backward = std::make_shared<FunctionBackward>(grad->backward, std::move(kept), std::move(seed_of_input),
                                                        std::move(likes), grad->results, passes);
-    const std::span<const Tensor> results(outputs.data(), visible);
+    const std::span<const Tensor> results(outputs.data(), grad->recorded);
     for (size_t i = recorders().size(); i-- > 0;) recorders()[i]->record_custom(all_inputs, results, backward);
   }
   outputs.resize(visible);

@@ -36,6 +36,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
 
  private:
   struct Gradient;
+  struct Backward;
   // What is compiled for the shapes of one call.
   struct Compiled {
     std::string passes;
@@ -48,12 +49,13 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   std::vector<Tensor> run(std::span<const Tensor> args, const std::string& passes, std::span<const NodeOutput> fetches,
                           std::vector<Compiled>& cache);
   std::vector<Tensor> taped_call(std::span<const Tensor> args, const std::string& passes);
-  std::shared_ptr<Gradient> gradient();
+  std::shared_ptr<Gradient> gradient(bool higher_orders);
+  Backward make_backward(std::span<const NodeOutput> outputs, std::span<const NodeOutput> inputs) const;
 
   Parts parts_;
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
-  std::shared_ptr<Gradient> gradient_;
+  std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 
 // The part of `graph` that computes `outputs` from `cuts`: a graph of its own in which every cut is a Placeholder.

@@ -27,13 +27,15 @@ Tracer& current_tracer() {
 
 struct GraphScope::Impl {
   explicit Impl(Graph& graph)
-      : tracer(graph, {.symbolic = true, .order_effects = false, .capture = false, .make_variables = true}),
+      : outer(find_tracer() != nullptr ? std::make_unique<RecorderPause>() : nullptr),
+        tracer(graph, {.symbolic = true, .order_effects = false, .capture = false, .make_variables = true}),
         recording(&tracer),
         previous_maker(set_variable_maker(&tracer)) {}
   ~Impl() { set_variable_maker(previous_maker); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  std::unique_ptr<RecorderPause> outer;  // the graph around this one has no part in what is built here
   Tracer tracer;
   RecorderScope recording;
   VariableMaker* previous_maker;

@@ -94,6 +94,45 @@ BOOST_AUTO_TEST_CASE(unknown_shapes_and_broadcasting) {
   }
 }
 
+// Through inner values that are no outputs of the function.
+BOOST_AUTO_TEST_CASE(second_and_third_order) {
+  const auto fourth_power = [](const Tensor& a) { return square(square(a)); };
+  const Function f = trace(fourth_power, {kVector});
+  const Tensor x = tensor({2.0, -1.0});
+  GradientTape outermost;
+  outermost.watch(x);
+  Tensor second;
+  {
+    GradientTape outer;
+    outer.watch(x);
+    Tensor first;
+    {
+      GradientTape inner;
+      inner.watch(x);
+      first = inner.gradient(f(x), x);
+    }
+    expect_near(first, {2}, {32, -4});
+    second = outer.gradient(first, x);
+  }
+  expect_near(second, {2}, {48, 12});
+  expect_near(outermost.gradient(second, x), {2}, {48, -24});
+}
+
+BOOST_AUTO_TEST_CASE(second_order_by_a_persistent_tape) {
+  const Variable w(tensor(3.0), "w");
+  const Function f = trace([&](const Tensor& a) { return sin(a * w) * w; }, {kVector});
+  const Tensor x = tensor({0.5});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = f(x);
+  const Tensor dx = tape.gradient(y, x);
+  expect_near(dx, {1}, {9 * std::cos(1.5)}, 1e-12);
+  const auto second = tape.gradient(dx, {x, w});
+  expect_near(second[0], {1}, {-27 * std::sin(1.5)}, 1e-12);
+  // d/dw w^2 cos(x w) = 2 w cos(x w) - x w^2 sin(x w).
+  expect_near(second[1], 6 * std::cos(1.5) - 4.5 * std::sin(1.5), 1e-12);
+}
+
 BOOST_AUTO_TEST_CASE(inputs_without_a_gradient) {
   const Function f = trace([](const Tensor& a, const Tensor& b) { return stop_gradient(a) * b; }, {kVector, kVector});
   const Tensor a = tensor({2.0}), b = tensor({3.0});

@@ -113,6 +113,26 @@ BOOST_AUTO_TEST_CASE(groups) {
   expect_near(values[1], 1);
 }
 
+BOOST_AUTO_TEST_CASE(scopes_nest) {
+  Graph outer, inner;
+  const GraphScope in_outer(outer);
+  const Tensor a = placeholder(kFloat64, {2}, "a");
+  {
+    const GraphScope in_inner(inner);
+    BOOST_TEST(&current_graph() == &inner);
+    const Tensor b = placeholder(kFloat64, {2}, "b");
+    named("twice", b * 2.0);
+    expect_error_begins(
+        [&] { a* b; }, "InvalidArgument: tensor: expected a value of this trace, got <symbolic float64[2]> of another");
+  }
+  BOOST_TEST(&current_graph() == &outer);
+  named("thrice", a * 3.0);
+  BOOST_TEST(inner.find("twice") != nullptr);
+  BOOST_TEST(inner.find("thrice") == nullptr);
+  BOOST_TEST(outer.find("thrice") != nullptr);
+  BOOST_TEST(outer.find("twice") == nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(a_graph_may_be_opened_again) {
   Graph g;
   Tensor a;
@@ -180,12 +200,18 @@ BOOST_AUTO_TEST_CASE(gradients_add_only_gradient_nodes) {
     x = placeholder(kFloat64, {-1}, "x");
     y = named("y", sum(sin(square(x))));
   }
+  std::vector<NodeInit> before;
+  for (int id : g.ids()) before.push_back(g.at(id).init());
   const int limit = g.id_limit();
   const NodeOutput ys[] = {g.output("y")}, xs[] = {g.output("x")};
   const auto dxs = gradients(g, ys, xs);
   BOOST_REQUIRE(dxs[0].valid());
   for (int id = limit; id < g.id_limit(); ++id) {
     if (g.find(id) != nullptr) BOOST_TEST(g.at(id).name().starts_with("gradients/"), g.at(id).name());
+  }
+  for (size_t i = 0; i < before.size(); ++i) {
+    const Node& now = g.at(before[i].name);
+    BOOST_TEST((now.init().inputs == before[i].inputs && now.init().control_inputs == before[i].control_inputs));
   }
   Session s(g);
   const Tensor value = tensor({0.5, -1.5});
