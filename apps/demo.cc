@@ -23,8 +23,8 @@ constexpr int64_t kBatch = 64;
 struct DemoOptions {
   std::string data;
   std::string out = ".";
-  int eager_epochs = 6;
-  int traced_epochs = 6;
+  int eager_epochs = 8;
+  int traced_epochs = 8;
 };
 
 struct Row {
@@ -124,18 +124,22 @@ void demo(const DemoOptions& options) {
                          Dense(784, 128, {.activation = [](const Tensor& x) { return relu(x); }, .name = "hidden"}),
                          Dense(128, 10, {.name = "digit"}));
   fmt::print("{}", model.to_string());
-  Adam adam(model.variables());
-  const auto step = [&](const Tensor& x, const Tensor& y) {
-    GradientTape tape;
-    const Tensor loss = sparse_cross_entropy(model(x), y);
-    adam.apply(tape.gradient(loss, adam.variables()));
-    return loss;
+  // Large steps first, small ones when the graph trains on.
+  Adam coarse(model.variables(), {.learning_rate = 3e-3});
+  Adam fine(model.variables(), {.learning_rate = 3e-4});
+  const auto step_of = [&model](Adam& adam) {
+    return [&model, &adam](const Tensor& x, const Tensor& y) {
+      GradientTape tape;
+      const Tensor loss = sparse_cross_entropy(model(x), y);
+      adam.apply(tape.gradient(loss, adam.variables()));
+      return loss;
+    };
   };
   const auto predict = [&](const Tensor& x) { return model(x); };
 
-  const double eager_steps = train("training eagerly", train_set, options.eager_epochs, 100, step);
+  const double eager_steps = train("training eagerly", train_set, options.eager_epochs, 100, step_of(coarse));
   const Function traced_step =
-      trace(step, {TensorSpec(kFloat32, {kBatch, 28, 28}, "images"), TensorSpec(kInt32, {kBatch}, "labels")});
+      trace(step_of(fine), {TensorSpec(kFloat32, {kBatch, 28, 28}, "images"), TensorSpec(kInt32, {kBatch}, "labels")});
   const Function traced_predict = trace(predict, {TensorSpec(kFloat32, {-1, 28, 28}, "images")});
   fmt::print("traced the training step: {}\n", traced_step.to_string());
   fmt::print("traced predict:           {}\n", traced_predict.to_string());
@@ -178,8 +182,8 @@ void add_demo_command(CLI::App& app) {
   auto options = std::make_shared<DemoOptions>();
   command->add_option("--data", options->data, "the folder with the four MNIST files");
   command->add_option("--out", options->out, "the folder for predict.pb; default: this one");
-  command->add_option("--epochs", options->eager_epochs, "to train eagerly; default 6")->check(CLI::Range(1, 1000));
-  command->add_option("--traced-epochs", options->traced_epochs, "to train the graph; default 6")
+  command->add_option("--epochs", options->eager_epochs, "to train eagerly; default 8")->check(CLI::Range(1, 1000));
+  command->add_option("--traced-epochs", options->traced_epochs, "to train the graph; default 8")
       ->check(CLI::Range(1, 1000));
   command->callback([options] { demo(*options); });
 }
