@@ -61,7 +61,7 @@ const std::vector<ReferenceGraph>& reference_graphs() {
   return graphs;
 }
 
-std::string difference(const Tensor& got, const Tensor& expected) {
+std::string graph_difference(const Tensor& got, const Tensor& expected) {
   if (got.dtype() != expected.dtype() || !(got.shape() == expected.shape())) {
     return fmt::format("expected {}{}, got {}{}", dtype_name(expected.dtype()), expected.shape().to_string(),
                        dtype_name(got.dtype()), got.shape().to_string());

@@ -26,6 +26,6 @@ struct ReferenceGraph {
 const std::vector<ReferenceGraph>& reference_graphs();
 
 // Ints, bools and strings must be equal, floats within rtol = atol = 2e-6. "" or what differs.
-std::string difference(const Tensor& got, const Tensor& expected);
+std::string graph_difference(const Tensor& got, const Tensor& expected);
 
 }  // namespace panto::test

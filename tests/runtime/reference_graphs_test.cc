@@ -26,8 +26,8 @@ void replay(const ReferenceGraph& reference, const Graph& graph, const std::stri
         return;
       }
       for (size_t k = 0; k < got.size(); ++k) {
-        BOOST_TEST(difference(got[k], run.expected[k]) == "",
-                   run.fetches[k] << ": " << difference(got[k], run.expected[k]));
+        BOOST_TEST(graph_difference(got[k], run.expected[k]) == "",
+                   run.fetches[k] << ": " << graph_difference(got[k], run.expected[k]));
       }
     }
   }
