@@ -269,6 +269,7 @@ bool all_equal(const T* data, int64_t n) {
     if constexpr (std::is_same_v<T, std::string>) {
       if (data[i] != data[0]) return false;
     } else {
+      // Bytes on purpose: 0 and -0 differ. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
       if (std::memcmp(data + i, data, sizeof(T)) != 0) return false;
     }
   }

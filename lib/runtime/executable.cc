@@ -72,7 +72,7 @@ class FramePool {
     for (auto& slot : slots_) {
       Frame* expected = nullptr;
       if (slot.compare_exchange_strong(expected, frame.get(), std::memory_order_release)) {
-        static_cast<void>(frame.release());
+        static_cast<void>(frame.release());  // NOLINT(bugprone-unused-return-value): the slot owns it now
         return;
       }
     }

@@ -15,7 +15,7 @@ Array with_dims(const Array& a, Index dims) {
   return result;
 }
 
-// ---- Shapes only -----------------------------------------------------------------------------------------------------
+// ---- Shapes only ------------------------------------------------------------------------------------------------
 
 std::vector<Array> reshape(const Given& g) {
   Index dims = integers(g.in[1]);
@@ -157,7 +157,7 @@ const Family shapes(
                       .text = "multiples: expected 2 numbers, one for each dimension of input, got 1"}}}},
     });
 
-// ---- Parts of one tensor, and several made one -----------------------------------------------------------------------
+// ---- Parts of one tensor, and several made one ------------------------------------------------------------------
 
 std::vector<Array> slice(const Given& g) {
   const Index begin = integers(g.in[1]);
@@ -365,7 +365,7 @@ const Family strided(
                    .types = dtypes::kAny - DTypeSet{kString, kResource, kVariant}}},
              });
 
-// ---- Elements by index -----------------------------------------------------------------------------------------------
+// ---- Elements by index ------------------------------------------------------------------------------------------
 
 std::vector<Array> gather(const Given& g) {
   const Array &params = g.in[0], &indices = g.in[1];
@@ -459,7 +459,7 @@ const Family indexed(
                {.in = {list({0}), scalar(2), list({1, 2}), scalar(0)}, .text = "on_value: expected a scalar"}}}},
     });
 
-// ---- Made from little ------------------------------------------------------------------------------------------------
+// ---- Made from little -------------------------------------------------------------------------------------------
 
 std::vector<Array> fill(const Given& g) { return {filled(integers(g.in[0]), g.in[1].values[0])}; }
 
@@ -513,7 +513,7 @@ const Family made(
           .types = {kFloat32}}},
     });
 
-// ---- Shapes as values; passing on ------------------------------------------------------------------------------------
+// ---- Shapes as values; passing on -------------------------------------------------------------------------------
 
 std::vector<Array> shape_of(const Given& g) {
   Array y;

@@ -153,7 +153,7 @@ const Family fusions("linalg",
                            .floor = 4}},
                      });
 
-// ---- Neural networks -------------------------------------------------------------------------------------------------
+// ---- Neural networks --------------------------------------------------------------------------------------------
 
 size_t channel_of(const Given& g, const Array& x) { return g.text("data_format") == "NCHW" ? 1 : x.dims.size() - 1; }
 

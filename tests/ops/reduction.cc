@@ -133,7 +133,7 @@ const Family reductions(
         {"Any", {.samples = samples_of(truths, true), .reference = any, .errors = kBoolErrors}},
     });
 
-// ---- Positions and running sums --------------------------------------------------------------------------------------
+// ---- Positions and running sums ---------------------------------------------------------------------------------
 
 template <bool largest>
 std::vector<Array> position(const Given& g) {

@@ -96,7 +96,7 @@ const Family variables(
           .effect = true}},
     });
 
-// ---- Optimizer steps -------------------------------------------------------------------------------------------------
+// ---- Optimizer steps --------------------------------------------------------------------------------------------
 
 std::vector<Array> gradient_descent(const Given& g) {
   Array var = g.in[0];
@@ -159,7 +159,7 @@ const Family optimizers(
                    .effect = true}},
              });
 
-// ---- Assertions and printing -----------------------------------------------------------------------------------------
+// ---- Assertions and printing ------------------------------------------------------------------------------------
 
 // What `body` writes to standard error.
 template <class Body>

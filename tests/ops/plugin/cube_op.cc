@@ -1,6 +1,6 @@
 // A user's own library of ops, built against the public headers only: a kernel op with a gradient, and a composite that
 // uses the typed function generated from this file.
-#include "cube.h"
+#include "cube.h"  // lint: allow(include-form) as generated for a library outside this project
 
 #include <panto/device/cpu/kernel.h>
 #include <panto/panto.h>
