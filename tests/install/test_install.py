@@ -1,77 +1,22 @@
 """What `meson install` gives a user: headers, library, panto.pc and the command, tried from a temporary place."""
 import concurrent.futures
 import os
-import pathlib
 import re
-import resource
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("PANTO_BUILD", ROOT / "build" / "release"))
-README = ROOT / "README.md"
-MARK = "<!-- ten-lines -->"
+from installed import BUILD, ROOT, InstalledCase, run
 
 
-def run(*command, **keywords):
-    result = subprocess.run([str(c) for c in command], capture_output=True, text=True, **keywords)
-    if result.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}\nended with {result.returncode}\n{result.stdout}{result.stderr}")
-    return result.stdout
-
-
-def ten_lines():
-    """The README's program: the first code block after the mark."""
-    text = README.read_text() if README.exists() else ""
-    found = re.search(re.escape(MARK) + r"\s*```(?:cpp|c\+\+)\n(.*?)```", text, re.DOTALL)
-    return found[1] if found else None
-
-
-class InstallTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.stage = pathlib.Path(tempfile.mkdtemp()).resolve()
-        cls.addClassCleanup(shutil.rmtree, cls.stage)
-        run("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", cls.stage)
-        (config,) = cls.stage.rglob("panto.pc")
-        cls.prefix = next(p for p in config.parents if p.name == "lib").parent
-        cls.environment = os.environ | {"PKG_CONFIG_PATH": str(config.parent)}
-        cls.libdir = config.parent.parent
-
-    def flags(self, *what):
-        return run("pkg-config", *what, "panto", env=self.environment).split()
-
-    def compile_and_run(self, program):
-        with tempfile.TemporaryDirectory() as folder:
-            source, binary = pathlib.Path(folder) / "x.cc", pathlib.Path(folder) / "x"
-            source.write_text(program)
-            flags = self.flags("--cflags")
-            began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime  # of the processor: the machine may be busy
-            run("g++", "-std=c++20", "-c", source, "-o", binary.with_suffix(".o"), *flags)
-            seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
-            run("g++", "-std=c++20", source, "-o", binary, *self.flags("--cflags", "--libs"))
-            output = run(binary, env=self.environment | {"LD_LIBRARY_PATH": str(self.libdir)})
-        return output, seconds
-
+class InstallTest(InstalledCase):
     def test_panto_pc_points_into_the_prefix(self):
         (include,) = (os.path.realpath(f[2:]) for f in self.flags("--cflags") if f.startswith("-I"))
         self.assertEqual(include, str(self.prefix / "include"))
         self.assertIn("-lpanto", self.flags("--libs"))
         self.assertEqual(self.flags("--modversion"), ["0.1.0"])
 
-    @unittest.skipUnless((ROOT / "panto.h").exists(), "panto.h does not exist yet")
     def test_the_smallest_program(self):
         program = "#include <panto/panto.h>\n#include <cstdio>\nint main() { std::puts(\"ok\"); }\n"
-        self.assertEqual(self.compile_and_run(program)[0], "ok\n")
-
-    @unittest.skipUnless(ten_lines(), f"README.md has no program after {MARK} yet")
-    def test_the_readme_program(self):
-        output, seconds = self.compile_and_run(ten_lines())
-        self.assertTrue(output.strip(), "it printed nothing")
-        # A second is the aim; a slow or busy machine gets some slack.
-        self.assertLess(seconds, 4, "compiling it took too long: are the public headers still light?")
+        self.assertEqual(self.build_and_run([program])[0], "ok\n")
 
     def test_headers_are_below_include_panto(self):
         headers = [p.relative_to(self.stage) for p in self.stage.rglob("*") if p.suffix in (".h", ".hpp", ".hh", ".inc")]
