@@ -170,6 +170,12 @@ template <class F>
 Function trace(F fn, std::vector<TensorSpec> specs, std::source_location where = std::source_location::current()) {
   return make_traced(detail::erase(std::move(fn)), std::move(specs), where);
 }
+// As it is mostly written: `trace(fn, {TensorSpec(...), ...})`. With `{}`, `fn` has no arguments.
+template <class F>
+Function trace(F fn, std::initializer_list<TensorSpec> specs,
+               std::source_location where = std::source_location::current()) {
+  return make_traced(detail::erase(std::move(fn)), specs, where);
+}
 // Traces at the first call with arguments of new dtypes or shapes.
 template <class F>
 Function trace(F fn, std::source_location where = std::source_location::current()) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "panto/lib/base/format.h"
+
 namespace panto {
 namespace {
 
@@ -26,6 +28,18 @@ spdlog::logger& logger() {
 void log_debug(std::string_view text) { logger().debug(text); }
 void log_info(std::string_view text) { logger().info(text); }
 void log_warn(std::string_view text) { logger().warn(text); }
+
+std::string set_log_level(std::string_view level) {
+  const std::string wanted(level);
+  const spdlog::level::level_enum parsed = spdlog::level::from_str(wanted);  // "off" too for what it does not know
+  if (parsed == spdlog::level::off && wanted != "off") {
+    invalid("log level: expected debug, info, warn, error or off, got '{}'", wanted);
+  }
+  const spdlog::string_view_t before = spdlog::level::to_string_view(logger().level());
+  logger().set_level(parsed);
+  return {before.data(), before.size()};
+}
+
 bool log_debug_enabled() { return logger().should_log(spdlog::level::debug); }
 
 }  // namespace panto

@@ -1,7 +1,8 @@
-// Log lines of the library, on standard error. Level from PANTO_LOG (debug, info, warn, error, off; default warn).
-// Thread-safe.
+// Log lines of the library, on standard error. Level from PANTO_LOG (debug, info, warn, error, off; default warn), or
+// from set_log_level. Thread-safe.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "panto/lib/base/export.h"
@@ -12,5 +13,7 @@ PANTO_EXPORT void log_debug(std::string_view text);
 PANTO_EXPORT void log_info(std::string_view text);
 PANTO_EXPORT void log_warn(std::string_view text);
 PANTO_EXPORT bool log_debug_enabled();
+// Instead of what PANTO_LOG says; returns the level before. Throws InvalidArgument for a word that is no level.
+PANTO_EXPORT std::string set_log_level(std::string_view level);
 
 }  // namespace panto

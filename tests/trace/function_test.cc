@@ -5,6 +5,7 @@
 #include <source_location>
 #include <thread>
 
+#include "panto/lib/base/log.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/recorder.h"
 #include "panto/lib/graph/io.h"
@@ -14,6 +15,7 @@
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 #include "panto/tests/near.h"
+#include "panto/tests/written.h"
 
 namespace panto {
 namespace {
@@ -124,6 +126,56 @@ BOOST_AUTO_TEST_CASE(without_a_signature_each_new_one_is_traced) {
   expect_near(f(tensor({5.0, 5.0})), {2}, {10, 10});  // the first trace again
   BOOST_TEST(calls == 3);
   BOOST_TEST(f.num_traces() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(retraces_are_logged_with_the_reason) {
+  const std::string before = set_log_level("info");
+  const uint32_t line = std::source_location::current().line() + 1;
+  const Function f = trace([](std::span<const Tensor> a) { return a[0] * a[a.size() - 1]; });
+  const std::string start = "retrace {} of the function traced at " + line_text(line);
+  const auto reason = [&](const std::vector<Tensor>& inputs, const char* number = "") {
+    const std::string text = test::written([&] { static_cast<void>(f.call(inputs)); });
+    if (*number == '\0') return text;
+    std::string wanted = start;
+    wanted.replace(wanted.find("{}"), 2, number);
+    const size_t at = text.find(wanted);
+    return at == std::string::npos ? "no retrace in: " + text : text.substr(at + wanted.size());
+  };
+  const Tensor two = tensor({1.0, 2.0}), three = tensor({1.0, 2.0, 3.0}), floats = tensor({1.F, 2.F});
+  BOOST_TEST(reason({two, two}).empty());
+  BOOST_TEST(reason({two, two}).empty());
+  BOOST_TEST(reason({three, three}, "1") == ": argument 'arg_0' is float64[3], was float64[2]\n");
+  BOOST_TEST(reason({three, tensor(2.0)}, "2") == ": argument 'arg_1' is float64[], was float64[3]\n");
+  BOOST_TEST(reason({floats, floats}, "3") == ": argument 'arg_0' is float32[2], was float64[3]\n");
+  BOOST_TEST(reason({floats}, "4") == ": 1 arguments instead of 2\n");
+  BOOST_TEST(reason({three, three}).empty());  // the second signature again
+  BOOST_TEST(set_log_level("warn") == "info");
+  BOOST_TEST(reason({three}).empty());
+  set_log_level(before);
+  BOOST_TEST(f.num_traces() == 6);
+}
+
+BOOST_AUTO_TEST_CASE(without_arguments) {
+  const Variable k(tensor({1.0, 2.0}), "k");
+  int calls = 0;
+  const auto twice = [&] {
+    ++calls;
+    return k.value() * 2.0;
+  };
+  const Function f = trace(twice, {});
+  BOOST_TEST(calls == 1);  // at once
+  BOOST_TEST(f.inputs().empty());
+  expect_near(f(), {2}, {2, 4});
+  k.assign(tensor({5.0, 6.0}));
+  expect_near(f(), {2}, {10, 12});
+  BOOST_TEST(calls == 1);
+  const std::vector<TensorSpec> none;
+  expect_near(trace(twice, none)(), {2}, {10, 12});
+  expect_near(trace(twice)(), {2}, {10, 12});
+  expect_error_begins([&] { trace([](const Tensor& a) { return a; }, {}); },
+                      "InvalidArgument: function: expected 1 specs, one for each argument, got 0");
+  const Tensor x = tensor(1.0);
+  expect_error_begins([&] { static_cast<void>(f(x)); }, "InvalidArgument: ");
 }
 
 BOOST_AUTO_TEST_CASE(too_many_signatures) {
