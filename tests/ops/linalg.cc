@@ -287,9 +287,7 @@ const Family networks(
           .errors = {{.in = {draw({3}), draw({3})},
                       .text = "features and labels: expected them to broadcast to a matrix, got shape [3]"},
                      {.in = {draw({2, 3}), draw({2, 4})}, .text = "shapes: expected ones that broadcast"}},
-          .units = 16,
-          // Where rows of labels do not sum to one, as under finite differences, backprop is not the loss's gradient.
-          .second_order = false}},
+          .units = 16}},
         {"SparseSoftmaxCrossEntropyWithLogits",
          {.samples = {{.in = {draw({2, 3}), list({2, 0})}},
                       {.in = {draw({3, 19}, -9, 9), list({18, 3, 0})}},
