@@ -12,6 +12,7 @@
 #include <boost/test/unit_test_log.hpp>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -41,14 +42,19 @@ class CaseLog : public ut::test_observer {
   void test_unit_finish(const ut::test_unit& unit, unsigned long) override {
     put(ut::results_collector.results(unit.p_id).passed() ? "pass" : "fail", unit);
   }
-  void test_unit_skipped(const ut::test_unit& unit, ut::const_string) override {
-    if (unit.is_enabled()) put("skip", unit);  // a disabled one was not asked for
+  void test_unit_skipped(const ut::test_unit& unit, ut::const_string reason) override {
+    if (!unit.is_enabled()) return;  // it was not asked for
+    std::string why(reason.begin(), reason.end());
+    constexpr std::string_view kPrefix = "precondition failed: ";
+    if (why.starts_with(kPrefix)) why.erase(0, kPrefix.size());
+    put(unit.p_type == ut::TUT_CASE ? "skip" : "skip-suite", unit, ": " + why);
   }
 
  private:
-  void put(const char* what, const ut::test_unit& unit) {
-    if (unit.p_type != ut::TUT_CASE) return;
-    const std::string line = std::string(what) + ' ' + unit.full_name() + '\n';
+  // Of a suite only that it was skipped.
+  void put(const char* what, const ut::test_unit& unit, const std::string& more = "") {
+    if (unit.p_type != ut::TUT_CASE && more.empty()) return;
+    const std::string line = std::string(what) + ' ' + unit.full_name() + more + '\n';
     if (write(file_, line.data(), line.size()) < 0) std::_Exit(99);
   }
 

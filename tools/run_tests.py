@@ -13,6 +13,7 @@ when they are named, or all are with `slow`.
 With --interop the scripts of tests/interop run instead, under that Python.
 """
 import argparse
+import collections
 import dataclasses
 import json
 import os
@@ -88,7 +89,7 @@ def run_boost(name, command, environment, timeout, filters):
         if "no test cases matching filter" in errors or "test tree is empty" in errors:
             return None
         sys.stderr.write(errors)
-        count, current = Count(), None
+        count, current, skipped = Count(), None, collections.Counter()
         for line in log.read_text().splitlines() if log.exists() else []:
             what, case = line.split(" ", 1)
             if what == "start":
@@ -100,6 +101,11 @@ def run_boost(name, command, environment, timeout, filters):
                 count.failures.append(f"{name}: {case}")
             elif what == "skip":
                 count.skipped += 1
+                skipped["cases: " + case.rpartition(": ")[2]] += 1
+            elif what == "skip-suite":  # all of it, whatever it has
+                print(f"  {name}: skipped the suite {case}")
+    for reason, number in skipped.items():
+        print(f"  {name}: skipped {number} {reason}")
     ended = f"did not end within {timeout} s" if status is None else how_it_ended(status)
     if current is not None:
         count.failed += 1

@@ -6,24 +6,14 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/gpu.h"
 
 namespace panto {
 namespace {
 
 namespace utf = boost::unit_test;
-
-Device* gpu() {
-  for (Device* d : devices()) {
-    if (d->kind() == DeviceKind::kCuda) return d;
-  }
-  return nullptr;
-}
-
-boost::test_tools::assertion_result has_gpu(utf::test_unit_id) {
-  boost::test_tools::assertion_result result(gpu() != nullptr);
-  if (!result) result.message() << "there is no GPU here";
-  return result;
-}
+using test::gpu;
+using test::has_gpu;
 
 Tensor ramp(const Shape& shape, float from, float step) {
   std::vector<float> values(static_cast<size_t>(shape.numel()));

@@ -1,7 +1,9 @@
 // Samples of ops that move elements without computing.
 #include <algorithm>
 
+#include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -524,6 +526,16 @@ std::vector<Array> shape_of(const Given& g) {
 
 const std::vector<Sample> kAnything = {{.in = {draw({2, 3})}}, {.in = {draw({})}}, {.in = {draw({0, 4})}}};
 
+void placeholder_saved() {
+  for (const Graph& graph : saved_and_loaded([] { placeholder(kFloat32, {-1, 2}, "x"); })) {
+    Session session(graph);
+    const Tensor x = tensor({{1.f, 2.f}});
+    BOOST_TEST(difference(x, session.run({{"x", x}}, {"x"})[0]) == "");
+    expect_error_begins([&] { session.run({{"x", tensor({1.f, 2.f})}}, {"x"}); }, "InvalidArgument: ");
+    expect_error_begins([&] { session.run({}, {"x"}); }, "InvalidArgument: ");
+  }
+}
+
 const Family questions_of_shape(
     "array",
     {
@@ -560,7 +572,7 @@ const Family questions_of_shape(
          {.errors = {{.in = {},
                       .attrs = {{"dtype", kFloat32}, {"shape", PartialShape{-1, 2}}},
                       .text = "placeholder: expected to be fed a float32 of shape [?,2], got nothing"}},
-          .own = {{"described", [] {}}}}},
+          .own = {{"saved", placeholder_saved}}}},
         {"NoOp", {.samples = {{.in = {}}}}},
     });
 

@@ -10,6 +10,11 @@ namespace {
 
 bool has_samples(const Row& row) { return !row.d.samples.empty(); }
 bool pure(const Row& row) { return has_samples(row) && !row.d.random && !row.d.effect; }
+bool takes_variables(const Row& row) {
+  return std::ranges::any_of(row.d.samples, [](const Sample& s) {
+    return std::ranges::any_of(s.in, [](const Array& a) { return a.is_variable; });
+  });
+}
 bool floats(const Row& row, const Op& op) {
   if (op.primary_attr() < 0) return false;
   const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types & row.d.types;
@@ -56,11 +61,22 @@ std::span<const Question> questions() {
       {"taped", differentiable, ask_taped},
       {"traced", [](const Row& row, const Op&) { return pure(row); }, ask_traced},
       {"optimized", [](const Row& row, const Op&) { return pure(row); }, ask_optimized},
-      {"round_trip", [](const Row& row, const Op&) { return pure(row); }, ask_round_trip},
+      {"round_trip", [](const Row& row, const Op&) { return pure(row) && !takes_variables(row); }, ask_round_trip},
+      {"saved",
+       [](const Row& row, const Op& op) {
+         return has_samples(row) && op.body() == nullptr && (!pure(row) || takes_variables(row));
+       },
+       ask_saved},
       {"traced_gradient", differentiable, ask_traced_gradient},
       {"errors", [](const Row& row, const Op&) { return !row.d.errors.empty(); }, ask_errors},
   };
   return kQuestions;
+}
+
+const Question& gpu_question() {
+  static constexpr Question kQuestion = {
+      "gpu", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_gpu};
+  return kQuestion;
 }
 
 namespace {

@@ -18,6 +18,8 @@ struct Question {
 };
 
 std::span<const Question> questions();
+// One more, which needs a GPU: its cases are in a suite of their own, gpu/<row>.
+const Question& gpu_question();
 
 // questions_values.cc
 void ask_reference(const Row& row);  // equals the reference in every type
@@ -49,6 +51,12 @@ void ask_traced(const Row& row);           // as a function, not optimized, with
 void ask_optimized(const Row& row);        // optimized; folded
 void ask_round_trip(const Row& row);       // saved as a GraphDef, binary and text, and loaded
 void ask_traced_gradient(const Row& row);  // the gradient of the traced function
+
+// questions_saved.cc
+void ask_saved(const Row& row);  // state, effects and random numbers: as a graph, saved and loaded
+
+// questions_gpu.cc
+void ask_gpu(const Row& row);  // equals the CPU's result, on the first GPU
 
 using TensorsFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 // The gradients, by input, of the sum of all outputs, weighed so that no two elements count alike; undefined where

@@ -4,8 +4,10 @@
 #include <cmath>
 
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/variable.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -114,6 +116,23 @@ void generator_advances() {
   BOOST_TEST(difference(first, second) != "");
 }
 
+// The state lies in a variable of the session: it goes on from run to run, as the variable of an eager program does.
+void generator_saved() {
+  const auto build = [] {
+    const Variable generator(tensor(std::vector<int64_t>{0, 0, 42}), "generator");
+    named("state", rng_read_and_skip(generator.handle(), 1, to_tensor(scalar(10), kUint64)));
+    global_variables_initializer();
+  };
+  const Tensor eager = to_tensor(variable(list({0, 0, 42})), kInt64);
+  std::vector<Tensor> expected;
+  for (int i = 0; i < 3; ++i) expected.push_back(rng_read_and_skip(eager, 1, to_tensor(scalar(10), kUint64)));
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    session.run({}, {}, {"init"});
+    for (const Tensor& state : expected) BOOST_TEST(difference(state, session.run({}, {"state"})[0]) == "");
+  }
+}
+
 const Family stateful(
     "random",
     {
@@ -130,7 +149,7 @@ const Family stateful(
                       .text = "alg: expected 1 (Philox) or 3 (automatic), got 7"},
                      {.in = {variable(list({0, 0}).as(kInt64)), scalar(1), scalar(1)},
                       .text = "resource: expected a generator of 3 numbers, got 2"}},
-          .own = {{"advances", generator_advances}}}},
+          .own = {{"advances", generator_advances}, {"saved", generator_saved}}}},
     });
 
 }  // namespace

@@ -1,18 +1,15 @@
 // Samples of ops with state or effects: variables, optimizer steps, assertions, printing.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdio>
 
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
+#include "panto/tests/written.h"
 
 namespace panto::test {
 namespace {
@@ -54,6 +51,26 @@ void uninitialized() {
   expect_error_begins([&] { assign_add_variable_op(handle, tensor({1.f, 2.f})); }, "FailedPrecondition: ");
 }
 
+// Two nodes that name one variable are one variable, and a third is not.
+void handles_saved() {
+  const auto build = [] {
+    named("one", handle_of("shared"));
+    const Tensor other = named("other", handle_of("other"));
+    const CollectEffects effects;
+    assign_variable_op(handle_of("shared"), tensor({1.f, 2.f}));
+    group(effects.names(), "assign");
+    named("read", read_variable_op(named("two", handle_of("shared")), kFloat32));
+    named("read_other", read_variable_op(other, kFloat32));
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    expect_error_begins([&] { session.run({}, {"read"}); }, "FailedPrecondition: variable \"shared\": ");
+    session.run({}, {}, {"assign"});
+    BOOST_TEST(difference(list({1, 2}), session.run({}, {"read"})[0], {}) == "");
+    expect_error_begins([&] { session.run({}, {"read_other"}); }, "FailedPrecondition: variable \"other\": ");
+  }
+}
+
 const Sample kVariable = {.in = {variable(draw({2, 3}))}};
 const std::vector<Sample> kVariableAndValue = {{.in = {variable(draw({2, 3})), draw({2, 3}, -2, 2, 1)}},
                                                {.in = {variable(draw({})), draw({}, -2, 2, 1)}},
@@ -68,7 +85,7 @@ const Family variables(
     {
         {"VarHandleOp",
          {.errors = {{.in = {}, .attrs = {{"dtype", kFloat32}}, .text = "attribute shape: expected a value, got none"}},
-          .own = {{"named", named_handles}}}},
+          .own = {{"named", named_handles}, {"saved", handles_saved}}}},
         {"VarIsInitializedOp",
          {.samples = {kVariable},
           .reference = [](const Given&) { return std::vector<Array>{scalar(1)}; },
@@ -161,25 +178,6 @@ const Family optimizers(
 
 // ---- Assertions and printing ------------------------------------------------------------------------------------
 
-// What `body` writes to standard error.
-template <class Body>
-std::string written(Body body) {
-  std::fflush(stderr);
-  std::FILE* file = std::tmpfile();
-  BOOST_REQUIRE(file != nullptr);
-  const int saved = dup(STDERR_FILENO);
-  dup2(fileno(file), STDERR_FILENO);
-  body();
-  std::fflush(stderr);
-  dup2(saved, STDERR_FILENO);
-  close(saved);
-  std::array<char, 4096> buffer;
-  std::rewind(file);
-  const size_t n = std::fread(buffer.data(), 1, buffer.size(), file);
-  std::fclose(file);
-  return {buffer.data(), n};
-}
-
 void print_shows() {
   const Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}});
   Tensor y;
@@ -194,6 +192,46 @@ void print_text_shows() {
   BOOST_TEST(written([] { print_text("no line", {.end = ""}); }) == "no line");
 }
 
+void print_saved() {
+  const auto build = [] {
+    const Tensor x = placeholder(kFloat32, {-1}, "x");
+    named("y", print_data(x, {x, tensor("text")}, {.message = "values: ", .summarize = 2}));
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    const Tensor x = tensor({1.f, 2.f, 3.f});
+    Tensor y;
+    BOOST_TEST(written([&] { y = session.run({{"x", x}}, {"y"})[0]; }) == "values: [1 2...][text]\n");
+    BOOST_TEST(difference(x, y) == "");
+  }
+}
+
+void print_text_saved() {
+  const auto build = [] {
+    const CollectEffects effects;
+    print_text(placeholder(kString, {}, "text"), {.end = "!\n"});
+    group(effects.names(), "say");
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    BOOST_TEST(written([&] { session.run({{"text", tensor("one")}}, {}, {"say"}); }) == "one!\n");
+  }
+}
+
+void assertion_saved() {
+  const auto build = [] {
+    const CollectEffects effects;
+    assert_true(placeholder(kBool, {}, "good"), {tensor({1, 2, 3, 4}), tensor("text")}, {.summarize = 2});
+    group(effects.names(), "check");
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    BOOST_CHECK_NO_THROW(session.run({{"good", tensor(true)}}, {}, {"check"}));
+    expect_error_begins([&] { session.run({{"good", tensor(false)}}, {}, {"check"}); },
+                        "InvalidArgument: assertion: expected true, got false; [1 2...] [text] ");
+  }
+}
+
 const Family effects(
     "state",
     {
@@ -204,15 +242,16 @@ const Family effects(
                      {.in = {list({1, 1}), scalar(0).as(kInt32)},
                       .text = "condition: expected a scalar, got shape [2]"},
                      {.in = {scalar(1)}, .text = "T: expected at least 1 elements, got 0"}},
+          .own = {{"fails after a file", assertion_saved}},
           .effect = true}},
-        {"Print", {.errors = {}, .own = {{"written", print_shows}}, .effect = true}},
+        {"Print", {.errors = {}, .own = {{"written", print_shows}, {"saved", print_saved}}, .effect = true}},
         {"PrintV2",
          {.errors = {{.in = {texts({}, {"a"})},
                       .attrs = {{"output_stream", "/tmp/file"}},
                       .code = Code::kUnimplemented,
                       .text = "output_stream: expected stderr, stdout, log(info), log(warning) or log(error), got "},
                      {.in = {texts({1}, {"a"})}, .text = "input: expected a scalar, got shape [1]"}},
-          .own = {{"written", print_text_shows}},
+          .own = {{"written", print_text_shows}, {"saved", print_text_saved}},
           .effect = true}},
     });
 

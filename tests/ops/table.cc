@@ -7,6 +7,7 @@
 
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
+#include "panto/tests/gpu.h"
 #include "panto/tests/ops/questions.h"
 
 namespace panto::test {
@@ -33,6 +34,27 @@ void enter(ut::test_suite& parent, const std::string& name, const Row& row, std:
       ut::make_test_case(boost::function<void()>(std::move(body)), name, row.where.file_name(), row.where.line()));
 }
 
+// A case gpu/<row>. Which ops have a kernel there is known only when there is a GPU.
+void enter_on_gpu(const Row& row) {
+  ut::test_suite& master = ut::framework::master_test_suite();
+  const bool first = master.get("gpu") == ut::INV_TEST_UNIT_ID;
+  ut::test_suite& gpu_suite = suite(master, "gpu", row.where);
+  if (first) {
+    gpu_suite.add_label("cuda");
+    gpu_suite.add_precondition(has_gpu);
+  }
+  enter(gpu_suite, row.name(), row, [&row] {
+    BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) {
+      ask_within_limit(gpu_question(), row);
+    }
+  });
+  ut::framework::get<ut::test_case>(gpu_suite.get(row.name())).add_precondition([&row](ut::test_unit_id) {
+    boost::test_tools::assertion_result result(row.op().has_kernel(DeviceKind::kCuda));
+    if (!result) result.message() << "the op has no CUDA kernel";
+    return result;
+  });
+}
+
 void enter_row(const Row& row) {
   ut::test_suite& ops = suite(ut::framework::master_test_suite(), "ops", row.where);
   ut::test_suite& own = suite(ops, row.name(), row.where);
@@ -53,6 +75,7 @@ void enter_row(const Row& row) {
       BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) { ask_within_limit(q, row); }
     });
   }
+  if (gpu_question().applies(row, *op)) enter_on_gpu(row);
   for (const OwnTest& test : row.d.own) enter(own, test.name, row, test.run);
 }
 

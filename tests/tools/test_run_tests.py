@@ -21,13 +21,13 @@ class RunnerTest(unittest.TestCase):
                 count = run_tests.run_script("x", [sys.executable, file.name], {}, timeout)
         return (count.passed, count.failed, count.skipped), count.failures
 
-    def boost(self, text, filters=(), timeout=20):
+    def boost(self, text, filters=(), timeout=20, said=None):
         """A stand-in for a Boost.Test program: `case(what, name)` writes a line of the log."""
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write("import os, sys\n"
                        "def case(*words): open(os.environ['PANTO_TEST_LOG'], 'a').write(' '.join(words) + '\\n')\n" + text)
             file.flush()
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with contextlib.redirect_stdout(said or io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 count = run_tests.run_boost("x", [sys.executable, file.name], {}, timeout, list(filters))
         return count and ((count.passed, count.failed, count.skipped), count.failures)
 
@@ -57,6 +57,13 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.boost("case('start', 'a/b'); case('pass', 'a/b'); case('skip', 'a/c')"), ((1, 0, 1), []))
         self.assertEqual(self.boost("case('start', 'a/b'); case('fail', 'a/b'); exit(201)"), ((0, 1, 0), ["x: a/b"]))
         self.assertIsNone(self.boost("print('no test cases matching filter', file=sys.stderr); exit(200)", ["zz"]))
+
+    def test_what_was_skipped_is_said(self):
+        text = ("case('skip-suite', 'gpu: no GPU here'); case('skip', 'a/b: no kernel'); case('skip', 'a/c: no kernel')\n"
+                "case('start', 'a/d'); case('pass', 'a/d')")
+        said = io.StringIO()
+        self.assertEqual(self.boost(text, said=said), ((1, 0, 2), []))
+        self.assertEqual(said.getvalue(), "  x: skipped the suite gpu: no GPU here\n  x: skipped 2 cases: no kernel\n")
 
     def test_a_boost_program_that_crashes(self):
         counts, failures = self.boost("case('start', 'a'); case('pass', 'a'); case('start', 'b'); os.abort()")

@@ -1,0 +1,24 @@
+// Tests that need a GPU: suites with the label `cuda` and this precondition are skipped, by name, where there is none.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include "panto/lib/core/device.h"
+
+namespace panto::test {
+
+// The first GPU; null where there is none.
+inline Device* gpu() {
+  for (Device* d : devices()) {
+    if (d->kind() == DeviceKind::kCuda) return d;
+  }
+  return nullptr;
+}
+
+inline boost::test_tools::assertion_result has_gpu(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result result(gpu() != nullptr);
+  if (!result) result.message() << "there is no GPU here";
+  return result;
+}
+
+}  // namespace panto::test
