@@ -4,11 +4,11 @@
 //   if (!r.ok) std::cerr << r.report;
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
 
@@ -26,7 +26,7 @@ struct GradcheckResult {
   std::string report;  // "" if ok; otherwise input, worst index and both Jacobians
 };
 
-using GradcheckFunction = std::function<Tensor(std::span<const Tensor>)>;
+using GradcheckFunction = Callable<Tensor(std::span<const Tensor>)>;
 
 // Compares the Jacobian that a tape gives with central differences, for every float64 input (others are held fixed).
 // `fn` gives one floating tensor and must be a function of its inputs only. Throws InvalidArgument where no input or

@@ -3,15 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
 
 namespace panto {
 
-using Initializer = std::function<Tensor(const Shape& shape, DType dtype)>;
+using Initializer = Callable<Tensor(const Shape& shape, DType dtype)>;
 
 // Without a seed: the process's generator (`set_seed`).
 using Seed = std::optional<int64_t>;

@@ -8,11 +8,11 @@
 // Thread-safety: calls may run in several threads at once.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/core/variable.h"
@@ -35,7 +35,7 @@ class PANTO_EXPORT Layer {
   virtual std::string to_string() const = 0;
 };
 
-using Activation = std::function<Tensor(const Tensor&)>;
+using Activation = Callable<Tensor(const Tensor&)>;
 
 struct DenseOptions {
   Activation activation = nullptr;  // none

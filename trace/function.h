@@ -13,7 +13,6 @@
 // several threads at once. Tracing takes a lock.
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <source_location>
@@ -24,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/arg.h"
 #include "panto/lib/core/tensor.h"
@@ -47,7 +47,7 @@ struct TensorSpec {
   PANTO_EXPORT std::string to_string() const;
 };
 
-using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+using TensorFunction = Callable<std::vector<Tensor>(std::span<const Tensor>)>;
 
 class PANTO_EXPORT Function {
  public:

@@ -8,6 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/recorder.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/tracer.h"
 

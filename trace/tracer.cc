@@ -5,6 +5,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/core/scopes.h"
 
 namespace panto {
 namespace {

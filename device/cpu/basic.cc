@@ -1,6 +1,7 @@
 // Sources, identities, views, questions about shapes, and tensors made from a few numbers.
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 
 #include "panto/device/cpu/kernel.h"

@@ -1,5 +1,6 @@
 // Cast: the kernel is chosen by the type that is made, the type that is read is switched here.
 #include <bit>
+#include <complex>
 #include <cstring>
 
 #include "panto/device/convert.h"

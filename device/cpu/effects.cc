@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <complex>
 #include <cstdio>
 
 #include "panto/device/cpu/kernel.h"

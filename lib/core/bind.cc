@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <complex>
 #include <limits>
 
 #include "panto/lib/base/format.h"

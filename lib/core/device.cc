@@ -12,7 +12,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/op.h"
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/thread_state.h"
 
 namespace panto {

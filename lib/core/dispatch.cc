@@ -460,12 +460,3 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
 }
 
 }  // namespace panto::dispatch
-
-namespace panto {
-
-Tensor named(std::string_view name, Tensor value) {
-  for (Recorder* r : recorders()) r->name_value(value, name);
-  return value;
-}
-
-}  // namespace panto

@@ -96,11 +96,3 @@ PANTO_EXPORT void run(const Prepared& prepared, std::span<const Tensor* const> i
                       uint64_t dying = 0);
 
 }  // namespace panto::dispatch
-
-namespace panto {
-
-// Names the node that the last op call inside the expression made: `named("b", relu(x))`. A no-op when nothing is
-// traced.
-PANTO_EXPORT Tensor named(std::string_view name, Tensor value);
-
-}  // namespace panto

@@ -2,13 +2,14 @@
 // need no translation.
 #pragma once
 
-#include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/half.h"
@@ -145,11 +146,19 @@ template <> struct DTypeOf<uint16_t> : DTypeValue<kUint16> {};
 template <> struct DTypeOf<uint32_t> : DTypeValue<kUint32> {};
 template <> struct DTypeOf<uint64_t> : DTypeValue<kUint64> {};
 template <> struct DTypeOf<bool> : DTypeValue<kBool> {};
-template <> struct DTypeOf<std::complex<float>> : DTypeValue<kComplex64> {};
-template <> struct DTypeOf<std::complex<double>> : DTypeValue<kComplex128> {};
 template <> struct DTypeOf<std::string> : DTypeValue<kString> {};
 template <> struct DTypeOf<ResourceHandle> : DTypeValue<kResource> {};
 template <> struct DTypeOf<Variant> : DTypeValue<kVariant> {};
+// std::complex, told by what it can do: <complex> is a heavy header, and few programs need it.
+template <class T>
+  requires requires(const T& z) {
+    requires sizeof(T) == 2 * sizeof(typename T::value_type);
+    { z.real() + z.imag() } -> std::same_as<typename T::value_type>;
+  }
+struct DTypeOf<T> : DTypeValue<sizeof(T) == 16 ? kComplex128 : kComplex64> {
+  static_assert(std::is_floating_point_v<typename T::value_type> && (sizeof(T) == 8 || sizeof(T) == 16),
+                "expected std::complex<float> or std::complex<double>");
+};
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 

@@ -84,21 +84,4 @@ class PANTO_EXPORT RecorderPause {
   int saved_symbolic_;
 };
 
-// ---- What scopes tell recorders ------------------------------------------------------------------------------------
-// The node name asked for the next op by `named(...)` or a name scope; the device scope as written.
-PANTO_EXPORT std::string_view current_name_scope();
-PANTO_EXPORT const DeviceSpec& current_device_spec();
-
-class PANTO_EXPORT NameScope {
- public:
-  // Node names recorded inside get the prefix `name/`. Throws InvalidArgument for characters a node name may not have.
-  explicit NameScope(std::string_view name);
-  ~NameScope();
-  NameScope(const NameScope&) = delete;
-  NameScope& operator=(const NameScope&) = delete;
-
- private:
-  size_t previous_length_;
-};
-
 }  // namespace panto

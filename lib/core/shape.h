@@ -7,7 +7,6 @@
 // of the non-zero dimensions is below 2^63. Values; thread-safe as such.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -99,7 +98,7 @@ class PANTO_EXPORT PartialShape {
     // All inline words at once, used or not: copying shapes is a large part of a small op's cost.
     void copy(const Dims& other) {
       if (other.size_ > kInline) [[unlikely]] {
-        std::copy_n(other.heap_, other.size_, prepare(other.size_));
+        std::memcpy(prepare(other.size_), other.heap_, other.size_ * sizeof(int64_t));
         return;
       }
       std::memcpy(static_cast<void*>(inline_), static_cast<const void*>(other.inline_), sizeof(inline_));

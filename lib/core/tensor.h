@@ -11,7 +11,6 @@
 #pragma once
 
 #include <atomic>
-#include <complex>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>

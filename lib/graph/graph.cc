@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "panto/lib/base/format.h"
@@ -45,21 +46,25 @@ const AttrValue* Node::note(std::string_view name) const noexcept {
 
 // ---- Copies -----------------------------------------------------------------------------------------------------
 
-Graph::Graph() : identity_(std::make_unique<char>()) {}
+// The hash tables stand here and not in the class: their header is a heavy one.
+struct Graph::Index {
+  std::unordered_map<std::string, int> by_name;
+  std::unordered_map<std::string, int> lower_names;  // in lower case -> how many nodes
+  std::unordered_map<std::string, int> next_suffix;  // wanted name in lower case -> where to go on looking
+  std::unordered_map<int64_t, NodeOutput> bindings;  // by tensor id
+};
+
+Graph::Graph() : index_(std::make_unique<Index>()) {}
 Graph::~Graph() = default;
 Graph::Graph(Graph&& other) noexcept = default;
 Graph& Graph::operator=(Graph&& other) noexcept = default;
 
 Graph::Graph(const Graph& other)
     : count_(other.count_),
-      by_name_(other.by_name_),
-      lower_names_(other.lower_names_),
-      next_suffix_(other.next_suffix_),
-      bindings_(other.bindings_),
+      index_(std::make_unique<Index>(*other.index_)),
       versions_(other.versions_),
       library_(other.library_),
-      variables_(other.variables_),
-      identity_(std::make_unique<char>()) {
+      variables_(other.variables_) {
   nodes_.reserve(other.nodes_.size());
   for (const auto& node : other.nodes_) {
     nodes_.push_back(node == nullptr ? nullptr : std::unique_ptr<Node>(new Node(*node)));
@@ -78,8 +83,8 @@ const Node* Graph::find(int id) const noexcept {
 }
 
 const Node* Graph::find(std::string_view name) const noexcept {
-  const auto found = by_name_.find(std::string(name));
-  return found == by_name_.end() ? nullptr : find(found->second);
+  const auto found = index_->by_name.find(std::string(name));
+  return found == index_->by_name.end() ? nullptr : find(found->second);
 }
 
 const Node& Graph::at(int id) const {
@@ -91,8 +96,8 @@ const Node& Graph::at(int id) const {
 const Node& Graph::at(std::string_view name) const {
   if (const Node* node = find(name)) return *node;
   std::vector<std::string_view> names;
-  names.reserve(by_name_.size());
-  for (const auto& [key, id] : by_name_) names.push_back(key);
+  names.reserve(index_->by_name.size());
+  for (const auto& [key, id] : index_->by_name) names.push_back(key);
   failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, closest_names(name, names));
 }
 
@@ -218,7 +223,7 @@ int Graph::add(NodeInit init) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
             printable(init.name));
   }
-  if (by_name_.contains(init.name)) invalid("node name: expected one that is not taken, got '{}'", init.name);
+  if (index_->by_name.contains(init.name)) invalid("node name: expected one that is not taken, got '{}'", init.name);
   for (const NodeOutput& input : init.inputs) check_output(input, init.name);
   with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
 
@@ -238,8 +243,8 @@ int Graph::add(NodeInit init) {
   node->use_positions_.resize(init.inputs.size());
   node->control_positions_.resize(init.control_inputs.size());
   node->init_ = std::move(init);
-  by_name_.emplace(node->name(), id);
-  ++lower_names_[lower(node->name())];
+  index_->by_name.emplace(node->name(), id);
+  ++index_->lower_names[lower(node->name())];
   nodes_.push_back(std::move(node));
   ++count_;
   const Node& added = *nodes_.back();
@@ -256,9 +261,9 @@ void Graph::remove(int id) {
   }
   for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
-  by_name_.erase(node.name());
-  const auto lowered = lower_names_.find(lower(node.name()));
-  if (--lowered->second == 0) lower_names_.erase(lowered);
+  index_->by_name.erase(node.name());
+  const auto lowered = index_->lower_names.find(lower(node.name()));
+  if (--lowered->second == 0) index_->lower_names.erase(lowered);
   nodes_[static_cast<size_t>(id)].reset();
   --count_;
 }
@@ -267,12 +272,12 @@ void Graph::rename(int id, std::string name) {
   Node& node = get(id);
   if (name == node.name()) return;
   if (!is_valid_name(name)) invalid("node name: expected a well-formed one, got '{}'", printable(name));
-  if (by_name_.contains(name)) invalid("node name: expected one that is not taken, got '{}'", name);
-  by_name_.erase(node.name());
-  const auto lowered = lower_names_.find(lower(node.name()));
-  if (--lowered->second == 0) lower_names_.erase(lowered);
-  ++lower_names_[lower(name)];
-  by_name_.emplace(name, id);
+  if (index_->by_name.contains(name)) invalid("node name: expected one that is not taken, got '{}'", name);
+  index_->by_name.erase(node.name());
+  const auto lowered = index_->lower_names.find(lower(node.name()));
+  if (--lowered->second == 0) index_->lower_names.erase(lowered);
+  ++index_->lower_names[lower(name)];
+  index_->by_name.emplace(name, id);
   node.init_.name = std::move(name);
 }
 
@@ -390,9 +395,9 @@ std::string Graph::unique_name(std::string_view wanted) {
   }
   if (base.empty() || (!is_alphanumeric(base[0]) && base[0] != '.')) base.insert(0, "n");
   const std::string key = lower(base);
-  if (!lower_names_.contains(key)) return base;
-  int& next = next_suffix_.try_emplace(key, 1).first->second;
-  while (lower_names_.contains(fmt::format("{}_{}", key, next))) ++next;
+  if (!index_->lower_names.contains(key)) return base;
+  int& next = index_->next_suffix.try_emplace(key, 1).first->second;
+  while (index_->lower_names.contains(fmt::format("{}_{}", key, next))) ++next;
   return fmt::format("{}_{}", base, next);
 }
 
@@ -400,12 +405,12 @@ std::string Graph::unique_name(std::string_view wanted) {
 
 void Graph::bind(const Tensor& symbolic, NodeOutput output) {
   check_output(output, "bind");
-  bindings_[symbolic.id()] = output;
+  index_->bindings[symbolic.id()] = output;
 }
 
 NodeOutput Graph::output_of(const Tensor& symbolic) const {
-  const auto found = bindings_.find(symbolic.id());
-  return found == bindings_.end() || find(found->second.node) == nullptr ? NodeOutput() : found->second;
+  const auto found = index_->bindings.find(symbolic.id());
+  return found == index_->bindings.end() || find(found->second.node) == nullptr ? NodeOutput() : found->second;
 }
 
 const Node& Graph::node(const Tensor& symbolic) const {

@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -211,7 +210,7 @@ class PANTO_EXPORT Graph {
   // Throws InvalidArgument if the tensor is none of this graph's.
   const Node& node(const Tensor& symbolic) const;
   // The same pointer as long as the graph lives, wherever it is moved; no other graph's, a copy's neither.
-  const void* identity() const noexcept { return identity_.get(); }
+  const void* identity() const noexcept { return index_.get(); }
 
   // ---- Printing -------------------------------------------------------------------------------------------------
   // One line a node, inputs first, ties by name: two graphs with the same nodes print the same.
@@ -233,14 +232,11 @@ class PANTO_EXPORT Graph {
 
   std::vector<std::unique_ptr<Node>> nodes_;  // by id
   int count_ = 0;
-  std::unordered_map<std::string, int> by_name_;
-  std::unordered_map<std::string, int> lower_names_;  // in lower case -> how many nodes
-  std::unordered_map<std::string, int> next_suffix_;  // wanted name in lower case -> where to go on looking
-  std::unordered_map<int64_t, NodeOutput> bindings_;  // by tensor id
+  struct Index;  // names and symbolic tensors
+  std::unique_ptr<Index> index_;
   GraphVersions versions_;
   std::string library_;
   std::vector<GraphVariable> variables_;
-  std::unique_ptr<char> identity_;
 };
 
 }  // namespace panto

@@ -17,6 +17,7 @@
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/graph/graph.h"
+#include "panto/lib/runtime/plan_stats.h"
 
 namespace panto {
 
@@ -48,14 +49,6 @@ struct ExecutableOptions {
       nullptr;                   // where VarHandleOp looks; null: default_resources(). Must outlive the executable
   NodeStates* states = nullptr;  // null: the executable has its own. Need not outlive it
   bool soft_placement = false;   // a device that does not exist, or has no kernel, becomes the first CPU
-};
-
-struct PlanStats {
-  int steps = 0;
-  int dynamic_steps = 0;            // of them, those whose outputs are allocated at each run
-  int64_t planned_bytes = 0;        // of the arenas, with reuse: the peak of what the planned values take
-  int64_t unshared_bytes = 0;       // the same without reuse
-  std::vector<std::string> passes;  // that ran, in order
 };
 
 class PANTO_EXPORT Executable {

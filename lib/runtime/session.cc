@@ -6,8 +6,10 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/resource.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/validate.h"
+#include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/optimizer.h"
 
 namespace panto {

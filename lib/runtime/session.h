@@ -17,12 +17,13 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/plan_stats.h"
 
 namespace panto {
+
+class ResourceManager;
 
 // A tensor of the graph: by name ("x:0"; "x" is "x:0"), or by the symbolic tensor that a GraphScope gave.
 class PANTO_EXPORT TensorRef {

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "panto/device/cpu/device.h"
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/tests/expect.h"

@@ -1,6 +1,7 @@
 #include "panto/lib/core/tensor.h"
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "panto/lib/core/recorder.h"

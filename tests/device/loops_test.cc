@@ -1,6 +1,7 @@
 // The elementwise loops: broadcasting against an index-by-index reference, and threads against one thread.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <complex>
 #include <cstring>
 #include <random>
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "panto/lib/core/device.h"
+#include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/io.h"
 #include "panto/tests/expect.h"

@@ -8,6 +8,7 @@
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/recorder.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"

@@ -2,8 +2,7 @@
 // uses the typed function generated from this file.
 #include "cube.h"  // lint: allow(include-form) as generated for a library outside this project
 
-#include <panto/device/cpu/kernel.h>
-#include <panto/panto.h>
+#include <panto/define_op.h>
 
 namespace cube_ops {
 using namespace panto;

@@ -1,6 +1,6 @@
 // A library whose blocks are wrong in three ways and right once.
+#include <panto/define_op.h>
 #include <panto/device/cpu/kernel.h>
-#include <panto/panto.h>
 
 namespace faulty_ops {
 using namespace panto;

@@ -1,0 +1,10 @@
+// For those who define ops of their own: what blocks, shape functions, gradients and CPU kernels are written with.
+// docs/add-an-op.md shows how.
+#pragma once
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/lib/core/call.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/gradient.h"
+#include "panto/lib/core/op.h"
+#include "panto/panto.h"
