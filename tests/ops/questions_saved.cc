@@ -6,6 +6,7 @@
 
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/variable.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/runtime/session.h"
