@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/variable.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/reference.h"

@@ -4,6 +4,7 @@
 
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
