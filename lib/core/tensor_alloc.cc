@@ -7,12 +7,6 @@
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define PANTO_PLAIN_BLOCKS 1  // every tensor is a heap block of its own, so that the sanitizer sees its life
-#else
-#define PANTO_PLAIN_BLOCKS 0
-#endif
-
 namespace panto {
 namespace {
 
@@ -21,6 +15,12 @@ namespace {
 // Each thread keeps free blocks of two sizes in lists of its own. A block may be freed on another thread than the one
 // that took it; lists that grow long, and the lists of threads that end, go to a common pool from which empty lists are
 // refilled. The pool's memory is never given back: it is what the most tensors alive at one time needed.
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPlainBlocks = true;  // every tensor is a heap block of its own, so that the sanitizer sees its life
+#else
+constexpr bool kPlainBlocks = false;
+#endif
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kHeaderBytes = (sizeof(TensorImpl) + kAlignment - 1) / kAlignment * kAlignment;
@@ -116,19 +116,13 @@ void* aligned_memory(size_t bytes) { return ::operator new(bytes, std::align_val
 }
 
 void* take_block(BlockSize size) {
-#if PANTO_PLAIN_BLOCKS
-  return aligned_memory(kBlockBytes[size]);
-#else
+  if constexpr (kPlainBlocks) return aligned_memory(kBlockBytes[size]);
   FreeList& list = cache.lists[size];
   return list.count > 0 ? list.pop() : refill_and_take(size);
-#endif
 }
 
 void free_block(BlockSize size, void* block) noexcept {
-#if PANTO_PLAIN_BLOCKS
-  static_cast<void>(size);
-  ::operator delete(block, std::align_val_t{kAlignment});
-#else
+  if constexpr (kPlainBlocks) return ::operator delete(block, std::align_val_t{kAlignment});
   FreeList& list = cache.lists[size];
   list.push(block);
   // A thread that only frees is noticed here too: its list must not be lost when it ends.
@@ -138,7 +132,6 @@ void free_block(BlockSize size, void* block) noexcept {
   } else if (list.count > kLongest) {
     give_to_pool(size, kLongest / 2);
   }
-#endif
 }
 
 // A handle without data; `shape` may have unknowns.
