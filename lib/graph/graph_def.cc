@@ -272,6 +272,10 @@ class Importer {
     for (const std::string* name : names) {
       const graphdef::AttrValue& value = record.def->attr().at(*name);
       if (name->empty()) invalid("attribute: expected a name, got none");
+      // The text form takes any bytes; the binary form of a graph that kept them could not be read again.
+      if (!std::ranges::all_of(*name, [](char c) { return c > ' ' && c < '\x7f'; })) {
+        invalid("attribute: expected a name of visible ASCII characters, got '{}'", printable(*name));
+      }
       const int at = signature.find_attr(*name);
       if (at >= 0) {
         const AttrDef& attr = signature.attrs[static_cast<size_t>(at)];

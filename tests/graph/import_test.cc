@@ -115,6 +115,8 @@ BOOST_AUTO_TEST_CASE(names_the_node_and_the_operand_at_fault) {
        "Unimplemented: attribute: expected one that Tanh has here, got 'alpha' with a value [node 'y']"},
       {"node { name: 'y' op: 'Tanh' input: 'x' attr { key: '' value { f: 0 } } }",
        "InvalidArgument: attribute: expected a name, got none [node 'y']"},
+      {"node { name: 'y' op: 'Tanh' input: 'x' attr { key: '_a\\303\\244' value { f: 0 } } }",
+       "InvalidArgument: attribute: expected a name of visible ASCII characters, got '_a\xc3\xa4' [node 'y']"},
       {"node { name: 'y' op: 'AddN' attr { key: 'N' value { i: 0 } } attr { key: 'T' value { type: DT_FLOAT } } }",
        "InvalidArgument: attribute N: expected at least 1, got 0 [node 'y']"},
       {"node { name: 'y' op: 'AddN' input: 'x' attr { key: 'N' value { i: 1000000000000 } } }",
