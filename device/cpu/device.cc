@@ -1,7 +1,9 @@
 #include "panto/device/cpu/device.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -100,7 +102,15 @@ std::string model_name() {
   return "CPU";
 }
 
+// What the machine has: a system that promises more ends the process when it is used.
+int64_t physical_memory() noexcept {
+  const int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? pages * page : INT64_MAX;
+}
+
 }  // namespace
+
+CpuDevice::CpuDevice(int index) : Device(DeviceKind::kCpu, index), limit_(physical_memory()) {}
 
 std::string CpuDevice::description() const {
   static const auto* model = new std::string(model_name());
@@ -108,23 +118,36 @@ std::string CpuDevice::description() const {
   return fmt::format("{}, {} {}", *model, threads, threads == 1 ? "thread" : "threads");
 }
 
+int64_t CpuDevice::count(int64_t bytes) noexcept {
+  int64_t before = in_use_.load(std::memory_order_relaxed);
+  do {
+    if (bytes > limit_.load(std::memory_order_relaxed) - before) return 0;
+  } while (!in_use_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+  return before + bytes;
+}
+
 void* CpuDevice::allocate(size_t bytes) {
   void* data = nullptr;
-  if (bytes <= kLargest) {
+  const auto size = static_cast<int64_t>(std::min(bytes, kLargest));
+  const int64_t now = bytes <= kLargest ? count(size) : 0;
+  if (now > 0) {
     const SizeClass c = size_class(bytes);
     if (kReuse) data = cache().take(c);
-    if (data == nullptr) data = system_memory(kReuse ? c.bytes : bytes);
+    if (data == nullptr) {
+      // Free blocks of other sizes take memory too.
+      if (static_cast<int64_t>(cache().bytes()) > limit_.load(std::memory_order_relaxed) - now) release_cached_memory();
+      data = system_memory(kReuse ? c.bytes : bytes);
+    }
     if (data == nullptr) {
       release_cached_memory();
       data = system_memory(kReuse ? c.bytes : bytes);
     }
+    if (data == nullptr) in_use_.fetch_sub(size, std::memory_order_relaxed);
   }
   if (data == nullptr) {
-    failf(Code::kResourceExhausted, "memory: expected room for {} bytes on {}, got none ({} bytes are in use)", bytes,
-          name(), in_use_.load(std::memory_order_relaxed));
+    failf(Code::kResourceExhausted, "memory: expected room for {} bytes on {}, got none ({} of {} bytes are in use)",
+          bytes, name(), in_use_.load(std::memory_order_relaxed), limit_.load(std::memory_order_relaxed));
   }
-  const auto size = static_cast<int64_t>(bytes);
-  const int64_t now = in_use_.fetch_add(size, std::memory_order_relaxed) + size;
   int64_t peak = peak_.load(std::memory_order_relaxed);
   while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
   }
@@ -145,9 +168,17 @@ MemoryStats CpuDevice::memory_stats() const {
   MemoryStats stats;
   stats.bytes_in_use = in_use_.load(std::memory_order_relaxed);
   stats.peak_bytes = peak_.load(std::memory_order_relaxed);
+  stats.bytes_limit = limit_.load(std::memory_order_relaxed);
   stats.bytes_reserved = stats.bytes_in_use + static_cast<int64_t>(cache().bytes());
   return stats;
 }
+
+void CpuDevice::set_memory_limit(int64_t bytes) {
+  if (bytes < 0) invalid("memory limit: expected at least 0 bytes, got {}", bytes);
+  limit_.store(bytes == 0 ? physical_memory() : bytes, std::memory_order_relaxed);
+}
+
+void set_memory_limit(int64_t bytes) { static_cast<CpuDevice&>(cpu_device()).set_memory_limit(bytes); }
 
 void release_cached_memory() { cache().release(); }
 

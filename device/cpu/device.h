@@ -13,7 +13,7 @@ inline constexpr size_t kMaxCachedBytes = size_t{1} << 30;
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int index) : Device(DeviceKind::kCpu, index) {}
+  explicit CpuDevice(int index);
 
   std::string description() const override;
   bool host_memory() const noexcept override { return true; }
@@ -23,11 +23,20 @@ class CpuDevice final : public Device {
   void copy_from_host(void* data, const void* host, size_t bytes) override;
   void copy_within(void* to, const void* from, size_t bytes) override;
   MemoryStats memory_stats() const override;
+  void set_memory_limit(int64_t bytes);
 
  private:
+  // Counts so many bytes as in use and gives what is in use then; 0, with nothing counted, beyond the limit.
+  int64_t count(int64_t bytes) noexcept;
+
   std::atomic<int64_t> in_use_{0};
   std::atomic<int64_t> peak_{0};
+  std::atomic<int64_t> limit_;
 };
+
+// For tests, and for those who share a machine: an allocation on cpu_device() that would make more than `bytes` be in
+// use is ResourceExhausted. 0: what the machine has, as at first. Throws InvalidArgument for less.
+PANTO_EXPORT void set_memory_limit(int64_t bytes);
 
 // Gives the cached free blocks back to the system.
 PANTO_EXPORT void release_cached_memory();

@@ -1,11 +1,15 @@
 #include "panto/lib/core/device.h"
 
+#include <atomic>
+#include <barrier>
 #include <thread>
+#include <vector>
 
 #include "panto/device/cpu/device.h"
 #include "panto/lib/core/scopes.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 
 namespace panto {
@@ -190,6 +194,68 @@ BOOST_AUTO_TEST_CASE(more_memory_than_there_is) {
   expect_error_begins(
       [] { allocate_tensor(cpu_device(), kFloat64, Shape{int64_t{1} << 61}); },
       "ResourceExhausted: memory: expected fewer than 2^63 bytes, got 2305843009213693952 elements of float64");
+}
+
+BOOST_AUTO_TEST_CASE(memory_limits) {
+  Device& device = cpu_device();
+  const int64_t machine = device.memory_stats().bytes_limit;
+  BOOST_TEST(machine > 0);
+  expect_error_begins([&] { device.allocate(static_cast<size_t>(machine) + 1); }, "ResourceExhausted: memory: ");
+
+  const int64_t before = device.memory_stats().bytes_in_use, limit = before + 1'000'000;
+  const auto refusal = [&](int64_t bytes, int64_t in_use) {
+    return "ResourceExhausted: memory: expected room for " + std::to_string(bytes) +
+           " bytes on /device:CPU:0, got none (" + std::to_string(in_use) + " of " + std::to_string(limit) +
+           " bytes are in use)";
+  };
+  cpu::set_memory_limit(limit);
+  BOOST_TEST(device.memory_stats().bytes_limit == limit);
+  void* most = device.allocate(999'000);
+  expect_error([&] { device.allocate(1'001); }, refusal(1'001, before + 999'000));
+  void* rest = device.allocate(1'000);
+  expect_error([&] { device.allocate(1); }, refusal(1, limit));
+  device.deallocate(most, 999'000);
+  device.deallocate(rest, 1'000);
+  BOOST_TEST(device.memory_stats().bytes_in_use == before);
+  // Ops as well: few bytes that ask for many.
+  expect_error_begins([] { fill({int64_t{1} << 36}, 1.F); }, "ResourceExhausted: ");
+  expect_error_begins([] { fill({1 << 20}, 1.F); }, "ResourceExhausted: ");
+  BOOST_TEST(device.memory_stats().bytes_in_use == before);
+
+  expect_error([&] { cpu::set_memory_limit(-1); }, "InvalidArgument: memory limit: expected at least 0 bytes, got -1");
+  BOOST_TEST(device.memory_stats().bytes_limit == limit);
+  cpu::set_memory_limit(0);
+  BOOST_TEST(device.memory_stats().bytes_limit == machine);
+}
+
+// Threads that allocate at once do not get more than the limit between them.
+BOOST_AUTO_TEST_CASE(a_memory_limit_holds_for_all_threads) {
+  Device& device = cpu_device();
+  constexpr size_t kBlock = 10'000;
+  const int64_t before = device.memory_stats().bytes_in_use;
+  cpu::set_memory_limit(before + 25 * static_cast<int64_t>(kBlock));
+  std::atomic<int> made{0};
+  std::barrier all(8);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      std::vector<void*> blocks;
+      for (int k = 0; k < 10; ++k) {
+        try {
+          blocks.push_back(device.allocate(kBlock));
+        } catch (const Error&) {
+          continue;
+        }
+        ++made;
+      }
+      all.arrive_and_wait();  // nothing is freed before all have tried
+      for (void* block : blocks) device.deallocate(block, kBlock);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  cpu::set_memory_limit(0);
+  BOOST_TEST(made == 25);
+  BOOST_TEST(device.memory_stats().bytes_in_use == before);
 }
 
 BOOST_AUTO_TEST_CASE(meta_has_no_memory) {
