@@ -96,7 +96,7 @@ class IdxReader {
   }
   static void copy_big_endian(char* to, const std::vector<char>& from, size_t width) {
     if (width == 1 || std::endian::native == std::endian::big) {
-      std::memcpy(to, from.data(), from.size());
+      std::ranges::copy(from, to);
       return;
     }
     for (size_t i = 0; i < from.size(); i += width) {
