@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "panto/lib/core/dispatch.h"
@@ -157,7 +158,7 @@ class Replay {
     auto* suite = new ut::test_suite("replay", __FILE__, __LINE__);
     ut::framework::master_test_suite().add(suite);
     for (const char* file : {"ops", "random"}) {
-      const auto* all = new Collection(file);
+      const auto all = std::make_shared<const Collection>(file);
       for (const char* list : {"cases", "sequences"}) {
         if (!all->json.contains(list)) continue;
         std::map<std::string, std::vector<const Json*>> by_op;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <deque>
 
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
@@ -167,8 +168,8 @@ std::string Row::name() const { return *d.label == '\0' ? op_name : fmt::format(
 
 Family::Family(const char* name, std::vector<Row> given) {
   static_cast<void>(name);
-  auto* kept = new std::vector<Row>(std::move(given));
-  for (const Row& row : *kept) {
+  static std::deque<std::vector<Row>> families;  // rows are pointed to as long as the program runs
+  for (const Row& row : families.emplace_back(std::move(given))) {
     rows().push_back(&row);
     enter_row(row);
   }
