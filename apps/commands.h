@@ -1,15 +1,43 @@
-// The subcommands of `panto`. Each function adds one to the application; its callback does the work and throws
-// panto::Error. Results go to standard output, everything else to standard error.
+// The subcommands of `panto`. Each does its work and throws panto::Error. Results go to standard output, everything
+// else to standard error.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace panto::apps {
 
-void add_run_command(CLI::App& app);
-void add_show_command(CLI::App& app);
-void add_ops_command(CLI::App& app);
-void add_devices_command(CLI::App& app);
-void add_demo_command(CLI::App& app);
+struct RunOptions {
+  std::string model;
+  std::vector<std::string> feeds;  // NAME=FILE.npy
+  std::string feeds_file;          // .npz
+  std::vector<std::string> fetches, targets, libraries;
+  std::string signature, out, passes, devices;
+};
+void run(const RunOptions& options);
+
+struct ShowOptions {
+  std::string model;
+  bool nodes = false;
+  bool dot = false;
+  std::vector<std::string> libraries;
+};
+void show(const ShowOptions& options);
+
+struct OpsOptions {
+  std::string name;
+  std::vector<std::string> libraries;
+};
+void ops(const OpsOptions& options);
+
+void list_devices();
+
+struct DemoOptions {
+  std::string data;
+  std::string out = ".";
+  int eager_epochs = 8;
+  int traced_epochs = 8;
+};
+void demo(const DemoOptions& options);
 
 }  // namespace panto::apps

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,13 +18,6 @@ namespace panto::apps {
 namespace {
 
 constexpr int64_t kBatch = 64;
-
-struct DemoOptions {
-  std::string data;
-  std::string out = ".";
-  int eager_epochs = 8;
-  int traced_epochs = 8;
-};
 
 struct Row {
   std::string name;
@@ -113,6 +105,8 @@ void print_table(const std::vector<Row>& rows) {
   }
 }
 
+}  // namespace
+
 void demo(const DemoOptions& options) {
   const std::string folder = find_data(options.data);
   const Dataset train_set = read_mnist(folder, "train");
@@ -173,19 +167,6 @@ void demo(const DemoOptions& options) {
   }
   fmt::print("\n{}", draw_digits(slice(test_set.images, {0, 0, 0}, {kShown, 28, 28}), captions));
   print_table(rows);
-}
-
-}  // namespace
-
-void add_demo_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("demo", "Train on handwritten digits, trace, save, load and compare");
-  auto options = std::make_shared<DemoOptions>();
-  command->add_option("--data", options->data, "the folder with the four MNIST files");
-  command->add_option("--out", options->out, "the folder for predict.pb; default: this one");
-  command->add_option("--epochs", options->eager_epochs, "to train eagerly; default 8")->check(CLI::Range(1, 1000));
-  command->add_option("--traced-epochs", options->traced_epochs, "to train the graph; default 8")
-      ->check(CLI::Range(1, 1000));
-  command->callback([options] { demo(*options); });
 }
 
 }  // namespace panto::apps

@@ -6,10 +6,8 @@
 
 namespace panto::apps {
 
-void add_devices_command(CLI::App& app) {
-  app.add_subcommand("devices", "List the devices")->callback([] {
-    for (const Device* d : devices()) fmt::print("{:<16} {}\n", d->name(), d->description());
-  });
+void list_devices() {
+  for (const Device* d : devices()) fmt::print("{:<16} {}\n", d->name(), d->description());
 }
 
 }  // namespace panto::apps

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <memory>
 #include <string>
 
 #include "panto/apps/commands.h"
@@ -10,11 +9,6 @@
 
 namespace panto::apps {
 namespace {
-
-struct OpsOptions {
-  std::string name;
-  std::vector<std::string> libraries;
-};
 
 std::string first_sentence(const std::string& doc) {
   const size_t stop = doc.find(". ");
@@ -45,6 +39,8 @@ void describe_op(const Op& op) {
   fmt::print("gradient   {}\n", gradient_text(op));
 }
 
+}  // namespace
+
 void ops(const OpsOptions& options) {
   for (const std::string& library : options.libraries) load_library(library);
   devices();  // a GPU's kernels are entered with its device
@@ -55,16 +51,6 @@ void ops(const OpsOptions& options) {
   for (const Op* op : all_ops()) {
     if (!op->name().starts_with("_")) fmt::print("{:<36} {}\n", op->name(), first_sentence(op->doc()));
   }
-}
-
-}  // namespace
-
-void add_ops_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("ops", "List the ops, or tell all about one");
-  auto options = std::make_shared<OpsOptions>();
-  command->add_option("NAME", options->name, "of an op");
-  command->add_option("--library", options->libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
-  command->callback([options] { ops(*options); });
 }
 
 }  // namespace panto::apps

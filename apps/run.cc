@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,14 +15,6 @@
 
 namespace panto::apps {
 namespace {
-
-struct RunOptions {
-  std::string model;
-  std::vector<std::string> feeds;  // NAME=FILE.npy
-  std::string feeds_file;          // .npz
-  std::vector<std::string> fetches, targets, libraries;
-  std::string signature, out, passes, devices;
-};
 
 Feeds read_feeds(const RunOptions& options) {
   Feeds feeds;
@@ -64,6 +55,8 @@ void set_devices(const std::string& text) {
   set_cpu_device_count(count);
 }
 
+}  // namespace
+
 void run(const RunOptions& options) {
   if (!options.devices.empty()) set_devices(options.devices);
   for (const std::string& library : options.libraries) load_library(library);
@@ -89,30 +82,6 @@ void run(const RunOptions& options) {
     return;
   }
   for (const auto& [name, value] : named) fmt::print("{}:\n{}\n", name, value.to_string());
-}
-
-}  // namespace
-
-void add_run_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Run a graph and print or save what it computes");
-  auto options = std::make_shared<RunOptions>();
-  command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
-  command->add_option("--feed", options->feeds, "NAME=FILE.npy: the value of x:0 or x; repeatable")
-      ->allow_extra_args(false);
-  command->add_option("--feeds", options->feeds_file, "FILE.npz: several values, by name");
-  command
-      ->add_option("--fetch", options->fetches,
-                   "NAME: what to compute; repeatable. Default, without --target: all outputs that nobody consumes")
-      ->allow_extra_args(false);
-  command->add_option("--target", options->targets, "NODE: run it for its effect; repeatable")->allow_extra_args(false);
-  command->add_option("--signature", options->signature, "S: of a SavedModel (not implemented)");
-  command->add_option("--out", options->out,
-                      "FILE.npz: write results there, by the names as typed, instead of printing");
-  command->add_option("--optimize", options->passes,
-                      "off, or passes by name to run or (-NAME) to leave out; default: all");
-  command->add_option("--library", options->libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
-  command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
-  command->callback([options] { run(*options); });
 }
 
 }  // namespace panto::apps

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <map>
-#include <memory>
 #include <string>
 
 #include "panto/apps/commands.h"
@@ -11,13 +10,6 @@
 
 namespace panto::apps {
 namespace {
-
-struct ShowOptions {
-  std::string model;
-  bool nodes = false;
-  bool dot = false;
-  std::vector<std::string> libraries;
-};
 
 std::string endpoint_text(const Graph& graph, NodeOutput output) {
   const OutputInfo& info = graph.info(output);
@@ -52,6 +44,8 @@ void summary(const Graph& graph) {
   for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
 }
 
+}  // namespace
+
 void show(const ShowOptions& options) {
   for (const std::string& library : options.libraries) load_library(library);
   const Graph graph = read_graph(options.model);
@@ -62,18 +56,6 @@ void show(const ShowOptions& options) {
   } else {
     summary(graph);
   }
-}
-
-}  // namespace
-
-void add_show_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("show", "Show what a graph holds");
-  auto options = std::make_shared<ShowOptions>();
-  command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
-  auto* nodes = command->add_flag("--nodes", options->nodes, "every node on a line");
-  command->add_flag("--dot", options->dot, "for Graphviz")->excludes(nodes);
-  command->add_option("--library", options->libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
-  command->callback([options] { show(*options); });
 }
 
 }  // namespace panto::apps

@@ -467,6 +467,11 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const
   return gradients({&target, 1}, sources, {&seed, 1}, where);
 }
 
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::initializer_list<GradSource> sources,
+                                           const Tensor& seed, std::source_location where) {
+  return gradient(target, std::span(sources.begin(), sources.size()), seed, where);
+}
+
 Tensor GradientTape::gradient(const Tensor& target, const GradSource& source, const Tensor& seed,
                               std::source_location where) {
   return std::move(gradient(target, std::span(&source, 1), seed, where)[0]);

@@ -65,9 +65,7 @@ class PANTO_EXPORT GradientTape {
   std::vector<Tensor> gradient(const Tensor& target, std::span<const GradSource> sources, const Tensor& seed = {},
                                std::source_location where = std::source_location::current());
   std::vector<Tensor> gradient(const Tensor& target, std::initializer_list<GradSource> sources, const Tensor& seed = {},
-                               std::source_location where = std::source_location::current()) {
-    return gradient(target, std::span(sources.begin(), sources.size()), seed, where);
-  }
+                               std::source_location where = std::source_location::current());
   template <class Source>
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources, const Tensor& seed = {},
                                std::source_location where = std::source_location::current()) {

@@ -6,6 +6,11 @@
 
 namespace panto {
 
+Layer::~Layer() = default;
+std::vector<Variable> Layer::variables() const { return {}; }
+
+Dense::Dense(int64_t inputs, int64_t units) : Dense(inputs, units, DenseOptions()) {}
+
 Dense::Dense(int64_t inputs, int64_t units, DenseOptions options)
     : inputs_(inputs), units_(units), activation_(std::move(options.activation)) {
   if (inputs < 1 || units < 1) invalid("Dense: expected positive sizes, got {} and {}", inputs, units);
@@ -46,6 +51,8 @@ Tensor Flatten::operator()(const Tensor& x) const {
   if (shape.dim(0) > 0) return reshape(x, {shape.dim(0), -1});
   invalid("Flatten: expected either the batch or the other dimensions to be known, got {}", shape.to_string());
 }
+
+Sequential::Sequential(std::vector<std::shared_ptr<const Layer>> layers) : layers_(std::move(layers)) {}
 
 Tensor Sequential::operator()(const Tensor& x) const {
   Tensor y = x;

@@ -27,10 +27,10 @@ class PANTO_EXPORT Layer {
   Layer(Layer&&) = default;
   Layer& operator=(const Layer&) = default;
   Layer& operator=(Layer&&) = default;
-  virtual ~Layer() = default;
+  virtual ~Layer();
 
   virtual Tensor operator()(const Tensor& x) const = 0;
-  virtual std::vector<Variable> variables() const { return {}; }
+  virtual std::vector<Variable> variables() const;  // none
   // "Dense(784, 128)".
   virtual std::string to_string() const = 0;
 };
@@ -49,7 +49,8 @@ struct DenseOptions {
 class PANTO_EXPORT Dense final : public Layer {
  public:
   // Throws InvalidArgument unless inputs and units are positive.
-  Dense(int64_t inputs, int64_t units, DenseOptions options = {});
+  Dense(int64_t inputs, int64_t units, DenseOptions options);
+  Dense(int64_t inputs, int64_t units);
   // x of rank 2 or more. Throws InvalidArgument where its last dimension is not `inputs`.
   Tensor operator()(const Tensor& x) const override;
   std::vector<Variable> variables() const override;
@@ -76,7 +77,7 @@ class PANTO_EXPORT Sequential final : public Layer {
   template <class... Layers>
     requires(std::is_base_of_v<Layer, Layers> && ...)
   explicit Sequential(Layers... layers) : layers_{std::make_shared<const Layers>(std::move(layers))...} {}
-  explicit Sequential(std::vector<std::shared_ptr<const Layer>> layers) : layers_(std::move(layers)) {}
+  explicit Sequential(std::vector<std::shared_ptr<const Layer>> layers);
   Tensor operator()(const Tensor& x) const override;
   std::vector<Variable> variables() const override;
   // One layer a line, with the number of parameters.

@@ -11,6 +11,9 @@
 
 namespace panto {
 
+Optimizer::Optimizer(std::vector<Variable> variables) : variables_(std::move(variables)) {}
+Optimizer::~Optimizer() = default;
+
 void Optimizer::apply(std::span<const Tensor> gradients) {
   if (gradients.size() != variables_.size()) {
     invalid("gradients: expected one for each of {} variables, got {}", variables_.size(), gradients.size());

@@ -21,8 +21,8 @@ namespace panto {
 
 class PANTO_EXPORT Optimizer {
  public:
-  explicit Optimizer(std::vector<Variable> variables) : variables_(std::move(variables)) {}
-  virtual ~Optimizer() = default;
+  explicit Optimizer(std::vector<Variable> variables);
+  virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 

@@ -71,6 +71,9 @@ ControlDependencies::ControlDependencies(std::span<const Tensor> tensors) {
   previous_ = tracer.set_control_inputs(std::move(ids));
 }
 
+ControlDependencies::ControlDependencies(std::initializer_list<std::string> nodes)
+    : ControlDependencies(std::span(nodes.begin(), nodes.size())) {}
+
 ControlDependencies::ControlDependencies(std::span<const std::string> nodes) {
   Tracer& tracer = current_tracer();
   std::vector<int> ids = tracer.control_inputs();

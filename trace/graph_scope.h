@@ -64,8 +64,7 @@ class PANTO_EXPORT ControlDependencies {
  public:
   explicit ControlDependencies(std::span<const Tensor> tensors);
   explicit ControlDependencies(std::span<const std::string> nodes);
-  explicit ControlDependencies(std::initializer_list<std::string> nodes)
-      : ControlDependencies(std::span(nodes.begin(), nodes.size())) {}
+  explicit ControlDependencies(std::initializer_list<std::string> nodes);
   ~ControlDependencies();
   ControlDependencies(const ControlDependencies&) = delete;
   ControlDependencies& operator=(const ControlDependencies&) = delete;

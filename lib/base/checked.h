@@ -2,28 +2,27 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <string>
 #include <type_traits>
 
 #include "panto/lib/base/error.h"
+#include "panto/lib/base/export.h"
 
 namespace panto {
 
+namespace detail {
+[[noreturn]] PANTO_EXPORT void out_of_bounds(const char* what, const char* result, int64_t a, char op, int64_t b);
+}  // namespace detail
+
 inline int64_t checked_mul(int64_t a, int64_t b, const char* what = "size") {
   int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) {
-    fail(Code::kInvalidArgument,
-         std::string(what) + ": expected a product below 2^63, got " + std::to_string(a) + " * " + std::to_string(b));
-  }
+  if (__builtin_mul_overflow(a, b, &result)) detail::out_of_bounds(what, "product", a, '*', b);
   return result;
 }
 
 inline int64_t checked_add(int64_t a, int64_t b, const char* what = "size") {
   int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) {
-    fail(Code::kInvalidArgument,
-         std::string(what) + ": expected a sum below 2^63, got " + std::to_string(a) + " + " + std::to_string(b));
-  }
+  if (__builtin_add_overflow(a, b, &result)) detail::out_of_bounds(what, "sum", a, '+', b);
   return result;
 }
 

@@ -55,7 +55,6 @@ std::string quoted(std::string_view value) {
   return text += '"';
 }
 
-std::string text_of(std::monostate) { return "none"; }
 std::string text_of(int64_t value) { return std::to_string(value); }
 std::string text_of(float value) { return fmt::format("{}", value); }
 std::string text_of(bool value) { return value ? "true" : "false"; }
@@ -89,6 +88,29 @@ std::vector<T> list_of(const AttrSlot& slot) {
   return std::vector<T>(first, first + slot.n);
 }
 
+// What `f` returns for the value that `attr` (not an empty one) holds.
+template <class F>
+auto visit(const AttrValue& attr, F&& f) {
+  switch (attr.kind()) {
+    case AttrKind::kNone: break;
+    case AttrKind::kInt: return f(attr.as<int64_t>());
+    case AttrKind::kFloat: return f(attr.as<float>());
+    case AttrKind::kBool: return f(attr.as<bool>());
+    case AttrKind::kType: return f(attr.as<DType>());
+    case AttrKind::kString: return f(attr.as<std::string>());
+    case AttrKind::kShape: return f(attr.as<PartialShape>());
+    case AttrKind::kTensor: return f(attr.as<Tensor>());
+    case AttrKind::kFunc: return f(attr.as<FuncName>());
+    case AttrKind::kIntList: return f(attr.as<std::vector<int64_t>>());
+    case AttrKind::kFloatList: return f(attr.as<std::vector<float>>());
+    case AttrKind::kBoolList: return f(attr.as<std::vector<uint8_t>>());
+    case AttrKind::kTypeList: return f(attr.as<std::vector<DType>>());
+    case AttrKind::kStringList: return f(attr.as<std::vector<std::string>>());
+    case AttrKind::kShapeList: return f(attr.as<std::vector<PartialShape>>());
+  }
+  fail(Code::kInternal, "attribute: expected a value, got none");
+}
+
 }  // namespace
 
 std::string_view attr_kind_name(AttrKind kind) noexcept {
@@ -112,26 +134,65 @@ std::string_view attr_kind_name(AttrKind kind) noexcept {
   return "?";
 }
 
+template <class T>
+void AttrValue::hold(T&& value) {
+  held_.object = new std::remove_cvref_t<T>(std::forward<T>(value));
+  kind_ = kAttrKind<std::remove_cvref_t<T>>;
+}
+
+AttrValue::AttrValue(std::string value) { hold(std::move(value)); }
+AttrValue::AttrValue(const char* value) { hold(std::string(value)); }
+AttrValue::AttrValue(PartialShape value) { hold(std::move(value)); }
+AttrValue::AttrValue(Tensor value) { hold(std::move(value)); }
+AttrValue::AttrValue(FuncName value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<int64_t> value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<float> value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<uint8_t> value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<DType> value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<std::string> value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<PartialShape> value) { hold(std::move(value)); }
+
+AttrValue::AttrValue(const AttrValue& other) : held_(other.held_), kind_(other.kind_) {
+  if (owns()) {
+    visit(other, [this](const auto& value) { hold(value); });
+  }
+}
+
+void AttrValue::destroy() noexcept {
+  visit(*this, [](const auto& value) { delete &value; });
+}
+
+int64_t AttrValue::list_length() const noexcept {
+  if (kind_ < AttrKind::kIntList) return -1;
+  return visit(*this, []<class T>(const T& value) -> int64_t {
+    if constexpr (requires { value.begin(); }) {
+      return static_cast<int64_t>(value.size());
+    } else {
+      return -1;
+    }
+  });
+}
+
 bool AttrValue::operator==(const AttrValue& other) const {
-  if (kind() != other.kind()) return false;
-  return std::visit(
-      [&other]<class T>(const T& value) {
-        const T& theirs = *std::get_if<T>(&other.storage_);
-        if constexpr (std::is_same_v<T, Tensor>) {
-          return equal_tensors(value, theirs);
-        } else if constexpr (std::is_same_v<T, float>) {
-          return equal_floats(value, theirs);
-        } else if constexpr (std::is_same_v<T, std::vector<float>>) {
-          return std::ranges::equal(value, theirs, equal_floats);
-        } else {
-          return value == theirs;
-        }
-      },
-      storage_);
+  if (kind_ != other.kind_) return false;
+  if (kind_ == AttrKind::kNone) return true;
+  return visit(*this, [&other]<class T>(const T& value) {
+    const T& theirs = other.as<T>();
+    if constexpr (std::is_same_v<T, Tensor>) {
+      return equal_tensors(value, theirs);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return equal_floats(value, theirs);
+    } else if constexpr (std::is_same_v<T, std::vector<float>>) {
+      return std::ranges::equal(value, theirs, equal_floats);
+    } else {
+      return value == theirs;
+    }
+  });
 }
 
 std::string AttrValue::to_string() const {
-  return std::visit([](const auto& value) { return text_of(value); }, storage_);
+  if (kind_ == AttrKind::kNone) return "none";
+  return visit(*this, [](const auto& value) { return text_of(value); });
 }
 
 void AttrValue::wrong_kind() const {
@@ -139,17 +200,14 @@ void AttrValue::wrong_kind() const {
 }
 
 AttrSlot borrow(const AttrValue& value) {
-  return std::visit(
-      []<class T>(const T& v) -> AttrSlot {
-        if constexpr (std::is_same_v<T, std::monostate>) {
-          return {};
-        } else if constexpr (std::is_same_v<T, FuncName>) {
-          return {std::string_view(v.name)};
-        } else {
-          return {v};
-        }
-      },
-      value.storage());
+  if (value.kind() == AttrKind::kNone) return {};
+  return visit(value, []<class T>(const T& held) -> AttrSlot {
+    if constexpr (std::is_same_v<T, FuncName>) {
+      return {std::string_view(held.name)};
+    } else {
+      return {held};
+    }
+  });
 }
 
 AttrValue to_value(const AttrSlot& slot, AttrKind kind) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -42,35 +42,104 @@ struct FuncName {
   bool operator==(const FuncName&) const = default;
 };
 
-// An owned attribute. The alternatives are in the order of AttrKind.
+// The kind of attribute that a C++ type holds; kNone: none.
+template <class T>
+inline constexpr AttrKind kAttrKind = AttrKind::kNone;
+template <>
+inline constexpr AttrKind kAttrKind<int64_t> = AttrKind::kInt;
+template <>
+inline constexpr AttrKind kAttrKind<float> = AttrKind::kFloat;
+template <>
+inline constexpr AttrKind kAttrKind<bool> = AttrKind::kBool;
+template <>
+inline constexpr AttrKind kAttrKind<DType> = AttrKind::kType;
+template <>
+inline constexpr AttrKind kAttrKind<std::string> = AttrKind::kString;
+template <>
+inline constexpr AttrKind kAttrKind<PartialShape> = AttrKind::kShape;
+template <>
+inline constexpr AttrKind kAttrKind<Tensor> = AttrKind::kTensor;
+template <>
+inline constexpr AttrKind kAttrKind<FuncName> = AttrKind::kFunc;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<int64_t>> = AttrKind::kIntList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<float>> = AttrKind::kFloatList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<uint8_t>> = AttrKind::kBoolList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<DType>> = AttrKind::kTypeList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<std::string>> = AttrKind::kStringList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<PartialShape>> = AttrKind::kShapeList;
+
+// An owned attribute: 16 bytes, what is larger is behind a pointer. Not a std::variant, which made up a tenth of the
+// time to compile a program that includes panto.h.
 class PANTO_EXPORT AttrValue {
  public:
-  using Storage = std::variant<std::monostate, int64_t, float, bool, DType, std::string, PartialShape, Tensor, FuncName,
-                               std::vector<int64_t>, std::vector<float>, std::vector<uint8_t>, std::vector<DType>,
-                               std::vector<std::string>, std::vector<PartialShape>>;
+  AttrValue() noexcept = default;
+  explicit AttrValue(int64_t value) noexcept : held_{.i = value}, kind_(AttrKind::kInt) {}
+  explicit AttrValue(float value) noexcept : held_{.f = value}, kind_(AttrKind::kFloat) {}
+  explicit AttrValue(bool value) noexcept : held_{.b = value}, kind_(AttrKind::kBool) {}
+  explicit AttrValue(DType value) noexcept : held_{.t = value}, kind_(AttrKind::kType) {}
+  explicit AttrValue(std::string value);
+  explicit AttrValue(const char* value);  // a string; without it text would become a bool
+  explicit AttrValue(PartialShape value);
+  explicit AttrValue(Tensor value);
+  explicit AttrValue(FuncName value);
+  explicit AttrValue(std::vector<int64_t> value);
+  explicit AttrValue(std::vector<float> value);
+  explicit AttrValue(std::vector<uint8_t> value);
+  explicit AttrValue(std::vector<DType> value);
+  explicit AttrValue(std::vector<std::string> value);
+  explicit AttrValue(std::vector<PartialShape> value);
 
-  AttrValue() = default;
-  template <class T>
-    requires(!std::is_same_v<std::decay_t<T>, AttrValue> && std::is_constructible_v<Storage, T>)
-  explicit AttrValue(T&& value) : storage_(std::forward<T>(value)) {}
+  AttrValue(const AttrValue& other);
+  AttrValue(AttrValue&& other) noexcept : AttrValue() { swap(other); }
+  AttrValue& operator=(AttrValue other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~AttrValue() {
+    if (owns()) destroy();
+  }
 
-  AttrKind kind() const noexcept { return static_cast<AttrKind>(storage_.index()); }
+  AttrKind kind() const noexcept { return kind_; }
   // Throws Internal if this is not one.
   template <class T>
+    requires(kAttrKind<T> != AttrKind::kNone)
   const T& as() const {
-    const T* value = std::get_if<T>(&storage_);
-    if (value == nullptr) wrong_kind();
-    return *value;
+    if (kind_ != kAttrKind<T>) wrong_kind();
+    return *static_cast<const T*>(owns() ? held_.object : static_cast<const void*>(&held_));
   }
-  const Storage& storage() const noexcept { return storage_; }
+  // Elements of a list, -1 for what is none.
+  int64_t list_length() const noexcept;
   // Tensors compare by value (bytes).
   bool operator==(const AttrValue& other) const;
   // As in a signature: "true", "[1, 2]", "float32", "\"SAME\"".
   std::string to_string() const;
 
  private:
+  template <class T>
+  void hold(T&& value);
+  bool owns() const noexcept { return kind_ > AttrKind::kType; }
+  void swap(AttrValue& other) noexcept {
+    std::swap(held_, other.held_);
+    std::swap(kind_, other.kind_);
+  }
+  void destroy() noexcept;
   [[noreturn]] void wrong_kind() const;
-  Storage storage_;
+
+  union Held {
+    int64_t i;
+    float f;
+    bool b;
+    DType t;
+    void* object;
+  };
+  Held held_{.i = 0};
+  AttrKind kind_ = AttrKind::kNone;
 };
 
 // A borrowed attribute: what it points to must outlive the call. Which member is valid follows from the signature.

@@ -26,7 +26,7 @@ void check_dims(std::span<const int64_t> dims, int64_t smallest) {
 
 }  // namespace
 
-PartialShape::PartialShape(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), known_rank_(true) {
+PartialShape::PartialShape(std::span<const int64_t> dims) : dims_(dims.data(), dims.size()), known_rank_(true) {
   check_dims(dims, kUnknownDim);
 }
 

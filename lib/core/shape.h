@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/base/small_vector.h"
 
 namespace panto {
 
@@ -28,7 +27,8 @@ class PANTO_EXPORT PartialShape {
  public:
   // Of unknown rank.
   PartialShape() = default;
-  PartialShape(std::initializer_list<int64_t> dims) : PartialShape(std::span(dims.begin(), dims.size())) {}
+  PartialShape(std::initializer_list<int64_t> dims)
+      : PartialShape(std::span<const int64_t>(dims.begin(), dims.size())) {}
   // Throws InvalidArgument for a dimension below -1, a rank above 254, or a product that overflows.
   explicit PartialShape(std::span<const int64_t> dims);
   static PartialShape unknown() { return {}; }
@@ -54,16 +54,15 @@ class PANTO_EXPORT PartialShape {
 
  protected:
   struct Unchecked {};
-  PartialShape(Unchecked, std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), known_rank_(true) {}
+  PartialShape(Unchecked, std::span<const int64_t> dims) : dims_(dims.data(), dims.size()), known_rank_(true) {}
 
   // Most shapes have at most six dimensions: those live inside.
   class Dims {
    public:
     Dims() noexcept = default;
-    template <class It>
-    Dims(It first, It last) {
-      int64_t* out = prepare(static_cast<size_t>(last - first));
-      for (; first != last; ++first) *out++ = *first;
+    Dims(const int64_t* dims, size_t n) {
+      int64_t* out = prepare(n);
+      for (size_t i = 0; i < n; ++i) out[i] = dims[i];
     }
     Dims(const Dims& other) { copy(other); }
     Dims(Dims&& other) noexcept { take(other); }
@@ -128,8 +127,8 @@ class PANTO_EXPORT Shape : public PartialShape {
  public:
   // A scalar's shape.
   Shape() : PartialShape(Unchecked{}, {}) {}
-  Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
-  explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
+  Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims.data(), dims.size())) {}
   // Throws InvalidArgument for a negative dimension, a rank above 254, or a product that overflows.
   explicit Shape(std::span<const int64_t> dims);
   // Throws InvalidArgument if `shape` is not fully known.

@@ -285,8 +285,28 @@ Tensor tensor(std::string value) {
   return tensor_from_strings(Shape{}, std::move(values));
 }
 
-void detail::ragged_list(size_t expected, size_t got) {
-  invalid("nested list: expected {} elements as in the first list of that depth, got {}", expected, got);
+Tensor tensor(const std::vector<std::string>& values) {
+  return tensor_from_strings(Shape{static_cast<int64_t>(values.size())}, values);
+}
+
+void detail::ListReader::enter(int depth, size_t size) {
+  int64_t& dim = dims_[depth];
+  if (depth == rank_) {
+    ++rank_;
+    dim = static_cast<int64_t>(size);
+  }
+  if (dim != static_cast<int64_t>(size)) {
+    invalid("nested list: expected {} elements as in the first list of that depth, got {}", dim, size);
+  }
+}
+
+void detail::ListReader::append(const void* elements, size_t bytes) {
+  bytes_.append(static_cast<const char*>(elements), bytes);
+}
+
+Tensor detail::ListReader::finish(DType dtype) const {
+  const Shape shape(std::span<const int64_t>(dims_, static_cast<size_t>(rank_)));
+  return tensor_from_bytes(dtype, shape, bytes_.data(), bytes_.size());
 }
 
 }  // namespace panto

@@ -167,9 +167,7 @@ Tensor tensor(const std::vector<T>& values) {
   return tensor(std::span<const T>(values), Shape{static_cast<int64_t>(values.size())});
 }
 PANTO_EXPORT Tensor tensor(const std::vector<bool>& values);
-inline Tensor tensor(const std::vector<std::string>& values) {
-  return tensor_from_strings(Shape{static_cast<int64_t>(values.size())}, values);
-}
+PANTO_EXPORT Tensor tensor(const std::vector<std::string>& values);
 
 // Nested lists of one C++ type: tensor({1, 2}) is int32, tensor({1.f, 2.f}) float32, tensor({1., 2.}) float64.
 PANTO_EXPORT Tensor tensor(float value);
@@ -182,36 +180,36 @@ PANTO_EXPORT Tensor tensor(std::string value);
 
 namespace detail {
 
-template <class T>
-struct ListElements {
-  using type = T;
+// Collects the elements and the dimensions of a nested list.
+class PANTO_EXPORT ListReader {
+ public:
+  // Enters a list of this depth. Throws InvalidArgument if an earlier one of that depth had another size.
+  void enter(int depth, size_t size);
+  void append(const void* elements, size_t bytes);
+  Tensor finish(DType dtype) const;
+
+ private:
+  static constexpr int kMaxDepth = 4;
+  std::string bytes_;  // of the elements so far
+  int64_t dims_[kMaxDepth] = {};
+  int rank_ = 0;
 };
+
 template <class T>
-struct ListElements<std::initializer_list<T>> : ListElements<T> {};
-
-[[noreturn]] PANTO_EXPORT void ragged_list(size_t expected, size_t got);
-
-// Appends the elements of a nested list to `flat` and its dimensions, found at the first visit of each depth, to
-// `dims`.
-template <class T, class Flat>
-void flatten(const T& value, size_t, std::vector<int64_t>&, Flat& flat) {
-  flat.push_back(value);
+void read_list(ListReader& reader, int depth, const std::initializer_list<T>& list) {
+  reader.enter(depth, list.size());
+  reader.append(list.begin(), list.size() * sizeof(T));
 }
-template <class T, class Flat>
-void flatten(const std::initializer_list<T>& list, size_t depth, std::vector<int64_t>& dims, Flat& flat) {
-  if (dims.size() == depth) dims.push_back(static_cast<int64_t>(list.size()));
-  if (dims[depth] != static_cast<int64_t>(list.size())) ragged_list(static_cast<size_t>(dims[depth]), list.size());
-  for (const auto& item : list) flatten(item, depth + 1, dims, flat);
+template <class T>
+void read_list(ListReader& reader, int depth, const std::initializer_list<std::initializer_list<T>>& list) {
+  reader.enter(depth, list.size());
+  for (const auto& inner : list) read_list(reader, depth + 1, inner);
 }
-
-template <class List>
+template <class T, class List>
 Tensor from_list(const List& list) {
-  using T = typename ListElements<List>::type;
-  // vector<bool> has no bytes to copy from.
-  std::vector<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>> flat;
-  std::vector<int64_t> dims;
-  flatten(list, 0, dims, flat);
-  return tensor_from_bytes(dtype_of<T>, Shape(dims), flat.data(), flat.size() * sizeof(T));
+  ListReader reader;
+  read_list(reader, 0, list);
+  return reader.finish(dtype_of<T>);
 }
 
 }  // namespace detail
@@ -219,22 +217,22 @@ Tensor from_list(const List& list) {
 template <class T>
   requires std::is_arithmetic_v<T>
 Tensor tensor(std::initializer_list<T> list) {
-  return detail::from_list(list);
+  return detail::from_list<T>(list);
 }
 template <class T>
   requires std::is_arithmetic_v<T>
 Tensor tensor(std::initializer_list<std::initializer_list<T>> list) {
-  return detail::from_list(list);
+  return detail::from_list<T>(list);
 }
 template <class T>
   requires std::is_arithmetic_v<T>
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> list) {
-  return detail::from_list(list);
+  return detail::from_list<T>(list);
 }
 template <class T>
   requires std::is_arithmetic_v<T>
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> list) {
-  return detail::from_list(list);
+  return detail::from_list<T>(list);
 }
 
 }  // namespace panto

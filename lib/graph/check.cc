@@ -105,19 +105,6 @@ void check_string(const AttrDef& attr, const std::string& text) {
   }
 }
 
-// Length of a list, -1 for what is none.
-int64_t list_length(const AttrValue& value) {
-  return std::visit(
-      []<class T>(const T& held) -> int64_t {
-        if constexpr (requires { held.size(); } && !std::is_same_v<T, std::string>) {
-          return static_cast<int64_t>(held.size());
-        } else {
-          return -1;
-        }
-      },
-      value.storage());
-}
-
 }  // namespace
 
 void check_attr(const AttrDef& attr, const AttrValue& value) {
@@ -140,7 +127,7 @@ void check_attr(const AttrDef& attr, const AttrValue& value) {
     default: break;
   }
   if (!attr.has_minimum) return;
-  const int64_t length = list_length(value);
+  const int64_t length = value.list_length();
   if (length >= 0 && length < attr.minimum) {
     invalid("attribute {}: expected a list of at least {}, got {}", attr.name, attr.minimum, length);
   }

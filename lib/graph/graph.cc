@@ -31,6 +31,12 @@ std::string SourceLine::to_string() const { return line > 0 ? fmt::format("{}:{}
 
 // ---- Node -------------------------------------------------------------------------------------------------------
 
+std::span<const AttrValue> Node::attrs() const noexcept { return init_.attrs; }
+std::span<const NodeOutput> Node::inputs() const noexcept { return init_.inputs; }
+std::span<const int> Node::control_inputs() const noexcept { return init_.control_inputs; }
+std::span<const OutputInfo> Node::outputs() const noexcept { return init_.outputs; }
+std::span<const NodeUse> Node::consumers() const noexcept { return consumers_; }
+
 const AttrValue& Node::attr(std::string_view name) const {
   const int position = op().signature().find_attr(name);
   if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", op().name(), name);
@@ -400,6 +406,12 @@ std::string Graph::unique_name(std::string_view wanted) {
   while (index_->lower_names.contains(fmt::format("{}_{}", key, next))) ++next;
   return fmt::format("{}_{}", base, next);
 }
+
+// ---- What belongs to the whole graph -----------------------------------------------------------------------------
+
+void Graph::set_versions(GraphVersions versions) { versions_ = std::move(versions); }
+void Graph::set_library(std::string serialized) { library_ = std::move(serialized); }
+void Graph::add_variable(GraphVariable variable) { variables_.push_back(std::move(variable)); }
 
 // ---- Symbolic tensors -------------------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ class PANTO_EXPORT Node {
   bool has(Trait t) const noexcept { return init_.op->has(t); }
 
   // By signature position; every one is set.
-  std::span<const AttrValue> attrs() const noexcept { return init_.attrs; }
+  std::span<const AttrValue> attrs() const noexcept;
   // Throws NotFound if the op has no attribute of that name.
   const AttrValue& attr(std::string_view name) const;
   bool written(int position) const noexcept { return position >= 64 || ((init_.written >> position) & 1u) != 0; }
@@ -97,13 +97,13 @@ class PANTO_EXPORT Node {
 
   int num_inputs() const noexcept { return static_cast<int>(init_.inputs.size()); }
   NodeOutput input(int i) const noexcept { return init_.inputs[static_cast<size_t>(i)]; }
-  std::span<const NodeOutput> inputs() const noexcept { return init_.inputs; }
-  std::span<const int> control_inputs() const noexcept { return init_.control_inputs; }
+  std::span<const NodeOutput> inputs() const noexcept;
+  std::span<const int> control_inputs() const noexcept;
   int num_outputs() const noexcept { return static_cast<int>(init_.outputs.size()); }
   const OutputInfo& output(int k) const noexcept { return init_.outputs[static_cast<size_t>(k)]; }
-  std::span<const OutputInfo> outputs() const noexcept { return init_.outputs; }
+  std::span<const OutputInfo> outputs() const noexcept;
   // In no particular order.
-  std::span<const NodeUse> consumers() const noexcept { return consumers_; }
+  std::span<const NodeUse> consumers() const noexcept;
 
   const std::string& device() const noexcept { return init_.device; }
   const SourceLine& where() const noexcept { return init_.where; }
@@ -196,12 +196,12 @@ class PANTO_EXPORT Graph {
 
   // ---- What belongs to the whole graph --------------------------------------------------------------------------
   const GraphVersions& versions() const noexcept { return versions_; }
-  void set_versions(GraphVersions versions) { versions_ = std::move(versions); }
+  void set_versions(GraphVersions versions);
   // The function library as it stood in the file: kept, not understood yet (calling a function is Unimplemented).
   const std::string& library() const noexcept { return library_; }
-  void set_library(std::string serialized) { library_ = std::move(serialized); }
+  void set_library(std::string serialized);
   const std::vector<GraphVariable>& variables() const noexcept { return variables_; }
-  void add_variable(GraphVariable variable) { variables_.push_back(std::move(variable)); }
+  void add_variable(GraphVariable variable);
 
   // Which output a symbolic tensor stands for: entered by the tracer, so that building may be interrupted and feeds and
   // fetches may be given as tensors. An invalid NodeOutput if it is none of this graph's.

@@ -7,6 +7,7 @@
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/proto/types.pb.h"
 
