@@ -137,8 +137,21 @@ void check_attr(const AttrDef& def, const AttrSlot& slot) {
 
 }  // namespace
 
+// Most calls: every input has the one type that there is. False if not so, or not in order.
+bool bind_one_type(const Signature& s, const Call& call) {
+  if (call.inputs.size() != s.inputs.size() || call.attrs[0].set) return false;
+  for (const Tensor* t : call.inputs) {
+    if (!t->defined() || t->impl()->dtype != call.inputs[0]->impl()->dtype) return false;
+  }
+  const DType type = call.inputs[0]->impl()->dtype;
+  if (!s.attrs[0].allowed_types.contains(type)) return false;
+  call.attrs[0] = AttrSlot(type);
+  return true;
+}
+
 void bind_inputs(Call& call, BindStorage& storage) {
   const Signature& s = call.op->signature();
+  if (s.one_type && bind_one_type(s, call)) return;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i]->defined()) [[unlikely]] {
       invalid("input {}: expected a tensor, got an undefined handle", i);

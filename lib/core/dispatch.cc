@@ -200,11 +200,11 @@ void infer_and_allocate(Call& call, uint64_t dying, const ThreadState& state) {
   if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1 && same_known_shapes(call)) {
     const ArgDef& a = op.signature().outputs[0];
     const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
-    const Shape& shape = call.inputs[0]->impl()->shape;
+    const TensorImpl& like = *call.inputs[0]->impl();
     call.one_shape = true;
     call.outputs.resize(1);
-    if (dying == 0 || !take_over(call, dying, recorded, t, shape)) {
-      call.outputs[0] = allocate_tensor(*call.device, t, shape);
+    if (dying == 0 || !take_over(call, dying, recorded, t, like.shape)) {
+      call.outputs[0] = allocate_tensor(*call.device, t, like.shape, like.numel);
     }
     return;
   }

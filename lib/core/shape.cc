@@ -65,17 +65,6 @@ PartialShape PartialShape::merged_with(const PartialShape& other) const {
   return PartialShape(merged);
 }
 
-bool PartialShape::operator==(const PartialShape& other) const noexcept {
-  const size_t n = dims_.size();
-  if (known_rank_ != other.known_rank_ || n != other.dims_.size()) return false;
-  const int64_t* a = dims_.data();
-  const int64_t* b = other.dims_.data();
-  for (size_t i = 0; i < n; ++i) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
 std::string PartialShape::to_string() const {
   if (!known_rank_) return "?";
   std::string text = "[";

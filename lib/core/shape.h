@@ -48,7 +48,9 @@ class PANTO_EXPORT PartialShape {
   // What both say together; throws InvalidArgument where they contradict each other.
   PartialShape merged_with(const PartialShape& other) const;
   // Equal as descriptions (an unknown equals an unknown).
-  bool operator==(const PartialShape& other) const noexcept;
+  bool operator==(const PartialShape& other) const noexcept {
+    return known_rank_ == other.known_rank_ && dims_ == other.dims_;
+  }
   // "[2,?]", "?" for an unknown rank, "[]" for a scalar.
   std::string to_string() const;
 
@@ -86,6 +88,9 @@ class PANTO_EXPORT PartialShape {
     int64_t* data() noexcept { return size_ <= kInline ? inline_ : heap_; }
     size_t size() const noexcept { return size_; }
     int64_t operator[](size_t i) const noexcept { return data()[i]; }
+    bool operator==(const Dims& other) const noexcept {
+      return size_ == other.size_ && std::memcmp(data(), other.data(), size_ * sizeof(int64_t)) == 0;
+    }
 
    private:
     static constexpr size_t kInline = 6;

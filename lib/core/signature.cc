@@ -65,6 +65,10 @@ class Parser {
     auto is_list = [](const ArgDef& a) { return a.is_list(); };
     signature_.has_input_lists = std::ranges::any_of(signature_.inputs, is_list);
     signature_.has_output_lists = std::ranges::any_of(signature_.outputs, is_list);
+    auto has_the_type = [](const ArgDef& a) { return a.type_attr == 0 && !a.is_list(); };
+    signature_.one_type = signature_.attrs.size() == 1 && !signature_.inputs.empty() &&
+                          std::ranges::all_of(signature_.inputs, has_the_type) &&
+                          std::ranges::all_of(signature_.outputs, has_the_type);
     return std::move(signature_);
   }
 

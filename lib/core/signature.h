@@ -57,6 +57,7 @@ struct PANTO_EXPORT Signature {
   std::vector<AttrDef> attrs;
   bool has_input_lists = false;
   bool has_output_lists = false;
+  bool one_type = false;  // the only attribute is the type of every input and output, none of which is a list
 
   int find_attr(std::string_view name) const;  // -1 if there is none
   // One line in the text form above.

@@ -247,7 +247,10 @@ void Buffer::release() noexcept {
 // ---- Making tensors ------------------------------------------------------------------------------------------------
 
 Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape) {
-  const int64_t numel = shape.numel();
+  return allocate_tensor(device, dtype, shape, shape.numel());
+}
+
+Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape, int64_t numel) {
   const bool plain = is_plain(dtype);
   if (plain && device.kind() == DeviceKind::kCpu && numel <= static_cast<int64_t>(kInlineBytes) &&
       static_cast<size_t>(numel) * dtype_size(dtype) <= kInlineBytes) {

@@ -59,6 +59,8 @@ struct MetaInfo {
 
 // A new tensor with bytes that nobody else sees yet; uninitialised for plain dtypes. Throws ResourceExhausted.
 PANTO_EXPORT Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape);
+// The same for a caller that knows shape.numel().
+PANTO_EXPORT Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape, int64_t numel);
 // A new handle on (part of) the bytes of `base`: `shape` elements from element `offset`. Copies where the bytes are
 // few.
 PANTO_EXPORT Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset = 0);
