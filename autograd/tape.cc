@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-bool differentiable(DType t) { return (dtypes::kFloating | dtypes::kComplex).contains(t); }
+bool differentiable(DType t) { return dtypes::kDifferentiable.contains(t); }
 
 bool saves_shapes(const Op& op) {
   for (const Saved& s : op.saves()) {

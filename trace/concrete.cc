@@ -7,29 +7,10 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/thread_state.h"
 #include "panto/trace/graph_gradients.h"
+#include "panto/trace/nodes.h"
 
 namespace panto {
 namespace {
-
-bool differentiable(DType t) { return dtypes::kFloating.contains(t) || dtypes::kComplex.contains(t); }
-
-NodeInit placeholder_init(std::string name, const OutputInfo& info) {
-  NodeInit init;
-  init.name = std::move(name);
-  init.op = &get_op("Placeholder");
-  init.attrs = {AttrValue(info.dtype), AttrValue(info.shape)};
-  init.outputs = {info};
-  return init;
-}
-
-NodeInit const_init(std::string name, const Tensor& value) {
-  NodeInit init;
-  init.name = std::move(name);
-  init.op = &get_op("Const");
-  init.attrs = {AttrValue(value), AttrValue(value.dtype())};
-  init.outputs = {{value.dtype(), value.partial_shape()}};
-  return init;
-}
 
 // Nodes that `roots` need, not looking behind the nodes in `stop`.
 std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std::vector<uint8_t>& stop) {
@@ -267,7 +248,7 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeO
   std::vector<NodeOutput> ys;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const OutputInfo info = b.graph.info(outputs[k]);
-    if (!differentiable(info.dtype)) continue;
+    if (!dtypes::kDifferentiable.contains(info.dtype)) continue;
     ys.push_back(outputs[k]);
     b.seeds.push_back({b.graph.add(placeholder_init(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
@@ -310,7 +291,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   for (bool more = higher_orders; more;) {
     more = false;
     for (NodeOutput c : b.cuts) {
-      if (!differentiable(b.graph.info(c).dtype) || std::ranges::find(inputs, c) != inputs.end() ||
+      if (!dtypes::kDifferentiable.contains(b.graph.info(c).dtype) || std::ranges::find(inputs, c) != inputs.end() ||
           std::ranges::find(forward.outputs, c) != forward.outputs.end()) {
         continue;
       }

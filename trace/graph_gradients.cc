@@ -73,8 +73,6 @@ class Replay {
   std::vector<std::vector<Tensor>> values_;
 };
 
-bool watchable(DType t) { return dtypes::kFloating.contains(t) || dtypes::kComplex.contains(t); }
-
 }  // namespace
 
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
@@ -91,7 +89,7 @@ std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, 
       replay.run(id);
       if (is_x[static_cast<size_t>(id)] == 0) continue;
       for (NodeOutput x : xs) {
-        if (x.node == id && watchable(graph.info(x).dtype)) tape.watch(replay.value(x));
+        if (x.node == id && dtypes::kDifferentiable.contains(graph.info(x).dtype)) tape.watch(replay.value(x));
       }
     }
   }

@@ -6,6 +6,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/scopes.h"
+#include "panto/trace/nodes.h"
 
 namespace panto {
 namespace {
@@ -25,11 +26,7 @@ bool writes(const Op& op) { return op.has(Trait::kWritesResource); }
 }  // namespace
 
 Tensor Tracer::add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value) {
-  NodeInit init;
-  init.name = graph_.unique_name(scoped(name));
-  init.op = &get_op("Placeholder");
-  init.attrs = {AttrValue(dtype), AttrValue(shape)};
-  init.outputs = {{dtype, shape}};
+  NodeInit init = placeholder_init(graph_.unique_name(scoped(name)), {dtype, shape});
   init.device = current_device_spec().to_string();
   const int node = graph_.add(std::move(init));
   Tensor t = value.defined() ? value : meta_tensor(dtype, shape, std::nullopt, graph_.identity());
@@ -38,12 +35,7 @@ Tensor Tracer::add_input(DType dtype, const PartialShape& shape, const std::stri
 }
 
 NodeOutput Tracer::add_const(const Tensor& value) {
-  NodeInit init;
-  init.name = graph_.unique_name(scoped("Const"));
-  init.op = &get_op("Const");
-  init.attrs = {AttrValue(value), AttrValue(value.dtype())};
-  init.outputs = {info_of(value)};
-  const NodeOutput output{graph_.add(std::move(init)), 0};
+  const NodeOutput output{graph_.add(const_init(graph_.unique_name(scoped("Const")), value)), 0};
   graph_.bind(value, output);
   return output;
 }
@@ -51,12 +43,7 @@ NodeOutput Tracer::add_const(const Tensor& value) {
 NodeOutput Tracer::capture(const Tensor& value) {
   std::string name = "captured";
   if (value.dtype() == kResource) name = variable_of(value).name();
-  NodeInit init;
-  init.name = graph_.unique_name(name);
-  init.op = &get_op("Placeholder");
-  init.attrs = {AttrValue(value.dtype()), AttrValue(value.partial_shape())};
-  init.outputs = {info_of(value)};
-  const NodeOutput output{graph_.add(std::move(init)), 0};
+  const NodeOutput output{graph_.add(placeholder_init(graph_.unique_name(name), info_of(value))), 0};
   graph_.bind(value, output);
   captures_.push_back({value, output});
   return output;

@@ -98,6 +98,7 @@ inline constexpr DTypeSet kUnsigned{kUint8, kUint16, kUint32, kUint64};
 inline constexpr DTypeSet kInteger = kSigned | kUnsigned;
 inline constexpr DTypeSet kReal = kFloating | kInteger;  // TensorFlow's realnumbertype
 inline constexpr DTypeSet kNumeric = kReal | kComplex;   // TensorFlow's numbertype, without the quantized ones
+inline constexpr DTypeSet kDifferentiable = kFloating | kComplex;  // what gradients flow through
 inline constexpr DTypeSet kIndex{kInt32, kInt64};
 inline constexpr DTypeSet kPlain = kNumeric | DTypeSet{kBool};  // may be copied as bytes
 inline constexpr DTypeSet kAny = kPlain | DTypeSet{kString, kResource, kVariant};

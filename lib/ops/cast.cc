@@ -7,8 +7,6 @@
 namespace panto {
 namespace {
 
-constexpr DTypeSet kDifferentiable = dtypes::kFloating | dtypes::kComplex;
-
 std::optional<int64_t> same_value(int64_t x, int64_t) { return x; }
 
 }  // namespace
@@ -24,7 +22,7 @@ const Op& kCast = define_op(
      .shape = shapes::unary_integers<same_value>,
      .gradient =
          [](GradContext& g) {
-           if (kDifferentiable.contains(g.in_type(0)) && kDifferentiable.contains(g.type("DstT"))) {
+           if (dtypes::kDifferentiable.contains(g.in_type(0)) && dtypes::kDifferentiable.contains(g.type("DstT"))) {
              g.set(0, cast(g.dy(), g.in_type(0)));
            }
          },

@@ -1,0 +1,25 @@
+#include "panto/trace/nodes.h"
+
+#include <utility>
+
+namespace panto {
+
+NodeInit placeholder_init(std::string name, const OutputInfo& info) {
+  NodeInit init;
+  init.name = std::move(name);
+  init.op = &get_op("Placeholder");
+  init.attrs = {AttrValue(info.dtype), AttrValue(info.shape)};
+  init.outputs = {info};
+  return init;
+}
+
+NodeInit const_init(std::string name, const Tensor& value) {
+  NodeInit init;
+  init.name = std::move(name);
+  init.op = &get_op("Const");
+  init.attrs = {AttrValue(value), AttrValue(value.dtype())};
+  init.outputs = {{value.dtype(), value.partial_shape()}};
+  return init;
+}
+
+}  // namespace panto

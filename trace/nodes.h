@@ -1,0 +1,13 @@
+// Const and Placeholder nodes, before they are in a graph. Internal.
+#pragma once
+
+#include <string>
+
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+NodeInit placeholder_init(std::string name, const OutputInfo& info);
+NodeInit const_init(std::string name, const Tensor& value);
+
+}  // namespace panto
