@@ -31,10 +31,11 @@ void check_readable(const TensorImpl& impl, const std::source_location& where) {
   if (impl.device->is_meta()) {
     fail_at(
         Code::kFailedPrecondition,
-        fmt::format("value: expected a tensor that has one, got symbolic {}{} (it gets values when the graph runs); to "
-                    "decide by a value inside a trace use cond or while_loop, or trace with real values "
-                    "(trace_with), which lists what it baked in",
-                    dtype_name(impl.dtype), impl.shape.to_string()),
+        fmt::format(
+            "value: expected a tensor that has one, got symbolic {}{} (it gets values when the graph runs); to "
+            "decide by a value inside a trace use select, of which both sides are computed, or trace with real values "
+            "(trace_with), which lists what it baked in",
+            dtype_name(impl.dtype), impl.shape.to_string()),
         where);
   }
 }
