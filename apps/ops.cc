@@ -28,9 +28,10 @@ std::string gradient_text(const Op& op) {
   return op.no_gradient().empty() ? "none" : "none: " + op.no_gradient();
 }
 
-void describe_op(const Op& op) {
+void describe_op(const Op& op, bool ours) {
   fmt::print("{}\n\n{}\n\n", op.signature().to_string(), op.doc());
-  fmt::print("C++        panto::{}\n", op.cpp_name());
+  // The generator chose another library's namespace; the registry does not know it.
+  fmt::print("C++        {}{}\n", ours ? "panto::" : "", op.cpp_name());
   if (!op.aliases().empty()) fmt::print("aliases    {}\n", fmt::join(op.aliases(), ", "));
   const auto traits = op.traits().names();
   fmt::print("traits     {}\n", traits.empty() ? "none" : fmt::format("{}", fmt::join(traits, ", ")));
@@ -42,10 +43,11 @@ void describe_op(const Op& op) {
 }  // namespace
 
 void ops(const OpsOptions& options) {
+  const bool ours = find_op(options.name) != nullptr;
   for (const std::string& library : options.libraries) load_library(library);
   devices();  // a GPU's kernels are entered with its device
   if (!options.name.empty()) {
-    describe_op(get_op(options.name));
+    describe_op(get_op(options.name), ours);
     return;
   }
   for (const Op* op : all_ops()) {

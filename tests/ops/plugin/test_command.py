@@ -39,7 +39,11 @@ class Command(unittest.TestCase):
             self.assertIn("error: Unimplemented: ", self.panto(*run, status=1).stderr)
 
     def test_ops(self):
-        self.assertIn("x * x * x, element by element.", self.panto("ops", "Cube", "--library", LIBRARY).stdout)
+        text = self.panto("ops", "Cube", "--library", LIBRARY).stdout
+        self.assertIn("x * x * x, element by element.", text)
+        # In a namespace that the command cannot know.
+        self.assertIn("\nC++        cube\n", text)
+        self.assertIn("\nC++        panto::tanh\n", self.panto("ops", "Tanh", "--library", LIBRARY).stdout)
 
 
 if __name__ == "__main__":
