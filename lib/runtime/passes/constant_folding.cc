@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "panto/lib/base/error.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/tensor_alloc.h"
@@ -64,7 +66,13 @@ class Folder {
   int run() {
     for (int id : graph_.topological_order()) {
       const Node& node = graph_.at(id);
-      inference_.run(node);
+      try {
+        inference_.run(node);
+      } catch (const Error& error) {
+        // Types or shapes of the user's do not fit: the run itself says so. What is folded so far stands.
+        log_debug(fmt::format("constant_folding: ends where inference does: {}", error.what()));
+        break;
+      }
       if (!may_fold(node) || context_.fixed(id)) continue;
       const std::vector<Tensor> values = evaluate(node);
       if (!values.empty()) replace(node, values);
