@@ -169,8 +169,10 @@ void tile_shape(ShapeContext& c) {
 void tile_gradient(GradContext& g) {
   const PartialShape& from = g.in_shape(0);
   const KnownIntegers multiples(g.in(1));
+  const auto recorded_pairs = [&] { return reshape(pack({cast(g.in(1), kInt32), g.shape(0)}, {.axis = 1}), {-1}); };
   if (!from.known_rank()) {
-    fail(Code::kUnimplemented, "gradient of Tile: expected an input of known rank, got an unknown one");
+    const Tensor pairs = recorded_pairs();
+    return g.set(0, sum(reshape(g.dy(), pairs), range(0, size(pairs), 2)));
   }
   std::vector<int64_t> pairs;
   std::vector<int64_t> axes;
@@ -183,8 +185,7 @@ void tile_gradient(GradContext& g) {
     axes.push_back(2 * i);
   }
   if (known) return g.set(0, sum(reshape(g.dy(), pairs), axes));
-  const Tensor both = pack({cast(g.in(1), kInt32), g.shape(0)}, {.axis = 1});
-  g.set(0, sum(reshape(g.dy(), reshape(both, {-1})), axes));
+  g.set(0, sum(reshape(g.dy(), recorded_pairs()), axes));
 }
 
 }  // namespace

@@ -78,6 +78,21 @@ void append(std::vector<int64_t>& list, const std::vector<int64_t>& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
+// Without batch dimensions dy is [O, J, I] and params is [O, K, I], whatever the ranks and the axis turn out to be.
+Tensor recorded_gather_gradient(GradContext& g) {
+  if (g.integer("batch_dims") != 0) {
+    fail(Code::kUnimplemented,
+         "gradient of GatherV2 with batch_dims: expected ranks and an axis that the trace knows, got unknown ones");
+  }
+  const Tensor dims = cast(g.shape(0), kInt64);
+  const Tensor axis = reshape(floor_mod(cast(g.in(2), kInt64), size(dims)), {1});
+  const Tensor outer = reduce_prod(slice(dims, {0}, axis));
+  const Tensor inner = reduce_prod(slice(dims, add(axis, 1), {-1}));
+  const Tensor rows = transpose(reshape(g.dy(), pack({outer, size(g.in(1), {.out_type = kInt64}), inner})), {1, 0, 2});
+  const Tensor sums = unsorted_segment_sum(rows, reshape(g.in(1), {-1}), reshape(gather(dims, axis, 0), Shape{}));
+  return reshape(transpose(sums, {1, 0, 2}), dims);
+}
+
 // A sum by segment. With B the batch dimensions, O those of params before the axis, J those of the indices, I those of
 // params after the axis: dy is [B, O, J, I] and params is [B, O, K, I]. The J go before the O, rows of one batch get
 // segments of their own, and the sums, [B K, O, I], are put back in order.
@@ -87,7 +102,7 @@ void gather_gradient(GradContext& g) {
   const PartialShape& index_shape = g.in(1).partial_shape();
   const KnownIntegers axis_value(g.in(2));
   if (!params.known_rank() || !index_shape.known_rank() || !axis_value.counted() || !axis_value.complete()) {
-    fail(Code::kUnimplemented, "gradient of GatherV2: expected known ranks and a known axis, got unknown ones");
+    return g.set(0, recorded_gather_gradient(g));
   }
   const int rank = params.rank();
   const int index_rank = index_shape.rank();
@@ -169,11 +184,14 @@ void segment_gradient(GradContext& g) {
   const Tensor& ids = g.in(1);
   const Tensor taken = gather(g.dy(), maximum(ids, 0), 0);
   const PartialShape& data = g.in_shape(0);
-  if (!data.known_rank() || !ids.partial_shape().known_rank()) {
-    fail(Code::kUnimplemented, "gradient of UnsortedSegmentSum: expected known ranks, got unknown ones");
-  }
   Tensor counted = greater_equal(ids, 0);
-  for (int i = ids.partial_shape().rank(); i < data.rank(); ++i) counted = expand_dims(counted, -1);
+  if (!data.known_rank() || !ids.partial_shape().known_rank()) {
+    const Tensor ids_shape = shape(ids);
+    const Tensor further = sub(size(g.shape(0)), size(ids_shape));
+    counted = reshape(counted, concat({ids_shape, fill(reshape(further, {1}), 1)}, 0));
+  } else {
+    for (int i = ids.partial_shape().rank(); i < data.rank(); ++i) counted = expand_dims(counted, -1);
+  }
   g.set(0, select(counted, taken, zeros_like(taken)));
 }
 

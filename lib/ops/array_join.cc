@@ -83,6 +83,19 @@ void concat_shape(ShapeContext& c) {
   c.output(result);
 }
 
+// dy cut along an axis that turns out when the graph runs. `along` is 1 for it and 0 for the other dimensions.
+void recorded_concat_gradient(GradContext& g) {
+  const int n = g.num_inputs() - 1;
+  Tensor begin = zeros_like(cast(g.shape(0), kInt64));
+  const Tensor rank = size(begin);
+  const Tensor along = one_hot(floor_mod(cast(g.in(n), kInt32), rank), rank, 1, 0);
+  for (int i = 0; i < n; ++i) {
+    const Tensor dims = cast(g.shape(i), kInt64);
+    if (g.needs(i)) g.set(i, slice(g.dy(), begin, dims));
+    if (i + 1 < n) begin = add(begin, mul(dims, along));
+  }
+}
+
 // dy cut along the axis. Where the parts begin follows from the inputs' shapes, recorded from the first unknown one on.
 void concat_gradient(GradContext& g) {
   const int n = g.num_inputs() - 1;
@@ -90,7 +103,7 @@ void concat_gradient(GradContext& g) {
   int rank = g.dy().partial_shape().rank();
   for (int i = 0; i < n && rank < 0; ++i) rank = g.in_shape(i).rank();
   if (rank < 0 || !axis.counted() || !axis.complete()) {
-    fail(Code::kUnimplemented, "gradient of ConcatV2: expected a known rank and axis, got unknown ones");
+    return recorded_concat_gradient(g);
   }
   const auto along = static_cast<size_t>(axis[0] < 0 ? axis[0] + rank : axis[0]);
   std::vector<int64_t> begin(static_cast<size_t>(rank), 0);
