@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "panto/autograd/tape.h"
+#include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/core/op.h"
 #include "panto/lib/core/variable.h"
@@ -10,8 +11,6 @@
 
 namespace panto::bench {
 namespace {
-
-constexpr int kChain = 100;
 
 void add_8x8(benchmark::State& state) {
   const Tensor x = numbers({8, 8}), y = numbers({8, 8}, 2);
@@ -68,28 +67,12 @@ void reshape_8x8(benchmark::State& state) {
 }
 BENCHMARK(reshape_8x8);
 
-Tensor chain(const Tensor& x, const Tensor& factor) {
-  Tensor y = x;
-  for (int i = 0; i < kChain; ++i) y = mul(y, factor);
-  return y;
-}
+Tensor whole_chain(const Tensor& x, const Tensor& factor) { return chain(x, factor); }
 
-void chain_forward(benchmark::State& state) {
-  const Tensor x = numbers({8, 8}), factor = numbers({8, 8}, 2);
-  for (auto _ : state) benchmark::DoNotOptimize(chain(x, factor));
-  per_item(state, "op", kChain);
-}
+void chain_forward(benchmark::State& state) { forward(state, "op", whole_chain); }
 BENCHMARK(chain_forward);
 
-void chain_forward_and_backward(benchmark::State& state) {
-  const Tensor x = numbers({8, 8}), factor = numbers({8, 8}, 2);
-  for (auto _ : state) {
-    GradientTape tape;
-    tape.watch(x);
-    benchmark::DoNotOptimize(tape.gradient(chain(x, factor), x));
-  }
-  per_item(state, "op", kChain);
-}
+void chain_forward_and_backward(benchmark::State& state) { forward_and_backward(state, "op", whole_chain); }
 BENCHMARK(chain_forward_and_backward);
 
 // The backward pass alone, timed by hand.

@@ -1,5 +1,5 @@
 // What a traced call costs: a call of one op, and a node of a chain, with the optimizer off.
-#include "panto/autograd/tape.h"
+#include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
@@ -8,16 +8,9 @@
 namespace panto::bench {
 namespace {
 
-constexpr int kChain = 100;
-
 Function traced_chain(int length) {
-  Function f = trace(
-      [length](const Tensor& x, const Tensor& factor) {
-        Tensor y = x;
-        for (int i = 0; i < length; ++i) y = mul(y, factor);
-        return y;
-      },
-      {TensorSpec(kFloat32, {8, 8}, "x"), TensorSpec(kFloat32, {8, 8}, "factor")});
+  Function f = trace([length](const Tensor& x, const Tensor& factor) { return chain(x, factor, length); },
+                     {TensorSpec(kFloat32, {8, 8}, "x"), TensorSpec(kFloat32, {8, 8}, "factor")});
   f.set_optimizer("off");
   return f;
 }
@@ -29,23 +22,11 @@ void traced_call(benchmark::State& state) {
 }
 BENCHMARK(traced_call);
 
-void traced_chain_unfused(benchmark::State& state) {
-  const Tensor x = numbers({8, 8}), factor = numbers({8, 8}, 2);
-  const Function f = traced_chain(kChain);
-  for (auto _ : state) benchmark::DoNotOptimize(f(x, factor));
-  per_item(state, "node", kChain);
-}
+void traced_chain_unfused(benchmark::State& state) { forward(state, "node", traced_chain(kChain)); }
 BENCHMARK(traced_chain_unfused);
 
 void traced_chain_forward_and_backward(benchmark::State& state) {
-  const Tensor x = numbers({8, 8}), factor = numbers({8, 8}, 2);
-  const Function f = traced_chain(kChain);
-  for (auto _ : state) {
-    GradientTape tape;
-    tape.watch(x);
-    benchmark::DoNotOptimize(tape.gradient(f(x, factor), x));
-  }
-  per_item(state, "node", kChain);
+  forward_and_backward(state, "node", traced_chain(kChain));
 }
 BENCHMARK(traced_chain_forward_and_backward);
 

@@ -5,6 +5,7 @@
 #include "panto/lib/core/recorder.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/autograd/orders.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 #include "panto/tests/near.h"
@@ -99,23 +100,10 @@ BOOST_AUTO_TEST_CASE(second_and_third_order) {
   const auto fourth_power = [](const Tensor& a) { return square(square(a)); };
   const Function f = trace(fourth_power, {kVector});
   const Tensor x = tensor({2.0, -1.0});
-  GradientTape outermost;
-  outermost.watch(x);
-  Tensor second;
-  {
-    GradientTape outer;
-    outer.watch(x);
-    Tensor first;
-    {
-      GradientTape inner;
-      inner.watch(x);
-      first = inner.gradient(f(x), x);
-    }
-    expect_near(first, {2}, {32, -4});
-    second = outer.gradient(first, x);
-  }
+  const auto [first, second, third] = three_orders(f, x);
+  expect_near(first, {2}, {32, -4});
   expect_near(second, {2}, {48, 12});
-  expect_near(outermost.gradient(second, x), {2}, {48, -24});
+  expect_near(third, {2}, {48, -24});
 }
 
 BOOST_AUTO_TEST_CASE(second_order_by_a_persistent_tape) {
