@@ -23,6 +23,12 @@ struct NegFn {
     return k::neg(x);
   }
 };
+struct ConjFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::conj(x);
+  }
+};
 struct AbsFn {
   template <class T>
   PANTO_FN T operator()(T x) const {
@@ -248,11 +254,12 @@ struct MinimumFn {
     return k::min(x, y);
   }
 };
+// Of complex numbers the square of the distance, as in TensorFlow.
 struct SquaredDifferenceFn {
   template <class T>
   PANTO_FN T operator()(T x, T y) const {
     const T difference = k::sub(x, y);
-    return k::mul(difference, difference);
+    return k::mul(difference, k::conj(difference));
   }
 };
 // The gradient of Relu: a NaN in `dy` passes even where x <= 0, as in TensorFlow.

@@ -14,6 +14,7 @@
 #ifdef __CUDACC__
 #define PANTO_FN __host__ __device__ inline
 #else
+#include "panto/device/complex.h"
 #include "panto/device/vector_math.h"
 #define PANTO_FN inline
 #endif
@@ -82,6 +83,11 @@ PANTO_FN T abs(T a) {
   } else {
     return std::fabs(a);
   }
+}
+// Of a real number: itself.
+template <class T>
+PANTO_FN T conj(T a) {
+  return a;
 }
 
 // A NaN on either side wins; the first of two equal values is taken (they differ if they are zeros).

@@ -1,4 +1,7 @@
 // Comparisons, logic and SelectV2.
+#include <complex>
+#include <string>
+
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
 
@@ -19,7 +22,8 @@ struct Equality {
   }
 };
 
-using comparable = TypeList<float, double, int32_t, int64_t, bool, std::string>;
+using comparable =
+    TypeList<float, double, int32_t, int64_t, bool, std::complex<float>, std::complex<double>, std::string>;
 const CpuKernel equal_kernel("Equal", comparable{}, Equality<EqualFn, false>{});
 const CpuKernel not_equal_kernel("NotEqual", comparable{}, Equality<NotEqualFn, true>{});
 

@@ -40,7 +40,14 @@ void add_n(KernelContext& c) {
     }
   });
 }
-const CpuKernel add_n_kernel("AddN", types::numeric{}, []<class T>(KernelContext& c) { add_n<T>(c); });
+struct RunAddN {
+  template <class T>
+  static void run(KernelContext& c) {
+    add_n<T>(c);
+  }
+};
+const CpuKernel add_n_kernel("AddN", types::numeric{}, RunAddN{});
+const CpuKernel complex_add_n_kernel("AddN", types::complex{}, RunAddN{});
 
 }  // namespace
 }  // namespace panto

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -83,6 +84,28 @@ struct MeanOf<int32_t> : MeanOf<int64_t> {
   static int64_t add(int64_t a, int32_t x) { return a + x; }
   static int32_t finish(int64_t t, int64_t n) { return n == 0 ? 0 : static_cast<int32_t>(t / n); }
 };
+
+// Complex numbers: real and imaginary parts on their own.
+template <class R>
+struct ByParts {
+  using Part = typename R::Element;
+  using Element = std::complex<Part>;
+  using Lane = std::complex<typename R::Lane>;
+  struct Total {
+    typename R::Total real, imag;
+  };
+  static Lane lane() { return {R::lane(), R::lane()}; }
+  static Total total() { return {R::total(), R::total()}; }
+  static Lane add(Lane a, Element x) { return {R::add(a.real(), x.real()), R::add(a.imag(), x.imag())}; }
+  static Lane join(Lane a, Lane b) { return {R::join(a.real(), b.real()), R::join(a.imag(), b.imag())}; }
+  static Total fold(Total t, Lane x) { return {R::fold(t.real, x.real()), R::fold(t.imag, x.imag())}; }
+  static Total merge(Total a, Total b) { return {R::merge(a.real, b.real), R::merge(a.imag, b.imag)}; }
+  static Element finish(Total t, int64_t n) { return {R::finish(t.real, n), R::finish(t.imag, n)}; }
+};
+template <class T>
+struct SumOf<std::complex<T>> : ByParts<SumOf<T>> {};
+template <class T>
+struct MeanOf<std::complex<T>> : ByParts<MeanOf<T>> {};
 
 template <class T>
 struct ProdOf {

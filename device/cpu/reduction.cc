@@ -42,6 +42,9 @@ struct Reduction {
 const CpuKernel sum_kernel("Sum", types::numeric{}, Reduction<cpu::SumOf>{});
 const CpuKernel mean_kernel("Mean", types::numeric{}, Reduction<cpu::MeanOf>{});
 const CpuKernel prod_kernel("Prod", types::numeric{}, Reduction<cpu::ProdOf>{});
+const CpuKernel complex_sum_kernel("Sum", types::complex{}, Reduction<cpu::SumOf>{});
+const CpuKernel complex_mean_kernel("Mean", types::complex{}, Reduction<cpu::MeanOf>{});
+const CpuKernel complex_prod_kernel("Prod", types::complex{}, Reduction<cpu::ProdOf>{});
 const CpuKernel max_kernel("Max", types::numeric{}, Reduction<cpu::MaxOf>{});
 const CpuKernel min_kernel("Min", types::numeric{}, Reduction<cpu::MinOf>{});
 const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<cpu::AllOf>);

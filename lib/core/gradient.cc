@@ -28,6 +28,12 @@ const Tensor& GradContext::out(int k) const {
   return record_.outputs[at];
 }
 
+const Tensor* GradContext::conjugate(const Tensor* t) {
+  if (!dtypes::kComplex.contains(t->dtype())) return t;
+  conjugates_.push_front(std::move(dispatch::call("Conj", {t, 1})[0]));
+  return &conjugates_.front();
+}
+
 const PartialShape& GradContext::in_shape(int i) const {
   const auto at = static_cast<size_t>(i);
   if (at < record_.inputs.size() && record_.inputs[at].defined()) return record_.inputs[at].partial_shape();

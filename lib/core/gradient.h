@@ -9,6 +9,7 @@
 // broadcast, they return the gradient in the output's shape: the tape sums it to the input's.
 #pragma once
 
+#include <forward_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,6 +41,10 @@ class PANTO_EXPORT GradContext {
   // Saved tensors by flat position. Throws Internal if the op's block does not save it.
   const Tensor& in(int i) const;
   const Tensor& out(int k) const;
+  // Those, or where they are complex their conjugates. The gradient of y = f(x) is dy * conj(f'(x)), as in TensorFlow;
+  // for f of real coefficients f' of the conjugates. Real ones are returned as they are, and no op is called.
+  const Tensor& conj_in(int i) { return *conjugate(&in(i)); }
+  const Tensor& conj_out(int k) { return *conjugate(&out(k)); }
   // Gradient with respect to output k; an undefined tensor if the output did not contribute.
   const Tensor& dy(int k = 0) const { return record_.output_gradients[static_cast<size_t>(k)]; }
   bool has_dy(int k = 0) const { return dy(k).defined(); }
@@ -65,10 +70,13 @@ class PANTO_EXPORT GradContext {
   SmallVector<Tensor, 4>& gradients() { return gradients_; }
 
  private:
+  const Tensor* conjugate(const Tensor* t);
+
   const GradRecord& record_;
   Call call_;  // attributes and argument ranges
   CallView view_;
   SmallVector<Tensor, 4> gradients_;
+  std::forward_list<Tensor> conjugates_;  // what conj_in and conj_out refer to
 };
 
 // The backward part of an operation that is no op.

@@ -12,7 +12,7 @@ const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
                              .traits = {Trait::kElementwise, Trait::kActivation},
                              .shape = shapes::same_as_input,
                              .saves = {out(0)},
-                             .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.out(0)))); },
+                             .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.conj_out(0)))); },
                              .flops = flops_each<20>});
 
 const Op& kSigmoid =
@@ -22,7 +22,7 @@ const Op& kSigmoid =
                                                                .saves = {out(0)},
                                                                .gradient =
                                                                    [](GradContext& g) {
-                                                                     const Tensor& y = g.out(0);
+                                                                     const Tensor& y = g.conj_out(0);
                                                                      g.set(0, g.dy() * (y * (1 - y)));
                                                                    },
                                                                .flops = flops_each<12>});

@@ -1,4 +1,5 @@
 // Elementwise functions of one tensor.
+#include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/core/op.h"
 #include "panto/lib/ops/elementwise.h"
@@ -16,6 +17,13 @@ const Op& kNeg = define_op(
      .gradient = [](GradContext& g) { g.set(0, -g.dy()); },
      .flops = flops_each<1>});
 
+const Op& kConj = define_op("Conj(input: T; T: complex = complex64) -> (output: T)",
+                            {.doc = "The complex conjugate: imaginary parts change sign.",
+                             .traits = {Trait::kElementwise},
+                             .shape = shapes::same_as_input,
+                             .gradient = [](GradContext& g) { g.set(0, conj(g.dy())); },
+                             .flops = flops_each<1>});
+
 const Op& kAbs = define_op("Abs(x: T; T: floating|signed) -> (y: T)",
                            {.doc = "`|x|`. The smallest integer stays as it is.",
                             .traits = {Trait::kElementwise},
@@ -28,7 +36,15 @@ const Op& kSign = define_op("Sign(x: T; T: floating|complex|signed) -> (y: T)",
                             {.doc = "-1, 0 or 1, as x is negative, zero or positive; NaN for NaN.",
                              .traits = {Trait::kElementwise},
                              .shape = shapes::same_as_input,
-                             .gradient = [](GradContext& g) { g.set(0, zeros_like(g.dy())); },
+                             .gradient =
+                                 [](GradContext& g) {
+                                   // x / |x| turns with x.
+                                   if (dtypes::kComplex.contains(g.in_type(0))) {
+                                     failf(Code::kUnimplemented, "gradient of Sign: expected a real type, got {}",
+                                           dtype_name(g.in_type(0)));
+                                   }
+                                   g.set(0, zeros_like(g.dy()));
+                                 },
                              .flops = flops_each<2>});
 
 const Op& kSquare = define_op("Square(x: T; T: numeric) -> (y: T)",
@@ -36,7 +52,7 @@ const Op& kSquare = define_op("Square(x: T; T: numeric) -> (y: T)",
                                .traits = {Trait::kElementwise},
                                .shape = shapes::same_as_input,
                                .saves = {in(0)},
-                               .gradient = [](GradContext& g) { g.set(0, g.dy() * (2 * g.in(0))); },
+                               .gradient = [](GradContext& g) { g.set(0, g.dy() * (2 * g.conj_in(0))); },
                                .flops = flops_each<1>});
 
 const Op& kSqrt = define_op("Sqrt(x: T; T: floating|complex) -> (y: T)",
@@ -44,7 +60,7 @@ const Op& kSqrt = define_op("Sqrt(x: T; T: floating|complex) -> (y: T)",
                              .traits = {Trait::kElementwise},
                              .shape = shapes::same_as_input,
                              .saves = {out(0)},
-                             .gradient = [](GradContext& g) { g.set(0, 0.5 * g.dy() / g.out(0)); },
+                             .gradient = [](GradContext& g) { g.set(0, 0.5 * g.dy() / g.conj_out(0)); },
                              .flops = flops_each<4>});
 
 const Op& kRsqrt =
@@ -54,7 +70,7 @@ const Op& kRsqrt =
                                                              .saves = {out(0)},
                                                              .gradient =
                                                                  [](GradContext& g) {
-                                                                   const Tensor& y = g.out(0);
+                                                                   const Tensor& y = g.conj_out(0);
                                                                    g.set(0, -0.5 * g.dy() * (y * square(y)));
                                                                  },
                                                              .flops = flops_each<6>});
@@ -65,7 +81,7 @@ const Op& kReciprocal = define_op("Reciprocal(x: T; T: floating|complex|signed) 
                                    .traits = {Trait::kElementwise},
                                    .shape = shapes::same_as_input,
                                    .saves = {out(0)},
-                                   .gradient = [](GradContext& g) { g.set(0, -g.dy() * square(g.out(0))); },
+                                   .gradient = [](GradContext& g) { g.set(0, -g.dy() * square(g.conj_out(0))); },
                                    .flops = flops_each<2>});
 
 const Op& kExp = define_op("Exp(x: T; T: floating|complex) -> (y: T)",
@@ -73,7 +89,7 @@ const Op& kExp = define_op("Exp(x: T; T: floating|complex) -> (y: T)",
                             .traits = {Trait::kElementwise},
                             .shape = shapes::same_as_input,
                             .saves = {out(0)},
-                            .gradient = [](GradContext& g) { g.set(0, g.dy() * g.out(0)); },
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() * g.conj_out(0)); },
                             .flops = flops_each<10>});
 
 const Op& kExpm1 = define_op("Expm1(x: T; T: floating|complex) -> (y: T)",
@@ -81,7 +97,7 @@ const Op& kExpm1 = define_op("Expm1(x: T; T: floating|complex) -> (y: T)",
                               .traits = {Trait::kElementwise},
                               .shape = shapes::same_as_input,
                               .saves = {in(0)},
-                              .gradient = [](GradContext& g) { g.set(0, g.dy() * exp(g.in(0))); },
+                              .gradient = [](GradContext& g) { g.set(0, g.dy() * exp(g.conj_in(0))); },
                               .flops = flops_each<20>});
 
 const Op& kLog = define_op("Log(x: T; T: floating|complex) -> (y: T)",
@@ -89,7 +105,7 @@ const Op& kLog = define_op("Log(x: T; T: floating|complex) -> (y: T)",
                             .traits = {Trait::kElementwise},
                             .shape = shapes::same_as_input,
                             .saves = {in(0)},
-                            .gradient = [](GradContext& g) { g.set(0, g.dy() / g.in(0)); },
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() / g.conj_in(0)); },
                             .flops = flops_each<10>});
 
 const Op& kLog1p = define_op("Log1p(x: T; T: floating|complex) -> (y: T)",
@@ -97,7 +113,7 @@ const Op& kLog1p = define_op("Log1p(x: T; T: floating|complex) -> (y: T)",
                               .traits = {Trait::kElementwise},
                               .shape = shapes::same_as_input,
                               .saves = {in(0)},
-                              .gradient = [](GradContext& g) { g.set(0, g.dy() / (1 + g.in(0))); },
+                              .gradient = [](GradContext& g) { g.set(0, g.dy() / (1 + g.conj_in(0))); },
                               .flops = flops_each<20>});
 
 const Op& kSin = define_op("Sin(x: T; T: floating|complex) -> (y: T)",
@@ -105,7 +121,7 @@ const Op& kSin = define_op("Sin(x: T; T: floating|complex) -> (y: T)",
                             .traits = {Trait::kElementwise},
                             .shape = shapes::same_as_input,
                             .saves = {in(0)},
-                            .gradient = [](GradContext& g) { g.set(0, g.dy() * cos(g.in(0))); },
+                            .gradient = [](GradContext& g) { g.set(0, g.dy() * cos(g.conj_in(0))); },
                             .flops = flops_each<15>});
 
 const Op& kCos = define_op("Cos(x: T; T: floating|complex) -> (y: T)",
@@ -113,7 +129,7 @@ const Op& kCos = define_op("Cos(x: T; T: floating|complex) -> (y: T)",
                             .traits = {Trait::kElementwise},
                             .shape = shapes::same_as_input,
                             .saves = {in(0)},
-                            .gradient = [](GradContext& g) { g.set(0, -g.dy() * sin(g.in(0))); },
+                            .gradient = [](GradContext& g) { g.set(0, -g.dy() * sin(g.conj_in(0))); },
                             .flops = flops_each<15>});
 
 const Op& kErf = define_op("Erf(x: T; T: floating) -> (y: T)",

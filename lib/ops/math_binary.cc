@@ -41,9 +41,9 @@ Value min_value(int64_t x, int64_t y) { return std::min(x, y); }
 
 // d(x / y) = dx / y - (x / y) dy / y.
 void quotient_gradient(GradContext& g) {
-  const Tensor scaled = g.dy() / g.in(1);
+  const Tensor scaled = g.dy() / g.conj_in(1);
   if (g.needs(0)) g.set(0, scaled);
-  if (g.needs(1)) g.set(1, -scaled * g.out(0));
+  if (g.needs(1)) g.set(1, -scaled * g.conj_out(0));
 }
 
 // dy goes to the side that was chosen; `first` tells where that was x.
@@ -85,8 +85,8 @@ const Op& kMul = define_op("Mul(x: T, y: T; T: numeric) -> (z: T)",
                             .saves = {in(0), in(1)},
                             .gradient =
                                 [](GradContext& g) {
-                                  if (g.needs(0)) g.set(0, g.dy() * g.in(1));
-                                  if (g.needs(1)) g.set(1, g.dy() * g.in(0));
+                                  if (g.needs(0)) g.set(0, g.dy() * g.conj_in(1));
+                                  if (g.needs(1)) g.set(1, g.dy() * g.conj_in(0));
                                 },
                             .flops = flops_each<1>});
 
@@ -133,14 +133,14 @@ const Op& kFloorMod = define_op(
 const Op& kPow = define_op(
     "Pow(x: T, y: T; T: floating|complex|signed) -> (z: T)",
     {.doc = "x to the power y. Throws InvalidArgument for an integer to a negative power. Gradients are finite "
-            "where the mathematical ones are: zero for x where y = 0, zero for y where x <= 0.",
+            "where the mathematical ones are: zero for x where y = 0, zero for y where x <= 0 (complex: where x = 0).",
      .traits = {Trait::kElementwise, Trait::kBroadcasts},
      .shape = shapes::broadcast_two,
      .saves = {in(0), in(1), out(0)},
      .gradient =
          [](GradContext& g) {
-           const Tensor& x = g.in(0);
-           const Tensor& y = g.in(1);
+           const Tensor& x = g.conj_in(0);
+           const Tensor& y = g.conj_in(1);
            if (g.needs(0)) {
              // At x = y = 0, x^(y - 1) is infinite and y times it NaN, where the derivative of x^0 is
              // zero. TensorFlow gives that NaN; it would reach second derivatives of x^1 at zero.
@@ -148,9 +148,10 @@ const Op& kPow = define_op(
              g.set(0, g.dy() * (y * pow(x, exponent)));
            }
            if (g.needs(1)) {
-             const Tensor positive = x > 0;
-             const Tensor log_x = log(select(positive, x, 1));  // log(1) = 0
-             g.set(1, g.dy() * (g.out(0) * log_x));
+             const bool complex = dtypes::kComplex.contains(g.in_type(0));
+             const Tensor defined = complex ? not_equal(x, 0) : x > 0;
+             const Tensor log_x = log(select(defined, x, 1));  // log(1) = 0
+             g.set(1, g.dy() * (g.conj_out(0) * log_x));
            }
          },
      .flops = flops_each<30>});
@@ -173,18 +174,22 @@ const Op& kMinimum =
                .gradient = [](GradContext& g) { choice_gradient(g, g.in(0) <= g.in(1)); },
                .flops = flops_each<1>});
 
-const Op& kSquaredDifference = define_op("SquaredDifference(x: T, y: T; T: floating|complex|int32|int64) -> (z: T)",
-                                         {.doc = "`(x - y) * (x - y)`.",
-                                          .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
-                                          .shape = shapes::broadcast_two,
-                                          .saves = {in(0), in(1)},
-                                          .gradient =
-                                              [](GradContext& g) {
-                                                const Tensor dx = g.dy() * (2 * (g.in(0) - g.in(1)));
-                                                if (g.needs(0)) g.set(0, dx);
-                                                if (g.needs(1)) g.set(1, -dx);
-                                              },
-                                          .flops = flops_each<2>});
+const Op& kSquaredDifference =
+    define_op("SquaredDifference(x: T, y: T; T: floating|complex|int32|int64) -> (z: T)",
+              {.doc = "`(x - y) * (x - y)`; of complex numbers `(x - y) * conj(x - y)`.",
+               .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
+               .shape = shapes::broadcast_two,
+               .saves = {in(0), in(1)},
+               .gradient =
+                   [](GradContext& g) {
+                     // |x - y|^2 is real: it moves with the real part of dy.
+                     const Tensor difference = g.in(0) - g.in(1);
+                     const bool complex = dtypes::kComplex.contains(g.in_type(0));
+                     const Tensor dx = complex ? (g.dy() + conj(g.dy())) * difference : g.dy() * (2 * difference);
+                     if (g.needs(0)) g.set(0, dx);
+                     if (g.needs(1)) g.set(1, -dx);
+                   },
+               .flops = flops_each<2>});
 
 const Op& kAddN = define_op("AddN(inputs: N*T; N: int >= 1, T: numeric|variant) -> (sum: T)",
                             {.doc = "The sum of tensors of one shape, added from left to right.",

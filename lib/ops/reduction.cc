@@ -79,7 +79,7 @@ void mean_gradient(GradContext& g) {
 // The product of the others, also where some factors are zero. Quotients by the factors would do for one derivative of
 // factors without zeros; the sums over zeros make the second derivative right as well.
 void prod_gradient(GradContext& g) {
-  const Tensor& x = g.in(0);
+  const Tensor& x = g.conj_in(0);
   const Tensor zero = equal(x, zeros_like(x));
   const Tensor one = ones_like(x), none = zeros_like(x);
   const Tensor factors = select(zero, one, x);

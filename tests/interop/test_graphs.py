@@ -18,7 +18,7 @@ OPS = """
     ZerosLike OnesLike OneHot SelectV2 Pad
     AddV2 Sub Mul RealDiv Div FloorDiv FloorMod Neg Abs Sign Square Sqrt Rsqrt Reciprocal Exp Log Log1p Expm1 Sin Cos
     Tanh Sigmoid Relu Maximum Minimum Pow SquaredDifference Equal NotEqual Less LessEqual Greater GreaterEqual
-    LogicalAnd LogicalOr LogicalNot
+    LogicalAnd LogicalOr LogicalNot Conj
     Sum Mean Prod Max Min All Any ArgMax ArgMin Cumsum
     MatMul BatchMatMulV2 BiasAdd Softmax LogSoftmax SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
     AddN L2Loss
@@ -380,6 +380,29 @@ def shape_arithmetic():
     return {"x": numbers(2, 3, 4)}, ["flat", "fill", "broadcast", "tile", "slice", "transpose", "mean", "pad"], []
 
 
+def complex_numbers():
+    """Values, and gradients, which multiply by conjugates."""
+    feeds = {name: (numbers(2, 3, seed=seed) + 1j * numbers(2, 3, seed=seed + 1)).astype(np.complex64)
+             for seed, name in ((1, "x"), (3, "y"))}
+    x, y = (tf1.placeholder(tf.complex64, [2, 3], name) for name in feeds)
+    fetches = []
+
+    def fetch(tensor):
+        fetches.append(tf.identity(tensor, name=f"result_{len(fetches)}").op.name)
+
+    for op in (raw.Neg, raw.Square, raw.Sqrt, raw.Rsqrt, raw.Reciprocal, raw.Exp, raw.Expm1, raw.Log, raw.Log1p, raw.Sin,
+               raw.Cos, raw.Tanh, raw.Sigmoid):
+        fetch(op(x=x))
+    fetch(raw.Conj(input=x))
+    for op in (raw.AddV2, raw.Sub, raw.Mul, raw.RealDiv, raw.Div, raw.Pow, raw.SquaredDifference, raw.Equal):
+        fetch(op(x=x, y=y))
+    for op in (raw.Sum, raw.Mean, raw.Prod):
+        fetch(op(input=x, axis=[1]))
+    for gradient in tf.gradients(tf.exp(x) * tf.square(y) / x - tf.math.log(y), [x, y], grad_ys=tf.sin(y)):
+        fetch(gradient)
+    return feeds, fetches, []
+
+
 BUILDERS = [
     sources,
     constants,
@@ -401,6 +424,7 @@ BUILDERS = [
     long_chain,
     strings,
     shape_arithmetic,
+    complex_numbers,
 ]
 TEXT = [sources, constants, strings, stateless_random]  # saved as .pbtxt as well
 

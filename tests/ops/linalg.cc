@@ -194,6 +194,9 @@ Array softmax_of(const Array& x) {
   return by_row(x, [](double v, double sum) { return std::exp(v) / sum; });
 }
 
+std::vector<Array> softmax(const Given& g) { return {softmax_of(g.in[0])}; }
+std::vector<Array> log_softmax(const Given& g) { return {log_softmax_of(g.in[0])}; }
+
 Array broadcast(const Array& x, const Index& dims) {
   Array y;
   y.dims = dims;
@@ -259,25 +262,17 @@ const Family networks(
           .floor = 4}},
         {"Softmax",
          {.samples = kLogits,
-          .reference = [](const Given& g) { return std::vector<Array>{softmax_of(g.in[0])}; },
+          .reference = softmax,
           .errors = {{.in = {draw({})}, .text = "logits: expected a rank of at least 1, got shape []"}},
           .units = 16}},
-        {"Softmax",
-         {.samples = kLargeLogits,
-          .reference = [](const Given& g) { return std::vector<Array>{softmax_of(g.in[0])}; },
-          .label = "large",
-          .units = 16}},
+        {"Softmax", {.samples = kLargeLogits, .reference = softmax, .label = "large", .units = 16}},
         {"LogSoftmax",
          {.samples = kLogits,
-          .reference = [](const Given& g) { return std::vector<Array>{log_softmax_of(g.in[0])}; },
+          .reference = log_softmax,
           .errors = {{.in = {draw({})}, .text = "logits: expected a rank of at least 1, got shape []"}},
           .units = 16,
           .floor = 4}},
-        {"LogSoftmax",
-         {.samples = kLargeLogits,
-          .reference = [](const Given& g) { return std::vector<Array>{log_softmax_of(g.in[0])}; },
-          .label = "large",
-          .units = 16}},
+        {"LogSoftmax", {.samples = kLargeLogits, .reference = log_softmax, .label = "large", .units = 16}},
         {"SoftmaxCrossEntropyWithLogits",
          {.samples = {{.in = {draw({2, 3}), array({2, 3}, {0.25, 0.25, 0.5, 0, 1, 0})}},
                       {.in = {draw({3, 4}), array({1, 4}, {0.5, 0.25, 0.25, 0})}},

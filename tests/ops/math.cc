@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -25,6 +26,7 @@ const Family unary(
     "math",
     {
         {"Neg", real(-4, 4), [](double x) { return -x; }},
+        {"Conj", real(-4, 4), [](double x) { return x; }, {.gradient = false}},
         {"Abs", real(-4, 4), [](double x) { return std::abs(x); }},
         {"Sign", real(-4, 4), sign},
         {"Square", real(-4, 4), [](double x) { return x * x; }},
@@ -204,11 +206,6 @@ const Family selection("compare",
                              .label = "strings",
                              .types = {kString}}},
                        });
-
-std::vector<Array> same(const Given& g) {
-  Array y = g.in[0];
-  return {y};
-}
 
 const Family casts("cast", {
                                {"Cast",

@@ -1,10 +1,10 @@
-// What reference functions are written with: an array from a function of the index.
+// What reference functions are written with, above all an array from a function of the index.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "panto/tests/ops/array_value.h"
+#include "panto/tests/ops/table.h"
 
 namespace panto::test {
 
@@ -54,5 +54,8 @@ inline Index integers(const Array& a) {
 inline size_t normal_axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
 }
+
+// Of ops that give their input as it is.
+inline std::vector<Array> same(const Given& g) { return {g.in[0]}; }
 
 }  // namespace panto::test

@@ -1,0 +1,237 @@
+// Complex numbers: values against std::complex, and gradients. The gradient of y = f(x) is dy * conj(f'(x)), as in
+// TensorFlow: what the real and imaginary parts of x do to the real part of conj(dy) * y.
+#include <algorithm>
+#include <complex>
+#include <functional>
+#include <numeric>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/graph/graph.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/near.h"
+#include "panto/trace/function.h"
+#include "panto/trace/graph_gradients.h"
+#include "panto/trace/graph_scope.h"
+
+namespace panto {
+namespace {
+
+using Complex = std::complex<double>;
+using Complexes = std::vector<Complex>;
+using Tensors = std::vector<Tensor>;
+using Formula = std::function<Tensor(const Tensors&)>;
+
+void expect_close(const Tensor& t, const Complexes& expected, double tolerance) {
+  BOOST_REQUIRE(t.defined());
+  const Complexes got = cast(t, kComplex128).to_vector<Complex>();
+  BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (std::abs(got[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i]))) continue;
+    BOOST_ERROR("element " << i << ": expected " << expected[i] << ", got " << got[i]);
+  }
+}
+
+Tensor like(const Complexes& values, const Tensor& shape_of) { return reshape(tensor(values), shape(shape_of)); }
+
+Tensor scalar(Complex value) { return reshape(tensor(Complexes{value}), Shape{}); }
+
+// Some number for each element, none of them real.
+Complexes seed_of(size_t count) {
+  Complexes seed;
+  for (size_t i = 0; i < count; ++i) {
+    seed.emplace_back(0.75 - 0.5 * static_cast<double>(i), 1.25 - 0.375 * static_cast<double>(i * i));
+  }
+  return seed;
+}
+
+double objective(const Formula& f, const Tensors& x) {
+  const Complexes y = f(x).to_vector<Complex>();
+  const Complexes dy = seed_of(y.size());
+  double sum = 0;
+  for (size_t i = 0; i < y.size(); ++i) sum += (std::conj(dy[i]) * y[i]).real();
+  return sum;
+}
+
+Tensor gradient_of(const Formula& f, const Tensors& x, size_t by) {
+  GradientTape tape;
+  tape.watch(x[by]);
+  const Tensor y = f(x);
+  return tape.gradient(y, x[by], cast(like(seed_of(static_cast<size_t>(y.numel())), y), y.dtype()));
+}
+
+// By steps along both axes.
+Complexes numeric_gradient(const Formula& f, const Tensors& x, size_t by) {
+  constexpr double kStep = 1e-5;
+  const Complexes at = x[by].to_vector<Complex>();
+  const auto slope = [&](size_t i, Complex step) {
+    const auto moved = [&](Complex by_this) {
+      Complexes there = at;
+      there[i] += by_this;
+      Tensors arguments = x;
+      arguments[by] = like(there, x[by]);
+      return objective(f, arguments);
+    };
+    return (moved(step) - moved(-step)) / (2 * kStep);
+  };
+  Complexes result;
+  for (size_t i = 0; i < at.size(); ++i) result.emplace_back(slope(i, {kStep, 0}), slope(i, {0, kStep}));
+  return result;
+}
+
+void check_gradients(const Formula& f, const Tensors& x) {
+  Tensors narrow;
+  for (const Tensor& t : x) narrow.push_back(cast(t, kComplex64));
+  const Function traced = trace([&](std::span<const Tensor> a) { return f(Tensors(a.begin(), a.end())); });
+  for (size_t by = 0; by < x.size(); ++by) {
+    BOOST_TEST_CONTEXT("by input " << by) {
+      const Complexes expected = numeric_gradient(f, x, by);
+      expect_close(gradient_of(f, x, by), expected, 1e-7);
+      expect_close(gradient_of(f, narrow, by), expected, 1e-4);
+      expect_close(gradient_of([&](const Tensors& a) { return traced.call(a)[0]; }, x, by), expected, 1e-7);
+      // Second order: the gradient's own.
+      const Formula first = [&f, by](const Tensors& a) { return gradient_of(f, a, by); };
+      for (size_t again = 0; again < x.size(); ++again) {
+        const Complexes second = numeric_gradient(first, x, again);
+        const Tensor got = gradient_of(first, x, again);
+        if (got.defined()) {
+          expect_close(got, second, 1e-6);
+        } else {
+          BOOST_TEST(std::ranges::all_of(second, [](Complex v) { return std::abs(v) < 1e-6; }));
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(ops)
+BOOST_AUTO_TEST_SUITE(complex_numbers)
+
+BOOST_AUTO_TEST_CASE(functions_of_one) {
+  struct {
+    const char* name;
+    Tensor (*op)(Arg);
+    Complex (*value)(Complex);
+  } const cases[] = {
+      {"conj", conj, [](Complex z) { return std::conj(z); }},
+      {"neg", neg, [](Complex z) { return -z; }},
+      {"square", square, [](Complex z) { return z * z; }},
+      {"sqrt", sqrt, [](Complex z) { return std::sqrt(z); }},
+      {"rsqrt", rsqrt, [](Complex z) { return 1.0 / std::sqrt(z); }},
+      {"reciprocal", reciprocal, [](Complex z) { return 1.0 / z; }},
+      {"exp", exp, [](Complex z) { return std::exp(z); }},
+      {"expm1", expm1, [](Complex z) { return std::exp(z) - 1.0; }},
+      {"log", log, [](Complex z) { return std::log(z); }},
+      {"log1p", log1p, [](Complex z) { return std::log(1.0 + z); }},
+      {"sin", sin, [](Complex z) { return std::sin(z); }},
+      {"cos", cos, [](Complex z) { return std::cos(z); }},
+      {"tanh", tanh, [](Complex z) { return std::tanh(z); }},
+      {"sigmoid", sigmoid, [](Complex z) { return 1.0 / (1.0 + std::exp(-z)); }},
+  };
+  const Complexes at = {{0.5, 0.25}, {-1.5, 0.75}, {2, -1}, {0.125, -0.5}};
+  const Tensor x = tensor(at);
+  for (const auto& c : cases) {
+    BOOST_TEST_CONTEXT(c.name) {
+      Complexes expected;
+      for (const Complex z : at) expected.push_back(c.value(z));
+      expect_close(c.op(x), expected, 1e-14);
+      expect_close(c.op(cast(x, kComplex64)), expected, 1e-6);
+      check_gradients([&](const Tensors& a) { return c.op(a[0]); }, {x});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_two) {
+  struct {
+    const char* name;
+    Tensor (*op)(Arg, Arg);
+    Complex (*value)(Complex, Complex);
+  } const cases[] = {
+      {"add", add, [](Complex a, Complex b) { return a + b; }},
+      {"sub", sub, [](Complex a, Complex b) { return a - b; }},
+      {"mul", mul, [](Complex a, Complex b) { return a * b; }},
+      {"real_div", real_div, [](Complex a, Complex b) { return a / b; }},
+      {"div", div, [](Complex a, Complex b) { return a / b; }},
+      {"pow", pow, [](Complex a, Complex b) { return std::pow(a, b); }},
+      {"squared_difference", squared_difference, [](Complex a, Complex b) { return Complex(std::norm(a - b)); }},
+  };
+  const Complexes left = {{0.5, 0.25}, {-1.5, 0.75}, {2, -1}};
+  const Complexes right = {{1.5, -0.25}, {-0.5, -1}, {0.25, 2}};
+  const Tensor x = tensor(left), y = tensor(right);
+  for (const auto& c : cases) {
+    BOOST_TEST_CONTEXT(c.name) {
+      Complexes expected;
+      for (size_t i = 0; i < left.size(); ++i) expected.push_back(c.value(left[i], right[i]));
+      expect_close(c.op(x, y), expected, 1e-14);
+      expect_close(c.op(cast(x, kComplex64), cast(y, kComplex64)), expected, 1e-5);
+      const Formula f = [&](const Tensors& a) { return c.op(a[0], a[1]); };
+      check_gradients(f, {x, y});
+      check_gradients(f, {reshape(x, {3, 1}), scalar(right[0])});  // broadcasting
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reductions_and_sums) {
+  const Complexes at = {{0.5, 0.25}, {-1.5, 0.75}, {2, -1}, {0.125, -0.5}, {-1, -1}, {0.75, 0}};
+  const Tensor x = reshape(tensor(at), {2, 3});
+  expect_close(sum(x), {std::accumulate(at.begin(), at.end(), Complex())}, 1e-15);
+  expect_close(mean(x, {0}), {(at[0] + at[3]) / 2.0, (at[1] + at[4]) / 2.0, (at[2] + at[5]) / 2.0}, 1e-15);
+  expect_close(reduce_prod(x, {1}), {at[0] * at[1] * at[2], at[3] * at[4] * at[5]}, 1e-15);
+  expect_close(add_n({x, x, x}), {3.0 * at[0], 3.0 * at[1], 3.0 * at[2], 3.0 * at[3], 3.0 * at[4], 3.0 * at[5]}, 1e-15);
+  check_gradients([](const Tensors& a) { return sum(a[0], {0}); }, {x});
+  check_gradients([](const Tensors& a) { return mean(a[0]); }, {x});
+  check_gradients([](const Tensors& a) { return reduce_prod(a[0], {1}); }, {x});
+  Complexes with_zero = at;
+  with_zero[1] = 0;
+  check_gradients([](const Tensors& a) { return reduce_prod(a[0], {1}); }, {reshape(tensor(with_zero), {2, 3})});
+  check_gradients([](const Tensors& a) { return add_n({a[0], a[1]}); }, {x, x + 1});
+  // Many elements: the parts of a long sum.
+  const Tensor many = fill({100'003}, cast(scalar({0.5, -0.25}), kComplex64));
+  expect_close(sum(many), {{50001.5, -25000.75}}, 1e-7);
+}
+
+BOOST_AUTO_TEST_CASE(near_zero) {
+  const Complex tiny(1e-12, -2e-12);
+  expect_close(expm1(scalar(tiny)) * 1e12, {{1, -2}}, 1e-10);
+  expect_close(log1p(scalar(tiny)) * 1e12, {{1, -2}}, 1e-10);
+  expect_close(pow(tensor(Complexes{0, 0, {2, 1}}), tensor(Complexes{0, {2, 1}, 0})), {1, 0, 1}, 0);
+}
+
+// TensorFlow compares complex numbers for equality only.
+BOOST_AUTO_TEST_CASE(equality) {
+  const Tensor x = tensor(Complexes{{1, 2}, {1, 2}, {1, 2}}), y = tensor(Complexes{{1, 2}, {1, -2}, {0, 2}});
+  BOOST_TEST((equal(x, y).to_vector<bool>() == std::vector<bool>{true, false, false}));
+  BOOST_TEST((not_equal(x, y).to_vector<bool>() == std::vector<bool>{false, true, true}));
+}
+
+// TensorFlow says zero, which is the gradient for real numbers.
+BOOST_AUTO_TEST_CASE(sign_has_no_complex_gradient) {
+  Graph graph;
+  const GraphScope in(graph);
+  const Tensor x = placeholder(kComplex64, {2}, "x");
+  const Tensor y = sign(x);
+  const std::vector<GradSource> sources = {x};
+  expect_error_begins([&] { (void)gradients(y, sources); },
+                      "Unimplemented: gradient of Sign: expected a real type, got complex64");
+}
+
+// Real graphs are as small as ever.
+BOOST_AUTO_TEST_CASE(real_gradients_have_no_conjugates) {
+  const auto ops_of = [](DType type) {
+    Graph graph;
+    const GraphScope in(graph);
+    const Tensor x = placeholder(type, {2}, "x");
+    const std::vector<GradSource> sources = {x};
+    (void)gradients(sum(pow(x, x) * tanh(x) / exp(x)), sources);
+    return graph.to_string();
+  };
+  BOOST_TEST(ops_of(kFloat32).find("Conj") == std::string::npos);
+  BOOST_TEST(ops_of(kComplex64).find("Conj") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
