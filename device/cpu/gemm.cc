@@ -16,7 +16,8 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 4 << 20;  // multiplications of the only tile of a product; larger ones grow, too
+constexpr int64_t kTileWork = 2 << 20;  // multiplications of a tile where there are few; of many each is larger
+constexpr int64_t kEqualTiles = 8;      // so many are "few"
 constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
 constexpr int64_t kMaxTiles = 256;
@@ -25,7 +26,8 @@ constexpr int64_t kPartDepth = 8 * 1024;      // in parts of at least this size,
 constexpr int64_t kPartElements = 64 * 1024;  // where the results of all parts stay small
 constexpr int64_t kMaxParts = 64;
 constexpr size_t kCachedPlans = 64;  // of a thread
-constexpr int64_t kCacheLine = 16;   // elements; tiles begin at multiples
+constexpr int64_t kCacheLine = 16;   // elements; columns of tiles begin at multiples
+constexpr int64_t kRowMultiple = 4;  // rows at multiples of this, which keeps halves equal
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
@@ -145,14 +147,17 @@ struct GemmPlan::Primitives {
 
 GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
     : dtype_(dtype), size_(size), tile_rows_(size.m), tile_columns_(size.n), part_depth_(size.k) {
-  // Halve the longer side until there are enough tiles.
-  // Small tiles cost up to a third of the speed, large ones leave threads without work.
-  const auto wanted = static_cast<int64_t>(std::sqrt(static_cast<double>(size.work() / kTileWork)));
-  while (tiles() < std::min(kMaxTiles, wanted)) {
+  // Halve the longer side as long as tiles are large enough: so there is a power of two of them, mostly, and threads
+  // get equal shares. Tiles below kMinRows and kMinColumns cost up to a third of the speed, few tiles leave threads
+  // without work.
+  const int64_t work = size.work();
+  const auto wanted = std::max(std::min(kEqualTiles, work / kTileWork),
+                               static_cast<int64_t>(std::sqrt(static_cast<double>(work / (2 * kTileWork)))));
+  while (2 * tiles() <= std::min(kMaxTiles, wanted)) {
     const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * kMinColumns;
     int64_t& side = rows ? tile_rows_ : tile_columns_;
     if (side < 2 * (rows ? kMinRows : kMinColumns)) break;
-    side = round_up(ceil_div(side, 2), kCacheLine);
+    side = round_up(ceil_div(side, 2), rows ? kRowMultiple : kCacheLine);
     row_tiles_ = ceil_div(size.m, tile_rows_);
     column_tiles_ = ceil_div(size.n, tile_columns_);
   }
