@@ -25,9 +25,11 @@ constexpr int64_t kFewTiles = 8;              // with no more than these a long 
 constexpr int64_t kPartDepth = 8 * 1024;      // in parts of at least this size,
 constexpr int64_t kPartElements = 64 * 1024;  // where the results of all parts stay small
 constexpr int64_t kMaxParts = 64;
-constexpr size_t kCachedPlans = 64;  // of a thread
-constexpr int64_t kCacheLine = 16;   // elements; columns of tiles begin at multiples
-constexpr int64_t kRowMultiple = 4;  // rows at multiples of this, which keeps halves equal
+constexpr size_t kCachedPlans = 64;    // of a thread
+constexpr int64_t kCacheLine = 16;     // elements; columns of tiles begin at multiples
+constexpr int64_t kRowMultiple = 4;    // rows at multiples of this, which keeps halves equal
+constexpr int64_t kTileGemmRows = 12;  // narrower products leave tile_gemm's vectors empty or copy more than they use
+constexpr int64_t kTileGemmColumns = 16;
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
@@ -99,6 +101,8 @@ class Matmul {
   dnnl_primitive_t primitive_ = nullptr;
 };
 
+bool for_tile_gemm(const GemmSize& s) { return tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns; }
+
 // By xtensor-blas, which calls BLAS.
 void blas_rectangle(const GemmSize& s, const Rectangle& r, const double* a, const double* b, double* c) {
   using cxxblas::Transpose;
@@ -167,7 +171,7 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
     part_depth_ = round_up(ceil_div(size.k, parts), kCacheLine);
     parts_ = ceil_div(size.k, part_depth_);
   }
-  if (dtype != kFloat32) return;
+  if (dtype != kFloat32 || for_tile_gemm(size)) return;
   const OneThread scope;  // a primitive is made for a number of threads
   primitives_ = std::make_unique<Primitives>();
   for (int64_t rows : {tile_rows_, size.m - (row_tiles_ - 1) * tile_rows_}) {
@@ -191,6 +195,11 @@ void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b
   const int64_t a_offset = size_.transpose_a ? depth * size_.m + row : row * size_.k + depth;
   const int64_t b_offset = size_.transpose_b ? column * size_.k + depth : depth * size_.n + column;
   const int64_t c_offset = row * size_.n + column;
+  if (dtype_ == kFloat32 && primitives_ == nullptr) {
+    const MatrixRef<float> left = left_matrix(size_, static_cast<const float*>(a) + a_offset);
+    const MatrixRef<float> right = right_matrix(size_, static_cast<const float*>(b) + b_offset);
+    return tile_gemm(r.rows, r.columns, r.depth, left, right, static_cast<float*>(c) + c_offset, size_.n);
+  }
   const OneThread scope;
   if (dtype_ == kFloat32) {
     primitives_->find(r)->run(static_cast<const float*>(a) + a_offset, static_cast<const float*>(b) + b_offset,

@@ -1,7 +1,7 @@
-// Products of large matrices: libraries (oneDNN for float, BLAS for double) compute tiles of the result, each on one
-// thread, and the tiles are shared between threads.
+// Products of large matrices: tiles of the result are computed on one thread each, by libraries (oneDNN for float, BLAS
+// for double) or by our own tile_gemm where that is as fast, and the tiles are shared between threads.
 //
-// Left to themselves both libraries give other bits on other numbers of threads, because they may cut the inner
+// Left to themselves the libraries give other bits on other numbers of threads, because they may cut the inner
 // dimension: oneDNN 2.6 for 64x64x64 and 1x512x512, OpenBLAS 0.3.21 from 96x96x96 on. How a plan cuts depends on the
 // sizes only.
 #pragma once
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "panto/device/cpu/small_gemm.h"
+#include "panto/device/cpu/tile_gemm.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/dtype.h"
 
@@ -23,7 +23,7 @@ struct GemmSize {
   bool operator==(const GemmSize&) const = default;
   // Multiplications, saturated.
   int64_t work() const;
-  // True where small_gemm is as fast as a library, entrance included (measured on Zen 3 and AVX2).
+  // True where one call of tile_gemm is as fast as a library, entrance included (measured on Zen 3 and AVX2).
   bool is_small() const;
 };
 
@@ -63,7 +63,7 @@ class GemmPlan {
   GemmSize size_;
   int64_t row_tiles_ = 1, column_tiles_ = 1, parts_ = 1;
   int64_t tile_rows_, tile_columns_, part_depth_;
-  std::unique_ptr<Primitives> primitives_;  // oneDNN's, one for each size of tile there is
+  std::unique_ptr<Primitives> primitives_;  // oneDNN's, one for each size of tile there is; null where others multiply
 };
 
 // The plan for these sizes, from a cache of this thread's that keeps the most recently used ones.

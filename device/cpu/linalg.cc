@@ -7,7 +7,7 @@
 #include "panto/device/cpu/gemm.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/cpu/small_gemm.h"
+#include "panto/device/cpu/tile_gemm.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call.h"
 
@@ -59,8 +59,8 @@ void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin
   using F = Factor<T>;
   cpu::MatrixRef<F> left = cpu::left_matrix(s, reinterpret_cast<const F*>(a));
   left.data += begin * left.row;
-  cpu::small_gemm<F>(end - begin, s.n, s.k, left, cpu::right_matrix(s, reinterpret_cast<const F*>(b)),
-                     reinterpret_cast<F*>(c) + begin * s.n);
+  cpu::tile_gemm<F>(end - begin, s.n, s.k, left, cpu::right_matrix(s, reinterpret_cast<const F*>(b)),
+                    reinterpret_cast<F*>(c) + begin * s.n, s.n);
 }
 
 template <class T>

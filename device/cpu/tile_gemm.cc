@@ -1,0 +1,283 @@
+#include "panto/device/cpu/tile_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "panto/device/cpu/onednn.h"
+
+namespace panto::cpu {
+namespace {
+
+// Everything below is inlined into entrances that are compiled for one instruction set each.
+#define PANTO_INLINE [[gnu::always_inline]] inline
+
+template <class T, int kBytes>
+struct Vector {
+  typedef T type __attribute__((vector_size(kBytes)));                                  // NOLINT(modernize-use-using)
+  typedef T loose __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));  // NOLINT(modernize-use-using)
+};
+
+// Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
+// over such a block and are added to c. The other sizes do not show in the result.
+constexpr int64_t kDepth = 256;
+constexpr int64_t kFewRows = 192;    // up to here `a` is read in place
+constexpr int64_t kPackedRows = 96;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
+constexpr int64_t kPackedColumns = 512;  // of b
+constexpr int kRows = 6;                 // of two vectors each: the sums fit the registers and hide the adds' latency
+
+// kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
+// `first`.
+template <class T, int kBytes, int kVectors, int kCount>
+PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t width,
+                       bool first) {
+  using V = typename Vector<T, kBytes>::type;
+  using Loose = typename Vector<T, kBytes>::loose;
+  constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+  V sum[kCount][kVectors] = {};
+  for (int64_t p = 0; p < k; ++p) {
+    V right[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + p * b_row + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kCount; ++r) {
+      const T left = a.data[r * a.row + p * a.column];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += left * right[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r) {
+    T* out = c + r * c_row;
+    if (width == kVectors * kLanes) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        if (!first) sum[r][v] += *reinterpret_cast<const Loose*>(out + v * kLanes);
+        *reinterpret_cast<Loose*>(out + v * kLanes) = sum[r][v];
+      }
+    } else {
+      T values[kVectors * kLanes];
+      std::memcpy(values, sum[r], sizeof(values));
+      for (int64_t j = 0; j < width; ++j) out[j] = first ? values[j] : out[j] + values[j];
+    }
+  }
+}
+
+// Calls body.operator()<kCount>(i) for groups of kCount rows from i that together are m rows, most of them kMost high.
+template <int kMost, class Body>
+PANTO_INLINE void row_groups(int64_t m, const Body& body) {
+  int64_t i = 0;
+  for (; i + kMost <= m; i += kMost) body.template operator()<kMost>(i);
+  if (kMost > 4 && i + 4 <= m) {
+    body.template operator()<4>(i);
+    i += 4;
+  }
+  for (; i + 2 <= m; i += 2) body.template operator()<2>(i);
+  if (i < m) body.template operator()<1>(i);
+}
+
+// packed[p * step + i] = x(p, i) for four columns of x, whose rows are next to each other.
+template <class T>
+PANTO_INLINE void pack_four(MatrixRef<T> x, int64_t depth, int64_t step, T* packed) {
+  int64_t p = 0;
+  if constexpr (sizeof(T) == 4) {
+    using V = typename Vector<T, 16>::type;
+    using Loose = typename Vector<T, 16>::loose;
+    using Index = typename Vector<int32_t, 16>::type;
+    for (; p + 4 <= depth; p += 4) {
+      V in[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) in[i] = *reinterpret_cast<const Loose*>(x.data + p + i * x.column);
+      const V low01 = __builtin_shuffle(in[0], in[1], Index{0, 4, 1, 5});
+      const V low23 = __builtin_shuffle(in[2], in[3], Index{0, 4, 1, 5});
+      const V high01 = __builtin_shuffle(in[0], in[1], Index{2, 6, 3, 7});
+      const V high23 = __builtin_shuffle(in[2], in[3], Index{2, 6, 3, 7});
+      T* out = packed + p * step;
+      *reinterpret_cast<Loose*>(out) = __builtin_shuffle(low01, low23, Index{0, 1, 4, 5});
+      *reinterpret_cast<Loose*>(out + step) = __builtin_shuffle(low01, low23, Index{2, 3, 6, 7});
+      *reinterpret_cast<Loose*>(out + 2 * step) = __builtin_shuffle(high01, high23, Index{0, 1, 4, 5});
+      *reinterpret_cast<Loose*>(out + 3 * step) = __builtin_shuffle(high01, high23, Index{2, 3, 6, 7});
+    }
+  }
+  for (; p < depth; ++p) {
+    for (int64_t i = 0; i < 4; ++i) packed[p * step + i] = x.data[p + i * x.column];
+  }
+}
+
+// The first `width` columns of `depth` rows of x, padded with zeros to kWidth columns.
+template <int64_t kWidth, class T>
+PANTO_INLINE void pack(MatrixRef<T> x, int64_t depth, int64_t width, T* packed) {
+  if (width == kWidth && x.column == 1) {
+    for (int64_t p = 0; p < depth; ++p) std::memcpy(packed + p * kWidth, x.data + p * x.row, kWidth * sizeof(T));
+    return;
+  }
+  if (width < kWidth) std::memset(packed, 0, static_cast<size_t>(depth * kWidth) * sizeof(T));
+  int64_t done = 0;
+  if (x.row == 1) {
+    for (; done + 4 <= width; done += 4) {
+      pack_four<T>({x.data + done * x.column, 1, x.column}, depth, kWidth, packed + done);
+    }
+  }
+  if (done == width) return;
+  for (int64_t p = 0; p < depth; ++p) {
+    for (int64_t l = done; l < width; ++l) packed[p * kWidth + l] = x.data[p * x.row + l * x.column];
+  }
+}
+
+// `width` columns of c, at most kVectors wide, with `a` read in place.
+template <class T, int kBytes, int kVectors>
+PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row, int64_t width,
+                        bool first, T* packed) {
+  constexpr int64_t kWidth = kVectors * kBytes / static_cast<int64_t>(sizeof(T));
+  constexpr int kMost = kVectors == 1 ? 8 : kRows;
+  // A panel that is not made of full rows is copied; so is one whose rows are far apart, if it is read often.
+  if (width < kWidth || b.column != 1 || (m > 4 * kMost && b.row > kWidth)) {
+    pack<kWidth>(b, depth, width, packed);
+    b = {packed, kWidth, 1};
+  }
+  row_groups<kMost>(m, [&]<int kCount>(int64_t i) __attribute__((always_inline)) {
+    rows<T, kBytes, kVectors, kCount>(depth, {a.data + i * a.row, a.row, a.column}, b.data, b.row, c + i * c_row, c_row,
+                                      width, first);
+  });
+}
+
+template <class T, int kBytes>
+PANTO_INLINE void multiply_in_place(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c,
+                                    int64_t c_row) {
+  constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+  alignas(64) T packed[kDepth * 2 * kLanes];
+  for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+    const int64_t depth = std::min(kDepth, k - p);
+    const MatrixRef<T> left{a.data + p * a.column, a.row, a.column};
+    for (int64_t j = 0; j < n;) {
+      const MatrixRef<T> right{b.data + p * b.row + j * b.column, b.row, b.column};
+      const int64_t width = std::min(2 * kLanes, n - j);
+      if (width > kLanes) {
+        panel<T, kBytes, 2>(m, depth, left, right, c + j, c_row, width, p == 0, packed);
+      } else {
+        panel<T, kBytes, 1>(m, depth, left, right, c + j, c_row, width, p == 0, packed);
+      }
+      j += width;
+    }
+  }
+}
+
+// `n` columns of b, as panels one after the other. Rows are read to their ends: they may lie on a page each.
+template <int64_t kWidth, class T>
+PANTO_INLINE void pack_panels(MatrixRef<T> b, int64_t depth, int64_t n, T* packed) {
+  int64_t j = 0;
+  if (b.column == 1) {
+    j = n / kWidth * kWidth;
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t l = 0; l < j; l += kWidth) {
+        std::memcpy(packed + l * depth + p * kWidth, b.data + p * b.row + l, kWidth * sizeof(T));
+      }
+    }
+  }
+  for (; j < n; j += kWidth) {
+    pack<kWidth>({b.data + j * b.column, b.row, b.column}, depth, std::min(kWidth, n - j), packed + j * depth);
+  }
+}
+
+// With both factors copied to blocks that caches hold: a in groups of rows, b in panels.
+template <class T, int kBytes>
+PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                                  T* scratch) {
+  constexpr int64_t kWidth = 2 * kBytes / static_cast<int64_t>(sizeof(T));
+  T* packed_a = scratch;
+  T* packed_b = scratch + kDepth * kPackedRows;
+  for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+    const int64_t depth = std::min(kDepth, k - p);
+    for (int64_t j = 0; j < n; j += kPackedColumns) {
+      const int64_t columns = std::min(kPackedColumns, n - j);
+      pack_panels<kWidth>({b.data + p * b.row + j * b.column, b.row, b.column}, depth, columns, packed_b);
+      for (int64_t i = 0; i < m; i += kPackedRows) {
+        const int64_t height = std::min(kPackedRows, m - i);
+        const MatrixRef<T> left{a.data + i * a.row + p * a.column, a.row, a.column};
+        row_groups<kRows>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+          pack<kCount>(MatrixRef<T>{left.data + r * left.row, left.column, left.row}, depth, kCount,
+                       packed_a + r * depth);
+        });
+        for (int64_t l = 0; l < columns; l += kWidth) {
+          T* out = c + i * c_row + j + l;
+          const int64_t width = std::min(kWidth, columns - l);
+          row_groups<kRows>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+            rows<T, kBytes, 2, kCount>(depth, {packed_a + r * depth, 1, kCount}, packed_b + l * depth, kWidth,
+                                       out + r * c_row, c_row, width, p == 0);
+          });
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+using GemmFn = void (*)(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                        T* scratch);
+
+template <class T, int kBytes>
+PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                           T* scratch) {
+  if (scratch == nullptr) {
+    multiply_in_place<T, kBytes>(m, n, k, a, b, c, c_row);
+  } else {
+    multiply_packed<T, kBytes>(m, n, k, a, b, c, c_row, scratch);
+  }
+}
+
+template <class T>
+void portable(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row, T* scratch) {
+  multiply<T, 16>(m, n, k, a, b, c, c_row, scratch);
+}
+
+#ifdef __x86_64__
+template <class T>
+[[gnu::target("avx2,fma")]] void with_avx2(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c,
+                                           int64_t c_row, T* scratch) {
+  multiply<T, 32>(m, n, k, a, b, c, c_row, scratch);
+}
+#endif
+
+bool has_avx2() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+
+template <class T>
+GemmFn<T> choose() {
+#ifdef __x86_64__
+  if (has_avx2()) return with_avx2<T>;
+#endif
+  return portable<T>;
+}
+
+}  // namespace
+
+template <class T>
+void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row) {
+  static const GemmFn<T> run = choose<T>();
+  T* scratch = nullptr;
+  if (m > kFewRows && n >= 64 && k >= 32) {
+    constexpr size_t kBytes = static_cast<size_t>(kDepth * (kPackedRows + kPackedColumns)) * sizeof(T);
+    scratch = static_cast<T*>(dnnl_scratchpad(kBytes));
+  }
+  run(m, n, k, a, b, c, c_row, scratch);
+}
+
+template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<float>, MatrixRef<float>, float*, int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<double>, MatrixRef<double>, double*, int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<uint32_t>, MatrixRef<uint32_t>, uint32_t*, int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<uint64_t>, MatrixRef<uint64_t>, uint64_t*, int64_t);
+
+bool tile_gemm_is_fast() {
+#ifdef __x86_64__
+  static const bool fast = has_avx2() && !__builtin_cpu_supports("avx512f");
+  return fast;
+#else
+  return false;
+#endif
+}
+
+}  // namespace panto::cpu
