@@ -82,20 +82,19 @@ PANTO_INLINE void pack_four(MatrixRef<T> x, int64_t depth, int64_t step, T* pack
   if constexpr (sizeof(T) == 4) {
     using V = typename Vector<T, 16>::type;
     using Loose = typename Vector<T, 16>::loose;
-    using Index = typename Vector<int32_t, 16>::type;
     for (; p + 4 <= depth; p += 4) {
       V in[4];
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) in[i] = *reinterpret_cast<const Loose*>(x.data + p + i * x.column);
-      const V low01 = __builtin_shuffle(in[0], in[1], Index{0, 4, 1, 5});
-      const V low23 = __builtin_shuffle(in[2], in[3], Index{0, 4, 1, 5});
-      const V high01 = __builtin_shuffle(in[0], in[1], Index{2, 6, 3, 7});
-      const V high23 = __builtin_shuffle(in[2], in[3], Index{2, 6, 3, 7});
+      const V low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+      const V low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+      const V high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+      const V high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
       T* out = packed + p * step;
-      *reinterpret_cast<Loose*>(out) = __builtin_shuffle(low01, low23, Index{0, 1, 4, 5});
-      *reinterpret_cast<Loose*>(out + step) = __builtin_shuffle(low01, low23, Index{2, 3, 6, 7});
-      *reinterpret_cast<Loose*>(out + 2 * step) = __builtin_shuffle(high01, high23, Index{0, 1, 4, 5});
-      *reinterpret_cast<Loose*>(out + 3 * step) = __builtin_shuffle(high01, high23, Index{2, 3, 6, 7});
+      *reinterpret_cast<Loose*>(out) = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+      *reinterpret_cast<Loose*>(out + step) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+      *reinterpret_cast<Loose*>(out + 2 * step) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+      *reinterpret_cast<Loose*>(out + 3 * step) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
     }
   }
   for (; p < depth; ++p) {
