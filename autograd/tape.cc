@@ -1,6 +1,8 @@
 #include "panto/autograd/tape.h"
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "panto/autograd/broadcast.h"
 #include "panto/autograd/entries.h"
@@ -54,16 +56,7 @@ class GradientTape::Impl final : public Recorder {
     if (options_.watch_variables && op.has(Trait::kReadsResource)) watch_read_variables(call);
     if (num_slots_ == 0) return;
     const size_t num_inputs = call.inputs.size();
-    constexpr size_t kUsual = 8;
-    int32_t usual[kUsual];
-    std::vector<int32_t> many;
-    if (num_inputs > kUsual) many.resize(num_inputs);
-    int32_t* slots = num_inputs > kUsual ? many.data() : usual;
-    bool tracked = false;
-    for (size_t i = 0; i < num_inputs; ++i) {
-      slots[i] = table_.find(call.inputs[i]->impl()->id);
-      tracked = tracked || slots[i] != kNoSlot;
-    }
+    const bool tracked = find_slots(num_inputs, [&](size_t i) { return call.inputs[i]->impl()->id; });
     if (!tracked) return;
     if (op.gradient() == nullptr && !op.no_gradient().empty()) return;  // gradients end here, as the op's block says
     if (op.has(Trait::kStopsGradient)) return;
@@ -75,7 +68,7 @@ class GradientTape::Impl final : public Recorder {
     Entry& e = *Entry::make(arena_, &op, nullptr, num_inputs, outputs.size(), call.attrs.size(), with_shapes);
     entries_.push_back(&e);
     e.reduces = reduces;
-    connect(e, slots, outputs);
+    connect(e, outputs);
     keep_attrs(op, call.attrs, e.attrs);
     for (size_t i = 0; i < num_inputs; ++i) e.types[i] = call.inputs[i]->impl()->dtype;
     keep_saved(e, call);
@@ -84,19 +77,15 @@ class GradientTape::Impl final : public Recorder {
 
   void record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      std::shared_ptr<CustomBackward> backward) override {
-    SmallVector<int32_t, 8> slots(inputs.size());
-    bool tracked = false;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor& t = inputs[i];
+    for (const Tensor& t : inputs) {
       if (options_.watch_variables && t.dtype() == kResource && table_.find(t.id()) == kNoSlot) new_slot(t.id());
-      slots[i] = table_.find(t.id());
-      tracked = tracked || slots[i] != kNoSlot;
     }
+    const bool tracked = find_slots(inputs.size(), [&](size_t i) { return inputs[i].id(); });
     if (!tracked || !carries_gradient(outputs)) return;
     customs_.push_back(std::move(backward));
     Entry& e = *Entry::make(arena_, nullptr, customs_.back().get(), inputs.size(), outputs.size(), 0, false);
     entries_.push_back(&e);
-    connect(e, slots.data(), outputs);
+    connect(e, outputs);
   }
 
   std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
@@ -187,9 +176,21 @@ class GradientTape::Impl final : public Recorder {
     return false;
   }
 
-  // Enters the inputs' slots and gives slots to the outputs.
-  void connect(Entry& e, const int32_t* slots, std::span<const Tensor> outputs) {
-    std::copy_n(slots, e.num_inputs, e.slots);
+  // Leaves the slots of `count` inputs in found_. True if one of them is tracked.
+  template <class IdOf>
+  bool find_slots(size_t count, const IdOf& id_of) {
+    found_.resize(count);
+    bool tracked = false;
+    for (size_t i = 0; i < count; ++i) {
+      found_[i] = table_.find(id_of(i));
+      tracked = tracked || found_[i] != kNoSlot;
+    }
+    return tracked;
+  }
+
+  // Enters the inputs' slots, as found, and gives slots to the outputs.
+  void connect(Entry& e, std::span<const Tensor> outputs) {
+    std::ranges::copy(found_, e.slots);
     for (size_t k = 0; k < outputs.size(); ++k) {
       const TensorImpl& o = *outputs[k].impl();
       e.slots[e.num_inputs + k] = differentiable(o.dtype) ? new_slot(o.id) : kNoSlot;
@@ -371,6 +372,7 @@ class GradientTape::Impl final : public Recorder {
   bool used_ = false;
   int32_t num_slots_ = 0;
   SlotTable table_;
+  std::vector<int32_t> found_;  // of the call that is recorded; here, so that its memory is taken once
   Arena arena_;
   std::vector<Entry*> entries_;
   std::vector<std::shared_ptr<CustomBackward>> customs_;
