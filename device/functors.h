@@ -78,7 +78,7 @@ struct ExpFn {
   }
 };
 struct Expm1Fn {
-  static constexpr int kWork = 100;
+  static constexpr int kWork = 24;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::expm1(x);
@@ -92,7 +92,7 @@ struct LogFn {
   }
 };
 struct Log1pFn {
-  static constexpr int kWork = 100;
+  static constexpr int kWork = 32;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::log1p(x);
@@ -127,7 +127,7 @@ struct SigmoidFn {
   }
 };
 struct ErfFn {
-  static constexpr int kWork = 150;
+  static constexpr int kWork = 40;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::erf(x);
@@ -135,7 +135,7 @@ struct ErfFn {
 };
 // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where nothing overflows.
 struct SoftplusFn {
-  static constexpr int kWork = 150;
+  static constexpr int kWork = 64;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::max(x, T{0}) + k::log1p(k::exp(-k::abs(x)));

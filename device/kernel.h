@@ -8,8 +8,9 @@
 //   const CpuKernel no_op_kernel("NoOp", run_no_op);                           // an op without a type attribute
 //
 // A maker is an empty object with `template <class T> static void run(KernelContext&)` and, if work can be done once
-// per prepared call, `template <class T> static std::shared_ptr<void> prepare(const KernelContext&)`; or a lambda
-// without captures. The type stands for the op's primary type attribute.
+// per prepared call, `template <class T> static std::shared_ptr<void> prepare(const KernelContext&)`; or one with
+// `template <class T> static Kernel kernel()`, which says everything at once; or a lambda without captures. The type
+// stands for the op's primary type attribute.
 #pragma once
 
 #include <memory>
@@ -52,13 +53,18 @@ concept HasPrepare = requires(const KernelContext& c) {
 };
 template <class Maker, class T>
 concept HasRun = requires(KernelContext& c) { Maker::template run<T>(c); };
+template <class Maker, class T>
+concept MakesKernel = requires {
+  { Maker::template kernel<T>() } -> std::same_as<Kernel>;
+};
 
 template <class Maker, class T>
-constexpr Kernel make_kernel() {
+Kernel make_kernel() {
+  if constexpr (MakesKernel<Maker, T>) return Maker::template kernel<T>();
   Kernel kernel;
   if constexpr (HasRun<Maker, T>) {
     kernel.run = &Maker::template run<T>;
-  } else {
+  } else if constexpr (!MakesKernel<Maker, T>) {
     kernel.run = [](KernelContext& c) { Maker{}.template operator()<T>(c); };
   }
   if constexpr (HasPrepare<Maker, T>) kernel.prepare = &Maker::template prepare<T>;
@@ -68,13 +74,13 @@ constexpr Kernel make_kernel() {
 template <DeviceKind kKind>
 class KernelObject {
  public:
-  explicit KernelObject(const char* op, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
-    KernelEntry(op, kKind, DType::kInvalid, {run, prepare});
-  }
+  explicit KernelObject(const char* op, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept
+      : KernelObject(op, Kernel{run, prepare, nullptr}) {}
+  KernelObject(const char* op, Kernel kernel) noexcept { KernelEntry(op, kKind, DType::kInvalid, kernel); }
   KernelObject(const char* op, DTypeSet set, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
     for (int i = 0; i < kDTypeSlots; ++i) {
       const auto type = static_cast<DType>(i);
-      if (set.contains(type)) KernelEntry(op, kKind, type, {run, prepare});
+      if (set.contains(type)) KernelEntry(op, kKind, type, {run, prepare, nullptr});
     }
   }
   template <class... Ts, class Maker>

@@ -16,15 +16,19 @@
 #else
 #include "panto/device/complex.h"
 #include "panto/device/vector_math.h"
-#define PANTO_FN inline
+// Always: loops of several instruction sets are compiled by inlining everything into them.
+#define PANTO_FN [[gnu::always_inline]] inline
 #endif
 
 namespace panto::k {
 
 #ifdef __CUDACC__
 namespace fast {
+using std::erf;
 using std::exp;
+using std::expm1;
 using std::log;
+using std::log1p;
 using std::tanh;
 template <class T>
 PANTO_FN T sigmoid(T x) {
@@ -110,7 +114,7 @@ PANTO_FN T exp(T x) {
 }
 template <class T>
 PANTO_FN T expm1(T x) {
-  return std::expm1(x);
+  return fast::expm1(x);
 }
 template <class T>
 PANTO_FN T log(T x) {
@@ -118,7 +122,7 @@ PANTO_FN T log(T x) {
 }
 template <class T>
 PANTO_FN T log1p(T x) {
-  return std::log1p(x);
+  return fast::log1p(x);
 }
 template <class T>
 PANTO_FN T sin(T x) {
@@ -138,7 +142,7 @@ PANTO_FN T sigmoid(T x) {
 }
 template <class T>
 PANTO_FN T erf(T x) {
-  return std::erf(x);
+  return fast::erf(x);
 }
 template <class T>
 PANTO_FN T floor(T x) {

@@ -2,6 +2,7 @@
 #include <complex>
 #include <string>
 
+#include "panto/device/broadcast.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
 
@@ -12,13 +13,18 @@ namespace {
 template <class F, bool kIfIncompatible>
 struct Equality {
   template <class T>
+  static Kernel kernel() {
+    return {run<T>, nullptr, Binary<F>::template kernel<T>().row};
+  }
+  template <class T>
   static void run(KernelContext& c) {
+    static const KernelFn compare = Binary<F>::template kernel<T>().run;
     if (c.out_numel(0) == 1 &&
         (!broadcasts_to(c.shape(0), c.out_shape(0)) || !broadcasts_to(c.shape(1), c.out_shape(0)))) [[unlikely]] {
       *c.out_data<bool>(0) = kIfIncompatible;
       return;
     }
-    Binary<F, Portable>::template run<T>(c);
+    compare(c);
   }
 };
 
@@ -32,9 +38,9 @@ const CpuKernel less_equal_kernel("LessEqual", types::numeric{}, binary<LessEqua
 const CpuKernel greater_kernel("Greater", types::numeric{}, binary<GreaterFn>);
 const CpuKernel greater_equal_kernel("GreaterEqual", types::numeric{}, binary<GreaterEqualFn>);
 
-const CpuKernel logical_and_kernel("LogicalAnd", Binary<LogicalAndFn, Portable>::run<bool>);
-const CpuKernel logical_or_kernel("LogicalOr", Binary<LogicalOrFn, Portable>::run<bool>);
-const CpuKernel logical_not_kernel("LogicalNot", Unary<LogicalNotFn, Portable>::run<bool>);
+const CpuKernel logical_and_kernel("LogicalAnd", Binary<LogicalAndFn>::kernel<bool>());
+const CpuKernel logical_or_kernel("LogicalOr", Binary<LogicalOrFn>::kernel<bool>());
+const CpuKernel logical_not_kernel("LogicalNot", Unary<LogicalNotFn>::kernel<bool>());
 
 const CpuKernel select_kernel("SelectV2", types::every{}, masked<SelectFn>);
 

@@ -38,16 +38,18 @@ void apply(F f, const float* bias, int64_t rows, int64_t columns, float* y) {
   parallel_ranges(
       rows, work,
       [&](int64_t begin, int64_t end) {
-        if (bias == nullptr) {
-          PANTO_INDEPENDENT
-          for (int64_t i = begin * columns; i < end * columns; ++i) y[i] = f(y[i]);
-          return;
-        }
-        for (int64_t r = begin; r < end; ++r) {
-          float* row = y + r * columns;
-          PANTO_INDEPENDENT
-          for (int64_t j = 0; j < columns; ++j) row[j] = f(row[j] + bias[j]);
-        }
+        specialised([&] {
+          if (bias == nullptr) {
+            PANTO_INDEPENDENT
+            for (int64_t i = begin * columns; i < end * columns; ++i) y[i] = f(y[i]);
+            return;
+          }
+          for (int64_t r = begin; r < end; ++r) {
+            float* row = y + r * columns;
+            PANTO_INDEPENDENT
+            for (int64_t j = 0; j < columns; ++j) row[j] = f(row[j] + bias[j]);
+          }
+        });
       },
       8);
 }

@@ -32,11 +32,13 @@ void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T*
   cpu::parallel_ranges(
       n, n * 2 * static_cast<int64_t>(sizeof(T)),
       [&](int64_t begin, int64_t end) {
-        for (; begin < end; begin += width) {
-          const int64_t m = std::min(width, end - begin);
-          PANTO_INDEPENDENT
-          for (int64_t j = 0; j < m; ++j) y[begin + j] = k::add(x[begin + j], bias[j]);
-        }
+        cpu::specialised([&] {
+          for (; begin < end; begin += width) {
+            const int64_t m = std::min(width, end - begin);
+            PANTO_INDEPENDENT
+            for (int64_t j = 0; j < m; ++j) y[begin + j] = k::add(x[begin + j], bias[j]);
+          }
+        });
       },
       width);
 }
@@ -138,7 +140,9 @@ void by_rows(KernelContext& c, const Row& row) {
   cpu::parallel_ranges(
       total / n, total * kExpWork,
       [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n);
+        cpu::specialised([&] {
+          for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n);
+        });
       },
       std::max<int64_t>(1, 64 / n));
 }
@@ -146,13 +150,13 @@ void by_rows(KernelContext& c, const Row& row) {
 struct SoftmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
-    by_rows<T>(c, softmax_row<T>);
+    by_rows<T>(c, [](const T* x, int64_t n, T* y) { softmax_row(x, n, y); });
   }
 };
 struct LogSoftmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
-    by_rows<T>(c, log_softmax_row<T>);
+    by_rows<T>(c, [](const T* x, int64_t n, T* y) { log_softmax_row(x, n, y); });
   }
 };
 const CpuKernel softmax_kernel("Softmax", types::floating{}, SoftmaxKernel{});
@@ -197,19 +201,21 @@ struct CrossEntropyKernel {
         [&](int64_t begin, int64_t end) {
           const cpu::Scratch<T> feature_row(c.device(), features.buffer_size());
           const cpu::Scratch<T> label_row(c.device(), labels.buffer_size());
-          for (int64_t r = begin; r < end; ++r) {
-            const T* x = features.row(r, feature_row.data());
-            const T* p = labels.row(r, label_row.data());
-            T* y = backprop + r * n;
-            const T shift = largest(x, n);
-            const T sum = exponentials(x, n, shift, y);
-            const T log_sum = n == 0 ? 0 : std::log(sum);
-            loss[r] = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
-              for (int64_t j = 0; j < size; ++j) piece[j] = p[first + j] * (log_sum - (x[first + j] - shift));
-            });
-            const T factor = 1 / sum;
-            for (int64_t j = 0; j < n; ++j) y[j] = y[j] * factor - p[j];
-          }
+          cpu::specialised([&] {
+            for (int64_t r = begin; r < end; ++r) {
+              const T* x = features.row(r, feature_row.data());
+              const T* p = labels.row(r, label_row.data());
+              T* y = backprop + r * n;
+              const T shift = largest(x, n);
+              const T sum = exponentials(x, n, shift, y);
+              const T log_sum = n == 0 ? 0 : std::log(sum);
+              loss[r] = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
+                for (int64_t j = 0; j < size; ++j) piece[j] = p[first + j] * (log_sum - (x[first + j] - shift));
+              });
+              const T factor = 1 / sum;
+              for (int64_t j = 0; j < n; ++j) y[j] = y[j] * factor - p[j];
+            }
+          });
         },
         std::max<int64_t>(1, 64 / std::max<int64_t>(1, n)));
   }
@@ -233,18 +239,20 @@ void sparse_cross_entropy(KernelContext& c) {
   cpu::parallel_ranges(
       rows, rows * n * kExpWork,
       [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
-          const int64_t label = labels[r];
-          check(r, label);  // it may have been changed since, where the memory is not ours
-          const T* x = features + r * n;
-          T* y = backprop + r * n;
-          const T shift = largest(x, n);
-          const T sum = exponentials(x, n, shift, y);
-          loss[r] = std::log(sum) - (x[label] - shift);
-          const T factor = 1 / sum;
-          for (int64_t j = 0; j < n; ++j) y[j] *= factor;
-          y[label] -= 1;
-        }
+        cpu::specialised([&] {
+          for (int64_t r = begin; r < end; ++r) {
+            const int64_t label = labels[r];
+            check(r, label);  // it may have been changed since, where the memory is not ours
+            const T* x = features + r * n;
+            T* y = backprop + r * n;
+            const T shift = largest(x, n);
+            const T sum = exponentials(x, n, shift, y);
+            loss[r] = std::log(sum) - (x[label] - shift);
+            const T factor = 1 / sum;
+            for (int64_t j = 0; j < n; ++j) y[j] *= factor;
+            y[label] -= 1;
+          }
+        });
       },
       std::max<int64_t>(1, 64 / n));
 }

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/small_vector.h"
@@ -150,7 +151,9 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
     parallel_ranges(
         s.results, s.results * run * static_cast<int64_t>(sizeof(*x)),
         [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r) out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total()), run);
+          specialised([&] {
+            for (int64_t r = begin; r < end; ++r) out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total()), run);
+          });
         },
         64);
     return;
@@ -169,7 +172,8 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
           for (int64_t i = part * kPart; i < last;) {
             const int64_t within = i % run;
             const int64_t n = std::min(run - within, last - i);
-            total = reduce_run<R>(x + result.offset() + segment.offset() + within, n, total);
+            const typename R::Element* first = x + result.offset() + segment.offset() + within;
+            specialised([&] { total = reduce_run<R>(first, n, total); });
             segment.next();
             i += n;
           }
@@ -251,9 +255,11 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
             const int64_t within = i % group;
             const int64_t rows = std::min(group - within, last - i);
             const typename R::Element* first = base + segment.offset() + within * stride;
-            reduce_rows<R>(first, rows / joined, stride * joined, columns * joined, totals);
-            const int64_t rest = rows % joined;
-            if (rest > 0) reduce_rows<R>(first + (rows - rest) * stride, 1, stride, columns * rest, totals);
+            specialised([&] {
+              reduce_rows<R>(first, rows / joined, stride * joined, columns * joined, totals);
+              const int64_t rest = rows % joined;
+              if (rest > 0) reduce_rows<R>(first + (rows - rest) * stride, 1, stride, columns * rest, totals);
+            });
             segment.next();
             i += rows;
           }

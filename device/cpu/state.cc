@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/resource.h"
@@ -76,7 +77,7 @@ void run_assign(KernelContext& c) {
 // Calls body(begin, end) for shares of n elements, each of which moves `bytes`.
 template <class Body>
 void share(int64_t n, int64_t bytes, const Body& body) {
-  cpu::parallel_ranges(n, n * bytes, body);
+  cpu::parallel_ranges(n, n * bytes, [&](int64_t begin, int64_t end) { cpu::specialised([&] { body(begin, end); }); });
 }
 
 template <bool kAdd>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "panto/device/cpu/level.h"
 #include "panto/device/cpu/onednn.h"
 
 namespace panto::cpu {
@@ -236,18 +237,10 @@ template <class T>
 }
 #endif
 
-bool has_avx2() {
-#ifdef __x86_64__
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-  return false;
-#endif
-}
-
 template <class T>
 GemmFn<T> choose() {
 #ifdef __x86_64__
-  if (has_avx2()) return with_avx2<T>;
+  if (level() >= Level::kAvx2) return with_avx2<T>;
 #endif
   return portable<T>;
 }
@@ -272,7 +265,7 @@ template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<uint64_t>, MatrixRe
 
 bool tile_gemm_is_fast() {
 #ifdef __x86_64__
-  static const bool fast = has_avx2() && !__builtin_cpu_supports("avx512f");
+  static const bool fast = level() >= Level::kAvx2 && !__builtin_cpu_supports("avx512f");
   return fast;
 #else
   return false;

@@ -20,9 +20,15 @@ using KernelFn = void (*)(KernelContext&);
 // Runs once per prepared call; what it returns is handed to every run of that call (parsed attributes, primitives).
 using KernelPrepareFn = std::shared_ptr<void> (*)(const KernelContext&);
 
+// Computes n consecutive elements of the output of an elementwise kernel. Bit i of `moves` tells whether input i moves
+// along with the output; the others stay at their first element; if none moves, n is 1. The output may be an input's
+// memory. Returns what was wrong with the data: a Fault (device/fault.h), as a number.
+using RowFn = uint32_t (*)(unsigned moves, void* out, int64_t n, const void* const* in);
+
 struct Kernel {
   KernelFn run = nullptr;
   KernelPrepareFn prepare = nullptr;
+  RowFn row = nullptr;  // of elementwise kernels in host memory: what fused programs are made of
 };
 
 // Queues a kernel for an op named `op` (design §2: linked at first use). Keep it at namespace scope; the strings must

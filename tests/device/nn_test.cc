@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(softmax_of_any_length) {
         BOOST_REQUIRE(std::abs(got[j] - expected[j]) <= 2e-6 * expected[j]);
         BOOST_REQUIRE(std::abs(logs[j] - std::log(expected[j])) <= 3e-6);
         BOOST_REQUIRE(std::abs(backprop[j] - (expected[j] - (j == label ? 1 : 0))) <= 2e-6);
-        BOOST_REQUIRE(backprop2[j] == backprop[j]);
+        BOOST_REQUIRE(std::abs(backprop2[j] - backprop[j]) <= 0x1p-23f);  // one product may be rounded, or not
       }
       const double loss = -std::log(expected[label]);
       BOOST_TEST(std::abs(sparse.loss(r).item<float>() - loss) <= 3e-6);

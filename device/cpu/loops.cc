@@ -1,0 +1,107 @@
+#include "panto/device/cpu/loops.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "panto/device/broadcast.h"
+
+namespace panto::cpu {
+namespace {
+
+// What the ranges of one call found.
+class Faults {
+ public:
+  void report(uint32_t fault) {
+    if (fault != 0) [[unlikely]]
+      found_.store(fault, std::memory_order_relaxed);
+  }
+  void check() const {
+    if (const uint32_t fault = found_.load(std::memory_order_relaxed); fault != 0) [[unlikely]]
+      throw_fault(static_cast<Fault>(fault));
+  }
+
+ private:
+  std::atomic<uint32_t> found_{0};
+};
+
+const std::byte* at(const void* data, int64_t element, uint32_t size) {
+  return static_cast<const std::byte*>(data) + element * size;
+}
+
+// Elements [begin, end) of the output, row by row.
+template <int kInputs>
+void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
+                     std::byte* out, const void* const* in, Faults& faults) {
+  const int64_t row = map.size[0];
+  unsigned moves = 0;
+  for (int i = 0; i < kInputs; ++i) moves |= map.stride[0][i] != 0 ? 1u << i : 0u;
+  int64_t column = begin % row;
+  int64_t offset[kInputs] = {};
+  int64_t index[kMaxRank];
+  for (int64_t rest = begin / row, d = 1; d < map.rank; ++d) {
+    index[d] = rest % map.size[d];
+    rest /= map.size[d];
+    for (int i = 0; i < kInputs; ++i) offset[i] += index[d] * map.stride[d][i];
+  }
+  while (begin < end) {
+    const int64_t n = std::min(row - column, end - begin);
+    const void* first[kInputs];
+    for (int i = 0; i < kInputs; ++i) {
+      first[i] = at(in[i], offset[i] + (map.stride[0][i] != 0 ? column : 0), kernel.in_size[i]);
+    }
+    faults.report(kernel.row(moves, out + begin * kernel.out_size, n, first));
+    begin += n;
+    column = 0;
+    for (int d = 1; d < map.rank; ++d) {
+      for (int i = 0; i < kInputs; ++i) offset[i] += map.stride[d][i];
+      if (++index[d] < map.size[d]) break;
+      index[d] = 0;
+      for (int i = 0; i < kInputs; ++i) offset[i] -= map.size[d] * map.stride[d][i];
+    }
+  }
+}
+
+template <int kInputs>
+void run(KernelContext& c, const RowKernel& kernel) {
+  const int64_t n = c.out_numel(0);
+  if (n == 0) return;
+  auto* out = static_cast<std::byte*>(c.out(0).impl()->data);
+  const void* in[kInputs];
+  bool one_row = true;
+  unsigned moves = 0;
+  for (int i = 0; i < kInputs; ++i) {
+    in[i] = c.in(i).impl()->data;
+    // An input that has as many elements as the output does not broadcast, whatever its shape.
+    one_row = one_row && (c.numel(i) == n || c.numel(i) == 1);
+    moves |= c.numel(i) == n ? 1u << i : 0u;
+  }
+  Faults faults;
+  if (one_row) {
+    parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
+      const void* first[kInputs];
+      for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
+      faults.report(kernel.row(moves, out + begin * kernel.out_size, end - begin, first));
+    });
+  } else {
+    const PartialShape* shapes[kInputs];
+    for (int i = 0; i < kInputs; ++i) shapes[i] = &c.shape(i);
+    BroadcastMap<kInputs> map;
+    make_broadcast_map<kInputs>(c.out_shape(0), shapes, map);
+    parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
+      broadcast_range<kInputs>(kernel, map, begin, end, out, in, faults);
+    });
+  }
+  faults.check();
+}
+
+}  // namespace
+
+void run_elementwise(KernelContext& c, const RowKernel& kernel) {
+  switch (kernel.inputs) {
+    case 1: return run<1>(c, kernel);
+    case 2: return run<2>(c, kernel);
+    default: return run<3>(c, kernel);
+  }
+}
+
+}  // namespace panto::cpu

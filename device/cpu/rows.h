@@ -1,0 +1,88 @@
+// The innermost loop of elementwise kernels: one functor over n consecutive elements, compiled once for each
+// instruction set. Kernels (loops.h) and fused programs call the same functions, so their results are the same bits.
+//
+// Instruction sets are chosen by a function attribute, not by compiler options for a file: everything below is inlined
+// into an entrance that has the attribute, so no inline function compiled for AVX2 can be linked into portable code.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "panto/device/cpu/level.h"
+#include "panto/device/fault.h"
+#include "panto/device/functors.h"
+
+// An output may share its memory with an input, element for element: no iteration depends on another, which the
+// compiler cannot know.
+#ifdef __clang__
+#define PANTO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PANTO_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace panto::cpu {
+
+// How a loop reads an input: consecutive elements, or always the same one.
+template <bool kMoves, class T>
+struct Reader {
+  const T* data;
+  explicit Reader(const void* first) : data(static_cast<const T*>(first)) {}
+  [[gnu::always_inline]] const T& operator()(int64_t i) const { return data[i]; }
+};
+template <class T>
+struct Reader<false, T> {
+  const T value;
+  explicit Reader(const void* first) : value(*static_cast<const T*>(first)) {}
+  [[gnu::always_inline]] const T& operator()(int64_t) const { return value; }
+};
+
+// Wider vectors make a difference for numbers only.
+template <class... T>
+inline constexpr bool kVectorises = (std::is_arithmetic_v<T> && ...);
+
+template <class F, class... In>
+inline constexpr bool kMayFault = std::is_base_of_v<Faulty, F> && (std::is_integral_v<In> && ...);
+
+template <class F, class Out, class... In>
+struct Row {
+ private:
+  using Indices = std::index_sequence_for<In...>;
+  static constexpr unsigned kAll = (1u << sizeof...(In)) - 1;
+
+  template <class... Readers>
+  [[gnu::always_inline]] static uint32_t loop(Out* out, int64_t n, const Readers&... in) {
+    F f;
+    PANTO_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) out[i] = f(in(i)...);
+    if constexpr (kMayFault<F, In...>) {
+      return static_cast<uint32_t>(f.fault);
+    } else {
+      return 0;
+    }
+  }
+
+  // Tries the variants from the one in which everything moves; that in which nothing does is the same for n = 1.
+  template <unsigned kMoves, size_t... I>
+  [[gnu::always_inline]] static uint32_t variant(unsigned moves, Out* out, int64_t n, const void* const* in,
+                                                 std::index_sequence<I...> indices) {
+    if constexpr (kMoves == 0) {
+      return loop(out, n, Reader<true, In>(in[I])...);
+    } else {
+      if (moves == kMoves) return loop(out, n, Reader < (kMoves >> I & 1u) != 0, In > (in[I])...);
+      return variant<kMoves - 1>(moves, out, n, in, indices);
+    }
+  }
+
+ public:
+  static uint32_t portable(unsigned moves, void* out, int64_t n, const void* const* in) {
+    return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
+  }
+#ifdef __x86_64__
+  [[gnu::target("avx2,fma")]] static uint32_t avx2(unsigned moves, void* out, int64_t n, const void* const* in) {
+    return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
+  }
+#endif
+};
+
+}  // namespace panto::cpu
