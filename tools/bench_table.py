@@ -179,7 +179,8 @@ def document(data):
     lines = ["# Benchmarks", "",
              "Written by `./dev bench --table`; run it again rather than editing. A goal is what version 0.1 sets out to",
              "reach; a probe is the same work without this library, in the same run. Ratios over a goal are bold. Calls on small",
-             "tensors are given in CPU time of their one thread, everything else in wall time.", ""]
+             "tensors are given in CPU time of their one thread, everything else in wall time.", "",
+             "[peers.md](peers.md) has the same work in other libraries beside ours.", ""]
     lines += machine(data["context"], repeated)
     for title, rows in SECTIONS:
         if body := section(rows, runs, errors, used):

@@ -1,0 +1,79 @@
+"""A contestant of `./dev bench peers` in Python: the protocol of contestant.h."""
+import sys
+import time
+
+import numpy as np
+
+
+def fractions(count, seed):
+    x = np.arange(count, dtype=np.float64) * 0.6180339887498949 + seed * 0.7548776662466927
+    return x - np.floor(x)
+
+
+def input_array(text, seed):
+    """The numbers that a text such as `64x784:-1:1` or `64:class:10` stands for."""
+    dims, low, high = (text.split(":") + ["0", "1"])[:3]
+    shape = [int(d) for d in dims.split("x")]
+    values = fractions(int(np.prod(shape)), seed).reshape(shape)
+    if low == "class":
+        return (values * float(high)).astype(np.int32)
+    return (float(low) + (float(high) - float(low)) * values).astype(np.float32)
+
+
+class Workload:
+    def __init__(self, run, host, output=None):
+        """`run()` starts the work; `host` waits for what it gave and makes an array of it; `output()`: of one run."""
+        self.run, self.host = run, host
+        self.output = output or (lambda: host(run()))
+
+
+def training(step, host):
+    """`step()` gives the loss. Its output is the losses of ten steps."""
+    return Workload(step, host, lambda: [float(host(step())) for _ in range(10)])
+
+
+def summary(output):
+    values = np.asarray(output, dtype=np.float64).ravel()
+    weights = fractions(values.size, 99) - 0.5
+    n = max(values.size, 1)
+    return " ".join([str(values.size)] + [repr(float(v.sum() / n)) for v in (values, np.abs(values), values * weights)])
+
+
+def measure(work, seconds):
+    def batch(runs):
+        start = time.perf_counter()
+        for _ in range(runs):
+            result = work.run()
+        work.host(result)
+        return time.perf_counter() - start
+
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds / 5:
+        batch(1)
+    runs = 1
+    while batch(runs) < 1e-3:
+        runs *= 2
+    times, start = [], time.perf_counter()
+    while len(times) < 5 or time.perf_counter() - start < seconds:
+        times.append(batch(runs) / runs)
+    return "times " + " ".join(f"{t:.9g}" for t in times)
+
+
+def serve(make):
+    """`make(WORK, MODE, arrays)` is the workload, or None."""
+    current = None
+    for line in sys.stdin:
+        verb, *rest = line.split()
+        try:
+            if verb == "prepare":
+                work, mode, *inputs = rest
+                arrays = [input_array(text, i + 1) for i, text in enumerate(inputs)]
+                current = None  # its memory first
+                current = make(work, mode, arrays)
+                print(f"ready {summary(current.output())}" if current else "none", flush=True)
+            elif verb == "measure" and current:
+                print(measure(current, float(rest[0])), flush=True)
+            else:
+                print(f"error expected prepare or measure, got {line.strip()}", flush=True)
+        except Exception as error:  # whatever a library throws
+            print("error", str(error).replace("\n", " ")[:300], flush=True)

@@ -1,0 +1,104 @@
+"""docs/peers.md: what a run of the suite found."""
+from roster import LIMIT, OURS, TRACED
+from workloads import SECTIONS
+
+INTRODUCTION = """\
+# Side by side
+
+Written by `./dev bench peers --table`; run it again rather than editing. The same work in Pantograph and in other
+libraries, one after the other in one run.
+
+![How much faster or slower than the best peer](peers.svg)
+"""
+
+METHOD = """\
+- Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
+  between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A.
+- Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
+  a mean with weights. A training step's output are the losses of ten steps.
+- All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
+  environment, PyTorch, TensorFlow and Pantograph by their own calls. XLA is not told: it finds those processors.
+- Inputs are the same float32 numbers. What starts work and returns (JAX) is waited for at the end of a batch.
+- The last ratio is our time by that of the best peer in the row, which is named; bold: we are slower.
+- Large results are new memory at each run. Where huge pages are for those who ask (madvise), Pantograph does; most
+  others do not by default, and pay for each page of 4 KiB.
+- "traced" is the same call of ours as a traced function; bold: slower than eager.
+
+What is not comparable:
+
+- JAX, TensorFlow and XLA are called from Python, as their users call them: rows of small tensors have the interpreter
+  in them. PyTorch is called from C++, where functions are not compiled (torch.compile is Python): it has no figures in
+  rows of traced functions.
+- JAX has no tape: recording alone has no figure there.
+- JAX computes a gradient by a transformation of the function, anew at each eager call.
+"""
+
+
+def show(seconds):
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size * 0.9995:
+            break
+    else:
+        unit, size = "ns", 1e-9
+    value = seconds / size
+    return f"{value:.0f} {unit}" if value >= 99.5 else f"{value:.3g} {unit}"
+
+
+def best_peer(times):
+    """(name, Time) of the fastest that is neither ours nor a limit; None where there is none."""
+    peers = {n: t for n, t in times.items() if n not in (OURS, TRACED, LIMIT)}
+    name = min(peers, key=lambda n: peers[n].median, default=None)
+    return name and (name, peers[name])
+
+
+def cell(time):
+    share = time.spread / time.median
+    return show(time.median) + (f" ±{100 * share:.0f} %" if share > 0.05 else "")
+
+
+def clearly_slower(a, b):
+    """Whether their spreads do not explain that `a` took longer."""
+    return a.median - a.spread > b.median + b.spread
+
+
+def table(rows, results, names):
+    """Lines of Markdown; contestants that do nothing in these rows have no column."""
+    found = [(row, results[row.name]) for row in rows if results.get(row.name)]
+    present = [n for n in names if any(n in times for _, times in found)]
+    columns = [n for n in present if n != LIMIT]
+    head = ["work", *columns, "ours / best peer", *(["limit (ours / limit)"] if LIMIT in present else [])]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
+    for row, times in found:
+        ours, best = times.get(OURS), best_peer(times)
+        cells = [row.what]
+        for name in columns:
+            text = cell(times[name]) if name in times else ""
+            slower = name == TRACED and name in times and ours and clearly_slower(times[name], ours)
+            cells.append(f"**{text}**" if slower else text)
+        if ours and best:
+            ratio = ours.median / best[1].median
+            text = f"{ratio:.2f}" if ratio < 99.5 else f"{ratio:.0f}"
+            cells.append(f"**{text}** ({best[0]})" if ratio > 1 else f"{text} ({best[0]})")
+        else:
+            cells.append("")
+        if LIMIT in present:
+            limit = times.get(LIMIT)
+            cells.append(f"{show(limit.median)} ({ours.median / limit.median:.2f})" if ours and limit else "")
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def document(run):
+    """`run`: what run.py saves."""
+    machine = [run["cpu"], f"{run['threads']} threads", f"transparent huge pages: {run['huge_pages']}", run["date"]]
+    lines = [INTRODUCTION, "Measured on: " + ", ".join(machine) + ". " +
+             ", ".join(f"{name} {version}" for name, version in run["versions"].items()) + ".", ""]
+    if run["load"] > 0.5:
+        lines += [f"**The machine was busy (load {run['load']:.1f}) when the run began: do not rely on these figures.**", ""]
+    for title, rows in SECTIONS:
+        if any(run["rows"].get(row.name) for row in rows):
+            lines += [f"## {title}", "", *table(rows, run["rows"], run["names"]), ""]
+    if run["complaints"]:
+        lines += ["Left out:", "", *(f"- {text}" for text in run["complaints"]), ""]
+    lines += ["## How it is measured", "", METHOD]
+    return "\n".join(lines)

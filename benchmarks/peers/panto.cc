@@ -1,0 +1,170 @@
+// Pantograph's contestant.
+#include "panto/panto.h"
+
+#include <cstdlib>
+#include <iostream>
+
+#include "panto/benchmarks/peers/contestant.h"
+
+namespace panto {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+std::vector<float> host(const Tensor& t) { return t.to_vector<float>(); }
+
+std::vector<TensorSpec> specs_of(const Tensors& x) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor& t : x) specs.emplace_back(t.dtype(), PartialShape(t.shape()));
+  return specs;
+}
+
+template <class F>
+Function traced(F f, const Tensors& x) {
+  return trace([f](std::span<const Tensor> in) { return f(Tensors(in.begin(), in.end())); }, specs_of(x));
+}
+
+template <class F>
+peers::Workload calls_of(F f) {
+  return peers::calls(std::move(f), host);
+}
+
+// One call; without the detour by a vector where the function has few inputs, as one writes it.
+peers::Workload calls_of(const Function& f, const Tensors& x) {
+  if (x.size() == 1) return calls_of([f, a = x[0]] { return f(a); });
+  if (x.size() == 2) return calls_of([f, a = x[0], b = x[1]] { return f(a, b); });
+  return calls_of([f, x] { return f.call(x)[0]; });
+}
+
+template <class F>
+Tensor gradient(const F& f, const Tensors& x) {
+  GradientTape tape;
+  tape.watch(x[0]);
+  return tape.gradient(f(x), x[0]);
+}
+
+// Plain gradient descent on all inputs but the first two; its output: the losses of ten steps.
+template <class F>
+struct Training {
+  F f;
+  Tensors inputs;
+  std::vector<Variable> parameters;
+  Sgd optimizer;
+
+  Training(F f, const Tensors& x)
+      : f(f),
+        inputs(x.begin(), x.begin() + 2),
+        parameters(x.begin() + 2, x.end()),
+        optimizer(parameters, {.learning_rate = 0.01}) {}
+
+  Tensor step(const Tensor& images, const Tensor& labels) {
+    GradientTape tape;
+    Tensors all = {images, labels};
+    for (const Variable& p : parameters) all.push_back(p.value());
+    const Tensor loss = f(all);
+    optimizer.apply(tape.gradient(loss, parameters));
+    return loss;
+  }
+};
+
+template <class F>
+peers::Workload training(F f, const Tensors& x, bool is_traced) {
+  const auto t = std::make_shared<Training<F>>(f, x);
+  std::function<Tensor()> step = [t] { return t->step(t->inputs[0], t->inputs[1]); };
+  if (is_traced) {
+    const Function g = trace([t](const Tensor& a, const Tensor& b) { return t->step(a, b); }, specs_of(t->inputs));
+    step = [t, g] { return g(t->inputs[0], t->inputs[1]); };
+  }
+  peers::Workload work = calls_of(step);
+  work.output = [step] {
+    std::vector<float> losses;
+    for (int i = 0; i < 10; ++i) losses.push_back(step().item<float>());
+    return losses;
+  };
+  return work;
+}
+
+struct Library {
+  using Tensor = panto::Tensor;
+
+  static Tensor tensor(const peers::Input& in) {
+    if (!in.classes.empty()) return panto::tensor(in.classes, Shape(in.shape));
+    return panto::tensor(in.floats, Shape(in.shape));
+  }
+
+  template <class F>
+  static std::optional<peers::Workload> make(const std::string& mode, F f, const Tensors& x) {
+    if (mode == "eager") return calls_of([f, x] { return f(x); });
+    if (mode == "grad") return calls_of([f, x] { return gradient(f, x); });
+    if (mode == "traced") return calls_of(traced(f, x), x);
+    if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return gradient(f, in); }, x), x);
+    if (mode == "cold") return calls_of([f, x] { return traced(f, x).call(x)[0]; });
+    if (mode == "taped") return taped(f, x);
+    if (mode == "train") return training(f, x, false);
+    if (mode == "traced_train") return training(f, x, true);
+    return std::nullopt;
+  }
+
+  // A fresh tape now and then: one alone would keep all runs.
+  template <class F>
+  static peers::Workload taped(F f, const Tensors& x) {
+    peers::Workload work = calls_of([f, x] { return f(x); });
+    work.runs = [f, x](int64_t count) {
+      while (count > 0) {
+        GradientTape tape;
+        tape.watch(x[0]);
+        for (int i = 0; i < 1000 && count > 0; ++i, --count) peers::keep(f(x));
+      }
+    };
+    return work;
+  }
+};
+
+Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& offset) {
+  const Tensor centred = x - mean(x, {-1}, {.keep_dims = true});
+  const Tensor variance = mean(square(centred), {-1}, {.keep_dims = true});
+  return centred * rsqrt(variance + 1e-5f) * scale + offset;
+}
+
+// x, labels, then a weight and a bias for each layer.
+Tensor mlp(const Tensors& in) {
+  Tensor h = in[0];
+  for (size_t i = 2; i < in.size(); i += 2) {
+    h = bias_add(matmul(h, in[i]), in[i + 1]);
+    if (i + 2 < in.size()) h = relu(h);
+  }
+  return sparse_cross_entropy(h, in[1]);
+}
+
+peers::Works<Library> works() {
+  peers::Works<Library> w;
+  w.add("add", [](const Tensor& x, const Tensor& y) { return add(x, y); });
+  w.add("mul", [](const Tensor& x, const Tensor& y) { return mul(x, y); });
+  w.add("matmul", [](const Tensor& x, const Tensor& y) { return matmul(x, y); });
+  w.add("chain", [](const Tensor& x, const Tensor& factor) {
+    Tensor y = x;
+    for (int i = 0; i < 100; ++i) y = mul(y, factor);
+    return y;
+  });
+  w.add("exp", [](const Tensor& x) { return exp(x); });
+  w.add("tanh", [](const Tensor& x) { return tanh(x); });
+  w.add("gelu", [](const Tensor& x) { return 0.5f * x * (1.0f + erf(x * 0.7071067811865476f)); });
+  w.add("sum", [](const Tensor& x) { return sum(x); });
+  w.add("rows", [](const Tensor& x) { return sum(x, {1}); });
+  w.add("columns", [](const Tensor& x) { return sum(x, {0}); });
+  w.add("softmax", [](const Tensor& x) { return softmax(x); });
+  w.add("transpose", [](const Tensor& x) { return transpose(x, {1, 0}); });
+  w.add("bias_add", [](const Tensor& x, const Tensor& b) { return bias_add(x, b); });
+  w.add("layer_norm", layer_norm);
+  w.add("mlp", mlp);
+  return w;
+}
+
+}  // namespace
+}  // namespace panto
+
+int main(int argc, char** argv) {
+  panto::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
+  const auto all = panto::works();
+  return peers::serve(std::cin, std::cout, [&](const auto&... what) { return all.make(what...); });
+}

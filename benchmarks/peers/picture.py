@@ -1,0 +1,81 @@
+"""docs/peers.svg: a line for each workload, times on a logarithmic scale relative to ours. A bar leads from our time to
+that of the best peer, to the right where it is slower; dots are the other peers."""
+import html
+import math
+
+from page import best_peer, show
+from roster import LIMIT, OURS
+from workloads import SECTIONS
+
+LABEL, PLOT, NOTE, LINE, TOP = 300, 420, 190, 17, 64
+COLOURS = {"PyTorch": "#e8543f", "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a"}
+STYLE = """
+  text { font: 12px system-ui, sans-serif; fill: #24292f; }
+  .title { font-weight: 600; } .note { fill: #57606a; } .grid { stroke: #d0d7de; } .one { stroke: #57606a; }
+  .faster { fill: #2da44e; } .slower { fill: #cf222e; } .limit { stroke: #24292f; stroke-width: 2; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; } .note { fill: #9198a1; } .grid { stroke: #3d444d; } .one { stroke: #9198a1; }
+    .faster { fill: #3fb950; } .slower { fill: #f85149; } .limit { stroke: #e6edf3; }
+  }
+"""
+
+
+def text(x, y, words, kind="", anchor="start"):
+    kind = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{kind}>{html.escape(words)}</text>'
+
+
+def factor(ratio):
+    """How much slower than ours, or faster."""
+    return f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x"
+
+
+def picture(run):
+    compared = [(title, [(row, run["rows"][row.name]) for row in rows if OURS in run["rows"].get(row.name, {})])
+                for title, rows in SECTIONS]
+    compared = [(title, [(row, times) for row, times in rows if best_peer(times)]) for title, rows in compared]
+    compared = [(title, rows) for title, rows in compared if rows]
+    ratios = [t.median / times[OURS].median for _, rows in compared for _, times in rows for t in times.values()]
+    low = min(-1, math.floor(math.log10(min(ratios, default=1))))
+    high = max(1, math.ceil(math.log10(max(ratios, default=1))))
+
+    def place(ratio):
+        return LABEL + PLOT * (math.log10(ratio) - low) / (high - low)
+
+    height = TOP + LINE * sum(len(rows) + 2 for _, rows in compared) + 12
+    width = LABEL + PLOT + NOTE
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+           f"<style>{STYLE}</style>", text(8, 18, "Time relative to Pantograph; the bar ends at the best peer", "title")]
+    x = 8.0
+    for name, colour in COLOURS.items():
+        if any(name in times for _, rows in compared for _, times in rows):
+            out += [f'<circle cx="{x + 4:.0f}" cy="34" r="4" fill="{colour}"/>', text(x + 12, 38, name)]
+            x += 30 + 7 * len(name)
+    if any(LIMIT in times for _, rows in compared for _, times in rows):
+        out += [f'<path class="limit" d="M{x + 4:.0f} 28v12"/>', text(x + 12, 38, "what the machine can do")]
+    for exponent in range(low, high + 1):
+        x = place(10.0 ** exponent)
+        out.append(f'<path class="{"grid" if exponent else "one"}" d="M{x:.1f} {TOP - 6}V{height - 12}"/>')
+        out.append(text(x, TOP - 10, f"{10.0 ** exponent:g}x", "note", "middle"))
+    y = TOP
+    for title, rows in compared:
+        y += 2 * LINE
+        out.append(text(8, y - 5, title, "title"))
+        for row, times in rows:
+            ours = times[OURS].median
+            name, best = best_peer(times)
+            ratio = best.median / ours
+            left, right = sorted((place(1), place(ratio)))
+            kind = "faster" if ratio >= 1 else "slower"
+            out += [text(LABEL - 8, y + 12, row.what, anchor="end"),
+                    f'<rect class="{kind}" x="{left:.1f}" y="{y + 3}" width="{max(right - left, 1):.1f}" height="11"/>']
+            for other, t in times.items():
+                at = place(t.median / ours)
+                if other in COLOURS:
+                    out.append(f'<circle cx="{at:.1f}" cy="{y + 8.5}" r="4" fill="{COLOURS[other]}">'
+                               f"<title>{other}: {show(t.median)}</title></circle>")
+                elif other == LIMIT:
+                    out.append(f'<path class="limit" d="M{at:.1f} {y + 2}v13"><title>{show(t.median)}</title></path>')
+            out.append(text(LABEL + PLOT + 8, y + 12, f"{show(ours)}; {name} {factor(ratio)}", "note"))
+            y += LINE
+    return "\n".join(out + ["</svg>", ""])

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""The same work in Pantograph and its peers, side by side. `./dev bench peers` calls this."""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import sys
+
+import page
+import picture
+import race
+import roster
+from workloads import ROWS, SECTIONS
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+
+
+def cpu_model():
+    try:
+        found = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else platform.machine()
+
+
+def huge_pages():
+    """Which memory the kernel gives in pages of 2 MiB: [always], [madvise] (that of who asks) or [never]."""
+    try:
+        return re.search(r"\[(\w+)\]", pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled").read_text())[1]
+    except (OSError, TypeError):
+        return "unknown"
+
+
+def write_page(run):
+    run = run | {"rows": {row: {name: race.Time(*t) for name, t in times.items()} for row, times in run["rows"].items()}}
+    for name, text in (("peers.md", page.document(run)), ("peers.svg", picture.picture(run))):
+        partial = DOCS / (name + ".partial")
+        partial.write_text(text)
+        os.replace(partial, DOCS / name)
+        print(f"peers: wrote {DOCS / name}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__)
+    for name in ("build", "own", "venv"):  # what Meson made, what is compiled here, where requirements.txt is installed
+        parser.add_argument(f"--{name}", type=lambda p: pathlib.Path(p).resolve(), required=True, help=argparse.SUPPRESS)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="by default all: " + " ".join(ROWS))
+    parser.add_argument("--seconds", type=float, default=0.3, help="for each contestant, twice (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--table", action="store_true", help="write docs/peers.md and docs/peers.svg (of all workloads)")
+    parser.add_argument("--again", action="store_true", help="write them from the last run with --table")
+    options = parser.parse_args()
+    saved = options.own / "run.json"
+    if options.again:
+        write_page(json.loads(saved.read_text()))
+        return
+    if options.table and options.workloads:
+        parser.error("the table has all workloads: expected none named with --table")
+    if unknown := set(options.workloads) - set(ROWS):
+        parser.error(f"expected workloads among {' '.join(ROWS)}; got {' '.join(sorted(unknown))}")
+    load = os.getloadavg()[0]
+    # What a library cannot be told, it finds: as many processors as it may use.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
+    places = roster.Places(options.build, options.own, options.venv)
+    contestants = roster.start(places, options.threads)
+    rows, complaints = {}, []
+
+    def complain(text):
+        print(f"peers: {text}", file=sys.stderr, flush=True)
+        complaints.append(text)
+    for name in options.workloads or ROWS:
+        rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
+        print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
+    for c in contestants:
+        c.close()
+    names = [c.name for c in contestants]
+    print()
+    for title, section in SECTIONS:
+        if any(rows.get(row.name) for row in section):
+            print("\n".join([title, "", *page.table(section, rows, names), ""]))
+    if options.table:
+        run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
+               "huge_pages": huge_pages(),
+               "versions": roster.versions(places), "names": names, "rows": rows, "complaints": complaints}
+        saved.write_text(json.dumps(run))
+        write_page(run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+// PyTorch: its C++ API, as it lies in the wheel. lint: allow(built) roster.py compiles it, against what was installed
+#include <torch/torch.h>
+
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+
+#include "panto/benchmarks/peers/contestant.h"
+
+namespace {
+
+using torch::Tensor;
+
+struct Library {
+  using Tensor = torch::Tensor;
+
+  static Tensor tensor(const peers::Input& in) {
+    if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong);
+    return torch::tensor(in.floats).reshape(in.shape);
+  }
+  static std::vector<float> host(const Tensor& t) {
+    const Tensor flat = t.detach().contiguous().reshape({-1});
+    return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+  }
+
+  template <class F>
+  static std::optional<peers::Workload> make(const std::string& mode, F f, std::vector<Tensor> x) {
+    if (mode == "eager") return peers::calls([f, x] { return f(x); }, host);
+    if (mode == "taped" || mode == "grad") x[0].requires_grad_();
+    if (mode == "taped") return peers::calls([f, x] { return f(x); }, host);
+    if (mode == "grad") {
+      return peers::calls(
+          [f, x] {
+            const Tensor y = f(x);
+            return torch::autograd::grad({y}, {x[0]}, {torch::ones_like(y)})[0];
+          },
+          host);
+    }
+    if (mode == "train") return training(f, x);
+    return std::nullopt;
+  }
+
+  // Plain gradient descent on all inputs but the first two; its output: the losses of ten steps.
+  static peers::Workload training(const std::function<Tensor(const std::vector<Tensor>&)>& f,
+                                  const std::vector<Tensor>& x) {
+    const std::vector<Tensor> parameters(x.begin() + 2, x.end());
+    for (const Tensor& p : parameters) p.requires_grad_();
+    const auto step = [f, x, parameters] {
+      const Tensor loss = f(x);
+      const std::vector<Tensor> gradients = torch::autograd::grad({loss}, parameters);
+      const torch::NoGradGuard none;
+      for (size_t i = 0; i < parameters.size(); ++i) parameters[i].sub_(gradients[i], 0.01);
+      return loss.detach();
+    };
+    peers::Workload work = peers::calls(step, host);
+    work.output = [step] {
+      std::vector<float> losses;
+      for (int i = 0; i < 10; ++i) losses.push_back(step().item<float>());
+      return losses;
+    };
+    return work;
+  }
+};
+
+// x, labels, then a weight and a bias for each layer.
+Tensor mlp(const std::vector<Tensor>& in) {
+  Tensor h = in[0];
+  for (size_t i = 2; i < in.size(); i += 2) {
+    h = torch::addmm(in[i + 1], h, in[i]);
+    if (i + 2 < in.size()) h = torch::relu(h);
+  }
+  return torch::nn::functional::cross_entropy(h, in[1]);
+}
+
+peers::Works<Library> works() {
+  peers::Works<Library> w;
+  w.add("add", [](const Tensor& x, const Tensor& y) { return x + y; });
+  w.add("mul", [](const Tensor& x, const Tensor& y) { return x * y; });
+  w.add("matmul", [](const Tensor& x, const Tensor& y) { return torch::mm(x, y); });
+  w.add("chain", [](const Tensor& x, const Tensor& factor) {
+    Tensor y = x;
+    for (int i = 0; i < 100; ++i) y = y * factor;
+    return y;
+  });
+  w.add("exp", [](const Tensor& x) { return torch::exp(x); });
+  w.add("tanh", [](const Tensor& x) { return torch::tanh(x); });
+  w.add("gelu", [](const Tensor& x) { return 0.5 * x * (1.0 + torch::erf(x * 0.7071067811865476)); });
+  w.add("sum", [](const Tensor& x) { return torch::sum(x); });
+  w.add("rows", [](const Tensor& x) { return torch::sum(x, 1); });
+  w.add("columns", [](const Tensor& x) { return torch::sum(x, 0); });
+  w.add("softmax", [](const Tensor& x) { return torch::softmax(x, 1); });
+  w.add("transpose", [](const Tensor& x) { return x.t().contiguous(); });
+  w.add("bias_add", [](const Tensor& x, const Tensor& b) { return x + b; });
+  w.add("layer_norm", [](const Tensor& x, const Tensor& scale, const Tensor& offset) {
+    return torch::layer_norm(x, {x.size(-1)}, scale, offset, 1e-5);
+  });
+  w.add("mlp", mlp);
+  return w;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  at::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
+  const auto all = works();
+  return peers::serve(std::cin, std::cout, [&](const auto&... what) { return all.make(what...); });
+}

@@ -1,0 +1,68 @@
+"""What `./dev bench peers` measures: sections of rows."""
+import collections
+
+# `work`, `mode` and `inputs` are what a contestant is asked for (contestant.h says how inputs are written). `per`: a
+# run's time is divided by it. `tolerance`: how far outputs may differ, relative to their mean magnitude.
+Row = collections.namedtuple("Row", "name what work mode inputs per tolerance", defaults=(1, 2e-5))
+
+SMALL = "8x8:0.5:1.5 8x8:0.99:1.01"  # a chain of 100 multiplications stays finite
+LARGE = "16777216"
+WIDE = "4096x4096"
+
+
+def layers(*sizes):
+    """Weights and biases of dense layers, Glorot's bounds."""
+    inputs = []
+    for rows, columns in zip(sizes, sizes[1:]):
+        bound = round((6 / (rows + columns)) ** 0.5, 6)
+        inputs += [f"{rows}x{columns}:-{bound}:{bound}", f"{columns}:0:0"]
+    return " ".join(inputs)
+
+
+MLP = "64x784 64:class:10 " + layers(784, 512, 256, 10)
+
+SECTIONS = [
+    ("Calls on small tensors", [
+        Row("add_8x8", "add, 8x8", "add", "eager", SMALL),
+        Row("mul_8x8", "multiply, 8x8", "mul", "eager", SMALL),
+        Row("matmul_8x8", "MatMul, 8x8", "matmul", "eager", SMALL),
+        Row("add_8x8_taped", "add, 8x8, recorded for a gradient", "add", "taped", SMALL),
+        Row("add_8x8_grad", "add, 8x8, and its gradient", "add", "grad", SMALL),
+        Row("mul_8x8_grad", "multiply, 8x8, and its gradient", "mul", "grad", SMALL),
+        Row("matmul_8x8_grad", "MatMul, 8x8, and its gradient", "matmul", "grad", SMALL),
+        Row("chain", "chain of 100 multiplications, 8x8: an op", "chain", "eager", SMALL, 100),
+        Row("chain_grad", "the chain and its gradient: an op", "chain", "grad", SMALL, 100),
+    ]),
+    ("Traced functions of small tensors", [
+        Row("add_8x8_traced", "add, 8x8: a call", "add", "traced", SMALL),
+        Row("matmul_8x8_traced", "MatMul, 8x8: a call", "matmul", "traced", SMALL),
+        Row("chain_traced", "chain of 100 multiplications: a call", "chain", "traced", SMALL),
+        Row("chain_grad_traced", "the chain and its gradient: a call", "chain", "traced_grad", SMALL),
+        Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", SMALL),
+    ]),
+    ("Large tensors", [
+        Row("add_16m", "add, 16 M", "add", "eager", f"{LARGE} {LARGE}"),
+        Row("exp_16m", "exp, 16 M", "exp", "eager", LARGE),
+        Row("tanh_16m", "tanh, 16 M", "tanh", "eager", f"{LARGE}:-3:3"),
+        Row("gelu_16m", "GELU written with erf, 16 M", "gelu", "eager", f"{LARGE}:-3:3"),
+        Row("gelu_16m_traced", "the same, traced", "gelu", "traced", f"{LARGE}:-3:3"),
+        Row("sum_16m", "sum, 16 M", "sum", "eager", LARGE, 1, 1e-4),
+        Row("rows_4096", "sums of rows, 4096x4096", "rows", "eager", WIDE, 1, 1e-4),
+        Row("columns_4096", "sums of columns, 4096x4096", "columns", "eager", WIDE, 1, 1e-4),
+        Row("bias_4096", "bias add, 4096x4096", "bias_add", "eager", f"{WIDE} 4096"),
+        Row("transpose_4096", "transpose, 4096x4096", "transpose", "eager", WIDE),
+        Row("softmax_4096", "softmax of rows, 4096x4096", "softmax", "eager", f"{WIDE}:-3:3"),
+        Row("layer_norm_4096", "layer norm of rows, 4096x4096", "layer_norm", "eager", f"{WIDE} 4096 4096", 1, 1e-4),
+        Row("layer_norm_4096_traced", "the same, traced", "layer_norm", "traced", f"{WIDE} 4096 4096", 1, 1e-4),
+        Row("matmul_256", "MatMul, 256x256", "matmul", "eager", "256x256 256x256"),
+        Row("matmul_1024", "MatMul, 1024x1024", "matmul", "eager", "1024x1024 1024x1024"),
+        Row("matmul_2048", "MatMul, 2048x2048", "matmul", "eager", "2048x2048 2048x2048"),
+    ]),
+    ("Networks", [
+        Row("mlp", "784-512-256-10 training step, batch 64", "mlp", "train", MLP, 1, 1e-3),
+        Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 1e-3),
+    ]),
+]
+ROWS = {row.name: row for _, rows in SECTIONS for row in rows}
+# Of these our traced function is timed as well, in a column of its own: it must not be slower.
+TRACED_TOO = {row.name for title, rows in SECTIONS for row in rows if title == "Large tensors" and row.mode == "eager"}

@@ -1,0 +1,194 @@
+"""benchmarks/peers: what is compared, how it is timed, and what the page says about it."""
+import pathlib
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
+
+import page
+import picture
+import race
+import roster
+import workloads
+
+ROW = workloads.Row("add_8x8", "add, 8x8", "add", "eager", "8x8 8x8")
+
+
+class Fake:
+    """A contestant that answers from a list and writes down when it was asked."""
+
+    def __init__(self, name, diary, output=(2, 1.0, 1.0, 0.5), times=(1.0, 1.0), limit=False):
+        self.name, self.diary, self.output, self.times, self.limit = name, diary, output, times, limit
+
+    def prepare(self, row):
+        if isinstance(self.output, Exception):
+            raise self.output
+        return self.output and list(self.output)
+
+    def measure(self, seconds):
+        self.diary.append(self.name)
+        if isinstance(self.times, Exception):
+            raise self.times
+        return list(self.times)
+
+
+class Racing(unittest.TestCase):
+    def race(self, *contestants, row=ROW):
+        self.complaints = []
+        return race.race(row, contestants, 0.1, self.complaints.append)
+
+    def test_the_order_is_there_and_back(self):
+        diary = []
+        self.race(*(Fake(name, diary) for name in "abc"))
+        self.assertEqual("".join(diary), "abccba")
+
+    def test_median_and_spread_are_of_both_turns_and_of_one_item(self):
+        times = self.race(Fake("a", [], times=(100.0, 200.0, 300.0, 400.0, 500.0)), row=ROW._replace(per=100))
+        self.assertEqual(times["a"].median, 3.0)
+        self.assertAlmostEqual(times["a"].spread, 1.25)
+        self.assertEqual(times["a"].batches, 10)
+        self.assertEqual(race.time_of([4.0], 2), race.Time(2.0, 0.0, 1))
+
+    def test_who_computes_something_else_is_not_timed(self):
+        diary = []
+        times = self.race(Fake("ours", diary), Fake("other", diary, (2, 1.0, 1.0, 0.5001)),
+                          Fake("near", diary, (2, 1.0, 1.0, 0.50001)))
+        self.assertEqual(list(times), ["ours", "near"])
+        self.assertEqual("".join(self.complaints)[:40], "add_8x8: other computes something else: ")
+
+    def test_who_does_not_do_it_or_fails_is_left_out(self):
+        times = self.race(Fake("ours", []), Fake("without", [], None), Fake("broken", [], race.Refused("no memory")),
+                          Fake("dies", [], times=race.Refused("it ended with status -9 when asked to measure")))
+        self.assertEqual(list(times), ["ours"])
+        self.assertEqual(self.complaints, ["add_8x8: broken fails: no memory",
+                                           "add_8x8: dies fails: it ended with status -9 when asked to measure"])
+
+    def test_outputs_of_peers_are_compared_also_where_we_have_none(self):
+        times = self.race(Fake("ours", [], None), Fake("a", []), Fake("b", [], (3, 1.0, 1.0, 0.5)))
+        self.assertEqual(list(times), ["a"])
+
+    def test_a_limit_has_times_but_no_result(self):
+        times = self.race(Fake("ours", []), Fake("limit", [], (0, 0.0, 0.0, 0.0), limit=True))
+        self.assertEqual(list(times), ["ours", "limit"])
+
+    def test_agreement_is_relative_to_the_magnitude(self):
+        self.assertTrue(race.agree([4, 0.0, 1e6, 5.0], [4, 9.0, 1e6, 5.0], 1e-5))
+        self.assertFalse(race.agree([4, 0.0, 1e6, 5.0], [4, 11.0, 1e6, 5.0], 1e-5))
+        self.assertFalse(race.agree([4, 0.0, 1.0, 0.0], [5, 0.0, 1.0, 0.0], 1e-5))
+        self.assertFalse(race.agree([4, 0.0, 1.0, 0.0], [4, float("nan"), 1.0, 0.0], 1e-5))
+
+    def test_programs_are_asked_in_the_protocol(self):
+        program = ("import sys\nfor line in sys.stdin:\n"
+                   "    verb, what = line.split()[:2]\n"
+                   "    if verb == 'measure': print('times 0.5 1.5 1', flush=True)\n"
+                   "    elif what == 'none': print('none', flush=True)\n"
+                   "    elif what == 'bad': print('error it', 'is bad', flush=True)\n"
+                   "    elif what == 'end': sys.exit(3)\n"
+                   "    else: print('ready', len(line.split()) - 3, '1 2 0.25', flush=True)\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "fake.py"
+            path.write_text(program)
+            c = race.Contestant("fake", [sys.executable, str(path)],
+                                mode=lambda row: None if row.mode == "traced" else row.mode)
+            self.assertEqual(c.prepare(ROW), [2, 1, 2, 0.25])
+            self.assertEqual(c.measure(0.1), [0.5, 1.5, 1.0])
+            self.assertIsNone(c.prepare(ROW._replace(work="none")))
+            self.assertIsNone(c.prepare(ROW._replace(mode="traced")))
+            with self.assertRaisesRegex(race.Refused, "^it is bad$"):
+                c.prepare(ROW._replace(work="bad"))
+            with self.assertRaisesRegex(race.Refused, "status 3 when asked to prepare"):
+                c.prepare(ROW._replace(work="end"))
+            with self.assertRaisesRegex(race.Refused, "status 3"):
+                c.prepare(ROW)
+            c.close()
+
+
+def a_run(**times):
+    """A saved run in which `add_16m` took the contestants these medians, each ±1 %."""
+    rows = {"add_16m": {name: race.Time(t, t / 100, 30) for name, t in times.items()}}
+    return {"cpu": "a processor", "threads": 2, "date": "2001-02-03", "load": 0.1, "names": list(times), "huge_pages": "never",
+            "versions": {"PyTorch": "1.2"}, "rows": rows, "complaints": []}
+
+
+class Page(unittest.TestCase):
+    def line(self, **times):
+        rows = next(rows for _, rows in workloads.SECTIONS if any(r.name == "add_16m" for r in rows))
+        lines = page.table(rows, a_run(**times)["rows"], list(times))
+        self.assertEqual(len(lines), 3)
+        return lines[2]
+
+    def test_the_ratio_is_to_the_best_peer(self):
+        self.assertEqual(self.line(Pantograph=2e-3, PyTorch=8e-3, JAX=4e-3),
+                         "| add, 16 M | 2 ms | 8 ms | 4 ms | 0.50 (JAX) |")
+
+    def test_slower_is_bold(self):
+        self.assertTrue(self.line(Pantograph=2.0, PyTorch=1.0).endswith("| **2.00** (PyTorch) |"))
+
+    def test_a_limit_and_our_traced_function_are_no_peers(self):
+        self.assertEqual(self.line(Pantograph=2e-3, traced=1e-3, PyTorch=4e-3, limit=1e-3),
+                         "| add, 16 M | 2 ms | 1 ms | 4 ms | 0.50 (PyTorch) | 1 ms (2.00) |")
+
+    def test_traced_is_bold_where_it_is_slower_than_its_spread_explains(self):
+        self.assertIn("| **2.2 ms** |", self.line(Pantograph=2e-3, traced=2.2e-3, PyTorch=1))
+        self.assertIn("| 2.01 ms |", self.line(Pantograph=2e-3, traced=2.01e-3, PyTorch=1))
+
+    def test_without_a_peer_there_is_no_ratio(self):
+        self.assertEqual(self.line(Pantograph=2e-3), "| add, 16 M | 2 ms |  |")
+
+    def test_a_large_spread_is_shown(self):
+        self.assertEqual(page.cell(race.Time(1e-6, 4e-8, 9)), "1 us")
+        self.assertEqual(page.cell(race.Time(1e-6, 1.2e-7, 9)), "1 us ±12 %")
+
+    def test_units(self):
+        self.assertEqual([page.show(t) for t in (2.5e-9, 1.234e-7, 9.9999e-7, 1.5e-5, 0.0123, 0.99996, 12)],
+                         ["2.5 ns", "123 ns", "1 us", "15 us", "12.3 ms", "1 s", "12 s"])
+
+    def test_the_page_says_where_it_was_measured_and_what_is_left_out(self):
+        run = a_run(Pantograph=1.0, PyTorch=2.0) | {"complaints": ["sum: PyTorch fails: x"]}
+        text = page.document(run)
+        self.assertIn("Measured on: a processor, 2 threads, transparent huge pages: never, 2001-02-03. PyTorch 1.2.", text)
+        self.assertIn("- sum: PyTorch fails: x", text)
+        self.assertNotIn("busy", text)
+        self.assertIn("busy (load 1.5)", page.document(run | {"load": 1.5}))
+
+    def test_lines_are_short(self):
+        for line in page.METHOD.splitlines() + page.INTRODUCTION.splitlines():
+            self.assertLessEqual(len(line), 120)
+
+
+class Picture(unittest.TestCase):
+    def bars(self, run):
+        svg = xml.etree.ElementTree.fromstring(picture.picture(run))
+        return [r.attrib for r in svg.iter("{http://www.w3.org/2000/svg}rect")]
+
+    def test_a_bar_for_each_compared_workload(self):
+        faster, = self.bars(a_run(Pantograph=1e-3, PyTorch=1e-2, JAX=1e-1, limit=1e-4))
+        slower, = self.bars(a_run(Pantograph=1e-2, PyTorch=1e-3, JAX=1e-1))
+        self.assertEqual((faster["class"], slower["class"]), ("faster", "slower"))
+        self.assertGreater(float(faster["width"]), 1)
+        self.assertGreater(float(slower["width"]), 1)
+        self.assertEqual(self.bars(a_run(Pantograph=1.0, limit=0.5)), [])
+
+    def test_every_peer_has_a_colour(self):
+        self.assertEqual(set(roster.NAMES) - {roster.OURS, roster.TRACED, roster.LIMIT}, set(picture.COLOURS))
+
+
+class Workloads(unittest.TestCase):
+    def test_names_are_unique(self):
+        rows = [row for _, rows in workloads.SECTIONS for row in rows]
+        self.assertEqual(len(rows), len(workloads.ROWS))
+
+    def test_a_traced_row_is_the_eager_one_traced(self):
+        for name, row in workloads.ROWS.items():
+            if not name.endswith("_traced") or name.removesuffix("_traced") not in workloads.ROWS:
+                continue
+            eager = workloads.ROWS[name.removesuffix("_traced")]
+            self.assertEqual((row.work, row.inputs), (eager.work, eager.inputs), name)
+            self.assertEqual(row.mode, {"eager": "traced", "grad": "traced_grad", "train": "traced_train"}[eager.mode])
+
+
+if __name__ == "__main__":
+    unittest.main()
