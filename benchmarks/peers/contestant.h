@@ -159,7 +159,8 @@ inline std::string measure(const Workload& w, double seconds) {
   std::ostringstream out;
   out << "times";
   const auto start = Clock::now();
-  for (int batches = 0; batches < 5 || since(start) < seconds; ++batches) {
+  // At least five batches, or those that end within ten times as long.
+  for (int batches = 0; since(start) < (batches < 5 ? 10 : 1) * seconds; ++batches) {
     out << ' ' << batch_of(runs) / static_cast<double>(runs);
   }
   return out.str();

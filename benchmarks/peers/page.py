@@ -1,4 +1,6 @@
 """docs/peers.md: what a run of the suite found."""
+import textwrap
+
 from roster import LIMIT, OURS, TRACED
 from workloads import SECTIONS
 
@@ -17,20 +19,27 @@ METHOD = """\
 - Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
   a mean with weights. A training step's output are the losses of ten steps.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
-  environment, PyTorch, TensorFlow and Pantograph by their own calls. XLA is not told: it finds those processors.
-- Inputs are the same float32 numbers. What starts work and returns (JAX) is waited for at the end of a batch.
-- The last ratio is our time by that of the best peer in the row, which is named; bold: we are slower.
-- Large results are new memory at each run. Where huge pages are for those who ask (madvise), Pantograph does; most
-  others do not by default, and pay for each page of 4 KiB.
+  environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
+- Inputs are the same float32 numbers. What starts work and returns (JAX, MLX) is waited for at the end of a batch.
+- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower.
+- A limit is what the machine can do: memory read and written by loops that do nothing else, in huge pages and with
+  stores past the caches, or the arithmetic alone by oneDNN's own primitives.
 - "traced" is the same call of ours as a traced function; bold: slower than eager.
 
 What is not comparable:
 
 - JAX, TensorFlow and XLA are called from Python, as their users call them: rows of small tensors have the interpreter
-  in them. PyTorch is called from C++, where functions are not compiled (torch.compile is Python): it has no figures in
-  rows of traced functions.
-- JAX has no tape: recording alone has no figure there.
-- JAX computes a gradient by a transformation of the function, anew at each eager call.
+  in them. PyTorch and MLX are called from C++. PyTorch compiles functions in Python only: it has no figures in rows of
+  traced functions.
+- JAX and MLX have no tape: they make a gradient by transforming the function, anew at each eager call, and recording
+  alone has no figure.
+- MLX compiles kernels by the C++ compiler before what is timed here: tracing anew finds them.
+- Large results are new memory at each run. Where huge pages are for those who ask (madvise), Pantograph does; most
+  others do not by default, and pay for each page of 4 KiB. In Eigen and xtensor the result is the same memory each
+  time, as one writes it there.
+- Eigen and xtensor are compiled for this processor (`-O3 -march=native`, xtensor with xsimd, OpenMP and OpenBLAS);
+  everything else chooses at run time.
+- Eigen uses several threads in products only, MLX in nothing: its wheel for CPUs comes with the reference BLAS.
 """
 
 
@@ -91,8 +100,8 @@ def table(rows, results, names):
 def document(run):
     """`run`: what run.py saves."""
     machine = [run["cpu"], f"{run['threads']} threads", f"transparent huge pages: {run['huge_pages']}", run["date"]]
-    lines = [INTRODUCTION, "Measured on: " + ", ".join(machine) + ". " +
-             ", ".join(f"{name} {version}" for name, version in run["versions"].items()) + ".", ""]
+    versions = [f"{name} {version}" for name, version in run["versions"].items()]
+    lines = [INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
     if run["load"] > 0.5:
         lines += [f"**The machine was busy (load {run['load']:.1f}) when the run began: do not rely on these figures.**", ""]
     for title, rows in SECTIONS:

@@ -8,12 +8,15 @@ from roster import LIMIT, OURS
 from workloads import SECTIONS
 
 LABEL, PLOT, NOTE, LINE, TOP = 300, 420, 190, 17, 64
-COLOURS = {"PyTorch": "#e8543f", "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a"}
+COLOURS = {"PyTorch": "#e8543f", "MLX": "#8a8f98", "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a",
+           "Eigen": "#3b8fd6", "xtensor": "#1ba39c"}
 STYLE = """
+  .paper { fill: #ffffff; }
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
   .title { font-weight: 600; } .note { fill: #57606a; } .grid { stroke: #d0d7de; } .one { stroke: #57606a; }
   .faster { fill: #2da44e; } .slower { fill: #cf222e; } .limit { stroke: #24292f; stroke-width: 2; }
   @media (prefers-color-scheme: dark) {
+    .paper { fill: #0d1117; }
     text { fill: #e6edf3; } .note { fill: #9198a1; } .grid { stroke: #3d444d; } .one { stroke: #9198a1; }
     .faster { fill: #3fb950; } .slower { fill: #f85149; } .limit { stroke: #e6edf3; }
   }
@@ -45,7 +48,8 @@ def picture(run):
     height = TOP + LINE * sum(len(rows) + 2 for _, rows in compared) + 12
     width = LABEL + PLOT + NOTE
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
-           f"<style>{STYLE}</style>", text(8, 18, "Time relative to Pantograph; the bar ends at the best peer", "title")]
+           f"<style>{STYLE}</style>", f'<path class="paper" d="M0 0h{width}v{height}h-{width}z"/>',
+           text(8, 18, "Time relative to Pantograph; the bar ends at the best peer", "title")]
     x = 8.0
     for name, colour in COLOURS.items():
         if any(name in times for _, rows in compared for _, times in rows):

@@ -5,10 +5,12 @@ import re
 import subprocess
 
 from race import Contestant
-from workloads import TRACED_TOO
+from workloads import LARGE
 
 HERE = pathlib.Path(__file__).resolve().parent
-COMPILER = ["g++", "-std=c++20", "-O2"]
+OURS, TRACED, LIMIT = "Pantograph", "traced", "limit"
+# Ours first, as they are listed.
+NAMES = [OURS, TRACED, "PyTorch", "MLX", "JAX", "TensorFlow", "XLA", "Eigen", "xtensor", LIMIT]
 
 
 class Places:
@@ -20,51 +22,55 @@ class Places:
         self.packages = next(venv.glob("lib/python3*/site-packages"))
 
 
-class Torch:
-    """Of the CUDA build's libraries these two are what its CPU part needs."""
-    header = "torch/torch.h"
+def compiler_flags(name, places):
+    """(before, after) the source of NAME.cc. Only headers are compiled for this processor: libraries choose."""
+    torch, mlx = places.packages / "torch", places.packages / "mlx"
+    here = ["-O3", "-march=native", "-fopenmp"]
+    openblas = "/usr/lib/" + subprocess.run(["g++", "-print-multiarch"], capture_output=True, text=True,
+                                            check=True).stdout.strip() + "/openblas-openmp"
+    return {
+        # Of the libraries of PyTorch's CUDA build these two, and what they need, are its CPU part.
+        "torch": (["-O2", f"-isystem{torch}/include", f"-isystem{torch}/include/torch/csrc/api/include"],
+                  [f"-L{torch}/lib", "-ltorch_cpu", "-lc10", "-Wl,--allow-shlib-undefined",
+                   f"-Wl,-rpath,{torch}/lib:{places.packages}/nvidia/cu13/lib"]),
+        "mlx": (["-O2", f"-isystem{mlx}/include"], [f"-L{mlx}/lib", "-lmlx", f"-Wl,-rpath,{mlx}/lib"]),
+        "eigen": ([*here, "-isystem/usr/include/eigen3"], []),
+        "xtensor": ([*here, "-DXTENSOR_USE_XSIMD", "-DXTENSOR_USE_OPENMP"],
+                    [f"-L{openblas}", "-lopenblas", f"-Wl,-rpath,{openblas}"]),
+        "limits": (here, ["-ldnnl"]),
+    }[name]
 
-    @staticmethod
-    def flags(places):
-        torch, cuda = places.packages / "torch", places.packages / "nvidia/cu13/lib"
-        return ([f"-isystem{torch}/include", f"-isystem{torch}/include/torch/csrc/api/include"],
-                [f"-L{torch}/lib", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch}/lib:{cuda}",
-                 "-Wl,--allow-shlib-undefined"])
 
-
-def compile_contestant(places, name, library):
-    """Where it is older than its source."""
+def compiled(name, places):
+    """The program of NAME.cc; compiled where it is older than what it is made of."""
     source, program = HERE / f"{name}.cc", places.own / f"{name}_contestant"
-    newest = max(p.stat().st_mtime for p in (source, HERE / "contestant.h", HERE / "requirements.txt"))
-    if program.exists() and program.stat().st_mtime > newest:
-        return program
-    print(f"peers: compiling {source.name}", flush=True)
-    places.own.mkdir(parents=True, exist_ok=True)
-    before, after = library.flags(places)
-    command = [*COMPILER, f"-I{places.build}/include", *before, str(source), "-o", str(program), *after]
-    if subprocess.run(command).returncode != 0:
-        raise SystemExit(f"peers: {source.name} does not compile")
-    return program
-
-
-OURS, TRACED, LIMIT = "Pantograph", "traced", "limit"
-# Ours first, as they are listed.
-NAMES = [OURS, TRACED, "PyTorch", "JAX", "TensorFlow", "XLA"]
+    newest = max(p.stat().st_mtime for p in (source, *HERE.glob("*.h"), HERE / "requirements.txt", HERE / "roster.py"))
+    if not program.exists() or program.stat().st_mtime < newest:
+        print(f"peers: compiling {source.name}", flush=True)
+        places.own.mkdir(parents=True, exist_ok=True)
+        before, after = compiler_flags(name, places)
+        command = ["g++", "-std=c++20", f"-I{places.build}/include", *before, str(source), "-o", str(program), *after]
+        if subprocess.run(command).returncode != 0:
+            raise SystemExit(f"peers: {source.name} does not compile")
+    return [str(program)]
 
 
 def command(name, places, threads):
     if name in (OURS, TRACED):
         return [str(places.build / "benchmarks/panto_contestant"), threads]
-    if name == "PyTorch":
-        return [str(compile_contestant(places, "torch", Torch)), threads]
-    script = {"JAX": "jax", "TensorFlow": "tensorflow", "XLA": "tensorflow"}[name]
-    return [str(places.python), str(HERE / f"{script}_contestant.py"), threads, *(["xla"] if name == "XLA" else [])]
+    if name in ("JAX", "TensorFlow", "XLA"):
+        script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
+        return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]
+    source = {"PyTorch": "torch", "MLX": "mlx", "Eigen": "eigen", "xtensor": "xtensor", LIMIT: "limits"}[name]
+    return [*compiled(source, places), threads]
 
 
 def mode(name):
     """What it is asked for, by row: our traced function does eager rows, those where the comparison is wanted."""
     if name == TRACED:
-        return lambda row: "traced" if row.name in TRACED_TOO else None
+        return lambda row: "traced" if row.name in LARGE else None
+    if name in ("Eigen", "xtensor"):  # what they make of small tensors is no call
+        return lambda row: row.mode if row.name in LARGE else None
     return lambda row: row.mode
 
 
@@ -79,7 +85,11 @@ def start(places, threads):
             for name in NAMES]
 
 
-def versions(places):
-    """{contestant: version}, as requirements.txt pins them."""
+def versions():
+    """{library: version}: as requirements.txt pins them, and what Debian has."""
     pins = dict(re.findall(r"^([\w-]+)==([\w.]+)", (HERE / "requirements.txt").read_text(), re.MULTILINE))
-    return {"PyTorch": pins["torch"], "JAX": pins["jax"], "TensorFlow": pins["tensorflow-cpu"]}
+    found = {"PyTorch": pins["torch"], "MLX": pins["mlx"], "JAX": pins["jax"], "TensorFlow": pins["tensorflow-cpu"]}
+    for name, package in {"Eigen": "libeigen3-dev", "xtensor": "libxtensor-dev", "oneDNN": "libdnnl-dev"}.items():
+        query = ["dpkg-query", "-W", "-f", "${Version}", package]
+        found[name] = subprocess.run(query, capture_output=True, text=True).stdout or "?"
+    return found

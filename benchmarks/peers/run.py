@@ -84,7 +84,7 @@ def main():
     if options.table:
         run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
                "huge_pages": huge_pages(),
-               "versions": roster.versions(places), "names": names, "rows": rows, "complaints": complaints}
+               "versions": roster.versions(), "names": names, "rows": rows, "complaints": complaints}
         saved.write_text(json.dumps(run))
         write_page(run)
 

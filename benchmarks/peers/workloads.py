@@ -65,4 +65,4 @@ SECTIONS = [
 ]
 ROWS = {row.name: row for _, rows in SECTIONS for row in rows}
 # Of these our traced function is timed as well, in a column of its own: it must not be slower.
-TRACED_TOO = {row.name for title, rows in SECTIONS for row in rows if title == "Large tensors" and row.mode == "eager"}
+LARGE = {row.name for title, rows in SECTIONS for row in rows if title == "Large tensors" and row.mode == "eager"}

@@ -1,0 +1,56 @@
+// The works of a library of expressions, which are evaluated into a result that exists, as one writes it there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "panto/benchmarks/peers/contestant.h"
+
+namespace peers {
+
+template <class Matrix>
+class Expressions {
+ public:
+  using Matrices = std::vector<Matrix>;
+
+  // `matrix` makes an input; a vector is a row.
+  explicit Expressions(Matrix (*matrix)(const float* data, size_t rows, size_t columns)) : matrix_(matrix) {}
+
+  // `f(x, y)` computes y of the inputs x.
+  template <class F>
+  void add(const std::string& name, F f) {
+    makers_[name] = [this, f](const std::vector<Input>& inputs) {
+      struct State {
+        Matrices x;
+        Matrix y;
+      };
+      const auto s = std::make_shared<State>();
+      for (const Input& in : inputs) {
+        const auto columns = static_cast<size_t>(in.shape.back());
+        s->x.push_back(matrix_(in.floats.data(), in.floats.size() / columns, columns));
+      }
+      return calls(
+          [s, f] {
+            f(s->x, s->y);
+            return s->y.data();
+          },
+          [s](const float* y) { return std::vector<float>(y, y + s->y.size()); });
+    };
+  }
+
+  std::optional<Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) const {
+    const auto found = makers_.find(work);
+    if (found == makers_.end() || mode != "eager") return std::nullopt;
+    return found->second(in);
+  }
+
+ private:
+  Matrix (*matrix_)(const float*, size_t, size_t);
+  std::map<std::string, std::function<Workload(const std::vector<Input>&)>> makers_;
+};
+
+}  // namespace peers

@@ -1,0 +1,132 @@
+// lint: allow(built) roster.py compiles it
+// What the machine can do: the least memory a work reads and writes, or its arithmetic alone. Only its times mean
+// something.
+#include <omp.h>
+#include <sys/mman.h>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#if defined(__SSE__)
+#include <immintrin.h>
+#endif
+
+#include "panto/benchmarks/gemm.h"
+#include "panto/benchmarks/peers/contestant.h"
+
+namespace {
+
+using panto::bench::Gemm;
+using peers::Input;
+
+// Past the caches where the processor has such an instruction: what is written is not read before.
+inline void store(float* to, const float* from) {
+#if defined(__AVX512F__)
+  _mm512_stream_ps(to, _mm512_loadu_ps(from));
+#elif defined(__AVX__)
+  _mm256_stream_ps(to, _mm256_loadu_ps(from));
+  _mm256_stream_ps(to + 8, _mm256_loadu_ps(from + 8));
+#else
+  std::copy(from, from + 16, to);
+#endif
+}
+
+// Reads one array or two, and writes one or none, with all threads.
+class Stream {
+ public:
+  Stream(int reads, bool writes, int64_t count)
+      : a_(array(count)), b_(reads > 1 ? array(count) : nullptr), to_(writes ? array(count) : nullptr), count_(count) {}
+
+  void run() const {
+    float total = 0;
+#pragma omp parallel reduction(+ : total)
+    {
+      float lanes[64] = {};  // so many, that sums keep up with memory
+#pragma omp for schedule(static)
+      for (int64_t i = 0; i < count_ / 64; ++i) {
+        const float* a = a_.get() + 64 * i;
+        if (!to_) {
+          for (int j = 0; j < 64; ++j) lanes[j] += a[j];
+        } else if (!b_) {
+          for (int j = 0; j < 64; j += 16) store(to_.get() + 64 * i + j, a + j);
+        } else {
+          const float* b = b_.get() + 64 * i;
+          float triad[64];
+          for (int j = 0; j < 64; ++j) triad[j] = a[j] + 3.0f * b[j];
+          for (int j = 0; j < 64; j += 16) store(to_.get() + 64 * i + j, triad + j);
+        }
+      }
+      for (const float lane : lanes) total += lane;
+    }
+    peers::keep(total);
+  }
+
+ private:
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  using Array = std::unique_ptr<float, Free>;
+
+  // In huge pages if there are any, and first written by the thread that uses it later.
+  static Array array(int64_t count) {
+    constexpr size_t kHuge = 1 << 21;
+    const size_t bytes = (static_cast<size_t>(count) * sizeof(float) + kHuge - 1) / kHuge * kHuge;
+    Array p(static_cast<float*>(std::aligned_alloc(kHuge, bytes)));
+    madvise(p.get(), bytes, MADV_HUGEPAGE);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; ++i) p.get()[i] = 1.0f;
+    return p;
+  }
+
+  Array a_, b_, to_;
+  int64_t count_;
+};
+
+template <class Thing>
+peers::Workload runs_of(std::vector<Thing> things) {
+  const auto all = std::make_shared<std::vector<Thing>>(std::move(things));
+  return peers::calls(
+      [all] {
+        for (Thing& t : *all) t.run();
+        return 0;
+      },
+      [](int) { return std::vector<float>(); });
+}
+
+// Of dense layers in training: y = x w, dw = x' dy, dx = dy w' (not of the first).
+void add_dense(std::vector<Gemm>* products, int64_t batch, const Input& weights, bool first) {
+  const int64_t in = weights.shape[0], out = weights.shape[1];
+  products->emplace_back(batch, in, out);
+  products->emplace_back(in, batch, out, true, false);
+  if (!first) products->emplace_back(batch, out, in, false, true);
+}
+
+std::optional<peers::Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) {
+  constexpr int64_t kLarge = 1 << 20;  // smaller ones are overhead, which has no limit
+  const auto count = static_cast<int64_t>(in[0].floats.size());
+  const auto any_of = [&work](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), work) != names.end();
+  };
+  std::vector<Gemm> products;
+  if (work == "matmul" && count >= 128 * 128) {
+    products.emplace_back(in[0].shape[0], in[0].shape[1], in[1].shape[1]);
+  } else if (work == "mlp") {
+    for (size_t i = 2; i < in.size(); i += 2) add_dense(&products, in[0].shape[0], in[i], i == 2);
+  }
+  if (!products.empty()) return runs_of(std::move(products));
+  if (count < kLarge || mode == "cold") return std::nullopt;
+  std::vector<Stream> streams;
+  if (any_of({"add", "mul"})) streams.emplace_back(2, true, count);
+  if (any_of({"exp", "tanh", "gelu", "softmax", "transpose", "bias_add", "layer_norm"}))
+    streams.emplace_back(1, true, count);
+  if (any_of({"sum", "rows", "columns"})) streams.emplace_back(1, false, count);
+  if (streams.empty()) return std::nullopt;
+  return runs_of(std::move(streams));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  omp_set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
+  return peers::serve(std::cin, std::cout, make);
+}
