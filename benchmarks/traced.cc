@@ -1,4 +1,5 @@
-// What a traced call costs: a call of one op, and a node of a chain, with the optimizer off.
+// What a traced call costs: a call of one op; a node of a chain, with the optimizer off; a chain that the optimizer made
+// one loop of.
 #include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/ops/operators.h"
@@ -8,10 +9,10 @@
 namespace panto::bench {
 namespace {
 
-Function traced_chain(int length) {
+Function traced_chain(int length, const char* passes = "off") {
   Function f = trace([length](const Tensor& x, const Tensor& factor) { return chain(x, factor, length); },
                      {TensorSpec(kFloat32, {8, 8}, "x"), TensorSpec(kFloat32, {8, 8}, "factor")});
-  f.set_optimizer("off");
+  f.set_optimizer(passes);
   return f;
 }
 
@@ -29,6 +30,22 @@ void traced_chain_forward_and_backward(benchmark::State& state) {
   forward_and_backward(state, "node", traced_chain(kChain));
 }
 BENCHMARK(traced_chain_forward_and_backward);
+
+void traced_chain_fused(benchmark::State& state) { forward(state, "node", traced_chain(kChain, "")); }
+BENCHMARK(traced_chain_fused);
+
+// The gradient is part of the graph.
+void traced_chain_and_gradient_fused(benchmark::State& state) {
+  const Function f = trace(
+      [](const Tensor& x, const Tensor& factor) {
+        GradientTape tape;
+        tape.watch(x);
+        return tape.gradient(chain(x, factor), x);
+      },
+      {TensorSpec(kFloat32, {8, 8}, "x"), TensorSpec(kFloat32, {8, 8}, "factor")});
+  forward(state, "node", f);
+}
+BENCHMARK(traced_chain_and_gradient_fused);
 
 // Tracing itself, and making the graph ready for its first run.
 void trace_chain(benchmark::State& state) {

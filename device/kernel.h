@@ -75,12 +75,12 @@ template <DeviceKind kKind>
 class KernelObject {
  public:
   explicit KernelObject(const char* op, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept
-      : KernelObject(op, Kernel{run, prepare, nullptr}) {}
+      : KernelObject(op, Kernel{.run = run, .prepare = prepare}) {}
   KernelObject(const char* op, Kernel kernel) noexcept { KernelEntry(op, kKind, DType::kInvalid, kernel); }
   KernelObject(const char* op, DTypeSet set, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
     for (int i = 0; i < kDTypeSlots; ++i) {
       const auto type = static_cast<DType>(i);
-      if (set.contains(type)) KernelEntry(op, kKind, type, {run, prepare, nullptr});
+      if (set.contains(type)) KernelEntry(op, kKind, type, Kernel{.run = run, .prepare = prepare});
     }
   }
   template <class... Ts, class Maker>

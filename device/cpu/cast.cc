@@ -1,14 +1,16 @@
 // Cast: the kernel is chosen by the type that is made, the type that is read is switched here.
+#include "panto/device/cpu/cast.h"
+
 #include <bit>
 #include <complex>
 #include <cstring>
 
 #include "panto/device/convert.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/loops.h"
 #include "panto/lib/base/format.h"
 
-namespace panto {
+namespace panto::cpu {
 namespace {
 
 // Bits of the mantissa, without the leading one that is not stored.
@@ -30,23 +32,49 @@ From truncated(From x) {
   return std::bit_cast<From>(std::bit_cast<Bits>(x) & kKeep);
 }
 
-template <class To, class From>
-void cast_loop(KernelContext& c, bool truncate) {
-  const From* in = c.data<From>(0);
-  To* out = c.out_data<To>(0);
-  const int64_t n = c.out_numel(0);
-  const auto work = n * static_cast<int64_t>(sizeof(To) + sizeof(From));
-  if constexpr (kMayTruncate<To, From>) {
-    if (truncate) {
-      cpu::parallel_ranges(n, work, [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) out[i] = convert<To>(truncated<To>(in[i]));
-      });
-      return;
-    }
+template <class To>
+struct ConvertFn {
+  template <class From>
+  PANTO_FN To operator()(const From& x) const {
+    return convert<To>(x);
   }
-  cpu::parallel_ranges(n, work, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = convert<To>(in[i]);
-  });
+};
+template <class To>
+struct TruncateFn {
+  template <class From>
+  PANTO_FN To operator()(const From& x) const {
+    return convert<To>(truncated<To>(x));
+  }
+};
+
+template <class To, class From>
+RowFn cast_row_between(bool truncate) {
+  if constexpr (kMayTruncate<To, From>) {
+    if (truncate) return Row<TruncateFn<To>, To, From>::portable;
+  }
+  return Row<ConvertFn<To>, To, From>::portable;
+}
+
+template <class To>
+RowFn cast_row_to(DType from, bool truncate) {
+  switch (from) {
+    case kFloat32: return cast_row_between<To, float>(truncate);
+    case kFloat64: return cast_row_between<To, double>(truncate);
+    case kFloat16: return cast_row_between<To, Half>(truncate);
+    case kBFloat16: return cast_row_between<To, BFloat16>(truncate);
+    case kInt8: return cast_row_between<To, int8_t>(truncate);
+    case kInt16: return cast_row_between<To, int16_t>(truncate);
+    case kInt32: return cast_row_between<To, int32_t>(truncate);
+    case kInt64: return cast_row_between<To, int64_t>(truncate);
+    case kUint8: return cast_row_between<To, uint8_t>(truncate);
+    case kUint16: return cast_row_between<To, uint16_t>(truncate);
+    case kUint32: return cast_row_between<To, uint32_t>(truncate);
+    case kUint64: return cast_row_between<To, uint64_t>(truncate);
+    case kBool: return cast_row_between<To, bool>(truncate);
+    case kComplex64: return cast_row_between<To, std::complex<float>>(truncate);
+    case kComplex128: return cast_row_between<To, std::complex<double>>(truncate);
+    default: return nullptr;
+  }
 }
 
 template <class To>
@@ -59,32 +87,24 @@ void run_cast(KernelContext& c) {
     }
     return;
   }
-  const bool truncate = c.flag("Truncate");
-  switch (from) {
-    case kFloat32: return cast_loop<To, float>(c, truncate);
-    case kFloat64: return cast_loop<To, double>(c, truncate);
-    case kFloat16: return cast_loop<To, Half>(c, truncate);
-    case kBFloat16: return cast_loop<To, BFloat16>(c, truncate);
-    case kInt8: return cast_loop<To, int8_t>(c, truncate);
-    case kInt16: return cast_loop<To, int16_t>(c, truncate);
-    case kInt32: return cast_loop<To, int32_t>(c, truncate);
-    case kInt64: return cast_loop<To, int64_t>(c, truncate);
-    case kUint8: return cast_loop<To, uint8_t>(c, truncate);
-    case kUint16: return cast_loop<To, uint16_t>(c, truncate);
-    case kUint32: return cast_loop<To, uint32_t>(c, truncate);
-    case kUint64: return cast_loop<To, uint64_t>(c, truncate);
-    case kBool: return cast_loop<To, bool>(c, truncate);
-    case kComplex64: return cast_loop<To, std::complex<float>>(c, truncate);
-    case kComplex128: return cast_loop<To, std::complex<double>>(c, truncate);
-    default:
-      failf(Code::kUnimplemented, "x: expected numbers or booleans to make {}, got {}", dtype_name(dtype_of<To>),
-            dtype_name(from));
+  const RowFn row = cast_row_to<To>(from, c.flag("Truncate"));
+  if (row == nullptr) {
+    failf(Code::kUnimplemented, "x: expected numbers or booleans to make {}, got {}", dtype_name(dtype_of<To>),
+          dtype_name(from));
   }
+  const auto in_size = static_cast<uint32_t>(dtype_size(from));
+  run_elementwise(c, {row, 1, {in_size}, sizeof(To), in_size + static_cast<int64_t>(sizeof(To))});
 }
 
 using Plain = TypeList<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
                        uint64_t, bool, std::complex<float>, std::complex<double>>;
-const CpuKernel cast_kernel("Cast", Plain{}, []<class T>(KernelContext& c) { run_cast<T>(c); });
+struct RunCast {
+  template <class T>
+  static void run(KernelContext& c) {
+    run_cast<T>(c);
+  }
+};
+const CpuKernel cast_kernel("Cast", Plain{}, RunCast{});
 
 // Other types only become themselves.
 const CpuKernel copy_kernel("Cast", TypeList<std::string, ResourceHandle, Variant>{}, []<class T>(KernelContext& c) {
@@ -95,4 +115,26 @@ const CpuKernel copy_kernel("Cast", TypeList<std::string, ResourceHandle, Varian
 });
 
 }  // namespace
-}  // namespace panto
+
+RowFn cast_row(DType to, DType from) {
+  switch (to) {
+    case kFloat32: return cast_row_to<float>(from, false);
+    case kFloat64: return cast_row_to<double>(from, false);
+    case kFloat16: return cast_row_to<Half>(from, false);
+    case kBFloat16: return cast_row_to<BFloat16>(from, false);
+    case kInt8: return cast_row_to<int8_t>(from, false);
+    case kInt16: return cast_row_to<int16_t>(from, false);
+    case kInt32: return cast_row_to<int32_t>(from, false);
+    case kInt64: return cast_row_to<int64_t>(from, false);
+    case kUint8: return cast_row_to<uint8_t>(from, false);
+    case kUint16: return cast_row_to<uint16_t>(from, false);
+    case kUint32: return cast_row_to<uint32_t>(from, false);
+    case kUint64: return cast_row_to<uint64_t>(from, false);
+    case kBool: return cast_row_to<bool>(from, false);
+    case kComplex64: return cast_row_to<std::complex<float>>(from, false);
+    case kComplex128: return cast_row_to<std::complex<double>>(from, false);
+    default: return nullptr;
+  }
+}
+
+}  // namespace panto::cpu

@@ -14,7 +14,9 @@ template <class F, bool kIfIncompatible>
 struct Equality {
   template <class T>
   static Kernel kernel() {
-    return {run<T>, nullptr, Binary<F>::template kernel<T>().row};
+    Kernel kernel = Binary<F>::template kernel<T>();
+    kernel.run = run<T>;
+    return kernel;
   }
   template <class T>
   static void run(KernelContext& c) {

@@ -1,6 +1,7 @@
 #include "panto/device/cpu/device.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,9 +84,14 @@ Cache& cache() {
 // Null if there is none.
 void* system_memory(size_t bytes) noexcept {
   // Whole huge pages for big blocks: fewer faults and fewer address translations.
-  const size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+  const bool big = bytes >= 2 * kHugePage;
   void* data = nullptr;
-  return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
+  if (posix_memalign(&data, big ? kHugePage : kAlignment, bytes) != 0) return nullptr;
+#ifdef MADV_HUGEPAGE
+  // Many systems give them only to those who ask. Without them it is slower, no more.
+  if (big) static_cast<void>(madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE));
+#endif
+  return data;
 }
 
 std::string model_name() {

@@ -190,12 +190,17 @@ void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b
   const int64_t row = tile / column_tiles_ * tile_rows_;
   const int64_t column = tile % column_tiles_ * tile_columns_;
   const int64_t depth = part * part_depth_;
-  const Rectangle r{std::min(tile_rows_, size_.m - row), std::min(tile_columns_, size_.n - column),
-                    std::min(part_depth_, size_.k - depth)};
+  run_rectangle(row, std::min(tile_rows_, size_.m - row), column, std::min(tile_columns_, size_.n - column), depth,
+                std::min(part_depth_, size_.k - depth), a, b, c);
+}
+
+void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, int64_t depths,
+                             const void* a, const void* b, void* c) const {
+  const Rectangle r{rows, columns, depths};
   const int64_t a_offset = size_.transpose_a ? depth * size_.m + row : row * size_.k + depth;
   const int64_t b_offset = size_.transpose_b ? column * size_.k + depth : depth * size_.n + column;
   const int64_t c_offset = row * size_.n + column;
-  if (dtype_ == kFloat32 && primitives_ == nullptr) {
+  if (by_tile_gemm()) {
     const MatrixRef<float> left = left_matrix(size_, static_cast<const float*>(a) + a_offset);
     const MatrixRef<float> right = right_matrix(size_, static_cast<const float*>(b) + b_offset);
     return tile_gemm(r.rows, r.columns, r.depth, left, right, static_cast<float*>(c) + c_offset, size_.n);
@@ -210,10 +215,28 @@ void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b
   }
 }
 
+void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const {
+  while (begin < end) {
+    const int64_t first = begin % column_tiles_;
+    const int64_t full_rows = (end - begin) / column_tiles_;
+    const bool band = by_tile_gemm() && first == 0 && full_rows > 0;
+    if (!band) {
+      run_tile(begin++, 0, a, b, c);
+      continue;
+    }
+    const int64_t row = begin / column_tiles_ * tile_rows_;
+    run_rectangle(row, std::min(full_rows * tile_rows_, size_.m - row), 0, size_.n, 0, size_.k, a, b, c);
+    begin += full_rows * column_tiles_;
+  }
+}
+
 void GemmPlan::run(const void* a, const void* b, void* c) const {
+  if (parts_ == 1) {
+    return parallel_ranges(
+        tiles(), size_.work(), [&](int64_t begin, int64_t end) { run_tiles(begin, end, a, b, c); }, 1);
+  }
   const int64_t elements = size_.m * size_.n;
-  Tensor more;
-  if (parts_ > 1) more = allocate_tensor(cpu_device(), dtype_, Shape{parts_ - 1, elements});
+  const Tensor more = allocate_tensor(cpu_device(), dtype_, Shape{parts_ - 1, elements});
   parallel_ranges(
       tiles() * parts_, size_.work(),
       [&](int64_t begin, int64_t end) {
@@ -227,7 +250,6 @@ void GemmPlan::run(const void* a, const void* b, void* c) const {
         }
       },
       1);
-  if (parts_ == 1) return;
   if (dtype_ == kFloat32) {
     add_parts(static_cast<float*>(c), mutable_data<float>(more), elements, parts_ - 1);
   } else {

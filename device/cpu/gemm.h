@@ -53,11 +53,17 @@ class GemmPlan {
   int64_t parts() const { return parts_; }
   // On the calling thread. `c` is where the whole matrix (of this part) begins.
   void run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c) const;
+  // Tiles [begin, end) of a plan without parts. Whole rows of tiles are one call of tile_gemm, which then copies the
+  // factors once: its bits do not depend on how the result is cut.
+  void run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const;
   // Everything, on as many threads as are worth it.
   void run(const void* a, const void* b, void* c) const;
 
  private:
   struct Primitives;
+  bool by_tile_gemm() const { return dtype_ == kFloat32 && primitives_ == nullptr; }
+  void run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, int64_t depths,
+                     const void* a, const void* b, void* c) const;
 
   DType dtype_;
   GemmSize size_;

@@ -62,18 +62,15 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
 }
 
 template <int kInputs>
-void run(KernelContext& c, const RowKernel& kernel) {
-  const int64_t n = c.out_numel(0);
-  if (n == 0) return;
-  auto* out = static_cast<std::byte*>(c.out(0).impl()->data);
+void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& out_shape, std::byte* out, int64_t n) {
   const void* in[kInputs];
   bool one_row = true;
   unsigned moves = 0;
   for (int i = 0; i < kInputs; ++i) {
-    in[i] = c.in(i).impl()->data;
+    in[i] = inputs[i].data;
     // An input that has as many elements as the output does not broadcast, whatever its shape.
-    one_row = one_row && (c.numel(i) == n || c.numel(i) == 1);
-    moves |= c.numel(i) == n ? 1u << i : 0u;
+    one_row = one_row && (inputs[i].numel == n || inputs[i].numel == 1);
+    moves |= inputs[i].numel == n ? 1u << i : 0u;
   }
   Faults faults;
   if (one_row) {
@@ -84,9 +81,9 @@ void run(KernelContext& c, const RowKernel& kernel) {
     });
   } else {
     const PartialShape* shapes[kInputs];
-    for (int i = 0; i < kInputs; ++i) shapes[i] = &c.shape(i);
+    for (int i = 0; i < kInputs; ++i) shapes[i] = inputs[i].shape;
     BroadcastMap<kInputs> map;
-    make_broadcast_map<kInputs>(c.out_shape(0), shapes, map);
+    make_broadcast_map<kInputs>(out_shape, shapes, map);
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
       broadcast_range<kInputs>(kernel, map, begin, end, out, in, faults);
     });
@@ -96,12 +93,20 @@ void run(KernelContext& c, const RowKernel& kernel) {
 
 }  // namespace
 
-void run_elementwise(KernelContext& c, const RowKernel& kernel) {
+void run_rows(const RowKernel& kernel, const RowInput* in, const PartialShape& out_shape, void* out, int64_t n) {
+  if (n == 0) return;
+  auto* first = static_cast<std::byte*>(out);
   switch (kernel.inputs) {
-    case 1: return run<1>(c, kernel);
-    case 2: return run<2>(c, kernel);
-    default: return run<3>(c, kernel);
+    case 1: return run<1>(kernel, in, out_shape, first, n);
+    case 2: return run<2>(kernel, in, out_shape, first, n);
+    default: return run<3>(kernel, in, out_shape, first, n);
   }
+}
+
+void run_elementwise(KernelContext& c, const RowKernel& kernel) {
+  RowInput in[3];
+  for (int i = 0; i < kernel.inputs; ++i) in[i] = {c.in(i).impl()->data, &c.shape(i), c.numel(i)};
+  run_rows(kernel, in, c.out_shape(0), c.out(0).impl()->data, c.out_numel(0));
 }
 
 }  // namespace panto::cpu

@@ -24,6 +24,9 @@ constexpr int64_t extra_work() {
   }
 }
 
+template <class F, class Out, class... In>
+inline constexpr int64_t kRowWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
+
 // What the driver knows of a kernel.
 struct RowKernel {
   RowFn row;
@@ -33,14 +36,23 @@ struct RowKernel {
   int64_t work;  // of an element, in bytes that could be moved meanwhile
 };
 
-// output 0 = f(inputs 0, 1, ...), with broadcasting and shared between threads. Throws what the row found wrong.
+struct RowInput {
+  const void* data;
+  const PartialShape* shape;  // broadcasts to the output's
+  int64_t numel;
+};
+
+// out = f(inputs), with broadcasting and shared between threads; `n`: elements of the output. Throws what the row found
+// wrong.
+void run_rows(const RowKernel& kernel, const RowInput* in, const PartialShape& out_shape, void* out, int64_t n);
+// The same for inputs 0, 1, ... and output 0 of a call.
 void run_elementwise(KernelContext& c, const RowKernel& kernel);
 
 // The same, with a short way for inputs of one size that are too small to share. `row` is known to the compiler.
 template <class F, class Out, class... In, class RowOf, size_t... I>
 inline void elementwise(KernelContext& c, RowOf row, std::index_sequence<I...>) {
   const int64_t n = c.out_numel(0);
-  constexpr int64_t kWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
+  constexpr int64_t kWork = kRowWork<F, Out, In...>;
   // An input that broadcasts to n elements and has as many does not broadcast, whatever its shape.
   if (((c.numel(I) == n) && ...) && n < kParallelBytes / kWork) [[likely]] {
     const void* const in[] = {c.in(I).impl()->data...};
@@ -70,10 +82,11 @@ template <class F, class Out, class... In>
 Kernel elementwise_kernel() {
 #ifdef __x86_64__
   if constexpr (kVectorises<Out, In...>) {
-    if (level() >= Level::kAvx2) return {run_avx2<F, Out, In...>, nullptr, Row<F, Out, In...>::avx2};
+    if (level() >= Level::kAvx2)
+      return {run_avx2<F, Out, In...>, nullptr, Row<F, Out, In...>::avx2, kRowWork<F, Out, In...>};
   }
 #endif
-  return {run_portable<F, Out, In...>, nullptr, Row<F, Out, In...>::portable};
+  return {run_portable<F, Out, In...>, nullptr, Row<F, Out, In...>::portable, kRowWork<F, Out, In...>};
 }
 
 }  // namespace cpu

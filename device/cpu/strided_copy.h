@@ -67,6 +67,8 @@ class StridedCopy {
  private:
   // Tile and the checks of long permutations may have two dimensions for each of the tensor's.
   static constexpr int kMaxDims = 2 * kMaxRank;
+  static constexpr int64_t kLine = 64;    // bytes
+  static constexpr int64_t kBlock = 128;  // elements: sides of what is transposed before going on
 
   // The dimension along which neighbours in `in` lie, if it is another one than in `out`; else 0.
   int transposed_dim() const {
@@ -123,27 +125,69 @@ class StridedCopy {
     }
   }
 
-  // Square blocks of dimensions 0 and `fast`, so that what is read strided is still in the cache when its neighbours
-  // are wanted.
+  // Transposes a square whose sides are a cache line each, so that every line is read once and written once: with sides
+  // that are powers of two the lines of a column of squares share a few places in the cache.
+  template <class T>
+  static void transpose_square(const T* in, int64_t in_row, T* out, int64_t out_row) {
+    constexpr int64_t kSide = kLine / static_cast<int64_t>(sizeof(T));
+    alignas(kLine) T lines[kSide * kSide];
+    if constexpr (sizeof(T) == 4) {
+      typedef int32_t V __attribute__((vector_size(16), may_alias));                  // NOLINT(modernize-use-using)
+      typedef int32_t Loose __attribute__((vector_size(16), aligned(4), may_alias));  // NOLINT(modernize-use-using)
+      for (int64_t r = 0; r < kSide; r += 4) {
+        for (int64_t c = 0; c < kSide; c += 4) {
+          V row[4];
+          for (int64_t i = 0; i < 4; ++i) row[i] = *reinterpret_cast<const Loose*>(in + (r + i) * in_row + c);
+          const V low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+          const V low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+          const V high01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+          const V high23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+          T* to = lines + c * kSide + r;
+          *reinterpret_cast<V*>(to) = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+          *reinterpret_cast<V*>(to + kSide) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+          *reinterpret_cast<V*>(to + 2 * kSide) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+          *reinterpret_cast<V*>(to + 3 * kSide) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+        }
+      }
+    } else {
+      for (int64_t r = 0; r < kSide; ++r) {
+        for (int64_t c = 0; c < kSide; ++c) lines[c * kSide + r] = in[r * in_row + c];
+      }
+    }
+    for (int64_t c = 0; c < kSide; ++c) std::memcpy(out + c * out_row, lines + c * kSide, kLine);
+  }
+
+  // Columns [first, last) of the transposition, for all rows.
+  template <class T>
+  void transpose_strip(const T* in, T* out, const Dim& row, const Dim& column, int64_t first, int64_t last) const {
+    constexpr int64_t kSide = kLine / static_cast<int64_t>(sizeof(T));
+    for (int64_t i = 0; i < row.size; i += kBlock) {
+      const int64_t stop = std::min(i + kBlock, row.size);
+      for (int64_t j = first; j < last; j += kSide) {
+        const int64_t end = std::min(j + kSide, last);
+        for (int64_t r = i; r < stop; r += kSide) {
+          const T* source = in + r * row.in + j;
+          T* target = out + j * column.out + r;
+          if (end - j == kSide && stop - r >= kSide) {
+            transpose_square(source, row.in, target, column.out);
+            continue;
+          }
+          const int64_t rows = std::min(kSide, stop - r);
+          for (int64_t c = 0; c < end - j; ++c) {
+            for (int64_t k = 0; k < rows; ++k) target[c * column.out + k] = source[k * row.in + c];
+          }
+        }
+      }
+    }
+  }
+
+  // Blocks of dimensions 0 and `fast`, whose pages and lines are still at hand when their neighbours are wanted.
   template <class T>
   void run_blocks(const T* in, T* out, int fast) const {
-    constexpr int64_t kBlock = sizeof(T) <= 2 ? 64 : 32;
     const Dim& row = dims_[0];
     const Dim& column = dims_[fast];
     const int64_t strips = (column.size + kBlock - 1) / kBlock;
     const int64_t rest = count_ / (row.size * column.size);
-    const auto strip = [&](const T* from, T* to, int64_t k) {
-      const int64_t first = k * kBlock;
-      const int64_t last = std::min(first + kBlock, column.size);
-      for (int64_t i = 0; i < row.size; i += kBlock) {
-        const int64_t stop = std::min(i + kBlock, row.size);
-        for (int64_t j = first; j < last; ++j) {
-          const T* source = from + j;
-          T* target = to + j * column.out;
-          for (int64_t r = i; r < stop; ++r) target[r] = source[r * row.in];
-        }
-      }
-    };
     const int64_t work = count_ * static_cast<int64_t>(2 * sizeof(T));
     parallel_ranges(
         rest * strips, work,
@@ -159,7 +203,8 @@ class StridedCopy {
               at_in += i * dims_[d].in;
               at_out += i * dims_[d].out;
             }
-            strip(in + at_in, out + at_out, k % strips);
+            const int64_t first = k % strips * kBlock;
+            transpose_strip(in + at_in, out + at_out, row, column, first, std::min(first + kBlock, column.size));
           }
         },
         1);

@@ -123,31 +123,6 @@ std::optional<AxisFlags> ShapeContext::axes(int i, int rank) const {
   return reduced;
 }
 
-PartialShape ShapeContext::broadcast(const PartialShape& a, const PartialShape& b) const {
-  if (a.known_rank() && a == b && a.fully_known()) return a;  // the common case
-  if (!a.known_rank() || !b.known_rank()) return {};
-  const int rank = std::max(a.rank(), b.rank());
-  SmallVector<int64_t, 8> dims(static_cast<size_t>(rank));
-  for (int k = 1; k <= rank; ++k) {
-    const int64_t x = k <= a.rank() ? a.dim(a.rank() - k) : 1;
-    const int64_t y = k <= b.rank() ? b.dim(b.rank() - k) : 1;
-    int64_t d;
-    if (x == 1) {
-      d = y;
-    } else if (y == 1 || x == y) {
-      d = x;
-    } else if (x < 0) {
-      d = y;  // x must be y or 1
-    } else if (y < 0) {
-      d = x;
-    } else {
-      panto::invalid("shapes: expected ones that broadcast, got {} and {}", a.to_string(), b.to_string());
-    }
-    dims[static_cast<size_t>(rank - k)] = d;
-  }
-  return PartialShape(std::span<const int64_t>(dims));
-}
-
 PartialShape ShapeContext::shape_from(int i) const {
   if (rank(i) >= 0) expect_rank(i, 1);
   const std::optional<PartialValues> given = values(i);

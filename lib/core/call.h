@@ -111,9 +111,8 @@ class PANTO_EXPORT ShapeContext : public CallView {
   int axis(int64_t axis, int rank, std::string_view what = "axis") const;
   // The reduced axes in input i, normalised, as flags by dimension; nullopt where they are unknown. Repeats throw.
   std::optional<AxisFlags> axes(int i, int rank) const;
-  // NumPy broadcasting of the shapes of inputs i and j, or of two shapes; throws where they do not.
-  PartialShape broadcast(int i, int j) const { return broadcast(shape(i), shape(j)); }
-  PartialShape broadcast(const PartialShape& a, const PartialShape& b) const;
+  // NumPy broadcasting of the shapes of inputs i and j; throws where they do not.
+  PartialShape broadcast(int i, int j) const { return broadcast_shapes(shape(i), shape(j)); }
   // The shape that integer vector input i spells; unknown dimensions where values are unknown.
   PartialShape shape_from(int i) const;
   [[noreturn]] void invalid(const std::string& text) const { fail(Code::kInvalidArgument, text); }

@@ -90,7 +90,8 @@ bool on_host(const Op& op, size_t output) {
 void allocate(Call& call, uint64_t dying, bool recorded) {
   size_t first = 0;
   const Op& op = *call.op;
-  if (dying != 0 && !call.specs.empty() && (op.has(Trait::kElementwise) || op.has(Trait::kReusesInput0))) {
+  if (dying != 0 && !call.specs.empty() &&
+      (op.has(Trait::kElementwise) || op.has(Trait::kFusedLoop) || op.has(Trait::kReusesInput0))) {
     if (op.has(Trait::kReusesInput0)) dying &= 1;
     if (take_over(call, dying, recorded, call.specs[0].dtype, call.specs[0].shape)) first = 1;
   }

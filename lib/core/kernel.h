@@ -28,7 +28,10 @@ using RowFn = uint32_t (*)(unsigned moves, void* out, int64_t n, const void* con
 struct Kernel {
   KernelFn run = nullptr;
   KernelPrepareFn prepare = nullptr;
-  RowFn row = nullptr;  // of elementwise kernels in host memory: what fused programs are made of
+  // Of elementwise kernels in host memory: what fused programs are made of, and what an element costs, in bytes that
+  // could be moved meanwhile.
+  RowFn row = nullptr;
+  int64_t row_work = 0;
 };
 
 // Queues a kernel for an op named `op` (design §2: linked at first use). Keep it at namespace scope; the strings must

@@ -213,7 +213,7 @@ std::vector<std::string_view> TraitSet::names() const {
       "elementwise",    "broadcasts",     "commutative",      "aggregate",      "contraction",    "reduction",
       "data movement",  "reuses input 0", "allocates itself", "shape only",     "constant",       "placeholder",
       "identity",       "no operation",   "stateful",         "random",         "reads resource", "writes resource",
-      "makes resource", "effect",         "stops gradient",   "matrix product", "bias",           "activation"};
+      "makes resource", "effect",         "stops gradient",   "converts",       "fused loop"};
   std::vector<std::string_view> result;
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (has(static_cast<Trait>(i))) result.push_back(kNames[i]);

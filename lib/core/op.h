@@ -5,7 +5,7 @@
 //                                .traits = {Trait::kElementwise},
 //                                .shape = shapes::same_as_input,
 //                                .saves = {out(0)},
-//                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1.f - square(g.out(0)))); }});
+//                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1.f - square(g.conj_out(0)))); }});
 //
 // `define_op` and kernel objects only queue what they are given (a throwing static initializer would abort the
 // process); the queue is linked by name and validated at first use, or by `load_library`, which throws.
@@ -53,9 +53,8 @@ enum class Trait : uint8_t {
   kMakesResource,   // output 0 is a handle to a named resource
   kEffect,          // the outside sees it (printing, files): kept in program order
   kStopsGradient,   // passes values, not gradients
-  kMatrixProduct,   // the fusion seeds: a matrix product, ...
-  kBias,            // ... a bias added along the last dimension, ...
-  kActivation,      // ... a unary activation
+  kConverts,        // elementwise: converts input 0, of any plain type, to the type that selects the kernel
+  kFusedLoop,       // several elementwise ops in one: an input's buffer may become an output's
 };
 
 class PANTO_EXPORT TraitSet {

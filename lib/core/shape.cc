@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/small_vector.h"
 
 namespace panto {
 namespace {
@@ -87,6 +88,31 @@ int64_t Shape::operator[](int i) const {
     failf(Code::kOutOfRange, "dimension: expected one in [{}, {}), got {}", -r, r, i);
   }
   return dim(i < 0 ? i + r : i);
+}
+
+PartialShape broadcast_shapes(const PartialShape& a, const PartialShape& b) {
+  if (a.known_rank() && a == b && a.fully_known()) return a;  // the common case
+  if (!a.known_rank() || !b.known_rank()) return {};
+  const int rank = std::max(a.rank(), b.rank());
+  SmallVector<int64_t, 8> dims(static_cast<size_t>(rank));
+  for (int k = 1; k <= rank; ++k) {
+    const int64_t x = k <= a.rank() ? a.dim(a.rank() - k) : 1;
+    const int64_t y = k <= b.rank() ? b.dim(b.rank() - k) : 1;
+    int64_t d;
+    if (x == 1) {
+      d = y;
+    } else if (y == 1 || x == y) {
+      d = x;
+    } else if (x < 0) {
+      d = y;  // x must be y or 1
+    } else if (y < 0) {
+      d = x;
+    } else {
+      invalid("shapes: expected ones that broadcast, got {} and {}", a.to_string(), b.to_string());
+    }
+    dims[static_cast<size_t>(rank - k)] = d;
+  }
+  return PartialShape(std::span<const int64_t>(dims));
 }
 
 }  // namespace panto

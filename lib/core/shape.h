@@ -143,4 +143,8 @@ class PANTO_EXPORT Shape : public PartialShape {
   int64_t operator[](int i) const;
 };
 
+// NumPy broadcasting. An unknown dimension is taken to be what the other is, if that is known and not 1. Throws
+// InvalidArgument where the shapes do not broadcast.
+PANTO_EXPORT PartialShape broadcast_shapes(const PartialShape& a, const PartialShape& b);
+
 }  // namespace panto

@@ -9,7 +9,7 @@ namespace panto {
 
 const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
                             {.doc = "Hyperbolic tangent of x.",
-                             .traits = {Trait::kElementwise, Trait::kActivation},
+                             .traits = {Trait::kElementwise},
                              .shape = shapes::same_as_input,
                              .saves = {out(0)},
                              .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.conj_out(0)))); },
@@ -17,7 +17,7 @@ const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
 
 const Op& kSigmoid =
     define_op("Sigmoid(x: T; T: floating|complex) -> (y: T)", {.doc = "`1 / (1 + exp(-x))`.",
-                                                               .traits = {Trait::kElementwise, Trait::kActivation},
+                                                               .traits = {Trait::kElementwise},
                                                                .shape = shapes::same_as_input,
                                                                .saves = {out(0)},
                                                                .gradient =
@@ -29,7 +29,7 @@ const Op& kSigmoid =
 
 const Op& kRelu = define_op("Relu(features: T; T: real) -> (activations: T)",
                             {.doc = "`max(features, 0)`. The gradient at zero is zero.",
-                             .traits = {Trait::kElementwise, Trait::kActivation},
+                             .traits = {Trait::kElementwise},
                              .shape = shapes::same_as_input,
                              .saves = {out(0)},
                              .gradient = [](GradContext& g) { g.set(0, relu_grad(g.dy(), g.out(0))); },
@@ -51,7 +51,7 @@ const Op& kReluGrad =
 
 const Op& kSoftplus = define_op("Softplus(features: T; T: floating) -> (activations: T)",
                                 {.doc = "`log(1 + exp(features))`, without overflow.",
-                                 .traits = {Trait::kElementwise, Trait::kActivation},
+                                 .traits = {Trait::kElementwise},
                                  .shape = shapes::same_as_input,
                                  .saves = {in(0)},
                                  .gradient = [](GradContext& g) { g.set(0, g.dy() * sigmoid(g.in(0))); },

@@ -17,7 +17,7 @@ const Op& kCast = define_op(
             "gives the smallest integer (of 32 or 64 bits, then cut to narrower types); everything but zero is true; "
             "complex numbers lose their imaginary part. Truncate: cut surplus bits of a floating-point number instead "
             "of rounding.",
-     .traits = {Trait::kElementwise},
+     .traits = {Trait::kElementwise, Trait::kConverts},
      .primary = "DstT",
      .shape = shapes::unary_integers<same_value>,
      .gradient =

@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
+#include "panto/lib/ops/elementwise_program.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -73,5 +74,33 @@ const Op& kFusedMatMul = define_op(
          },
      .no_gradient = "the optimizer makes it after gradients were taken",
      .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
+
+const Op& kFusedElementwise = define_op(
+    "_FusedElementwise(inputs: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, ops: list(string), types: list(type),"
+    " operands: list(int), outputs: list(int)) -> (results: Tout)",
+    {.doc =
+         "What a program of elementwise ops computes, in one loop over the elements. Values are numbered: `inputs` "
+         "first, then one for each of `ops`, which has the kernel for `types` and takes, in order, values from "
+         "`operands`; `outputs` are the values given out. Made by the optimizer; the result is that of the separate "
+         "ops, bit by bit.",
+     .cpp = "fused_elementwise",
+     .traits = {Trait::kFusedLoop},
+     .shape =
+         [](ShapeContext& c) {
+           const ElementwiseProgram program = parse_elementwise_program(c);
+           std::vector<PartialShape> shapes;
+           for (int i = 0; i < c.num_inputs(); ++i) shapes.push_back(c.shape(i));
+           for (const ElementwiseStep& step : program.steps) {
+             PartialShape shape = shapes[static_cast<size_t>(step.operands[0])];
+             for (size_t k = 1; k < step.operands.size(); ++k) {
+               shape = broadcast_shapes(shape, shapes[static_cast<size_t>(step.operands[k])]);
+             }
+             shapes.push_back(std::move(shape));
+           }
+           for (size_t k = 0; k < program.outputs.size(); ++k) {
+             c.output(static_cast<int>(k), shapes[static_cast<size_t>(program.outputs[k])]);
+           }
+         },
+     .no_gradient = "the optimizer makes it after gradients were taken"});
 
 }  // namespace panto

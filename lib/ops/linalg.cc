@@ -50,7 +50,7 @@ const Op& kMatMul = define_op(
     {.doc = "Matrix product of `a` [m, k] and `b` [k, n], each transposed first where its attribute says so. Integers "
             "wrap.",
      .cpp = "matmul",
-     .traits = {Trait::kContraction, Trait::kMatrixProduct},
+     .traits = {Trait::kContraction},
      .shape =
          [](ShapeContext& c) {
            const auto [m, k] = c.matrix(0, c.flag("transpose_a"));

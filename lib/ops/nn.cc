@@ -83,7 +83,7 @@ const Op& kBiasAdd = define_op(
     {.doc = "`value` (at least 2 dimensions) plus a `bias` for each channel: the last dimension, or dimension 1 if "
             "`data_format` is NCHW.",
      .aliases = {"BiasAddV1"},
-     .traits = {Trait::kBias, Trait::kReusesInput0},
+     .traits = {Trait::kReusesInput0},
      .shape = bias_shape,
      .gradient =
          [](GradContext& g) {

@@ -186,22 +186,33 @@ class MemoryPlanner {
     }
   }
 
-  // The output of an elementwise op goes where an input was that nobody needs any more.
+  // An output of an elementwise op, or of several in one loop, goes where an input was that nobody needs any more.
   void write_over(Lives& lives, std::vector<int>& base) {
     for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
       const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
-      const bool elementwise = has(step, Trait::kElementwise);
-      if ((!elementwise && !has(step, Trait::kReusesInput0)) || step.num_outputs != 1) continue;
-      const int output = static_cast<int>(step.first_output);
-      if (!temporary(output).in_arena) continue;
+      const bool any_input = has(step, Trait::kElementwise) || has(step, Trait::kFusedLoop);
+      if (!any_input && (!has(step, Trait::kReusesInput0) || step.num_outputs != 1)) continue;
       const std::span<const PlanValue> in = inputs(step);
-      for (size_t i = 0; i < (elementwise ? in.size() : std::min<size_t>(1, in.size())); ++i) {
-        if (!may_write_over(lives, in, i, temporary(output), s)) continue;
-        base[static_cast<size_t>(output)] = base[static_cast<size_t>(in[i].index)];
-        lives.join(output, in[i].index);
-        break;
+      const size_t candidates = any_input ? in.size() : std::min<size_t>(1, in.size());
+      for (uint32_t k = 0; k < step.num_outputs; ++k) {
+        const int output = static_cast<int>(step.first_output + k);
+        if (!temporary(output).in_arena) continue;
+        for (size_t i = 0; i < candidates; ++i) {
+          if (!may_write_over(lives, in, i, temporary(output), s) || taken(base, step, k, in[i].index)) continue;
+          base[static_cast<size_t>(output)] = base[static_cast<size_t>(in[i].index)];
+          lives.join(output, in[i].index);
+          break;
+        }
       }
     }
+  }
+
+  // One of the outputs before k is written over it.
+  static bool taken(const std::vector<int>& base, const PlanStep& step, uint32_t k, int input) {
+    for (uint32_t before = 0; before < k; ++before) {
+      if (base[step.first_output + before] == base[static_cast<size_t>(input)]) return true;
+    }
+    return false;
   }
 
   bool may_write_over(Lives& lives, std::span<const PlanValue> in, size_t i, const PlanTemporary& output, int step) {

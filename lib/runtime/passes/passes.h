@@ -10,5 +10,6 @@ int fold_constants(PassContext& context);
 int simplify(PassContext& context);
 int merge_common(PassContext& context);
 int fuse(PassContext& context);
+int fuse_elementwise(PassContext& context);
 
 }  // namespace panto::passes

@@ -1,0 +1,203 @@
+// One loop for neighbouring elementwise ops: `_FusedElementwise` computes them tile by tile, so that what lies between
+// them does not go through memory. Results are the same bits.
+//
+// Groups are found in one walk over the graph, inputs first. Every group and every other node has a level, one more
+// than the highest level it reads from; a node joins the groups of its inputs at the highest of their levels, if it may
+// be computed together with all of them. All edges then lead from lower to higher levels, so no group waits for itself.
+#include <algorithm>
+#include <numeric>
+
+#include "panto/lib/core/device.h"
+#include "panto/lib/ops/elementwise_program.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/passes/rules.h"
+
+namespace panto::passes {
+
+namespace {
+
+constexpr int kMostSteps = 512;
+constexpr size_t kMostInputs = 64;
+
+class Grouper {
+ public:
+  explicit Grouper(PassContext& context)
+      : context_(context),
+        graph_(context.graph),
+        level_(static_cast<size_t>(graph_.id_limit()), 0),
+        group_(static_cast<size_t>(graph_.id_limit()), -1) {}
+
+  int run() {
+    order_ = graph_.topological_order();
+    for (int id : order_) visit(graph_.at(id));
+    std::vector<std::vector<int>> members(groups_.size());
+    for (int id : order_) {
+      if (const int g = group_of(id); g >= 0) members[static_cast<size_t>(g)].push_back(id);
+    }
+    int changes = 0;
+    for (const std::vector<int>& nodes : members) {
+      if (nodes.size() >= 2) changes += replace(nodes);
+    }
+    return changes;
+  }
+
+ private:
+  struct Group {
+    int parent;  // another group that it was merged with, or itself
+    int size = 1;
+    int level = 0;
+  };
+
+  int root(int g) {
+    while (groups_[static_cast<size_t>(g)].parent != g) {
+      int& parent = groups_[static_cast<size_t>(g)].parent;
+      parent = groups_[static_cast<size_t>(parent)].parent;
+      g = parent;
+    }
+    return g;
+  }
+  int group_of(int id) {
+    if (static_cast<size_t>(id) >= group_.size()) return -1;  // it took a group's place
+    const int g = group_[static_cast<size_t>(id)];
+    return g < 0 ? -1 : root(g);
+  }
+  int level_of(int id) {
+    const int g = group_of(id);
+    return g < 0 ? level_[static_cast<size_t>(id)] : groups_[static_cast<size_t>(g)].level;
+  }
+
+  void visit(const Node& node) {
+    int highest = -1;
+    for (const NodeOutput& input : node.inputs()) highest = std::max(highest, level_of(input.node));
+    for (int input : node.control_inputs()) highest = std::max(highest, level_of(input));
+    level_[static_cast<size_t>(node.id())] = highest + 1;
+    if (!may_be_fused(node)) return;
+    std::vector<int> joined;
+    int size = 1;
+    for (const NodeOutput& input : node.inputs()) {
+      if (level_of(input.node) < highest) continue;
+      const int g = group_of(input.node);
+      if (g < 0 || !alike(node, graph_.at(input.node))) return begin_group(node, highest + 1);
+      if (std::ranges::find(joined, g) != joined.end()) continue;
+      joined.push_back(g);
+      size += groups_[static_cast<size_t>(g)].size;
+    }
+    if (joined.empty() || size > kMostSteps) return begin_group(node, highest + 1);
+    for (size_t i = 1; i < joined.size(); ++i) groups_[static_cast<size_t>(joined[i])].parent = joined[0];
+    groups_[static_cast<size_t>(joined[0])].size = size;
+    group_[static_cast<size_t>(node.id())] = joined[0];
+  }
+  void begin_group(const Node& node, int level) {
+    group_[static_cast<size_t>(node.id())] = static_cast<int>(groups_.size());
+    groups_.push_back({static_cast<int>(groups_.size()), 1, level});
+  }
+
+  bool may_be_fused(const Node& node) const {
+    const Op& op = node.op();
+    if (!may_be_step(op) || context_.fixed(node.id()) || !node.control_inputs().empty()) return false;
+    if (!node.output(0).shape.known_rank()) return false;
+    if (DeviceSpec::parse(node.device()).type == "GPU") return false;
+    SmallVector<DType, 3> operands;
+    for (const NodeOutput& input : node.inputs()) operands.push_back(graph_.info(input).dtype);
+    if (step_result(op, type_of(node), operands) != node.output(0).dtype) return false;
+    if (!op.has(Trait::kConverts) && op.kernel(DeviceKind::kCpu, type_of(node)).row == nullptr) return false;
+    // A program has no place for attributes beyond types.
+    for (size_t i = 0; i < node.attrs().size(); ++i) {
+      const AttrDef& attr = op.signature().attrs[i];
+      if (attr.kind != AttrKind::kType && !(node.attrs()[i] == attr.default_value)) return false;
+    }
+    return true;
+  }
+  static DType type_of(const Node& node) {
+    const int primary = node.op().primary_attr();
+    return primary < 0 ? DType::kInvalid : node.attrs()[static_cast<size_t>(primary)].as<DType>();
+  }
+  static bool alike(const Node& a, const Node& b) {
+    return a.output(0).shape == b.output(0).shape && a.device() == b.device();
+  }
+
+  // Somebody outside the group reads it, or waits for it.
+  bool is_seen(int id, int group) {
+    return std::ranges::any_of(graph_.at(id).consumers(),
+                               [&](const NodeUse& use) { return group_of(use.node) != group; });
+  }
+
+  int replace(const std::vector<int>& nodes) {
+    const int group = group_of(nodes[0]);
+    NodeInit init;
+    std::vector<DType> in_types, out_types, types;
+    std::vector<std::string> ops;
+    std::vector<int64_t> operands, outputs;
+    // Inputs are numbered first, so they must be known before any step.
+    for (int id : nodes) {
+      for (const NodeOutput& input : graph_.at(id).inputs()) {
+        if (group_of(input.node) == group || std::ranges::find(init.inputs, input) != init.inputs.end()) continue;
+        init.inputs.push_back(input);
+        in_types.push_back(graph_.info(input).dtype);
+      }
+    }
+    if (init.inputs.size() > kMostInputs) return 0;
+    std::vector<int> seen;
+    std::vector<std::pair<int, int64_t>> values;  // node id, value: sorted, as steps are numbered in order of the walk
+    for (int id : nodes) {
+      const Node& node = graph_.at(id);
+      ops.push_back(node.op().name());
+      types.push_back(type_of(node) == DType::kInvalid ? node.output(0).dtype : type_of(node));
+      for (const NodeOutput& input : node.inputs()) operands.push_back(value_of(input, group, init.inputs, values));
+      const auto value = static_cast<int64_t>(init.inputs.size() + values.size());
+      values.emplace_back(id, value);
+      if (is_seen(id, group)) {
+        seen.push_back(id);
+        outputs.push_back(value);
+        out_types.push_back(node.output(0).dtype);
+      }
+    }
+    if (seen.empty()) return 0;  // dead
+    const Node& last = graph_.at(nodes.back());
+    init.op = &kFusedElementwise;
+    init.name = graph_.unique_name(last.name());
+    init.device = last.device();
+    init.where = last.where();
+    set_by_name(kFusedElementwise, init.attrs, "Tin", AttrValue(std::move(in_types)));
+    set_by_name(kFusedElementwise, init.attrs, "Tout", AttrValue(std::move(out_types)));
+    set_by_name(kFusedElementwise, init.attrs, "ops", AttrValue(std::move(ops)));
+    set_by_name(kFusedElementwise, init.attrs, "types", AttrValue(std::move(types)));
+    set_by_name(kFusedElementwise, init.attrs, "operands", AttrValue(std::move(operands)));
+    set_by_name(kFusedElementwise, init.attrs, "outputs", AttrValue(std::move(outputs)));
+    int added = -1;
+    try {
+      added = add_inferred(graph_, std::move(init));
+    } catch (const Error&) {
+      return 0;  // shapes that do not fit: the op itself will say so, if it runs
+    }
+    if (seen.size() == 1) {
+      take_place(graph_, seen[0], added);
+      return static_cast<int>(nodes.size());
+    }
+    for (size_t k = 0; k < seen.size(); ++k) {
+      const NodeOutput with{added, static_cast<int>(k)};
+      replace_node(graph_, seen[k], {&with, 1});
+    }
+    return static_cast<int>(nodes.size());
+  }
+
+  int64_t value_of(NodeOutput input, int group, const std::vector<NodeOutput>& inputs,
+                   const std::vector<std::pair<int, int64_t>>& values) {
+    if (group_of(input.node) == group) {
+      return std::ranges::find(values, input.node, &std::pair<int, int64_t>::first)->second;
+    }
+    return std::ranges::find(inputs, input) - inputs.begin();
+  }
+
+  PassContext& context_;
+  Graph& graph_;
+  std::vector<int> order_;
+  std::vector<int> level_, group_;  // by node id; a group may have been merged with another
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+int fuse_elementwise(PassContext& context) { return Grouper(context).run(); }
+
+}  // namespace panto::passes

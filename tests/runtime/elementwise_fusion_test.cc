@@ -1,0 +1,279 @@
+// The pass "elementwise": which ops become one loop, and that the loop gives the bits of the separate ops.
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <random>
+
+#include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/graph/text_graph.h"
+
+namespace panto::test {
+namespace {
+
+std::string fused(const std::string& text) { return optimize(text_graph(text), {}, {}, "elementwise").to_string(); }
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.impl()->data, b.impl()->data, a.nbytes()) == 0;
+}
+
+// Runs the graph with and without the pass; all fetches must have the same bits.
+void check_same(const std::string& text, const Feeds& feeds, const std::vector<std::string>& names) {
+  BOOST_TEST_CONTEXT(text) {
+    const Graph g = text_graph(text);
+    const Fetches fetches(names.begin(), names.end());
+    Session plain(g, {.passes = "off"}), loops(g, {.passes = "elementwise"});
+    const std::vector<Tensor> expected = plain.run(feeds, fetches), got = loops.run(feeds, fetches);
+    BOOST_TEST(loops.plan_stats().steps < plain.plan_stats().steps);
+    for (size_t i = 0; i < fetches.size(); ++i) BOOST_TEST(same_bits(got[i], expected[i]), names[i]);
+    // Again: a frame is used a second time.
+    const std::vector<Tensor> again = loops.run(feeds, fetches);
+    for (size_t i = 0; i < fetches.size(); ++i) BOOST_TEST(same_bits(again[i], expected[i]), names[i]);
+  }
+}
+
+Tensor numbers(const Shape& shape, unsigned seed) {
+  std::mt19937 rng(seed);
+  std::vector<float> values(static_cast<size_t>(shape.numel()));
+  for (float& v : values) v = std::uniform_real_distribution<float>(-2.f, 2.f)(rng);
+  return tensor(values, shape);
+}
+
+BOOST_AUTO_TEST_SUITE(elementwise_fusion)
+
+BOOST_AUTO_TEST_CASE(a_chain_is_one_loop) {
+  BOOST_TEST(fused(R"(
+               x = Placeholder(; dtype=float32, shape=[2,3])
+               a = Tanh(x)
+               b = AddV2(a, x)
+               y = Neg(b)
+             )") ==
+             "x = Placeholder(; dtype=float32, shape=[2,3]) -> float32[2,3]\n"
+             "y = _FusedElementwise(x; Tout=[float32], ops=[\"Tanh\", \"AddV2\", \"Neg\"], types=[float32, float32, "
+             "float32], operands=[0, 1, 0, 2], outputs=[3]) -> float32[2,3]\n");
+}
+
+BOOST_AUTO_TEST_CASE(one_op_stays) {
+  const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[2])\n y = Neg(x)");
+  BOOST_TEST(optimize(g).to_string() == g.to_string());
+}
+
+// The product waits for `a` and `y` for the product: a group of `a` and `y` would wait for itself.
+BOOST_AUTO_TEST_CASE(no_loop_waits_for_itself) {
+  const std::string text = R"(
+    x = Placeholder(; dtype=float32, shape=[2,2])
+    a = Exp(x)
+    b = Neg(a)
+    p = MatMul(b, x)
+    c = Tanh(p)
+    y = AddV2(c, a)
+  )";
+  BOOST_TEST(fused(text) ==
+             "x = Placeholder(; dtype=float32, shape=[2,2]) -> float32[2,2]\n"
+             "b_1 = _FusedElementwise(x; Tout=[float32, float32], ops=[\"Exp\", \"Neg\"], types=[float32, float32], "
+             "operands=[0, 1], outputs=[1, 2]) -> float32[2,2], float32[2,2]\n"
+             "p = MatMul(b_1:1, x) -> float32[2,2]\n"
+             "y = _FusedElementwise(p, b_1; Tout=[float32], ops=[\"Tanh\", \"AddV2\"], types=[float32, float32], "
+             "operands=[0, 2, 1], outputs=[3]) -> float32[2,2]\n");
+  check_same(text, {{"x", numbers({2, 2}, 1)}}, {"y", "b", "a"});
+}
+
+BOOST_AUTO_TEST_CASE(other_shapes_types_and_attributes) {
+  const std::string text = R"(
+    x = Placeholder(; dtype=float32, shape=[3,5])
+    row = Placeholder(; dtype=float32, shape=[5])
+    column = Placeholder(; dtype=float32, shape=[3,1])
+    one = Placeholder(; dtype=float32, shape=[])
+    i = Cast(x; DstT=int32)
+    j = Mul(i, i)
+    k = Cast(j; DstT=float64)
+    shifted = AddV2(x, row)
+    scaled = Mul(shifted, column)
+    twice = Mul(one, scaled)
+    mask = Greater(twice, column)
+    other = Less(x, row)
+    both = LogicalAnd(mask, other)
+    not = LogicalNot(both)
+    y = SelectV2(not, twice, one)
+  )";
+  check_same(
+      text,
+      {{"x", numbers({3, 5}, 1)}, {"row", numbers({5}, 2)}, {"column", numbers({3, 1}, 3)}, {"one", tensor(0.75f)}},
+      {"k", "y", "mask", "shifted"});
+}
+
+// Rows shorter and longer than what is read in place, tiles that end within rows, several threads.
+BOOST_AUTO_TEST_CASE(every_way_to_repeat_an_input) {
+  const std::vector<std::pair<Shape, std::vector<Shape>>> cases = {
+      {{7, 10}, {{10}, {7, 1}, {1, 1}}},
+      {{1000, 3}, {{3}, {1000, 1}, {1, 3}}},
+      {{300, 700}, {{700}, {300, 1}, {1}}},
+      {{5, 40, 30}, {{30}, {40, 1}, {5, 1, 30}}},
+      {{3, 2, 5000}, {{2, 1}, {3, 1, 5000}, {3, 1, 1}}},
+      {{4, 1, 257, 2}, {{257, 1}, {4, 1, 1, 2}, {2}}},
+      {{1 << 18}, {{1}, {1 << 18}, {}}},
+      {{0, 4}, {{4}, {1, 4}, {0, 1}}},
+  };
+  for (const auto& [full, others] : cases) {
+    std::string text = "x = Placeholder(; dtype=float32, shape=" + full.to_string() + ")\n";
+    Feeds feeds = {{"x", numbers(full, 1)}};
+    for (size_t i = 0; i < others.size(); ++i) {
+      const std::string name = "r" + std::to_string(i);
+      text += name + " = Placeholder(; dtype=float32, shape=" + others[i].to_string() + ")\n";
+      feeds.emplace_back(name, numbers(others[i], static_cast<unsigned>(i) + 2));
+    }
+    text += "a = AddV2(x, r0)\n b = Mul(r1, a)\n c = Sub(b, r2)\n d = Maximum(c, r0)\n y = Mul(d, r1)\n";
+    check_same(text, feeds, {"y", "b"});
+  }
+}
+
+// Two inputs that are repeated in different directions make a step of full size between them.
+BOOST_AUTO_TEST_CASE(an_outer_sum) {
+  const std::string text = R"(
+    row = Placeholder(; dtype=float32, shape=[4])
+    column = Placeholder(; dtype=float32, shape=[3,1])
+    sum = AddV2(row, column)
+    y = Exp(sum)
+  )";
+  check_same(text, {{"row", numbers({4}, 1)}, {"column", numbers({3, 1}, 2)}}, {"y"});
+}
+
+// With shapes known at run time only, steps may turn out to be of different sizes.
+BOOST_AUTO_TEST_CASE(shapes_known_when_it_runs) {
+  const std::string text = R"(
+    x = Placeholder(; dtype=float32, shape=[?])
+    y = Placeholder(; dtype=float32, shape=[?])
+    a = Neg(x)
+    b = Exp(a)
+    z = AddV2(b, y)
+    w = Mul(z, a)
+  )";
+  for (const auto& [m, n] : {std::pair(5, 5), {1, 7}, {7, 1}, {1, 1}, {0, 1}, {3000, 3000}}) {
+    check_same(text, {{"x", numbers({m}, 1)}, {"y", numbers({n}, 2)}}, {"w"});
+    check_same(text, {{"x", numbers({m}, 1)}, {"y", numbers({n}, 2)}}, {"b", "w"});
+  }
+}
+
+// Random programs: values of several types are used several times, given out, written over one another.
+BOOST_AUTO_TEST_CASE(random_programs) {
+  std::mt19937 rng(7);
+  const char* const unary[] = {"Neg", "Tanh", "Square", "Sigmoid", "Abs", "Erf"};
+  const char* const binary[] = {"AddV2", "Sub", "Mul", "Maximum", "SquaredDifference"};
+  struct Value {
+    std::string name;
+    char type;  // f, d, b
+  };
+  for (int trial = 0; trial < 80; ++trial) {
+    const Shape full = trial % 3 == 0 ? Shape{50, 77} : trial % 3 == 1 ? Shape{9} : Shape{4, 300};
+    std::string text;
+    Feeds feeds;
+    std::vector<Value> values;
+    std::vector<std::string> fetches;
+    for (int i = 0; i < 3; ++i) {
+      const Shape shape = i == 0 ? full : i == 1 ? Shape{full[-1]} : Shape{};
+      values.push_back({"x" + std::to_string(i), 'f'});
+      text += values.back().name + " = Placeholder(; dtype=float32, shape=" + shape.to_string() + ")\n";
+      feeds.emplace_back(values.back().name, numbers(shape, static_cast<unsigned>(rng())));
+    }
+    const auto any = [&](char type) {
+      std::vector<std::string> of_type;
+      for (const Value& v : values) {
+        if (v.type == type) of_type.push_back(v.name);
+      }
+      return of_type.empty() ? std::string() : of_type[rng() % of_type.size()];
+    };
+    const size_t steps = 2 + rng() % 40;
+    for (size_t s = 0; s < steps; ++s) {
+      const std::string name = "v" + std::to_string(s);
+      const char type = !any('d').empty() && rng() % 3 == 0 ? 'd' : 'f';
+      char result = type;
+      std::string call;
+      switch (rng() % 8) {
+        case 0: call = "Cast(" + any(type) + "; DstT=float32)", result = 'f'; break;
+        case 1: call = "Cast(" + any(type) + "; DstT=float64)", result = 'd'; break;
+        case 2: call = "Greater(" + any(type) + ", " + any(type) + ")", result = 'b'; break;
+        case 3:
+          if (!any('b').empty()) call = "SelectV2(" + any('b') + ", " + any(type) + ", " + any(type) + ")";
+          break;
+        case 4: call = std::string(unary[rng() % std::size(unary)]) + "(" + any(type) + ")"; break;
+        default: break;
+      }
+      if (call.empty()) {
+        call = std::string(binary[rng() % std::size(binary)]) + "(" + any(type) + ", " + any(type) + ")";
+      }
+      text.append(name).append(" = ").append(call).append("\n");
+      values.push_back({name, result});
+      if (rng() % 6 == 0) fetches.push_back(name);
+    }
+    text += "end = AddV2(x0, " + any('f') + ")\n y = Neg(end)\n";
+    fetches.emplace_back("y");
+    check_same(text, feeds, fetches);
+  }
+}
+
+// What is written over an input that a later step reads is copied there at the end.
+BOOST_AUTO_TEST_CASE(outputs_over_inputs) {
+  const std::string text = R"(
+    x = Placeholder(; dtype=float32, shape=[100,100])
+    p = MatMul(x, x)
+    q = MatMul(x, p)
+    a = Neg(p)
+    b = Mul(a, q)
+    c = AddV2(b, p)
+    d = Sub(c, q)
+    s = MatMul(a, d)
+    t = MatMul(b, c)
+    y = AddV2(s, t)
+    z = Neg(y)
+  )";
+  const Tensor x = numbers({100, 100}, 3);
+  check_same(text, {{"x", x}}, {"z"});
+  Session s(text_graph(text), {.passes = "elementwise"});
+  s.run({{"x", x}}, {"z"});
+  // a, b, c, d: two of them in place of p and q.
+  BOOST_TEST(s.plan_stats().planned_bytes <= 5 * 40064);
+}
+
+BOOST_AUTO_TEST_CASE(faults_name_the_op) {
+  const Graph g = text_graph(R"(
+    x = Placeholder(; dtype=int32, shape=[2])
+    zero = Sub(x, x)
+    q = FloorDiv(x, zero)
+    y = Neg(q)
+  )");
+  Session s(g, {.passes = "elementwise"});
+  const std::string text = error_text([&] { s.run({{"x", tensor({1, 2})}}, {"y"}); });
+  BOOST_TEST(text.find("integer division by zero [in FloorDiv]") != std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(programs_of_others_are_checked) {
+  const auto text = [](const char* attrs) {
+    return std::string("x = Placeholder(; dtype=float32, shape=[2])\n y = _FusedElementwise(x; Tout=[float32], ") +
+           attrs + ")";
+  };
+  const auto message = [&](const char* attrs) { return error_text([&] { text_graph(text(attrs)); }); };
+  const auto says = [&](const char* attrs, const char* part) {
+    const std::string got = message(attrs);
+    BOOST_TEST(got.find(part) != std::string::npos, got);
+  };
+  says(R"(ops=["MatMul"], types=[float32], operands=[0, 0], outputs=[1])",
+       "ops[0]: expected an elementwise op of one to three tensors, got MatMul");
+  says(R"(ops=["Nonsense"], types=[float32], operands=[0], outputs=[1])", "got 'Nonsense'");
+  says(R"(ops=["Neg"], types=[], operands=[0], outputs=[1])", "types: expected 1, one for each of `ops`, got 0");
+  says(R"(ops=["Neg"], types=[float32], operands=[1], outputs=[1])", "operands: expected values in [0, 1)");
+  says(R"(ops=["Neg"], types=[float32], operands=[-1], outputs=[1])", "operands: expected values in [0, 1)");
+  says(R"(ops=["AddV2"], types=[float32], operands=[0], outputs=[1])", "operands: expected 2 more for ops[0], got 1");
+  says(R"(ops=["Neg"], types=[float32], operands=[0, 0], outputs=[1])", "got 1 more");
+  says(R"(ops=["Neg"], types=[int32], operands=[0], outputs=[1])", "ops[0]: expected operands that Neg of int32 takes");
+  says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[0])", "outputs[0]: expected the value of a step");
+  says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[])",
+       "outputs: expected 1, one for each of `Tout`, got 0");
+  says(R"(ops=["Neg", "Less"], types=[float32, float32], operands=[0, 0, 1], outputs=[2])",
+       "Tout[0]: expected bool, got float32");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto::test
