@@ -5,6 +5,7 @@
 
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/onednn.h"
+#include "panto/lib/base/checked.h"
 
 namespace panto::cpu {
 namespace {
@@ -22,8 +23,8 @@ struct Vector {
 // over such a block and are added to c. The other sizes do not show in the result.
 constexpr int64_t kDepth = 256;
 constexpr int64_t kFewRows = 192;    // up to here `a` is read in place
-constexpr int64_t kPackedRows = 96;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
-constexpr int64_t kPackedColumns = 512;  // of b
+constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
+constexpr int64_t kPackedColumns = 2048;  // of b
 constexpr int kRows = 6;                 // of two vectors each: the sums fit the registers and hide the adds' latency
 
 // kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
@@ -35,6 +36,9 @@ PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* 
   using Loose = typename Vector<T, kBytes>::loose;
   constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
   V sum[kCount][kVectors] = {};
+  // What the sums are added to comes from far away, meanwhile.
+#pragma GCC unroll 8
+  for (int r = 0; r < kCount; ++r) __builtin_prefetch(c + r * c_row, 1);
   for (int64_t p = 0; p < k; ++p) {
     V right[kVectors];
 #pragma GCC unroll 2
@@ -252,8 +256,8 @@ void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, 
   static const GemmFn<T> run = choose<T>();
   T* scratch = nullptr;
   if (m > kFewRows && n >= 64 && k >= 32) {
-    constexpr size_t kBytes = static_cast<size_t>(kDepth * (kPackedRows + kPackedColumns)) * sizeof(T);
-    scratch = static_cast<T*>(dnnl_scratchpad(kBytes));
+    const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
+    scratch = static_cast<T*>(dnnl_scratchpad(static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T)));
   }
   run(m, n, k, a, b, c, c_row, scratch);
 }
