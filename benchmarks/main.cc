@@ -8,6 +8,7 @@
 
 int main(int argc, char** argv) {
   panto::bench::enter_elementwise_ops();
+  panto::bench::enter_growth();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::AddCustomContext("threads", std::to_string(omp_get_max_threads()));

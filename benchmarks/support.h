@@ -34,5 +34,7 @@ inline Tensor numbers(const Shape& shape, int64_t seed = 1) {
 
 // A benchmark of each elementwise op in the registry.
 void enter_elementwise_ops();
+// Benchmarks of growing amounts of work.
+void enter_growth();
 
 }  // namespace panto::bench

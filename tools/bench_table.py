@@ -63,10 +63,13 @@ SECTIONS = [
         Row("run_small_graph", "`panto run` of a small graph, the whole process", goal=30 * MS),
     ]),
 ]
-# Families of benchmarks NAME/OP/SIZE, a column for each size.
+# Families of benchmarks NAME/OP/SIZE, a column for each size; the time is that of a counter, where one is named.
+Family = collections.namedtuple("Family", "prefix title unit counter", defaults=(None,))
 FAMILIES = [
-    ("elementwise", "Elementwise ops", "elements"),
-    ("sweep", "Other ops, on square matrices", "rows"),
+    Family("elementwise", "Elementwise ops", "elements"),
+    Family("sweep", "Other ops, on square matrices", "rows"),
+    Family("growth", "Growth: the time of an item (node, recorded op, call) where there are so many", "items",
+           "per_item"),
 ]
 
 
@@ -135,12 +138,12 @@ def section(rows, runs, errors, used):
     return table(["workload", "time", "goal", "time / goal", "probe", "time / probe"], out) if out else []
 
 
-def family(prefix, unit, runs, used):
+def family(prefix, unit, counter, runs, used):
     found, sizes = collections.defaultdict(dict), set()
     for name, run in runs.items():
         parts = name.split("/")
         if len(parts) == 3 and parts[0] == prefix:
-            found[parts[1]][int(parts[2])] = seconds(run)
+            found[parts[1]][int(parts[2])] = seconds(run, counter)
             sizes.add(int(parts[2]))
             used.add(name)
     rows = [[f"`{op}`"] + [show(times[s]) if s in times else "" for s in sorted(sizes)]
@@ -185,8 +188,8 @@ def document(data):
     for title, rows in SECTIONS:
         if body := section(rows, runs, errors, used):
             lines += [f"## {title}", ""] + body
-    for prefix, title, unit in FAMILIES:
-        if body := family(prefix, unit, runs, used):
+    for prefix, title, unit, counter in FAMILIES:
+        if body := family(prefix, unit, counter, runs, used):
             lines += [f"## {title}", ""] + body
     if rest := [[f"`{n}`", show(seconds(r))] for n, r in runs.items() if n not in used]:
         lines += ["## Others", ""] + table(["benchmark", "time"], rest)

@@ -1,5 +1,6 @@
 #include "panto/lib/graph/io.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -76,7 +77,8 @@ Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
     failf(Code::kResourceExhausted, "GraphDef: expected at most {} bytes, got {}", options.max_bytes, bytes.size());
   }
   const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
-  graphdef::GraphDef proto;
+  pb::Arena arena;  // a large graph's messages are made and dropped as one
+  auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   if (is_text(bytes)) {
     parse_text(bytes, proto);
   } else {
@@ -95,7 +97,8 @@ Graph read_graph(const std::string& path, const ImportOptions& options) {
 }
 
 std::string to_graph_def(const Graph& graph, const ExportOptions& options) {
-  graphdef::GraphDef proto;
+  pb::Arena arena;
+  auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   graph_to_proto(graph, options, &proto);
   if (proto.ByteSizeLong() > INT32_MAX) {
     failf(Code::kResourceExhausted, "GraphDef: expected at most 2^31 - 1 bytes, got {} (keep the weights in variables)",
@@ -111,7 +114,8 @@ std::string to_graph_def(const Graph& graph, const ExportOptions& options) {
 }
 
 std::string to_graph_def_text(const Graph& graph, const ExportOptions& options) {
-  graphdef::GraphDef proto;
+  pb::Arena arena;
+  auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   graph_to_proto(graph, options, &proto);
   std::string text;
   pb::TextFormat::Printer printer;

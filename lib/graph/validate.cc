@@ -1,6 +1,7 @@
 #include "panto/lib/graph/validate.h"
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/infer.h"
 
@@ -11,13 +12,13 @@ namespace {
 constexpr int64_t kMaxListLength = int64_t{1} << 20;
 
 // Types of the arguments with lists spread.
-std::vector<DType> flat_types(const std::vector<ArgDef>& args, const Node& node) {
+using Types = SmallVector<DType, 8>;
+Types flat_types(const std::vector<ArgDef>& args, const Node& node) {
   const auto attr = [&](int position) -> const AttrValue& { return node.attrs()[static_cast<size_t>(position)]; };
-  std::vector<DType> types;
+  Types types;
   for (const ArgDef& arg : args) {
     if (arg.type_list_attr >= 0) {
-      const auto& list = attr(arg.type_list_attr).as<std::vector<DType>>();
-      types.insert(types.end(), list.begin(), list.end());
+      for (DType type : attr(arg.type_list_attr).as<std::vector<DType>>()) types.push_back(type);
       continue;
     }
     const DType type = arg.type_attr >= 0 ? attr(arg.type_attr).as<DType>() : arg.dtype;
@@ -25,7 +26,7 @@ std::vector<DType> flat_types(const std::vector<ArgDef>& args, const Node& node)
     if (count < 0 || count > kMaxListLength) {
       invalid("{}: expected 0 to {} tensors, got {}", arg.name, kMaxListLength, count);
     }
-    types.insert(types.end(), static_cast<size_t>(count), type);
+    for (int64_t k = 0; k < count; ++k) types.push_back(type);
   }
   return types;
 }
@@ -37,7 +38,7 @@ void validate_node(const Graph& graph, const Node& node) {
   }
   for (size_t i = 0; i < signature.attrs.size(); ++i) check_attr(signature.attrs[i], node.attrs()[i]);
 
-  const std::vector<DType> inputs = flat_types(signature.inputs, node);
+  const Types inputs = flat_types(signature.inputs, node);
   if (inputs.size() != static_cast<size_t>(node.num_inputs())) {
     invalid("inputs: expected {}, got {}", inputs.size(), node.num_inputs());
   }
@@ -49,7 +50,7 @@ void validate_node(const Graph& graph, const Node& node) {
               graph.output_name(node.input(i)));
     }
   }
-  const std::vector<DType> outputs = flat_types(signature.outputs, node);
+  const Types outputs = flat_types(signature.outputs, node);
   if (outputs.size() != static_cast<size_t>(node.num_outputs())) {
     invalid("outputs: expected {}, got {}", outputs.size(), node.num_outputs());
   }

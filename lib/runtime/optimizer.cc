@@ -67,11 +67,10 @@ std::vector<Pass> selected(std::string_view text) {
   return result;
 }
 
-PassRun run_pass(const Pass& pass, PassContext& context) {
-  PassRun run;
+// False, with the error noted, if the pass failed: the graph is then in any state.
+bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
   run.name = pass.name;
   const auto start = std::chrono::steady_clock::now();
-  const Graph before = context.graph;
   try {
     run.changes = pass.run(context);
     remove_dead(context.graph, context.sink, context.feeds);
@@ -79,7 +78,6 @@ PassRun run_pass(const Pass& pass, PassContext& context) {
   } catch (const Error& error) {
     run.error = error.what();
     run.changes = 0;
-    context.graph = before;
     log_warn(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -87,7 +85,7 @@ PassRun run_pass(const Pass& pass, PassContext& context) {
     log_debug(fmt::format("pass '{}': {} changes, {} nodes, {:.3f} ms", run.name, run.changes,
                           context.graph.num_nodes(), run.seconds * 1e3));
   }
-  return run;
+  return run.error.empty();
 }
 
 }  // namespace
@@ -124,8 +122,19 @@ void check_passes(std::string_view passes) { static_cast<void>(selected(passes))
 
 std::vector<PassRun> run_passes(PassContext& context, std::string_view passes) {
   const RecorderPause unheard;  // constants are computed by ops
-  std::vector<PassRun> runs;
-  for (const Pass& pass : selected(passes)) runs.push_back(run_pass(pass, context));
+  const std::vector<Pass> chosen = selected(passes);
+  std::vector<PassRun> runs(chosen.size());
+  if (chosen.empty()) return runs;
+  // One copy for all of them, as failures are rare: after one, the passes before it run again on the graph as it was.
+  const Graph before = context.graph;
+  for (size_t i = 0; i < chosen.size();) {
+    if (!runs[i].error.empty() || run_pass(chosen[i], context, runs[i])) {
+      ++i;
+    } else {
+      context.graph = before;
+      i = 0;
+    }
+  }
   return runs;
 }
 
