@@ -77,7 +77,7 @@ Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
     failf(Code::kResourceExhausted, "GraphDef: expected at most {} bytes, got {}", options.max_bytes, bytes.size());
   }
   const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
-  pb::Arena arena;  // a large graph's messages are made and dropped as one
+  pb::Arena arena;              // a large graph's messages are made and dropped as one
   auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   if (is_text(bytes)) {
     parse_text(bytes, proto);

@@ -14,7 +14,7 @@ DType ElementwiseProgram::type_of(int value) const {
 
 bool may_be_step(const Op& op) {
   const Signature& s = op.signature();
-  return op.has(Trait::kElementwise) && s.inputs.size() >= 1 && s.inputs.size() <= 3 && s.outputs.size() == 1 &&
+  return op.has(Trait::kElementwise) && !s.inputs.empty() && s.inputs.size() <= 3 && s.outputs.size() == 1 &&
          !s.has_input_lists && !s.has_output_lists;
 }
 
@@ -22,7 +22,8 @@ DType step_result(const Op& op, DType type, std::span<const DType> operands) {
   const Signature& s = op.signature();
   const int primary = op.primary_attr();
   // Cast reads any plain type; its kernel is selected by what it makes.
-  if (op.has(Trait::kConverts)) return operands.size() == 1 && is_plain(operands[0]) && is_plain(type) ? type : DType::kInvalid;
+  if (op.has(Trait::kConverts))
+    return operands.size() == 1 && is_plain(operands[0]) && is_plain(type) ? type : DType::kInvalid;
   const auto declared = [&](const ArgDef& arg) {
     if (arg.type_attr < 0) return arg.dtype;
     return arg.type_attr == primary ? type : DType::kInvalid;

@@ -1,12 +1,15 @@
 // The elementwise loops: broadcasting against an index-by-index reference, and threads against one thread.
 #include <algorithm>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <complex>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "panto/device/broadcast.h"
 #include "panto/device/convert.h"
+#include "panto/device/cpu/parallel.h"
 #include "panto/device/functors.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/threads.h"
@@ -248,6 +251,22 @@ BOOST_AUTO_TEST_CASE(numbers_that_do_not_fit_are_converted_like_tensorflow) {
   BOOST_TEST(int{convert<int8_t>(-1.5f)} == -1);
   BOOST_TEST(convert<bool>(nan));
   BOOST_TEST(!convert<bool>(std::complex<float>(0, 2)));
+}
+
+// Threads of the user's that compute at once do not bring a team each.
+BOOST_AUTO_TEST_CASE(one_loop_is_shared_at_a_time) {
+  const Threads scope(2);
+  std::atomic<int> outer{0}, inner{0}, after{0};
+  cpu::parallel_ranges(1000, cpu::kParallelBytes, [&](int64_t begin, int64_t) {
+    ++outer;
+    if (begin != 0) return;
+    std::thread other([&] { cpu::parallel_ranges(1000, cpu::kParallelBytes, [&](int64_t, int64_t) { ++inner; }); });
+    other.join();
+  });
+  cpu::parallel_ranges(1000, cpu::kParallelBytes, [&](int64_t, int64_t) { ++after; });
+  BOOST_TEST(outer == 2);
+  BOOST_TEST(inner == 1);
+  BOOST_TEST(after == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
