@@ -323,6 +323,19 @@ BOOST_AUTO_TEST_CASE(a_layer_is_one_op) {
                  "sum = _FusedMatMul(x, w, b; fused_ops=[\"BiasAdd\"]) -> float32[?,3]\n"
                  "y = Relu(sum) -> float32[?,3]\n"
                  "z = Neg(sum) -> float32[?,3]\n");
+  // What no product takes is a sum.
+  BOOST_TEST(optimized(R"(
+               x = Placeholder(; dtype=float32, shape=[2,4,3])
+               b = Placeholder(; dtype=float32, shape=[3])
+               y = BiasAdd(x, b)
+               z = BiasAdd(x, c; data_format="NCHW")
+               c = Placeholder(; dtype=float32, shape=[4])
+             )") ==
+             "b = Placeholder(; dtype=float32, shape=[3]) -> float32[3]\n"
+             "c = Placeholder(; dtype=float32, shape=[4]) -> float32[4]\n"
+             "x = Placeholder(; dtype=float32, shape=[2,4,3]) -> float32[2,4,3]\n"
+             "y = AddV2(x, b) -> float32[2,4,3]\n"
+             "z = BiasAdd(x, c; data_format=\"NCHW\") -> float32[2,4,3]\n");
   // A transposed operand is read as it lies.
   BOOST_TEST(optimized(R"(
                x = Placeholder(; dtype=float32, shape=[2,5])

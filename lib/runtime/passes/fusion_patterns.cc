@@ -1,5 +1,5 @@
 // One op for a matrix product, the bias added to it and the activation that follows: the product is not written to
-// memory and read again. A transposed operand becomes an attribute of the product. Sums may be taken in another order
+// memory and read again. A transposed operand becomes an attribute of the product, a bias of anything else a sum. Sums may be taken in another order
 // than by the separate ops, so results may differ in the last bits.
 //
 // One of the two files outside op blocks that name ops (as objects, never as text).
@@ -26,6 +26,7 @@ class Fuser {
       fold_transposes(id);
       fuse(id);
     }
+    for (int id : graph_.ids()) add_plainly(id);
     return changes_;
   }
 
@@ -45,6 +46,28 @@ class Fuser {
       graph_.set_input(id, side, operand.input(0));
       ++changes_;
     }
+  }
+
+  // A bias that no product has taken is added like any other row: elementwise loops can take that.
+  void add_plainly(int id) {
+    const Node& node = graph_.at(id);
+    if (&node.op() != &kBiasAdd || context_.fixed(id) || node.attr("data_format").as<std::string>() != "NHWC") return;
+    const PartialShape& sum = node.output(0).shape;
+    const PartialShape& bias = graph_.info(node.input(1)).shape;
+    // A bias of another length is an error, not repeated: it must be known that this is none.
+    const bool fits = sum.known_rank() && sum.rank() > 0 && bias.rank() == 1 && bias.dim(0) >= 0 &&
+                      sum.dim(sum.rank() - 1) == bias.dim(0);
+    if (!fits || !node.control_inputs().empty()) return;
+    NodeInit init;
+    init.op = &kAddV2;
+    init.name = graph_.unique_name(node.name());
+    init.inputs = {node.input(0), node.input(1)};
+    init.device = node.device();
+    init.where = node.where();
+    init.outputs = {node.output(0)};
+    set_by_name(kAddV2, init.attrs, "T", AttrValue(node.output(0).dtype));
+    take_place(graph_, id, graph_.add(std::move(init)));
+    ++changes_;
   }
 
   // The only reader of `node`, if it can be merged with it.
