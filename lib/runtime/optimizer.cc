@@ -73,8 +73,10 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
   const auto start = std::chrono::steady_clock::now();
   try {
     run.changes = pass.run(context);
-    remove_dead(context.graph, context.sink, context.feeds);
-    validate(context.graph);
+    if (run.changes != 0) {
+      remove_dead(context.graph, context.sink, context.feeds);
+      validate(context.graph);
+    }
   } catch (const Error& error) {
     run.error = error.what();
     run.changes = 0;

@@ -4,10 +4,10 @@
 //   add_pass({.name = "mine", .run = [](PassContext& c) { ...; return changes; }}, "cse");   // after "cse"
 //
 // A pass works on a graph whose fetches and targets hang on one node, the sink: what it replaces by
-// `graph.replace_output` is replaced for the fetches too. After each pass the graph is validated and what the sink does
-// not need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged (those before it run
-// again): giving up is its only failure. Passes keep results exact to the bit, except "fusion" (a stated few ulp). Thread-safety: all functions
-// may be called from several threads at once.
+// `graph.replace_output` is replaced for the fetches too. After a pass that changed anything the graph is validated and
+// what the sink does not need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged
+// (those before it run again): giving up is its only failure. Passes keep results exact to the bit, except "fusion" (a
+// stated few ulp). Thread-safety: all functions may be called from several threads at once.
 #pragma once
 
 #include <functional>
@@ -36,6 +36,7 @@ struct PassContext {
     for (int other : kept) {
       if (other == id) return true;
     }
+    if (!graph.at(id).has(Trait::kPlaceholder)) return false;  // feeds are
     for (const NodeOutput& feed : feeds) {
       if (feed.node == id) return true;
     }
@@ -46,7 +47,7 @@ struct PassContext {
 struct Pass {
   std::string name;
   std::string doc;
-  std::function<int(PassContext&)> run;  // returns how many nodes it changed
+  std::function<int(PassContext&)> run;  // returns how many nodes it changed; 0: the graph is as it was
 };
 
 // Adds a pass for the whole process, after the one called `after` ("": first). Throws NotFound, and AlreadyExists for a

@@ -79,6 +79,30 @@ BOOST_AUTO_TEST_CASE(no_loop_waits_for_itself) {
   check_same(text, {{"x", numbers({2, 2}, 1)}}, {"y", "b", "a"});
 }
 
+// The difference is at hand long before it is wanted; computed where it is wanted, it is not kept.
+BOOST_AUTO_TEST_CASE(what_one_loop_reads_is_computed_in_it) {
+  const std::string text = R"(
+    x = Placeholder(; dtype=float32, shape=[3,4])
+    axis = Const(; value=int32{1})
+    mean = Mean(x, axis; keep_dims=true)
+    difference = Sub(x, mean)
+    squares = SquaredDifference(x, mean)
+    variance = Mean(squares, axis; keep_dims=true)
+    factor = Rsqrt(variance)
+    y = Mul(difference, factor)
+  )";
+  BOOST_TEST(fused(text) ==
+             "axis = Const(; value=1, dtype=int32) -> int32\n"
+             "x = Placeholder(; dtype=float32, shape=[3,4]) -> float32[3,4]\n"
+             "mean = Mean(x, axis; keep_dims=true) -> float32[3,1]\n"
+             "squares = SquaredDifference(x, mean) -> float32[3,4]\n"
+             "variance = Mean(squares, axis; keep_dims=true) -> float32[3,1]\n"
+             "factor = Rsqrt(variance) -> float32[3,1]\n"
+             "y = _FusedElementwise(x, mean, factor; Tout=[float32], ops=[\"Sub\", \"Mul\"], types=[float32, float32], "
+             "operands=[0, 1, 3, 2], outputs=[4]) -> float32[3,4]\n");
+  check_same(text, {{"x", numbers({3, 4}, 1)}}, {"y"});
+}
+
 BOOST_AUTO_TEST_CASE(other_shapes_types_and_attributes) {
   const std::string text = R"(
     x = Placeholder(; dtype=float32, shape=[3,5])

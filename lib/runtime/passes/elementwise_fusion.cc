@@ -4,7 +4,9 @@
 // Groups are found in one walk over the graph, inputs first. Every group and every other node has a level, one more
 // than the highest level it reads from; a node joins the groups of its inputs at the highest of their levels, if it may
 // be computed together with all of them. All edges then lead from lower to higher levels, so no group waits for itself.
+// Afterwards a group that only one other reads joins that one: whatever waits for it waits for its reader, too.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "panto/lib/core/device.h"
@@ -30,6 +32,7 @@ class Grouper {
   int run() {
     order_ = graph_.topological_order();
     for (int id : order_) visit(graph_.at(id));
+    join_readers();
     std::vector<std::vector<int>> members(groups_.size());
     for (int id : order_) {
       if (const int g = group_of(id); g >= 0) members[static_cast<size_t>(g)].push_back(id);
@@ -90,6 +93,37 @@ class Grouper {
   void begin_group(const Node& node, int level) {
     group_[static_cast<size_t>(node.id())] = static_cast<int>(groups_.size());
     groups_.push_back({static_cast<int>(groups_.size()), 1, level});
+  }
+
+  // Readers first: they may have joined theirs.
+  void join_readers() {
+    constexpr int kNobody = -1, kSeveral = -2;
+    std::vector<int> by_level(groups_.size());
+    std::iota(by_level.begin(), by_level.end(), 0);
+    std::ranges::stable_sort(by_level, std::greater{}, [&](int g) { return groups_[static_cast<size_t>(g)].level; });
+    std::vector<std::vector<int>> members(groups_.size());
+    for (int id : order_) {
+      if (const int g = group_of(id); g >= 0) members[static_cast<size_t>(g)].push_back(id);
+    }
+    for (const int g : by_level) {
+      int reader = kNobody;
+      for (int id : members[static_cast<size_t>(g)]) {
+        for (const NodeUse& use : graph_.at(id).consumers()) {
+          const int other = use.slot == NodeUse::kControl ? kSeveral : group_of(use.node);
+          if (other == g) continue;
+          reader = other < 0 || (reader != kNobody && reader != other) ? kSeveral : other;
+          if (reader == kSeveral) break;
+        }
+        if (reader == kSeveral) break;
+      }
+      if (reader < 0) continue;
+      Group& joined = groups_[static_cast<size_t>(reader)];
+      Group& group = groups_[static_cast<size_t>(g)];
+      const int first = members[static_cast<size_t>(g)][0], other = members[static_cast<size_t>(reader)][0];
+      if (!alike(graph_.at(first), graph_.at(other)) || joined.size + group.size > kMostSteps) continue;
+      group.parent = reader;
+      joined.size += group.size;
+    }
   }
 
   bool may_be_fused(const Node& node) const {
