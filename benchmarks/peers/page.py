@@ -43,6 +43,13 @@ What is not comparable:
 """
 
 
+LIBRARIES = """\
+A program that adds two vectors and prints the sum: compiling it (`g++ -std=c++20 -c`, with the library's main header),
+and running it, from the start of the process to its end. Then the size of the shared libraries that the library's
+process in this suite had loaded, without those of every C++ program.
+"""
+
+
 def show(seconds):
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size * 0.9995:
@@ -97,6 +104,15 @@ def table(rows, results, names):
     return lines
 
 
+def libraries_table(costs):
+    lines = ["| library | compiling | start | shared libraries |", "|---|---:|---:|---:|"]
+    for name, cost in costs.items():
+        cells = [show(cost[what]) if what in cost else "" for what in ("compile", "start")]
+        cells.append(f"{cost['loaded'] / 1e6:.0f} MB" if "loaded" in cost else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def document(run):
     """`run`: what run.py saves."""
     machine = [run["cpu"], f"{run['threads']} threads", f"transparent huge pages: {run['huge_pages']}", run["date"]]
@@ -107,6 +123,8 @@ def document(run):
     for title, rows in SECTIONS:
         if any(run["rows"].get(row.name) for row in rows):
             lines += [f"## {title}", "", *table(rows, run["rows"], run["names"]), ""]
+    if run["libraries"]:
+        lines += ["## Libraries", "", LIBRARIES, *libraries_table(run["libraries"]), ""]
     if run["complaints"]:
         lines += ["Left out:", "", *(f"- {text}" for text in run["complaints"]), ""]
     lines += ["## How it is measured", "", METHOD]

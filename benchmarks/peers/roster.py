@@ -1,4 +1,5 @@
 """The contestants: how each is compiled, started and asked for its version."""
+import collections
 import os
 import pathlib
 import re
@@ -22,34 +23,43 @@ class Places:
         self.packages = next(venv.glob("lib/python3*/site-packages"))
 
 
+Flags = collections.namedtuple("Flags", "optimization includes links")
+
+
 def compiler_flags(name, places):
-    """(before, after) the source of NAME.cc. Only headers are compiled for this processor: libraries choose."""
+    """How a program with this library is compiled. Only headers are compiled for this processor: libraries choose."""
     torch, mlx = places.packages / "torch", places.packages / "mlx"
     here = ["-O3", "-march=native", "-fopenmp"]
-    openblas = "/usr/lib/" + subprocess.run(["g++", "-print-multiarch"], capture_output=True, text=True,
-                                            check=True).stdout.strip() + "/openblas-openmp"
+    query = ["g++", "-print-multiarch"]
+    multiarch = subprocess.run(query, capture_output=True, text=True, check=True).stdout.strip()
+    openblas = f"/usr/lib/{multiarch}/openblas-openmp"
     return {
+        OURS: Flags(["-O2"], [f"-I{places.build}/gen", f"-I{places.build}/include"],
+                    [f"-L{places.build}", "-lpanto", f"-Wl,-rpath,{places.build}"]),
         # Of the libraries of PyTorch's CUDA build these two, and what they need, are its CPU part.
-        "torch": (["-O2", f"-isystem{torch}/include", f"-isystem{torch}/include/torch/csrc/api/include"],
-                  [f"-L{torch}/lib", "-ltorch_cpu", "-lc10", "-Wl,--allow-shlib-undefined",
-                   f"-Wl,-rpath,{torch}/lib:{places.packages}/nvidia/cu13/lib"]),
-        "mlx": (["-O2", f"-isystem{mlx}/include"], [f"-L{mlx}/lib", "-lmlx", f"-Wl,-rpath,{mlx}/lib"]),
-        "eigen": ([*here, "-isystem/usr/include/eigen3"], []),
-        "xtensor": ([*here, "-DXTENSOR_USE_XSIMD", "-DXTENSOR_USE_OPENMP"],
-                    [f"-L{openblas}", "-lopenblas", f"-Wl,-rpath,{openblas}"]),
-        "limits": (here, ["-ldnnl"]),
+        "PyTorch": Flags(["-O2"], [f"-isystem{torch}/include", f"-isystem{torch}/include/torch/csrc/api/include"],
+                         [f"-L{torch}/lib", "-ltorch_cpu", "-lc10", "-Wl,--allow-shlib-undefined",
+                          f"-Wl,-rpath,{torch}/lib:{places.packages}/nvidia/cu13/lib"]),
+        "MLX": Flags(["-O2"], [f"-isystem{mlx}/include"], [f"-L{mlx}/lib", "-lmlx", f"-Wl,-rpath,{mlx}/lib"]),
+        "Eigen": Flags(here, ["-isystem/usr/include/eigen3"], []),
+        "xtensor": Flags([*here, "-DXTENSOR_USE_XSIMD", "-DXTENSOR_USE_OPENMP"], [],
+                         [f"-L{openblas}", "-lopenblas", f"-Wl,-rpath,{openblas}"]),
+        LIMIT: Flags(here, [], ["-ldnnl"]),
     }[name]
 
 
 def compiled(name, places):
-    """The program of NAME.cc; compiled where it is older than what it is made of."""
-    source, program = HERE / f"{name}.cc", places.own / f"{name}_contestant"
+    """Its program; compiled where it is older than what it is made of."""
+    source = HERE / {"PyTorch": "torch.cc", "MLX": "mlx.cc", "Eigen": "eigen.cc", "xtensor": "xtensor.cc",
+                     LIMIT: "limits.cc"}[name]
+    program = places.own / f"{source.stem}_contestant"
     newest = max(p.stat().st_mtime for p in (source, *HERE.glob("*.h"), HERE / "requirements.txt", HERE / "roster.py"))
     if not program.exists() or program.stat().st_mtime < newest:
         print(f"peers: compiling {source.name}", flush=True)
         places.own.mkdir(parents=True, exist_ok=True)
-        before, after = compiler_flags(name, places)
-        command = ["g++", "-std=c++20", f"-I{places.build}/include", *before, str(source), "-o", str(program), *after]
+        flags = compiler_flags(name, places)
+        command = ["g++", "-std=c++20", f"-I{places.build}/include", *flags.optimization, *flags.includes, str(source),
+                   "-o", str(program), *flags.links]
         if subprocess.run(command).returncode != 0:
             raise SystemExit(f"peers: {source.name} does not compile")
     return [str(program)]
@@ -61,8 +71,7 @@ def command(name, places, threads):
     if name in ("JAX", "TensorFlow", "XLA"):
         script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
         return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]
-    source = {"PyTorch": "torch", "MLX": "mlx", "Eigen": "eigen", "xtensor": "xtensor", LIMIT: "limits"}[name]
-    return [*compiled(source, places), threads]
+    return [*compiled(name, places), threads]
 
 
 def mode(name):

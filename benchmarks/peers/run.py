@@ -9,6 +9,7 @@ import platform
 import re
 import sys
 
+import libraries
 import page
 import picture
 import race
@@ -74,6 +75,7 @@ def main():
     for name in options.workloads or ROWS:
         rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
         print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
+    costs = libraries.measure(places, contestants, options.threads) if options.table else {}
     for c in contestants:
         c.close()
     names = [c.name for c in contestants]
@@ -84,7 +86,8 @@ def main():
     if options.table:
         run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
                "huge_pages": huge_pages(),
-               "versions": roster.versions(), "names": names, "rows": rows, "complaints": complaints}
+               "versions": roster.versions(), "names": names, "rows": rows, "libraries": costs,
+               "complaints": complaints}
         saved.write_text(json.dumps(run))
         write_page(run)
 

@@ -1,5 +1,6 @@
 """benchmarks/peers: what is compared, how it is timed, and what the page says about it."""
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -8,6 +9,7 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks" / "peers"))
 
+import libraries
 import page
 import picture
 import race
@@ -110,7 +112,8 @@ def a_run(**times):
     """A saved run in which `add_16m` took the contestants these medians, each ±1 %."""
     rows = {"add_16m": {name: race.Time(t, t / 100, 30) for name, t in times.items()}}
     return {"cpu": "a processor", "threads": 2, "date": "2001-02-03", "load": 0.1, "names": list(times), "huge_pages": "never",
-            "versions": {"PyTorch": "1.2"}, "rows": rows, "complaints": []}
+            "versions": {"PyTorch": "1.2"}, "rows": rows, "libraries": {},
+            "complaints": []}
 
 
 class Page(unittest.TestCase):
@@ -154,8 +157,14 @@ class Page(unittest.TestCase):
         self.assertNotIn("busy", text)
         self.assertIn("busy (load 1.5)", page.document(run | {"load": 1.5}))
 
+    def test_libraries_have_what_applies_to_them(self):
+        costs = {"Pantograph": {"compile": 0.9, "start": 0.0123, "loaded": 56_700_000}, "JAX": {"start": 1.5}}
+        text = page.document(a_run(Pantograph=1.0) | {"libraries": costs})
+        self.assertIn("| Pantograph | 900 ms | 12.3 ms | 57 MB |\n| JAX |  | 1.5 s |  |", text)
+        self.assertNotIn("## Libraries", page.document(a_run(Pantograph=1.0)))
+
     def test_lines_are_short(self):
-        for line in page.METHOD.splitlines() + page.INTRODUCTION.splitlines():
+        for line in (page.METHOD + page.INTRODUCTION + page.LIBRARIES).splitlines():
             self.assertLessEqual(len(line), 120)
 
 
@@ -174,6 +183,28 @@ class Picture(unittest.TestCase):
 
     def test_every_peer_has_a_colour(self):
         self.assertEqual(set(roster.NAMES) - {roster.OURS, roster.TRACED, roster.LIMIT}, set(picture.COLOURS))
+
+
+class Libraries(unittest.TestCase):
+    def test_what_a_process_has_loaded(self):
+        program = "import ctypes, sys\nctypes.CDLL(sys.argv[1])\nprint(flush=True)\ninput()"
+        sizes = []
+        for library in ("libm.so.6", "libresolv.so.2"):  # of every C++ program, and not
+            process = subprocess.Popen([sys.executable, "-c", program, library], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE)
+            process.stdout.readline()
+            sizes.append(libraries.loaded_bytes(process.pid))
+            process.communicate(b"\n")
+        self.assertGreater(sizes[1] - sizes[0], 10_000)
+        self.assertLess(sizes[1] - sizes[0], 1_000_000)
+
+    def test_every_library_has_a_smallest_program(self):
+        self.assertEqual(set(libraries.PROGRAMS), set(roster.NAMES) - {roster.TRACED, roster.LIMIT, "XLA"})
+
+    def test_seconds_of_a_command(self):
+        self.assertGreater(libraries.seconds_of(["sleep", "0.02"]), 0.02)
+        with self.assertRaises(subprocess.CalledProcessError):
+            libraries.seconds_of(["false"])
 
 
 class Workloads(unittest.TestCase):
