@@ -25,11 +25,39 @@ def layer_norm(x, scale, offset):
     return centred * jax.lax.rsqrt(jnp.square(centred).mean(-1, keepdims=True) + 1e-5) * scale + offset
 
 
+def loss_of(logits, labels):
+    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1))
+
+
 def mlp(x, labels, *layers):
     for i in range(0, len(layers), 2):
         x = x @ layers[i] + layers[i + 1]
         x = jax.nn.relu(x) if i + 2 < len(layers) else x
-    return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(x), labels[:, None], 1))
+    return loss_of(x, labels)
+
+
+def lstm(x, labels, kernel, bias, weights, offset):
+    """x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state."""
+    def step(carry, x):
+        h, c = carry
+        i, f, g, o = jnp.split(jnp.concatenate([x, h], 1) @ kernel + bias, 4, 1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+    zeros = jnp.zeros((x.shape[1], kernel.shape[1] // 4))
+    (h, _), _ = jax.lax.scan(step, (zeros, zeros), x)
+    return loss_of(h @ weights + offset, labels)
+
+
+def transformer(x, labels, *p):
+    """x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm."""
+    tokens, width = x.shape
+    projected = layer_norm(x, p[0], p[1]) @ p[2] + p[3]
+    q, k, v = projected.reshape(8, tokens // 8, 3, 4, width // 4).transpose(2, 0, 3, 1, 4)
+    weights = jax.nn.softmax(q @ k.swapaxes(2, 3) * (width // 4) ** -0.5)
+    x = x + (weights @ v).transpose(0, 2, 1, 3).reshape(tokens, width) @ p[4] + p[5]
+    h = jax.nn.gelu(layer_norm(x, p[6], p[7]) @ p[8] + p[9], approximate=False)
+    return loss_of(x + h @ p[10] + p[11], labels)
 
 
 WORKS = {
@@ -48,6 +76,8 @@ WORKS = {
     "bias_add": lambda x, b: x + b,
     "layer_norm": layer_norm,
     "mlp": mlp,
+    "lstm": lstm,
+    "transformer": transformer,
 }
 
 

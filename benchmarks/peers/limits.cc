@@ -93,12 +93,31 @@ peers::Workload runs_of(std::vector<Thing> things) {
       [](int) { return std::vector<float>(); });
 }
 
-// Of dense layers in training: y = x w, dw = x' dy, dx = dy w' (not of the first).
-void add_dense(std::vector<Gemm>* products, int64_t batch, const Input& weights, bool first) {
+// Of a dense layer in training: y = x w, dw = x' dy, dx = dy w' (not of the first).
+void add_dense(std::vector<Gemm>* products, int64_t batch, const Input& weights, bool first = false) {
   const int64_t in = weights.shape[0], out = weights.shape[1];
   products->emplace_back(batch, in, out);
   products->emplace_back(in, batch, out, true, false);
   if (!first) products->emplace_back(batch, out, in, false, true);
+}
+
+// The products of a network's training step.
+std::vector<Gemm> products_of(const std::string& network, const std::vector<Input>& in) {
+  std::vector<Gemm> products;
+  if (network == "mlp") {
+    for (size_t i = 2; i < in.size(); i += 2) add_dense(&products, in[0].shape[0], in[i], i == 2);
+  } else if (network == "lstm") {
+    for (int64_t step = 0; step < in[0].shape[0]; ++step) add_dense(&products, in[0].shape[1], in[2]);
+    add_dense(&products, in[0].shape[1], in[4]);
+  } else if (network == "transformer") {
+    for (const size_t i : {4, 6, 10, 12}) add_dense(&products, in[0].shape[0], in[i]);
+    // 8 x 4 heads of 128 tokens and 64 numbers: scores and what they weigh, each with two gradients.
+    for (int head = 0; head < 32; ++head) {
+      for (int i = 0; i < 3; ++i) products.emplace_back(128, 64, 128);
+      for (int i = 0; i < 3; ++i) products.emplace_back(128, 128, 64);
+    }
+  }
+  return products;
 }
 
 std::optional<peers::Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) {
@@ -107,11 +126,9 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
   const auto any_of = [&work](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), work) != names.end();
   };
-  std::vector<Gemm> products;
-  if (work == "matmul" && count >= 128 * 128) {
+  std::vector<Gemm> products = products_of(work, in);
+  if (work == "matmul" && in[1].floats.size() >= 128 * 128) {
     products.emplace_back(in[0].shape[0], in[0].shape[1], in[1].shape[1]);
-  } else if (work == "mlp") {
-    for (size_t i = 2; i < in.size(); i += 2) add_dense(&products, in[0].shape[0], in[i], i == 2);
   }
   if (!products.empty()) return runs_of(std::move(products));
   if (count < kLarge || mode == "cold") return std::nullopt;

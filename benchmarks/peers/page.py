@@ -17,7 +17,7 @@ METHOD = """\
 - Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
   between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A.
 - Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
-  a mean with weights. A training step's output are the losses of ten steps.
+  a mean with weights. A training step's output are the losses of three steps.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
   environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
 - Inputs are the same float32 numbers. What starts work and returns (JAX, MLX) is waited for at the end of a batch.

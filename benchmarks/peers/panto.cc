@@ -1,6 +1,7 @@
 // Pantograph's contestant.
 #include "panto/panto.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
@@ -43,7 +44,7 @@ Tensor gradient(const F& f, const Tensors& x) {
   return tape.gradient(f(x), x[0]);
 }
 
-// Plain gradient descent on all inputs but the first two; its output: the losses of ten steps.
+// Plain gradient descent on all inputs but the first two; its output: the losses of three steps.
 template <class F>
 struct Training {
   F f;
@@ -78,7 +79,7 @@ peers::Workload training(F f, const Tensors& x, bool is_traced) {
   peers::Workload work = calls_of(step);
   work.output = [step] {
     std::vector<float> losses;
-    for (int i = 0; i < 10; ++i) losses.push_back(step().item<float>());
+    for (int i = 0; i < 3; ++i) losses.push_back(step().item<float>());
     return losses;
   };
   return work;
@@ -126,14 +127,42 @@ Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& offset) {
   return centred * rsqrt(variance + 1e-5f) * scale + offset;
 }
 
-// x, labels, then a weight and a bias for each layer.
+Tensor dense(const Tensor& x, const Tensor& weights, const Tensor& bias) { return bias_add(matmul(x, weights), bias); }
+
+// Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
 Tensor mlp(const Tensors& in) {
   Tensor h = in[0];
   for (size_t i = 2; i < in.size(); i += 2) {
-    h = bias_add(matmul(h, in[i]), in[i + 1]);
+    h = dense(h, in[i], in[i + 1]);
     if (i + 2 < in.size()) h = relu(h);
   }
   return sparse_cross_entropy(h, in[1]);
+}
+
+// x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
+Tensor lstm(const Tensors& in) {
+  const int64_t state = in[2].shape()[1] / 4;
+  Tensor h = fill({in[0].shape()[1], state}, 0.0f), c = h;
+  for (const Tensor& x : unpack(in[0], in[0].shape()[0])) {
+    const std::vector<Tensor> gates = split(1, dense(concat({x, h}, 1), in[2], in[3]), 4);
+    c = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+    h = sigmoid(gates[3]) * tanh(c);
+  }
+  return sparse_cross_entropy(dense(h, in[4], in[5]), in[1]);
+}
+
+// x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm.
+Tensor transformer(const Tensors& in) {
+  const int64_t batch = 8, heads = 4, tokens = in[0].shape()[0], width = in[0].shape()[1];
+  const Tensor projected = dense(layer_norm(in[0], in[2], in[3]), in[4], in[5]);
+  const Tensor parts = transpose(reshape(projected, {batch, tokens / batch, 3, heads, width / heads}), {2, 0, 3, 1, 4});
+  const std::vector<Tensor> qkv = unpack(parts, 3);
+  const float scale = 1.0f / std::sqrt(static_cast<float>(width / heads));
+  const Tensor weights = softmax(batch_matmul(qkv[0], qkv[1], {.adj_y = true}) * scale);
+  const Tensor mixed = reshape(transpose(batch_matmul(weights, qkv[2]), {0, 2, 1, 3}), {tokens, width});
+  const Tensor x = in[0] + dense(mixed, in[6], in[7]);
+  const Tensor h = gelu(dense(layer_norm(x, in[8], in[9]), in[10], in[11]));
+  return sparse_cross_entropy(x + dense(h, in[12], in[13]), in[1]);
 }
 
 peers::Works<Library> works() {
@@ -157,6 +186,8 @@ peers::Works<Library> works() {
   w.add("bias_add", [](const Tensor& x, const Tensor& b) { return bias_add(x, b); });
   w.add("layer_norm", layer_norm);
   w.add("mlp", mlp);
+  w.add("lstm", lstm);
+  w.add("transformer", transformer);
   return w;
 }
 

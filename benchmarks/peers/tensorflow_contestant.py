@@ -29,11 +29,38 @@ def layer_norm(x, scale, offset):
     return (x - mean) * tf.math.rsqrt(variance + 1e-5) * scale + offset
 
 
+def loss_of(logits, labels):
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+
 def mlp(x, labels, *layers):
     for i in range(0, len(layers), 2):
         x = tf.nn.bias_add(x @ layers[i], layers[i + 1])
         x = tf.nn.relu(x) if i + 2 < len(layers) else x
-    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, x))
+    return loss_of(x, labels)
+
+
+def lstm(x, labels, kernel, bias, weights, offset):
+    """x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state."""
+    h = c = tf.zeros((x.shape[1], kernel.shape[1] // 4))
+    for now in tf.unstack(x):
+        i, f, g, o = tf.split(tf.nn.bias_add(tf.concat([now, h], 1) @ kernel, bias), 4, 1)
+        c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+        h = tf.sigmoid(o) * tf.tanh(c)
+    return loss_of(tf.nn.bias_add(h @ weights, offset), labels)
+
+
+def transformer(x, labels, *p):
+    """x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm."""
+    tokens, width = x.shape
+    projected = tf.nn.bias_add(layer_norm(x, p[0], p[1]) @ p[2], p[3])
+    parts = tf.transpose(tf.reshape(projected, (8, tokens // 8, 3, 4, width // 4)), (2, 0, 3, 1, 4))
+    q, k, v = tf.unstack(parts)
+    weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * (width // 4) ** -0.5)
+    mixed = tf.reshape(tf.transpose(weights @ v, (0, 2, 1, 3)), (tokens, width))
+    x = x + tf.nn.bias_add(mixed @ p[4], p[5])
+    h = tf.nn.gelu(tf.nn.bias_add(layer_norm(x, p[6], p[7]) @ p[8], p[9]))
+    return loss_of(x + tf.nn.bias_add(h @ p[10], p[11]), labels)
 
 
 WORKS = {
@@ -52,6 +79,8 @@ WORKS = {
     "bias_add": tf.nn.bias_add,
     "layer_norm": layer_norm,
     "mlp": mlp,
+    "lstm": lstm,
+    "transformer": transformer,
 }
 
 

@@ -40,7 +40,7 @@ struct Library {
     return std::nullopt;
   }
 
-  // Plain gradient descent on all inputs but the first two; its output: the losses of ten steps.
+  // Plain gradient descent on all inputs but the first two; its output: the losses of three steps.
   static peers::Workload training(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                                   const std::vector<Tensor>& x) {
     const std::vector<Tensor> parameters(x.begin() + 2, x.end());
@@ -55,21 +55,52 @@ struct Library {
     peers::Workload work = peers::calls(step, host);
     work.output = [step] {
       std::vector<float> losses;
-      for (int i = 0; i < 10; ++i) losses.push_back(step().item<float>());
+      for (int i = 0; i < 3; ++i) losses.push_back(step().item<float>());
       return losses;
     };
     return work;
   }
 };
 
-// x, labels, then a weight and a bias for each layer.
+Tensor dense(const Tensor& x, const Tensor& weights, const Tensor& bias) { return torch::addmm(bias, x, weights); }
+Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& offset) {
+  return torch::layer_norm(x, {x.size(-1)}, scale, offset, 1e-5);
+}
+Tensor loss_of(const Tensor& logits, const Tensor& labels) {
+  return torch::nn::functional::cross_entropy(logits, labels);
+}
+
+// Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
 Tensor mlp(const std::vector<Tensor>& in) {
   Tensor h = in[0];
   for (size_t i = 2; i < in.size(); i += 2) {
-    h = torch::addmm(in[i + 1], h, in[i]);
+    h = dense(h, in[i], in[i + 1]);
     if (i + 2 < in.size()) h = torch::relu(h);
   }
-  return torch::nn::functional::cross_entropy(h, in[1]);
+  return loss_of(h, in[1]);
+}
+
+// x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
+Tensor lstm(const std::vector<Tensor>& in) {
+  Tensor h = torch::zeros({in[0].size(1), in[2].size(1) / 4}), c = h;
+  for (const Tensor& x : in[0].unbind()) {
+    const std::vector<Tensor> gates = dense(torch::cat({x, h}, 1), in[2], in[3]).chunk(4, 1);
+    c = torch::sigmoid(gates[1]) * c + torch::sigmoid(gates[0]) * torch::tanh(gates[2]);
+    h = torch::sigmoid(gates[3]) * torch::tanh(c);
+  }
+  return loss_of(dense(h, in[4], in[5]), in[1]);
+}
+
+// x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm.
+Tensor transformer(const std::vector<Tensor>& in) {
+  const int64_t batch = 8, heads = 4, tokens = in[0].size(0), width = in[0].size(1);
+  const Tensor projected = dense(layer_norm(in[0], in[2], in[3]), in[4], in[5]);
+  const std::vector<Tensor> qkv =
+      projected.reshape({batch, tokens / batch, 3, heads, width / heads}).permute({2, 0, 3, 1, 4}).unbind();
+  const Tensor mixed = torch::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]);
+  const Tensor x = in[0] + dense(mixed.permute({0, 2, 1, 3}).reshape({tokens, width}), in[6], in[7]);
+  const Tensor h = torch::gelu(dense(layer_norm(x, in[8], in[9]), in[10], in[11]));
+  return loss_of(x + dense(h, in[12], in[13]), in[1]);
 }
 
 peers::Works<Library> works() {
@@ -91,10 +122,10 @@ peers::Works<Library> works() {
   w.add("softmax", [](const Tensor& x) { return torch::softmax(x, 1); });
   w.add("transpose", [](const Tensor& x) { return x.t().contiguous(); });
   w.add("bias_add", [](const Tensor& x, const Tensor& b) { return x + b; });
-  w.add("layer_norm", [](const Tensor& x, const Tensor& scale, const Tensor& offset) {
-    return torch::layer_norm(x, {x.size(-1)}, scale, offset, 1e-5);
-  });
+  w.add("layer_norm", layer_norm);
   w.add("mlp", mlp);
+  w.add("lstm", lstm);
+  w.add("transformer", transformer);
   return w;
 }
 

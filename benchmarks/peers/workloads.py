@@ -10,16 +10,17 @@ LARGE = "16777216"
 WIDE = "4096x4096"
 
 
-def layers(*sizes):
-    """Weights and biases of dense layers, Glorot's bounds."""
-    inputs = []
-    for rows, columns in zip(sizes, sizes[1:]):
-        bound = round((6 / (rows + columns)) ** 0.5, 6)
-        inputs += [f"{rows}x{columns}:-{bound}:{bound}", f"{columns}:0:0"]
-    return " ".join(inputs)
+def glorot(rows, columns):
+    """Weights, in Glorot's bounds, and a bias."""
+    bound = round((6 / (rows + columns)) ** 0.5, 6)
+    return f"{rows}x{columns}:-{bound}:{bound} {columns}:-0.1:0.1"
 
 
-MLP = "64x784 64:class:10 " + layers(784, 512, 256, 10)
+NORM = "256:0.9:1.1 256:-0.1:0.1"
+MLP = " ".join(["64x784 64:class:10", glorot(784, 512), glorot(512, 256), glorot(256, 10)])
+LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10)])
+TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
+                        glorot(256, 1024), glorot(1024, 256)])
 
 SECTIONS = [
     ("Calls on small tensors", [
@@ -57,10 +58,17 @@ SECTIONS = [
         Row("matmul_256", "MatMul, 256x256", "matmul", "eager", "256x256 256x256"),
         Row("matmul_1024", "MatMul, 1024x1024", "matmul", "eager", "1024x1024 1024x1024"),
         Row("matmul_2048", "MatMul, 2048x2048", "matmul", "eager", "2048x2048 2048x2048"),
+        Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768 768x768"),
+        Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
     ]),
     ("Networks", [
         Row("mlp", "784-512-256-10 training step, batch 64", "mlp", "train", MLP, 1, 1e-3),
         Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 1e-3),
+        Row("lstm", "LSTM of 256, 16 steps, batch 64: training step", "lstm", "train", LSTM, 1, 1e-3),
+        Row("lstm_traced", "the same, traced", "lstm", "traced_train", LSTM, 1, 1e-3),
+        Row("transformer", "transformer block 256, 8 x 128 tokens: training step", "transformer", "train", TRANSFORMER, 1,
+            1e-3),
+        Row("transformer_traced", "the same, traced", "transformer", "traced_train", TRANSFORMER, 1, 1e-3),
     ]),
 ]
 ROWS = {row.name: row for _, rows in SECTIONS for row in rows}
