@@ -37,6 +37,19 @@ DType step_result(const Op& op, DType type, std::span<const DType> operands) {
   return declared(s.outputs[0]);
 }
 
+PartialShape value_shape(const ElementwiseProgram& program, std::span<const PartialShape> inputs, int value) {
+  std::vector<PartialShape> shapes(inputs.begin(), inputs.end());
+  for (const ElementwiseStep& step : program.steps) {
+    if (static_cast<int>(shapes.size()) > value) break;
+    PartialShape shape = shapes[static_cast<size_t>(step.operands[0])];
+    for (size_t k = 1; k < step.operands.size(); ++k) {
+      shape = broadcast_shapes(shape, shapes[static_cast<size_t>(step.operands[k])]);
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes[static_cast<size_t>(value)];
+}
+
 namespace {
 
 std::span<const std::string> names(const CallView& call) {
@@ -77,7 +90,10 @@ ElementwiseStep parse_step(const ElementwiseProgram& program, std::string_view n
 
 ElementwiseProgram parse_elementwise_program(const CallView& call) {
   ElementwiseProgram program;
-  const std::span<const DType> in = call.types("Tin"), out = call.types("Tout"), types = call.types("types");
+  const bool one = call.op().primary_attr() >= 0;  // one output, of the type that selects the kernel
+  const DType primary = one ? call.type("T") : DType::kInvalid;
+  const std::span<const DType> in = call.types("Tin"), types = call.types("types");
+  const std::span<const DType> out = one ? std::span(&primary, 1) : call.types("Tout");
   const std::span<const std::string> ops = names(call);
   std::span<const int64_t> operands = call.integers("operands");
   const std::span<const int64_t> outputs = call.integers("outputs");
@@ -89,7 +105,7 @@ ElementwiseProgram parse_elementwise_program(const CallView& call) {
   for (size_t s = 0; s < ops.size(); ++s) program.steps.push_back(parse_step(program, ops[s], types[s], operands));
   if (!operands.empty()) invalid("operands: expected none beyond what `ops` take, got {} more", operands.size());
   if (outputs.size() != out.size()) {
-    invalid("outputs: expected {}, one for each of `Tout`, got {}", out.size(), outputs.size());
+    invalid("outputs: expected {}, got {}", out.size(), outputs.size());
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     const int64_t value = outputs[k];
@@ -100,7 +116,7 @@ ElementwiseProgram parse_elementwise_program(const CallView& call) {
     if (std::ranges::count(outputs, value) != 1) invalid("outputs: expected each value once, got {} again", value);
     program.outputs.push_back(static_cast<int>(value));
     if (program.type_of(program.outputs.back()) != out[k]) {
-      invalid("Tout[{}]: expected {}, got {}", k, dtype_name(program.type_of(program.outputs.back())),
+      invalid("type of output {}: expected {}, got {}", k, dtype_name(program.type_of(program.outputs.back())),
               dtype_name(out[k]));
     }
   }

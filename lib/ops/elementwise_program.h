@@ -34,7 +34,11 @@ bool may_be_step(const Op& op);
 // The type of `op`'s output where its inputs have these types; kInvalid if it does not take them.
 DType step_result(const Op& op, DType type, std::span<const DType> operands);
 
-// From `Tin`, `ops`, `types`, `operands` and `outputs`. Throws InvalidArgument where they do not make a program.
+// The shape of a value, where the inputs have these. Throws InvalidArgument where they do not broadcast.
+PartialShape value_shape(const ElementwiseProgram& program, std::span<const PartialShape> inputs, int value);
+
+// From `Tin`, `ops`, `types`, `operands`, `outputs` and, where there is more than one, `Tout`. Throws InvalidArgument
+// where they do not make a program.
 ElementwiseProgram parse_elementwise_program(const CallView& call);
 
 }  // namespace panto

@@ -78,11 +78,10 @@ const Op& kFusedMatMul = define_op(
 const Op& kFusedElementwise = define_op(
     "_FusedElementwise(inputs: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, ops: list(string), types: list(type),"
     " operands: list(int), outputs: list(int)) -> (results: Tout)",
-    {.doc =
-         "What a program of elementwise ops computes, in one loop over the elements. Values are numbered: `inputs` "
-         "first, then one for each of `ops`, which has the kernel for `types` and takes, in order, values from "
-         "`operands`; `outputs` are the values given out. Made by the optimizer; the result is that of the separate "
-         "ops, bit by bit.",
+    {.doc = "What a program of elementwise ops computes, in one loop over the elements. Values are numbered: `inputs` "
+            "first, then one for each of `ops`, which has the kernel for `types` and takes, in order, values from "
+            "`operands`; `outputs` are the values given out. Made by the optimizer; the result is that of the separate "
+            "ops, bit by bit.",
      .cpp = "fused_elementwise",
      .traits = {Trait::kFusedLoop},
      .shape =
@@ -90,16 +89,36 @@ const Op& kFusedElementwise = define_op(
            const ElementwiseProgram program = parse_elementwise_program(c);
            std::vector<PartialShape> shapes;
            for (int i = 0; i < c.num_inputs(); ++i) shapes.push_back(c.shape(i));
-           for (const ElementwiseStep& step : program.steps) {
-             PartialShape shape = shapes[static_cast<size_t>(step.operands[0])];
-             for (size_t k = 1; k < step.operands.size(); ++k) {
-               shape = broadcast_shapes(shape, shapes[static_cast<size_t>(step.operands[k])]);
-             }
-             shapes.push_back(std::move(shape));
-           }
            for (size_t k = 0; k < program.outputs.size(); ++k) {
-             c.output(static_cast<int>(k), shapes[static_cast<size_t>(program.outputs[k])]);
+             c.output(static_cast<int>(k), value_shape(program, shapes, program.outputs[k]));
            }
+         },
+     .no_gradient = "the optimizer makes it after gradients were taken"});
+
+const Op& kFusedReduction = define_op(
+    "_FusedReduction(inputs: Tin; Tin: list(type) >= 1, T: float32|float64, ops: list(string), types: list(type),"
+    " operands: list(int), outputs: list(int), reduction: {\"Sum\", \"Mean\", \"Max\", \"Min\"}, dims: int >= 1,"
+    " keep_dims: bool = false) -> (result: T)",
+    {.doc = "The reduction, over the last `dims` dimensions, of what a program of elementwise ops computes: the one of "
+            "`outputs` (see _FusedElementwise). Made by the optimizer; the result is that of the separate ops, bit by "
+            "bit.",
+     .cpp = "fused_reduction",
+     .shape =
+         [](ShapeContext& c) {
+           const ElementwiseProgram program = parse_elementwise_program(c);
+           std::vector<PartialShape> shapes;
+           for (int i = 0; i < c.num_inputs(); ++i) shapes.push_back(c.shape(i));
+           const PartialShape shape = value_shape(program, shapes, program.outputs[0]);
+           if (!shape.known_rank()) return c.output(PartialShape());
+           const int64_t dims = c.integer("dims");
+           if (dims > shape.rank()) invalid("dims: expected at most {}, got {}", shape.rank(), dims);
+           SmallVector<int64_t, 8> kept;
+           for (int d = 0; d < shape.rank(); ++d) {
+             const bool reduced = d >= shape.rank() - dims;
+             if (!reduced) kept.push_back(shape.dim(d));
+             if (reduced && c.flag("keep_dims")) kept.push_back(1);
+           }
+           c.output(PartialShape(std::span<const int64_t>(kept.data(), kept.size())));
          },
      .no_gradient = "the optimizer makes it after gradients were taken"});
 

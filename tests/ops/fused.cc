@@ -1,5 +1,7 @@
 // Rows of ops that the optimizer makes. (_FusedMatMul is with the matrix products.)
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "panto/tests/ops/table.h"
 
@@ -51,20 +53,62 @@ std::vector<Array> by_steps(const Given& g) {
   return results;
 }
 
+Sample reduced(Sample program, const char* reduction, int dims, bool keep_dims) {
+  std::erase_if(program.attrs, [](const Attr& a) { return a.name == "Tout"; });
+  program.attrs.insert(program.attrs.end(), {{"reduction", reduction}, {"dims", dims}, {"keep_dims", keep_dims}});
+  return program;
+}
+
+std::vector<Array> by_steps_then_reduced(const Given& g) {
+  const Array x = by_steps(g)[0];
+  const size_t kept = x.dims.size() - static_cast<size_t>(g.integer("dims"));
+  Array y = filled({x.dims.begin(), x.dims.begin() + static_cast<int64_t>(kept)}, 0);
+  const size_t run = x.values.size() / std::max<size_t>(1, y.values.size());
+  const std::string reduction = g.text("reduction");
+  for (size_t r = 0; r < y.values.size(); ++r) {
+    const auto first = x.values.begin() + static_cast<int64_t>(r * run), last = first + static_cast<int64_t>(run);
+    const double sum = std::accumulate(first, last, 0.0);
+    y.values[r] = reduction == "Sum"    ? sum
+                  : reduction == "Mean" ? sum / static_cast<double>(run)
+                  : reduction == "Max"  ? *std::max_element(first, last)
+                                        : *std::min_element(first, last);
+  }
+  if (g.flag("keep_dims")) y.dims.resize(x.dims.size(), 1);
+  return {y};
+}
+
 const Family fused(
-    "fused", {{"_FusedElementwise",
-               {.samples = {program({draw({2, 3})}, {"Tanh"}, {0}, {1}),
-                            program({draw({2, 3}), draw({3})}, {"AddV2", "Tanh", "Mul"}, {0, 1, 2, 3, 0}, {4, 2}),
-                            program({draw({4, 1, 2}), draw({})}, {"Mul", "Mul", "AddV2"}, {0, 1, 2, 2, 3, 0}, {4}),
-                            program({draw({0, 2})}, {"Tanh", "Tanh"}, {0, 1}, {2})},
-                .reference = by_steps,
-                .errors = {{.in = {draw({2, 3}).as(kFloat32), draw({2}).as(kFloat32)},
-                            .attrs = {{"Tout", std::vector<DType>{kFloat32}},
-                                      {"ops", std::vector<std::string>{"AddV2"}},
-                                      {"types", std::vector<DType>{kFloat32}},
-                                      {"operands", std::vector<int64_t>{0, 1}},
-                                      {"outputs", std::vector<int64_t>{2}}},
-                            .text = "shapes: expected ones that broadcast, got [2,3] and [2]"}}}}});
+    "fused",
+    {{"_FusedElementwise",
+      {.samples = {program({draw({2, 3})}, {"Tanh"}, {0}, {1}),
+                   program({draw({2, 3}), draw({3})}, {"AddV2", "Tanh", "Mul"}, {0, 1, 2, 3, 0}, {4, 2}),
+                   program({draw({4, 1, 2}), draw({})}, {"Mul", "Mul", "AddV2"}, {0, 1, 2, 2, 3, 0}, {4}),
+                   program({draw({0, 2})}, {"Tanh", "Tanh"}, {0, 1}, {2})},
+       .reference = by_steps,
+       .errors = {{.in = {draw({2, 3}).as(kFloat32), draw({2}).as(kFloat32)},
+                   .attrs = {{"Tout", std::vector<DType>{kFloat32}},
+                             {"ops", std::vector<std::string>{"AddV2"}},
+                             {"types", std::vector<DType>{kFloat32}},
+                             {"operands", std::vector<int64_t>{0, 1}},
+                             {"outputs", std::vector<int64_t>{2}}},
+                   .text = "shapes: expected ones that broadcast, got [2,3] and [2]"}}}},
+     {"_FusedReduction",
+      {.samples = {reduced(program({draw({2, 3})}, {"Tanh"}, {0}, {1}), "Sum", 1, false),
+                   reduced(program({draw({2, 3}), draw({3})}, {"AddV2", "Mul"}, {0, 1, 2, 0}, {3}), "Mean", 1, true),
+                   reduced(program({draw({2, 3, 4})}, {"Mul"}, {0, 0}, {1}), "Max", 2, false),
+                   reduced(program({draw({5})}, {"Mul"}, {0, 0}, {1}), "Min", 1, true)},
+       .reference = by_steps_then_reduced,
+       .errors = {{.in = {draw({2}).as(kFloat32)},
+                   .attrs = {{"ops", std::vector<std::string>{"Tanh"}},
+                             {"types", std::vector<DType>{kFloat32}},
+                             {"operands", std::vector<int64_t>{0}},
+                             {"outputs", std::vector<int64_t>{1}},
+                             {"reduction", "Sum"},
+                             {"dims", 2}},
+                   .text = "dims: expected at most 1, got 2"}},
+       .types = DTypeSet{kFloat32},
+       .units = 16,
+       .floor = 4}}});
 
 }  // namespace
 }  // namespace panto::test

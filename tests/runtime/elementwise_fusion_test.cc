@@ -95,8 +95,8 @@ BOOST_AUTO_TEST_CASE(what_one_loop_reads_is_computed_in_it) {
              "axis = Const(; value=1, dtype=int32) -> int32\n"
              "x = Placeholder(; dtype=float32, shape=[3,4]) -> float32[3,4]\n"
              "mean = Mean(x, axis; keep_dims=true) -> float32[3,1]\n"
-             "squares = SquaredDifference(x, mean) -> float32[3,4]\n"
-             "variance = Mean(squares, axis; keep_dims=true) -> float32[3,1]\n"
+             "variance = _FusedReduction(x, mean; T=float32, ops=[\"SquaredDifference\"], types=[float32], "
+             "operands=[0, 1], outputs=[2], reduction=\"Mean\", dims=1, keep_dims=true) -> float32[3,1]\n"
              "factor = Rsqrt(variance) -> float32[3,1]\n"
              "y = _FusedElementwise(x, mean, factor; Tout=[float32], ops=[\"Sub\", \"Mul\"], types=[float32, float32], "
              "operands=[0, 1, 3, 2], outputs=[4]) -> float32[3,4]\n");
@@ -161,6 +161,57 @@ BOOST_AUTO_TEST_CASE(an_outer_sum) {
     y = Exp(sum)
   )";
   check_same(text, {{"row", numbers({4}, 1)}, {"column", numbers({3, 1}, 2)}}, {"y"});
+}
+
+// Runs of less than a block, of several parts, and of several dimensions.
+BOOST_AUTO_TEST_CASE(a_reduction_ends_a_loop) {
+  struct Case {
+    Shape shape;
+    const char* axes;
+    std::vector<Shape> others = {};
+  };
+  const Case cases[] = {
+      {{5}, "int32[1]{0}"},
+      {{7, 10}, "int32[1]{1}", {{10}, {7, 1}}},
+      {{7, 10}, "int32[2]{1, 0}", {{10}, {7, 1}}},
+      {{3, 1500}, "int32{-1}", {{1500}, {3, 1}}},
+      {{3, 1500}, "int32[2]{-1, -2}", {{1500}, {1}}},
+      {{2, 70, 900}, "int32[2]{1, 2}", {{70, 1}, {900}}},
+      {{2, 300, 300}, "int32[2]{1, 2}", {{300, 1}, {2, 1, 300}}},
+      {{400, 700}, "int32[2]{0, 1}", {{700}, {400, 1}}},
+  };
+  for (const char* op : {"Sum", "Mean", "Max", "Min"}) {
+    for (const Case& c : cases) {
+      for (const char* keep : {"true", "false"}) {
+        std::string text = "x = Placeholder(; dtype=float32, shape=" + c.shape.to_string() + ")\n a = Square(x)\n";
+        Feeds feeds = {{"x", numbers(c.shape, 1)}};
+        std::string last = "a";
+        for (size_t i = 0; i < c.others.size(); ++i) {
+          const std::string name = "r" + std::to_string(i);
+          text += name + " = Placeholder(; dtype=float32, shape=" + c.others[i].to_string() + ")\n";
+          feeds.emplace_back(name, numbers(c.others[i], static_cast<unsigned>(i) + 2));
+          text.append("b").append(name).append(" = Sub(").append(last).append(", ").append(name).append(")\n");
+          last = "b" + name;
+        }
+        text.append("axes = Const(; value=").append(c.axes).append(")\n y = ").append(op).append("(").append(last);
+        text.append(", axes; keep_dims=").append(keep).append(")\n");
+        check_same(text, feeds, {"y"});
+      }
+    }
+  }
+}
+
+// What others read too, other axes, other types: two steps.
+BOOST_AUTO_TEST_CASE(reductions_that_stay) {
+  const std::string start = "x = Placeholder(; dtype=float32, shape=[3,4])\n s = Square(x)\n";
+  const auto stays = [&](const std::string& rest) {
+    const Graph g = text_graph(start + rest);
+    BOOST_TEST(optimize(g, {}, {}, "elementwise").to_string() == g.to_string());
+  };
+  stays("axes = Const(; value=int32{0})\n y = Sum(s, axes)");
+  stays("axes = Const(; value=int32{1})\n y = Prod(s, axes)");
+  stays("axes = Const(; value=int32{1})\n y = Sum(s, axes)\n z = MatMul(s, s; transpose_b=true)");
+  stays("axes = Placeholder(; dtype=int32, shape=[])\n y = Sum(s, axes)");
 }
 
 // With shapes known at run time only, steps may turn out to be of different sizes.
@@ -292,9 +343,9 @@ BOOST_AUTO_TEST_CASE(programs_of_others_are_checked) {
   says(R"(ops=["Neg"], types=[int32], operands=[0], outputs=[1])", "ops[0]: expected operands that Neg of int32 takes");
   says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[0])", "outputs[0]: expected the value of a step");
   says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[])",
-       "outputs: expected 1, one for each of `Tout`, got 0");
+       "outputs: expected 1, got 0");
   says(R"(ops=["Neg", "Less"], types=[float32, float32], operands=[0, 0, 1], outputs=[2])",
-       "Tout[0]: expected bool, got float32");
+       "type of output 0: expected bool, got float32");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

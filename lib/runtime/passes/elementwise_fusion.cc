@@ -4,7 +4,8 @@
 // Groups are found in one walk over the graph, inputs first. Every group and every other node has a level, one more
 // than the highest level it reads from; a node joins the groups of its inputs at the highest of their levels, if it may
 // be computed together with all of them. All edges then lead from lower to higher levels, so no group waits for itself.
-// Afterwards a group that only one other reads joins that one: whatever waits for it waits for its reader, too.
+// Afterwards a group that only one other reads joins that one: whatever waits for it waits for its reader, too. Of a
+// group that is read by a reduction alone the reduction becomes part.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -39,7 +40,7 @@ class Grouper {
     }
     int changes = 0;
     for (const std::vector<int>& nodes : members) {
-      if (nodes.size() >= 2) changes += replace(nodes);
+      if (!nodes.empty()) changes += replace(nodes);
     }
     return changes;
   }
@@ -156,54 +157,74 @@ class Grouper {
                                [&](const NodeUse& use) { return group_of(use.node) != group; });
   }
 
-  int replace(const std::vector<int>& nodes) {
-    const int group = group_of(nodes[0]);
-    NodeInit init;
+  // A group as the attributes of a fused node say it.
+  struct Text {
+    std::vector<NodeOutput> inputs;
     std::vector<DType> in_types, out_types, types;
     std::vector<std::string> ops;
     std::vector<int64_t> operands, outputs;
+    std::vector<int> seen;  // members that are outputs
+  };
+
+  Text text_of(const std::vector<int>& nodes) {
+    const int group = group_of(nodes[0]);
+    Text text;
     // Inputs are numbered first, so they must be known before any step.
     for (int id : nodes) {
       for (const NodeOutput& input : graph_.at(id).inputs()) {
-        if (group_of(input.node) == group || std::ranges::find(init.inputs, input) != init.inputs.end()) continue;
-        init.inputs.push_back(input);
-        in_types.push_back(graph_.info(input).dtype);
+        if (group_of(input.node) == group || std::ranges::find(text.inputs, input) != text.inputs.end()) continue;
+        text.inputs.push_back(input);
+        text.in_types.push_back(graph_.info(input).dtype);
       }
     }
-    if (init.inputs.size() > kMostInputs) return 0;
-    std::vector<int> seen;
     std::vector<std::pair<int, int64_t>> values;  // node id, value: sorted, as steps are numbered in order of the walk
     for (int id : nodes) {
       const Node& node = graph_.at(id);
-      ops.push_back(node.op().name());
-      types.push_back(type_of(node) == DType::kInvalid ? node.output(0).dtype : type_of(node));
-      for (const NodeOutput& input : node.inputs()) operands.push_back(value_of(input, group, init.inputs, values));
-      const auto value = static_cast<int64_t>(init.inputs.size() + values.size());
-      values.emplace_back(id, value);
-      if (is_seen(id, group)) {
-        seen.push_back(id);
-        outputs.push_back(value);
-        out_types.push_back(node.output(0).dtype);
+      text.ops.push_back(node.op().name());
+      text.types.push_back(type_of(node) == DType::kInvalid ? node.output(0).dtype : type_of(node));
+      for (const NodeOutput& input : node.inputs()) {
+        text.operands.push_back(value_of(input, group, text.inputs, values));
       }
+      const auto value = static_cast<int64_t>(text.inputs.size() + values.size());
+      values.emplace_back(id, value);
+      if (!is_seen(id, group)) continue;
+      text.seen.push_back(id);
+      text.outputs.push_back(value);
+      text.out_types.push_back(node.output(0).dtype);
     }
-    if (seen.empty()) return 0;  // dead
-    const Node& last = graph_.at(nodes.back());
-    init.op = &kFusedElementwise;
-    init.name = graph_.unique_name(last.name());
-    init.device = last.device();
-    init.where = last.where();
-    set_by_name(kFusedElementwise, init.attrs, "Tin", AttrValue(std::move(in_types)));
-    set_by_name(kFusedElementwise, init.attrs, "Tout", AttrValue(std::move(out_types)));
-    set_by_name(kFusedElementwise, init.attrs, "ops", AttrValue(std::move(ops)));
-    set_by_name(kFusedElementwise, init.attrs, "types", AttrValue(std::move(types)));
-    set_by_name(kFusedElementwise, init.attrs, "operands", AttrValue(std::move(operands)));
-    set_by_name(kFusedElementwise, init.attrs, "outputs", AttrValue(std::move(outputs)));
-    int added = -1;
+    return text;
+  }
+
+  // A fused node with what `text` says, near `like`. -1: its shapes do not fit; the op itself will say so, if it runs.
+  int add_fused(const Op& op, Text text, const Node& like, const std::vector<std::pair<const char*, AttrValue>>& more) {
+    NodeInit init;
+    init.op = &op;
+    init.name = graph_.unique_name(like.name());
+    init.device = like.device();
+    init.where = like.where();
+    init.inputs = std::move(text.inputs);
+    set_by_name(op, init.attrs, "Tin", AttrValue(std::move(text.in_types)));
+    set_by_name(op, init.attrs, "ops", AttrValue(std::move(text.ops)));
+    set_by_name(op, init.attrs, "types", AttrValue(std::move(text.types)));
+    set_by_name(op, init.attrs, "operands", AttrValue(std::move(text.operands)));
+    set_by_name(op, init.attrs, "outputs", AttrValue(std::move(text.outputs)));
+    for (const auto& [name, value] : more) set_by_name(op, init.attrs, name, value);
     try {
-      added = add_inferred(graph_, std::move(init));
+      return add_inferred(graph_, std::move(init));
     } catch (const Error&) {
-      return 0;  // shapes that do not fit: the op itself will say so, if it runs
+      return -1;
     }
+  }
+
+  int replace(const std::vector<int>& nodes) {
+    Text text = text_of(nodes);
+    const std::vector<int> seen = text.seen;
+    if (text.inputs.size() > kMostInputs || seen.empty()) return 0;  // none seen: dead
+    if (seen.size() == 1 && reduce(text, graph_.at(seen[0]))) return static_cast<int>(nodes.size()) + 1;
+    if (nodes.size() < 2) return 0;
+    const AttrValue out_types(text.out_types);
+    const int added = add_fused(kFusedElementwise, std::move(text), graph_.at(nodes.back()), {{"Tout", out_types}});
+    if (added < 0) return 0;
     if (seen.size() == 1) {
       take_place(graph_, seen[0], added);
       return static_cast<int>(nodes.size());
@@ -213,6 +234,42 @@ class Grouper {
       replace_node(graph_, seen[k], {&with, 1});
     }
     return static_cast<int>(nodes.size());
+  }
+
+  // Where all that is made of `value` is its sum, mean, largest or smallest along the last dimensions.
+  bool reduce(const Text& text, const Node& value) {
+    const PartialShape& shape = value.output(0).shape;
+    const DType type = value.output(0).dtype;
+    if (!has_one_reader(value) || value.consumers()[0].slot != 0 || !shape.fully_known() || shape.numel() == 0 ||
+        (type != kFloat32 && type != kFloat64)) {
+      return false;
+    }
+    const Node& reader = graph_.at(value.consumers()[0].node);
+    if (!is_fusable_reduction(reader.op()) || context_.fixed(reader.id()) || reader.device() != value.device() ||
+        !reader.control_inputs().empty()) {
+      return false;
+    }
+    const std::optional<std::vector<int64_t>> axes = constant_integers(graph_, reader.input(1));
+    const int64_t dims = axes ? last_dimensions(*axes, shape.rank()) : 0;
+    if (dims == 0) return false;
+    const int added = add_fused(kFusedReduction, text, reader,
+                                {{"T", AttrValue(type)},
+                                 {"reduction", AttrValue(reader.op().name())},
+                                 {"dims", AttrValue(dims)},
+                                 {"keep_dims", reader.attr("keep_dims")}});
+    if (added < 0) return false;
+    take_place(graph_, reader.id(), added);
+    return true;
+  }
+
+  // How many dimensions these axes are, if they are the last ones; else 0.
+  static int64_t last_dimensions(std::vector<int64_t> axes, int64_t rank) {
+    for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+    std::ranges::sort(axes);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] != rank - static_cast<int64_t>(axes.size() - i)) return 0;
+    }
+    return static_cast<int64_t>(axes.size());
   }
 
   int64_t value_of(NodeOutput input, int group, const std::vector<NodeOutput>& inputs,

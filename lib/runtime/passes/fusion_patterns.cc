@@ -155,4 +155,6 @@ class Fuser {
 
 int fuse(PassContext& context) { return Fuser(context).run(); }
 
+bool is_fusable_reduction(const Op& op) { return &op == &kSum || &op == &kMean || &op == &kMax || &op == &kMin; }
+
 }  // namespace panto::passes

@@ -1,0 +1,349 @@
+#include "panto/device/cpu/fused_program.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "panto/device/cpu/cast.h"
+#include "panto/device/cpu/onednn.h"
+#include "panto/lib/base/format.h"
+
+namespace panto::cpu {
+namespace {
+
+constexpr int64_t kTileBytes = 24 * 1024;  // of all values of a tile: most of a first-level cache
+constexpr int64_t kShortestTile = 64, kLongestTile = 2048;
+// Memory of a tile's own is addressed by 32 bits, and part of every thread's.
+constexpr size_t kMostTileMemory = size_t{16} << 20;
+
+RowKernel row_kernel(const ElementwiseProgram& program, const ElementwiseStep& step) {
+  const Kernel& kernel = step.op->kernel(DeviceKind::kCpu, step.type);
+  RowKernel result{kernel.row, static_cast<int>(step.operands.size()), {}, 0, kernel.row_work};
+  for (size_t k = 0; k < step.operands.size(); ++k) {
+    result.in_size[k] = static_cast<uint32_t>(dtype_size(program.type_of(step.operands[k])));
+  }
+  result.out_size = static_cast<uint32_t>(dtype_size(step.result));
+  if (step.op->has(Trait::kConverts)) {
+    result.row = cast_row(step.type, program.type_of(step.operands[0]));
+    result.work = result.in_size[0] + result.out_size;
+  }
+  if (result.row == nullptr) {
+    failf(Code::kUnimplemented, "ops: expected ones whose CPU kernels can be fused, got {} of {}", step.op->name(),
+          dtype_name(step.type));
+  }
+  return result;
+}
+
+// Memory for results that are not given out: as few slots as their lives allow.
+void assign_slots(Program& p) {
+  std::vector<int> free;
+  std::vector<uint8_t> ended(p.last_use.size(), 0);  // an operand that is named twice is freed once
+  for (size_t s = 0; s < p.code.size(); ++s) {
+    Instruction& i = p.code[s];
+    const auto end_operands = [&](bool of_result_size) {
+      for (size_t k = 0; k < static_cast<size_t>(i.kernel.inputs); ++k) {
+        const auto value = static_cast<size_t>(i.operands[k]);
+        if ((i.kernel.in_size[k] == i.kernel.out_size) != of_result_size || p.text.is_input(i.operands[k]) ||
+            p.last_use[value] != static_cast<int>(s) || std::exchange(ended[value], uint8_t{1}) != 0) {
+          continue;
+        }
+        if (const int slot = p.code[value - p.text.inputs.size()].slot; slot >= 0) free.push_back(slot);
+      }
+    };
+    // A row may write its result over an operand, element for element: so their elements must be of one size.
+    end_operands(true);
+    if (i.output < 0) {
+      if (free.empty()) free.push_back(p.slots++);
+      i.slot = free.back();
+      free.pop_back();
+    }
+    end_operands(false);
+  }
+}
+
+// Elements [begin, begin + n), spread out.
+void write_out(const Repeated& r, int64_t begin, int64_t n, std::byte* to) {
+  const int64_t row = r.map.size[0];
+  int64_t column = begin % row;
+  int64_t offset = 0;
+  int64_t index[kMaxRank];
+  for (int64_t rest = begin / row, d = 1; d < r.map.rank; ++d) {
+    index[d] = rest % r.map.size[d];
+    rest /= r.map.size[d];
+    offset += index[d] * r.map.stride[d][0];
+  }
+  while (n > 0) {
+    const int64_t count = std::min(row - column, n);
+    const std::byte* from = r.data + offset * r.size;
+    if (r.map.stride[0][0] != 0) {
+      std::memcpy(to, from + column * r.size, static_cast<size_t>(count) * r.size);
+    } else {
+      for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * r.size, from, r.size);
+    }
+    to += count * r.size;
+    n -= count;
+    column = 0;
+    for (int d = 1; d < r.map.rank; ++d) {
+      offset += r.map.stride[d][0];
+      if (++index[d] < r.map.size[d]) break;
+      index[d] = 0;
+      offset -= r.map.size[d] * r.map.stride[d][0];
+    }
+  }
+}
+
+}  // namespace
+
+Program compile(const CallView& call, int64_t tile) {
+  Program p;
+  p.text = parse_elementwise_program(call);
+  p.last_use.assign(static_cast<size_t>(p.text.num_values()), -1);
+  for (size_t s = 0; s < p.text.steps.size(); ++s) {
+    const ElementwiseStep& step = p.text.steps[s];
+    Instruction instruction{.kernel = row_kernel(p.text, step)};
+    for (size_t k = 0; k < step.operands.size(); ++k) {
+      instruction.operands[k] = step.operands[k];
+      p.last_use[static_cast<size_t>(step.operands[k])] = static_cast<int>(s);
+    }
+    p.work += instruction.kernel.work;
+    p.widest = std::max(p.widest, instruction.kernel.out_size);
+    p.code.push_back(instruction);
+  }
+  for (size_t i = 0; i < p.text.inputs.size(); ++i) p.widest = std::max(p.widest, p.size_of(static_cast<int>(i)));
+  for (size_t k = 0; k < p.text.outputs.size(); ++k) {
+    p.code[static_cast<size_t>(p.text.outputs[k]) - p.text.inputs.size()].output = static_cast<int>(k);
+  }
+  assign_slots(p);
+  const auto values = static_cast<int64_t>(p.text.inputs.size() + p.text.outputs.size()) + p.slots;
+  p.tile = tile > 0 ? tile : std::clamp(kTileBytes / (values * p.widest) / 64 * 64, kShortestTile, kLongestTile);
+  return p;
+}
+
+Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const PartialShape& out, int64_t n) {
+  Layout l;
+  std::vector<Spread> spread;
+  std::vector<Address> address;
+  for (const Shape* shape : shapes) {
+    const int64_t numel = shape->numel();
+    spread.push_back(numel == n ? Spread::kFull : numel == 1 ? Spread::kOne : Spread::kBroadcast);
+    address.push_back({static_cast<uint32_t>(p.base_of_input(address.size())), 0});
+    // What nothing given out depends on may have any shape.
+    l.tiled = l.tiled && broadcasts_to(*shape, out);
+  }
+  l.inputs = spread;
+  l.tiled = l.tiled && p.repeated_at() < kMostTileMemory;
+  if (!l.tiled) return l;
+  for (size_t s = 0; s < p.code.size(); ++s) {
+    const Instruction& i = p.code[s];
+    Ready ready{i.kernel.row, 0, static_cast<uint32_t>(s), {}, {}};
+    bool full = false, repeated = false;
+    PartialShape shape = Shape{};
+    for (int k = 0; k < i.kernel.inputs; ++k) {
+      const auto value = static_cast<size_t>(i.operands[static_cast<size_t>(k)]);
+      ready.operands[k] = address[value];
+      if (spread[value] == Spread::kOne) continue;
+      ready.moves |= 1u << k;
+      full = full || spread[value] == Spread::kFull;
+      if (spread[value] != Spread::kBroadcast) continue;
+      repeated = true;
+      shape = broadcast_shapes(shape, *shapes[value]);
+    }
+    // Of repeated inputs only: as many elements as the output all the same, if they are repeated in several directions.
+    if (repeated && !full && shape.numel() != n) l.tiled = false;
+    const bool one = !full && !repeated;
+    if (one) {
+      ready.result = {0, static_cast<uint32_t>(p.ones_at() + s * Program::kOneBytes)};
+    } else if (i.output >= 0) {
+      ready.result = {static_cast<uint32_t>(p.base_of_output(static_cast<size_t>(i.output))), 0};
+    } else {
+      ready.result = {0, static_cast<uint32_t>(static_cast<size_t>(i.slot) * p.slot_bytes())};
+    }
+    if (one && i.output >= 0) l.tiled = false;
+    spread.push_back(one ? Spread::kOne : Spread::kFull);
+    address.push_back(ready.result);
+    (one ? l.once : l.each_tile).push_back(ready);
+  }
+  return l;
+}
+
+void prepare_layout(Program& p, const KernelContext& c, const PartialShape& out) {
+  if (!out.fully_known()) return;
+  std::vector<const Shape*> shapes;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (!c.in(i).partial_shape().fully_known()) return p.fit.clear();
+    p.fit.push_back(c.shape(i));
+  }
+  for (const Shape& shape : p.fit) shapes.push_back(&shape);
+  p.layout = make_layout(p, shapes, out, out.numel());
+}
+
+const Layout& layout_of(const Program& p, const KernelContext& c, const PartialShape& out, Layout& made) {
+  bool fits = !p.fit.empty();
+  for (size_t i = 0; fits && i < p.fit.size(); ++i) fits = c.shape(static_cast<int>(i)) == p.fit[i];
+  if (fits) return p.layout;
+  std::vector<const Shape*> shapes;
+  for (int i = 0; i < c.num_inputs(); ++i) shapes.push_back(&c.shape(i));
+  made = make_layout(p, shapes, out, out.numel());
+  return made;
+}
+
+std::vector<Repeated> repeated_inputs(const Program& p, const Layout& l, const KernelContext& c,
+                                      const PartialShape& out) {
+  std::vector<Repeated> repeated;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (l.inputs[static_cast<size_t>(i)] != Spread::kBroadcast) continue;
+    Repeated& r = repeated.emplace_back();
+    r.input = i;
+    r.size = p.size_of(i);
+    r.data = static_cast<const std::byte*>(c.in(i).impl()->data);
+    make_broadcast_map<1>(out, {&c.shape(i)}, r.map);
+  }
+  return repeated;
+}
+
+// ---- Range ---------------------------------------------------------------------------------------------------------
+
+Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::span<const Repeated> repeated,
+             std::span<std::byte* const> outputs)
+    : p_(p), l_(l), repeated_(repeated), bases_(p.num_bases()), now_(p.num_bases()) {
+  memory_ = static_cast<std::byte*>(dnnl_scratchpad(p.repeated_at() + repeated.size() * repeated_bytes()));
+  bases_[0] = {memory_, 0};
+  for (size_t i = 0; i < p.text.inputs.size(); ++i) {
+    const int input = static_cast<int>(i);
+    bases_[p.base_of_input(i)] = {static_cast<std::byte*>(c.in(input).impl()->data),
+                                  l.inputs[i] == Spread::kFull ? p.size_of(input) : 0};
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const uint32_t size = p.size_of(p.text.outputs[k]);
+    bases_[p.base_of_output(k)] = {outputs[k], size};
+    if (outputs[k] != nullptr && !is_read_later(p.text.outputs[k], outputs[k])) continue;
+    // Where an input lies that is still needed afterwards, the output is copied at the end of a tile.
+    std::byte* staged = memory_ + p.staged_at() + k * p.slot_bytes();
+    bases_[p.base_of_output(k)] = {staged, 0};
+    if (outputs[k] != nullptr) copied_.push_back({outputs[k], staged, size});
+  }
+  for (size_t r = 0; r < repeated.size(); ++r) {
+    if (repeated[r].in_place() || !repeated[r].periodic()) continue;
+    write_out(repeated[r], 0, p.tile + Repeated::kLongRow, buffer(r));
+  }
+  for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data;
+  steps(l_.once, 1, 0);
+}
+
+// A periodic input needs a period more than a tile.
+size_t Range::repeated_bytes() const { return (static_cast<size_t>(p_.tile) + Repeated::kLongRow) * p_.widest; }
+
+bool Range::is_read_later(int output, const std::byte* data) const {
+  const int made_by = output - static_cast<int>(p_.text.inputs.size());
+  for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
+    if (bases_[p_.base_of_input(i)].data == data && p_.last_use[i] > made_by) return true;
+  }
+  return false;
+}
+
+int64_t Range::together(int64_t begin, int64_t most) const {
+  int64_t n = std::min(p_.tile, most);
+  for (const Repeated& r : repeated_) {
+    if (r.in_place()) n = std::min(n, r.map.size[0] - begin % r.map.size[0]);
+  }
+  return n;
+}
+
+void Range::run(int64_t begin, int64_t end) {
+  while (begin < end) {
+    const int64_t n = together(begin, end - begin);
+    compute(begin, n, 0);
+    for (const Copied& o : copied_) std::memcpy(o.to + begin * o.size, o.from, static_cast<size_t>(n) * o.size);
+    begin += n;
+  }
+}
+
+int64_t Range::fill(int64_t begin, int64_t most, int64_t at) {
+  const int64_t n = together(begin, most);
+  compute(begin, n, at);
+  return n;
+}
+
+// `at`: where in its tile output 0 goes, if it has memory of the tile's own.
+void Range::compute(int64_t begin, int64_t n, int64_t at) {
+  for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data + begin * bases_[b].advance;
+  const size_t first = p_.base_of_output(0);
+  if (at != 0) now_[first] += at * p_.size_of(p_.text.outputs[0]);
+  uint64_t still = 0;
+  for (size_t r = 0; r < repeated_.size(); ++r) place(r, begin, n, still);
+  steps(l_.each_tile, n, still);
+}
+
+// Makes an input that is repeated readable for elements [begin, begin + n). A bit of `still`: it is one element.
+void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
+  const Repeated& from = repeated_[r];
+  const size_t base = p_.base_of_input(static_cast<size_t>(from.input));
+  if (!from.in_place()) {
+    if (!from.periodic()) write_out(from, begin, n, buffer(r));
+    now_[base] = buffer(r) + (from.periodic() ? begin % from.map.size[0] * from.size : 0);
+    return;
+  }
+  int64_t offset = from.map.stride[0][0] * (begin % from.map.size[0]);
+  for (int64_t rest = begin / from.map.size[0], d = 1; d < from.map.rank; ++d) {
+    offset += rest % from.map.size[d] * from.map.stride[d][0];
+    rest /= from.map.size[d];
+  }
+  now_[base] = const_cast<std::byte*>(from.data) + offset * from.size;  // NOLINT(*-const-cast): never written to
+  if (from.map.stride[0][0] == 0) still |= uint64_t{1} << from.input;
+}
+
+void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still) {
+  for (const Ready& i : code) {
+    const void* in[3];
+    for (int k = 0; k < 3; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
+    uint32_t moves = i.moves;
+    if (still != 0) [[unlikely]]
+      moves &= ~standing(i, still);
+    const uint32_t fault = i.row(moves, now_[i.result.base] + i.result.offset, n, in);
+    if (fault != 0) [[unlikely]]
+      fault_ = static_cast<uint64_t>(i.step) << 32 | fault;
+  }
+}
+
+// The operands of an instruction that are one element of a repeated input.
+uint32_t Range::standing(const Ready& i, uint64_t still) const {
+  uint32_t result = 0;
+  for (int k = 0; k < 3; ++k) {
+    const uint32_t base = i.operands[k].base;
+    const bool input = base >= 1 && base <= p_.text.inputs.size();
+    if (input && (still >> (base - 1) & 1u) != 0) result |= 1u << k;
+  }
+  return result;
+}
+
+// ---- Without tiles -------------------------------------------------------------------------------------------------
+
+std::vector<Tensor> run_steps(const Program& p, const KernelContext& c) {
+  std::vector<Tensor> values;
+  for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.in(i));
+  for (size_t s = 0; s < p.code.size(); ++s) {
+    const Instruction& i = p.code[s];
+    PartialShape shape;
+    RowInput in[3];
+    for (int k = 0; k < i.kernel.inputs; ++k) {
+      const Tensor& t = values[static_cast<size_t>(i.operands[static_cast<size_t>(k)])];
+      shape = k == 0 ? t.partial_shape() : broadcast_shapes(shape, t.partial_shape());
+      in[k] = {t.impl()->data, &t.partial_shape(), t.numel()};
+    }
+    values.push_back(allocate_tensor(c.device(), p.text.steps[s].result, Shape(shape)));
+    run_rows(i.kernel, in, shape, values.back().impl()->data, values.back().numel());
+  }
+  std::vector<Tensor> outputs;
+  for (int value : p.text.outputs) outputs.push_back(values[static_cast<size_t>(value)]);
+  return outputs;
+}
+
+void throw_found(const Program& p, uint64_t found) {
+  try {
+    throw_fault(static_cast<Fault>(found & UINT32_MAX));
+  } catch (Error& error) {
+    error.add_context("in " + p.text.steps[found >> 32].op->name());
+    throw;
+  }
+}
+
+}  // namespace panto::cpu
