@@ -105,9 +105,9 @@ struct FusedReduction {
     std::optional<Program> made;
     if (p == nullptr) p = &made.emplace(cpu::compile(c, cpu::kBlock));
     const std::string_view reduction = c.text("reduction");
-    if (reduction == "Sum") return reduce_program<cpu::SumOf<T>, T>(*p, c);
-    if (reduction == "Mean") return reduce_program<cpu::MeanOf<T>, T>(*p, c);
-    if (reduction == "Max") return reduce_program<cpu::MaxOf<T>, T>(*p, c);
+    if (reduction == "sum") return reduce_program<cpu::SumOf<T>, T>(*p, c);
+    if (reduction == "mean") return reduce_program<cpu::MeanOf<T>, T>(*p, c);
+    if (reduction == "max") return reduce_program<cpu::MaxOf<T>, T>(*p, c);
     reduce_program<cpu::MinOf<T>, T>(*p, c);
   }
 };

@@ -22,10 +22,10 @@ struct Vector {
 // Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
 // over such a block and are added to c. The other sizes do not show in the result.
 constexpr int64_t kDepth = 256;
-constexpr int64_t kFewRows = 192;    // up to here `a` is read in place
+constexpr int64_t kFewRows = 192;     // up to here `a` is read in place
 constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
 constexpr int64_t kPackedColumns = 2048;  // of b
-constexpr int kRows = 6;                 // of two vectors each: the sums fit the registers and hide the adds' latency
+constexpr int kRows = 6;                  // of two vectors each: the sums fit the registers and hide the adds' latency
 
 // kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
 // `first`.

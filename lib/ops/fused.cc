@@ -97,7 +97,7 @@ const Op& kFusedElementwise = define_op(
 
 const Op& kFusedReduction = define_op(
     "_FusedReduction(inputs: Tin; Tin: list(type) >= 1, T: float32|float64, ops: list(string), types: list(type),"
-    " operands: list(int), outputs: list(int), reduction: {\"Sum\", \"Mean\", \"Max\", \"Min\"}, dims: int >= 1,"
+    " operands: list(int), outputs: list(int), reduction: {\"sum\", \"mean\", \"max\", \"min\"}, dims: int >= 1,"
     " keep_dims: bool = false) -> (result: T)",
     {.doc = "The reduction, over the last `dims` dimensions, of what a program of elementwise ops computes: the one of "
             "`outputs` (see _FusedElementwise). Made by the optimizer; the result is that of the separate ops, bit by "

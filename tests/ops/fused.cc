@@ -68,9 +68,9 @@ std::vector<Array> by_steps_then_reduced(const Given& g) {
   for (size_t r = 0; r < y.values.size(); ++r) {
     const auto first = x.values.begin() + static_cast<int64_t>(r * run), last = first + static_cast<int64_t>(run);
     const double sum = std::accumulate(first, last, 0.0);
-    y.values[r] = reduction == "Sum"    ? sum
-                  : reduction == "Mean" ? sum / static_cast<double>(run)
-                  : reduction == "Max"  ? *std::max_element(first, last)
+    y.values[r] = reduction == "sum"    ? sum
+                  : reduction == "mean" ? sum / static_cast<double>(run)
+                  : reduction == "max"  ? *std::max_element(first, last)
                                         : *std::min_element(first, last);
   }
   if (g.flag("keep_dims")) y.dims.resize(x.dims.size(), 1);
@@ -93,17 +93,17 @@ const Family fused(
                              {"outputs", std::vector<int64_t>{2}}},
                    .text = "shapes: expected ones that broadcast, got [2,3] and [2]"}}}},
      {"_FusedReduction",
-      {.samples = {reduced(program({draw({2, 3})}, {"Tanh"}, {0}, {1}), "Sum", 1, false),
-                   reduced(program({draw({2, 3}), draw({3})}, {"AddV2", "Mul"}, {0, 1, 2, 0}, {3}), "Mean", 1, true),
-                   reduced(program({draw({2, 3, 4})}, {"Mul"}, {0, 0}, {1}), "Max", 2, false),
-                   reduced(program({draw({5})}, {"Mul"}, {0, 0}, {1}), "Min", 1, true)},
+      {.samples = {reduced(program({draw({2, 3})}, {"Tanh"}, {0}, {1}), "sum", 1, false),
+                   reduced(program({draw({2, 3}), draw({3})}, {"AddV2", "Mul"}, {0, 1, 2, 0}, {3}), "mean", 1, true),
+                   reduced(program({draw({2, 3, 4})}, {"Mul"}, {0, 0}, {1}), "max", 2, false),
+                   reduced(program({draw({5})}, {"Mul"}, {0, 0}, {1}), "min", 1, true)},
        .reference = by_steps_then_reduced,
        .errors = {{.in = {draw({2}).as(kFloat32)},
                    .attrs = {{"ops", std::vector<std::string>{"Tanh"}},
                              {"types", std::vector<DType>{kFloat32}},
                              {"operands", std::vector<int64_t>{0}},
                              {"outputs", std::vector<int64_t>{1}},
-                             {"reduction", "Sum"},
+                             {"reduction", "sum"},
                              {"dims", 2}},
                    .text = "dims: expected at most 1, got 2"}},
        .types = DTypeSet{kFloat32},

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(what_one_loop_reads_is_computed_in_it) {
              "x = Placeholder(; dtype=float32, shape=[3,4]) -> float32[3,4]\n"
              "mean = Mean(x, axis; keep_dims=true) -> float32[3,1]\n"
              "variance = _FusedReduction(x, mean; T=float32, ops=[\"SquaredDifference\"], types=[float32], "
-             "operands=[0, 1], outputs=[2], reduction=\"Mean\", dims=1, keep_dims=true) -> float32[3,1]\n"
+             "operands=[0, 1], outputs=[2], reduction=\"mean\", dims=1, keep_dims=true) -> float32[3,1]\n"
              "factor = Rsqrt(variance) -> float32[3,1]\n"
              "y = _FusedElementwise(x, mean, factor; Tout=[float32], ops=[\"Sub\", \"Mul\"], types=[float32, float32], "
              "operands=[0, 1, 3, 2], outputs=[4]) -> float32[3,4]\n");
@@ -342,8 +342,7 @@ BOOST_AUTO_TEST_CASE(programs_of_others_are_checked) {
   says(R"(ops=["Neg"], types=[float32], operands=[0, 0], outputs=[1])", "got 1 more");
   says(R"(ops=["Neg"], types=[int32], operands=[0], outputs=[1])", "ops[0]: expected operands that Neg of int32 takes");
   says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[0])", "outputs[0]: expected the value of a step");
-  says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[])",
-       "outputs: expected 1, got 0");
+  says(R"(ops=["Neg"], types=[float32], operands=[0], outputs=[])", "outputs: expected 1, got 0");
   says(R"(ops=["Neg", "Less"], types=[float32, float32], operands=[0, 0, 1], outputs=[2])",
        "type of output 0: expected bool, got float32");
 }

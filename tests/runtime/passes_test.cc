@@ -369,8 +369,8 @@ BOOST_AUTO_TEST_CASE(fused_layers_give_the_same_numbers) {
 }
 
 BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
-  BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "cse", "fusion",
-                                                       "elementwise"}));
+  BOOST_TEST((pass_names() ==
+              std::vector<std::string>{"prune", "constant_folding", "arithmetic", "cse", "fusion", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n y = Neg(x)");
   const auto ran = [&](const char* passes) {
     std::vector<PassRun> runs;

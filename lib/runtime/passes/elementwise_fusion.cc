@@ -245,7 +245,7 @@ class Grouper {
       return false;
     }
     const Node& reader = graph_.at(value.consumers()[0].node);
-    if (!is_fusable_reduction(reader.op()) || context_.fixed(reader.id()) || reader.device() != value.device() ||
+    if (reduction_name(reader.op()) == nullptr || context_.fixed(reader.id()) || reader.device() != value.device() ||
         !reader.control_inputs().empty()) {
       return false;
     }
@@ -254,7 +254,7 @@ class Grouper {
     if (dims == 0) return false;
     const int added = add_fused(kFusedReduction, text, reader,
                                 {{"T", AttrValue(type)},
-                                 {"reduction", AttrValue(reader.op().name())},
+                                 {"reduction", AttrValue(reduction_name(reader.op()))},
                                  {"dims", AttrValue(dims)},
                                  {"keep_dims", reader.attr("keep_dims")}});
     if (added < 0) return false;

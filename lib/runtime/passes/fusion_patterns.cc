@@ -1,6 +1,6 @@
 // One op for a matrix product, the bias added to it and the activation that follows: the product is not written to
-// memory and read again. A transposed operand becomes an attribute of the product, a bias of anything else a sum. Sums may be taken in another order
-// than by the separate ops, so results may differ in the last bits.
+// memory and read again. A transposed operand becomes an attribute of the product, a bias of anything else a sum. Sums
+// may be taken in another order than by the separate ops, so results may differ in the last bits.
 //
 // One of the two files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
@@ -155,6 +155,8 @@ class Fuser {
 
 int fuse(PassContext& context) { return Fuser(context).run(); }
 
-bool is_fusable_reduction(const Op& op) { return &op == &kSum || &op == &kMean || &op == &kMax || &op == &kMin; }
+const char* reduction_name(const Op& op) {
+  return &op == &kSum ? "sum" : &op == &kMean ? "mean" : &op == &kMax ? "max" : &op == &kMin ? "min" : nullptr;
+}
 
 }  // namespace panto::passes

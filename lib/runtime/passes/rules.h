@@ -15,7 +15,7 @@ std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOu
 int add_inferred(Graph& graph, NodeInit init);
 // True if whoever reads the node reads its output 0, and that is one node, which does not wait for it otherwise.
 bool has_one_reader(const Node& node);
-// What can end an elementwise loop: ops that `_FusedReduction` knows.
-bool is_fusable_reduction(const Op& op);
+// What can end an elementwise loop: the name that `_FusedReduction` has for such an op; null for any other.
+const char* reduction_name(const Op& op);
 
 }  // namespace panto::passes
