@@ -5,7 +5,7 @@
 //                                .traits = {Trait::kElementwise},
 //                                .shape = shapes::same_as_input,
 //                                .saves = {out(0)},
-//                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1.f - square(g.conj_out(0)))); }});
+//                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.conj_out(0)))); }});
 //
 // `define_op` and kernel objects only queue what they are given (a throwing static initializer would abort the
 // process); the queue is linked by name and validated at first use, or by `load_library`, which throws.

@@ -15,17 +15,16 @@ const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
                              .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.conj_out(0)))); },
                              .flops = flops_each<20>});
 
-const Op& kSigmoid =
-    define_op("Sigmoid(x: T; T: floating|complex) -> (y: T)", {.doc = "`1 / (1 + exp(-x))`.",
-                                                               .traits = {Trait::kElementwise},
-                                                               .shape = shapes::same_as_input,
-                                                               .saves = {out(0)},
-                                                               .gradient =
-                                                                   [](GradContext& g) {
-                                                                     const Tensor& y = g.conj_out(0);
-                                                                     g.set(0, g.dy() * (y * (1 - y)));
-                                                                   },
-                                                               .flops = flops_each<12>});
+const Op& kSigmoid = define_op("Sigmoid(x: T; T: floating|complex) -> (y: T)", {.doc = "`1 / (1 + exp(-x))`.",
+                                                                                .traits = {Trait::kElementwise},
+                                                                                .shape = shapes::same_as_input,
+                                                                                .saves = {out(0)},
+                                                                                .gradient =
+                                                                                    [](GradContext& g) {
+                                                                                      const Tensor& y = g.conj_out(0);
+                                                                                      g.set(0, g.dy() * (y * (1 - y)));
+                                                                                    },
+                                                                                .flops = flops_each<12>});
 
 const Op& kRelu = define_op("Relu(features: T; T: real) -> (activations: T)",
                             {.doc = "`max(features, 0)`. The gradient at zero is zero.",
