@@ -57,48 +57,18 @@ class Matmul {
         c_(matrix_desc(r.rows, r.columns, s.n, 1)) {
     dnnl_matmul_desc_t desc;
     check_dnnl(dnnl_matmul_desc_init(&desc, &a_, &b_, nullptr, &c_), "matmul");
-    // Scratch memory of the executing thread: a primitive then holds nothing that two threads could fight for.
-    dnnl_primitive_attr_t attr = nullptr;
-    check_dnnl(dnnl_primitive_attr_create(&attr), "attributes");
-    dnnl_primitive_desc_t primitive_desc = nullptr;
-    dnnl_status_t status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (status == dnnl_success) {
-      status = dnnl_primitive_desc_create(&primitive_desc, &desc, attr, dnnl_cpu_engine(), nullptr);
-    }
-    dnnl_primitive_attr_destroy(attr);
-    check_dnnl(status, "matmul");
-    scratchpad_ = *dnnl_primitive_desc_query_md(primitive_desc, dnnl_query_scratchpad_md, 0);
-    status = dnnl_primitive_create(&primitive_, primitive_desc);
-    dnnl_primitive_desc_destroy(primitive_desc);
-    check_dnnl(status, "matmul");
+    primitive_ = DnnlPrimitive(&desc, "matmul");
   }
-  ~Matmul() { dnnl_primitive_destroy(primitive_); }
-  Matmul(const Matmul&) = delete;
-  Matmul& operator=(const Matmul&) = delete;
 
   const Rectangle& rectangle() const { return rectangle_; }
-
   void run(const float* a, const float* b, float* c) const {
-    const DnnlMemory a_memory(a_, a), b_memory(b_, b), c_memory(c_, c);
-    dnnl_exec_arg_t args[4] = {{DNNL_ARG_SRC, a_memory.get()},
-                               {DNNL_ARG_WEIGHTS, b_memory.get()},
-                               {DNNL_ARG_DST, c_memory.get()},
-                               {DNNL_ARG_SCRATCHPAD, nullptr}};
-    const size_t bytes = dnnl_memory_desc_get_size(&scratchpad_);
-    if (bytes == 0) return execute(3, args);
-    const DnnlMemory scratchpad(scratchpad_, dnnl_scratchpad(bytes));
-    args[3].memory = scratchpad.get();
-    execute(4, args);
+    primitive_.run({{DNNL_ARG_SRC, &a_, a}, {DNNL_ARG_WEIGHTS, &b_, b}, {DNNL_ARG_DST, &c_, c}});
   }
 
  private:
-  void execute(int count, const dnnl_exec_arg_t* args) const {
-    check_dnnl(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), count, args), "matmul");
-  }
-
   Rectangle rectangle_;
-  dnnl_memory_desc_t a_, b_, c_, scratchpad_;
-  dnnl_primitive_t primitive_ = nullptr;
+  dnnl_memory_desc_t a_, b_, c_;
+  DnnlPrimitive primitive_;
 };
 
 bool for_tile_gemm(const GemmSize& s) { return tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns; }

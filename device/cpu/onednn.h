@@ -4,6 +4,10 @@
 #include <dnnl.h>
 #include <dnnl_debug.h>
 
+#include <initializer_list>
+#include <string>
+#include <utility>
+
 #include "panto/lib/base/error.h"
 
 namespace panto::cpu {
@@ -19,6 +23,47 @@ dnnl_engine_t dnnl_cpu_engine();
 dnnl_stream_t dnnl_cpu_stream();
 // `bytes` of memory of the calling thread's, aligned to 64; valid until the next call.
 void* dnnl_scratchpad(size_t bytes);
+
+// A primitive that several threads may execute at once: its scratch memory is the executing thread's. It is made for
+// the number of threads that OpenMP tells the constructing thread: see OneThread. Empty until one is moved into it.
+class DnnlPrimitive {
+ public:
+  struct Argument {
+    int name;  // DNNL_ARG_SRC ...
+    const dnnl_memory_desc_t* desc;
+    const void* data;
+  };
+
+  DnnlPrimitive() = default;
+  // From an operation's description, dnnl_matmul_desc_t and its kin. `what` is for messages, and lives for ever.
+  DnnlPrimitive(const_dnnl_op_desc_t op, const char* what);
+  // A copy from one layout to another.
+  static DnnlPrimitive reorder(const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to);
+  DnnlPrimitive(DnnlPrimitive&& other) noexcept { swap(other); }
+  DnnlPrimitive& operator=(DnnlPrimitive&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DnnlPrimitive();
+
+  explicit operator bool() const { return primitive_ != nullptr; }
+  // The layout that it wants or gives: dnnl_query_src_md and its kin.
+  dnnl_memory_desc_t desc(dnnl_query_t what) const;
+  // At most 4 arguments. On the calling thread's stream.
+  void run(std::initializer_list<Argument> arguments) const;
+
+ private:
+  void make(dnnl_primitive_desc_t desc);
+  void swap(DnnlPrimitive& other) noexcept {
+    std::swap(primitive_, other.primitive_);
+    std::swap(scratchpad_, other.scratchpad_);
+    std::swap(what_, other.what_);
+  }
+
+  dnnl_primitive_t primitive_ = nullptr;
+  dnnl_memory_desc_t scratchpad_{};
+  const char* what_ = "";
+};
 
 // A memory object around bytes of somebody else's, for one execution.
 class DnnlMemory {
