@@ -1,0 +1,134 @@
+// Kernels of convolutions and their gradients.
+#include <type_traits>
+
+#include "panto/device/convert.h"
+#include "panto/device/cpu/conv_direct.h"
+#include "panto/device/cpu/conv_plan.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor_alloc.h"
+
+namespace panto {
+namespace {
+
+using cpu::ConvKind;
+using cpu::ConvPlan;
+
+// Signed integers are multiplied as unsigned ones: sums wrap.
+template <class T>
+using Factor = std::conditional_t<std::is_integral_v<T>, uint32_t, T>;
+
+template <class T>
+void convolve_directly(ConvKind kind, const Convolution& c, T* input, T* filter, T* output, int64_t filter_size,
+                       Device& device) {
+  using F = Factor<T>;
+  const cpu::DirectConvolution<F> direct(c);
+  F *in = reinterpret_cast<F*>(input), *weights = reinterpret_cast<F*>(filter), *out = reinterpret_cast<F*>(output);
+  switch (kind) {
+    case ConvKind::kForward: return direct.forward(in, weights, out);
+    case ConvKind::kByInput: {
+      const Tensor turned = allocate_tensor(device, dtype_of<T>, Shape{filter_size});
+      return direct.by_input(in, weights, out, mutable_data<F>(turned));
+    }
+    case ConvKind::kByFilter: return direct.by_filter(in, weights, out);
+  }
+}
+
+template <class T>
+void convolve(ConvKind kind, const Convolution& c, const ConvPlan* prepared, T* input, T* filter, T* output,
+              int64_t filter_size, Device& device) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (prepared != nullptr && prepared->convolution() == c) return prepared->run(input, filter, output, device);
+    if (ConvPlan::fits(c)) return cpu::cached_conv_plan(kind, c)->run(input, filter, output, device);
+  }
+  convolve_directly(kind, c, input, filter, output, filter_size, device);
+}
+
+// A tensor of half numbers as floats, for the time of a call.
+template <class T>
+class AsFloats {
+ public:
+  AsFloats(const void* data, int64_t n, bool read, Device& device)
+      : floats_(allocate_tensor(device, kFloat32, Shape{n})), n_(n) {
+    if (!read) return;
+    for (int64_t i = 0; i < n; ++i) this->data()[i] = static_cast<float>(static_cast<const T*>(data)[i]);
+  }
+  float* data() const { return mutable_data<float>(floats_); }
+  void write(void* data) const {
+    for (int64_t i = 0; i < n_; ++i) static_cast<T*>(data)[i] = T(this->data()[i]);
+  }
+
+ private:
+  Tensor floats_;
+  int64_t n_;
+};
+
+// One of the three: where input, filter and output of the convolution are among the call's tensors.
+template <ConvKind kKind>
+struct ConvolutionKernel {
+  static constexpr int kInput = 0, kFilter = 1, kOutput = 2;
+
+  static Convolution read(const CallView& c, const PartialShape& result) {
+    const PartialShape& input = kKind == ConvKind::kByInput ? result : c.in(0).partial_shape();
+    const PartialShape& filter = kKind == ConvKind::kByFilter ? result : c.in(1).partial_shape();
+    return convolution_of(c, input, filter);
+  }
+
+  template <class T>
+  static std::shared_ptr<void> prepare(const KernelContext& c) {
+    if constexpr (std::is_same_v<T, float>) {
+      const PartialShape& result = c.spec(0).shape;
+      for (int i = 0; i < c.num_inputs(); ++i) {
+        if (!c.in(i).partial_shape().fully_known()) return nullptr;
+      }
+      if (!result.fully_known()) return nullptr;
+      const Convolution convolution = read(c, result);
+      if (ConvPlan::fits(convolution))
+        return std::const_pointer_cast<ConvPlan>(cpu::cached_conv_plan(kKind, convolution));
+    }
+    return nullptr;
+  }
+
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.out_numel(0);
+    if (n == 0) return;
+    const Convolution convolution = read(c, c.out_shape(0));
+    // Input, filter and output are at these places among the op's inputs; where the result's would be there is its
+    // shape. The kernel writes that one and reads the others.
+    const int written = static_cast<int>(kKind == ConvKind::kForward   ? kOutput
+                                         : kKind == ConvKind::kByInput ? kInput
+                                                                       : kFilter);
+    void* tensors[3];
+    int64_t sizes[3];
+    for (int i = 0; i < 3; ++i) {
+      const bool out = i == written;
+      tensors[i] = out ? static_cast<void*>(c.out(0).impl()->data) : c.in(i).impl()->data;
+      sizes[i] = out ? n : c.numel(i);
+    }
+    if (sizes[kInput] == 0 || sizes[kOutput] == 0) {
+      std::fill_n(static_cast<T*>(tensors[written]), n, T{});  // sums of nothing
+      return;
+    }
+    if constexpr (is_half_type<T>) {
+      const AsFloats<T> input(tensors[0], sizes[0], written != 0, c.device());
+      const AsFloats<T> filter(tensors[1], sizes[1], written != 1, c.device());
+      const AsFloats<T> output(tensors[2], sizes[2], written != 2, c.device());
+      convolve(kKind, convolution, nullptr, input.data(), filter.data(), output.data(), sizes[kFilter], c.device());
+      (written == 0 ? input : written == 1 ? filter : output).write(tensors[written]);
+    } else {
+      convolve(kKind, convolution, c.state<ConvPlan>(), static_cast<T*>(tensors[0]), static_cast<T*>(tensors[1]),
+               static_cast<T*>(tensors[2]), sizes[kFilter], c.device());
+    }
+  }
+};
+
+const CpuKernel conv_kernel("Conv2D", TypeList<Half, BFloat16, float, double, int32_t>{},
+                            ConvolutionKernel<ConvKind::kForward>{});
+const CpuKernel by_input_kernel("Conv2DBackpropInput", TypeList<Half, BFloat16, float, double, int32_t>{},
+                                ConvolutionKernel<ConvKind::kByInput>{});
+const CpuKernel by_filter_kernel("Conv2DBackpropFilter", TypeList<Half, BFloat16, float, double>{},
+                                 ConvolutionKernel<ConvKind::kByFilter>{});
+
+}  // namespace
+}  // namespace panto
