@@ -1,0 +1,152 @@
+// Rows of variables: gathered, and changed in place where nobody looks.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor_alloc.h"
+
+namespace panto {
+namespace {
+
+void check_dtype(const VariableResource& variable, DType wanted) {
+  if (variable.dtype() != wanted) [[unlikely]] {
+    invalid("variable \"{}\": expected one of {}, got {}", variable.name(), dtype_name(wanted),
+            dtype_name(variable.dtype()));
+  }
+}
+
+// Row numbers, of either type.
+class Indices {
+ public:
+  explicit Indices(const Tensor& t) : data_(t.impl()->data), wide_(t.dtype() == kInt64), count_(t.numel()) {}
+  int64_t count() const { return count_; }
+  int64_t operator[](int64_t i) const {
+    return wide_ ? static_cast<const int64_t*>(data_)[i] : static_cast<const int32_t*>(data_)[i];
+  }
+  // Throws InvalidArgument unless all are in [0, rows).
+  void check(int64_t rows) const {
+    for (int64_t i = 0; i < count_; ++i) at(i, rows);
+  }
+  // Once more where it is used: memory that is not ours may change.
+  int64_t at(int64_t i, int64_t rows) const {
+    const int64_t index = (*this)[i];
+    if (index < 0 || index >= rows) [[unlikely]]
+      invalid("indices[{}]: expected a row in [0, {}), got {}", i, rows, index);
+    return index;
+  }
+
+ private:
+  const void* data_;
+  bool wide_;
+  int64_t count_;
+};
+
+int64_t row_size(const Shape& shape) {
+  int64_t size = 1;
+  for (int k = 1; k < shape.rank(); ++k) size *= shape[k];
+  return size;
+}
+
+void expect_rows(const VariableResource& variable, const Shape& shape) {
+  if (shape.rank() == 0) invalid("variable \"{}\": expected a rank of at least 1, got shape []", variable.name());
+}
+
+struct GatherKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const VariableResource& variable = variable_of(c.in(0));
+    check_dtype(variable, c.type("dtype"));
+    const Tensor value = variable.read();
+    expect_rows(variable, value.shape());
+    const int64_t rows = value.shape()[0], width = row_size(value.shape());
+    const Indices indices(c.in(1));
+    if (c.out_numel(0) != indices.count() * width) {
+      invalid("variable \"{}\": expected rows of {} elements, got {}", variable.name(),
+              c.out_numel(0) / std::max<int64_t>(1, indices.count()), width);
+    }
+    indices.check(rows);
+    const T* from = static_cast<const T*>(value.impl()->data);
+    T* to = c.out_data<T>(0);
+    cpu::parallel_ranges(
+        indices.count(), 2 * c.out_numel(0) * static_cast<int64_t>(sizeof(T)),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) std::copy_n(from + indices.at(i, rows) * width, width, to + i * width);
+        },
+        std::max<int64_t>(1, 64 / std::max<int64_t>(1, width)));
+  }
+};
+
+struct AddRow {
+  template <class T>
+  static void change(T& value, T update) {
+    if constexpr (std::is_integral_v<T>) {
+      using Wraps = std::make_unsigned_t<T>;
+      value = static_cast<T>(static_cast<Wraps>(value) + static_cast<Wraps>(update));
+    } else {
+      value += update;
+    }
+  }
+};
+struct SubtractRow {
+  template <class T>
+  static void change(T& value, T update) {
+    if constexpr (std::is_integral_v<T>) {
+      using Wraps = std::make_unsigned_t<T>;
+      value = static_cast<T>(static_cast<Wraps>(value) - static_cast<Wraps>(update));
+    } else {
+      value -= update;
+    }
+  }
+};
+struct ReplaceRow {
+  template <class T>
+  static void change(T& value, const T& update) {
+    value = update;
+  }
+};
+
+// Threads take columns, so that the rows of one number are changed in order.
+template <class Change>
+struct ScatterKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    VariableResource& variable = variable_of(c.in(0));
+    check_dtype(variable, c.type("dtype"));
+    const Indices indices(c.in(1));
+    const T* updates = c.data<T>(2);
+    const bool scalar = c.shape(2).rank() == 0;
+    variable.update([&](Tensor& value) {
+      expect_rows(variable, value.shape());
+      const int64_t rows = value.shape()[0], width = row_size(value.shape());
+      if (!scalar && c.numel(2) != indices.count() * width) {
+        invalid("updates: expected {} elements, got {}", indices.count() * width, c.numel(2));
+      }
+      // All of them before anything is written.
+      indices.check(rows);
+      T* to = mutable_data<T>(value);
+      cpu::parallel_ranges(
+          width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t i = 0; i < indices.count(); ++i) {
+              T* row = to + indices.at(i, rows) * width;
+              for (int64_t k = begin; k < end; ++k)
+                Change::template change<T>(row[k], updates[scalar ? 0 : i * width + k]);
+            }
+          },
+          64);
+    });
+  }
+};
+
+const CpuKernel gather_kernel("ResourceGather", types::every{}, GatherKernel{});
+const CpuKernel add_kernel("ResourceScatterAdd", types::numeric{}, ScatterKernel<AddRow>{});
+const CpuKernel subtract_kernel("ResourceScatterSub", types::numeric{}, ScatterKernel<SubtractRow>{});
+const CpuKernel update_kernel("ResourceScatterUpdate", types::plain{}, ScatterKernel<ReplaceRow>{});
+
+}  // namespace
+}  // namespace panto
