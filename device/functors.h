@@ -133,6 +133,13 @@ struct ErfFn {
     return k::erf(x);
   }
 };
+struct ErfcFn {
+  static constexpr int kWork = 150;
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::erfc(x);
+  }
+};
 // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where nothing overflows.
 struct SoftplusFn {
   static constexpr int kWork = 64;

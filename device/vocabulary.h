@@ -145,6 +145,10 @@ PANTO_FN T erf(T x) {
   return fast::erf(x);
 }
 template <class T>
+PANTO_FN T erfc(T x) {
+  return std::erfc(x);
+}
+template <class T>
 PANTO_FN T floor(T x) {
   return std::floor(x);
 }

@@ -19,6 +19,7 @@ const CpuKernel log1p_kernel("Log1p", types::floating{}, unary<Log1pFn>);
 const CpuKernel sin_kernel("Sin", types::floating{}, unary<SinFn>);
 const CpuKernel cos_kernel("Cos", types::floating{}, unary<CosFn>);
 const CpuKernel erf_kernel("Erf", types::floating{}, unary<ErfFn>);
+const CpuKernel erfc_kernel("Erfc", types::floating{}, unary<ErfcFn>);
 const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);
 const CpuKernel sigmoid_kernel("Sigmoid", types::floating{}, unary<SigmoidFn>);
 const CpuKernel softplus_kernel("Softplus", types::floating{}, unary<SoftplusFn>);

@@ -19,6 +19,7 @@ const CudaKernel log1p_kernel("Log1p", types::floating{}, unary<Log1pFn>);
 const CudaKernel sin_kernel("Sin", types::floating{}, unary<SinFn>);
 const CudaKernel cos_kernel("Cos", types::floating{}, unary<CosFn>);
 const CudaKernel erf_kernel("Erf", types::floating{}, unary<ErfFn>);
+const CudaKernel erfc_kernel("Erfc", types::floating{}, unary<ErfcFn>);
 const CudaKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);
 const CudaKernel sigmoid_kernel("Sigmoid", types::floating{}, unary<SigmoidFn>);
 const CudaKernel softplus_kernel("Softplus", types::floating{}, unary<SoftplusFn>);

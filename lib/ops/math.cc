@@ -144,4 +144,16 @@ const Op& kErf = define_op("Erf(x: T; T: floating) -> (y: T)",
                                 },
                             .flops = flops_each<20>});
 
+const Op& kErfc =
+    define_op("Erfc(x: T; T: floating) -> (y: T)", {.doc = "`1 - erf(x)`, accurate also where that is close to 0.",
+                                                    .traits = {Trait::kElementwise},
+                                                    .shape = shapes::same_as_input,
+                                                    .saves = {in(0)},
+                                                    .gradient =
+                                                        [](GradContext& g) {
+                                                          constexpr double kTwoOverRootPi = 1.1283791670955126;
+                                                          g.set(0, -kTwoOverRootPi * g.dy() * exp(-square(g.in(0))));
+                                                        },
+                                                    .flops = flops_each<20>});
+
 }  // namespace panto

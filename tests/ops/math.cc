@@ -49,6 +49,7 @@ const Family unary(
         {"Sigmoid", real(-6, 6), sigmoid},
         {"Sigmoid", real(-80, 80), sigmoid, {.label = "wide", .units = 8, .gradient = false}},
         {"Erf", real(-3, 3), [](double x) { return std::erf(x); }},
+        {"Erfc", real(-3, 3), [](double x) { return std::erfc(x); }},
         {"Relu", real(-4, 4), [](double x) { return x < 0 ? 0 : x; }},
         {"Softplus", real(-6, 6), [](double x) { return x > 700 ? x : std::log1p(std::exp(x)); }, {.units = 8}},
         {"Silu", real(-4, 4), [](double x) { return x * sigmoid(x); }, {.units = 8}},
