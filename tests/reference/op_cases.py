@@ -430,6 +430,151 @@ def products(cases):
     add("BiasAdd", "NCHW", value=numbers(2, 3, 2, 2), bias=numbers(3, seed=1), data_format="NCHW")
 
 
+def error_functions(cases):
+    ends = np.array([-30, -8, -1, 0, 1, 8, 30, inf, -inf, nan], F4)
+    for op in ("Erf", "Erfc"):
+        for dtype in (F4, F8):
+            cases.add(op, np.dtype(dtype).name, x=numbers(9, dtype=dtype), **few_ulp(dtype))
+        cases.add(op, "ends", x=ends, **FEW_ULP4)
+
+
+def convolutions(cases):
+    """What TensorFlow has on a CPU: channels last, and gradients without dilations and groups."""
+    padding = [0, 0, 1, 2, 0, 1, 0, 0]
+    choices = {
+        "valid": ((2, 5, 4, 2), (3, 2, 2, 3), dict(strides=[1, 1, 1, 1], padding="VALID")),
+        "same": ((1, 5, 4, 2), (3, 2, 2, 3), dict(strides=[1, 1, 1, 1], padding="SAME")),
+        "same, strides": ((1, 6, 5, 1), (2, 3, 1, 2), dict(strides=[1, 3, 2, 1], padding="SAME")),
+        "valid, strides": ((1, 6, 5, 1), (2, 2, 1, 2), dict(strides=[1, 3, 2, 1], padding="VALID")),
+        "explicit": ((1, 4, 4, 1), (3, 2, 1, 2), dict(strides=[1, 2, 1, 1], padding="EXPLICIT", explicit_paddings=padding)),
+        "dilations": ((1, 6, 5, 1), (2, 3, 1, 2), dict(strides=[1, 1, 1, 1], padding="VALID", dilations=[1, 3, 2, 1])),
+        "same, dilations": ((1, 5, 5, 1), (3, 2, 1, 2), dict(strides=[1, 1, 1, 1], padding="SAME", dilations=[1, 2, 3, 1])),
+        "groups": ((1, 3, 3, 4), (2, 2, 2, 6), dict(strides=[1, 1, 1, 1], padding="SAME")),
+    }
+    for dtype in (F4, F8):
+        # Sums of up to 16 products.
+        tolerance = dict(rtol=3e-6, atol=3e-6) if dtype == F4 else dict(rtol=1e-14, atol=1e-14)
+        for label, (input_shape, filter_shape, attrs) in choices.items():
+            image, weights = numbers(*input_shape, dtype=dtype), numbers(*filter_shape, dtype=dtype, seed=1)
+            label = f"{label} {np.dtype(dtype).name}"
+            (output,), _ = cases.add("Conv2D", label, input=image, filter=weights, **attrs, **tolerance)
+            if "dilations" in attrs or "groups" in label:
+                continue
+            dy = numbers(*output.shape, dtype=dtype, seed=2)
+            sizes, filter_sizes = np.array(input_shape, I4), np.array(filter_shape, I4)
+            cases.add(
+                "Conv2DBackpropInput",
+                label,
+                input_sizes=sizes,
+                filter=weights,
+                out_backprop=dy,
+                **attrs,
+                **tolerance,
+            )
+            cases.add(
+                "Conv2DBackpropFilter",
+                label,
+                input=image,
+                filter_sizes=filter_sizes,
+                out_backprop=dy,
+                **attrs,
+                **tolerance,
+            )
+    cases.add("Conv2D", "int32", input=count_up(1, 3, 3, 2), filter=count_up(2, 2, 2, 1), strides=[1] * 4, padding="SAME")
+
+
+def pools(cases):
+    choices = {
+        "valid": dict(ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID"),
+        "same": dict(ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding="SAME"),
+        "gaps": dict(ksize=[1, 1, 2, 1], strides=[1, 3, 3, 1], padding="SAME"),
+        "whole": dict(ksize=[1, 5, 4, 1], strides=[1, 1, 1, 1], padding="VALID"),
+    }
+    explicit = dict(padding="EXPLICIT", explicit_paddings=[0, 0, 1, 0, 1, 1, 0, 0])
+    for dtype in (F4, F8):
+        x, name = numbers(2, 5, 4, 3, dtype=dtype), np.dtype(dtype).name
+        for label, attrs in {**choices, "explicit": dict(ksize=[1, 2, 3, 1], strides=[1, 2, 2, 1], **explicit)}.items():
+            (most,), _ = cases.add("MaxPool", f"{label} {name}", input=x, **attrs)
+            dy = numbers(*most.shape, dtype=dtype, seed=1)
+            add = dict(orig_input=x, orig_output=most, **attrs, **few_ulp(dtype))
+            cases.add("MaxPoolGrad", f"{label} {name}", grad=dy, **add)
+            if label == "explicit":
+                continue
+            cases.add("MaxPoolGradGrad", f"{label} {name}", grad=numbers(*x.shape, dtype=dtype, seed=2), **add)
+            cases.add("AvgPool", f"{label} {name}", value=x, **attrs, **few_ulp(dtype))
+            sizes = np.array(x.shape, I4)
+            cases.add("AvgPoolGrad", f"{label} {name}", orig_input_shape=sizes, grad=dy, **attrs, **few_ulp(dtype))
+    equal = np.array([[[3, 3, 1, 1], [3, 0, 1, 1]]], F4)[..., None]
+    cases.add("MaxPool", "int32", input=count_up(1, 4, 3, 2) % 7, **choices["valid"])
+    cases.add(
+        "MaxPoolGrad",
+        "equal elements",
+        orig_input=equal,
+        orig_output=np.array([3, 1], F4).reshape(1, 1, 2, 1),
+        grad=np.array([5, 7], F4).reshape(1, 1, 2, 1),
+        **choices["valid"],
+    )
+
+
+def batch_norms(cases):
+    """Outputs that TensorFlow leaves uninitialised (what inference and an empty batch keep) are not compared: those
+    cases are not here."""
+    x, vectors = numbers(2, 3, 2, 3), dict(scale=numbers(3, seed=1), offset=numbers(3, seed=2))
+    old = dict(mean=numbers(3, seed=3), variance=numbers(3, seed=4, low=0.5))
+    none = dict(mean=np.zeros([0], F4), variance=np.zeros([0], F4))
+    tolerance = dict(rtol=3e-6, atol=3e-6)
+    add = cases.add
+    add("FusedBatchNormV3", "training", x=x, **vectors, **none, epsilon=0.01, **tolerance)
+    add("FusedBatchNormV3", "moving", x=x, **vectors, **old, exponential_avg_factor=0.25, **tolerance)
+    add("FusedBatchNormV3", "NCHW", x=x, scale=x[0, 0, 0], offset=x[0, 0, 1], mean=x[0, 1, 0], variance=np.abs(x[0, 1, 1]), data_format="NCHW", **tolerance)
+    add("FusedBatchNormV3", "one element", x=x[:1, :1, :1], **vectors, **none, **tolerance)
+    kept = dict(reserve_space_1=old["mean"], reserve_space_2=old["variance"], reserve_space_3=F4(0))
+    for training in (True, False):
+        add(
+            "FusedBatchNormGradV3",
+            "training" if training else "inference",
+            y_backprop=numbers(2, 3, 2, 3, seed=5),
+            x=x,
+            scale=vectors["scale"],
+            **kept,
+            is_training=training,
+            epsilon=0.01,
+            **tolerance,
+        )
+
+
+def einsums(cases):
+    def add(equation, *shapes, dtype=F4):
+        inputs = [numbers(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
+        cases.add("Einsum", f"{equation} {np.dtype(dtype).name}", inputs=inputs, equation=equation, **few_ulp(dtype))
+
+    for dtype in (F4, F8):
+        add("ij,jk->ik", (2, 3), (3, 4), dtype=dtype)
+        add("bhqd,bhkd->bhqk", (1, 2, 2, 3), (1, 2, 3, 3), dtype=dtype)
+    add("ij->ji", (2, 3))
+    add("ij->", (2, 3))
+    add("ii->i", (3, 3))
+    add("iij->ij", (3, 3, 2))
+    add("aab,bcc->ac", (2, 2, 3), (3, 4, 4))
+    add("i,j->ij", (2,), (3,))
+    add("i,->i", (3,), ())
+    add("...ij,...jk->...ik", (2, 1, 2, 3), (3, 3, 2))
+    add("...i,...j->...ij", (2, 1, 3), (4, 2))
+    add("ab...,bc->ac...", (3, 4, 2), (4, 5))
+    add("i...i->...", (2, 3, 2))
+    add("Ij,jI->I", (2, 3), (3, 2))
+
+
+def rows_of_variables(cases):
+    table = numbers(4, 2, 2)
+    for dtype, label in ((I4, "int32"), (I8, "int64")):
+        rows = np.array([3, 0, 3], dtype)
+        cases.add("ResourceGather", label, resource=Variable(table), indices=rows, dtype=tf.float32)
+        for op in ("ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterUpdate"):
+            cases.add(op, label, resource=Variable(table), indices=rows, updates=numbers(3, 2, 2, seed=1), **FEW_ULP4)
+    cases.add("ResourceScatterAdd", "a scalar", resource=Variable(table), indices=np.array([1, 2], I4), updates=F4(0.5))
+
+
 def updates(cases):
     """Three steps each; every step is a case of its own that begins where the one before ended."""
     for dtype, nesterov in ((F4, False), (F4, True), (F8, False)):
@@ -529,6 +674,12 @@ def make():
         products,
         updates,
         casts,
+        error_functions,
+        convolutions,
+        pools,
+        batch_norms,
+        einsums,
+        rows_of_variables,
     ):
         family(cases)
     return cases
