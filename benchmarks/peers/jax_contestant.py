@@ -36,6 +36,14 @@ def mlp(x, labels, *layers):
     return loss_of(x, labels)
 
 
+def cnn(x, labels, *p):
+    """x [batch, height, width, channels]; two convolutions, each with a pool, and a dense layer."""
+    for i in (0, 2):
+        x = jax.lax.conv_general_dilated(x, p[i], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")) + p[i + 1]
+        x = jax.lax.reduce_window(jax.nn.relu(x), -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return loss_of(x.reshape(x.shape[0], -1) @ p[4] + p[5], labels)
+
+
 def lstm(x, labels, kernel, bias, weights, offset):
     """x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state."""
     def step(carry, x):
@@ -76,6 +84,7 @@ WORKS = {
     "bias_add": lambda x, b: x + b,
     "layer_norm": layer_norm,
     "mlp": mlp,
+    "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
 }

@@ -82,6 +82,61 @@ class Stream {
   int64_t count_;
 };
 
+// A convolution of height x width images, stride 1 and same size, in the layout that oneDNN likes best: forward, and
+// the gradients by the filter and, if asked for, by the image.
+class Convolution {
+ public:
+  Convolution(int64_t batch, int64_t size, const Input& filter, bool by_image) {
+    using dnnl::memory;
+    const int64_t k = filter.shape[0], in = filter.shape[2], out = filter.shape[3], pad = k / 2;
+    const auto any = [](memory::dims dims) {
+      return memory::desc(dims, memory::data_type::f32, memory::format_tag::any);
+    };
+    const auto x = any({batch, in, size, size}), w = any({out, in, k, k}), b = any({out}),
+               y = any({batch, out, size, size});
+    const memory::dims one = {1, 1}, pads = {pad, pad};
+    constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+    const dnnl::convolution_forward::primitive_desc forward(
+        {dnnl::prop_kind::forward_training, kDirect, x, w, b, y, one, pads, pads}, engine_);
+    add(dnnl::convolution_forward(forward), {{DNNL_ARG_SRC, forward.src_desc()},
+                                             {DNNL_ARG_WEIGHTS, forward.weights_desc()},
+                                             {DNNL_ARG_BIAS, forward.bias_desc()},
+                                             {DNNL_ARG_DST, forward.dst_desc()}});
+    const dnnl::convolution_backward_weights::primitive_desc of_filter({kDirect, x, w, b, y, one, pads, pads}, engine_,
+                                                                       forward);
+    add(dnnl::convolution_backward_weights(of_filter), {{DNNL_ARG_SRC, of_filter.src_desc()},
+                                                        {DNNL_ARG_DIFF_WEIGHTS, of_filter.diff_weights_desc()},
+                                                        {DNNL_ARG_DIFF_BIAS, of_filter.diff_bias_desc()},
+                                                        {DNNL_ARG_DIFF_DST, of_filter.diff_dst_desc()}});
+    if (!by_image) return;
+    const dnnl::convolution_backward_data::primitive_desc of_image({kDirect, x, w, y, one, pads, pads}, engine_,
+                                                                   forward);
+    add(dnnl::convolution_backward_data(of_image), {{DNNL_ARG_DIFF_SRC, of_image.diff_src_desc()},
+                                                    {DNNL_ARG_WEIGHTS, of_image.weights_desc()},
+                                                    {DNNL_ARG_DIFF_DST, of_image.diff_dst_desc()}});
+  }
+
+  void run() {
+    for (auto& [primitive, arguments] : steps_) primitive.execute(stream_, arguments);
+    stream_.wait();
+  }
+
+ private:
+  void add(const dnnl::primitive& primitive, const std::vector<std::pair<int, dnnl::memory::desc>>& arguments) {
+    std::unordered_map<int, dnnl::memory> memories;
+    for (const auto& [name, desc] : arguments) {
+      const dnnl::memory m(desc, engine_);
+      std::fill_n(static_cast<float*>(m.get_data_handle()), desc.get_size() / sizeof(float), 1.0f);
+      memories.emplace(name, m);
+    }
+    steps_.emplace_back(primitive, std::move(memories));
+  }
+
+  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream_{engine_};
+  std::vector<std::pair<dnnl::primitive, std::unordered_map<int, dnnl::memory>>> steps_;
+};
+
 template <class Thing>
 peers::Workload runs_of(std::vector<Thing> things) {
   const auto all = std::make_shared<std::vector<Thing>>(std::move(things));
@@ -131,6 +186,13 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
     products.emplace_back(in[0].shape[0], in[0].shape[1], in[1].shape[1]);
   }
   if (!products.empty()) return runs_of(std::move(products));
+  if (work == "cnn") {
+    const int64_t batch = in[0].shape[0], size = in[0].shape[1];
+    std::vector<Convolution> convolutions;
+    convolutions.emplace_back(batch, size, in[2], false);
+    convolutions.emplace_back(batch, size / 2, in[4], true);
+    return runs_of(std::move(convolutions));
+  }
   if (count < kLarge || mode == "cold") return std::nullopt;
   std::vector<Stream> streams;
   if (any_of({"add", "mul"})) streams.emplace_back(2, true, count);

@@ -114,6 +114,18 @@ array mlp(const Arrays& in) {
   return loss_of(h, in[1]);
 }
 
+// x [batch, height, width, channels]; filters, weights and biases of two convolutions, each with a pool, and a dense
+// layer.
+array cnn(const Arrays& in) {
+  array h = in[0];
+  for (const size_t i : {2, 4}) {
+    h = mx::maximum(mx::conv2d(h, mx::transpose(in[i], {3, 0, 1, 2}), {1, 1}, {2, 2}) + in[i + 1], array(0.0f));
+    h = mx::reshape(h, {h.shape(0), h.shape(1) / 2, 2, h.shape(2) / 2, 2, h.shape(3)});
+    h = mx::max(h, {2, 4});
+  }
+  return loss_of(dense(mx::flatten(h, 1), in[6], in[7]), in[1]);
+}
+
 // x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
 array lstm(const Arrays& in) {
   array h = mx::zeros({in[0].shape(1), in[2].shape(1) / 4}), c = h;
@@ -162,6 +174,7 @@ peers::Works<Library> works() {
   w.add("bias_add", [](const array& x, const array& b) { return x + b; });
   w.add("layer_norm", layer_norm);
   w.add("mlp", mlp);
+  w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
   return w;

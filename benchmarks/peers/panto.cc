@@ -121,12 +121,6 @@ struct Library {
   }
 };
 
-Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& offset) {
-  const Tensor centred = x - mean(x, {-1}, {.keep_dims = true});
-  const Tensor variance = mean(square(centred), {-1}, {.keep_dims = true});
-  return centred * rsqrt(variance + 1e-5f) * scale + offset;
-}
-
 Tensor dense(const Tensor& x, const Tensor& weights, const Tensor& bias) { return bias_add(matmul(x, weights), bias); }
 
 // Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
@@ -137,6 +131,17 @@ Tensor mlp(const Tensors& in) {
     if (i + 2 < in.size()) h = relu(h);
   }
   return sparse_cross_entropy(h, in[1]);
+}
+
+// x [batch, height, width, channels]; filters, weights and biases of two convolutions, each with a pool, and a dense
+// layer.
+Tensor cnn(const Tensors& in) {
+  Tensor h = in[0];
+  for (const size_t i : {2, 4}) {
+    h = relu(bias_add(conv2d(h, in[i], {1, 1, 1, 1}, "SAME"), in[i + 1]));
+    h = max_pool(h, {1, 2, 2, 1}, {1, 2, 2, 1}, "VALID");
+  }
+  return sparse_cross_entropy(dense(reshape(h, {in[0].shape()[0], -1}), in[6], in[7]), in[1]);
 }
 
 // x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
@@ -184,8 +189,10 @@ peers::Works<Library> works() {
   w.add("softmax", [](const Tensor& x) { return softmax(x); });
   w.add("transpose", [](const Tensor& x) { return transpose(x, {1, 0}); });
   w.add("bias_add", [](const Tensor& x, const Tensor& b) { return bias_add(x, b); });
-  w.add("layer_norm", layer_norm);
+  w.add("layer_norm",
+        [](const Tensor& x, const Tensor& scale, const Tensor& offset) { return layer_norm(x, scale, offset); });
   w.add("mlp", mlp);
+  w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
   return w;

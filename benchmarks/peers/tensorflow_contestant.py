@@ -40,6 +40,14 @@ def mlp(x, labels, *layers):
     return loss_of(x, labels)
 
 
+def cnn(x, labels, *p):
+    """x [batch, height, width, channels]; two convolutions, each with a pool, and a dense layer."""
+    for i in (0, 2):
+        x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, p[i], 1, "SAME"), p[i + 1]))
+        x = tf.nn.max_pool2d(x, 2, 2, "VALID")
+    return loss_of(tf.nn.bias_add(tf.reshape(x, (x.shape[0], -1)) @ p[4], p[5]), labels)
+
+
 def lstm(x, labels, kernel, bias, weights, offset):
     """x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state."""
     h = c = tf.zeros((x.shape[1], kernel.shape[1] // 4))
@@ -79,6 +87,7 @@ WORKS = {
     "bias_add": tf.nn.bias_add,
     "layer_norm": layer_norm,
     "mlp": mlp,
+    "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
 }

@@ -16,7 +16,11 @@ struct Library {
 
   static Tensor tensor(const peers::Input& in) {
     if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong);
-    return torch::tensor(in.floats).reshape(in.shape);
+    const Tensor t = torch::tensor(in.floats).reshape(in.shape);
+    if (t.dim() != 4) return t;
+    // Images and filters.
+    return (in.shape[3] == 1 ? t.permute({0, 3, 1, 2}) : t.permute({3, 2, 0, 1}))
+        .contiguous(at::MemoryFormat::ChannelsLast);
   }
   static std::vector<float> host(const Tensor& t) {
     const Tensor flat = t.detach().contiguous().reshape({-1});
@@ -80,6 +84,16 @@ Tensor mlp(const std::vector<Tensor>& in) {
   return loss_of(h, in[1]);
 }
 
+// x [batch, height, width, channels]; filters, weights and biases of two convolutions, each with a pool, and a dense
+// layer. In NCHW order of dimensions, with channels last in memory: what PyTorch recommends on CPUs.
+Tensor cnn(const std::vector<Tensor>& in) {
+  Tensor h = in[0];
+  for (const size_t i : {2, 4}) {
+    h = torch::max_pool2d(torch::relu(torch::conv2d(h, in[i], in[i + 1], 1, "same")), 2);
+  }
+  return loss_of(dense(h.permute({0, 2, 3, 1}).reshape({h.size(0), -1}), in[6], in[7]), in[1]);
+}
+
 // x [steps, batch, inputs]; of the cell [inputs + state, 4 state], then of a dense layer on the last state.
 Tensor lstm(const std::vector<Tensor>& in) {
   Tensor h = torch::zeros({in[0].size(1), in[2].size(1) / 4}), c = h;
@@ -124,6 +138,7 @@ peers::Works<Library> works() {
   w.add("bias_add", [](const Tensor& x, const Tensor& b) { return x + b; });
   w.add("layer_norm", layer_norm);
   w.add("mlp", mlp);
+  w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
   return w;

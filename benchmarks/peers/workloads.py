@@ -16,8 +16,14 @@ def glorot(rows, columns):
     return f"{rows}x{columns}:-{bound}:{bound} {columns}:-0.1:0.1"
 
 
+def filters(size, channels, features):
+    bound = round((6 / (size * size * (channels + features))) ** 0.5, 6)
+    return f"{size}x{size}x{channels}x{features}:-{bound}:{bound} {features}:-0.1:0.1"
+
+
 NORM = "256:0.9:1.1 256:-0.1:0.1"
 MLP = " ".join(["64x784 64:class:10", glorot(784, 512), glorot(512, 256), glorot(256, 10)])
+CNN = " ".join(["64x28x28x1 64:class:10", filters(5, 1, 32), filters(5, 32, 64), glorot(3136, 10)])
 LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10)])
 TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
                         glorot(256, 1024), glorot(1024, 256)])
@@ -62,8 +68,10 @@ SECTIONS = [
         Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
     ]),
     ("Networks", [
-        Row("mlp", "784-512-256-10 training step, batch 64", "mlp", "train", MLP, 1, 1e-3),
+        Row("mlp", "dense 784-512-256-10, batch 64: training step", "mlp", "train", MLP, 1, 1e-3),
         Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 1e-3),
+        Row("cnn", "convolutions 5x5x32 and 5x5x64, 28x28, batch 64: training step", "cnn", "train", CNN, 1, 1e-3),
+        Row("cnn_traced", "the same, traced", "cnn", "traced_train", CNN, 1, 1e-3),
         Row("lstm", "LSTM of 256, 16 steps, batch 64: training step", "lstm", "train", LSTM, 1, 1e-3),
         Row("lstm_traced", "the same, traced", "lstm", "traced_train", LSTM, 1, 1e-3),
         Row("transformer", "transformer block 256, 8 x 128 tokens: training step", "transformer", "train", TRANSFORMER, 1,

@@ -1,4 +1,6 @@
 """benchmarks/peers: what is compared, how it is timed, and what the page says about it."""
+import collections
+import os
 import pathlib
 import subprocess
 import sys
@@ -219,6 +221,29 @@ class Workloads(unittest.TestCase):
             eager = workloads.ROWS[name.removesuffix("_traced")]
             self.assertEqual((row.work, row.inputs), (eager.work, eager.inputs), name)
             self.assertEqual(row.mode, {"eager": "traced", "grad": "traced_grad", "train": "traced_train"}[eager.mode])
+
+
+@unittest.skipUnless("PANTO_BUILD" in os.environ, "PANTO_BUILD is not set: ./dev test sets it")
+class OurContestant(unittest.TestCase):
+    """It does every row; here on less."""
+    SMALL = {"mlp": "4x6 4:class:3 6x5:-1:1 5 5x3:-1:1 3", "cnn": "2x8x8x1 2:class:3 3x3x1x4:-1:1 4 3x3x4x5:-1:1 5 20x3:-1:1 3",
+             "lstm": "3x4x6 4:class:3 11x20:-1:1 20 5x3:-1:1 3",
+             "transformer": "16x8:-1:1 16:class:8 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8",
+             "matmul": "4x5 5x6", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
+             "layer_norm": "4x5 5 5"}
+
+    def test_every_row_traced_or_not(self):
+        program = pathlib.Path(os.environ["PANTO_BUILD"]) / "benchmarks" / "panto_contestant"
+        c = race.Contestant("ours", [str(program), "1"])
+        outputs = collections.defaultdict(dict)
+        for row in workloads.ROWS.values():
+            output = c.prepare(row._replace(inputs=self.SMALL.get(row.work, "4x5:-1:1")))
+            self.assertTrue(output, row.name)
+            self.assertGreater(c.measure(0.001)[0], 0)
+            kind = "gradient" if "grad" in row.mode else "training" if "train" in row.mode else "result"
+            expected = outputs[row.work].setdefault(kind, output)
+            self.assertTrue(race.agree(expected, output, 1e-5), f"{row.name}: {output}, not {expected}")
+        c.close()
 
 
 if __name__ == "__main__":
