@@ -151,16 +151,21 @@ inline std::string measure(const Workload& w, double seconds) {
     w.runs(runs);
     return since(start);
   };
-  // Warm before the length of a batch is chosen: the first runs would make it too short.
-  constexpr double kBatch = 1e-3;
-  for (const auto start = Clock::now(); since(start) < seconds / 5;) w.runs(1);
-  int64_t runs = 1;
-  while (batch_of(runs) < kBatch) runs *= 2;
   std::ostringstream out;
   out << "times";
+  // Warm before the length of a batch is chosen: the first runs would make it too short.
+  constexpr double kBatch = 1e-3;
+  for (const auto start = Clock::now(); since(start) < seconds / 5;) {
+    const double once = batch_of(1);
+    if (once < 5 * seconds) continue;
+    out << ' ' << once;  // for more there is no time
+    return out.str();
+  }
+  int64_t runs = 1;
+  while (batch_of(runs) < kBatch) runs *= 2;
   const auto start = Clock::now();
-  // At least five batches, or those that end within ten times as long.
-  for (int batches = 0; since(start) < (batches < 5 ? 10 : 1) * seconds; ++batches) {
+  // At least five batches, or those that end within five times as long.
+  for (int batches = 0; since(start) < (batches < 5 ? 5 : 1) * seconds; ++batches) {
     out << ' ' << batch_of(runs) / static_cast<double>(runs);
   }
   return out.str();

@@ -15,7 +15,8 @@ libraries, one after the other in one run.
 
 METHOD = """\
 - Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
-  between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A.
+  between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A, for a
+  third of a second each time; what takes five times as long is run once each time.
 - Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
   a mean with weights. A training step's output are the losses of three steps.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
@@ -118,8 +119,8 @@ def document(run):
     machine = [run["cpu"], f"{run['threads']} threads", f"transparent huge pages: {run['huge_pages']}", run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
     lines = [INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
-    if run["load"] > 0.5:
-        lines += [f"**The machine was busy (load {run['load']:.1f}) when the run began: do not rely on these figures.**", ""]
+    if run["load"] > 0.2:
+        lines += [f"**Other programs kept {run['load']:.1f} processors busy: do not rely on these figures.**", ""]
     for title, rows in SECTIONS:
         if any(run["rows"].get(row.name) for row in rows):
             lines += [f"## {title}", "", *table(rows, run["rows"], run["names"]), ""]

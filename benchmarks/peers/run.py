@@ -8,6 +8,7 @@ import pathlib
 import platform
 import re
 import sys
+import time
 
 import libraries
 import page
@@ -35,13 +36,26 @@ def huge_pages():
         return "unknown"
 
 
-def write_page(run):
+def processor_times():
+    """Seconds that all processors were busy since the machine started."""
+    user, nice, system, _, _, irq, softirq, steal = map(int, pathlib.Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def others(seconds=1.0):
+    """How many processors other programs keep busy; ours wait meanwhile."""
+    before = processor_times()
+    time.sleep(seconds)
+    return (processor_times() - before) / seconds
+
+
+def write_page(run, folder=DOCS):
     run = run | {"rows": {row: {name: race.Time(*t) for name, t in times.items()} for row, times in run["rows"].items()}}
     for name, text in (("peers.md", page.document(run)), ("peers.svg", picture.picture(run))):
-        partial = DOCS / (name + ".partial")
+        partial = folder / (name + ".partial")
         partial.write_text(text)
-        os.replace(partial, DOCS / name)
-        print(f"peers: wrote {DOCS / name}", file=sys.stderr)
+        os.replace(partial, folder / name)
+        print(f"peers: wrote {folder / name}", file=sys.stderr)
 
 
 def main():
@@ -62,12 +76,11 @@ def main():
         parser.error("the table has all workloads: expected none named with --table")
     if unknown := set(options.workloads) - set(ROWS):
         parser.error(f"expected workloads among {' '.join(ROWS)}; got {' '.join(sorted(unknown))}")
-    load = os.getloadavg()[0]
     # What a library cannot be told, it finds: as many processors as it may use.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
     places = roster.Places(options.build, options.own, options.venv)
     contestants = roster.start(places, options.threads)
-    rows, complaints = {}, []
+    rows, complaints, load = {}, [], others()
 
     def complain(text):
         print(f"peers: {text}", file=sys.stderr, flush=True)
@@ -78,6 +91,7 @@ def main():
     costs = libraries.measure(places, contestants, options.threads) if options.table else {}
     for c in contestants:
         c.close()
+    load = max(load, others())
     names = [c.name for c in contestants]
     print()
     for title, section in SECTIONS:

@@ -1,5 +1,8 @@
 """benchmarks/peers: what is compared, how it is timed, and what the page says about it."""
 import collections
+import contextlib
+import io
+import json
 import os
 import pathlib
 import subprocess
@@ -16,6 +19,7 @@ import page
 import picture
 import race
 import roster
+import run
 import workloads
 
 ROW = workloads.Row("add_8x8", "add, 8x8", "add", "eager", "8x8 8x8")
@@ -152,12 +156,12 @@ class Page(unittest.TestCase):
                          ["2.5 ns", "123 ns", "1 us", "15 us", "12.3 ms", "1 s", "12 s"])
 
     def test_the_page_says_where_it_was_measured_and_what_is_left_out(self):
-        run = a_run(Pantograph=1.0, PyTorch=2.0) | {"complaints": ["sum: PyTorch fails: x"]}
-        text = page.document(run)
+        found = a_run(Pantograph=1.0, PyTorch=2.0) | {"complaints": ["sum: PyTorch fails: x"]}
+        text = page.document(found)
         self.assertIn("Measured on: a processor, 2 threads, transparent huge pages: never, 2001-02-03. PyTorch 1.2.", text)
         self.assertIn("- sum: PyTorch fails: x", text)
         self.assertNotIn("busy", text)
-        self.assertIn("busy (load 1.5)", page.document(run | {"load": 1.5}))
+        self.assertIn("Other programs kept 1.5 processors busy", page.document(found | {"load": 1.5}))
 
     def test_libraries_have_what_applies_to_them(self):
         costs = {"Pantograph": {"compile": 0.9, "start": 0.0123, "loaded": 56_700_000}, "JAX": {"start": 1.5}}
@@ -170,9 +174,26 @@ class Page(unittest.TestCase):
             self.assertLessEqual(len(line), 120)
 
 
+class Run(unittest.TestCase):
+    def test_what_others_keep_busy(self):
+        spinner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        try:
+            self.assertGreater(run.others(0.3), 0.2)
+        finally:
+            spinner.kill()
+            spinner.wait()
+
+    def test_a_page_is_made_again_of_what_was_saved(self):
+        saved = json.loads(json.dumps(a_run(Pantograph=2e-3, PyTorch=4e-3)))
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            run.write_page(saved, pathlib.Path(folder))
+            self.assertIn("| 0.50 (PyTorch) |", (pathlib.Path(folder) / "peers.md").read_text())
+            self.assertEqual(len(list(pathlib.Path(folder).iterdir())), 2)
+
+
 class Picture(unittest.TestCase):
-    def bars(self, run):
-        svg = xml.etree.ElementTree.fromstring(picture.picture(run))
+    def bars(self, found):
+        svg = xml.etree.ElementTree.fromstring(picture.picture(found))
         return [r.attrib for r in svg.iter("{http://www.w3.org/2000/svg}rect")]
 
     def test_a_bar_for_each_compared_workload(self):
