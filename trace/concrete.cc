@@ -32,6 +32,17 @@ std::vector<PartialShape> shapes_of(std::span<const Tensor> tensors) {
   return shapes;
 }
 
+// Who reads a GraphDef takes the outputs of nodes that nobody consumes, in the nodes' order, for the function's: an
+// output that would not be found so passes an Identity at the end.
+void mark_outputs(Graph& graph, std::span<const NodeOutput> outputs) {
+  int last = -1;
+  for (const NodeOutput o : outputs) {
+    const Node& node = graph.at(o.node);
+    const bool found = node.num_outputs() == 1 && node.consumers().empty() && o.node > last;
+    last = found ? o.node : graph.add(identity_init(graph.unique_name("Identity"), o, graph.info(o)));
+  }
+}
+
 }  // namespace
 
 Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<const NodeOutput> outputs,
@@ -395,9 +406,9 @@ Graph ConcreteFunction::frozen() const {
     for (const NodeUse& use : uses) {
       if (use.slot == NodeUse::kControl) continue;
       const Node& user = graph.at(use.node);
-      if (!user.has(Trait::kReadsResource) || user.num_outputs() != 1) {
-        failf(Code::kFailedPrecondition, "freezing: expected only reads of variable '{}', got node '{}' ({})", name,
-              user.name(), user.op().name());
+      if (!user.has(Trait::kReadsWhole)) {
+        failf(Code::kFailedPrecondition, "freezing: expected only reads of the whole variable '{}', got node '{}' ({})",
+              name, user.name(), user.op().name());
       }
       graph.replace_output({use.node, 0}, constant);
     }
@@ -413,6 +424,7 @@ Graph ConcreteFunction::frozen() const {
     const bool input = std::ranges::any_of(parts_.inputs, [&](NodeOutput in) { return in.node == id; });
     if (needed[static_cast<size_t>(id)] == 0 && !input) graph.remove(id);
   }
+  mark_outputs(graph, parts_.outputs);
   return graph;
 }
 

@@ -22,4 +22,14 @@ NodeInit const_init(std::string name, const Tensor& value) {
   return init;
 }
 
+NodeInit identity_init(std::string name, NodeOutput input, const OutputInfo& info) {
+  NodeInit init;
+  init.name = std::move(name);
+  init.op = &get_op("Identity");
+  init.inputs = {input};
+  init.attrs = {AttrValue(info.dtype)};
+  init.outputs = {info};
+  return init;
+}
+
 }  // namespace panto

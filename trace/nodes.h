@@ -1,4 +1,4 @@
-// Const and Placeholder nodes, before they are in a graph. Internal.
+// Const, Placeholder and Identity nodes, before they are in a graph. Internal.
 #pragma once
 
 #include <string>
@@ -9,5 +9,6 @@ namespace panto {
 
 NodeInit placeholder_init(std::string name, const OutputInfo& info);
 NodeInit const_init(std::string name, const Tensor& value);
+NodeInit identity_init(std::string name, NodeOutput input, const OutputInfo& info);
 
 }  // namespace panto

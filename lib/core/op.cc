@@ -210,10 +210,10 @@ class OpRegistry {
 
 std::vector<std::string_view> TraitSet::names() const {
   static constexpr std::string_view kNames[] = {
-      "elementwise",    "broadcasts",     "commutative",      "aggregate",  "contraction",    "reduction",
-      "data movement",  "reuses input 0", "allocates itself", "shape only", "constant",       "placeholder",
-      "identity",       "no operation",   "stateful",         "random",     "reads resource", "writes resource",
-      "makes resource", "effect",         "stops gradient",   "converts",   "fused loop"};
+      "elementwise",     "broadcasts",     "commutative",      "aggregate",      "contraction",    "reduction",
+      "data movement",   "reuses input 0", "allocates itself", "shape only",     "constant",       "placeholder",
+      "identity",        "no operation",   "stateful",         "random",         "reads resource", "reads whole",
+      "writes resource", "makes resource", "effect",           "stops gradient", "converts",       "fused loop"};
   std::vector<std::string_view> result;
   for (size_t i = 0; i < std::size(kNames); ++i) {
     if (has(static_cast<Trait>(i))) result.push_back(kNames[i]);

@@ -49,6 +49,7 @@ enum class Trait : uint8_t {
   kStateful,        // two calls may differ, or there is an effect: never folded, merged or dropped as unused
   kRandom,          // draws from a generator kept per node or per process
   kReadsResource,   // input 0 (or every resource input) is read
+  kReadsWhole,      // output 0 is the value of the variable that input 0 refers to
   kWritesResource,  // input 0 (or every resource input) is written
   kMakesResource,   // output 0 is a handle to a named resource
   kEffect,          // the outside sees it (printing, files): kept in program order

@@ -79,7 +79,7 @@ const Op& kReadVariableOp = define_op(
     "ReadVariableOp(resource: resource; dtype: type) -> (value: dtype)",
     {.doc = "The variable's value. Later updates do not change what was read. Reading one that was never assigned is "
             "FailedPrecondition.",
-     .traits = {Trait::kReadsResource, Trait::kStateful, Trait::kSelfAllocating},
+     .traits = {Trait::kReadsResource, Trait::kReadsWhole, Trait::kStateful, Trait::kSelfAllocating},
      .shape = read_shape,
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 

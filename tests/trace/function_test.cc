@@ -462,6 +462,37 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_saved) {
   BOOST_TEST(folder.files() == 0U);
 }
 
+// Also one of several of a node, one that another one is made of, and those that were computed in another order.
+BOOST_AUTO_TEST_CASE(a_loaded_function_has_the_outputs_of_the_saved_one) {
+  const TestFolder folder;
+  const Function f = trace(
+      [](const Tensor& a) {
+        const std::vector<Tensor> halves = split(0, a, 2);
+        const Tensor inner = exp(halves[0]), last = square(a);
+        const Tensor outer = inner + 1.0;
+        return std::vector<Tensor>{last, inner, outer, halves[1]};
+      },
+      {TensorSpec(kFloat64, {4}, "a")});
+  const Tensor x[] = {tensor({0.0, 1.0, 2.0, 3.0})};
+  const std::vector<Tensor> expected = f.call(x);
+  for (const char* name : {"f.pb", "f.pbtxt"}) {
+    f.save(folder / name);
+    const std::vector<Tensor> got = load(folder / name).call(x);
+    BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+    for (size_t k = 0; k < got.size(); ++k) expect_near(got[k], expected[k].shape(), values_of(expected[k]), 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_variables_are_not_frozen) {
+  const Variable table(tensor({{1.0, 2.0}, {3.0, 4.0}}), "table");
+  const Function f = trace([&](const Tensor& i) { return resource_gather(table.handle(), i, kFloat64); },
+                           {TensorSpec(kInt32, {-1}, "i")});
+  expect_near(f(tensor({1})), {1, 2}, {3, 4});
+  BOOST_TEST(error_text([&] {
+               f.frozen_graph();
+             }).starts_with("FailedPrecondition: freezing: expected only reads of the whole variable '"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 
