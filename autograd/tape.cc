@@ -6,6 +6,7 @@
 
 #include "panto/autograd/broadcast.h"
 #include "panto/autograd/entries.h"
+#include "panto/autograd/rows.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/recorder.h"
 #include "panto/lib/core/thread_state.h"
@@ -88,8 +89,9 @@ class GradientTape::Impl final : public Recorder {
     connect(e, outputs);
   }
 
-  std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
-                                std::span<const Tensor> seeds) {
+  // With `sparse`, by rows where that can be.
+  std::vector<Gradient> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
+                                  std::span<const Tensor> seeds, bool sparse) {
     check_thread();
     if (used_ && !options_.persistent) {
       fail(Code::kFailedPrecondition,
@@ -109,27 +111,35 @@ class GradientTape::Impl final : public Recorder {
     const LibraryScope inside;
     std::vector<int32_t> source_slots;
     for (const GradSource& s : sources) source_slots.push_back(table_.find(s.tensor().id()));
-    std::vector<Tensor> grads(static_cast<size_t>(num_slots_));
-    seed_targets(targets, seeds, grads);
-    const std::vector<uint8_t> useful = mark_useful(source_slots);
-    std::vector<uint8_t> is_source(static_cast<size_t>(num_slots_), 0);
+    Walk w;
+    w.grads.resize(static_cast<size_t>(num_slots_));
+    seed_targets(targets, seeds, w.grads);
+    w.is_source.resize(static_cast<size_t>(num_slots_), 0);
     for (int32_t s : source_slots) {
-      if (s != kNoSlot) is_source[static_cast<size_t>(s)] = 1;
+      if (s != kNoSlot) w.is_source[static_cast<size_t>(s)] = 1;
     }
-    Scratch scratch;
+    w.useful = mark_useful(w.is_source);
+    if (sparse) {
+      w.takes_rows = mark_rows(w);
+      w.rows.resize(static_cast<size_t>(num_slots_));
+    }
     for (size_t i = entries_.size(); i-- > 0;) {
       Entry& e = *entries_[i];
-      back(e, scratch, grads, useful, is_source);
+      back(e, w);
       // What a tape that is used once kept is freed as soon as nobody needs it any more.
       if (!options_.persistent) e.forget_values();
     }
-    std::vector<Tensor> result;
+    std::vector<Gradient> result;
     for (size_t i = 0; i < sources.size(); ++i) {
       const int32_t slot = source_slots[i];
-      Tensor g = slot == kNoSlot ? Tensor() : grads[static_cast<size_t>(slot)];
+      Gradient g;
+      if (slot != kNoSlot) {
+        g.whole = w.grads[static_cast<size_t>(slot)];
+        if (sparse) add_rows(g, w.rows[static_cast<size_t>(slot)]);
+      }
       if (!g.defined() && options_.unconnected_zero) {
         const Variable& v = sources[i].variable();
-        g = zeros_like(v.defined() ? v.value() : sources[i].tensor());
+        g.whole = zeros_like(v.defined() ? v.value() : sources[i].tensor());
       }
       result.push_back(std::move(g));
     }
@@ -137,6 +147,17 @@ class GradientTape::Impl final : public Recorder {
   }
 
  private:
+  // What one walk backwards keeps, by slot; and what `back` needs for one entry, here so that the memory is taken once.
+  struct Walk {
+    std::vector<Tensor> grads;
+    std::vector<uint8_t> useful;                  // leads back to a source
+    std::vector<uint8_t> is_source;               // somebody asked for its gradient
+    std::vector<uint8_t> takes_rows;              // empty unless rows are asked for
+    std::vector<std::vector<GradientRows>> rows;  // to be added to `grads`
+    std::vector<Tensor> dys;
+    std::vector<uint8_t> needed;
+  };
+
   void check_thread() const {
     if (std::this_thread::get_id() != owner_) {
       fail(Code::kFailedPrecondition, "tape: expected a call from the thread that made it, got another thread");
@@ -268,11 +289,8 @@ class GradientTape::Impl final : public Recorder {
   }
 
   // Slots that lead back to a source. Recorded calls are in order, so that one pass does.
-  std::vector<uint8_t> mark_useful(std::span<const int32_t> sources) const {
-    std::vector<uint8_t> useful(static_cast<size_t>(num_slots_), 0);
-    for (int32_t s : sources) {
-      if (s != kNoSlot) useful[static_cast<size_t>(s)] = 1;
-    }
+  std::vector<uint8_t> mark_useful(const std::vector<uint8_t>& is_source) const {
+    std::vector<uint8_t> useful = is_source;
     for (Entry* e : entries_) {
       uint8_t any = 0;
       for (uint32_t i = 0; i < e->num_inputs; ++i) {
@@ -286,48 +304,75 @@ class GradientTape::Impl final : public Recorder {
     return useful;
   }
 
+  // Whether rows may flow through this call: the gradient of its input is that of its output, as it is.
+  static bool passes_rows(const Entry& e) {
+    return e.op != nullptr && e.num_inputs == 1 && e.num_outputs == 1 &&
+           (e.op->has(Trait::kIdentity) || e.op->has(Trait::kReadsWhole));
+  }
+
+  // Slots whose gradients may be rows: sources, and what is passed on from them. Not what other ops made of a source,
+  // since their gradient functions take whole tensors.
+  std::vector<uint8_t> mark_rows(const Walk& w) const {
+    std::vector<uint8_t> takes = w.is_source;
+    for (const Entry* e : entries_) {
+      uint8_t any = 0;
+      for (uint32_t i = 0; i < e->num_inputs; ++i) {
+        if (e->slots[i] != kNoSlot) any |= w.useful[static_cast<size_t>(e->slots[i])];
+      }
+      if (any == 0) continue;
+      const uint8_t pass = passes_rows(*e) ? takes[static_cast<size_t>(e->slots[0])] : uint8_t{0};
+      for (uint32_t k = e->num_inputs; k < e->num_inputs + e->num_outputs; ++k) {
+        if (e->slots[k] != kNoSlot) takes[static_cast<size_t>(e->slots[k])] = pass;
+      }
+    }
+    return takes;
+  }
+
   static void accumulate(Tensor& sum, Tensor more) {
     sum = sum.defined() ? add(std::move(sum), std::move(more)) : std::move(more);
   }
 
-  // What `back` needs for one entry. Made once for all entries, so that the memory is taken once.
-  struct Scratch {
-    std::vector<Tensor> dys;
-    std::vector<uint8_t> needed;
-  };
+  // Rows that came for the output of a call that passes them.
+  static void pass_rows(const Entry& e, Walk& w) {
+    if (!passes_rows(e) || e.slots[0] == kNoSlot || e.slots[1] == kNoSlot) return;
+    std::vector<GradientRows>& from = w.rows[static_cast<size_t>(e.slots[1])];
+    std::vector<GradientRows>& to = w.rows[static_cast<size_t>(e.slots[0])];
+    to.insert(to.end(), from.begin(), from.end());
+    if (w.is_source[static_cast<size_t>(e.slots[1])] == 0) from.clear();
+  }
 
-  void back(Entry& e, Scratch& s, std::vector<Tensor>& grads, const std::vector<uint8_t>& useful,
-            const std::vector<uint8_t>& is_source) {
+  void back(Entry& e, Walk& w) {
+    if (!w.rows.empty()) pass_rows(e, w);
     bool reached = false;
-    s.dys.resize(e.num_outputs);
+    w.dys.resize(e.num_outputs);
     for (size_t k = 0; k < e.num_outputs; ++k) {
-      s.dys[k] = Tensor();
+      w.dys[k] = Tensor();
       const int32_t slot = e.slots[e.num_inputs + k];
       if (slot == kNoSlot) continue;
-      Tensor& g = grads[static_cast<size_t>(slot)];
+      Tensor& g = w.grads[static_cast<size_t>(slot)];
       if (!g.defined()) continue;
       reached = true;
       // The last use of an inner value's gradient, unless somebody asked for it.
-      s.dys[k] = is_source[static_cast<size_t>(slot)] != 0 ? g : std::move(g);
+      w.dys[k] = w.is_source[static_cast<size_t>(slot)] != 0 ? g : std::move(g);
     }
     if (!reached) return;
     bool any = false;
-    s.needed.resize(e.num_inputs);
+    w.needed.resize(e.num_inputs);
     for (size_t i = 0; i < e.num_inputs; ++i) {
       const int32_t slot = e.slots[i];
-      s.needed[i] = slot != kNoSlot && useful[static_cast<size_t>(slot)] != 0;
-      any = any || s.needed[i] != 0;
+      w.needed[i] = slot != kNoSlot && w.useful[static_cast<size_t>(slot)] != 0;
+      any = any || w.needed[i] != 0;
     }
     if (!any) return;
     const auto add_to_inputs = [&](std::span<Tensor> dxs) {
       for (size_t i = 0; i < dxs.size() && i < e.num_inputs; ++i) {
-        if (s.needed[i] != 0 && dxs[i].defined()) {
-          accumulate(grads[static_cast<size_t>(e.slots[i])], std::move(dxs[i]));
+        if (w.needed[i] != 0 && dxs[i].defined()) {
+          accumulate(w.grads[static_cast<size_t>(e.slots[i])], std::move(dxs[i]));
         }
       }
     };
     if (e.op == nullptr) {
-      std::vector<Tensor> dxs = e.custom->gradient(s.dys);
+      std::vector<Tensor> dxs = e.custom->gradient(w.dys);
       add_to_inputs(dxs);
       return;
     }
@@ -335,14 +380,16 @@ class GradientTape::Impl final : public Recorder {
     if (op.gradient() == nullptr) {
       failf(Code::kUnimplemented, "gradient of {}: expected its block to have one, got none", op.name());
     }
-    const GradRecord record{.op = &op,
-                            .attrs = {e.attrs, e.num_attrs},
-                            .inputs = {e.values, e.num_inputs},
-                            .outputs = {e.values + e.num_inputs, e.num_outputs},
-                            .input_shapes = {e.shapes, e.shapes == nullptr ? 0 : e.num_inputs},
-                            .input_types = {e.types, e.num_inputs},
-                            .output_gradients = s.dys,
-                            .needed = s.needed};
+    const GradRecord record{
+        .op = &op,
+        .attrs = {e.attrs, e.num_attrs},
+        .inputs = {e.values, e.num_inputs},
+        .outputs = {e.values + e.num_inputs, e.num_outputs},
+        .input_shapes = {e.shapes, e.shapes == nullptr ? 0 : e.num_inputs},
+        .input_types = {e.types, e.num_inputs},
+        .output_gradients = w.dys,
+        .needed = w.needed,
+        .takes_rows = !w.takes_rows.empty() && w.needed[0] != 0 && w.takes_rows[static_cast<size_t>(e.slots[0])] != 0};
     with_context([&] { return "in the gradient of " + op.name(); },
                  [&] {
                    GradContext context(record);
@@ -350,11 +397,14 @@ class GradientTape::Impl final : public Recorder {
                    auto& dxs = context.gradients();
                    if (e.reduces) {
                      for (size_t i = 0; i < dxs.size(); ++i) {
-                       if (!dxs[i].defined() || s.needed[i] == 0) continue;
+                       if (!dxs[i].defined() || w.needed[i] == 0) continue;
                        dxs[i] = sum_to(std::move(dxs[i]), e.shapes[i], e.symbolic ? e.values[i] : Tensor());
                      }
                    }
                    add_to_inputs({dxs.data(), dxs.size()});
+                   if (GradientRows* rows = context.rows()) {
+                     w.rows[static_cast<size_t>(e.slots[0])].push_back(std::move(*rows));
+                   }
                  });
   }
 
@@ -389,8 +439,16 @@ size_t GradientTape::size() const { return impl_->size(); }
 
 std::vector<Tensor> GradientTape::gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
                                             std::span<const Tensor> seeds, std::source_location where) {
+  std::vector<Tensor> result;
+  for (Gradient& g : gradients_at(where, targets, sources, seeds, false)) result.push_back(std::move(g.whole));
+  return result;
+}
+
+std::vector<Gradient> GradientTape::gradients_at(const std::source_location& where, std::span<const Tensor> targets,
+                                                 std::span<const GradSource> sources, std::span<const Tensor> seeds,
+                                                 bool sparse) {
   return with_context([&] { return fmt::format("at {}:{}", where.file_name(), where.line()); },
-                      [&] { return impl_->gradients(targets, sources, seeds); });
+                      [&] { return impl_->gradients(targets, sources, seeds, sparse); });
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const GradSource> sources,
@@ -406,6 +464,21 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::initialize
 Tensor GradientTape::gradient(const Tensor& target, const GradSource& source, const Tensor& seed,
                               std::source_location where) {
   return std::move(gradient(target, std::span(&source, 1), seed, where)[0]);
+}
+
+std::vector<Gradient> GradientTape::sparse_gradient(const Tensor& target, std::span<const GradSource> sources,
+                                                    const Tensor& seed, std::source_location where) {
+  return gradients_at(where, {&target, 1}, sources, {&seed, 1}, true);
+}
+
+std::vector<Gradient> GradientTape::sparse_gradient(const Tensor& target, std::initializer_list<GradSource> sources,
+                                                    const Tensor& seed, std::source_location where) {
+  return sparse_gradient(target, std::span(sources.begin(), sources.size()), seed, where);
+}
+
+Gradient GradientTape::sparse_gradient(const Tensor& target, const GradSource& source, const Tensor& seed,
+                                       std::source_location where) {
+  return std::move(sparse_gradient(target, std::span(&source, 1), seed, where)[0]);
 }
 
 Tensor detail::own_argument(const Tensor& t) { return identity(t); }

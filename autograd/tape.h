@@ -36,6 +36,21 @@ class PANTO_EXPORT GradSource {
   Variable variable_;
 };
 
+// A gradient: a whole tensor, or rows of one that is zero elsewhere (TensorFlow's IndexedSlices). One without either
+// says that the target does not depend on the source.
+struct PANTO_EXPORT Gradient {
+  Tensor whole = {};
+  Tensor indices = {};   // [n], int32 or int64: numbers of rows; those of one that occurs several times add up
+  Tensor rows = {};      // [n, ...]
+  Tensor num_rows = {};  // of the whole gradient: an integer scalar
+
+  bool defined() const { return whole.defined() || rows.defined(); }
+  bool sparse() const { return rows.defined(); }
+  // The whole tensor, which is made if there are rows; undefined if there is neither. Throws InvalidArgument for an
+  // index that is not below num_rows.
+  Tensor dense() const;
+};
+
 class PANTO_EXPORT GradientTape {
  public:
   struct Options {
@@ -77,11 +92,33 @@ class PANTO_EXPORT GradientTape {
                                 std::span<const Tensor> seeds = {},
                                 std::source_location where = std::source_location::current());
 
+  // As gradient, but of a source whose rows were looked up (`gather` along the first dimension without batch
+  // dimensions, `resource_gather`) only the rows that were, in the order in which the tape comes to them: one for each
+  // lookup, repeats included. Whole where the source is used in another way too, where the target depends on it through
+  // a traced function's call, or where it was itself computed from a source.
+  Gradient sparse_gradient(const Tensor& target, const GradSource& source, const Tensor& seed = {},
+                           std::source_location where = std::source_location::current());
+  std::vector<Gradient> sparse_gradient(const Tensor& target, std::span<const GradSource> sources,
+                                        const Tensor& seed = {},
+                                        std::source_location where = std::source_location::current());
+  std::vector<Gradient> sparse_gradient(const Tensor& target, std::initializer_list<GradSource> sources,
+                                        const Tensor& seed = {},
+                                        std::source_location where = std::source_location::current());
+  template <class Source>
+  std::vector<Gradient> sparse_gradient(const Tensor& target, const std::vector<Source>& sources,
+                                        const Tensor& seed = {},
+                                        std::source_location where = std::source_location::current()) {
+    const std::vector<GradSource> list(sources.begin(), sources.end());
+    return sparse_gradient(target, std::span<const GradSource>(list), seed, where);
+  }
+
   // Ops recorded so far.
   size_t size() const;
 
  private:
   class Impl;
+  std::vector<Gradient> gradients_at(const std::source_location& where, std::span<const Tensor> targets,
+                                     std::span<const GradSource> sources, std::span<const Tensor> seeds, bool sparse);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -5,6 +5,9 @@
 //   Tensor loss = ...;
 //   adam.apply(tape.gradient(loss, adam.variables()));
 //
+// Gradients may be rows of variables (tape.sparse_gradient), as of an embedding's table: Sgd then changes those rows
+// only. Adam makes them whole, since its moments decay, and change the variable, where the gradient is zero too.
+//
 // An optimizer makes its own variables (moments, powers) when it is constructed, so that a training step can be traced.
 // Thread-safety: one call at a time.
 #pragma once
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "panto/autograd/tape.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/core/variable.h"
@@ -30,13 +34,18 @@ class PANTO_EXPORT Optimizer {
   // One step; gradients by variable, undefined ones are skipped. Throws InvalidArgument where their number, dtypes or
   // shapes do not fit; then no variable has changed.
   void apply(std::span<const Tensor> gradients);
+  // The same with gradients of which some are rows. An index that is not in the variable throws InvalidArgument too,
+  // when the variables before that one have changed; indices that a tape gave are in it.
+  void apply(std::span<const Gradient> gradients);
   // Inside a GraphScope: adds the nodes of one training step and returns the name of the node that runs it all.
   // Throws FailedPrecondition outside, InvalidArgument if loss depends on none of the variables.
   std::string minimize(const Tensor& loss, std::string_view name = "minimize");
 
  protected:
-  // Gradients are defined where `used` says so.
+  // One step, by gradients that fit the variables; undefined ones are to be skipped.
   virtual void update(std::span<const Tensor> gradients) = 0;
+  // The same where some are rows: unless overridden, it makes them whole and calls update.
+  virtual void update_rows(std::span<const Gradient> gradients);
 
  private:
   std::vector<Variable> variables_;
@@ -46,13 +55,14 @@ struct SgdOptions {
   double learning_rate = 0.01;
 };
 
-// Gradient descent: v -= learning_rate * dv.
+// Gradient descent: v -= learning_rate * dv, for rows one after the other.
 class PANTO_EXPORT Sgd final : public Optimizer {
  public:
   explicit Sgd(std::vector<Variable> variables, SgdOptions options = {});
 
  private:
   void update(std::span<const Tensor> gradients) override;
+  void update_rows(std::span<const Gradient> gradients) override;
   SgdOptions options_;
 };
 

@@ -19,6 +19,13 @@
 
 namespace panto {
 
+// A gradient that is zero but for some rows (slices along the first dimension).
+struct GradientRows {
+  Tensor indices;   // [n], int32 or int64: numbers of rows; those of one that occurs several times add up
+  Tensor rows;      // [n, ...]
+  Tensor num_rows;  // of the whole gradient: an integer scalar
+};
+
 // One recorded call, as a tape keeps it. Inputs and outputs that the op does not save are undefined tensors.
 struct GradRecord {
   const Op* op = nullptr;
@@ -29,6 +36,7 @@ struct GradRecord {
   std::span<const DType> input_types;
   std::span<const Tensor> output_gradients;  // undefined where there is none
   std::span<const uint8_t> needed;           // by input
+  bool takes_rows = false;                   // the gradient with respect to input 0 may be given as rows
 };
 
 class PANTO_EXPORT GradContext {
@@ -69,6 +77,13 @@ class PANTO_EXPORT GradContext {
   void set(int i, Tensor dx) { gradients_[static_cast<size_t>(i)] = std::move(dx); }
   SmallVector<Tensor, 4>& gradients() { return gradients_; }
 
+  // Whether the gradient with respect to input 0 may be given as rows, by set_rows instead of set: somebody asked for
+  // it, and nothing else must be computed from it. A rule that never asks gives whole tensors.
+  bool takes_rows() const { return record_.takes_rows; }
+  void set_rows(GradientRows rows) { rows_ = std::make_unique<GradientRows>(std::move(rows)); }
+  // Null if set_rows was not called.
+  GradientRows* rows() { return rows_.get(); }
+
  private:
   const Tensor* conjugate(const Tensor* t);
 
@@ -76,6 +91,7 @@ class PANTO_EXPORT GradContext {
   Call call_;  // attributes and argument ranges
   CallView view_;
   SmallVector<Tensor, 4> gradients_;
+  std::unique_ptr<GradientRows> rows_;
   std::forward_list<Tensor> conjugates_;  // what conj_in and conj_out refer to
 };
 

@@ -3,6 +3,7 @@
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
+#include "panto/lib/ops/lookup.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/values.h"
 
@@ -109,6 +110,11 @@ void gather_gradient(GradContext& g) {
   const int64_t axis = axis_value[0] < 0 ? axis_value[0] + rank : axis_value[0];
   const int64_t batch = batch_dims_of(g.integer("batch_dims"), index_rank);
   const int64_t inner = index_rank - batch;  // dimensions in J
+  if (axis == 0 && batch == 0 && g.takes_rows()) {
+    const Product count = product_of(g, {0});
+    const Tensor num_rows = count.known >= 0 ? constant(tensor(count.known), kInt64) : count.recorded;
+    if (auto rows = rows_of(g.dy(), g.in(1), num_rows)) return g.set_rows(std::move(*rows));
+  }
 
   Tensor rows = g.dy();
   if (axis > batch) {

@@ -2,6 +2,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/ops/lookup.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -65,7 +66,11 @@ const Op& kResourceGather = define_op(
      .saves = {in(0), in(1)},
      .gradient = [](GradContext& g) {
        const Tensor dims = shape(read_variable_op(g.in(0), g.type("dtype")), {.out_type = kInt64});
-       g.set(0, unsorted_segment_sum(g.dy(), g.in(1), reshape(slice(dims, {0}, {1}), Shape{})));
+       const Tensor num_rows = reshape(slice(dims, {0}, {1}), Shape{});
+       if (g.takes_rows()) {
+         if (auto rows = rows_of(g.dy(), g.in(1), num_rows)) return g.set_rows(std::move(*rows));
+       }
+       g.set(0, unsorted_segment_sum(g.dy(), g.in(1), num_rows));
      }});
 
 const Op& kResourceScatterAdd = define_op(  //
