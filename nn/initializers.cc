@@ -54,6 +54,12 @@ Initializer he_normal(Seed seed) {
   return normal_of([](const Fans& f) { return std::sqrt(2 / at_least_one(f.in)); }, seed);
 }
 
+Initializer uniform_initializer(double min, double max, Seed seed) {
+  return [min, max, seed](const Shape& shape, DType dtype) {
+    return random_uniform(shape, {.seed = seed, .dtype = dtype, .min = min, .max = max});
+  };
+}
+
 Initializer constant_initializer(double value) {
   return [value](const Shape& shape, DType dtype) { return fill(shape, cast(value, dtype)); };
 }

@@ -24,6 +24,8 @@ PANTO_EXPORT Initializer glorot_normal(Seed seed = std::nullopt);
 PANTO_EXPORT Initializer he_uniform(Seed seed = std::nullopt);
 // Normal with standard deviation sqrt(2 / fan_in).
 PANTO_EXPORT Initializer he_normal(Seed seed = std::nullopt);
+// Uniform in [min, max). Throws InvalidArgument, where it is used, unless min < max.
+PANTO_EXPORT Initializer uniform_initializer(double min, double max, Seed seed = std::nullopt);
 PANTO_EXPORT Initializer constant_initializer(double value);
 
 }  // namespace panto

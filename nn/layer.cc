@@ -1,13 +1,27 @@
 #include "panto/nn/layer.h"
 
+#include <utility>
+
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/random.h"
 
 namespace panto {
+namespace {
+
+thread_local constinit bool training_now = false;
+
+}  // namespace
 
 Layer::~Layer() = default;
 std::vector<Variable> Layer::variables() const { return {}; }
+std::vector<Variable> Layer::state() const { return {}; }
+
+TrainingScope::TrainingScope(bool training) noexcept : previous_(std::exchange(training_now, training)) {}
+TrainingScope::~TrainingScope() { training_now = previous_; }
+bool in_training() noexcept { return training_now; }
 
 Dense::Dense(int64_t inputs, int64_t units) : Dense(inputs, units, DenseOptions()) {}
 
@@ -52,6 +66,27 @@ Tensor Flatten::operator()(const Tensor& x) const {
   invalid("Flatten: expected either the batch or the other dimensions to be known, got {}", shape.to_string());
 }
 
+Lambda::Lambda(Activation function, std::string name) : function_(std::move(function)), name_(std::move(name)) {
+  if (!function_) invalid("Lambda: expected a function, got an empty one");
+}
+
+Tensor gelu_erf(const Tensor& x) { return gelu(x); }
+Tensor gelu_tanh(const Tensor& x) { return gelu(x, {.approximate = true}); }
+
+Dropout::Dropout(double rate) : rate_(rate) {
+  if (!(rate >= 0 && rate < 1)) invalid("Dropout: expected a rate in [0, 1), got {}", rate);
+}
+
+Tensor Dropout::operator()(const Tensor& x) const {
+  if (!in_training() || rate_ == 0) return x;
+  const bool known = x.partial_shape().fully_known();
+  const RandomUniformOptions options{.dtype = x.dtype()};
+  const Tensor draws = known ? random_uniform(x.shape(), options) : random_uniform(shape(x), options);
+  return select(greater_equal(draws, rate_), x * (1 / (1 - rate_)), zeros_like(x));
+}
+
+std::string Dropout::to_string() const { return fmt::format("Dropout({})", rate_); }
+
 Sequential::Sequential(std::vector<std::shared_ptr<const Layer>> layers) : layers_(std::move(layers)) {}
 
 Tensor Sequential::operator()(const Tensor& x) const {
@@ -64,6 +99,14 @@ std::vector<Variable> Sequential::variables() const {
   std::vector<Variable> all;
   for (const auto& layer : layers_) {
     for (Variable& v : layer->variables()) all.push_back(std::move(v));
+  }
+  return all;
+}
+
+std::vector<Variable> Sequential::state() const {
+  std::vector<Variable> all;
+  for (const auto& layer : layers_) {
+    for (Variable& v : layer->state()) all.push_back(std::move(v));
   }
   return all;
 }
