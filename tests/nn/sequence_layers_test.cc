@@ -146,6 +146,31 @@ BOOST_AUTO_TEST_CASE(lstm_from_a_state) {
   expect_near(layer.run(x, {zeros, zeros}).sequence, {2, 3, 2}, kHidden, 1e-11);
 }
 
+// TensorFlow's op for one step, whose blocks of columns have another order.
+BOOST_AUTO_TEST_CASE(lstm_cell_and_block_cell_agree) {
+  const LstmCell cell(3, 2, {.kernel_initializer = waves(1), .recurrent_initializer = waves(2)});
+  const Tensor x = wave({2, 3}), h = wave({2, 2}, 5), c = wave({2, 2}, 6), none = fill({2}, 0.0F);
+  const auto reordered = [](const Tensor& t, int axis) {
+    const std::vector<Tensor> parts = split(axis, t, 4);
+    return concat({parts[0], parts[2], parts[1], parts[3]}, axis);
+  };
+  GradientTape tape({.persistent = true});
+  for (const Tensor& t : {x, h, c}) tape.watch(t);
+  const LstmState by_layer = cell(x, {h, c});
+  const Tensor w = reordered(concat({cell.kernel().value(), cell.recurrent_kernel().value()}, 0), 1);
+  const auto by_op = lstm_block_cell(x, c, h, w, none, none, none, reordered(cell.bias().value(), 0),
+                                     {.forget_bias = 0, .cell_clip = -1});
+  expect_near(by_op.h, {2, 2}, values_of(by_layer.h));
+  expect_near(by_op.cs, {2, 2}, values_of(by_layer.c));
+  const auto loss = [](const Tensor& hidden, const Tensor& memory) {
+    return sum(hidden * wave({2, 2}, 4)) + sum(memory);
+  };
+  const std::vector<GradSource> sources = {x, h, c, cell.kernel(), cell.recurrent_kernel(), cell.bias()};
+  const auto expected = tape.gradient(loss(by_layer.h, by_layer.c), sources);
+  const auto got = tape.gradient(loss(by_op.h, by_op.cs), sources);
+  for (size_t i = 0; i < sources.size(); ++i) expect_near(got[i], expected[i].shape(), values_of(expected[i]));
+}
+
 BOOST_AUTO_TEST_CASE(lstm_options) {
   const Lstm layer(3, 2, {.cell = {.name = "memory"}});
   const auto variables = layer.variables();

@@ -660,6 +660,20 @@ def casts(cases):
     add(np.array([1.5, 2, 3], np.float16), tf.bfloat16, "through float")
 
 
+def recurrent(cases):
+    """The kernel ends the process for inputs of wrong ranks: they are not here."""
+    x, state = numbers(2, 3), dict(cs_prev=numbers(2, 2, seed=1), h_prev=numbers(2, 2, seed=2))
+    weights = dict(w=numbers(5, 8, seed=3), b=numbers(8, seed=4))
+    peepholes = {name: numbers(2, seed=seed) for seed, name in enumerate(("wci", "wcf", "wco"), 5)}
+    for label, attrs in {
+        "plain": {},
+        "peepholes": dict(use_peephole=True),
+        "clipped": dict(cell_clip=0.25, forget_bias=0.5, use_peephole=True),
+        "not clipped": dict(cell_clip=-1.0),
+    }.items():
+        cases.add("LSTMBlockCell", label, x=x, **state, **weights, **peepholes, **attrs, rtol=2e-6, atol=2e-6)
+
+
 def make():
     cases = Cases()
     for family in (
@@ -680,6 +694,7 @@ def make():
         batch_norms,
         einsums,
         rows_of_variables,
+        recurrent,
     ):
         family(cases)
     return cases
