@@ -4,6 +4,7 @@
 
 #include "panto/device/cpu/fused_program.h"
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/stream.h"
 
 namespace panto {
 namespace {
@@ -14,11 +15,17 @@ using cpu::Program;
 void run_tiled(const Program& p, const Layout& l, KernelContext& c) {
   const std::vector<cpu::Repeated> repeated = repeated_inputs(p, l, c, c.out_shape(0));
   SmallVector<std::byte*, 4> outputs;
-  for (int k = 0; k < c.num_outputs(); ++k) outputs.push_back(static_cast<std::byte*>(c.out(k).impl()->data));
+  int64_t traffic = 0;
+  for (int i = 0; i < c.num_inputs(); ++i) traffic += static_cast<int64_t>(c.in(i).nbytes());
+  for (int k = 0; k < c.num_outputs(); ++k) {
+    outputs.push_back(static_cast<std::byte*>(c.out(k).impl()->data));
+    traffic += static_cast<int64_t>(c.out(k).nbytes());
+  }
+  const bool stream = cpu::should_stream(traffic);
   std::atomic<uint64_t> found{0};
   const int64_t n = c.out_numel(0);
   cpu::parallel_ranges(n, n * p.work, [&](int64_t begin, int64_t end) {
-    cpu::Range range(p, l, c, repeated, {outputs.data(), outputs.size()});
+    cpu::Range range(p, l, c, repeated, {outputs.data(), outputs.size()}, stream);
     range.run(begin, end);
     if (range.fault() != 0) [[unlikely]]
       found.store(range.fault(), std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "panto/device/cpu/cast.h"
 #include "panto/device/cpu/onednn.h"
+#include "panto/device/cpu/stream.h"
 #include "panto/lib/base/format.h"
 
 namespace panto::cpu {
@@ -203,7 +204,7 @@ std::vector<Repeated> repeated_inputs(const Program& p, const Layout& l, const K
 // ---- Range ---------------------------------------------------------------------------------------------------------
 
 Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::span<const Repeated> repeated,
-             std::span<std::byte* const> outputs)
+             std::span<std::byte* const> outputs, bool stream)
     : p_(p), l_(l), repeated_(repeated), bases_(p.num_bases()), now_(p.num_bases()) {
   memory_ = static_cast<std::byte*>(dnnl_scratchpad(p.repeated_at() + repeated.size() * repeated_bytes()));
   bases_[0] = {memory_, 0};
@@ -215,11 +216,12 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
   for (size_t k = 0; k < outputs.size(); ++k) {
     const uint32_t size = p.size_of(p.text.outputs[k]);
     bases_[p.base_of_output(k)] = {outputs[k], size};
-    if (outputs[k] != nullptr && !is_read_later(p.text.outputs[k], outputs[k])) continue;
+    const bool streamed = stream && !is_input(outputs[k]);
+    if (outputs[k] != nullptr && !streamed && !is_read_later(p.text.outputs[k], outputs[k])) continue;
     // Where an input lies that is still needed afterwards, the output is copied at the end of a tile.
     std::byte* staged = memory_ + p.staged_at() + k * p.slot_bytes();
     bases_[p.base_of_output(k)] = {staged, 0};
-    if (outputs[k] != nullptr) copied_.push_back({outputs[k], staged, size});
+    if (outputs[k] != nullptr) copied_.push_back({outputs[k], staged, size, streamed});
   }
   for (size_t r = 0; r < repeated.size(); ++r) {
     if (repeated[r].in_place() || !repeated[r].periodic()) continue;
@@ -240,6 +242,13 @@ bool Range::is_read_later(int output, const std::byte* data) const {
   return false;
 }
 
+bool Range::is_input(const std::byte* data) const {
+  for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
+    if (bases_[p_.base_of_input(i)].data == data) return true;
+  }
+  return false;
+}
+
 int64_t Range::together(int64_t begin, int64_t most) const {
   int64_t n = std::min(p_.tile, most);
   for (const Repeated& r : repeated_) {
@@ -252,9 +261,17 @@ void Range::run(int64_t begin, int64_t end) {
   while (begin < end) {
     const int64_t n = together(begin, end - begin);
     compute(begin, n, 0);
-    for (const Copied& o : copied_) std::memcpy(o.to + begin * o.size, o.from, static_cast<size_t>(n) * o.size);
+    for (const Copied& o : copied_) {
+      const size_t bytes = static_cast<size_t>(n) * o.size;
+      if (o.stream) {
+        stream_copy(o.to + begin * o.size, o.from, bytes);
+      } else {
+        std::memcpy(o.to + begin * o.size, o.from, bytes);
+      }
+    }
     begin += n;
   }
+  if (!copied_.empty()) stream_fence();
 }
 
 int64_t Range::fill(int64_t begin, int64_t most, int64_t at) {

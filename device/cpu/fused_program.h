@@ -111,9 +111,10 @@ std::vector<Repeated> repeated_inputs(const Program& p, const Layout& l, const K
 // One thread's share of the output's elements.
 class Range {
  public:
-  // `outputs`: where they lie; null: an output of which only `fill` makes a part.
+  // `outputs`: where they lie; null: an output of which only `fill` makes a part. `stream`: they are written past the
+  // caches (device/cpu/stream.h).
   Range(const Program& p, const Layout& l, const KernelContext& c, std::span<const Repeated> repeated,
-        std::span<std::byte* const> outputs);
+        std::span<std::byte* const> outputs, bool stream = false);
   // All steps for elements [begin, end).
   void run(int64_t begin, int64_t end);
   // For at most `most` elements from `begin`, to element `at` of output 0's memory for a tile. Returns for how many.
@@ -131,12 +132,14 @@ class Range {
     std::byte* to;
     const std::byte* from;
     uint32_t size;
+    bool stream;
   };
   using Addresses = SmallVector<std::byte*, 16>;
 
   size_t repeated_bytes() const;
   std::byte* buffer(size_t r) const { return memory_ + p_.repeated_at() + r * repeated_bytes(); }
   bool is_read_later(int output, const std::byte* data) const;
+  bool is_input(const std::byte* data) const;
   // Elements from `begin` that can be computed together, at most `most`.
   int64_t together(int64_t begin, int64_t most) const;
   void compute(int64_t begin, int64_t n, int64_t at);

@@ -7,13 +7,18 @@ namespace panto::cpu {
 namespace {
 
 Level find_level() noexcept {
-  const char* wanted = std::getenv("PANTO_CPU");  // NOLINT(concurrency-mt-unsafe): read once
-  if (wanted != nullptr && std::string_view(wanted) == "portable") return Level::kPortable;
+  const char* variable = std::getenv("PANTO_CPU");  // NOLINT(concurrency-mt-unsafe): read once
+  const std::string_view wanted = variable != nullptr ? variable : "";
+  if (wanted == "portable") return Level::kPortable;
 #ifdef __x86_64__
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Level::kAvx2;
-#endif
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Level::kPortable;
+  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return avx512 && wanted != "avx2" ? Level::kAvx512 : Level::kAvx2;
+#else
   return Level::kPortable;
+#endif
 }
 
 }  // namespace

@@ -3,15 +3,29 @@
 
 namespace panto::cpu {
 
-enum class Level { kPortable, kAvx2 };  // kAvx2: AVX2 and FMA
+enum class Level { kPortable, kAvx2, kAvx512 };  // kAvx2: AVX2 and FMA; kAvx512: F, BW, DQ and VL as well
 
-// The highest that this machine has, or "portable" where the environment variable PANTO_CPU says so. The same for the
-// life of the process; may be asked before main.
+// The highest that this machine has, or that which the environment variable PANTO_CPU ("portable", "avx2") names where
+// it is lower. The same for the life of the process; may be asked before main.
 Level level() noexcept;
 
 #ifdef __x86_64__
+// Attributes of a function that is compiled for a level.
+#define PANTO_AVX2 gnu::target("avx2,fma")
+#ifdef __clang__
+#define PANTO_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma")
+#else
+// For most processors g++ prefers vectors of half the width, which was a matter of the clock of the first that had
+// them.
+#define PANTO_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512")
+#endif
+
 template <class Body>
-[[gnu::target("avx2,fma"), gnu::flatten]] void run_with_avx2(const Body& body) {
+[[PANTO_AVX2, gnu::flatten]] void run_with_avx2(const Body& body) {
+  body();
+}
+template <class Body>
+[[PANTO_AVX512, gnu::flatten]] void run_with_avx512(const Body& body) {
   body();
 }
 #endif
@@ -21,6 +35,7 @@ template <class Body>
 template <class Body>
 void specialised(const Body& body) {
 #ifdef __x86_64__
+  if (level() >= Level::kAvx512) return run_with_avx512(body);
   if (level() >= Level::kAvx2) return run_with_avx2(body);
 #endif
   body();

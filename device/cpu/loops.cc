@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "panto/device/broadcast.h"
+#include "panto/device/cpu/stream.h"
 
 namespace panto::cpu {
 namespace {
@@ -61,6 +62,24 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
   }
 }
 
+// Elements [begin, end) of inputs that have as many as the output, or one, and an output that shares memory with none.
+template <int kInputs>
+void stream_range(const RowKernel& kernel, unsigned moves, int64_t begin, int64_t end, std::byte* out,
+                  const void* const* in, Faults& faults) {
+  constexpr int64_t kTileBytes = 1024;  // so few that the stores do not hold up the loads of the next
+  alignas(64) std::byte tile[kTileBytes];
+  const int64_t size = kernel.out_size;
+  while (begin < end) {
+    const int64_t n = std::min(kTileBytes / size, end - begin);
+    const void* first[kInputs];
+    for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
+    faults.report(kernel.row(moves, tile, n, first));
+    stream_copy(out + begin * size, tile, static_cast<size_t>(n * size));
+    begin += n;
+  }
+  stream_fence();
+}
+
 template <int kInputs>
 void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& out_shape, std::byte* out, int64_t n) {
   const void* in[kInputs];
@@ -73,7 +92,17 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     moves |= inputs[i].numel == n ? 1u << i : 0u;
   }
   Faults faults;
-  if (one_row) {
+  int64_t traffic = n * kernel.out_size;
+  bool in_place = false;
+  for (int i = 0; i < kInputs; ++i) {
+    traffic += inputs[i].numel * kernel.in_size[i];
+    in_place = in_place || in[i] == out;
+  }
+  if (one_row && !in_place && should_stream(traffic)) {
+    parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
+      stream_range<kInputs>(kernel, moves, begin, end, out, in, faults);
+    });
+  } else if (one_row) {
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
       const void* first[kInputs];
       for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);

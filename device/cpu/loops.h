@@ -75,6 +75,10 @@ template <class F, class Out, class... In>
 void run_avx2(KernelContext& c) {
   elementwise<F, Out, In...>(c, [] { return &Row<F, Out, In...>::avx2; }, std::index_sequence_for<In...>{});
 }
+template <class F, class Out, class... In>
+void run_avx512(KernelContext& c) {
+  elementwise<F, Out, In...>(c, [] { return &Row<F, Out, In...>::avx512; }, std::index_sequence_for<In...>{});
+}
 #endif
 
 // The kernel for this machine.
@@ -82,6 +86,8 @@ template <class F, class Out, class... In>
 Kernel elementwise_kernel() {
 #ifdef __x86_64__
   if constexpr (kVectorises<Out, In...>) {
+    if (level() >= Level::kAvx512)
+      return {run_avx512<F, Out, In...>, nullptr, Row<F, Out, In...>::avx512, kRowWork<F, Out, In...>};
     if (level() >= Level::kAvx2)
       return {run_avx2<F, Out, In...>, nullptr, Row<F, Out, In...>::avx2, kRowWork<F, Out, In...>};
   }

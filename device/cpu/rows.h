@@ -79,7 +79,10 @@ struct Row {
     return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
   }
 #ifdef __x86_64__
-  [[gnu::target("avx2,fma")]] static uint32_t avx2(unsigned moves, void* out, int64_t n, const void* const* in) {
+  [[PANTO_AVX2]] static uint32_t avx2(unsigned moves, void* out, int64_t n, const void* const* in) {
+    return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
+  }
+  [[PANTO_AVX512]] static uint32_t avx512(unsigned moves, void* out, int64_t n, const void* const* in) {
     return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
   }
 #endif

@@ -25,7 +25,10 @@ constexpr int64_t kDepth = 256;
 constexpr int64_t kFewRows = 192;     // up to here `a` is read in place
 constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
 constexpr int64_t kPackedColumns = 2048;  // of b
-constexpr int kRows = 6;                  // of two vectors each: the sums fit the registers and hide the adds' latency
+
+// Rows of two vectors each: their sums fit the registers and hide the adds' latency.
+template <int kBytes>
+constexpr int kRows = kBytes == 64 ? 12 : 6;
 
 // kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
 // `first`.
@@ -37,20 +40,20 @@ PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* 
   constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
   V sum[kCount][kVectors] = {};
   // What the sums are added to comes from far away, meanwhile.
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < kCount; ++r) __builtin_prefetch(c + r * c_row, 1);
   for (int64_t p = 0; p < k; ++p) {
     V right[kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + p * b_row + v * kLanes);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int r = 0; r < kCount; ++r) {
       const T left = a.data[r * a.row + p * a.column];
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; ++v) sum[r][v] += left * right[v];
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int r = 0; r < kCount; ++r) {
     T* out = c + r * c_row;
     if (width == kVectors * kLanes) {
@@ -72,6 +75,10 @@ template <int kMost, class Body>
 PANTO_INLINE void row_groups(int64_t m, const Body& body) {
   int64_t i = 0;
   for (; i + kMost <= m; i += kMost) body.template operator()<kMost>(i);
+  if (kMost > 8 && i + 8 <= m) {
+    body.template operator()<8>(i);
+    i += 8;
+  }
   if (kMost > 4 && i + 4 <= m) {
     body.template operator()<4>(i);
     i += 4;
@@ -132,7 +139,7 @@ template <class T, int kBytes, int kVectors>
 PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row, int64_t width,
                         bool first, T* packed) {
   constexpr int64_t kWidth = kVectors * kBytes / static_cast<int64_t>(sizeof(T));
-  constexpr int kMost = kVectors == 1 ? 8 : kRows;
+  constexpr int kMost = kVectors == 1 ? 8 : kRows<kBytes>;
   // A panel that is not made of full rows is copied; so is one whose rows are far apart, if it is read often.
   if (width < kWidth || b.column != 1 || (m > 4 * kMost && b.row > kWidth)) {
     pack<kWidth>(b, depth, width, packed);
@@ -197,14 +204,14 @@ PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> 
       for (int64_t i = 0; i < m; i += kPackedRows) {
         const int64_t height = std::min(kPackedRows, m - i);
         const MatrixRef<T> left{a.data + i * a.row + p * a.column, a.row, a.column};
-        row_groups<kRows>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+        row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
           pack<kCount>(MatrixRef<T>{left.data + r * left.row, left.column, left.row}, depth, kCount,
                        packed_a + r * depth);
         });
         for (int64_t l = 0; l < columns; l += kWidth) {
           T* out = c + i * c_row + j + l;
           const int64_t width = std::min(kWidth, columns - l);
-          row_groups<kRows>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+          row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
             rows<T, kBytes, 2, kCount>(depth, {packed_a + r * depth, 1, kCount}, packed_b + l * depth, kWidth,
                                        out + r * c_row, c_row, width, p == 0);
           });
@@ -235,15 +242,22 @@ void portable(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T
 
 #ifdef __x86_64__
 template <class T>
-[[gnu::target("avx2,fma")]] void with_avx2(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c,
-                                           int64_t c_row, T* scratch) {
+[[PANTO_AVX2]] void with_avx2(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                              T* scratch) {
   multiply<T, 32>(m, n, k, a, b, c, c_row, scratch);
+}
+template <class T>
+[[PANTO_AVX512]] void with_avx512(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                                  T* scratch) {
+  if (n * static_cast<int64_t>(sizeof(T)) <= 32) return multiply<T, 32>(m, n, k, a, b, c, c_row, nullptr);
+  multiply<T, 64>(m, n, k, a, b, c, c_row, scratch);
 }
 #endif
 
 template <class T>
 GemmFn<T> choose() {
 #ifdef __x86_64__
+  if (level() >= Level::kAvx512) return with_avx512<T>;
   if (level() >= Level::kAvx2) return with_avx2<T>;
 #endif
   return portable<T>;

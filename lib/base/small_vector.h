@@ -57,6 +57,7 @@ class SmallVector {
     ::new (static_cast<void*>(data_ + size_)) T(std::move(value));
     ++size_;
   }
+  void pop_back() noexcept { data_[--size_].~T(); }
   void resize(size_t n) {
     reserve(n);
     while (size_ > n) data_[--size_].~T();

@@ -56,6 +56,11 @@ class PANTO_EXPORT Device {
   // Waits for all work; throws what a kernel reported since (decision 3: faults found on the device).
   virtual void synchronize() {}
   virtual MemoryStats memory_stats() const { return {}; }
+  // Freed blocks are kept and used again. From now on at most so many bytes of them; 0: none. A CPU begins with 1 GiB.
+  // Throws InvalidArgument for less than 0, Unimplemented where the back-end has no such limit.
+  virtual void set_cache_limit(int64_t bytes);
+  // Gives the blocks that are kept back to the system.
+  virtual void trim() noexcept {}
 
  private:
   DeviceKind kind_;

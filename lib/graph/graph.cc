@@ -1,7 +1,9 @@
 #include "panto/lib/graph/graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
+#include <mutex>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -52,12 +54,64 @@ const AttrValue* Node::note(std::string_view name) const noexcept {
 
 // ---- Copies -----------------------------------------------------------------------------------------------------
 
-// The hash tables stand here and not in the class: their header is a heavy one.
-struct Graph::Index {
-  std::unordered_map<std::string, int> by_name;
-  std::unordered_map<std::string, int> lower_names;  // in lower case -> how many nodes
+// The hash tables stand here and not in the class: their header is a heavy one. Those of names are made when somebody
+// asks for the first time: most copies of a graph are only walked, and for large graphs the tables are half the work.
+class Graph::Index {
+ public:
+  using Names = std::unordered_map<std::string_view, int>;  // views of the nodes' own names
+  // In lower case -> how many nodes.
+  using LowerNames = std::unordered_map<std::string, int>;
+  using Nodes = std::vector<std::unique_ptr<Node>>;
+
+  // May be called by several threads at once.
+  const Names& names(const Nodes& nodes) {
+    if (!names_made_.load(std::memory_order_acquire)) {
+      const std::lock_guard lock(making_);
+      if (!names_made_.load(std::memory_order_relaxed)) {
+        names_.reserve(nodes.size());
+        for (const auto& node : nodes) {
+          if (node != nullptr) names_.emplace(node->name(), node->id());
+        }
+        names_made_.store(true, std::memory_order_release);
+      }
+    }
+    return names_;
+  }
+  // The rest needs the graph for itself.
+  const LowerNames& lower_names(const Nodes& nodes) {
+    if (!lower_names_made_) {
+      lower_names_.reserve(nodes.size());
+      for (const auto& node : nodes) {
+        if (node != nullptr) ++lower_names_[lower(node->name())];
+      }
+      lower_names_made_ = true;
+    }
+    return lower_names_;
+  }
+  void add(const Node& node) {
+    if (names_made_.load(std::memory_order_relaxed)) names_.emplace(node.name(), node.id());
+    if (lower_names_made_) ++lower_names_[lower(node.name())];
+  }
+  void remove(const Node& node) {
+    if (names_made_.load(std::memory_order_relaxed)) names_.erase(node.name());
+    if (!lower_names_made_) return;
+    const auto found = lower_names_.find(lower(node.name()));
+    if (--found->second == 0) lower_names_.erase(found);
+  }
+  void copy_but_names(const Index& other) {
+    next_suffix = other.next_suffix;
+    bindings = other.bindings;
+  }
+
   std::unordered_map<std::string, int> next_suffix;  // wanted name in lower case -> where to go on looking
   std::unordered_map<int64_t, NodeOutput> bindings;  // by tensor id
+
+ private:
+  std::mutex making_;
+  std::atomic<bool> names_made_{false};
+  Names names_;
+  bool lower_names_made_ = false;
+  LowerNames lower_names_;
 };
 
 Graph::Graph() : index_(std::make_unique<Index>()) {}
@@ -67,10 +121,11 @@ Graph& Graph::operator=(Graph&& other) noexcept = default;
 
 Graph::Graph(const Graph& other)
     : count_(other.count_),
-      index_(std::make_unique<Index>(*other.index_)),
+      index_(std::make_unique<Index>()),
       versions_(other.versions_),
       library_(other.library_),
       variables_(other.variables_) {
+  index_->copy_but_names(*other.index_);
   nodes_.reserve(other.nodes_.size());
   for (const auto& node : other.nodes_) {
     nodes_.push_back(node == nullptr ? nullptr : std::unique_ptr<Node>(new Node(*node)));
@@ -89,8 +144,9 @@ const Node* Graph::find(int id) const noexcept {
 }
 
 const Node* Graph::find(std::string_view name) const noexcept {
-  const auto found = index_->by_name.find(std::string(name));
-  return found == index_->by_name.end() ? nullptr : find(found->second);
+  const auto& names = index_->names(nodes_);
+  const auto found = names.find(name);
+  return found == names.end() ? nullptr : find(found->second);
 }
 
 const Node& Graph::at(int id) const {
@@ -102,8 +158,8 @@ const Node& Graph::at(int id) const {
 const Node& Graph::at(std::string_view name) const {
   if (const Node* node = find(name)) return *node;
   std::vector<std::string_view> names;
-  names.reserve(index_->by_name.size());
-  for (const auto& [key, id] : index_->by_name) names.push_back(key);
+  names.reserve(static_cast<size_t>(count_));
+  for (const auto& [key, id] : index_->names(nodes_)) names.push_back(key);
   failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, closest_names(name, names));
 }
 
@@ -137,22 +193,32 @@ std::string Graph::output_name(NodeOutput output) const {
 
 std::vector<int> Graph::topological_order() const {
   std::vector<int> waiting(nodes_.size(), 0);
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // the lowest id first
   for (const auto& node : nodes_) {
     if (node == nullptr) continue;
-    const size_t edges = node->init_.inputs.size() + node->init_.control_inputs.size();
-    waiting[static_cast<size_t>(node->id_)] = static_cast<int>(edges);
-    if (edges == 0) ready.push(node->id_);
+    waiting[static_cast<size_t>(node->id_)] =
+        static_cast<int>(node->init_.inputs.size() + node->init_.control_inputs.size());
   }
+  // The lowest id first, of those that wait for nothing any more: among nodes passed over by a walk through the ids, if
+  // there are any, else where the walk stands. In most graphs few are.
+  std::priority_queue<int, std::vector<int>, std::greater<>> passed;
   std::vector<int> order;
   order.reserve(static_cast<size_t>(count_));
-  while (!ready.empty()) {
-    const int id = ready.top();
-    ready.pop();
+  int next = 0;
+  const auto visit = [&](int id) {
     order.push_back(id);
     for (const NodeUse& use : nodes_[static_cast<size_t>(id)]->consumers_) {
-      if (--waiting[static_cast<size_t>(use.node)] == 0) ready.push(use.node);
+      if (--waiting[static_cast<size_t>(use.node)] == 0 && use.node < next) passed.push(use.node);
     }
+  };
+  while (next < id_limit() || !passed.empty()) {
+    if (!passed.empty()) {
+      const int id = passed.top();
+      passed.pop();
+      visit(id);
+      continue;
+    }
+    const int id = next++;
+    if (nodes_[static_cast<size_t>(id)] != nullptr && waiting[static_cast<size_t>(id)] == 0) visit(id);
   }
   if (order.size() != static_cast<size_t>(count_)) {
     fail_cycle(
@@ -229,7 +295,7 @@ int Graph::add(NodeInit init) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
             printable(init.name));
   }
-  if (index_->by_name.contains(init.name)) invalid("node name: expected one that is not taken, got '{}'", init.name);
+  if (find(init.name) != nullptr) invalid("node name: expected one that is not taken, got '{}'", init.name);
   for (const NodeOutput& input : init.inputs) check_output(input, init.name);
   with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
 
@@ -249,9 +315,8 @@ int Graph::add(NodeInit init) {
   node->use_positions_.resize(init.inputs.size());
   node->control_positions_.resize(init.control_inputs.size());
   node->init_ = std::move(init);
-  index_->by_name.emplace(node->name(), id);
-  ++index_->lower_names[lower(node->name())];
   nodes_.push_back(std::move(node));
+  index_->add(*nodes_.back());
   ++count_;
   const Node& added = *nodes_.back();
   for (int slot = 0; slot < added.num_inputs(); ++slot) link(id, slot);
@@ -263,13 +328,11 @@ void Graph::remove(int id) {
   const Node& node = at(id);
   if (!node.consumers_.empty()) {
     failf(Code::kFailedPrecondition, "removed node '{}': expected no consumers, got '{}'", node.name(),
-          at(node.consumers_.front().node).name());
+          at(node.consumers_[0].node).name());
   }
   for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
-  index_->by_name.erase(node.name());
-  const auto lowered = index_->lower_names.find(lower(node.name()));
-  if (--lowered->second == 0) index_->lower_names.erase(lowered);
+  index_->remove(node);
   nodes_[static_cast<size_t>(id)].reset();
   --count_;
 }
@@ -278,13 +341,10 @@ void Graph::rename(int id, std::string name) {
   Node& node = get(id);
   if (name == node.name()) return;
   if (!is_valid_name(name)) invalid("node name: expected a well-formed one, got '{}'", printable(name));
-  if (index_->by_name.contains(name)) invalid("node name: expected one that is not taken, got '{}'", name);
-  index_->by_name.erase(node.name());
-  const auto lowered = index_->lower_names.find(lower(node.name()));
-  if (--lowered->second == 0) index_->lower_names.erase(lowered);
-  ++index_->lower_names[lower(name)];
-  index_->by_name.emplace(name, id);
+  if (find(name) != nullptr) invalid("node name: expected one that is not taken, got '{}'", name);
+  index_->remove(node);
   node.init_.name = std::move(name);
+  index_->add(node);
 }
 
 void Graph::set_input(int id, int slot, NodeOutput from) {
@@ -331,7 +391,7 @@ void Graph::replace_output(NodeOutput old, NodeOutput with) {
   check_output(old, "replace_output");
   check_output(with, "replace_output");
   if (old == with) return;
-  const std::vector<NodeUse> uses(at(old.node).consumers_);
+  const auto uses = at(old.node).consumers_;
   for (const NodeUse& use : uses) {
     if (use.slot != NodeUse::kControl && use.output == old.index) set_input(use.node, use.slot, with);
   }
@@ -340,7 +400,7 @@ void Graph::replace_output(NodeOutput old, NodeOutput with) {
 void Graph::replace_control(int old, int with) {
   at(with);
   if (old == with) return;
-  const std::vector<NodeUse> uses(at(old).consumers_);
+  const auto uses = at(old).consumers_;
   for (const NodeUse& use : uses) {
     if (use.slot != NodeUse::kControl) continue;
     remove_control_input(use.node, old);
@@ -401,9 +461,10 @@ std::string Graph::unique_name(std::string_view wanted) {
   }
   if (base.empty() || (!is_alphanumeric(base[0]) && base[0] != '.')) base.insert(0, "n");
   const std::string key = lower(base);
-  if (!index_->lower_names.contains(key)) return base;
+  const auto& taken = index_->lower_names(nodes_);
+  if (!taken.contains(key)) return base;
   int& next = index_->next_suffix.try_emplace(key, 1).first->second;
-  while (index_->lower_names.contains(fmt::format("{}_{}", key, next))) ++next;
+  while (taken.contains(fmt::format("{}_{}", key, next))) ++next;
   return fmt::format("{}_{}", base, next);
 }
 

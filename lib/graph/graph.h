@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/attr.h"
 #include "panto/lib/core/dtype.h"
 #include "panto/lib/core/op.h"
@@ -116,9 +117,10 @@ class PANTO_EXPORT Node {
 
   int id_ = -1;
   NodeInit init_;
-  std::vector<NodeUse> consumers_;
+  SmallVector<NodeUse, 2> consumers_;
   // Where in the producers' `consumers_` our entries stand, so that an edge is removed in constant time.
-  std::vector<size_t> use_positions_, control_positions_;
+  SmallVector<size_t, 2> use_positions_;
+  SmallVector<size_t, 1> control_positions_;
 };
 
 // Versions as TensorFlow counts them (one a day since 2019-05-09).
@@ -232,7 +234,7 @@ class PANTO_EXPORT Graph {
 
   std::vector<std::unique_ptr<Node>> nodes_;  // by id
   int count_ = 0;
-  struct Index;  // names and symbolic tensors
+  class Index;  // names and symbolic tensors
   std::unique_ptr<Index> index_;
   GraphVersions versions_;
   std::string library_;

@@ -122,7 +122,7 @@ class Importer {
     for (int i = 0; i < texts.size(); ++i) {
       const std::string& text = texts[i];
       const InputName name = parse_input_name(text);
-      const auto found = positions_.find(std::string(name.node));
+      const auto found = positions_.find(name.node);
       if (found == positions_.end()) {
         invalid("input {}: expected a node of the graph, got '{}'{}", i, printable(name.node), closest(name.node));
       }
@@ -325,7 +325,7 @@ class Importer {
   Graph graph_;
   std::unordered_set<std::string> functions_;
   std::vector<Record> records_;
-  std::unordered_map<std::string, int> positions_;  // by name
+  std::unordered_map<std::string_view, int> positions_;  // by name
   std::unordered_map<std::string, SourceLine> lines_;
   std::vector<Made> made_;  // by position
 };

@@ -1,0 +1,85 @@
+#include "panto/device/cpu/stream.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "panto/device/cpu/level.h"
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+namespace panto::cpu {
+namespace {
+
+constexpr int64_t kUsualCache = int64_t{32} << 20;  // where the system does not say
+
+int64_t cache_bytes() noexcept {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  if (const int64_t found = sysconf(_SC_LEVEL3_CACHE_SIZE); found > 0) return found;
+#endif
+  return kUsualCache;
+}
+
+#ifdef __x86_64__
+constexpr size_t kLine = 64;
+
+// n: whole lines; `to` begins one. Wider stores fill a line's buffer with fewer instructions.
+using CopyLines = void (*)(std::byte* to, const std::byte* from, size_t n);
+
+void copy_portable(std::byte* to, const std::byte* from, size_t n) {
+  for (size_t i = 0; i < n; i += sizeof(__m128i)) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+  }
+}
+[[PANTO_AVX2]] void copy_avx2(std::byte* to, const std::byte* from, size_t n) {
+  for (size_t i = 0; i < n; i += sizeof(__m256i)) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+  }
+}
+[[PANTO_AVX512]] void copy_avx512(std::byte* to, const std::byte* from, size_t n) {
+  for (size_t i = 0; i < n; i += sizeof(__m512i)) {
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
+  }
+}
+
+CopyLines choose() {
+  if (level() >= Level::kAvx512) return copy_avx512;
+  if (level() >= Level::kAvx2) return copy_avx2;
+  return copy_portable;
+}
+#endif
+
+}  // namespace
+
+bool should_stream([[maybe_unused]] int64_t traffic) noexcept {
+#ifdef __x86_64__
+  static const int64_t cache = cache_bytes();
+  return traffic > cache;
+#else
+  return false;
+#endif
+}
+
+void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept {
+#ifdef __x86_64__
+  static const CopyLines copy_lines = choose();
+  const size_t head = std::min(n, (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine);
+  const size_t lines = (n - head) / kLine * kLine;
+  std::memcpy(to, from, head);
+  copy_lines(to + head, from + head, lines);
+  std::memcpy(to + head + lines, from + head + lines, n - head - lines);
+#else
+  std::memcpy(to, from, n);
+#endif
+}
+
+void stream_fence() noexcept {
+#ifdef __x86_64__
+  _mm_sfence();
+#endif
+}
+
+}  // namespace panto::cpu
