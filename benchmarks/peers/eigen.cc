@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   w.add("matmul", [](const Matrices& x, Matrix& y) { y.noalias() = x[0] * x[1]; });
   w.add("exp", [](const Matrices& x, Matrix& y) { y = x[0].array().exp(); });
   w.add("tanh", [](const Matrices& x, Matrix& y) { y = x[0].array().tanh(); });
-  w.add("gelu", [](const Matrices& x, Matrix& y) {
+  w.add_fused("gelu", [](const Matrices& x, Matrix& y) {
     y = 0.5f * x[0].array() * (1.0f + (x[0].array() * 0.7071067811865476f).erf());
   });
   w.add("sum", [](const Matrices& x, Matrix& y) { y.setConstant(1, 1, x[0].sum()); });

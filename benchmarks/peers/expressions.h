@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "panto/benchmarks/peers/contestant.h"
@@ -23,7 +24,24 @@ class Expressions {
   // `f(x, y)` computes y of the inputs x.
   template <class F>
   void add(const std::string& name, F f) {
-    makers_[name] = [this, f](const std::vector<Input>& inputs) {
+    add(name, "eager", f);
+  }
+  // The same for several ops that the compiler makes one loop of: what others do for a traced function.
+  template <class F>
+  void add_fused(const std::string& name, F f) {
+    add(name, "traced", f);
+  }
+
+  std::optional<Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) const {
+    const auto found = makers_.find({work, mode});
+    if (found == makers_.end()) return std::nullopt;
+    return found->second(in);
+  }
+
+ private:
+  template <class F>
+  void add(const std::string& name, const std::string& mode, F f) {
+    makers_[{name, mode}] = [this, f](const std::vector<Input>& inputs) {
       struct State {
         Matrices x;
         Matrix y;
@@ -42,15 +60,9 @@ class Expressions {
     };
   }
 
-  std::optional<Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) const {
-    const auto found = makers_.find(work);
-    if (found == makers_.end() || mode != "eager") return std::nullopt;
-    return found->second(in);
-  }
-
- private:
   Matrix (*matrix_)(const float*, size_t, size_t);
-  std::map<std::string, std::function<Workload(const std::vector<Input>&)>> makers_;
+  std::map<std::pair<std::string, std::string>, std::function<Workload(const std::vector<Input>&)>>
+      makers_;  // by work and mode
 };
 
 }  // namespace peers

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from race import Contestant
-from workloads import LARGE
+from workloads import ALL_LARGE, LARGE
 
 HERE = pathlib.Path(__file__).resolve().parent
 OURS, TRACED, LIMIT = "Pantograph", "traced", "limit"
@@ -79,7 +79,7 @@ def mode(name):
     if name == TRACED:
         return lambda row: "traced" if row.name in LARGE else None
     if name in ("Eigen", "xtensor"):  # what they make of small tensors is no call
-        return lambda row: row.mode if row.name in LARGE else None
+        return lambda row: row.mode if row.name in ALL_LARGE else None
     return lambda row: row.mode
 
 

@@ -41,7 +41,7 @@ int main() {
   w.add("matmul", [](const Matrices& x, Matrix& y) { y = xt::linalg::dot(x[0], x[1]); });
   w.add("exp", [](const Matrices& x, Matrix& y) { xt::noalias(y) = xt::exp(x[0]); });
   w.add("tanh", [](const Matrices& x, Matrix& y) { xt::noalias(y) = xt::tanh(x[0]); });
-  w.add("gelu", [](const Matrices& x, Matrix& y) {
+  w.add_fused("gelu", [](const Matrices& x, Matrix& y) {
     xt::noalias(y) = 0.5f * x[0] * (1.0f + xt::erf(x[0] * 0.7071067811865476f));
   });
   w.add("sum", [](const Matrices& x, Matrix& y) {

@@ -45,7 +45,7 @@ class Cache {
   // False if the cache is full: the caller frees the block.
   bool put(SizeClass c, void* data) noexcept {
     const std::lock_guard lock(mutex_);
-    if (c.bytes > kMaxCachedBytes - bytes_) return false;
+    if (bytes_ > limit_ || c.bytes > limit_ - bytes_) return false;
     auto& first = free_[static_cast<size_t>(c.index)];
     first = ::new (data) Block{first};
     bytes_ += c.bytes;
@@ -66,6 +66,14 @@ class Cache {
     const std::lock_guard lock(mutex_);
     return bytes_;
   }
+  void set_limit(size_t bytes) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      limit_ = bytes;
+      if (bytes_ <= limit_) return;
+    }
+    release();
+  }
 
  private:
   struct Block {
@@ -74,6 +82,8 @@ class Cache {
   mutable std::mutex mutex_;
   std::array<Block*, kSizeClasses> free_{};
   size_t bytes_ = 0;
+  // Pages that were faulted in once are used again without asking the kernel.
+  size_t limit_ = size_t{1} << 30;
 };
 
 Cache& cache() {
@@ -141,11 +151,11 @@ void* CpuDevice::allocate(size_t bytes) {
     if (kReuse) data = cache().take(c);
     if (data == nullptr) {
       // Free blocks of other sizes take memory too.
-      if (static_cast<int64_t>(cache().bytes()) > limit_.load(std::memory_order_relaxed) - now) release_cached_memory();
+      if (static_cast<int64_t>(cache().bytes()) > limit_.load(std::memory_order_relaxed) - now) trim();
       data = system_memory(kReuse ? c.bytes : bytes);
     }
     if (data == nullptr) {
-      release_cached_memory();
+      trim();
       data = system_memory(kReuse ? c.bytes : bytes);
     }
     if (data == nullptr) in_use_.fetch_sub(size, std::memory_order_relaxed);
@@ -184,9 +194,14 @@ void CpuDevice::set_memory_limit(int64_t bytes) {
   limit_.store(bytes == 0 ? physical_memory() : bytes, std::memory_order_relaxed);
 }
 
-void set_memory_limit(int64_t bytes) { static_cast<CpuDevice&>(cpu_device()).set_memory_limit(bytes); }
+void CpuDevice::set_cache_limit(int64_t bytes) {
+  if (bytes < 0) invalid("limit of kept memory: expected at least 0 bytes, got {}", bytes);
+  cache().set_limit(static_cast<size_t>(bytes));
+}
 
-void release_cached_memory() { cache().release(); }
+void CpuDevice::trim() noexcept { cache().release(); }
+
+void set_memory_limit(int64_t bytes) { static_cast<CpuDevice&>(cpu_device()).set_memory_limit(bytes); }
 
 namespace {
 

@@ -8,9 +8,6 @@
 
 namespace panto::cpu {
 
-// Free bytes kept for reuse, at most. Pages that were faulted in once are used again without asking the kernel.
-inline constexpr size_t kMaxCachedBytes = size_t{1} << 30;
-
 class CpuDevice final : public Device {
  public:
   explicit CpuDevice(int index);
@@ -23,6 +20,8 @@ class CpuDevice final : public Device {
   void copy_from_host(void* data, const void* host, size_t bytes) override;
   void copy_within(void* to, const void* from, size_t bytes) override;
   MemoryStats memory_stats() const override;
+  void set_cache_limit(int64_t bytes) override;
+  void trim() noexcept override;
   void set_memory_limit(int64_t bytes);
 
  private:
@@ -37,8 +36,5 @@ class CpuDevice final : public Device {
 // For tests, and for those who share a machine: an allocation on cpu_device() that would make more than `bytes` be in
 // use is ResourceExhausted. 0: what the machine has, as at first. Throws InvalidArgument for less.
 PANTO_EXPORT void set_memory_limit(int64_t bytes);
-
-// Gives the cached free blocks back to the system.
-PANTO_EXPORT void release_cached_memory();
 
 }  // namespace panto::cpu

@@ -8,16 +8,18 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "panto/lib/base/export.h"
+
 namespace panto::cpu {
 
 // True where a result of so many bytes, `traffic` counting what is read for it too, is better not left in the caches.
 // So it is where the traffic exceeds the last-level cache.
-bool should_stream(int64_t traffic) noexcept;
+PANTO_EXPORT bool should_stream(int64_t traffic) noexcept;
 
 // Copies n bytes from memory that is in the first-level cache to memory that nobody reads soon; no overlap.
-void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept;
+PANTO_EXPORT void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept;
 
 // Before another thread is told that what was copied is there.
-void stream_fence() noexcept;
+PANTO_EXPORT void stream_fence() noexcept;
 
 }  // namespace panto::cpu

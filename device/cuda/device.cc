@@ -87,6 +87,12 @@ void CudaDevice::release_cached() noexcept {
   }
 }
 
+void CudaDevice::trim() noexcept {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(cudaSetDevice(index()));
+  release_cached();
+}
+
 void CudaDevice::copy_to_host(void* host, const void* data, size_t bytes) {
   check(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, use()), "copying from the device");
   synchronize();

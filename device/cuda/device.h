@@ -36,6 +36,7 @@ class CudaDevice final : public Device {
   void* stream() noexcept override { return stream_; }
   void synchronize() override;
   MemoryStats memory_stats() const override;
+  void trim() noexcept override;
 
   // Makes this the calling thread's GPU; the stream to launch on.
   cudaStream_t use();

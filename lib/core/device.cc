@@ -118,6 +118,10 @@ std::string_view device_kind_name(DeviceKind kind) noexcept {
 Device::Device(DeviceKind kind, int index)
     : kind_(kind), index_(index), name_(fmt::format("/device:{}:{}", device_kind_name(kind), index)) {}
 
+void Device::set_cache_limit(int64_t /*bytes*/) {
+  failf(Code::kUnimplemented, "limit of kept memory: expected a device that has one, got {}", name());
+}
+
 void add_device(Device* device) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);

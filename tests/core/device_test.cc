@@ -181,8 +181,30 @@ BOOST_AUTO_TEST_CASE(freed_blocks_are_used_again) {
   void* second = cpu.allocate((3 << 20) - 100);  // of the same size class
   BOOST_TEST(second == first);
   cpu.deallocate(second, (3 << 20) - 100);
-  cpu::release_cached_memory();
+  cpu.trim();
   BOOST_TEST(cpu.memory_stats().bytes_reserved == cpu.memory_stats().bytes_in_use);
+}
+
+BOOST_AUTO_TEST_CASE(kept_memory_has_a_limit) {
+  Device& cpu = cpu_device();
+  const auto kept = [&] { return cpu.memory_stats().bytes_reserved - cpu.memory_stats().bytes_in_use; };
+  const auto use = [&](size_t bytes) { cpu.deallocate(cpu.allocate(bytes), bytes); };
+  use(8 << 20);
+  BOOST_TEST(kept() >= 8 << 20);
+  cpu.set_cache_limit(4 << 20);  // what is beyond it goes at once
+  BOOST_TEST(kept() == 0);
+  use(8 << 20);
+  BOOST_TEST(kept() == 0);
+  use(1 << 20);
+  BOOST_TEST(kept() >= 1 << 20);
+  cpu.set_cache_limit(0);
+  use(64);
+  BOOST_TEST(kept() == 0);
+  expect_error([&] { cpu.set_cache_limit(-1); },
+               "InvalidArgument: limit of kept memory: expected at least 0 bytes, got -1");
+  expect_error([] { meta_device().set_cache_limit(0); },
+               "Unimplemented: limit of kept memory: expected a device that has one, got /device:META:0");
+  cpu.set_cache_limit(int64_t{1} << 30);
 }
 #endif
 
