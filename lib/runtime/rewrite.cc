@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/graph/check.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -24,10 +25,20 @@ void set_by_name(const Op& op, std::vector<AttrValue>& attrs, std::string_view a
   attrs[static_cast<size_t>(at)] = std::move(value);
 }
 
+std::string free_name(const Graph& graph, std::string_view name) {
+  std::string candidate(name.substr(0, kMaxNameLength - 16));
+  const size_t base = candidate.size();
+  for (int i = 1; graph.find(candidate) != nullptr; ++i) {
+    candidate.resize(base);
+    candidate += fmt::format("_{}", i);
+  }
+  return candidate;
+}
+
 NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value, const Node& like) {
   NodeInit init;
   init.op = &kConst;
-  init.name = graph.unique_name(name);
+  init.name = free_name(graph, name);
   init.device = like.device();
   init.where = like.where();
   set_by_name(kConst, init.attrs, "value", AttrValue(value));
@@ -76,13 +87,25 @@ int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep) {
     for (const NodeOutput& input : node.inputs()) stack.push_back(input.node);
     for (int control : node.control_inputs()) stack.push_back(control);
   }
-  // Users before what they use.
+  // Users before what they use: a dead node's users are dead.
+  std::vector<int> unused;
+  const auto push_if_unused = [&](int id) {
+    if (alive[static_cast<size_t>(id)] != 0 || !graph.at(id).consumers().empty()) return;
+    alive[static_cast<size_t>(id)] = 1;  // once
+    unused.push_back(id);
+  };
+  for (int id = 0; id < graph.id_limit(); ++id) {
+    if (graph.find(id) != nullptr) push_if_unused(id);
+  }
   int removed = 0;
-  std::vector<int> order = graph.topological_order();
-  for (size_t i = order.size(); i-- > 0;) {
-    if (alive[static_cast<size_t>(order[i])] != 0) continue;
-    graph.remove(order[i]);
-    ++removed;
+  std::vector<int> before;
+  for (; !unused.empty(); ++removed) {
+    const Node& node = graph.at(unused.back());
+    unused.pop_back();
+    before.assign(node.control_inputs().begin(), node.control_inputs().end());
+    for (const NodeOutput& input : node.inputs()) before.push_back(input.node);
+    graph.remove(node.id());
+    for (int id : before) push_if_unused(id);
   }
   return removed;
 }
@@ -102,7 +125,7 @@ NodeOutput feed_placeholder(Graph& graph, NodeOutput output, const OutputInfo& i
   }
   NodeInit init;
   init.op = &kPlaceholder;
-  init.name = graph.unique_name(node.name() + "/feed");
+  init.name = free_name(graph, node.name() + "/feed");
   init.where = node.where();
   set_by_name(kPlaceholder, init.attrs, "dtype", AttrValue(info.dtype));
   set_by_name(kPlaceholder, init.attrs, "shape", AttrValue(info.shape));
@@ -124,7 +147,7 @@ WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds,
   // The sink comes first, so that a fetch of a fed output reads the Placeholder like everybody else.
   NodeInit sink;
   sink.op = fetches.empty() ? &kNoOp : &kIdentityN;
-  sink.name = g.unique_name("fetches");
+  sink.name = free_name(g, "fetches");
   sink.inputs.assign(fetches.begin(), fetches.end());
   sink.control_inputs.assign(targets.begin(), targets.end());
   std::vector<DType> types;

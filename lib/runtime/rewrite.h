@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "panto/lib/graph/graph.h"
@@ -11,6 +12,9 @@ namespace panto {
 
 // The value of a constant's output; null for any other.
 const Tensor* constant_value(const Graph& graph, NodeOutput output);
+// `name`, or `name_1`, `name_2` ...: one that no node has. Names that differ in case only are not kept apart, as
+// Graph::unique_name does with a table of its own: too much for what passes make of a large graph.
+std::string free_name(const Graph& graph, std::string_view name);
 // A Const on the device and line of `like`, under a free name near `name`.
 NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value, const Node& like);
 // Everybody who read output k of the node reads `with[k]` instead, and who waited for it waits for the node of with[0]

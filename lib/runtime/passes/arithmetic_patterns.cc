@@ -161,7 +161,7 @@ class Simplifier {
     }
     if (is_identity(both)) return inner.input(0);
     NodeInit merged = node.init();
-    merged.name = graph_.unique_name(node.name());
+    merged.name = free_name(graph_, node.name());
     const NodeOutput perm = add_const(graph_, node.name() + "/perm", tensor(both), node);
     merged.inputs = {inner.input(0), perm};
     set_by_name(kTranspose, merged.attrs, "Tperm", AttrValue(kInt32));
@@ -186,7 +186,7 @@ class Simplifier {
     if (!lossless(from, graph_.info(input).dtype)) return {};
     if (from == to) return inner.input(0);
     NodeInit merged = node.init();
-    merged.name = graph_.unique_name(node.name());
+    merged.name = free_name(graph_, node.name());
     merged.inputs = {inner.input(0)};
     set_by_name(kCast, merged.attrs, "SrcT", AttrValue(from));
     return add_replacement(std::move(merged), inner);
@@ -203,7 +203,7 @@ class Simplifier {
     if (!source.fully_known() || source.numel() != shape.numel() || !inner.output(0).shape.fully_known()) return {};
     if (source == shape) return inner.input(0);
     NodeInit merged = node.init();
-    merged.name = graph_.unique_name(node.name());
+    merged.name = free_name(graph_, node.name());
     merged.inputs[0] = inner.input(0);
     return add_replacement(std::move(merged), inner);
   }

@@ -199,7 +199,7 @@ class Grouper {
   int add_fused(const Op& op, Text text, const Node& like, const std::vector<std::pair<const char*, AttrValue>>& more) {
     NodeInit init;
     init.op = &op;
-    init.name = graph_.unique_name(like.name());
+    init.name = free_name(graph_, like.name());
     init.device = like.device();
     init.where = like.where();
     init.inputs = std::move(text.inputs);

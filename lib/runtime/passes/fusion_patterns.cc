@@ -60,7 +60,7 @@ class Fuser {
     if (!fits || !node.control_inputs().empty()) return;
     NodeInit init;
     init.op = &kAddV2;
-    init.name = graph_.unique_name(node.name());
+    init.name = free_name(graph_, node.name());
     init.inputs = {node.input(0), node.input(1)};
     init.device = node.device();
     init.where = node.where();
@@ -126,7 +126,7 @@ class Fuser {
 
     NodeInit init;
     init.op = &kFusedMatMul;
-    init.name = graph_.unique_name(last->name());
+    init.name = free_name(graph_, last->name());
     init.inputs = {product.input(0), product.input(1)};
     if (bias.valid()) init.inputs.push_back(bias);
     for (int each : merged) {
