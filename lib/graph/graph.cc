@@ -88,9 +88,12 @@ class Graph::Index {
     }
     return lower_names_;
   }
-  void add(const Node& node) {
-    if (names_made_.load(std::memory_order_relaxed)) names_.emplace(node.name(), node.id());
+  // False, with nothing done, if the node's name is taken. `nodes`: the others.
+  bool add(const Nodes& nodes, const Node& node) {
+    names(nodes);
+    if (!names_.emplace(node.name(), node.id()).second) return false;
     if (lower_names_made_) ++lower_names_[lower(node.name())];
+    return true;
   }
   void remove(const Node& node) {
     if (names_made_.load(std::memory_order_relaxed)) names_.erase(node.name());
@@ -295,7 +298,6 @@ int Graph::add(NodeInit init) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
             printable(init.name));
   }
-  if (find(init.name) != nullptr) invalid("node name: expected one that is not taken, got '{}'", init.name);
   for (const NodeOutput& input : init.inputs) check_output(input, init.name);
   with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
 
@@ -315,8 +317,12 @@ int Graph::add(NodeInit init) {
   node->use_positions_.resize(init.inputs.size());
   node->control_positions_.resize(init.control_inputs.size());
   node->init_ = std::move(init);
-  nodes_.push_back(std::move(node));
-  index_->add(*nodes_.back());
+  nodes_.emplace_back();  // where a name is entered, its node is
+  if (!index_->add(nodes_, *node)) {
+    nodes_.pop_back();
+    invalid("node name: expected one that is not taken, got '{}'", node->name());
+  }
+  nodes_.back() = std::move(node);
   ++count_;
   const Node& added = *nodes_.back();
   for (int slot = 0; slot < added.num_inputs(); ++slot) link(id, slot);
@@ -344,7 +350,7 @@ void Graph::rename(int id, std::string name) {
   if (find(name) != nullptr) invalid("node name: expected one that is not taken, got '{}'", name);
   index_->remove(node);
   node.init_.name = std::move(name);
-  index_->add(node);
+  index_->add(nodes_, node);
 }
 
 void Graph::set_input(int id, int slot, NodeOutput from) {

@@ -77,6 +77,7 @@ class Importer {
 
   void read_names() {
     records_.resize(static_cast<size_t>(proto_.node_size()));
+    positions_.reserve(records_.size());
     for (int i = 0; i < proto_.node_size(); ++i) {
       const NodeDef& def = proto_.node(i);
       records_[static_cast<size_t>(i)].def = &def;
