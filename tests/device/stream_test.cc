@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "panto/lib/core/tensor_alloc.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/trace/function.h"
 
 namespace panto {
