@@ -1,4 +1,4 @@
-// The command: `panto run|show|ops|devices|demo`. The one file that includes CLI11, which takes long to compile.
+// The command: `panto run|show|ops|devices|demo|repl`. The one file that includes CLI11, which takes long to compile.
 // Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "panto/apps/commands.h"
+#include "panto/apps/repl/repl.h"
 #include "panto/lib/base/error.h"
 
 namespace {
@@ -71,6 +72,24 @@ void add_demo_command(CLI::App& app) {
   command->callback([options] { demo(*options); });
 }
 
+int exit_status = 0;
+
+void add_repl_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("repl", "Type C++, see values");
+  auto options = std::make_shared<panto::repl::CommandOptions>();
+  command->add_option("SCRIPT", options->script, "a file to run instead of what is typed");
+  auto* code = command->add_option("-c", options->command, "CODE: run it and end");
+  command->add_flag("--keep-going", options->keep_going, "go on after an error (without a terminal)");
+  command->add_option("--engine", options->engine, "cling or clang; default: the first that is there");
+  // How a session starts itself anew.
+  command->add_option("--resume", options->resume)->group("");
+  command->add_option("REASON", options->reason)->group("");
+  command->callback([options, code] {
+    options->has_command = code->count() > 0;
+    exit_status = panto::repl::run_command(*options);
+  });
+}
+
 int report(std::string_view code, std::string message) {
   // One line, whatever a name in a file contained.
   std::ranges::replace_if(message, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
@@ -90,6 +109,7 @@ int main(int argc, char** argv) {
   add_ops_command(app);
   app.add_subcommand("devices", "List the devices")->callback(list_devices);
   add_demo_command(app);
+  add_repl_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -105,5 +125,5 @@ int main(int argc, char** argv) {
   }
   if (std::fflush(stdout) != 0 || !std::cout.flush())
     return report("Unavailable", "standard output: cannot be written");
-  return 0;
+  return exit_status;
 }

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "panto/lib/base/checked.h"
+#include "panto/lib/core/cancel.h"
 #include "panto/lib/core/threads.h"
 
 namespace panto::cpu {
@@ -31,6 +32,7 @@ class Sharing {
 }  // namespace
 
 void run_ranges(int64_t n, int64_t multiple, RangeFn run, const void* body) {
+  throw_if_cancelled();
   const int64_t blocks = ceil_div(n, multiple);
   // All threads or none: libgomp ends and starts threads when the count changes from region to region.
   const int64_t threads = num_threads();

@@ -1,6 +1,7 @@
 #include "panto/lib/core/recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/thread_state.h"
@@ -8,8 +9,14 @@
 namespace panto {
 
 thread_local constinit ThreadState* current_thread_state = nullptr;
+thread_local constinit ThreadState* cancelled_thread_state = nullptr;
 
 ThreadState& make_thread_state() noexcept {
+  if (ThreadState* state = std::exchange(cancelled_thread_state, nullptr); state != nullptr) {
+    current_thread_state = state;
+    put_canceller(*state);
+    return *state;
+  }
   struct Owner {
     ThreadState state;
     ~Owner() { current_thread_state = nullptr; }

@@ -24,7 +24,11 @@ struct ThreadState {
 // Null until the thread first asks. A plain pointer with the fastest kind of access: every op call reads it.
 extern thread_local constinit ThreadState* current_thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+// What it was before somebody asked the thread to stop (lib/core/cancel.h).
+extern thread_local constinit ThreadState* cancelled_thread_state
+    [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 ThreadState& make_thread_state() noexcept;
+void put_canceller(ThreadState& state);
 
 inline ThreadState& thread_state() noexcept {
   ThreadState* state = current_thread_state;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/cancel.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
@@ -94,6 +95,7 @@ class StraightLine final : public Executable {
       std::unique_ptr<Frame> frame = pool_.take();
       if (frame == nullptr) frame = std::make_unique<Frame>(plan_);
       for (const auto& [position, feed] : frame->feeds) frame->inputs[position] = &inputs[feed];
+      throw_if_cancelled();
       for (const PlanStep& step : plan_.steps) run_step(step, *frame);
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(plan_.fetches[i], inputs, *frame);
       for (uint32_t t : fetched_) frame->temporaries[t] = Tensor();

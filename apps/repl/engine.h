@@ -1,0 +1,37 @@
+// What the session needs of a C++ interpreter. Engines are shared libraries opened at run time: neither libpanto nor the
+// command links LLVM.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace panto::repl {
+
+struct EngineOptions {
+  std::vector<std::string> include_folders;
+  std::string headers;  // a precompiled header that `prelude` was made into; "": none
+};
+
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  // "cling 6.32.8, LLVM 16"
+  virtual std::string version() const = 0;
+  // Compiles code as it would stand in a file after all that was declared so far, and runs the initializers of its
+  // variables. What the compiler has to say goes to standard error. False: there were errors; the engine may then be
+  // unfit for further use, so an input is tried in a child process first. Exceptions of initializers pass through.
+  virtual bool declare(const std::string& code) = 0;
+  // What can stand at the end of the code: names, each once. The engine may be unfit for further use afterwards.
+  virtual std::vector<std::string> complete(const std::string& code) = 0;
+};
+
+// What an engine's library exports under the name "panto_repl_engine". Throws panto::Error where it cannot be started.
+using MakeEngine = Engine*(const EngineOptions&);
+inline constexpr const char* kMakeEngine = "panto_repl_engine";
+
+}  // namespace panto::repl

@@ -1,0 +1,18 @@
+// Finding and starting a C++ interpreter.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "panto/apps/repl/engine.h"
+
+namespace panto::repl {
+
+// "cling", "clang"
+const std::vector<std::string>& engine_names();
+// Starts the named engine, or with "" the first that is there. The engine lives as long as the process. Throws NotFound
+// for an unknown name, Unavailable, saying what to install, where none is there.
+Engine& start_engine(const std::string& name);
+
+}  // namespace panto::repl

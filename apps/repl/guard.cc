@@ -1,0 +1,228 @@
+#include "panto/apps/repl/guard.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <typeinfo>
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/base/file.h"
+#include "panto/lib/core/cancel.h"
+#include "panto/trace/describe.h"
+#include "panto/trace/value_text.h"
+
+namespace panto::repl {
+namespace {
+
+// All of this is read in signal handlers.
+volatile sig_atomic_t running = 0;      // an input runs
+volatile sig_atomic_t interrupted = 0;  // how often Ctrl-C came since
+volatile sig_atomic_t pending = 0;      // Ctrl-C came at any time
+sigjmp_buf leave;
+timer_t timer;
+bool has_timer = false;
+std::vector<std::string> arguments;
+std::vector<char*> argv;  // `arguments`, with room for the reason
+void* volatile bottom = nullptr;  // the frame that calls inputs
+
+constexpr long kFirst = 300'000'000, kAgain = 200'000'000;  // ns until code that calls no op is left
+
+void arm(long nanoseconds) {
+  itimerspec when{};
+  when.it_value.tv_nsec = nanoseconds;
+  ::timer_settime(timer, 0, &when, nullptr);
+}
+
+bool in_compiled_input(void* pc) {
+  Dl_info info;
+  return ::dladdr(pc, &info) == 0;
+}
+
+// Whether all frames between the interrupted one and the caller of inputs are compiled inputs': then no lock of a library's is
+// held and no state half changed.
+struct Walk {
+  uintptr_t stop;
+  bool seen = false, clean = true, reached = false;
+  uintptr_t from;
+};
+
+_Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
+  auto& walk = *static_cast<Walk*>(data);
+  const auto pc = static_cast<uintptr_t>(_Unwind_GetIP(context));
+  const auto cfa = static_cast<uintptr_t>(_Unwind_GetCFA(context));
+  if (!walk.seen) {  // the handler's own frames
+    walk.seen = pc == walk.from;
+    if (!walk.seen) return _URC_NO_REASON;
+  }
+  if (cfa >= walk.stop) {
+    walk.reached = true;
+    return _URC_END_OF_STACK;
+  }
+  if (!in_compiled_input(reinterpret_cast<void*>(pc))) walk.clean = false;
+  return walk.clean ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+bool can_leave(const ucontext_t& context) {
+  const auto pc = static_cast<uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+  if (!in_compiled_input(reinterpret_cast<void*>(pc))) return false;
+  Walk walk{reinterpret_cast<uintptr_t>(bottom), false, true, false, pc};
+  _Unwind_Backtrace(visit, &walk);
+  return walk.seen && walk.clean && walk.reached;
+}
+
+[[noreturn]] void start_anew(const char* why) {
+  if (argv.size() >= 2) {
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    argv[argv.size() - 2] = const_cast<char*>(why);
+    ::execv("/proc/self/exe", argv.data());
+  }
+  ::_exit(1);
+}
+
+void on_interrupt(int, siginfo_t*, void*) {
+  pending = 1;
+  if (running == 0) return;
+  interrupted = interrupted + 1;
+  request_cancel();
+  // A person who asks three times wants out at any price.
+  if (interrupted >= 3 && argv.size() >= 2) start_anew("stopped by force");
+  if (has_timer) arm(kFirst);
+}
+
+void on_timer(int, siginfo_t*, void* context) {
+  if (running == 0 || interrupted == 0) return;
+  if (can_leave(*static_cast<ucontext_t*>(context))) ::siglongjmp(leave, 1);
+  request_cancel();
+  arm(kAgain);
+}
+
+void on_fatal(int number, siginfo_t*, void*) {
+  const char* why = "a fatal signal";
+  switch (number) {
+    case SIGSEGV: why = "segmentation fault"; break;
+    case SIGBUS: why = "bus error"; break;
+    case SIGFPE: why = "arithmetic fault, such as an integer divided by zero"; break;
+    case SIGILL: why = "illegal instruction, as where a function that returns a value ends without return"; break;
+    case SIGABRT: why = "abort"; break;
+    default: break;
+  }
+  start_anew(why);
+}
+
+void handle(int number, void (*handler)(int, siginfo_t*, void*), int flags) {
+  struct sigaction action {};
+  action.sa_sigaction = handler;
+  action.sa_flags = SA_SIGINFO | flags;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(number, &action, nullptr);
+}
+
+std::string foreign_exception() {
+  const std::type_info* type = abi::__cxa_current_exception_type();
+  return "exception of type " + (type != nullptr ? type_name(*type) : std::string("unknown"));
+}
+
+[[gnu::noinline]] RunResult call(void (*run)()) {
+  bottom = __builtin_frame_address(0);
+  RunResult result;
+  try {
+    run();
+    return result;
+  } catch (const Error& error) {
+    result.outcome = error.code() == Code::kCancelled && interrupted > 0 ? RunResult::Outcome::kInterrupted
+                                                                        : RunResult::Outcome::kThrew;
+    result.message = error.what();
+  } catch (const std::exception& error) {
+    result.outcome = RunResult::Outcome::kThrew;
+    result.message = describe(error);
+  } catch (...) {
+    result.outcome = RunResult::Outcome::kThrew;
+    result.message = foreign_exception();
+  }
+  return result;
+}
+
+}  // namespace
+
+RunResult run_guarded(void (*run)()) {
+  const ScopeMark scopes;
+  RunResult result;
+  interrupted = 0;
+  if (sigsetjmp(leave, 1) == 0) {
+    running = 1;
+    result = call(run);
+    running = 0;
+  } else {
+    running = 0;
+    scopes.restore();
+    result.outcome = RunResult::Outcome::kInterrupted;
+  }
+  if (has_timer) arm(0);
+  clear_cancel();
+  pending = 0;
+  std::cout.flush();
+  std::fflush(stdout);
+  return result;
+}
+
+void install_guard(const std::vector<std::string>& restart) {
+  arguments = restart;
+  argv.clear();
+  if (!arguments.empty()) {
+    for (std::string& a : arguments) argv.push_back(a.data());
+    argv.push_back(nullptr);  // the reason
+    argv.push_back(nullptr);
+    // What overflows its stack is caught on another one.
+    constexpr size_t kBytes = size_t{64} << 10;
+    static char* const memory = new char[kBytes];
+    stack_t other{};
+    other.ss_sp = memory;
+    other.ss_size = kBytes;
+    ::sigaltstack(&other, nullptr);
+    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) handle(s, on_fatal, SA_ONSTACK | SA_NODEFER);
+  } else {
+    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(s, SIG_DFL);
+  }
+  if (!has_timer) {
+    const int number = SIGRTMIN + 5;
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = number;
+    event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
+    has_timer = ::timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+    handle(number, on_timer, SA_RESTART);
+  }
+  handle(SIGINT, on_interrupt, SA_RESTART);
+}
+
+void restart(const std::string& why) {
+  std::cout.flush();
+  std::fflush(stdout);
+  if (argv.size() < 2) fail(Code::kFailedPrecondition, "session: expected one that can be restarted");
+  start_anew(why.c_str());
+}
+
+bool take_interrupt() {
+  const bool came = pending != 0;
+  pending = 0;
+  return came;
+}
+
+}  // namespace panto::repl

@@ -1,0 +1,46 @@
+#include "panto/apps/repl/host.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace panto::repl {
+
+Host& host() {
+  static Host instance;
+  return instance;
+}
+
+}  // namespace panto::repl
+
+using panto::repl::host;
+
+int panto_repl_enter(void (*run)()) {
+  host().entered = run;
+  return 0;
+}
+
+void panto_repl_result(const char* text, size_t size) { host().result = std::string(text, size); }
+
+void panto_repl_keep(const PantoReplObject* object) { host().object = *object; }
+
+void* panto_repl_kept() { return host().object ? host().object->object : nullptr; }
+
+void panto_repl_time(void (*body)(void* context, long n), void* context) {
+  constexpr double kEnough = 0.05;  // seconds in one measurement
+  constexpr int kRepeats = 7;
+  const auto seconds = [&](long n) {
+    const auto begin = std::chrono::steady_clock::now();
+    body(context, n);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  long n = 1;
+  double took = seconds(n);  // the first run may load and warm up
+  while (took < kEnough && n < 1'000'000'000) {
+    n = took <= 0 ? n * 10 : std::max(n + 1, std::min(n * 10, static_cast<long>(1.2 * kEnough / took * double(n))));
+    took = seconds(n);
+  }
+  double best = took;
+  int repeats = 1;
+  for (; repeats < kRepeats && took * repeats < 3; ++repeats) best = std::min(best, seconds(n));
+  host().timing = panto::repl::Host::Timing{best / static_cast<double>(n), n, repeats};
+}

@@ -1,0 +1,102 @@
+// What the inputs of a session are compiled against. The command exports the functions declared here.
+#pragma once
+
+#include <panto/panto.h>
+#include <panto/repl.h>
+
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+extern "C" {
+// Hands over the function that an input was made into; the session calls it after the compiler is done.
+PANTO_EXPORT int panto_repl_enter(void (*run)());
+// The value of an expression, to be shown.
+PANTO_EXPORT void panto_repl_result(const char* text, size_t size);
+// An object that an input made for a variable. `type` tells types apart by its address's contents (std::type_info);
+// `assign` moves `from` into `to` and may be null; `describe` writes the value for :vars.
+struct PantoReplObject {
+  void* object;
+  const std::type_info* type;
+  void (*assign)(void* to, void* from);
+  void (*destroy)(void* object);
+  void (*retire)(void* object);
+  void (*describe)(const void* object, void (*write)(const char*, size_t));
+};
+PANTO_EXPORT void panto_repl_keep(const PantoReplObject* object);
+// The object that the last input kept.
+PANTO_EXPORT void* panto_repl_kept();
+// Calls body(n), which repeats an expression n times, until the time of one is known, and notes it.
+PANTO_EXPORT void panto_repl_time(void (*body)(void* context, long n), void* context);
+}
+
+namespace panto::repl {
+
+// `(expression, End{})` is what `expression` is, or End where it is void.
+struct End {};
+template <class T>
+struct Shown {
+  T&& value;
+};
+template <class T>
+Shown<T> operator,(T&& value, End) {
+  return {static_cast<T&&>(value)};
+}
+inline void show(End) {}
+template <class T>
+void show(Shown<T> shown) {
+  const std::string out = text(static_cast<const std::remove_cvref_t<T>&>(shown.value));
+  panto_repl_result(out.data(), out.size());
+}
+
+// A variable that is declared again gives up what it holds, as far as others notice.
+template <class T>
+void retire(T&) {}
+inline void retire(GradientTape& tape) { tape.stop(); }
+
+template <class T>
+void keep(T* object) {
+  PantoReplObject entry{};
+  entry.object = const_cast<std::remove_const_t<T>*>(object);
+  entry.type = &typeid(T);
+  if constexpr (std::is_move_assignable_v<T>) {
+    entry.assign = [](void* to, void* from) { *static_cast<T*>(to) = std::move(*static_cast<T*>(from)); };
+  }
+  if constexpr (std::is_destructible_v<T>) entry.destroy = [](void* p) { delete static_cast<T*>(p); };
+  entry.retire = [](void* p) { retire(*static_cast<T*>(p)); };
+  entry.describe = [](const void* p, void (*write)(const char*, size_t)) {
+    const std::string out = text(*static_cast<const T*>(p));
+    write(out.data(), out.size());
+  };
+  panto_repl_keep(&entry);
+}
+template <class T>
+T& kept(T* (*)()) {
+  return *static_cast<T*>(panto_repl_kept());
+}
+
+// Keeps the compiler from leaving out what makes the value.
+template <class T>
+inline void used(const T& value) {
+  asm volatile("" : : "g"(&value) : "memory");
+}
+inline void discard(End) {}
+template <class T>
+inline void discard(const Shown<T>& shown) {
+  used(shown.value);
+}
+template <class F>
+void time(F f) {
+  panto_repl_time(
+      [](void* context, long n) {
+        for (long i = 0; i < n; ++i) (*static_cast<F*>(context))();
+      },
+      &f);
+}
+
+}  // namespace panto::repl

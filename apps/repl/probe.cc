@@ -1,0 +1,111 @@
+#include "panto/apps/repl/probe.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "panto/lib/base/file.h"
+
+namespace panto::repl {
+namespace {
+
+class MemoryFile {
+ public:
+  explicit MemoryFile(const char* name) : file_(::memfd_create(name, MFD_CLOEXEC)) {
+    if (file_ < 0) fail_file(errno, "make", name);
+  }
+  ~MemoryFile() { ::close(file_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  int file() const { return file_; }
+
+  std::string contents() const {
+    std::string text;
+    char buffer[4096];
+    off_t at = 0;
+    constexpr size_t kEnough = size_t{1} << 20;  // a compiler can say a lot
+    while (text.size() < kEnough) {
+      const ssize_t n = ::pread(file_, buffer, sizeof buffer, at);
+      if (n <= 0) break;
+      text.append(buffer, static_cast<size_t>(n));
+      at += n;
+    }
+    return text;
+  }
+
+ private:
+  int file_;
+};
+
+void flush_all() {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  std::cout.flush();
+}
+
+}  // namespace
+
+Probe probe(const std::function<bool()>& body) {
+  const MemoryFile messages("messages");
+  flush_all();
+  const pid_t child = ::fork();
+  if (child < 0) fail_file(errno, "start", "a process that tries the input");
+  if (child == 0) {
+    for (int s : {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(s, SIG_DFL);
+    ::dup2(messages.file(), 2);
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    ::dup2(nowhere, 0);
+    ::dup2(nowhere, 1);
+    bool fine = false;
+    try {
+      fine = body();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "error: %s\n", error.what());
+    } catch (...) {
+      std::fprintf(stderr, "error: an exception of an unknown type\n");
+    }
+    ::_exit(fine ? 0 : 1);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  Probe result;
+  result.messages = messages.contents();
+  if (WIFSIGNALED(status)) {
+    result.outcome = WTERMSIG(status) == SIGINT ? Probe::Outcome::kInterrupted : Probe::Outcome::kCrashed;
+  } else if (WEXITSTATUS(status) != 0) {
+    result.outcome = Probe::Outcome::kRejected;
+  }
+  return result;
+}
+
+Probe collect(const std::function<bool()>& body) {
+  const MemoryFile messages("messages");
+  flush_all();
+  const int before = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
+  struct Restore {
+    int file;
+    ~Restore() {
+      std::fflush(stderr);
+      ::dup2(file, 2);
+      ::close(file);
+    }
+  };
+  Probe result;
+  {
+    const Restore restore{before};
+    ::dup2(messages.file(), 2);
+    result.outcome = body() ? Probe::Outcome::kFine : Probe::Outcome::kRejected;
+  }
+  result.messages = messages.contents();
+  return result;
+}
+
+}  // namespace panto::repl

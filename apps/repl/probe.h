@@ -1,0 +1,22 @@
+// Trying an input in a child process. A compiler that met an error in one input may refuse every later one that uses
+// the same templates, and may crash; the child takes that with it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace panto::repl {
+
+struct Probe {
+  enum class Outcome { kFine, kRejected, kCrashed, kInterrupted };
+  Outcome outcome = Outcome::kFine;
+  std::string messages;  // what it wrote to standard error
+};
+
+// Runs `body` in a copy of this process, which then ends. The copy has one thread: `body` may compile, but must not
+// touch OpenMP or CUDA. Ctrl-C ends the copy. Throws panto::Error where no process can be had.
+Probe probe(const std::function<bool()>& body);
+// The same in this process: what `body` writes to standard error is collected.
+Probe collect(const std::function<bool()>& body);
+
+}  // namespace panto::repl

@@ -1,0 +1,393 @@
+#include "panto/apps/repl/session.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "panto/apps/repl/diagnostics.h"
+#include "panto/apps/repl/guard.h"
+#include "panto/lib/base/error.h"
+#include "panto/lib/base/format.h"
+#include "panto/trace/describe.h"
+
+namespace panto::repl {
+namespace {
+
+bool one_of_std(std::string_view text) {
+  return text.starts_with("namespace std") || text.starts_with("namespace panto") || text.starts_with("extern \"C\"") ||
+         (text.starts_with("template <>") && text.find("std::") != text.npos) ||
+         (text.starts_with("template<>") && text.find("std::") != text.npos);
+}
+
+}  // namespace
+
+Session::Session(Engine& engine, Listener& listener, const std::string& log_path)
+    : engine_(engine), listener_(listener), log_(log_path) {
+  const Probe headers = collect([&] {
+    return engine_.declare("#include <panto/apps/repl/prelude.h>\nusing namespace panto;\nnamespace session {}\n");
+  });
+  if (headers.outcome != Probe::Outcome::kFine) {
+    failf(Code::kInternal, "headers: expected ones that compile: {}",
+          readable(headers.messages, "", [](int) { return std::string(); }));
+  }
+}
+
+bool Session::feed(std::string_view text, const Origin& from, bool keep_going) {
+  bool fine = true;
+  for (const Piece& piece : cut(text, true).list) {
+    if (run(piece, from)) continue;
+    fine = false;
+    if (!keep_going) break;
+  }
+  return fine;
+}
+
+bool Session::run(const Piece& piece, const Origin& origin) {
+  if (piece.kind == Piece::Kind::kCommand) {
+    Origin at = origin;
+    at.line += piece.line - 1;
+    return command_ ? command_(piece.text, at) : true;
+  }
+  log_.begin(input_, piece, origin);
+  bool fine = false;
+  try {
+    fine = execute(piece, origin);
+  } catch (const Error& error) {
+    listener_.error(fmt::format("error: {}", error.what()));
+  }
+  log_.finish(fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
+  return fine;
+}
+
+Session::Replay Session::replay() {
+  struct Silent final : Listener {
+    void value(const std::string&) override {}
+    void error(const std::string&) override {}
+    void note(const std::string&) override {}
+  };
+  Replay result;
+  std::set<int> inputs;
+  // By index: the log does not grow meanwhile.
+  for (size_t i = 0; i < log_.entries().size(); ++i) {
+    const LogEntry e = log_.entries()[i];
+    input_ = std::max(input_, e.input);
+    if (e.state == LogEntry::State::kRunning) log_.set_state(i, LogEntry::State::kFailed);
+    if (e.state != LogEntry::State::kAccepted) continue;
+    log_.set_state(i, LogEntry::State::kRunning);
+    bool fine = false;
+    const Probe quiet = collect([&] {
+      fine = execute(e.piece, e.origin);
+      return true;
+    });
+    log_.set_state(i, fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
+    if (!fine) ++result.failed;
+    inputs.insert(e.input);
+    if (take_interrupt()) break;
+  }
+  result.inputs = static_cast<int>(inputs.size());
+  return result;
+}
+
+CodeWriter Session::writer(const Origin& origin, bool deeper) {
+  ++serial_;
+  return {serial_, deeper ? fmt::format("{}::s{}", scope_, depth_ + 1) : scope_, origin};
+}
+
+void Session::go_deeper() {
+  scope_ += fmt::format("::s{}", ++depth_);
+  here_.clear();
+}
+
+void Session::note_names(const std::vector<std::string>& names, bool variables) {
+  for (const std::string& n : names) {
+    here_.insert(n);
+    if (variables) {
+      plain_variables_.insert(n);
+    } else {
+      plain_variables_.erase(n);
+      if (std::ranges::find(definitions_, n) == definitions_.end()) definitions_.push_back(n);
+    }
+    variables_.erase(n);
+  }
+}
+
+std::vector<std::string> Session::variable_names() const {
+  std::vector<std::string> names(plain_variables_.begin(), plain_variables_.end());
+  for (const auto& [name, v] : variables_) names.push_back(name);
+  return names;
+}
+
+std::vector<SessionVariable> Session::variables() const {
+  std::vector<SessionVariable> list;
+  for (const auto& [name, v] : variables_) list.push_back(v);
+  return list;
+}
+
+Session::Compiled Session::compile(const std::string& code, const std::string& trial, bool entered) {
+  const auto declare = [&](const std::string& text) {
+    host().entered = nullptr;
+    return engine_.declare(text) && (!entered || host().entered != nullptr);
+  };
+  const Probe tried = probe([&] { return declare(trial); });
+  if (tried.outcome == Probe::Outcome::kInterrupted) return {false, true, ""};
+  if (tried.outcome == Probe::Outcome::kCrashed) {
+    const std::string said = tried.messages.find("error:") != std::string::npos ? tried.messages : "";
+    return {false, false, said.empty() ? "error: the compiler crashed on this input, which is left out" : said};
+  }
+  if (tried.outcome != Probe::Outcome::kFine) return {false, false, tried.messages};
+  bool fine = false;
+  const Probe done = collect([&] { return fine = declare(code); });
+  return {fine, false, done.messages};
+}
+
+Session::Compiled Session::compile(const std::string& code, bool entered) { return compile(code, code, entered); }
+
+bool Session::report(const Compiled& failed, const Piece& piece, const Origin& origin) {
+  if (failed.interrupted) {
+    take_interrupt();
+    listener_.error("interrupted");
+    return false;
+  }
+  const int first = origin.line + piece.line - 1;
+  listener_.error(readable(failed.messages, origin.name, [&](int line) -> std::string {
+    size_t at = 0;
+    for (int i = first; i < line && at != std::string::npos; ++i) {
+      at = piece.text.find('\n', at);
+      if (at != std::string::npos) ++at;
+    }
+    if (line < first || at == std::string::npos) return "";
+    const std::string text = piece.text.substr(at, piece.text.find('\n', at) - at);
+    return line == first ? std::string(static_cast<size_t>(piece.column - 1), ' ') + text : text;
+  }));
+  return false;
+}
+
+bool Session::execute(const Piece& piece, const Origin& origin) {
+  Piece p = piece;
+  p.text = open_captures(p.text, variable_names());
+  if (p.kind == Piece::Kind::kDirective || p.kind == Piece::Kind::kDeclaration) return run_plain(p, origin);
+  if (p.kind == Piece::Kind::kStatement) return run_statement(p, origin);
+  if (auto v = read_variable(p.text)) {
+    const bool product = v->pointer && v->form == Variable::Form::kNone &&
+                         (variables_.contains(v->type.substr(0, v->type.find_first_of(" *"))) || !p.semicolon);
+    if (!product) {
+      Compiled failed;
+      if (run_variable(p, *v, origin, failed)) {
+        if (p.semicolon) return true;
+        // Without a semicolon its value shows, as an expression's does.
+        Piece name = p;
+        name.text = v->names[0];
+        name.column = 1;
+        return v->names.size() > 1 || run_statement(name, origin);
+      }
+      if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
+      // `int f(int);` looks like a variable.
+      if (v->form == Variable::Form::kParentheses && !failed.interrupted) {
+        ++serial_;
+        Piece declaration = p;
+        declaration.kind = Piece::Kind::kDeclaration;
+        CodeWriter w = writer(origin);
+        const Compiled plain = compile(w.plain(declaration, false), false);
+        if (plain.fine) {
+          note_names(declared_names(declaration), false);
+          return true;
+        }
+      }
+      return report(failed, p, origin);
+    }
+  } else if (declares_variables(p.text)) {
+    return run_initialized(p, origin);
+  }
+  return run_statement(p, origin);
+}
+
+bool Session::run_statement(const Piece& piece, const Origin& origin) {
+  const bool show = piece.kind == Piece::Kind::kSimple && !piece.semicolon;
+  const Compiled done = compile(writer(origin).run(piece, show), true);
+  if (!done.fine) return report(done, piece, origin);
+  return call_entered(show);
+}
+
+bool Session::call_entered(bool show) {
+  auto* run = host().entered;
+  host().clear();
+  const RunResult result = run_guarded(run);
+  if (result.outcome == RunResult::Outcome::kInterrupted) {
+    listener_.error(result.message.empty() ? "interrupted" : "interrupted: " + result.message);
+    return false;
+  }
+  if (result.outcome == RunResult::Outcome::kThrew) {
+    listener_.error(result.message);
+    return false;
+  }
+  if (show && host().result) listener_.value(*host().result);
+  return true;
+}
+
+bool Session::run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed) {
+  const CodeWriter w = writer(origin);
+  failed = compile(w.make(piece, variable), true);
+  if (!failed.fine) return false;
+  failed.messages.clear();
+  if (!call_entered(false)) return false;
+  return bind(w, variable);
+}
+
+// Gives the object that was kept its name: that of an older object of the same type, which it replaces, or a new one.
+bool Session::bind(const CodeWriter& writer, const Variable& variable) {
+  const PantoReplObject object = *host().object;
+  const std::string& name = variable.names[0];
+  const auto old = variables_.find(name);
+  if (variable.names.size() == 1 && old != variables_.end() && *old->second.object.type == *object.type &&
+      object.assign != nullptr) {
+    object.assign(old->second.object.object, object.object);
+    if (object.destroy != nullptr) object.destroy(object.object);
+    return true;
+  }
+  if (old != variables_.end()) old->second.object.retire(old->second.object.object);
+  if (std::ranges::any_of(variable.names, [&](const std::string& n) { return here_.contains(n); })) go_deeper();
+  bool fine = false;
+  const Probe bound = collect([&] { return fine = engine_.declare(writer.bind(variable, scope_)); });
+  if (!fine) {
+    listener_.error(readable(bound.messages, "", [](int) { return std::string(); }));
+    return false;
+  }
+  if (variable.names.size() > 1) {
+    note_names(variable.names, true);
+    return true;
+  }
+  here_.insert(name);
+  plain_variables_.erase(name);
+  variables_[name] = {name, variable.type, object};
+  return true;
+}
+
+bool Session::run_plain(const Piece& piece, const Origin& origin) {
+  if (is_main_function(piece.text)) {
+    listener_.note("main() is declared, not run: what it holds can be typed here as it is");
+  }
+  const bool outside = piece.kind == Piece::Kind::kDirective || one_of_std(piece.text);
+  const CodeWriter w = writer(origin);
+  const Compiled done = compile(w.plain(piece, outside), false);
+  std::vector<std::string> names = declared_names(piece);
+  if (done.fine) {
+    if (piece.kind == Piece::Kind::kDeclaration) note_names(names, false);
+    return true;
+  }
+  if (!outside && !done.interrupted) {
+    // Declared before, in another way: hidden by the new one.
+    const bool known = std::ranges::any_of(names, [&](const std::string& n) { return here_.contains(n); });
+    if (known || done.again()) {
+      const Compiled deeper = compile(writer(origin, true).plain(piece, false), false);
+      if (deeper.fine) {
+        go_deeper();
+        note_names(names, false);
+        return true;
+      }
+      return report(deeper, piece, origin);
+    }
+  }
+  return report(done, piece, origin);
+}
+
+// Arrays, references, constants: their initializers run when they are compiled. In a namespace of their own, which is
+// given up if one throws.
+bool Session::run_initialized(const Piece& piece, const Origin& origin) {
+  const CodeWriter w = writer(origin, true);
+  const std::string code = w.plain(piece, false);
+  bool threw = false;
+  std::string message;
+  const Probe tried = probe([&] { return engine_.declare(w.inside_function(piece)); });
+  if (tried.outcome != Probe::Outcome::kFine) {
+    return report({false, tried.outcome == Probe::Outcome::kInterrupted, tried.messages}, piece, origin);
+  }
+  bool fine = false;
+  const Probe done = collect([&] {
+    try {
+      return fine = engine_.declare(code);
+    } catch (const std::exception& error) {
+      threw = true;
+      message = describe(error);
+    } catch (...) {
+      threw = true;
+      message = "exception of an unknown type";
+    }
+    return false;
+  });
+  go_deeper();  // also where it threw: the half-made names stay behind in a namespace that is not looked into
+  if (threw || !fine) {
+    scope_ = scope_.substr(0, scope_.rfind("::"));
+    if (!threw) return report({false, false, done.messages}, piece, origin);
+    listener_.error(message);
+    return false;
+  }
+  const std::vector<std::string> names = declared_names(piece);
+  note_names(names, true);
+  if (piece.semicolon || names.size() != 1) return true;
+  Piece name = piece;
+  name.text = names[0];
+  return run_statement(name, origin);
+}
+
+void Session::fail_compiled(const Compiled& failed, const Piece& piece, const Origin& origin) {
+  static_cast<void>(piece);
+  if (failed.interrupted) fail(Code::kCancelled, "interrupted");
+  fail(Code::kInvalidArgument, readable(failed.messages, origin.name, [&](int) { return piece.text; }));
+}
+
+namespace {
+
+Piece expression(const std::string& text) {
+  Piece p;
+  p.text = text;
+  return p;
+}
+
+void run_or_throw() {
+  auto* run = host().entered;
+  host().clear();
+  const RunResult result = run_guarded(run);
+  if (result.outcome == RunResult::Outcome::kInterrupted) fail(Code::kCancelled, "interrupted");
+  if (result.outcome == RunResult::Outcome::kThrew) fail(Code::kAborted, result.message);
+}
+
+}  // namespace
+
+Host::Timing Session::time(const std::string& text, const Origin& origin) {
+  const Piece p = expression(text);
+  const Compiled done = compile(writer(origin).timed(p), true);
+  if (!done.fine) fail_compiled(done, p, origin);
+  run_or_throw();
+  return host().timing.value_or(Host::Timing{});
+}
+
+std::string Session::evaluate(const std::string& text, const Origin& origin) {
+  const Piece p = expression(text);
+  const Compiled done = compile(writer(origin).run(p, true), true);
+  if (!done.fine) fail_compiled(done, p, origin);
+  run_or_throw();
+  return host().result.value_or("");
+}
+
+std::string Session::type_of(const std::string& text, const Origin& origin) {
+  const Piece p = expression(text);
+  const Compiled done = compile(writer(origin).typed(p), true);
+  if (!done.fine) fail_compiled(done, p, origin);
+  run_or_throw();
+  return host().result.value_or("");
+}
+
+void Session::execute(const std::string& code, const Origin& origin) {
+  Piece p = expression(code);
+  p.kind = Piece::Kind::kStatement;
+  const Compiled done = compile(writer(origin).run(p, false), true);
+  if (!done.fine) fail_compiled(done, p, origin);
+  run_or_throw();
+}
+
+std::vector<std::string> Session::complete(const std::string& line) {
+  static_cast<void>(line);
+  return {};
+}
+
+}  // namespace panto::repl

@@ -1,0 +1,111 @@
+// A session: what was typed so far and what it made. Knows nothing of terminals: what there is to say goes to a
+// listener, so that a prompt, a pipe and a notebook can sit above it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panto/apps/repl/engine.h"
+#include "panto/apps/repl/host.h"
+#include "panto/apps/repl/log.h"
+#include "panto/apps/repl/probe.h"
+
+namespace panto::repl {
+
+class Listener {
+ public:
+  Listener() = default;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  virtual ~Listener() = default;
+  virtual void value(const std::string& text) = 0;  // of an expression, or what a command answers
+  virtual void error(const std::string& text) = 0;
+  virtual void note(const std::string& text) = 0;  // about the session
+};
+
+// A variable whose object the session keeps.
+struct SessionVariable {
+  std::string name;
+  std::string type;  // as it was written
+  PantoReplObject object;
+};
+
+class Session {
+ public:
+  // Throws panto::Error where the headers cannot be compiled.
+  Session(Engine& engine, Listener& listener, const std::string& log_path);
+
+  // Runs the pieces of `text` (commands too) one after the other. False, and the rest is left, at the first that fails.
+  // `from` is where the text stands.
+  bool feed(std::string_view text, const Origin& from, bool keep_going = false);
+  bool run(const Piece& piece, const Origin& origin);
+  // Runs again what the log has, without showing anything. Entries that fail are struck.
+  struct Replay {
+    int inputs = 0, failed = 0;
+  };
+  Replay replay();
+
+  // What can stand at the end of `line`, and from which byte on it would replace it.
+  std::vector<std::string> complete(const std::string& line);
+
+  // For commands. Throw panto::Error with what the compiler says.
+  Host::Timing time(const std::string& expression, const Origin& origin);
+  // An expression's value, which is not shown.
+  std::string evaluate(const std::string& expression, const Origin& origin);
+  std::string type_of(const std::string& expression, const Origin& origin);
+  // Runs it without an entry in the log.
+  void execute(const std::string& code, const Origin& origin);
+  std::vector<SessionVariable> variables() const;
+  const std::vector<std::string>& definitions() const { return definitions_; }  // functions and types, in order
+  SessionLog& log() { return log_; }
+  Engine& engine() { return engine_; }
+  Listener& listener() { return listener_; }
+  int next_input() { return ++input_; }
+  int input() const { return input_; }
+  // Commands are none of the session's business: it calls this for a line that begins with a colon.
+  void on_command(std::function<bool(const std::string&, const Origin&)> handler) { command_ = std::move(handler); }
+
+ private:
+  struct Compiled {
+    bool fine = false;
+    bool interrupted = false;
+    std::string messages;
+    Compiled(bool fine, bool interrupted, std::string messages)
+        : fine(fine), interrupted(interrupted), messages(std::move(messages)) {}
+    Compiled() = default;
+    bool again() const { return messages.find("redefinition") != messages.npos; }
+  };
+  // Tries the code in a child, then compiles it. `entered`: it must hand over a function.
+  Compiled compile(const std::string& code, bool entered);
+  Compiled compile(const std::string& code, const std::string& trial, bool entered);
+  bool execute(const Piece& piece, const Origin& origin);
+  bool run_statement(const Piece& piece, const Origin& origin);
+  bool run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed);
+  bool run_plain(const Piece& piece, const Origin& origin);
+  bool run_initialized(const Piece& piece, const Origin& origin);
+  bool call_entered(bool show);
+  bool bind(const CodeWriter& writer, const Variable& variable);
+  bool report(const Compiled& failed, const Piece& piece, const Origin& origin);
+  void go_deeper();
+  void note_names(const std::vector<std::string>& names, bool variables);
+  CodeWriter writer(const Origin& origin, bool deeper = false);
+  [[noreturn]] void fail_compiled(const Compiled& failed, const Piece& piece, const Origin& origin);
+  std::vector<std::string> variable_names() const;
+
+  Engine& engine_;
+  Listener& listener_;
+  SessionLog log_;
+  std::function<bool(const std::string&, const Origin&)> command_;
+  std::string scope_ = "session";
+  int serial_ = 0, depth_ = 0, input_ = 0;
+  std::set<std::string> here_;  // names that the innermost namespace has
+  std::map<std::string, SessionVariable> variables_;
+  std::set<std::string> plain_variables_;
+  std::vector<std::string> definitions_;
+};
+
+}  // namespace panto::repl

@@ -1,0 +1,42 @@
+// Values in words, for a person at a prompt: what NumPy or IPython would show, with dtype, shape and device.
+//
+//   describe(x)   [[1. 2.]
+//                  [3. 4.]]  float32[2,2], CPU:0
+//
+// `panto/repl.h` makes the same of standard types and of containers of these.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/core/dtype.h"
+#include "panto/lib/core/op.h"
+#include "panto/lib/core/shape.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
+#include "panto/lib/graph/graph.h"
+#include "panto/trace/function.h"
+
+namespace panto {
+
+// Elements as in `print`, then dtype, shape and device; copies from a device.
+PANTO_EXPORT std::string describe(const Tensor& t);
+// "k = " and its value; without a value (META, or not initialized) its dtype and shape.
+PANTO_EXPORT std::string describe(const Variable& v);
+// Signature and node count.
+PANTO_EXPORT std::string describe(const Function& f);
+// Counts of nodes and ops, inputs and outputs; `Graph::to_string` has every node.
+PANTO_EXPORT std::string describe(const Graph& g);
+PANTO_EXPORT std::string describe(const GradientTape& tape);
+PANTO_EXPORT std::string describe(const Op& op);
+PANTO_EXPORT std::string describe(const Device& device);
+PANTO_EXPORT std::string describe(const PartialShape& shape);
+PANTO_EXPORT std::string describe(const TensorSpec& spec);
+PANTO_EXPORT std::string describe(DType dtype);
+// The type's name and `what()`; of an Error code and message.
+PANTO_EXPORT std::string describe(const std::exception& error);
+
+}  // namespace panto

@@ -1,0 +1,81 @@
+#include "panto/trace/value_text.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/number_text.h"
+
+namespace panto::repl {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+}  // namespace
+
+std::string number_text(double value) { return scalar_text(value); }
+std::string number_text(float value) { return scalar_text(value); }
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '\n': out += "\\n"; break;
+      case '\t': out += "\\t"; break;
+      case '\r': out += "\\r"; break;
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out + '"';
+}
+
+std::string address_text(const void* p) { return fmt::format("{}", p); }
+
+std::string type_name(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
+  std::string name = demangled != nullptr ? demangled.get() : type.name();
+  replace_all(name, "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string");
+  replace_all(name, "std::__cxx11::", "std::");
+  return name;
+}
+
+std::string streamed(void (*write)(std::ostream&, const void*), const void* value) {
+  std::ostringstream out;
+  write(out, value);
+  return out.str();
+}
+
+void ListText::add(std::string item) {
+  multi_line_ = multi_line_ || item.find('\n') != item.npos;
+  one_line_.append(count_ == 0 ? "" : ", ").append(item);
+  replace_all(item, "\n", "\n ");
+  lines_.append(count_ == 0 ? "" : ",\n ").append(item);
+  ++count_;
+}
+
+std::string ListText::finish(char open, char close) const {
+  constexpr size_t kLine = 110;
+  const bool lines = multi_line_ || one_line_.size() > kLine;
+  std::string rest = count_ > kShown ? fmt::format("{}... {} more", lines ? ",\n " : ", ", count_ - kShown) : "";
+  // Numbers fill their lines well by themselves.
+  return open + (multi_line_ ? lines_ : lines && count_ <= kShown && one_line_.size() / count_ > 20 ? lines_ : one_line_) +
+         rest + close;
+}
+
+}  // namespace panto::repl
