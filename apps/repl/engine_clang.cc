@@ -27,9 +27,7 @@ class ClangEngine final : public Engine {
     std::vector<std::string> owned = {
         "-std=c++20", "-O2", "-w", "-fno-caret-diagnostics", "-fno-color-diagnostics",
         // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
-        "-Xclang", "-mno-constructor-aliases",
-        // Without it code reads copies of std::cout and the like that nobody made.
-        "-mno-direct-extern-access"};
+        "-Xclang", "-mno-constructor-aliases"};
     for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
     if (!options.headers.empty()) owned.insert(owned.end(), {"-include-pch", options.headers});
     std::vector<const char*> arguments;
@@ -45,7 +43,9 @@ class ClangEngine final : public Engine {
 
   std::string version() const override { return "clang " CLANG_VERSION_STRING; }
 
-  bool declare(const std::string& code) override {
+  bool declare(const std::string& code, bool optimize) override {
+    auto& options = const_cast<clang::CompilerInstance*>(interpreter_->getCompilerInstance())->getCodeGenOpts();
+    options.OptimizationLevel = optimize ? 2 : 0;
     llvm::Error error = interpreter_->ParseAndExecute(code);
     if (!error) return true;
     std::fprintf(stderr, "%s\n", llvm::toString(std::move(error)).c_str());

@@ -60,7 +60,9 @@ class ClingEngine final : public Engine {
   }
 
   std::string version() const override { return "cling " PANTO_CLING_VERSION; }
-  bool declare(const std::string& code) override { return interpreter_->Declare(code.c_str()); }
+  bool declare(const std::string& code, bool optimize) override {
+    return interpreter_->Declare(((optimize ? "#pragma cling optimize(2)\n" : "#pragma cling optimize(0)\n") + code).c_str());
+  }
   std::vector<std::string> complete(const std::string& code) override {
     std::vector<std::string> found;
     size_t cursor = code.size();

@@ -10,6 +10,34 @@ Host& host() {
   return instance;
 }
 
+namespace {
+
+template <class T>
+void hand_over(const T& value) {
+  host().result = text(value);
+}
+
+}  // namespace
+
+void show_value(long long value) { hand_over(value); }
+void show_value(unsigned long long value) { hand_over(value); }
+void show_value(double value) { hand_over(value); }
+void show_value(float value) { hand_over(value); }
+void show_value(bool value) { hand_over(value); }
+void show_value(const std::string& value) { hand_over(value); }
+void show_value(const Tensor& value) { hand_over(value); }
+void show_value(const Variable& value) { hand_over(value); }
+void show_value(const Function& value) { hand_over(value); }
+
+void keep(Tensor* object) { keep_object(object); }
+void keep(Variable* object) { keep_object(object); }
+void keep(Function* object) { keep_object(object); }
+void keep(GradientTape* object) { keep_object(object); }
+void keep(int* object) { keep_object(object); }
+void keep(float* object) { keep_object(object); }
+void keep(double* object) { keep_object(object); }
+void keep(std::string* object) { keep_object(object); }
+
 }  // namespace panto::repl
 
 using panto::repl::host;

@@ -48,10 +48,29 @@ Shown<T> operator,(T&& value, End) {
   return {static_cast<T&&>(value)};
 }
 inline void show(End) {}
+// Types that are common at a prompt are compiled into the command: their inputs answer sooner.
+PANTO_EXPORT void show_value(long long value);
+PANTO_EXPORT void show_value(unsigned long long value);
+PANTO_EXPORT void show_value(double value);
+PANTO_EXPORT void show_value(float value);
+PANTO_EXPORT void show_value(bool value);
+PANTO_EXPORT void show_value(const std::string& value);
+PANTO_EXPORT void show_value(const Tensor& value);
+PANTO_EXPORT void show_value(const Variable& value);
+PANTO_EXPORT void show_value(const Function& value);
 template <class T>
 void show(Shown<T> shown) {
-  const std::string out = text(static_cast<const std::remove_cvref_t<T>&>(shown.value));
-  panto_repl_result(out.data(), out.size());
+  using V = std::remove_cvref_t<T>;
+  if constexpr (std::is_same_v<V, bool> || std::is_same_v<V, float> || std::is_same_v<V, double> ||
+                std::is_same_v<V, std::string> || std::is_same_v<V, Tensor> || std::is_same_v<V, Variable> ||
+                std::is_same_v<V, Function>) {
+    show_value(shown.value);
+  } else if constexpr (std::is_integral_v<V> && !std::is_same_v<V, char>) {
+    show_value(std::conditional_t<std::is_signed_v<V>, long long, unsigned long long>(shown.value));
+  } else {
+    const std::string out = text(static_cast<const V&>(shown.value));
+    panto_repl_result(out.data(), out.size());
+  }
 }
 
 // A variable that is declared again gives up what it holds, as far as others notice.
@@ -60,7 +79,7 @@ void retire(T&) {}
 inline void retire(GradientTape& tape) { tape.stop(); }
 
 template <class T>
-void keep(T* object) {
+void keep_object(T* object) {
   PantoReplObject entry{};
   entry.object = const_cast<std::remove_const_t<T>*>(object);
   entry.type = &typeid(T);
@@ -75,6 +94,18 @@ void keep(T* object) {
   };
   panto_repl_keep(&entry);
 }
+template <class T>
+void keep(T* object) {
+  keep_object(object);
+}
+PANTO_EXPORT void keep(Tensor* object);
+PANTO_EXPORT void keep(Variable* object);
+PANTO_EXPORT void keep(Function* object);
+PANTO_EXPORT void keep(GradientTape* object);
+PANTO_EXPORT void keep(int* object);
+PANTO_EXPORT void keep(float* object);
+PANTO_EXPORT void keep(double* object);
+PANTO_EXPORT void keep(std::string* object);
 template <class T>
 T& kept(T* (*)()) {
   return *static_cast<T*>(panto_repl_kept());

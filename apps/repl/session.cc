@@ -24,7 +24,7 @@ bool one_of_std(std::string_view text) {
 Session::Session(Engine& engine, Listener& listener, const std::string& log_path)
     : engine_(engine), listener_(listener), log_(log_path) {
   const Probe headers = collect([&] {
-    return engine_.declare("#include <panto/apps/repl/prelude.h>\nusing namespace panto;\nnamespace session {}\n");
+    return engine_.declare("#include <panto/apps/repl/prelude.h>\nusing namespace panto;\nnamespace session {}\n", true);
   });
   if (headers.outcome != Probe::Outcome::kFine) {
     failf(Code::kInternal, "headers: expected ones that compile: {}",
@@ -124,9 +124,11 @@ std::vector<SessionVariable> Session::variables() const {
 }
 
 Session::Compiled Session::compile(const std::string& code, const std::string& trial, bool entered) {
+  // A loop may lie in a lambda.
+  const bool optimize = code.find("for") != code.npos || code.find("while") != code.npos || code.find("::time(") != code.npos || !entered;
   const auto declare = [&](const std::string& text) {
     host().entered = nullptr;
-    return engine_.declare(text) && (!entered || host().entered != nullptr);
+    return engine_.declare(text, optimize) && (!entered || host().entered != nullptr);
   };
   const Probe tried = probe([&] { return declare(trial); });
   if (tried.outcome == Probe::Outcome::kInterrupted) return {false, true, ""};
@@ -247,7 +249,7 @@ bool Session::bind(const CodeWriter& writer, const Variable& variable) {
   if (old != variables_.end()) old->second.object.retire(old->second.object.object);
   if (std::ranges::any_of(variable.names, [&](const std::string& n) { return here_.contains(n); })) go_deeper();
   bool fine = false;
-  const Probe bound = collect([&] { return fine = engine_.declare(writer.bind(variable, scope_)); });
+  const Probe bound = collect([&] { return fine = engine_.declare(writer.bind(variable, scope_), false); });
   if (!fine) {
     listener_.error(readable(bound.messages, "", [](int) { return std::string(); }));
     return false;
@@ -297,14 +299,14 @@ bool Session::run_initialized(const Piece& piece, const Origin& origin) {
   const std::string code = w.plain(piece, false);
   bool threw = false;
   std::string message;
-  const Probe tried = probe([&] { return engine_.declare(w.inside_function(piece)); });
+  const Probe tried = probe([&] { return engine_.declare(w.inside_function(piece), false); });
   if (tried.outcome != Probe::Outcome::kFine) {
     return report({false, tried.outcome == Probe::Outcome::kInterrupted, tried.messages}, piece, origin);
   }
   bool fine = false;
   const Probe done = collect([&] {
     try {
-      return fine = engine_.declare(code);
+      return fine = engine_.declare(code, true);
     } catch (const std::exception& error) {
       threw = true;
       message = describe(error);
