@@ -149,4 +149,21 @@ std::string text(const T& value) {
   }
 }
 
+// `(expression, End{})` is what `expression` is, or End where it is void.
+struct End {};
+template <class T>
+struct Shown {
+  T&& value;
+};
+template <class T>
+Shown<T> operator,(T&& value, End) {
+  return {static_cast<T&&>(value)};
+}
+// What a saved session does with an expression that was shown.
+inline void print(End) {}
+template <class T>
+void print(Shown<T> shown) {
+  print_line(text(static_cast<const std::remove_cvref_t<T>&>(shown.value)));
+}
+
 }  // namespace panto::repl

@@ -83,7 +83,7 @@ void add_repl_command(CLI::App& app) {
   command->add_option("--engine", options->engine, "cling or clang; default: the first that is there");
   // How a session starts itself anew.
   command->add_option("--resume", options->resume)->group("");
-  command->add_option("REASON", options->reason)->group("");
+  command->add_option("--reason", options->reason)->group("");
   command->callback([options, code] {
     options->has_command = code->count() > 0;
     exit_status = panto::repl::run_command(*options);

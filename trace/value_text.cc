@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <sstream>
 
@@ -60,6 +61,8 @@ std::string streamed(void (*write)(std::ostream&, const void*), const void* valu
   write(out, value);
   return out.str();
 }
+
+void print_line(std::string_view text) { std::cout << text << '\n'; }
 
 void ListText::add(std::string item) {
   multi_line_ = multi_line_ || item.find('\n') != item.npos;

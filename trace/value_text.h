@@ -17,6 +17,8 @@ PANTO_EXPORT std::string quoted(std::string_view text);
 PANTO_EXPORT std::string address_text(const void* p);
 // "std::vector<int>", as far as the compiler's name for it can be read.
 PANTO_EXPORT std::string type_name(const std::type_info& type);
+// To standard output.
+PANTO_EXPORT void print_line(std::string_view text);
 // What `write` puts into a stream.
 PANTO_EXPORT std::string streamed(void (*write)(std::ostream&, const void*), const void* value);
 // "[a, b]" on one line, or a line for each where they are long; more than 100 are summarised.

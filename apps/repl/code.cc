@@ -71,7 +71,8 @@ std::string CodeWriter::bind(const Variable& v, const std::string& scope) const 
 }
 
 std::string CodeWriter::plain(const Piece& piece, bool outside) const {
-  const bool ended = piece.kind == Piece::Kind::kDirective || piece.text.ends_with('}');
+  const bool ended = piece.kind == Piece::Kind::kDirective ||
+                     (piece.kind == Piece::Kind::kDeclaration && piece.text.ends_with('}'));
   const bool type = piece.text.ends_with('}') && !piece.semicolon && piece.kind == Piece::Kind::kDeclaration;
   std::string text = at_origin(piece, piece.text, 0);
   if (!ended && !piece.text.ends_with(';')) text += ";";

@@ -33,7 +33,7 @@ std::string without_own_names(const std::string& text) {
 
 // Symbols that the linker in the interpreter missed: "Symbols not found: [ _Z1fi, _Z1gv ]", "symbol '_Z1fi' unresolved".
 std::string missing_symbols(const std::string& messages) {
-  static const std::regex kSymbol(R"((?:symbol '|not found: \[ |, )(_Z\w+))");
+  static const std::regex kSymbol(R"((?:symbol '|not found: \[ |found: \[ [^\]]*, )(_Z\w+))");
   std::string names;
   for (std::sregex_iterator at(messages.begin(), messages.end(), kSymbol), end; at != end; ++at) {
     int status = 0;
@@ -89,7 +89,9 @@ std::string readable(const std::string& messages, std::string_view origin,
     if (ours) {
       errors.push_back(with_line(shown));
     } else {
-      const bool known = shown.file != "session";
+      const bool known = shown.file != "session" && !shown.file.starts_with("input_line_");
+      // About what was made of the input: the fault is one that was named already.
+      if (!known && !errors.empty()) continue;
       errors.push_back(fmt::format("{}error: {}", known ? fmt::format("{}:{}: ", base_name(shown.file), shown.line) : "",
                                    without_own_names(shown.text)));
     }
@@ -101,6 +103,9 @@ std::string readable(const std::string& messages, std::string_view origin,
   if (!text.empty()) return text;
   if (const std::string names = missing_symbols(messages); !names.empty()) {
     return fmt::format("error: expected a definition of {}, got only a declaration", names);
+  }
+  if (messages.find("Failed to materialize") != messages.npos) {
+    return "error: expected definitions of all that is used, got a function or variable that is only declared";
   }
   // Something that is no compiler's message.
   text = without_own_names(messages.substr(0, messages.find_last_not_of(" \n") + 1));

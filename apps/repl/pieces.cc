@@ -59,14 +59,20 @@ class Cutter {
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  // A line whose first character is ":" (and not "::") where a piece may begin.
+  // ":help", but neither "::f()" nor the ": b" of a condition.
+  bool command_at(size_t at) const {
+    const char next = at + 1 < text_.size() ? text_[at + 1] : '\0';
+    return text_[at] == ':' && ((next >= 'a' && next <= 'z') || next == '?');
+  }
+
+  // A line that is a command, where a piece may begin.
   bool command() {
     const size_t begin = text_.find_first_not_of(" \t\n\r", at_);
     if (begin == text_.npos) {
       pieces_.used = at_ = text_.size();
       return true;
     }
-    if (text_[begin] != ':' || text_.substr(begin).starts_with("::")) return false;
+    if (!command_at(begin)) return false;
     const size_t end = std::min(text_.find('\n', begin), text_.size());
     add(Piece::Kind::kCommand, begin, end, false);
     at_ = pieces_.used = end;
@@ -100,7 +106,7 @@ class Cutter {
     }
     size_t begin = 0;
     while (begin < list_.size()) {
-      if (begin > 0 && list_[begin].first && list_[begin].is(":")) return;  // a command
+      if (list_[begin].first && command_at(list_[begin].offset)) return;
       const size_t end = piece(begin);
       if (end == kNone) {
         if (!whole_) {
@@ -250,6 +256,7 @@ class Cutter {
     bool assigned = false;
     for (size_t i = begin; i < list_.size(); ++i) {
       const Token& t = list_[i];
+      if (i > begin && t.first && command_at(t.offset)) return take(begin, i, false);
       if (i > begin && t.first && !t.is("{") && !goes_on_after(list_[i - 1]) && !goes_on_with(t)) {
         return take(begin, i, false);
       }

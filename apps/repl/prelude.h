@@ -37,16 +37,6 @@ PANTO_EXPORT void panto_repl_time(void (*body)(void* context, long n), void* con
 
 namespace panto::repl {
 
-// `(expression, End{})` is what `expression` is, or End where it is void.
-struct End {};
-template <class T>
-struct Shown {
-  T&& value;
-};
-template <class T>
-Shown<T> operator,(T&& value, End) {
-  return {static_cast<T&&>(value)};
-}
 inline void show(End) {}
 // Types that are common at a prompt are compiled into the command: their inputs answer sooner.
 PANTO_EXPORT void show_value(long long value);
@@ -72,6 +62,9 @@ void show(Shown<T> shown) {
     panto_repl_result(out.data(), out.size());
   }
 }
+
+inline const Graph& graph_of(const Function& f) { return f.graph(); }
+inline const Graph& graph_of(const Graph& g) { return g; }
 
 // A variable that is declared again gives up what it holds, as far as others notice.
 template <class T>

@@ -108,4 +108,22 @@ Probe collect(const std::function<bool()>& body) {
   return result;
 }
 
+Silence::Silence() {
+  flush_all();
+  output_ = ::fcntl(1, F_DUPFD_CLOEXEC, 3);
+  errors_ = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nowhere, 1);
+  ::dup2(nowhere, 2);
+  ::close(nowhere);
+}
+
+Silence::~Silence() {
+  flush_all();
+  ::dup2(output_, 1);
+  ::dup2(errors_, 2);
+  ::close(output_);
+  ::close(errors_);
+}
+
 }  // namespace panto::repl

@@ -19,4 +19,16 @@ Probe probe(const std::function<bool()>& body);
 // The same in this process: what `body` writes to standard error is collected.
 Probe collect(const std::function<bool()>& body);
 
+// While it lives, what this process writes to standard output and standard error is lost.
+class Silence {
+ public:
+  Silence();
+  ~Silence();
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  int output_, errors_;
+};
+
 }  // namespace panto::repl

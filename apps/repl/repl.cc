@@ -1,18 +1,28 @@
 #include "panto/apps/repl/repl.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
+#include "panto/apps/repl/commands.h"
 #include "panto/apps/repl/engines.h"
 #include "panto/apps/repl/guard.h"
 #include "panto/apps/repl/session.h"
+#include "panto/apps/repl/terminal.h"
 #include "panto/lib/base/file.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/device.h"
 
 namespace panto::repl {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Values to standard output, the rest to standard error.
 class PlainListener final : public Listener {
@@ -30,33 +40,135 @@ class PlainListener final : public Listener {
   }
 };
 
-std::string new_folder() {
-  std::string name = (std::filesystem::temp_directory_path() / "panto-repl-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) fail_file(errno, "make", name);
-  return name;
+// What a session needs to be started anew: a folder with its log, the text it runs if it has no terminal, and how far
+// it came there.
+class Folder {
+ public:
+  explicit Folder(std::string resumed) : path_(std::move(resumed)) {
+    if (!path_.empty()) return;
+    path_ = (fs::temp_directory_path() / "panto-repl-XXXXXX").string();
+    if (::mkdtemp(path_.data()) == nullptr) fail_file(errno, "make", path_);
+  }
+  const std::string& path() const { return path_; }
+  std::string file(const char* name) const { return path_ + "/" + name; }
+  void remove() const {
+    std::error_code none;
+    fs::remove_all(path_, none);
+  }
+
+ private:
+  std::string path_;
+};
+
+struct Batch {
+  std::string text;
+  Origin origin;
+  size_t done = 0;  // pieces
+};
+
+Batch read_batch(const CommandOptions& options, const Folder& folder) {
+  Batch batch;
+  if (!options.resume.empty()) {
+    batch.text = read_file(folder.file("text"));
+    batch.origin.name = read_file(folder.file("name"));
+    batch.done = std::strtoul(read_file(folder.file("done")).c_str(), nullptr, 10);
+    return batch;
+  }
+  if (options.has_command) {
+    batch = {options.command, {"command", 1}, 0};
+  } else if (!options.script.empty()) {
+    batch = {read_file(options.script), {options.script, 1}, 0};
+  } else {
+    batch = {read_file("/dev/stdin"), {"input", 1}, 0};
+  }
+  write_file(folder.file("text"), batch.text);
+  write_file(folder.file("name"), batch.origin.name);
+  return batch;
+}
+
+// By `_exit`: destructors of what a session made would run in no order that anybody knows.
+[[noreturn]] void leave(const Folder& folder, int status) {
+  folder.remove();
+  std::cout.flush();
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+bool run_batch(Session& session, const Commands& commands, const CommandOptions& options, const Folder& folder,
+               Batch batch, bool fine) {
+  const std::vector<Piece> pieces = cut(batch.text, true).list;
+  for (size_t i = batch.done; i < pieces.size() && !commands.wants_to_quit(); ++i) {
+    write_file(folder.file("done"), std::to_string(i + 1));
+    if (pieces[i].kind != Piece::Kind::kCommand) session.next_input();
+    if (session.run(pieces[i], batch.origin)) continue;
+    fine = false;
+    if (!options.keep_going) break;
+  }
+  return fine;
+}
+
+std::string banner(const Engine& engine) {
+  std::string text = fmt::format("Pantograph {} on {};", PANTO_VERSION, engine.version());
+  for (const Device* d : devices()) text += fmt::format(" {}:{}", device_kind_name(d->kind()), d->index());
+  return text + ";  :help for help, Ctrl-D to leave";
+}
+
+// What a session that starts itself anew says first.
+void tell_why(Listener& listener, const std::string& reason, const Session::Replay& replay, double seconds) {
+  const std::string again = fmt::format("{} input{} replayed in {:.1f} s{}", replay.inputs, replay.inputs == 1 ? "" : "s",
+                                        seconds, replay.failed > 0 ? fmt::format(", {} failed", replay.failed) : "");
+  if (reason == ":reset") {
+    listener.note("everything is forgotten");
+  } else if (reason.starts_with(":undo ")) {
+    listener.note(fmt::format("undone: {}; {}", reason.substr(6), again));
+  } else {
+    listener.error(fmt::format("{}: the session was started anew without the last input, {}", reason, again));
+  }
 }
 
 }  // namespace
 
 int run_command(const CommandOptions& options) {
-  const std::string folder = new_folder();
-  Engine& engine = start_engine(options.engine);
-  PlainListener listener;
-  Session session(engine, listener, folder + "/log");
-  install_guard({});
-  bool fine = true;
-  if (options.has_command) {
-    fine = session.feed(options.command, {"command", 1}, options.keep_going);
-  } else if (!options.script.empty()) {
-    fine = session.feed(read_file(options.script), {options.script, 1}, options.keep_going);
-  } else {
-    fine = session.feed(read_file("/dev/stdin"), {"input", 1}, options.keep_going);
+  const bool resumed = !options.resume.empty();
+  const Folder folder(options.resume);
+  const bool commanded = !resumed || options.reason.starts_with(":");  // :undo and :reset are no failures
+  const bool interactive = resumed ? !fs::exists(folder.file("text"))
+                                   : !options.has_command && options.script.empty() && ::isatty(0) == 1;
+  Engine* engine = nullptr;
+  TerminalListener terminal;
+  PlainListener plain;
+  Listener& listener = interactive ? static_cast<Listener&>(terminal) : plain;
+  try {
+    Batch batch;
+    if (!interactive) batch = read_batch(options, folder);
+    if (!interactive && !commanded && !options.keep_going) {
+      listener.error(options.reason);
+      leave(folder, 1);
+    }
+    engine = &start_engine(options.engine);
+    Session session(*engine, listener, folder.file("log"));
+    Commands commands(session);
+    std::vector<std::string> again = {"panto", "repl", "--resume", folder.path(), "--engine", options.engine};
+    if (options.engine.empty()) again.resize(4);
+    if (options.keep_going) again.emplace_back("--keep-going");
+    again.emplace_back("--reason");
+    install_guard(again);
+    if (resumed) {
+      const auto begin = std::chrono::steady_clock::now();
+      const Session::Replay replay = session.replay();
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      if (interactive || !commanded) tell_why(listener, options.reason, replay, took.count());
+    }
+    if (interactive) {
+      if (!resumed) listener.note(banner(*engine));
+      run_terminal(session, commands);
+      leave(folder, 0);
+    }
+    leave(folder, run_batch(session, commands, options, folder, batch, commanded) ? 0 : 1);
+  } catch (...) {
+    folder.remove();
+    throw;
   }
-  std::filesystem::remove_all(folder);
-  // Not by `return`: destructors of what a session made would run in no order that anybody knows.
-  std::cout.flush();
-  std::fflush(nullptr);
-  ::_exit(fine ? 0 : 1);
 }
 
 }  // namespace panto::repl

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace panto::repl {
 
@@ -11,11 +10,11 @@ struct CommandOptions {
   std::string command;  // -c
   bool has_command = false;
   bool keep_going = false;
-  std::string engine;             // "": the first that is there
-  std::string resume;             // a session's folder, after a restart
-  std::string reason;             // of the restart
+  std::string engine;  // "": the first that is there
+  // Set by a session that starts itself anew: its folder, and why.
+  std::string resume, reason;
 };
-// The exit status.
+// The exit status: 0, or 1 where an input failed. Throws panto::Error where no session can be had.
 int run_command(const CommandOptions& options);
 
 }  // namespace panto::repl

@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "panto/apps/repl/diagnostics.h"
 #include "panto/apps/repl/guard.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/op.h"
 #include "panto/trace/describe.h"
 
 namespace panto::repl {
@@ -19,10 +22,18 @@ bool one_of_std(std::string_view text) {
          (text.starts_with("template<>") && text.find("std::") != text.npos);
 }
 
+// Nobody reads what it is told.
+class Silent final : public Listener {
+ public:
+  void value(const std::string&) override {}
+  void error(const std::string&) override {}
+  void note(const std::string&) override {}
+};
+
 }  // namespace
 
 Session::Session(Engine& engine, Listener& listener, const std::string& log_path)
-    : engine_(engine), listener_(listener), log_(log_path) {
+    : engine_(engine), listener_(&listener), log_(log_path) {
   const Probe headers = collect([&] {
     return engine_.declare("#include <panto/apps/repl/prelude.h>\nusing namespace panto;\nnamespace session {}\n", true);
   });
@@ -53,18 +64,21 @@ bool Session::run(const Piece& piece, const Origin& origin) {
   try {
     fine = execute(piece, origin);
   } catch (const Error& error) {
-    listener_.error(fmt::format("error: {}", error.what()));
+    listener_->error(fmt::format("error: {}", error.what()));
   }
   log_.finish(fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
   return fine;
 }
 
 Session::Replay Session::replay() {
-  struct Silent final : Listener {
-    void value(const std::string&) override {}
-    void error(const std::string&) override {}
-    void note(const std::string&) override {}
+  const Silence silence;
+  struct Quiet {
+    Listener*& listener;
+    Listener* before;
+    ~Quiet() { listener = before; }
   };
+  static Silent silent;
+  const Quiet quiet{listener_, std::exchange(listener_, &silent)};
   Replay result;
   std::set<int> inputs;
   // By index: the log does not grow meanwhile.
@@ -75,10 +89,10 @@ Session::Replay Session::replay() {
     if (e.state != LogEntry::State::kAccepted) continue;
     log_.set_state(i, LogEntry::State::kRunning);
     bool fine = false;
-    const Probe quiet = collect([&] {
+    try {
       fine = execute(e.piece, e.origin);
-      return true;
-    });
+    } catch (const Error&) {  // struck, like an input that failed
+    }
     log_.set_state(i, fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
     if (!fine) ++result.failed;
     inputs.insert(e.input);
@@ -100,6 +114,7 @@ void Session::go_deeper() {
 
 void Session::note_names(const std::vector<std::string>& names, bool variables) {
   for (const std::string& n : names) {
+    places_[n] = scope_;
     here_.insert(n);
     if (variables) {
       plain_variables_.insert(n);
@@ -147,11 +162,11 @@ Session::Compiled Session::compile(const std::string& code, bool entered) { retu
 bool Session::report(const Compiled& failed, const Piece& piece, const Origin& origin) {
   if (failed.interrupted) {
     take_interrupt();
-    listener_.error("interrupted");
+    listener_->error("interrupted");
     return false;
   }
   const int first = origin.line + piece.line - 1;
-  listener_.error(readable(failed.messages, origin.name, [&](int line) -> std::string {
+  listener_->error(readable(failed.messages, origin.name, [&](int line) -> std::string {
     size_t at = 0;
     for (int i = first; i < line && at != std::string::npos; ++i) {
       at = piece.text.find('\n', at);
@@ -215,14 +230,14 @@ bool Session::call_entered(bool show) {
   host().clear();
   const RunResult result = run_guarded(run);
   if (result.outcome == RunResult::Outcome::kInterrupted) {
-    listener_.error(result.message.empty() ? "interrupted" : "interrupted: " + result.message);
+    listener_->error(result.message.empty() ? "interrupted" : "interrupted: " + result.message);
     return false;
   }
   if (result.outcome == RunResult::Outcome::kThrew) {
-    listener_.error(result.message);
+    listener_->error(result.message);
     return false;
   }
-  if (show && host().result) listener_.value(*host().result);
+  if (show && host().result) listener_->value(*host().result);
   return true;
 }
 
@@ -251,7 +266,7 @@ bool Session::bind(const CodeWriter& writer, const Variable& variable) {
   bool fine = false;
   const Probe bound = collect([&] { return fine = engine_.declare(writer.bind(variable, scope_), false); });
   if (!fine) {
-    listener_.error(readable(bound.messages, "", [](int) { return std::string(); }));
+    listener_->error(readable(bound.messages, "", [](int) { return std::string(); }));
     return false;
   }
   if (variable.names.size() > 1) {
@@ -259,6 +274,7 @@ bool Session::bind(const CodeWriter& writer, const Variable& variable) {
     return true;
   }
   here_.insert(name);
+  places_[name] = scope_;
   plain_variables_.erase(name);
   variables_[name] = {name, variable.type, object};
   return true;
@@ -266,7 +282,7 @@ bool Session::bind(const CodeWriter& writer, const Variable& variable) {
 
 bool Session::run_plain(const Piece& piece, const Origin& origin) {
   if (is_main_function(piece.text)) {
-    listener_.note("main() is declared, not run: what it holds can be typed here as it is");
+    listener_->note("main() is declared, not run: what it holds can be typed here as it is");
   }
   const bool outside = piece.kind == Piece::Kind::kDirective || one_of_std(piece.text);
   const CodeWriter w = writer(origin);
@@ -320,7 +336,7 @@ bool Session::run_initialized(const Piece& piece, const Origin& origin) {
   if (threw || !fine) {
     scope_ = scope_.substr(0, scope_.rfind("::"));
     if (!threw) return report({false, false, done.messages}, piece, origin);
-    listener_.error(message);
+    listener_->error(message);
     return false;
   }
   const std::vector<std::string> names = declared_names(piece);
@@ -387,9 +403,56 @@ void Session::execute(const std::string& code, const Origin& origin) {
   run_or_throw();
 }
 
-std::vector<std::string> Session::complete(const std::string& line) {
-  static_cast<void>(line);
-  return {};
+std::vector<std::string> Session::complete(const std::string& code, const std::string& word) {
+  // The last statement, with the session's names written in full: engines look at it from outside the session.
+  const std::vector<Token> tokens = scan(code).list;
+  std::string text;
+  size_t copied = 0;
+  bool member = false;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Token& t = tokens[i];
+    if (t.is(";")) {
+      text.clear();
+      copied = t.end();
+      continue;
+    }
+    const bool selected = i > 0 && (tokens[i - 1].is(".") || tokens[i - 1].is("->") || tokens[i - 1].is("::"));
+    if (t.end() == code.size()) member = t.is(".") || t.is("->") || t.is("::") || (t.is_name() && selected);
+    const auto place = places_.find(std::string(t.text));
+    if (!t.is_name() || selected || place == places_.end()) continue;
+    text.append(code, copied, t.offset - copied).append(place->second).append("::").append(t.text);
+    copied = t.end();
+  }
+  text.append(code, copied);
+  std::set<std::string> found;
+  if (!member) {
+    for (const auto& [name, place] : places_) found.insert(name);
+    for (const Op* op : all_ops()) {
+      if (!op->name().starts_with("_")) found.insert(op->cpp_name() + "(");
+    }
+    for (const char* name : {"Tensor", "Variable", "Function", "GradientTape", "TensorSpec", "Graph", "GraphScope", "Session",
+                             "Sequential", "Dense", "Flatten", "kFloat32", "kFloat64", "kInt32", "kInt64", "kBool", "auto",
+                             "std::", "panto::", "trace(", "load(", "tensor(", "value_and_grad(", "return", "const", "for"}) {
+      found.insert(name);
+    }
+  }
+  if (member || !word.empty()) {
+    const Probe asked = probe([&] {
+      for (const std::string& name : engine_.complete(text)) std::fprintf(stderr, "\n\x01%s", name.c_str());
+      return true;
+    });
+    size_t at = 0;
+    while ((at = asked.messages.find('\x01', at)) != std::string::npos) {
+      const size_t end = std::min(asked.messages.find('\n', at), asked.messages.size());
+      found.insert(asked.messages.substr(at + 1, end - at - 1));
+      at = end;
+    }
+  }
+  std::vector<std::string> list;
+  for (const std::string& name : found) {
+    if (name.starts_with(word) && !name.starts_with("panto_repl_")) list.push_back(name);
+  }
+  return list;
 }
 
 }  // namespace panto::repl

@@ -49,8 +49,8 @@ class Session {
   };
   Replay replay();
 
-  // What can stand at the end of `line`, and from which byte on it would replace it.
-  std::vector<std::string> complete(const std::string& line);
+  // What can stand for `word` at the end of `code`.
+  std::vector<std::string> complete(const std::string& code, const std::string& word);
 
   // For commands. Throw panto::Error with what the compiler says.
   Host::Timing time(const std::string& expression, const Origin& origin);
@@ -63,7 +63,7 @@ class Session {
   const std::vector<std::string>& definitions() const { return definitions_; }  // functions and types, in order
   SessionLog& log() { return log_; }
   Engine& engine() { return engine_; }
-  Listener& listener() { return listener_; }
+  Listener& listener() { return *listener_; }
   int next_input() { return ++input_; }
   int input() const { return input_; }
   // Commands are none of the session's business: it calls this for a line that begins with a colon.
@@ -97,12 +97,13 @@ class Session {
   std::vector<std::string> variable_names() const;
 
   Engine& engine_;
-  Listener& listener_;
+  Listener* listener_;
   SessionLog log_;
   std::function<bool(const std::string&, const Origin&)> command_;
   std::string scope_ = "session";
   int serial_ = 0, depth_ = 0, input_ = 0;
   std::set<std::string> here_;  // names that the innermost namespace has
+  std::map<std::string, std::string> places_;  // the namespaces of names
   std::map<std::string, SessionVariable> variables_;
   std::set<std::string> plain_variables_;
   std::vector<std::string> definitions_;

@@ -1,0 +1,61 @@
+// `:help NAME`: the doc of an op, from the registry.
+#include <fmt/core.h>
+
+#include <string>
+
+#include "panto/apps/repl/commands.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op.h"
+
+namespace panto::repl {
+namespace {
+
+// A call with names for the inputs that a reader can replace.
+std::string example(const Op& op) {
+  std::string arguments;
+  for (const ArgDef& a : op.signature().inputs) arguments.append(arguments.empty() ? "" : ", ").append(a.name);
+  return fmt::format("{}({})", op.cpp_name(), arguments);
+}
+
+// ".transpose_a = false": what the last argument may set.
+std::string options(const Op& op) {
+  std::string text;
+  for (const AttrDef& a : op.signature().attrs) {
+    if (a.inferred) continue;
+    text.append(text.empty() ? "" : ", ").append("." + a.name);
+    if (a.has_default()) text.append(" = " + a.default_value.to_string());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string op_help(const std::string& name) {
+  std::string plain = name.starts_with("panto::") ? name.substr(7) : name;
+  const Op* found = nullptr;
+  for (const Op* op : all_ops()) {
+    if (op->cpp_name() == plain && !op->name().starts_with("_")) found = op;
+  }
+  if (found == nullptr) found = find_op(plain);
+  if (found == nullptr) {
+    std::string near;
+    int count = 0;
+    for (const Op* op : all_ops()) {
+      const bool close = op->cpp_name().find(plain) != std::string::npos || op->name().find(plain) != std::string::npos;
+      if (!close || op->name().starts_with("_") || ++count > 8) continue;
+      near.append(near.empty() ? "" : ", ").append(op->cpp_name());
+    }
+    if (near.empty()) near = "those that `panto ops` lists";
+    failf(Code::kNotFound, "help: expected a command or an op, such as {}; got '{}'", near, name);
+  }
+  const Op& op = *found;
+  std::string text = fmt::format("{}\n\n{}\n\nexample    {}", op.signature().to_string(), op.doc(), example(op));
+  if (const std::string o = options(op); !o.empty()) text += fmt::format("\noptions    {{{}}}", o);
+  text += fmt::format("\ngradient   {}", op.gradient() != nullptr ? "yes"
+                                         : op.body() != nullptr   ? "that of its body"
+                                         : op.no_gradient().empty() ? "none"
+                                                                    : "none: " + op.no_gradient());
+  return text;
+}
+
+}  // namespace panto::repl

@@ -1,0 +1,199 @@
+#include "panto/apps/repl/terminal.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+// After <cstdio>, which it needs.
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "panto/apps/repl/guard.h"
+
+namespace panto::repl {
+namespace {
+
+bool colours() {
+  static const bool yes = ::isatty(1) == 1 && std::getenv("NO_COLOR") == nullptr;
+  return yes;
+}
+
+void say(FILE* file, const std::string& text, const char* colour) {
+  std::cout.flush();
+  std::fflush(stdout);
+  if (colours() && *colour != '\0') {
+    std::fprintf(file, "\x1b[%sm%s\x1b[0m\n", colour, text.c_str());
+  } else {
+    std::fprintf(file, "%s\n", text.c_str());
+  }
+  std::fflush(file);
+}
+
+std::string history_path() {
+  if (const char* path = std::getenv("PANTO_HISTORY"); path != nullptr) return path;
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state == nullptr && home == nullptr) return "";
+  const std::filesystem::path folder =
+      state != nullptr ? std::filesystem::path(state) / "panto" : std::filesystem::path(home) / ".local/state/panto";
+  std::error_code none;
+  std::filesystem::create_directories(folder, none);
+  return (folder / "history").string();
+}
+
+// What readline's callbacks, which take no argument, need.
+struct Reading {
+  Session* session = nullptr;
+  std::string before;  // lines of this input that are already there
+  bool interrupted = false;
+  std::vector<std::string> found;
+};
+Reading& reading() {
+  static Reading instance;
+  return instance;
+}
+
+// Readline saw a signal: of an interrupted line nothing is kept.
+int on_signal() {
+  if (!take_interrupt()) return 0;
+  reading().interrupted = true;
+  rl_replace_line("", 0);
+  rl_done = 1;
+  return 0;
+}
+
+char* next_candidate(const char*, int state) {
+  static size_t at;
+  if (state == 0) at = 0;
+  return at < reading().found.size() ? ::strdup(reading().found[at++].c_str()) : nullptr;
+}
+
+// Whether `end` is inside a string literal.
+bool in_string(const std::string& line, size_t end) {
+  bool inside = false;
+  for (size_t i = 0; i < end; ++i) {
+    if (inside && line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '"') {
+      inside = !inside;
+    }
+  }
+  return inside;
+}
+
+char** complete_word(const char* text, int start, int end) {
+  const std::string line(rl_line_buffer);
+  const bool first_file = line.starts_with(":load ") || line.starts_with(":save ");
+  if (in_string(line, static_cast<size_t>(start)) || (first_file && start >= 6)) {
+    rl_completion_append_character = '\0';
+    return rl_completion_matches(text, rl_filename_completion_function);
+  }
+  rl_attempted_completion_over = 1;
+  rl_completion_append_character = '\0';
+  reading().found.clear();
+  if (line.starts_with(":") && static_cast<size_t>(start) == 0) {
+    for (const std::string& name : Commands::names()) {
+      if (name.starts_with(text)) reading().found.push_back(name + " ");
+    }
+  } else {
+    std::string code = reading().before + line.substr(0, static_cast<size_t>(end));
+    if (line.starts_with(":")) code = line.substr(line.find(' ') + 1, static_cast<size_t>(end) - line.find(' ') - 1);
+    reading().found = reading().session->complete(code, text);
+  }
+  return rl_completion_matches(text, next_candidate);
+}
+
+std::string prompt(const std::string& text) {
+  return colours() ? "\001\x1b[1;32m\002" + text + "\001\x1b[0m\002" : text;
+}
+
+// One line for the history: a file of lines cannot hold breaks.
+void remember(const std::string& input, const std::string& path) {
+  std::string line = input;
+  const bool can_join = line.find("//") == line.npos && line.find('#') == line.npos && line.find("R\"") == line.npos;
+  if (!can_join && line.find('\n') != line.npos) return;
+  for (char& c : line) {
+    if (c == '\n') c = ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  if (line.empty()) return;
+  const HIST_ENTRY* last = history_length > 0 ? history_get(history_base + history_length - 1) : nullptr;
+  if (last != nullptr && line == last->line) return;
+  add_history(line.c_str());
+  // At once: a session may end without warning.
+  if (!path.empty() && append_history(1, path.c_str()) != 0) write_history(path.c_str());
+}
+
+// A whole input; false at the end of what is typed.
+bool read_input(Session& session, int number, std::string& input) {
+  input.clear();
+  const std::string first = fmt::format("{}> ", number);
+  const std::string more = std::string(first.size() - 3, ' ') + ".. ";
+  while (true) {
+    reading().before = input;
+    reading().interrupted = false;
+    char* line = ::readline(prompt(input.empty() ? first : more).c_str());
+    if (reading().interrupted) {
+      std::free(line);
+      std::printf("\n");
+      input.clear();
+      continue;
+    }
+    if (line == nullptr) {
+      std::printf("\n");
+      if (input.empty()) return false;
+      return true;  // Ctrl-D ends an unfinished input: the compiler says what is missing
+    }
+    const bool blank = std::string_view(line).find_first_not_of(" \t") == std::string_view::npos;
+    input += line;
+    input += '\n';
+    std::free(line);
+    const bool command = input[input.find_first_not_of(" \t\n") == input.npos ? 0 : input.find_first_not_of(" \t\n")] == ':';
+    if (command || !cut(input, false).incomplete) return true;
+    // Two blank lines end what cannot be completed.
+    if (blank && input.size() > 2 && input.ends_with("\n\n\n")) return true;
+  }
+  static_cast<void>(session);
+}
+
+}  // namespace
+
+void TerminalListener::value(const std::string& text) { say(stdout, text, ""); }
+void TerminalListener::error(const std::string& text) { say(stdout, text, "31"); }
+void TerminalListener::note(const std::string& text) { say(stdout, text, "2"); }
+
+void run_terminal(Session& session, Commands& commands) {
+  reading().session = &session;
+  rl_readline_name = "panto";
+  rl_catch_signals = 0;
+  rl_catch_sigwinch = 1;
+  rl_signal_event_hook = on_signal;
+  rl_attempted_completion_function = complete_word;
+  rl_completer_word_break_characters = const_cast<char*>(" \t\n\"'`@$><=;|&{}()[],+-*/%!?^~.:");
+  rl_completer_quote_characters = const_cast<char*>("");
+  rl_special_prefixes = const_cast<char*>(":");
+  rl_variable_bind("blink-matching-paren", "on");
+  rl_variable_bind("enable-bracketed-paste", "on");
+  rl_variable_bind("show-all-if-ambiguous", "on");
+  const std::string history = history_path();
+  using_history();
+  stifle_history(5000);
+  if (!history.empty()) read_history(history.c_str());
+  std::string input;
+  while (!commands.wants_to_quit()) {
+    const int number = session.input() + 1;
+    take_interrupt();
+    if (!read_input(session, number, input)) break;
+    if (input.find_first_not_of(" \t\n;") == input.npos) continue;
+    remember(input, history);
+    const bool command = input[input.find_first_not_of(" \t\n")] == ':';
+    if (!command) session.next_input();
+    session.feed(input, {fmt::format("input {}", number), 1});
+  }
+}
+
+}  // namespace panto::repl

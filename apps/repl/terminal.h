@@ -1,0 +1,22 @@
+// A prompt on a terminal, by GNU readline.
+#pragma once
+
+#include <string>
+
+#include "panto/apps/repl/commands.h"
+#include "panto/apps/repl/session.h"
+
+namespace panto::repl {
+
+// Colours where standard output is a terminal.
+class TerminalListener final : public Listener {
+ public:
+  void value(const std::string& text) override;
+  void error(const std::string& text) override;
+  void note(const std::string& text) override;
+};
+
+// Reads and runs inputs until the person leaves.
+void run_terminal(Session& session, Commands& commands);
+
+}  // namespace panto::repl
