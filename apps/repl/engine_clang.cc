@@ -2,11 +2,17 @@
 #include <clang/Basic/Version.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Interpreter/Interpreter.h>
+#include <clang/Lex/Preprocessor.h>
+#include <clang/Sema/CodeCompleteConsumer.h>
+#include <clang/Sema/Sema.h>
+#include <clang/Sema/SemaCodeCompletion.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/TargetSelect.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 #include "panto/apps/repl/engine.h"
 #include "panto/lib/base/error.h"
@@ -18,6 +24,32 @@ namespace {
 [[noreturn]] void unavailable(llvm::Error error) {
   fail(Code::kUnavailable, "clang: cannot be started: " + llvm::toString(std::move(error)));
 }
+
+// Notes the names of what can stand where completion was asked for.
+class Names final : public clang::CodeCompleteConsumer {
+ public:
+  Names() : CodeCompleteConsumer({}), info_(std::make_shared<clang::GlobalCodeCompletionAllocator>()) {}
+  clang::CodeCompletionAllocator& getAllocator() override { return info_.getAllocator(); }
+  clang::CodeCompletionTUInfo& getCodeCompletionTUInfo() override { return info_; }
+  void ProcessCodeCompleteResults(clang::Sema&, clang::CodeCompletionContext, clang::CodeCompletionResult* results,
+                                  unsigned count) override {
+    for (unsigned i = 0; i < count; ++i) {
+      const clang::CodeCompletionResult& r = results[i];
+      if (r.Kind == clang::CodeCompletionResult::RK_Keyword) found.insert(r.Keyword);
+      if (r.Kind != clang::CodeCompletionResult::RK_Declaration || r.Hidden ||
+          r.Availability != CXAvailability_Available || r.Declaration->getIdentifier() == nullptr) {
+        continue;
+      }
+      const bool call = r.Declaration->getAsFunction() != nullptr;
+      found.insert(r.Declaration->getName().str() + (call ? "(" : ""));
+    }
+  }
+
+  std::set<std::string> found;
+
+ private:
+  clang::CodeCompletionTUInfo info_;
+};
 
 class ClangEngine final : public Engine {
  public:
@@ -53,8 +85,18 @@ class ClangEngine final : public Engine {
   }
 
   std::vector<std::string> complete(const std::string& code) override {
-    static_cast<void>(code);
-    return {};
+    auto& compiler = *const_cast<clang::CompilerInstance*>(interpreter_->getCompilerInstance());
+    const std::string text = "void panto_complete() { " + code + "\n";
+    const auto file = compiler.getFileManager().getVirtualFileRef("/panto_complete.cc", static_cast<off_t>(text.size()), 0);
+    compiler.getSourceManager().overrideFileContents(file, llvm::MemoryBuffer::getMemBufferCopy(text));
+    const auto lines = static_cast<unsigned>(std::ranges::count(text, '\n'));
+    const size_t line = text.rfind('\n', text.size() - 2);
+    const size_t column = text.size() - (line == text.npos ? 0 : line + 1);
+    if (compiler.getPreprocessor().SetCodeCompletionPoint(file, lines, static_cast<unsigned>(column))) return {};
+    Names names;
+    compiler.getSema().CodeCompletion().CodeCompleter = &names;
+    llvm::consumeError(interpreter_->Parse("#include \"/panto_complete.cc\"\n").takeError());
+    return {names.found.begin(), names.found.end()};
   }
 
  private:

@@ -424,9 +424,10 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
     copied = t.end();
   }
   text.append(code, copied);
+  // Of a member the engine is asked for all: not every one finds those that begin in a given way.
+  if (member && text.ends_with(word)) text.resize(text.size() - word.size());
   std::set<std::string> found;
-  if (!member) {
-    for (const auto& [name, place] : places_) found.insert(name);
+  if (!member || text.ends_with("panto::")) {
     for (const Op* op : all_ops()) {
       if (!op->name().starts_with("_")) found.insert(op->cpp_name() + "(");
     }
@@ -435,6 +436,9 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
                              "std::", "panto::", "trace(", "load(", "tensor(", "value_and_grad(", "return", "const", "for"}) {
       found.insert(name);
     }
+  }
+  if (!member) {
+    for (const auto& [name, place] : places_) found.insert(name);
   }
   if (member || !word.empty()) {
     const Probe asked = probe([&] {
@@ -450,7 +454,8 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
   }
   std::vector<std::string> list;
   for (const std::string& name : found) {
-    if (name.starts_with(word) && !name.starts_with("panto_repl_")) list.push_back(name);
+    const bool internal = name.starts_with("_") || name.ends_with("_") || name.starts_with("panto_repl_");
+    if (name.starts_with(word) && !internal) list.push_back(name);
   }
   return list;
 }

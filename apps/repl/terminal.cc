@@ -95,9 +95,9 @@ char** complete_word(const char* text, int start, int end) {
   rl_attempted_completion_over = 1;
   rl_completion_append_character = '\0';
   reading().found.clear();
-  if (line.starts_with(":") && static_cast<size_t>(start) == 0) {
+  if (line.starts_with(":") && start == 1) {
     for (const std::string& name : Commands::names()) {
-      if (name.starts_with(text)) reading().found.push_back(name + " ");
+      if (name.substr(1).starts_with(text)) reading().found.push_back(name.substr(1) + " ");
     }
   } else {
     std::string code = reading().before + line.substr(0, static_cast<size_t>(end));
@@ -175,7 +175,6 @@ void run_terminal(Session& session, Commands& commands) {
   rl_attempted_completion_function = complete_word;
   rl_completer_word_break_characters = const_cast<char*>(" \t\n\"'`@$><=;|&{}()[],+-*/%!?^~.:");
   rl_completer_quote_characters = const_cast<char*>("");
-  rl_special_prefixes = const_cast<char*>(":");
   rl_variable_bind("blink-matching-paren", "on");
   rl_variable_bind("enable-bracketed-paste", "on");
   rl_variable_bind("show-all-if-ambiguous", "on");
