@@ -18,6 +18,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <thread>
 #include <typeinfo>
 
 #include "panto/lib/base/error.h"
@@ -86,13 +87,11 @@ bool can_leave(const ucontext_t& context) {
 }
 
 [[noreturn]] void start_anew(const char* why) {
-  if (argv.size() >= 2) {
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    argv[argv.size() - 2] = const_cast<char*>(why);
-    ::execv("/proc/self/exe", argv.data());
-  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  argv[argv.size() - 2] = const_cast<char*>(why);
+  ::execv("/proc/self/exe", argv.data());
   ::_exit(1);
 }
 
@@ -102,7 +101,7 @@ void on_interrupt(int, siginfo_t*, void*) {
   interrupted = interrupted + 1;
   request_cancel();
   // A person who asks three times wants out at any price.
-  if (interrupted >= 3 && argv.size() >= 2) start_anew("stopped by force");
+  if (interrupted >= 3) start_anew("stopped by force");
   if (has_timer) arm(kFirst);
 }
 
@@ -126,10 +125,12 @@ void on_fatal(int number, siginfo_t*, void*) {
   start_anew(why);
 }
 
+// Handlers run on a stack of their own: one that is full still has them, and the code that oneDNN generates lets the stack
+// pointer point into the heap at times, where a handler's frame would overwrite what lies below.
 void handle(int number, void (*handler)(int, siginfo_t*, void*), int flags) {
   struct sigaction action {};
   action.sa_sigaction = handler;
-  action.sa_flags = SA_SIGINFO | flags;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(number, &action, nullptr);
 }
@@ -182,40 +183,60 @@ RunResult run_guarded(void (*run)()) {
   return result;
 }
 
+namespace {
+
+int interrupt_signal() { return SIGRTMIN + 6; }
+int timer_signal() { return SIGRTMIN + 5; }
+
+// Ctrl-C goes to a thread that only waits for it, and from there to the main thread: any other thread may be where a
+// handler does harm.
+void forward_interrupts() {
+  static const pthread_t main_thread = ::pthread_self();
+  ::signal(SIGINT, SIG_DFL);  // a signal that is ignored is not waited for either
+  sigset_t interrupt;
+  ::sigemptyset(&interrupt);
+  ::sigaddset(&interrupt, SIGINT);
+  ::pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);
+  std::thread([interrupt] {
+    while (true) {
+      int number = 0;
+      if (::sigwait(&interrupt, &number) == 0) ::pthread_kill(main_thread, interrupt_signal());
+    }
+  }).detach();
+}
+
+void make_timer() {
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = timer_signal();
+  event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
+  has_timer = ::timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+}
+
+}  // namespace
+
 void install_guard(const std::vector<std::string>& restart) {
   arguments = restart;
   argv.clear();
-  if (!arguments.empty()) {
-    for (std::string& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);  // the reason
-    argv.push_back(nullptr);
-    // What overflows its stack is caught on another one.
-    constexpr size_t kBytes = size_t{64} << 10;
-    static char* const memory = new char[kBytes];
-    stack_t other{};
-    other.ss_sp = memory;
-    other.ss_size = kBytes;
-    ::sigaltstack(&other, nullptr);
-    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) handle(s, on_fatal, SA_ONSTACK | SA_NODEFER);
-  } else {
-    for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(s, SIG_DFL);
-  }
-  if (!has_timer) {
-    const int number = SIGRTMIN + 5;
-    sigevent event{};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = number;
-    event._sigev_un._tid = static_cast<pid_t>(::syscall(SYS_gettid));
-    has_timer = ::timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-    handle(number, on_timer, SA_RESTART);
-  }
-  handle(SIGINT, on_interrupt, SA_RESTART);
+  for (std::string& a : arguments) argv.push_back(a.data());
+  argv.push_back(nullptr);  // the reason
+  argv.push_back(nullptr);
+  constexpr size_t kBytes = size_t{256} << 10;
+  static char* const memory = new char[kBytes];
+  stack_t other{};
+  other.ss_sp = memory;
+  other.ss_size = kBytes;
+  ::sigaltstack(&other, nullptr);
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) handle(s, on_fatal, SA_NODEFER);
+  handle(timer_signal(), on_timer, SA_RESTART);
+  handle(interrupt_signal(), on_interrupt, SA_RESTART);
+  make_timer();
+  forward_interrupts();
 }
 
 void restart(const std::string& why) {
   std::cout.flush();
   std::fflush(stdout);
-  if (argv.size() < 2) fail(Code::kFailedPrecondition, "session: expected one that can be restarted");
   start_anew(why.c_str());
 }
 

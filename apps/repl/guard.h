@@ -17,10 +17,10 @@ struct RunResult {
 // code of the session only. A second Ctrl-C, where neither works, restarts.
 RunResult run_guarded(void (*run)());
 
-// Installs the handlers. `restart`: the command line that goes on with this session; a last argument that says why is
-// added. Without one a fatal signal ends the process as it does anywhere.
+// Installs the handlers, for the main thread of a process that has no other yet. `restart`: the command line that goes on
+// with this session; a last argument that says why is added.
 void install_guard(const std::vector<std::string>& restart);
-// Starts the command line now. Throws panto::Error if that is not possible.
+// Starts that command line now.
 [[noreturn]] void restart(const std::string& why);
 // Whether a Ctrl-C came since this was last asked.
 bool take_interrupt();

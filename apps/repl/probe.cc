@@ -59,6 +59,9 @@ Probe probe(const std::function<bool()>& body) {
   if (child < 0) fail_file(errno, "start", "a process that tries the input");
   if (child == 0) {
     for (int s : {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(s, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::dup2(messages.file(), 2);
     const int nowhere = ::open("/dev/null", O_RDWR);
     ::dup2(nowhere, 0);
