@@ -57,7 +57,7 @@ class ClangEngine final : public Engine {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     std::vector<std::string> owned = {
-        "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fasynchronous-unwind-tables", "-fno-caret-diagnostics", "-fno-color-diagnostics",
+        "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fno-caret-diagnostics", "-fno-color-diagnostics",
         // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
         "-Xclang", "-mno-constructor-aliases"};
     for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);

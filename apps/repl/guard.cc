@@ -2,14 +2,12 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -54,36 +52,21 @@ bool in_compiled_input(void* pc) {
   return ::dladdr(pc, &info) == 0;
 }
 
-// Whether all frames between the interrupted one and the caller of inputs are compiled inputs': then no lock of a library's is
-// held and no state half changed.
-struct Walk {
-  uintptr_t stop;
-  bool seen = false, clean = true, reached = false;
-  uintptr_t from;
-};
-
-_Unwind_Reason_Code visit(_Unwind_Context* context, void* data) {
-  auto& walk = *static_cast<Walk*>(data);
-  const auto pc = static_cast<uintptr_t>(_Unwind_GetIP(context));
-  const auto cfa = static_cast<uintptr_t>(_Unwind_GetCFA(context));
-  if (!walk.seen) {  // the handler's own frames
-    walk.seen = pc == walk.from;
-    if (!walk.seen) return _URC_NO_REASON;
-  }
-  if (cfa >= walk.stop) {
-    walk.reached = true;
-    return _URC_END_OF_STACK;
-  }
-  if (!in_compiled_input(reinterpret_cast<void*>(pc))) walk.clean = false;
-  return walk.clean ? _URC_NO_REASON : _URC_END_OF_STACK;
-}
-
+// Whether all frames between the interrupted one and the caller of inputs are compiled inputs': then no lock of a
+// library's is held and no state half changed. Inputs are compiled with frame pointers.
 bool can_leave(const ucontext_t& context) {
-  const auto pc = static_cast<uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
-  if (!in_compiled_input(reinterpret_cast<void*>(pc))) return false;
-  Walk walk{reinterpret_cast<uintptr_t>(bottom), false, true, false, pc};
-  _Unwind_Backtrace(visit, &walk);
-  return walk.seen && walk.clean && walk.reached;
+  const auto reg = [&](int number) { return static_cast<uintptr_t>(context.uc_mcontext.gregs[number]); };
+  if (!in_compiled_input(reinterpret_cast<void*>(reg(REG_RIP)))) return false;
+  const auto stop = reinterpret_cast<uintptr_t>(bottom);
+  uintptr_t lowest = reg(REG_RSP);
+  for (uintptr_t frame = reg(REG_RBP); frame != stop;) {
+    if (frame < lowest || frame >= stop || frame % sizeof(uintptr_t) != 0) return false;
+    const auto* slots = reinterpret_cast<const uintptr_t*>(frame);  // the caller's frame, and where it goes on
+    if (slots[0] != stop && !in_compiled_input(reinterpret_cast<void*>(slots[1]))) return false;
+    lowest = frame + 1;
+    frame = slots[0];
+  }
+  return true;
 }
 
 [[noreturn]] void start_anew(const char* why) {
