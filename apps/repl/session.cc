@@ -228,6 +228,10 @@ bool Session::run_statement(const Piece& piece, const Origin& origin) {
 bool Session::call_entered(bool show) {
   auto* run = host().entered;
   host().clear();
+  if (take_interrupt()) {  // it came while the compiler was busy
+    listener_->error("interrupted");
+    return false;
+  }
   const RunResult result = run_guarded(run);
   if (result.outcome == RunResult::Outcome::kInterrupted) {
     listener_->error(result.message.empty() ? "interrupted" : "interrupted: " + result.message);

@@ -57,7 +57,7 @@ Reading& reading() {
   return instance;
 }
 
-// Readline saw a signal: of an interrupted line nothing is kept.
+// Readline asks whether there was a signal: of an interrupted line nothing is kept.
 int on_signal() {
   if (!take_interrupt()) return 0;
   reading().interrupted = true;
@@ -171,7 +171,7 @@ void run_terminal(Session& session, Commands& commands) {
   rl_readline_name = "panto";
   rl_catch_signals = 0;
   rl_catch_sigwinch = 1;
-  rl_signal_event_hook = on_signal;
+  rl_event_hook = on_signal;  // several times a second
   rl_attempted_completion_function = complete_word;
   rl_completer_word_break_characters = const_cast<char*>(" \t\n\"'`@$><=;|&{}()[],+-*/%!?^~.:");
   rl_completer_quote_characters = const_cast<char*>("");

@@ -1,0 +1,116 @@
+"""Sessions: files that are run, and what they print, exactly, on every interpreter that is there.
+
+PANTO_ACCEPT=1 writes the .expected files anew: read the difference before it is committed.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["PANTO_BUILD"])
+PANTO = BUILD / "apps" / "panto"
+HERE = pathlib.Path(__file__).resolve().parent
+ENGINES = ("cling", "clang")
+
+
+def there(engine):
+    return (BUILD / "apps" / "repl" / f"libpanto_{engine}.so").exists()
+
+
+def run(engine, *arguments, cwd, text=None):
+    result = subprocess.run([PANTO, "repl", "--engine", engine, *arguments], cwd=cwd, input=text, capture_output=True,
+                            text=True, timeout=300)
+    return result.returncode, result.stdout, result.stderr
+
+
+def steady(text):
+    """Without what differs from run to run: times, and the interpreters' own words about faults."""
+    return re.sub(r"replayed in [0-9.]+ s", "replayed", text)
+
+
+class Sessions(unittest.TestCase):
+    def check(self, engine, name):
+        if not there(engine):
+            self.skipTest(f"{engine} was not built: ./dev repl --engine {engine}")
+        script = HERE / "sessions" / f"{name}.cc"
+        with tempfile.TemporaryDirectory() as folder:
+            # Both streams in one, in order: errors stand where they happen.
+            result = subprocess.run([PANTO, "repl", "--engine", engine, "--keep-going", script], cwd=folder, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+        output = steady(result.stdout.replace(str(script), script.name))
+        expected = HERE / "sessions" / f"{name}.expected"
+        if os.environ.get("PANTO_ACCEPT") == engine:
+            expected.write_text(output)
+        own = HERE / "sessions" / f"{name}.{engine}.expected"
+        self.assertEqual(output, (own if own.exists() else expected).read_text())
+
+
+for script in sorted((HERE / "sessions").glob("*.cc")):
+    for engine in ENGINES:
+        def test(self, engine=engine, name=script.stem):
+            self.check(engine, name)
+        setattr(Sessions, f"test_{script.stem}_on_{engine}", test)
+
+
+class WithoutTerminal(unittest.TestCase):
+    def setUp(self):
+        self.engine = next((e for e in ENGINES if there(e)), None)
+        if self.engine is None:
+            self.skipTest("no interpreter was built: ./dev repl")
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_command_line_code(self):
+        self.assertEqual(run(self.engine, "-c", "1 + 1", cwd=self.folder), (0, "2\n", ""))
+
+    def test_standard_input(self):
+        self.assertEqual(run(self.engine, cwd=self.folder, text="int x = 2;\nx * 3\n"), (0, "6\n", ""))
+
+    def test_the_first_error_ends_it_with_status_1(self):
+        status, output, errors = run(self.engine, "-c", "1\nnothing\n2", cwd=self.folder)
+        self.assertEqual((status, output), (1, "1\n"))
+        self.assertIn("command:2:1: error: use of undeclared identifier 'nothing'", errors)
+
+    def test_keep_going(self):
+        status, output, _ = run(self.engine, "--keep-going", "-c", "1\nnothing\n*(int*)nullptr = 1;\n2", cwd=self.folder)
+        self.assertEqual((status, output), (1, "1\n2\n"))
+
+    def test_a_crash_ends_it_with_status_1(self):
+        status, output, errors = run(self.engine, "-c", "1\n*(int*)nullptr = 1;\n2", cwd=self.folder)
+        self.assertEqual((status, output, errors), (1, "1\n", "segmentation fault\n"))
+
+    def test_a_missing_file(self):
+        status, _, errors = run(self.engine, "none.cc", cwd=self.folder)
+        self.assertEqual(status, 1)
+        self.assertIn("NotFound", errors)
+
+    def test_an_unknown_interpreter(self):
+        status, _, errors = run("gcc", "-c", "1", cwd=self.folder)
+        self.assertEqual(status, 1)
+        self.assertIn("expected cling or clang, got 'gcc'", errors)
+
+    def test_nothing_stays_behind(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        for code in ("1", "nothing", "*(int*)nullptr = 1;", ":quit"):
+            subprocess.run([PANTO, "repl", "--engine", self.engine, "-c", code], env=os.environ | {"TMPDIR": str(temporary)},
+                           capture_output=True, timeout=100)
+        self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_a_saved_session_is_a_program(self):
+        script = ('Tensor x = tensor({1.f, 2.f});\nint f(int a) { return a; }\nint f(int a) { return a + 1; }\n'
+                  'auto y = f(1);\nauto y = 2.5;\nfor (int i = 0; i < 2; ++i) std::cout << i << "\\n";\nx + 1.0f\ny\n'
+                  ':save saved.cc\n')
+        status, output, errors = run(self.engine, "-c", script, cwd=self.folder)
+        self.assertEqual(status, 0, errors)
+        subprocess.run(["g++", "-std=c++20", "saved.cc", f"-I{BUILD}/include", f"-I{BUILD}/gen", f"-L{BUILD}", "-lpanto",
+                        f"-Wl,-rpath,{BUILD}", "-o", "saved"], cwd=self.folder, check=True, timeout=300)
+        program = subprocess.run([self.folder / "saved"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((program.returncode, program.stdout), (0, output))
+
+
+if __name__ == "__main__":
+    unittest.main()
