@@ -122,6 +122,8 @@ std::string text(const T& value) {
     return describe(static_cast<const Device&>(value));
   } else if constexpr (detail::HasToString<T>) {
     return value.to_string();
+  } else if constexpr (detail::PointerLike<T>) {
+    return value == nullptr ? std::string("nullptr") : "-> " + text(*value);
   } else if constexpr (detail::Streamable<T> && !std::is_pointer_v<T> && !std::is_array_v<T> && !std::is_enum_v<T> &&
                        !std::is_function_v<T> && std::is_class_v<T> && !std::is_convertible_v<T, bool>) {
     return streamed([](std::ostream& out, const void* p) { out << *static_cast<const T*>(p); }, &value);
@@ -139,8 +141,6 @@ std::string text(const T& value) {
     return detail::range_text(value);
   } else if constexpr (detail::TupleLike<T>) {
     return detail::tuple_text(value);
-  } else if constexpr (detail::PointerLike<T>) {
-    return value == nullptr ? std::string("nullptr") : "-> " + text(*value);
   } else if constexpr (std::is_pointer_v<T>) {
     if (value == nullptr) return "nullptr";
     return type_name(typeid(T)) + " " + address_text(reinterpret_cast<const void*>(value));

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -53,6 +54,14 @@ std::string type_name(const std::type_info& type) {
   std::string name = demangled != nullptr ? demangled.get() : type.name();
   replace_all(name, "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string");
   replace_all(name, "std::__cxx11::", "std::");
+  // A prompt's own namespaces: session::s1::Point is Point to the person who typed it.
+  for (size_t at = name.find("session::"); at != name.npos; at = name.find("session::", at)) {
+    size_t end = at + 9;
+    while (end + 1 < name.size() && name[end] == 's' && name[end + 1] >= '0' && name[end + 1] <= '9') {
+      end = std::min(name.find("::", end), name.size() - 2) + 2;
+    }
+    name.erase(at, end - at);
+  }
   return name;
 }
 

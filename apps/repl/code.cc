@@ -51,15 +51,16 @@ std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
   std::string object;
   const std::string type = at_origin(piece, v.type, piece.text.find(v.type));
   if (v.form == Variable::Form::kEquals) {
-    // A function's result is initialized as a variable is by `=`, and made where it is to stay.
-    code = fmt::format("static {} {}() {{ return {}; }}\n", deduced ? "auto" : type, name("value"), init);
+    // Inline, not static: a lambda's type, and with it the variable, would be another one in each input. A function's
+    // result is initialized as a variable is by `=`, and made where it is to stay.
+    code = fmt::format("inline {} {}() {{ return {}; }}\n", deduced ? "auto" : type, name("value"), init);
     object = deduced ? fmt::format("new auto({}())", name("value")) : fmt::format("new {}({}())", type, name("value"));
   } else if (v.form == Variable::Form::kBraces) {
     object = fmt::format("new {}{{{}}}", type, init);
   } else {
     object = fmt::format("new {}({})", type, init);
   }
-  code += fmt::format("static auto* {}() {{ return {}; }}", name("object"), object);
+  code += fmt::format("inline auto* {}() {{ return {}; }}", name("object"), object);
   return in_scope(code) + entered(fmt::format("panto::repl::keep({}());", name("object")));
 }
 
@@ -74,7 +75,12 @@ std::string CodeWriter::plain(const Piece& piece, bool outside) const {
   const bool ended = piece.kind == Piece::Kind::kDirective ||
                      (piece.kind == Piece::Kind::kDeclaration && piece.text.ends_with('}'));
   const bool type = piece.text.ends_with('}') && !piece.semicolon && piece.kind == Piece::Kind::kDeclaration;
-  std::string text = at_origin(piece, piece.text, 0);
+  // What has internal linkage would be another one in each input.
+  std::string source = piece.text;
+  if (source.starts_with("static ")) source.replace(0, 7, 7, ' ');
+  std::string text = at_origin(piece, source, 0);
+  const bool constant = piece.kind == Piece::Kind::kSimple && (source.starts_with("const ") || source.starts_with("constexpr "));
+  if (constant) text = "inline" + text;
   if (!ended && !piece.text.ends_with(';')) text += ";";
   if (type) text += ";";  // of a class; one too many does no harm
   if (!outside) return in_scope(text);

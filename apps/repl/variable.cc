@@ -92,6 +92,10 @@ std::optional<Head> read_head(const Words& words) {
     const Token& next = words[i + 1];
     const bool begins = next.is("=") || next.is("(") || next.is("{") || next.is(",") || next.is("[");
     if (!begins) return std::nullopt;
+    // `a * b(c)`, `a & b[0]` are products and the like, unless a is `int` or a constant is declared.
+    const bool expression = (head.pointer || head.reference) && !head.specifiers && !builtin(words[head.type]) &&
+                            !words[head.type].is("auto") && !next.is("=") && !next.is("{");
+    if (expression) return std::nullopt;
   }
   return head;
 }

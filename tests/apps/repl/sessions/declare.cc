@@ -39,7 +39,9 @@ first
 const int n = 3;
 float array[n] = {1, 2, 3};
 array
-int& r = array[0] > 0 ? twice_value : twice_value;
+int first_value = 7; int& r = first_value;
+r = 8;
+first_value
 int a = 1, b = 2;
 a + b
 using Row = std::vector<int>;
@@ -74,5 +76,6 @@ try { throw std::runtime_error("inside"); } catch (const std::exception& e) { st
 static int counter = 0;
 ++counter
 ++counter
-template <> struct std::hash<S> { size_t operator()(const S&) const { return 42; } };
-std::hash<S>()(s2)
+struct Key {};
+template <> struct std::hash<Key> { size_t operator()(const Key&) const { return 42; } };
+std::hash<Key>()(Key())
