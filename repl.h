@@ -3,8 +3,8 @@
 //   panto::repl::text(std::vector<int>{1, 2})       [1, 2]
 //   panto::repl::text(tensor({1.f, 2.f}))           [1. 2.]  float32[2], CPU:0
 //
-// A type of your own is shown by its member `to_string()`, by its operator<< where <ostream> was included, or else by its
-// name. Brings little more than panto.h does.
+// A type of your own is shown by its member `to_string()`, by its operator<< where <ostream> was included, or else by
+// its name. Brings little more than panto.h does.
 #pragma once
 
 #include <concepts>
@@ -31,9 +31,8 @@ namespace detail {
 
 // Of exactly this type: what converts to a Shape is none.
 template <class T>
-concept Described = requires { static_cast<std::string (*)(const T&)>(describe); } || std::is_enum_v<T> && requires {
-  static_cast<std::string (*)(T)>(describe);
-};
+concept Described = requires { static_cast<std::string (*)(const T&)>(describe); } ||
+                    std::is_enum_v<T> && requires { static_cast<std::string (*)(T)>(describe); };
 template <class T>
 concept HasToString = requires(const T& v) {
   { v.to_string() } -> std::convertible_to<std::string>;

@@ -15,7 +15,7 @@ namespace panto::repl {
 namespace {
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
     text.replace(at, what.size(), with);
   }
 }
@@ -55,7 +55,7 @@ std::string type_name(const std::type_info& type) {
   replace_all(name, "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string");
   replace_all(name, "std::__cxx11::", "std::");
   // A prompt's own namespaces: session::s1::Point is Point to the person who typed it.
-  for (size_t at = name.find("session::"); at != name.npos; at = name.find("session::", at)) {
+  for (size_t at = name.find("session::"); at != std::string::npos; at = name.find("session::", at)) {
     size_t end = at + 9;
     while (end + 1 < name.size() && name[end] == 's' && name[end + 1] >= '0' && name[end + 1] <= '9') {
       end = std::min(name.find("::", end), name.size() - 2) + 2;
@@ -74,7 +74,7 @@ std::string streamed(void (*write)(std::ostream&, const void*), const void* valu
 void print_line(std::string_view text) { std::cout << text << '\n'; }
 
 void ListText::add(std::string item) {
-  multi_line_ = multi_line_ || item.find('\n') != item.npos;
+  multi_line_ = multi_line_ || item.find('\n') != std::string::npos;
   one_line_.append(count_ == 0 ? "" : ", ").append(item);
   replace_all(item, "\n", "\n ");
   lines_.append(count_ == 0 ? "" : ",\n ").append(item);
@@ -86,7 +86,10 @@ std::string ListText::finish(char open, char close) const {
   const bool lines = multi_line_ || one_line_.size() > kLine;
   std::string rest = count_ > kShown ? fmt::format("{}... {} more", lines ? ",\n " : ", ", count_ - kShown) : "";
   // Numbers fill their lines well by themselves.
-  return open + (multi_line_ ? lines_ : lines && count_ <= kShown && one_line_.size() / count_ > 20 ? lines_ : one_line_) +
+  return open +
+         (multi_line_                                                   ? lines_
+          : lines && count_ <= kShown && one_line_.size() / count_ > 20 ? lines_
+                                                                        : one_line_) +
          rest + close;
 }
 

@@ -17,14 +17,14 @@ std::string CodeWriter::at_origin(const Piece& piece, const std::string& text, s
   const auto lines = static_cast<int>(std::ranges::count(before, '\n'));
   const size_t start = lines == 0 ? 0 : before.rfind('\n') + 1;
   const size_t column = offset - start + (lines == 0 ? static_cast<size_t>(piece.column - 1) : 0);
-  return fmt::format("\n#line {} \"{}\"\n{}{}\n#line 1 \"session\"\n", origin_.line + piece.line - 1 + lines, origin_.name,
-                     std::string(column, ' '), text);
+  return fmt::format("\n#line {} \"{}\"\n{}{}\n#line 1 \"session\"\n", origin_.line + piece.line - 1 + lines,
+                     origin_.name, std::string(column, ' '), text);
 }
 
 // A function, and the initializer that hands it over once it is compiled.
 std::string CodeWriter::entered(const std::string& body) const {
-  return in_scope(fmt::format("void {0}() {{{1}}}\nconst int {2} = panto_repl_enter(&{0});", name("run"), body,
-                              name("entered")));
+  return in_scope(
+      fmt::format("void {0}() {{{1}}}\nconst int {2} = panto_repl_enter(&{0});", name("run"), body, name("entered")));
 }
 
 std::string CodeWriter::run(const Piece& piece, bool show) const {
@@ -39,9 +39,10 @@ std::string CodeWriter::timed(const Piece& piece) const {
 }
 
 std::string CodeWriter::typed(const Piece& piece) const {
-  return entered(fmt::format("using T = decltype({}); const std::string t = panto::repl::type_name(typeid(T)); "
-                             "panto_repl_result(t.data(), t.size());",
-                             at_origin(piece, piece.text, 0)));
+  return entered(
+      fmt::format("using T = decltype({}); const std::string t = panto::repl::type_name(typeid(T)); "
+                  "panto_repl_result(t.data(), t.size());",
+                  at_origin(piece, piece.text, 0)));
 }
 
 std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
@@ -72,14 +73,15 @@ std::string CodeWriter::bind(const Variable& v, const std::string& scope) const 
 }
 
 std::string CodeWriter::plain(const Piece& piece, bool outside) const {
-  const bool ended = piece.kind == Piece::Kind::kDirective ||
-                     (piece.kind == Piece::Kind::kDeclaration && piece.text.ends_with('}'));
+  const bool ended =
+      piece.kind == Piece::Kind::kDirective || (piece.kind == Piece::Kind::kDeclaration && piece.text.ends_with('}'));
   const bool type = piece.text.ends_with('}') && !piece.semicolon && piece.kind == Piece::Kind::kDeclaration;
   // What has internal linkage would be another one in each input.
   std::string source = piece.text;
   if (source.starts_with("static ")) source.replace(0, 7, 7, ' ');
   std::string text = at_origin(piece, source, 0);
-  const bool constant = piece.kind == Piece::Kind::kSimple && (source.starts_with("const ") || source.starts_with("constexpr "));
+  const bool constant =
+      piece.kind == Piece::Kind::kSimple && (source.starts_with("const ") || source.starts_with("constexpr "));
   if (constant) text = "inline" + text;
   if (!ended && !piece.text.ends_with(';')) text += ";";
   if (type) text += ";";  // of a class; one too many does no harm

@@ -46,7 +46,7 @@ constexpr std::array<Entry, 14> kCommands = {{
 
 std::string trimmed(const std::string& text) {
   const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == text.npos) return "";
+  if (begin == std::string::npos) return "";
   return text.substr(begin, text.find_last_not_of(" \t\r\n;") - begin + 1);
 }
 
@@ -118,8 +118,8 @@ bool Commands::run(const std::string& line, const Origin& origin) {
     return true;
   } catch (const Error& error) {
     // What the compiler says has its own place and caret.
-    session_.listener().error(error.message().find("error:") != std::string::npos ? error.message()
-                                                                                  : fmt::format("error: {}", error.what()));
+    session_.listener().error(
+        error.message().find("error:") != std::string::npos ? error.message() : fmt::format("error: {}", error.what()));
     return false;
   }
 }
@@ -201,7 +201,7 @@ void Commands::time(const std::string& expression, const Origin& origin) {
 
 void Commands::graph(const std::string& argument, const Origin& origin) {
   const size_t space = argument.rfind(' ');
-  const bool picture = space != argument.npos && argument.ends_with(".svg");
+  const bool picture = space != std::string::npos && argument.ends_with(".svg");
   const std::string function = picture ? trimmed(argument.substr(0, space)) : argument;
   const char* text = picture ? ".to_dot()" : ".to_string()";
   // A string's value, not its quoted form.
@@ -227,7 +227,7 @@ void Commands::variables() {
       value = std::string("<") + error.what() + ">";
     }
     const size_t line = value.find('\n');
-    if (line != value.npos) {  // of a tensor its type, of others their beginning
+    if (line != std::string::npos) {  // of a tensor its type, of others their beginning
       const size_t last = value.rfind('\n');
       value = v.type == "Tensor" || value.starts_with("[") ? value.substr(last + 1) : value.substr(0, line) + " ...";
     }

@@ -28,10 +28,14 @@ std::optional<Message> read_message(const std::string& line) {
 std::string without_own_names(const std::string& text) {
   static const std::regex kScope(R"(session::(s\d+::)*)");
   static const std::regex kString("(basic_string<char>|std::__cxx11::string)");
-  return std::regex_replace(std::regex_replace(text, kScope, ""), kString, "string");
+  // A name in a namespace that the session gave up.
+  static const std::regex kAbandoned(R"(; did you mean '(s\d+::)+\w+'\?)");
+  const std::string plain = std::regex_replace(std::regex_replace(text, kScope, ""), kString, "string");
+  return std::regex_replace(plain, kAbandoned, "");
 }
 
-// Symbols that the linker in the interpreter missed: "Symbols not found: [ _Z1fi, _Z1gv ]", "symbol '_Z1fi' unresolved".
+// Symbols that the linker in the interpreter missed: "Symbols not found: [ _Z1fi, _Z1gv ]", "symbol '_Z1fi'
+// unresolved".
 std::string missing_symbols(const std::string& messages) {
   static const std::regex kSymbol(R"((?:symbol '|not found: \[ |found: \[ [^\]]*, )(_Z\w+))");
   std::string names;
@@ -40,7 +44,7 @@ std::string missing_symbols(const std::string& messages) {
     const std::unique_ptr<char, decltype(&std::free)> name(
         abi::__cxa_demangle((*at)[1].str().c_str(), nullptr, nullptr, &status), &std::free);
     const std::string text = without_own_names(name != nullptr ? name.get() : (*at)[1].str());
-    if (text.find("panto_") != text.npos || names.find(text) != names.npos) continue;
+    if (text.find("panto_") != std::string::npos || names.find(text) != std::string::npos) continue;
     names.append(names.empty() ? "" : ", ").append(text);
   }
   return names;
@@ -92,7 +96,8 @@ std::string readable(const std::string& messages, std::string_view origin,
       const bool known = shown.file != "session" && !shown.file.starts_with("input_line_");
       // About what was made of the input: the fault is one that was named already.
       if (!known && !errors.empty()) continue;
-      errors.push_back(fmt::format("{}error: {}", known ? fmt::format("{}:{}: ", base_name(shown.file), shown.line) : "",
+      errors.push_back(fmt::format("{}error: {}",
+                                   known ? fmt::format("{}:{}: ", base_name(shown.file), shown.line) : "",
                                    without_own_names(shown.text)));
     }
     wants_place = !ours;
@@ -104,7 +109,7 @@ std::string readable(const std::string& messages, std::string_view origin,
   if (const std::string names = missing_symbols(messages); !names.empty()) {
     return fmt::format("error: expected a definition of {}, got only a declaration", names);
   }
-  if (messages.find("Failed to materialize") != messages.npos) {
+  if (messages.find("Failed to materialize") != std::string::npos) {
     return "error: expected definitions of all that is used, got a function or variable that is only declared";
   }
   // Something that is no compiler's message.

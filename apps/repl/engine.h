@@ -1,5 +1,5 @@
-// What the session needs of a C++ interpreter. Engines are shared libraries opened at run time: neither libpanto nor the
-// command links LLVM.
+// What the session needs of a C++ interpreter. Engines are shared libraries opened at run time: neither libpanto nor
+// the command links LLVM.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ class Engine {
   virtual std::string version() const = 0;
   // Compiles code as it would stand in a file after all that was declared so far, and runs the initializers of its
   // variables. What the compiler has to say goes to standard error. False: there were errors; the engine may then be
-  // unfit for further use, so an input is tried in a child process first. Exceptions of initializers pass through. Code that
-  // runs once is compiled faster without optimization.
+  // unfit for further use, so an input is tried in a child process first. Exceptions of initializers pass through. Code
+  // that runs once is compiled faster without optimization.
   virtual bool declare(const std::string& code, bool optimize) = 0;
   // What can stand at the end of the code: names, each once. The engine may be unfit for further use afterwards.
   virtual std::vector<std::string> complete(const std::string& code) = 0;

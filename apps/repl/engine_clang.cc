@@ -57,7 +57,8 @@ class ClangEngine final : public Engine {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     std::vector<std::string> owned = {
-        "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fno-caret-diagnostics", "-fno-color-diagnostics",
+        "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
+        "-fno-caret-diagnostics", "-fno-color-diagnostics",
         // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
         "-Xclang", "-mno-constructor-aliases"};
     for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
@@ -87,11 +88,12 @@ class ClangEngine final : public Engine {
   std::vector<std::string> complete(const std::string& code) override {
     auto& compiler = *const_cast<clang::CompilerInstance*>(interpreter_->getCompilerInstance());
     const std::string text = "void panto_complete() { " + code + "\n";
-    const auto file = compiler.getFileManager().getVirtualFileRef("/panto_complete.cc", static_cast<off_t>(text.size()), 0);
+    const auto file =
+        compiler.getFileManager().getVirtualFileRef("/panto_complete.cc", static_cast<off_t>(text.size()), 0);
     compiler.getSourceManager().overrideFileContents(file, llvm::MemoryBuffer::getMemBufferCopy(text));
     const auto lines = static_cast<unsigned>(std::ranges::count(text, '\n'));
     const size_t line = text.rfind('\n', text.size() - 2);
-    const size_t column = text.size() - (line == text.npos ? 0 : line + 1);
+    const size_t column = text.size() - (line == std::string::npos ? 0 : line + 1);
     if (compiler.getPreprocessor().SetCodeCompletionPoint(file, lines, static_cast<unsigned>(column))) return {};
     Names names;
     compiler.getSema().CodeCompletion().CodeCompleter = &names;

@@ -44,7 +44,10 @@ class ClingEngine final : public Engine {
  public:
   explicit ClingEngine(const EngineOptions& options) {
     // Optimized, C++20, no precompiled header of its own, which would have to fit the machine's standard library.
-    ::setenv("EXTRA_CLING_ARGS", "-std=c++20 -O2 -w -fno-finite-loops -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-caret-diagnostics", 1);
+    ::setenv("EXTRA_CLING_ARGS",
+             "-std=c++20 -O2 -w -fno-finite-loops -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "
+             "-fno-caret-diagnostics",
+             1);
     ::setenv("CLING_STANDARD_PCH", options.headers.empty() ? "none" : options.headers.c_str(), 1);
     // It opens these by their bare names, which are found once they are loaded.
     for (const char* name : {"libThreadLegacy.so", "libRIOLegacy.so", "libCling.so"}) {
@@ -61,7 +64,8 @@ class ClingEngine final : public Engine {
 
   std::string version() const override { return "cling " PANTO_CLING_VERSION; }
   bool declare(const std::string& code, bool optimize) override {
-    return interpreter_->Declare(((optimize ? "#pragma cling optimize(2)\n" : "#pragma cling optimize(0)\n") + code).c_str());
+    return interpreter_->Declare(
+        ((optimize ? "#pragma cling optimize(2)\n" : "#pragma cling optimize(0)\n") + code).c_str());
   }
   std::vector<std::string> complete(const std::string& code) override {
     std::vector<std::string> found;

@@ -20,9 +20,7 @@ fs::path own_folder() {
 }
 
 // Where engines' libraries are: in a build folder beside the command, else below the prefix.
-std::vector<fs::path> engine_folders() {
-  return {own_folder() / "repl", own_folder() / ".." / PANTO_LIBDIR / "panto"};
-}
+std::vector<fs::path> engine_folders() { return {own_folder() / "repl", own_folder() / ".." / PANTO_LIBDIR / "panto"}; }
 
 std::vector<std::string> include_folders() {
   const fs::path build = own_folder() / "..";
@@ -65,8 +63,8 @@ Engine& start_engine(const std::string& name) {
     if (const fs::path file = find(candidate); !file.empty()) return *start(file);
   }
   failf(Code::kUnavailable,
-        "interpreter: expected {}, got none; in the source folder, {} installs and builds it",
-        name.empty() ? "cling or clang" : name, name == "clang" ? "./dev repl --engine clang" : "./dev repl");
+        "interpreter: expected {}, got none; in the source folder, ./dev repl installs and builds it",
+        name.empty() ? "cling or clang" : name);
 }
 
 }  // namespace panto::repl

@@ -36,7 +36,7 @@ sigjmp_buf leave;
 timer_t timer;
 bool has_timer = false;
 std::vector<std::string> arguments;
-std::vector<char*> argv;  // `arguments`, with room for the reason
+std::vector<char*> argv;          // `arguments`, with room for the reason
 void* volatile bottom = nullptr;  // the frame that calls inputs
 
 constexpr long kFirst = 300'000'000, kAgain = 200'000'000;  // ns until code that calls no op is left
@@ -54,6 +54,7 @@ bool in_compiled_input(void* pc) {
 
 // Whether all frames between the interrupted one and the caller of inputs are compiled inputs': then no lock of a
 // library's is held and no state half changed. Inputs are compiled with frame pointers.
+// NOLINTBEGIN(performance-no-int-to-ptr): registers and the stack hold addresses as integers
 bool can_leave(const ucontext_t& context) {
   const auto reg = [&](int number) { return static_cast<uintptr_t>(context.uc_mcontext.gregs[number]); };
   if (!in_compiled_input(reinterpret_cast<void*>(reg(REG_RIP)))) return false;
@@ -68,6 +69,7 @@ bool can_leave(const ucontext_t& context) {
   }
   return true;
 }
+// NOLINTEND(performance-no-int-to-ptr)
 
 [[noreturn]] void start_anew(const char* why) {
   sigset_t none;
@@ -108,10 +110,10 @@ void on_fatal(int number, siginfo_t*, void*) {
   start_anew(why);
 }
 
-// Handlers run on a stack of their own: one that is full still has them, and the code that oneDNN generates lets the stack
-// pointer point into the heap at times, where a handler's frame would overwrite what lies below.
+// Handlers run on a stack of their own: one that is full still has them, and the code that oneDNN generates lets the
+// stack pointer point into the heap at times, where a handler's frame would overwrite what lies below.
 void handle(int number, void (*handler)(int, siginfo_t*, void*), int flags) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags;
   ::sigemptyset(&action.sa_mask);
@@ -131,7 +133,7 @@ std::string foreign_exception() {
     return result;
   } catch (const Error& error) {
     result.outcome = error.code() == Code::kCancelled && interrupted > 0 ? RunResult::Outcome::kInterrupted
-                                                                        : RunResult::Outcome::kThrew;
+                                                                         : RunResult::Outcome::kThrew;
     result.message = error.what();
   } catch (const std::exception& error) {
     result.outcome = RunResult::Outcome::kThrew;

@@ -17,8 +17,8 @@ struct RunResult {
 // code of the session only. A second Ctrl-C, where neither works, restarts.
 RunResult run_guarded(void (*run)());
 
-// Installs the handlers, for the main thread of a process that has no other yet. `restart`: the command line that goes on
-// with this session; a last argument that says why is added.
+// Installs the handlers, for the main thread of a process that has no other yet. `restart`: the command line that goes
+// on with this session; a last argument that says why is added.
 void install_guard(const std::vector<std::string>& restart);
 // Starts that command line now.
 [[noreturn]] void restart(const std::string& why);

@@ -9,9 +9,9 @@
 namespace panto::repl {
 
 struct Host {
-  void (*entered)() = nullptr;             // what the last input was made into
-  std::optional<std::string> result;       // of an expression
-  std::optional<PantoReplObject> object;   // of a variable
+  void (*entered)() = nullptr;            // what the last input was made into
+  std::optional<std::string> result;      // of an expression
+  std::optional<PantoReplObject> object;  // of a variable
   struct Timing {
     double seconds = 0;  // of one run, the best of several
     long runs = 0;       // in one measurement

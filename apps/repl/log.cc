@@ -23,12 +23,14 @@ SessionLog::~SessionLog() { ::close(file_); }
 // two texts, and a line's end.
 void SessionLog::begin(int input, const Piece& piece, const Origin& origin) {
   LogEntry entry{LogEntry::State::kRunning, input, piece, origin, end_};
-  const std::string record = fmt::format("{} {} {} {} {} {} {} {} {}\n{}{}\n", static_cast<char>(entry.state), input,
-                                         static_cast<int>(piece.kind), piece.semicolon ? 1 : 0, piece.line, piece.column,
-                                         origin.line, origin.name.size(), piece.text.size(), origin.name, piece.text);
+  const std::string record =
+      fmt::format("{} {} {} {} {} {} {} {} {}\n{}{}\n", static_cast<char>(entry.state), input,
+                  static_cast<int>(piece.kind), piece.semicolon ? 1 : 0, piece.line, piece.column, origin.line,
+                  origin.name.size(), piece.text.size(), origin.name, piece.text);
   size_t written = 0;
   while (written < record.size()) {
-    const ssize_t n = ::pwrite(file_, record.data() + written, record.size() - written, static_cast<off_t>(end_ + written));
+    const ssize_t n =
+        ::pwrite(file_, record.data() + written, record.size() - written, static_cast<off_t>(end_ + written));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) fail_file(errno, "write", path_);
     written += static_cast<size_t>(n);
@@ -53,7 +55,8 @@ void SessionLog::read() {
     int kind = 0, semicolon = 0;
     size_t origin = 0, bytes = 0;
     head >> state >> e.input >> kind >> semicolon >> e.piece.line >> e.piece.column >> e.origin.line >> origin >> bytes;
-    if (!head || line == text.npos || line + 1 + origin + bytes + 1 > text.size()) break;  // cut off in the middle
+    if (!head || line == std::string::npos || line + 1 + origin + bytes + 1 > text.size())
+      break;  // cut off in the middle
     e.state = static_cast<LogEntry::State>(state);
     e.piece.kind = static_cast<Piece::Kind>(kind);
     e.piece.semicolon = semicolon != 0;

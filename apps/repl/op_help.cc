@@ -51,8 +51,8 @@ std::string op_help(const std::string& name) {
   const Op& op = *found;
   std::string text = fmt::format("{}\n\n{}\n\nexample    {}", op.signature().to_string(), op.doc(), example(op));
   if (const std::string o = options(op); !o.empty()) text += fmt::format("\noptions    {{{}}}", o);
-  text += fmt::format("\ngradient   {}", op.gradient() != nullptr ? "yes"
-                                         : op.body() != nullptr   ? "that of its body"
+  text += fmt::format("\ngradient   {}", op.gradient() != nullptr   ? "yes"
+                                         : op.body() != nullptr     ? "that of its body"
                                          : op.no_gradient().empty() ? "none"
                                                                     : "none: " + op.no_gradient());
   return text;

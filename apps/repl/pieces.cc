@@ -14,17 +14,18 @@ bool one_of(const Token& t, const std::array<std::string_view, N>& words) {
 // A line that ends with one of these goes on.
 bool goes_on_after(const Token& t) {
   static constexpr std::array<std::string_view, 45> kWords = {
-      "+",  "-",  "*",  "/",  "%",  "=",  "==", "!=",     "<=",  ">=",  "<=>",   "&&",     "||",      "&",    "|",
-      "^",  "!",  "~",  "?",  ":",  "::", ",",  ".",      "->",  "<<",  "+=",    "-=",     "*=",      "/=",   "%=",
-      "&=", "|=", "^=", "<<=", ">>=", "(", "[",  "return", "new", "auto", "const", "typename", "operator", "else", "do"};
+      "+",  "-",      "*",   "/",    "%",     "=",        "==",       "!=",   "<=", ">=",  "<=>", "&&",
+      "||", "&",      "|",   "^",    "!",     "~",        "?",        ":",    "::", ",",   ".",   "->",
+      "<<", "+=",     "-=",  "*=",   "/=",    "%=",       "&=",       "|=",   "^=", "<<=", ">>=", "(",
+      "[",  "return", "new", "auto", "const", "typename", "operator", "else", "do"};
   return one_of(t, kWords);
 }
 
 // A line that begins with one of these goes on with the one before. Not those that may begin a statement: * & - ( [ {.
 bool goes_on_with(const Token& t) {
   static constexpr std::array<std::string_view, 30> kWords = {
-      "<<", ">>", ".",  "->", "?",  ":",  "||", "&&", "=",  "==", "!=", "<=", ">=", "+",   "/",
-      "%",  "|",  "^",  ",",  "+=", "-=", "*=", "/=", ")",  "]",  "}",  "<",  ">",  "and", "or"};
+      "<<", ">>", ".", "->", "?",  ":",  "||", "&&", "=", "==", "!=", "<=", ">=", "+",   "/",
+      "%",  "|",  "^", ",",  "+=", "-=", "*=", "/=", ")", "]",  "}",  "<",  ">",  "and", "or"};
   return one_of(t, kWords);
 }
 
@@ -40,8 +41,8 @@ bool begins_control(const Token& t) {
 }
 
 bool no_type(const Token& t) {
-  static constexpr std::array<std::string_view, 12> kWords = {"return", "new",      "delete",   "throw",  "else", "case",
-                                                              "sizeof", "co_await", "co_yield", "goto",   "not",  "co_return"};
+  static constexpr std::array<std::string_view, 12> kWords = {
+      "return", "new", "delete", "throw", "else", "case", "sizeof", "co_await", "co_yield", "goto", "not", "co_return"};
   return one_of(t, kWords);
 }
 
@@ -68,7 +69,7 @@ class Cutter {
   // A line that is a command, where a piece may begin.
   bool command() {
     const size_t begin = text_.find_first_not_of(" \t\n\r", at_);
-    if (begin == text_.npos) {
+    if (begin == std::string::npos) {
       pieces_.used = at_ = text_.size();
       return true;
     }
@@ -86,7 +87,7 @@ class Cutter {
     p.text = std::string(text_.substr(begin, end - begin));
     p.line = 1 + static_cast<int>(std::ranges::count(text_.substr(0, begin), '\n'));
     const size_t line = text_.rfind('\n', begin);
-    p.column = static_cast<int>(begin - (begin == 0 || line == text_.npos ? 0 : line + 1)) + 1;
+    p.column = static_cast<int>(begin - (begin == 0 || line == std::string::npos ? 0 : line + 1)) + 1;
     p.semicolon = semicolon;
     if (begin < end) pieces_.list.push_back(std::move(p));
   }

@@ -19,8 +19,8 @@ struct Piece {
     kSimple,       // an expression or a variable
   };
   Kind kind = Kind::kSimple;
-  std::string text;        // without the semicolon of a simple one
-  int line = 1;            // of what was scanned, from 1
+  std::string text;  // without the semicolon of a simple one
+  int line = 1;      // of what was scanned, from 1
   int column = 1;
   bool semicolon = false;  // ended with one
 };

@@ -6,7 +6,7 @@
 
 #include <cmath>
 #include <functional>
-#include <iostream>
+#include <iostream>  // lint: allow(header) inputs use std::cout
 #include <map>
 #include <memory>
 #include <string>
@@ -64,7 +64,7 @@ void show(Shown<T> shown) {
 }
 
 inline const Graph& graph_of(const Function& f) { return f.graph(); }
-inline const Graph& graph_of(const Graph& g) { return g; }
+inline const Graph& graph_of(const Graph& g) { return g; }  // NOLINT(bugprone-return-const-ref-from-parameter)
 
 // A variable that is declared again gives up what it holds, as far as others notice.
 template <class T>

@@ -19,7 +19,8 @@ std::string running(int serial, const std::string& body) {
 std::string program_text(const SessionLog& log) {
   std::string text =
       "// A session of `panto repl`.  g++ -std=c++20 FILE $(pkg-config --cflags --libs panto) -o PROGRAM\n"
-      "#include <panto/panto.h>\n#include <panto/repl.h>\n\n#include <cmath>\n#include <functional>\n#include <iostream>\n"
+      "#include <panto/panto.h>\n#include <panto/repl.h>\n\n#include <cmath>\n#include <functional>\n#include "
+      "<iostream>\n"
       "#include <map>\n#include <memory>\n#include <string>\n#include <vector>\n\nusing namespace panto;\n\n";
   std::set<std::string> here;
   int depth = 0, serial = 0;
@@ -43,7 +44,7 @@ std::string program_text(const SessionLog& log) {
     } else if (p.kind == Piece::Kind::kDeclaration) {
       if (is_main_function(p.text)) continue;
       deeper_if_known(declared_names(p), false);
-      body += p.text.ends_with('}') && p.text.find('(') != p.text.npos && !p.semicolon ? p.text + "\n" : ended;
+      body += p.text.ends_with('}') && p.text.find('(') != std::string::npos && !p.semicolon ? p.text + "\n" : ended;
     } else if (p.kind == Piece::Kind::kStatement) {
       body += running(serial, p.text);
     } else if (const auto v = read_variable(p.text)) {

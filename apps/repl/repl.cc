@@ -115,8 +115,9 @@ std::string banner(const Engine& engine) {
 
 // What a session that starts itself anew says first.
 void tell_why(Listener& listener, const std::string& reason, const Session::Replay& replay, double seconds) {
-  const std::string again = fmt::format("{} input{} replayed in {:.1f} s{}", replay.inputs, replay.inputs == 1 ? "" : "s",
-                                        seconds, replay.failed > 0 ? fmt::format(", {} failed", replay.failed) : "");
+  const std::string again =
+      fmt::format("{} input{} replayed in {:.1f} s{}", replay.inputs, replay.inputs == 1 ? "" : "s", seconds,
+                  replay.failed > 0 ? fmt::format(", {} failed", replay.failed) : "");
   if (reason == ":reset") {
     listener.note("everything is forgotten");
   } else if (reason.starts_with(":undo ")) {
@@ -132,8 +133,8 @@ int run_command(const CommandOptions& options) {
   const bool resumed = !options.resume.empty();
   const Folder folder(options.resume);
   const bool commanded = !resumed || options.reason.starts_with(":");  // :undo and :reset are no failures
-  const bool interactive = resumed ? !fs::exists(folder.file("text"))
-                                   : !options.has_command && options.script.empty() && ::isatty(0) == 1;
+  const bool interactive =
+      resumed ? !fs::exists(folder.file("text")) : !options.has_command && options.script.empty() && ::isatty(0) == 1;
   Engine* engine = nullptr;
   TerminalListener terminal;
   PlainListener plain;

@@ -18,8 +18,8 @@ namespace {
 
 bool one_of_std(std::string_view text) {
   return text.starts_with("namespace std") || text.starts_with("namespace panto") || text.starts_with("extern \"C\"") ||
-         (text.starts_with("template <>") && text.find("std::") != text.npos) ||
-         (text.starts_with("template<>") && text.find("std::") != text.npos);
+         (text.starts_with("template <>") && text.find("std::") != std::string::npos) ||
+         (text.starts_with("template<>") && text.find("std::") != std::string::npos);
 }
 
 // Nobody reads what it is told.
@@ -35,7 +35,8 @@ class Silent final : public Listener {
 Session::Session(Engine& engine, Listener& listener, const std::string& log_path)
     : engine_(engine), listener_(&listener), log_(log_path) {
   const Probe headers = collect([&] {
-    return engine_.declare("#include <panto/apps/repl/prelude.h>\nusing namespace panto;\nnamespace session {}\n", true);
+    return engine_.declare("#include <panto/apps/repl/prelude.h>\nusing namespace panto;\nnamespace session {}\n",
+                           true);
   });
   if (headers.outcome != Probe::Outcome::kFine) {
     failf(Code::kInternal, "headers: expected ones that compile: {}",
@@ -91,7 +92,8 @@ Session::Replay Session::replay() {
     bool fine = false;
     try {
       fine = execute(e.piece, e.origin);
-    } catch (const Error&) {  // struck, like an input that failed
+    } catch (const Error&) {
+      fine = false;  // struck, like an input that failed
     }
     log_.set_state(i, fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
     if (!fine) ++result.failed;
@@ -140,7 +142,8 @@ std::vector<SessionVariable> Session::variables() const {
 
 Session::Compiled Session::compile(const std::string& code, const std::string& trial, bool entered) {
   // A loop may lie in a lambda.
-  const bool optimize = code.find("for") != code.npos || code.find("while") != code.npos || code.find("::time(") != code.npos || !entered;
+  const bool optimize = code.find("for") != std::string::npos || code.find("while") != std::string::npos ||
+                        code.find("::time(") != std::string::npos || !entered;
   const auto declare = [&](const std::string& text) {
     host().entered = nullptr;
     return engine_.declare(text, optimize) && (!entered || host().entered != nullptr);
@@ -285,7 +288,7 @@ bool Session::bind(const CodeWriter& writer, const Variable& variable) {
 }
 
 bool Session::run_plain(const Piece& piece, const Origin& origin) {
-  if (is_main_function(piece.text)) {
+  if (is_main_function(piece.text) && !piece.text.ends_with("{}")) {
     listener_->note("main() is declared, not run: what it holds can be typed here as it is");
   }
   const bool outside = piece.kind == Piece::Kind::kDirective || one_of_std(piece.text);
@@ -435,9 +438,11 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
     for (const Op* op : all_ops()) {
       if (!op->name().starts_with("_")) found.insert(op->cpp_name() + "(");
     }
-    for (const char* name : {"Tensor", "Variable", "Function", "GradientTape", "TensorSpec", "Graph", "GraphScope", "Session",
-                             "Sequential", "Dense", "Flatten", "kFloat32", "kFloat64", "kInt32", "kInt64", "kBool", "auto",
-                             "std::", "panto::", "trace(", "load(", "tensor(", "value_and_grad(", "return", "const", "for"}) {
+    for (const char* name :
+         {"Tensor",  "Variable",        "Function", "GradientTape", "TensorSpec", "Graph",    "GraphScope",
+          "Session", "Sequential",      "Dense",    "Flatten",      "kFloat32",   "kFloat64", "kInt32",
+          "kInt64",  "kBool",           "auto",     "std::",        "panto::",    "trace(",   "load(",
+          "tensor(", "value_and_grad(", "return",   "const",        "for"}) {
       found.insert(name);
     }
   }

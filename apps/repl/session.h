@@ -77,7 +77,7 @@ class Session {
     Compiled(bool fine, bool interrupted, std::string messages)
         : fine(fine), interrupted(interrupted), messages(std::move(messages)) {}
     Compiled() = default;
-    bool again() const { return messages.find("redefinition") != messages.npos; }
+    bool again() const { return messages.find("redefinition") != std::string::npos; }
   };
   // Tries the code in a child, then compiles it. `entered`: it must hand over a function.
   Compiled compile(const std::string& code, bool entered);
@@ -102,7 +102,7 @@ class Session {
   std::function<bool(const std::string&, const Origin&)> command_;
   std::string scope_ = "session";
   int serial_ = 0, depth_ = 0, input_ = 0;
-  std::set<std::string> here_;  // names that the innermost namespace has
+  std::set<std::string> here_;                 // names that the innermost namespace has
   std::map<std::string, std::string> places_;  // the namespaces of names
   std::map<std::string, SessionVariable> variables_;
   std::set<std::string> plain_variables_;

@@ -114,8 +114,9 @@ std::string prompt(const std::string& text) {
 // One line for the history: a file of lines cannot hold breaks.
 void remember(const std::string& input, const std::string& path) {
   std::string line = input;
-  const bool can_join = line.find("//") == line.npos && line.find('#') == line.npos && line.find("R\"") == line.npos;
-  if (!can_join && line.find('\n') != line.npos) return;
+  const bool can_join = line.find("//") == std::string::npos && line.find('#') == std::string::npos &&
+                        line.find("R\"") == std::string::npos;
+  if (!can_join && line.find('\n') != std::string::npos) return;
   for (char& c : line) {
     if (c == '\n') c = ' ';
   }
@@ -152,7 +153,8 @@ bool read_input(Session& session, int number, std::string& input) {
     input += line;
     input += '\n';
     std::free(line);
-    const bool command = input[input.find_first_not_of(" \t\n") == input.npos ? 0 : input.find_first_not_of(" \t\n")] == ':';
+    const bool command =
+        input[input.find_first_not_of(" \t\n") == std::string::npos ? 0 : input.find_first_not_of(" \t\n")] == ':';
     if (command || !cut(input, false).incomplete) return true;
     // Two blank lines end what cannot be completed.
     if (blank && input.size() > 2 && input.ends_with("\n\n\n")) return true;
@@ -187,7 +189,7 @@ void run_terminal(Session& session, Commands& commands) {
     const int number = session.input() + 1;
     take_interrupt();
     if (!read_input(session, number, input)) break;
-    if (input.find_first_not_of(" \t\n;") == input.npos) continue;
+    if (input.find_first_not_of(" \t\n;") == std::string::npos) continue;
     remember(input, history);
     const bool command = input[input.find_first_not_of(" \t\n")] == ':';
     if (!command) session.next_input();

@@ -38,8 +38,8 @@ class Scanner {
         at_ = std::min(text_.find('\n', at_), text_.size());
       } else if (c == '/' && peek(1) == '*') {
         const size_t end = text_.find("*/", at_ + 2);
-        tokens_.open = tokens_.open || end == text_.npos;
-        at_ = end == text_.npos ? text_.size() : end + 2;
+        tokens_.open = tokens_.open || end == std::string::npos;
+        at_ = end == std::string::npos ? text_.size() : end + 2;
       } else {
         return;
       }
@@ -56,7 +56,8 @@ class Scanner {
     const char c = text_[at_];
     if (c == '#' && first_) return directive();
     if (begins_name(c)) return name_or_literal();
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))) != 0)) {
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0 ||
+        (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))) != 0)) {
       return number();
     }
     if (c == '"' || c == '\'') return literal(at_);
@@ -73,7 +74,7 @@ class Scanner {
     size_t end = at_;
     while (true) {
       end = text_.find('\n', end);
-      if (end == text_.npos) {
+      if (end == std::string::npos) {
         tokens_.open = tokens_.open || text_.ends_with('\\');
         end = text_.size();
         break;
@@ -92,7 +93,8 @@ class Scanner {
     if (next == '"' && (name == "R" || name == "LR" || name == "uR" || name == "UR" || name == "u8R")) {
       return raw_literal(end);
     }
-    if ((next == '"' || next == '\'') && (name == "L" || name == "u" || name == "U" || name == "u8")) return literal(end);
+    if ((next == '"' || next == '\'') && (name == "L" || name == "u" || name == "U" || name == "u8"))
+      return literal(end);
     add(Token::Kind::kName, end);
   }
 
@@ -101,7 +103,8 @@ class Scanner {
     while (end < text_.size()) {
       const char c = text_[end];
       const char before = end > at_ ? text_[end - 1] : '\0';
-      const bool exponent = (c == '+' || c == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P') &&
+      const bool exponent = (c == '+' || c == '-') &&
+                            (before == 'e' || before == 'E' || before == 'p' || before == 'P') &&
                             !(text_.substr(at_).starts_with("0x") && (before == 'e' || before == 'E'));
       const bool separator = c == '\'' && end + 1 < text_.size() && in_name(text_[end + 1]);
       if (!in_name(c) && c != '.' && !exponent && !separator) break;
@@ -121,11 +124,11 @@ class Scanner {
 
   void raw_literal(size_t quote) {
     const size_t paren = text_.find('(', quote);
-    if (paren == text_.npos || paren > quote + 17) return literal(quote);
+    if (paren == std::string::npos || paren > quote + 17) return literal(quote);
     const std::string close = ")" + std::string(text_.substr(quote + 1, paren - quote - 1)) + "\"";
     const size_t end = text_.find(close, paren);
-    tokens_.open = tokens_.open || end == text_.npos;
-    add(Token::Kind::kText, end == text_.npos ? text_.size() : end + close.size());
+    tokens_.open = tokens_.open || end == std::string::npos;
+    add(Token::Kind::kText, end == std::string::npos ? text_.size() : end + close.size());
   }
 
   std::string_view text_;

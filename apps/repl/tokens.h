@@ -9,7 +9,7 @@ namespace panto::repl {
 
 struct Token {
   enum class Kind {
-    kName,       // identifiers and keywords
+    kName,  // identifiers and keywords
     kNumber,
     kText,       // string and character literals
     kMark,       // operators and punctuation

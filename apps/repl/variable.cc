@@ -15,26 +15,66 @@ bool one_of(const Token& t, const std::array<std::string_view, N>& words) {
 
 // Names that begin no type.
 bool keyword(const Token& t) {
-  static constexpr std::array<std::string_view, 47> kWords = {
-      "return",   "new",       "delete",    "throw",       "else",       "case",         "sizeof",        "co_await",
-      "co_yield", "co_return", "goto",      "not",         "and",        "or",           "xor",           "break",
-      "continue", "default",   "this",      "true",        "false",      "nullptr",      "operator",      "alignof",
-      "typeid",   "noexcept",  "requires",  "static_cast", "const_cast", "dynamic_cast", "reinterpret_cast", "if",
-      "for",      "while",     "do",        "switch",      "try",        "catch",        "using",         "typedef",
-      "template", "namespace", "public",    "private",     "protected",  "friend",       "asm"};
+  static constexpr std::array<std::string_view, 47> kWords = {"return",
+                                                              "new",
+                                                              "delete",
+                                                              "throw",
+                                                              "else",
+                                                              "case",
+                                                              "sizeof",
+                                                              "co_await",
+                                                              "co_yield",
+                                                              "co_return",
+                                                              "goto",
+                                                              "not",
+                                                              "and",
+                                                              "or",
+                                                              "xor",
+                                                              "break",
+                                                              "continue",
+                                                              "default",
+                                                              "this",
+                                                              "true",
+                                                              "false",
+                                                              "nullptr",
+                                                              "operator",
+                                                              "alignof",
+                                                              "typeid",
+                                                              "noexcept",
+                                                              "requires",
+                                                              "static_cast",
+                                                              "const_cast",
+                                                              "dynamic_cast",
+                                                              "reinterpret_cast",
+                                                              "if",
+                                                              "for",
+                                                              "while",
+                                                              "do",
+                                                              "switch",
+                                                              "try",
+                                                              "catch",
+                                                              "using",
+                                                              "typedef",
+                                                              "template",
+                                                              "namespace",
+                                                              "public",
+                                                              "private",
+                                                              "protected",
+                                                              "friend",
+                                                              "asm"};
   return one_of(t, kWords);
 }
 
 bool builtin(const Token& t) {
-  static constexpr std::array<std::string_view, 14> kWords = {"unsigned", "signed", "long",     "short",   "int",
-                                                              "char",     "bool",   "float",    "double",  "void",
+  static constexpr std::array<std::string_view, 14> kWords = {"unsigned", "signed",  "long",     "short",   "int",
+                                                              "char",     "bool",    "float",    "double",  "void",
                                                               "wchar_t",  "char8_t", "char16_t", "char32_t"};
   return one_of(t, kWords);
 }
 
 bool specifier(const Token& t) {
-  static constexpr std::array<std::string_view, 9> kWords = {"const",    "constexpr",    "static", "inline",   "volatile",
-                                                             "constinit", "thread_local", "extern", "register"};
+  static constexpr std::array<std::string_view, 9> kWords = {
+      "const", "constexpr", "static", "inline", "volatile", "constinit", "thread_local", "extern", "register"};
   return one_of(t, kWords);
 }
 

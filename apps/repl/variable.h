@@ -31,8 +31,8 @@ bool declares_variables(std::string_view text);
 // `int main() { ... }`
 bool is_main_function(std::string_view text);
 
-// `[k]` and `[&k]` in lambdas' captures become `[k = k]` and `[&k = k]` where k is one of the session's variables: these
-// are no locals, which is all that C++ captures. Offsets before the first change, and lines, stay.
+// `[k]` and `[&k]` in lambdas' captures become `[k = k]` and `[&k = k]` where k is one of the session's variables:
+// these are no locals, which is all that C++ captures. Offsets before the first change, and lines, stay.
 std::string open_captures(const std::string& text, const std::vector<std::string>& variables);
 
 }  // namespace panto::repl

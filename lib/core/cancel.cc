@@ -18,7 +18,9 @@ std::atomic<bool> requested{false};
 class Canceller final : public Recorder {
  public:
   bool keeps(const Call&) override { return false; }
-  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override { stop(); }
+  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override {
+    stop();
+  }
   void record(const Call&) override { stop(); }
 
  private:
@@ -37,7 +39,8 @@ Canceller& canceller() {
 }  // namespace
 
 void put_canceller(ThreadState& state) {
-  if (std::ranges::find(state.recorders, &canceller()) == state.recorders.end()) state.recorders.push_back(&canceller());
+  if (std::ranges::find(state.recorders, &canceller()) == state.recorders.end())
+    state.recorders.push_back(&canceller());
 }
 
 void request_cancel() noexcept {

@@ -1,7 +1,7 @@
 // Stopping what a thread computes from outside, as Ctrl-C at a prompt does.
 //
-// Ops that the thread calls afterwards, and long loops and runs of graphs in any thread, throw Cancelled. It costs calls
-// nothing that they did not do before: the thread's state is taken away, and who looks for it finds the request.
+// Ops that the thread calls afterwards, and long loops and runs of graphs in any thread, throw Cancelled. It costs
+// calls nothing that they did not do before: the thread's state is taken away, and who looks for it finds the request.
 #pragma once
 
 #include <memory>

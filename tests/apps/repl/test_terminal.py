@@ -120,9 +120,9 @@ class Terminal(unittest.TestCase):
     def crashing(self, engine):
         self.start(engine)
         self.type("int kept = 42;", "", "2> ")
-        self.type("*(int*)nullptr = 1;", "segmentation fault: the session was started anew", "2> ")
-        self.type("kept", "42", "3> ")
-        self.type("int f(int n) { volatile int a[100] = {}; return f(n + 1) + a[0]; }", "", "4> ")
+        self.type("*(int*)nullptr = 1;", "segmentation fault: the session was started anew", "3> ")
+        self.type("kept", "42", "4> ")
+        self.type("int f(int n) { volatile int a[100] = {}; return f(n + 1) + a[0]; }", "", "5> ")
         self.type("f(0)", "segmentation fault", "> ")
         self.type("kept", "42", "> ")
         self.leave()
