@@ -126,13 +126,18 @@ class Source:
         return any(f"lint: allow({rule})" in text for text in around)
 
 
+def is_session(path):
+    """What is typed at the prompt: statements and values without a function around them, which no C++ tool reads."""
+    return path.parent.name == "sessions" or path.parts[-3:] == ("apps", "repl", "tour.cc")
+
+
 class Project:
     def __init__(self, root):
         self.root = root
         self.sources = {}
         for folder in FOLDERS:
             for path in sorted((root / folder).rglob("*")):
-                if path.suffix in CPP_SUFFIXES and path.is_file():
+                if path.suffix in CPP_SUFFIXES and path.is_file() and not is_session(path):
                     self.add(path)
         for path in sorted(root.glob("*.h")):
             self.add(path)

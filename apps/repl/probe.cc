@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,24 @@ class MemoryFile {
   int file_;
 };
 
+// Some inputs make a compiler go on for ever, or until the machine's memory is gone.
+void limit_this_process() {
+  constexpr rlim_t kSeconds = 30;
+  constexpr rlim_t kMoreMemory = rlim_t{2} << 30;
+  rlimit time{kSeconds, kSeconds};
+  ::setrlimit(RLIMIT_CPU, &time);
+  rlim_t pages = 0;
+  if (std::FILE* sizes = std::fopen("/proc/self/statm", "re")) {
+    unsigned long total = 0;  // NOLINT(google-runtime-int): what scanf reads
+    if (std::fscanf(sizes, "%lu", &total) == 1) pages = total;
+    std::fclose(sizes);
+  }
+  if (pages == 0) return;
+  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMoreMemory;
+  rlimit memory{bytes, bytes};
+  ::setrlimit(RLIMIT_AS, &memory);
+}
+
 void flush_all() {
   std::fflush(stdout);
   std::fflush(stderr);
@@ -66,6 +85,7 @@ Probe probe(const std::function<bool()>& body) {
     const int nowhere = ::open("/dev/null", O_RDWR);
     ::dup2(nowhere, 0);
     ::dup2(nowhere, 1);
+    limit_this_process();
     bool fine = false;
     try {
       fine = body();

@@ -130,7 +130,11 @@ class Terminal(unittest.TestCase):
 
 for name in ("editing", "completion", "stopping", "crashing"):
     for engine in ENGINES:
-        def test(self, name=name, engine=engine):
+        slow = engine != ENGINES[0] or name in ("stopping", "crashing")
+
+        def test(self, name=name, engine=engine, slow=slow):
+            if slow and not os.environ.get("PANTO_SLOW"):
+                self.skipTest("waits for seconds: ./dev test slow")
             getattr(self, name)(engine)
         setattr(Terminal, f"test_{name}_on_{engine}", test)
 
