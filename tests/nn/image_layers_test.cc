@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "panto/autograd/tape.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/ops/random.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/nn/convolution.h"
