@@ -1,12 +1,9 @@
 #include "panto/trace/describe.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <typeinfo>
 
+#include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/print.h"
 
@@ -93,10 +90,7 @@ std::string describe(DType dtype) { return std::string(dtype_name(dtype)); }
 
 std::string describe(const std::exception& error) {
   if (const auto* ours = dynamic_cast<const Error*>(&error)) return ours->what();
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(typeid(error).name(), nullptr, nullptr, &status), &std::free);
-  return fmt::format("{}: {}", name != nullptr ? name.get() : typeid(error).name(), error.what());
+  return fmt::format("{}: {}", demangled(typeid(error).name()), error.what());
 }
 
 }  // namespace panto

@@ -1,13 +1,10 @@
 #include "panto/trace/value_text.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
-#include <memory>
 #include <sstream>
 
+#include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/number_text.h"
 
@@ -48,10 +45,7 @@ std::string quoted(std::string_view text) {
 std::string address_text(const void* p) { return fmt::format("{}", p); }
 
 std::string type_name(const std::type_info& type) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> demangled(
-      abi::__cxa_demangle(type.name(), nullptr, nullptr, &status), &std::free);
-  std::string name = demangled != nullptr ? demangled.get() : type.name();
+  std::string name = demangled(type.name());
   replace_all(name, "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string");
   replace_all(name, "std::__cxx11::", "std::");
   // A prompt's own namespaces: session::s1::Point is Point to the person who typed it.

@@ -1,14 +1,14 @@
 #include "panto/apps/repl/diagnostics.h"
 
-#include <cxxabi.h>
 #include <fmt/core.h>
 
 #include <cstdlib>
-#include <memory>
 #include <optional>
 #include <regex>
 #include <sstream>
 #include <vector>
+
+#include "panto/lib/base/demangle.h"
 
 namespace panto::repl {
 namespace {
@@ -40,10 +40,7 @@ std::string missing_symbols(const std::string& messages) {
   static const std::regex kSymbol(R"((?:symbol '|not found: \[ |found: \[ [^\]]*, )(_Z\w+))");
   std::string names;
   for (std::sregex_iterator at(messages.begin(), messages.end(), kSymbol), end; at != end; ++at) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> name(
-        abi::__cxa_demangle((*at)[1].str().c_str(), nullptr, nullptr, &status), &std::free);
-    const std::string text = without_own_names(name != nullptr ? name.get() : (*at)[1].str());
+    const std::string text = without_own_names(demangled((*at)[1].str().c_str()));
     if (text.find("panto_") != std::string::npos || names.find(text) != std::string::npos) continue;
     names.append(names.empty() ? "" : ", ").append(text);
   }
