@@ -74,7 +74,7 @@ std::string tuple_text(const T& value) {
 template <class T>
 std::string range_text(const T& value) {
   ListText list;
-  for (auto at = value.begin(); at != value.end(); ++at) {
+  for (auto at = std::begin(value); at != std::end(value); ++at) {
     if (list.wants_more()) {
       list.add(text(static_cast<const std::decay_t<decltype(*at)>&>(*at)));
     } else {
@@ -101,7 +101,7 @@ std::string text(const T& value) {
     return value ? "true" : "false";
   } else if constexpr (std::is_same_v<T, char>) {
     return "'" + std::string(1, value) + "'";
-  } else if constexpr (std::is_same_v<T, float> || std::is_floating_point_v<T>) {
+  } else if constexpr (std::is_floating_point_v<T>) {
     return number_text(std::conditional_t<std::is_same_v<T, float>, float, double>(value));
   } else if constexpr (std::is_integral_v<T>) {
     return std::to_string(value);
@@ -127,9 +127,7 @@ std::string text(const T& value) {
                        !std::is_function_v<T> && std::is_class_v<T> && !std::is_convertible_v<T, bool>) {
     return streamed([](std::ostream& out, const void* p) { out << *static_cast<const T*>(p); }, &value);
   } else if constexpr (std::is_array_v<T>) {
-    ListText list;
-    for (const auto& item : value) list.wants_more() ? list.add(text(item)) : list.skip();
-    return list.finish('[', ']');
+    return detail::range_text(value);
   } else if constexpr (std::is_enum_v<T>) {
     return type_name(typeid(T)) + "(" + std::to_string(static_cast<long long>(value)) + ")";
   } else if constexpr (detail::VariantLike<T>) {

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #include "panto/apps/repl/guard.h"
+#include "panto/apps/repl/probe.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/device.h"
@@ -71,13 +71,6 @@ std::string bytes_text(int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
   if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
-int64_t resident_bytes() {
-  std::ifstream in("/proc/self/statm");
-  int64_t pages = 0, resident = 0;
-  in >> pages >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 // By Graphviz, which is not one of the packages that everything needs.
@@ -249,7 +242,7 @@ void Commands::devices_and_memory(bool memory) {
     text += fmt::format("{:<16} {} in use, {} at most so far, {} reserved", d->name(), bytes_text(s.bytes_in_use),
                         bytes_text(s.peak_bytes), bytes_text(s.bytes_reserved));
   }
-  if (memory) text += fmt::format("\n{:<16} {}", "process", bytes_text(resident_bytes()));
+  if (memory) text += fmt::format("\n{:<16} {}", "process", bytes_text(process_memory().resident));
   say(text);
 }
 

@@ -10,7 +10,6 @@ namespace panto::repl {
 
 struct EngineOptions {
   std::vector<std::string> include_folders;
-  std::string headers;  // a precompiled header that `prelude` was made into; "": none
 };
 
 class Engine {

@@ -62,7 +62,6 @@ class ClangEngine final : public Engine {
         // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
         "-Xclang", "-mno-constructor-aliases"};
     for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
-    if (!options.headers.empty()) owned.insert(owned.end(), {"-include-pch", options.headers});
     std::vector<const char*> arguments;
     for (const std::string& a : owned) arguments.push_back(a.c_str());
     clang::IncrementalCompilerBuilder builder;

@@ -48,7 +48,7 @@ class ClingEngine final : public Engine {
              "-std=c++20 -O2 -w -fno-finite-loops -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "
              "-fno-caret-diagnostics",
              1);
-    ::setenv("CLING_STANDARD_PCH", options.headers.empty() ? "none" : options.headers.c_str(), 1);
+    ::setenv("CLING_STANDARD_PCH", "none", 1);
     // It opens these by their bare names, which are found once they are loaded.
     for (const char* name : {"libThreadLegacy.so", "libRIOLegacy.so", "libCling.so"}) {
       const std::string path = std::string(PANTO_CLING_HOME "/lib/") + name;

@@ -44,7 +44,7 @@ Engine* start(const fs::path& file) {
   if (library == nullptr) failf(Code::kUnavailable, "interpreter: cannot be opened: {}", ::dlerror());
   auto* make = reinterpret_cast<MakeEngine*>(::dlsym(library, kMakeEngine));
   if (make == nullptr) failf(Code::kUnavailable, "interpreter: expected {} in {}", kMakeEngine, file.string());
-  return make({include_folders(), ""});
+  return make({include_folders()});
 }
 
 }  // namespace

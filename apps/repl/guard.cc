@@ -14,11 +14,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <thread>
 #include <typeinfo>
 
+#include "panto/apps/repl/probe.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/core/cancel.h"
@@ -163,8 +163,7 @@ RunResult run_guarded(void (*run)()) {
   if (has_timer) arm(0);
   clear_cancel();
   pending = 0;
-  std::cout.flush();
-  std::fflush(stdout);
+  flush_output();
   return result;
 }
 
@@ -220,8 +219,7 @@ void install_guard(const std::vector<std::string>& restart) {
 }
 
 void restart(const std::string& why) {
-  std::cout.flush();
-  std::fflush(stdout);
+  flush_output();
   start_anew(why.c_str());
 }
 

@@ -68,6 +68,4 @@ void SessionLog::read() {
   }
 }
 
-void SessionLog::remove() { ::unlink(path_.c_str()); }
-
 }  // namespace panto::repl

@@ -34,8 +34,6 @@ class SessionLog {
   void finish(LogEntry::State state) { set_state(entries_.size() - 1, state); }
 
   const std::vector<LogEntry>& entries() const { return entries_; }
-  const std::string& path() const { return path_; }
-  void remove();
 
  private:
   void read();

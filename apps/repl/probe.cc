@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <iostream>
 
 #include "panto/lib/base/file.h"
@@ -51,29 +52,32 @@ void limit_this_process() {
   constexpr rlim_t kMoreMemory = rlim_t{2} << 30;
   rlimit time{kSeconds, kSeconds};
   ::setrlimit(RLIMIT_CPU, &time);
-  rlim_t pages = 0;
-  if (std::FILE* sizes = std::fopen("/proc/self/statm", "re")) {
-    unsigned long total = 0;  // NOLINT(google-runtime-int): what scanf reads
-    if (std::fscanf(sizes, "%lu", &total) == 1) pages = total;
-    std::fclose(sizes);
-  }
-  if (pages == 0) return;
-  const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMoreMemory;
+  const int64_t now = process_memory().total;
+  if (now == 0) return;
+  const rlim_t bytes = static_cast<rlim_t>(now) + kMoreMemory;
   rlimit memory{bytes, bytes};
   ::setrlimit(RLIMIT_AS, &memory);
 }
 
-void flush_all() {
+}  // namespace
+
+void flush_output() {
+  std::cout.flush();
   std::fflush(stdout);
   std::fflush(stderr);
-  std::cout.flush();
 }
 
-}  // namespace
+ProcessMemory process_memory() {
+  std::ifstream in("/proc/self/statm");
+  int64_t total = 0, resident = 0;  // pages
+  in >> total >> resident;
+  const int64_t page = ::sysconf(_SC_PAGESIZE);
+  return {total * page, resident * page};
+}
 
 Probe probe(const std::function<bool()>& body) {
   const MemoryFile messages("messages");
-  flush_all();
+  flush_output();
   const pid_t child = ::fork();
   if (child < 0) fail_file(errno, "start", "a process that tries the input");
   if (child == 0) {
@@ -111,7 +115,7 @@ Probe probe(const std::function<bool()>& body) {
 
 Probe collect(const std::function<bool()>& body) {
   const MemoryFile messages("messages");
-  flush_all();
+  flush_output();
   const int before = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
   struct Restore {
     int file;
@@ -132,7 +136,7 @@ Probe collect(const std::function<bool()>& body) {
 }
 
 Silence::Silence() {
-  flush_all();
+  flush_output();
   output_ = ::fcntl(1, F_DUPFD_CLOEXEC, 3);
   errors_ = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -142,7 +146,7 @@ Silence::Silence() {
 }
 
 Silence::~Silence() {
-  flush_all();
+  flush_output();
   ::dup2(output_, 1);
   ::dup2(errors_, 2);
   ::close(output_);

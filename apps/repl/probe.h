@@ -2,6 +2,7 @@
 // the same templates, and may crash; the child takes that with it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -18,6 +19,14 @@ struct Probe {
 Probe probe(const std::function<bool()>& body);
 // The same in this process: what `body` writes to standard error is collected.
 Probe collect(const std::function<bool()>& body);
+
+// Writes out what waits in the buffers of standard output and standard error.
+void flush_output();
+
+struct ProcessMemory {
+  int64_t total = 0, resident = 0;  // bytes of addresses, and of memory; 0 where the system does not say
+};
+ProcessMemory process_memory();
 
 // While it lives, what this process writes to standard output and standard error is lost.
 class Silence {

@@ -13,6 +13,7 @@
 #include "panto/apps/repl/commands.h"
 #include "panto/apps/repl/engines.h"
 #include "panto/apps/repl/guard.h"
+#include "panto/apps/repl/probe.h"
 #include "panto/apps/repl/session.h"
 #include "panto/apps/repl/terminal.h"
 #include "panto/lib/base/file.h"
@@ -33,8 +34,7 @@ class PlainListener final : public Listener {
 
  private:
   static void say(FILE* file, const std::string& text) {
-    std::cout.flush();
-    std::fflush(stdout);
+    flush_output();
     std::fprintf(file, "%s\n", text.c_str());
     std::fflush(file);
   }

@@ -22,6 +22,19 @@ bool one_of_std(std::string_view text) {
          (text.starts_with("template<>") && text.find("std::") != std::string::npos);
 }
 
+Piece expression(const std::string& text) {
+  Piece p;
+  p.text = text;
+  return p;
+}
+
+// What the last input was made into.
+RunResult run_entered() {
+  auto* run = host().entered;
+  host().clear();
+  return run_guarded(run);
+}
+
 // Nobody reads what it is told.
 class Silent final : public Listener {
  public:
@@ -122,7 +135,6 @@ void Session::note_names(const std::vector<std::string>& names, bool variables) 
       plain_variables_.insert(n);
     } else {
       plain_variables_.erase(n);
-      if (std::ranges::find(definitions_, n) == definitions_.end()) definitions_.push_back(n);
     }
     variables_.erase(n);
   }
@@ -140,27 +152,24 @@ std::vector<SessionVariable> Session::variables() const {
   return list;
 }
 
-Session::Compiled Session::compile(const std::string& code, const std::string& trial, bool entered) {
+Session::Compiled Session::compile(const std::string& code, bool entered) {
   // A loop may lie in a lambda.
   const bool optimize = code.find("for") != std::string::npos || code.find("while") != std::string::npos ||
                         code.find("::time(") != std::string::npos || !entered;
-  const auto declare = [&](const std::string& text) {
+  const auto declare = [&] {
     host().entered = nullptr;
-    return engine_.declare(text, optimize) && (!entered || host().entered != nullptr);
+    return engine_.declare(code, optimize) && (!entered || host().entered != nullptr);
   };
-  const Probe tried = probe([&] { return declare(trial); });
+  const Probe tried = probe(declare);
   if (tried.outcome == Probe::Outcome::kInterrupted) return {false, true, ""};
   if (tried.outcome == Probe::Outcome::kCrashed) {
     const std::string said = tried.messages.find("error:") != std::string::npos ? tried.messages : "";
     return {false, false, said.empty() ? "error: the compiler crashed on this input, which is left out" : said};
   }
   if (tried.outcome != Probe::Outcome::kFine) return {false, false, tried.messages};
-  bool fine = false;
-  const Probe done = collect([&] { return fine = declare(code); });
-  return {fine, false, done.messages};
+  const Probe done = collect(declare);
+  return {done.outcome == Probe::Outcome::kFine, false, done.messages};
 }
-
-Session::Compiled Session::compile(const std::string& code, bool entered) { return compile(code, code, entered); }
 
 bool Session::report(const Compiled& failed, const Piece& piece, const Origin& origin) {
   if (failed.interrupted) {
@@ -203,7 +212,6 @@ bool Session::execute(const Piece& piece, const Origin& origin) {
       if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
       // `int f(int);` looks like a variable.
       if (v->form == Variable::Form::kParentheses && !failed.interrupted) {
-        ++serial_;
         Piece declaration = p;
         declaration.kind = Piece::Kind::kDeclaration;
         CodeWriter w = writer(origin);
@@ -229,13 +237,12 @@ bool Session::run_statement(const Piece& piece, const Origin& origin) {
 }
 
 bool Session::call_entered(bool show) {
-  auto* run = host().entered;
-  host().clear();
   if (take_interrupt()) {  // it came while the compiler was busy
+    host().clear();
     listener_->error("interrupted");
     return false;
   }
-  const RunResult result = run_guarded(run);
+  const RunResult result = run_entered();
   if (result.outcome == RunResult::Outcome::kInterrupted) {
     listener_->error(result.message.empty() ? "interrupted" : "interrupted: " + result.message);
     return false;
@@ -270,9 +277,8 @@ bool Session::bind(const CodeWriter& writer, const Variable& variable) {
   }
   if (old != variables_.end()) old->second.object.retire(old->second.object.object);
   if (std::ranges::any_of(variable.names, [&](const std::string& n) { return here_.contains(n); })) go_deeper();
-  bool fine = false;
-  const Probe bound = collect([&] { return fine = engine_.declare(writer.bind(variable, scope_), false); });
-  if (!fine) {
+  const Probe bound = collect([&] { return engine_.declare(writer.bind(variable, scope_), false); });
+  if (bound.outcome != Probe::Outcome::kFine) {
     listener_->error(readable(bound.messages, "", [](int) { return std::string(); }));
     return false;
   }
@@ -326,10 +332,9 @@ bool Session::run_initialized(const Piece& piece, const Origin& origin) {
   if (tried.outcome != Probe::Outcome::kFine) {
     return report({false, tried.outcome == Probe::Outcome::kInterrupted, tried.messages}, piece, origin);
   }
-  bool fine = false;
   const Probe done = collect([&] {
     try {
-      return fine = engine_.declare(code, true);
+      return engine_.declare(code, true);
     } catch (const std::exception& error) {
       threw = true;
       message = describe(error);
@@ -340,7 +345,7 @@ bool Session::run_initialized(const Piece& piece, const Origin& origin) {
     return false;
   });
   go_deeper();  // also where it threw: the half-made names stay behind in a namespace that is not looked into
-  if (threw || !fine) {
+  if (done.outcome != Probe::Outcome::kFine) {
     scope_ = scope_.substr(0, scope_.rfind("::"));
     if (!threw) return report({false, false, done.messages}, piece, origin);
     listener_->error(message);
@@ -354,60 +359,33 @@ bool Session::run_initialized(const Piece& piece, const Origin& origin) {
   return run_statement(name, origin);
 }
 
-void Session::fail_compiled(const Compiled& failed, const Piece& piece, const Origin& origin) {
-  static_cast<void>(piece);
-  if (failed.interrupted) fail(Code::kCancelled, "interrupted");
-  fail(Code::kInvalidArgument, readable(failed.messages, origin.name, [&](int) { return piece.text; }));
-}
-
-namespace {
-
-Piece expression(const std::string& text) {
-  Piece p;
-  p.text = text;
-  return p;
-}
-
-void run_or_throw() {
-  auto* run = host().entered;
-  host().clear();
-  const RunResult result = run_guarded(run);
+void Session::run_or_throw(const std::string& code, const Piece& piece, const Origin& origin) {
+  const Compiled done = compile(code, true);
+  if (done.interrupted) fail(Code::kCancelled, "interrupted");
+  if (!done.fine) {
+    fail(Code::kInvalidArgument, readable(done.messages, origin.name, [&](int) { return piece.text; }));
+  }
+  const RunResult result = run_entered();
   if (result.outcome == RunResult::Outcome::kInterrupted) fail(Code::kCancelled, "interrupted");
   if (result.outcome == RunResult::Outcome::kThrew) fail(Code::kAborted, result.message);
 }
 
-}  // namespace
-
 Host::Timing Session::time(const std::string& text, const Origin& origin) {
   const Piece p = expression(text);
-  const Compiled done = compile(writer(origin).timed(p), true);
-  if (!done.fine) fail_compiled(done, p, origin);
-  run_or_throw();
+  run_or_throw(writer(origin).timed(p), p, origin);
   return host().timing.value_or(Host::Timing{});
-}
-
-std::string Session::evaluate(const std::string& text, const Origin& origin) {
-  const Piece p = expression(text);
-  const Compiled done = compile(writer(origin).run(p, true), true);
-  if (!done.fine) fail_compiled(done, p, origin);
-  run_or_throw();
-  return host().result.value_or("");
 }
 
 std::string Session::type_of(const std::string& text, const Origin& origin) {
   const Piece p = expression(text);
-  const Compiled done = compile(writer(origin).typed(p), true);
-  if (!done.fine) fail_compiled(done, p, origin);
-  run_or_throw();
+  run_or_throw(writer(origin).typed(p), p, origin);
   return host().result.value_or("");
 }
 
 void Session::execute(const std::string& code, const Origin& origin) {
   Piece p = expression(code);
   p.kind = Piece::Kind::kStatement;
-  const Compiled done = compile(writer(origin).run(p, false), true);
-  if (!done.fine) fail_compiled(done, p, origin);
-  run_or_throw();
+  run_or_throw(writer(origin).run(p, false), p, origin);
 }
 
 std::vector<std::string> Session::complete(const std::string& code, const std::string& word) {

@@ -54,13 +54,10 @@ class Session {
 
   // For commands. Throw panto::Error with what the compiler says.
   Host::Timing time(const std::string& expression, const Origin& origin);
-  // An expression's value, which is not shown.
-  std::string evaluate(const std::string& expression, const Origin& origin);
   std::string type_of(const std::string& expression, const Origin& origin);
   // Runs it without an entry in the log.
   void execute(const std::string& code, const Origin& origin);
   std::vector<SessionVariable> variables() const;
-  const std::vector<std::string>& definitions() const { return definitions_; }  // functions and types, in order
   SessionLog& log() { return log_; }
   Engine& engine() { return engine_; }
   Listener& listener() { return *listener_; }
@@ -81,7 +78,6 @@ class Session {
   };
   // Tries the code in a child, then compiles it. `entered`: it must hand over a function.
   Compiled compile(const std::string& code, bool entered);
-  Compiled compile(const std::string& code, const std::string& trial, bool entered);
   bool execute(const Piece& piece, const Origin& origin);
   bool run_statement(const Piece& piece, const Origin& origin);
   bool run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed);
@@ -93,7 +89,8 @@ class Session {
   void go_deeper();
   void note_names(const std::vector<std::string>& names, bool variables);
   CodeWriter writer(const Origin& origin, bool deeper = false);
-  [[noreturn]] void fail_compiled(const Compiled& failed, const Piece& piece, const Origin& origin);
+  // Compiles and runs the code that was made of a piece. Throws what Session's commands throw.
+  void run_or_throw(const std::string& code, const Piece& piece, const Origin& origin);
   std::vector<std::string> variable_names() const;
 
   Engine& engine_;
@@ -106,7 +103,6 @@ class Session {
   std::map<std::string, std::string> places_;  // the namespaces of names
   std::map<std::string, SessionVariable> variables_;
   std::set<std::string> plain_variables_;
-  std::vector<std::string> definitions_;
 };
 
 }  // namespace panto::repl

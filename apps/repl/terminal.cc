@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 
 // After <cstdio>, which it needs.
 #include <readline/history.h>
 #include <readline/readline.h>
 
 #include "panto/apps/repl/guard.h"
+#include "panto/apps/repl/probe.h"
 
 namespace panto::repl {
 namespace {
@@ -23,8 +23,7 @@ bool colours() {
 }
 
 void say(FILE* file, const std::string& text, const char* colour) {
-  std::cout.flush();
-  std::fflush(stdout);
+  flush_output();
   if (colours() && *colour != '\0') {
     std::fprintf(file, "\x1b[%sm%s\x1b[0m\n", colour, text.c_str());
   } else {
@@ -129,8 +128,13 @@ void remember(const std::string& input, const std::string& path) {
   if (!path.empty() && append_history(1, path.c_str()) != 0) write_history(path.c_str());
 }
 
+bool is_command(const std::string& input) {
+  const size_t first = input.find_first_not_of(" \t\n");
+  return first != std::string::npos && input[first] == ':';
+}
+
 // A whole input; false at the end of what is typed.
-bool read_input(Session& session, int number, std::string& input) {
+bool read_input(int number, std::string& input) {
   input.clear();
   const std::string first = fmt::format("{}> ", number);
   const std::string more = std::string(first.size() - 3, ' ') + ".. ";
@@ -153,13 +157,10 @@ bool read_input(Session& session, int number, std::string& input) {
     input += line;
     input += '\n';
     std::free(line);
-    const bool command =
-        input[input.find_first_not_of(" \t\n") == std::string::npos ? 0 : input.find_first_not_of(" \t\n")] == ':';
-    if (command || !cut(input, false).incomplete) return true;
+    if (is_command(input) || !cut(input, false).incomplete) return true;
     // Two blank lines end what cannot be completed.
     if (blank && input.size() > 2 && input.ends_with("\n\n\n")) return true;
   }
-  static_cast<void>(session);
 }
 
 }  // namespace
@@ -188,11 +189,10 @@ void run_terminal(Session& session, Commands& commands) {
   while (!commands.wants_to_quit()) {
     const int number = session.input() + 1;
     take_interrupt();
-    if (!read_input(session, number, input)) break;
+    if (!read_input(number, input)) break;
     if (input.find_first_not_of(" \t\n;") == std::string::npos) continue;
     remember(input, history);
-    const bool command = input[input.find_first_not_of(" \t\n")] == ':';
-    if (!command) session.next_input();
+    if (!is_command(input)) session.next_input();
     session.feed(input, {fmt::format("input {}", number), 1});
   }
 }
