@@ -216,8 +216,10 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
   for (size_t k = 0; k < outputs.size(); ++k) {
     const uint32_t size = p.size_of(p.text.outputs[k]);
     bases_[p.base_of_output(k)] = {outputs[k], size};
-    const bool streamed = stream && !is_input(outputs[k]);
-    if (outputs[k] != nullptr && !streamed && !is_read_later(p.text.outputs[k], outputs[k])) continue;
+    const int made_by = p.text.outputs[k] - static_cast<int>(p.text.inputs.size());
+    const int last_reader = this->last_reader(outputs[k]);
+    const bool streamed = stream && last_reader < 0;
+    if (outputs[k] != nullptr && !streamed && last_reader <= made_by) continue;
     // Where an input lies that is still needed afterwards, the output is copied at the end of a tile.
     std::byte* staged = memory_ + p.staged_at() + k * p.slot_bytes();
     bases_[p.base_of_output(k)] = {staged, 0};
@@ -234,19 +236,12 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
 // A periodic input needs a period more than a tile.
 size_t Range::repeated_bytes() const { return (static_cast<size_t>(p_.tile) + Repeated::kLongRow) * p_.widest; }
 
-bool Range::is_read_later(int output, const std::byte* data) const {
-  const int made_by = output - static_cast<int>(p_.text.inputs.size());
+int Range::last_reader(const std::byte* data) const {
+  int last = -1;
   for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
-    if (bases_[p_.base_of_input(i)].data == data && p_.last_use[i] > made_by) return true;
+    if (bases_[p_.base_of_input(i)].data == data) last = std::max(last, p_.last_use[i]);
   }
-  return false;
-}
-
-bool Range::is_input(const std::byte* data) const {
-  for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
-    if (bases_[p_.base_of_input(i)].data == data) return true;
-  }
-  return false;
+  return last;
 }
 
 int64_t Range::together(int64_t begin, int64_t most) const {

@@ -138,8 +138,8 @@ class Range {
 
   size_t repeated_bytes() const;
   std::byte* buffer(size_t r) const { return memory_ + p_.repeated_at() + r * repeated_bytes(); }
-  bool is_read_later(int output, const std::byte* data) const;
-  bool is_input(const std::byte* data) const;
+  // The last instruction that reads an input which lies there; -1: none does.
+  int last_reader(const std::byte* data) const;
   // Elements from `begin` that can be computed together, at most `most`.
   int64_t together(int64_t begin, int64_t most) const;
   void compute(int64_t begin, int64_t n, int64_t at);

@@ -83,21 +83,18 @@ void stream_range(const RowKernel& kernel, unsigned moves, int64_t begin, int64_
 template <int kInputs>
 void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& out_shape, std::byte* out, int64_t n) {
   const void* in[kInputs];
-  bool one_row = true;
+  bool one_row = true, in_place = false;
   unsigned moves = 0;
+  int64_t traffic = n * kernel.out_size;
   for (int i = 0; i < kInputs; ++i) {
     in[i] = inputs[i].data;
     // An input that has as many elements as the output does not broadcast, whatever its shape.
     one_row = one_row && (inputs[i].numel == n || inputs[i].numel == 1);
     moves |= inputs[i].numel == n ? 1u << i : 0u;
+    in_place = in_place || in[i] == out;
+    traffic += inputs[i].numel * kernel.in_size[i];
   }
   Faults faults;
-  int64_t traffic = n * kernel.out_size;
-  bool in_place = false;
-  for (int i = 0; i < kInputs; ++i) {
-    traffic += inputs[i].numel * kernel.in_size[i];
-    in_place = in_place || in[i] == out;
-  }
   if (one_row && !in_place && should_stream(traffic)) {
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
       stream_range<kInputs>(kernel, moves, begin, end, out, in, faults);
