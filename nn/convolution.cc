@@ -17,9 +17,8 @@ std::vector<int64_t> along_images(const Extent& e) { return {1, e.height, e.widt
 const char* op_text(Padding padding) { return padding == Padding::kSame ? "SAME" : "VALID"; }
 
 void expect_images(const char* layer, const Tensor& x, int64_t channels) {
-  const PartialShape& shape = x.partial_shape();
-  if (!shape.known_rank()) return;
-  if (shape.rank() == 4 && (channels < 0 || shape.dim(3) < 0 || shape.dim(3) == channels)) return;
+  const PartialShape expected{-1, -1, -1, channels}, &shape = x.partial_shape();
+  if (expected.compatible_with(shape)) return;
   invalid("{}: expected an input of shape [batch, height, width, {}], got {}", layer,
           channels < 0 ? "channels" : fmt::format("{}", channels), shape.to_string());
 }

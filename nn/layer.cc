@@ -13,6 +13,15 @@ namespace {
 
 thread_local constinit bool training_now = false;
 
+std::vector<Variable> of_all(const std::vector<std::shared_ptr<const Layer>>& layers,
+                             std::vector<Variable> (Layer::*own)() const) {
+  std::vector<Variable> all;
+  for (const auto& layer : layers) {
+    for (Variable& v : ((*layer).*own)()) all.push_back(std::move(v));
+  }
+  return all;
+}
+
 }  // namespace
 
 Layer::~Layer() = default;
@@ -95,21 +104,8 @@ Tensor Sequential::operator()(const Tensor& x) const {
   return y;
 }
 
-std::vector<Variable> Sequential::variables() const {
-  std::vector<Variable> all;
-  for (const auto& layer : layers_) {
-    for (Variable& v : layer->variables()) all.push_back(std::move(v));
-  }
-  return all;
-}
-
-std::vector<Variable> Sequential::state() const {
-  std::vector<Variable> all;
-  for (const auto& layer : layers_) {
-    for (Variable& v : layer->state()) all.push_back(std::move(v));
-  }
-  return all;
-}
+std::vector<Variable> Sequential::variables() const { return of_all(layers_, &Layer::variables); }
+std::vector<Variable> Sequential::state() const { return of_all(layers_, &Layer::state); }
 
 std::string Sequential::to_string() const {
   std::string text;
