@@ -157,6 +157,7 @@ def main():
     environment.update({k: v for k, v in SANITIZERS.items() if k not in environment})
     environment["PANTO"] = str(build / "apps" / "panto")
     environment["PANTO_BUILD"] = str(build)
+    environment["XDG_CACHE_HOME"] = str(build / "cache")  # not the user's
 
     total = Count()
     began = time.monotonic()

@@ -1,18 +1,15 @@
 #include "panto/apps/repl/commands.h"
 
 #include <fmt/core.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 
 #include "panto/apps/repl/guard.h"
 #include "panto/apps/repl/probe.h"
+#include "panto/apps/repl/process.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/device.h"
@@ -77,16 +74,10 @@ std::string bytes_text(int64_t bytes) {
 void draw(const std::string& dot, const std::string& path) {
   const std::string input = path + ".dot";
   write_file(input, dot);
-  const char* arguments[] = {"dot", "-Tsvg", input.c_str(), "-o", path.c_str(), nullptr};
-  pid_t child = 0;
-  int status = ::posix_spawnp(&child, "dot", nullptr, nullptr, const_cast<char**>(arguments), environ);
-  if (status == 0) {
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-  }
+  const bool drawn = run_program({"dot", "-Tsvg", input, "-o", path});
   std::error_code none;
   std::filesystem::remove(input, none);
-  if (status != 0) {
+  if (!drawn) {
     fail(Code::kUnavailable, "picture: expected Graphviz to draw it, got none that can: apt-get install graphviz");
   }
 }

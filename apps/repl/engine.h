@@ -10,6 +10,8 @@ namespace panto::repl {
 
 struct EngineOptions {
   std::vector<std::string> include_folders;
+  // A file that the engine's own PrecompileHeader wrote: it starts as if the header had been included. Or empty.
+  std::string precompiled;
 };
 
 class Engine {
@@ -30,8 +32,15 @@ class Engine {
   virtual std::vector<std::string> complete(const std::string& code) = 0;
 };
 
-// What an engine's library exports under the name "panto_repl_engine". Throws panto::Error where it cannot be started.
+// What an engine's library exports under the names beside. Throws panto::Error where it cannot be started.
 using MakeEngine = Engine*(const EngineOptions&);
 inline constexpr const char* kMakeEngine = "panto_repl_engine";
+
+// Compiles `header`, a file, into `output` for an engine with these options, and writes the names of all files that
+// were read into `dependencies`, as make rules. May end the process, or leave it unfit: to be called in a child.
+// False: there were errors, which standard error tells.
+using PrecompileHeader = bool(const EngineOptions&, const std::string& header, const std::string& output,
+                              const std::string& dependencies);
+inline constexpr const char* kPrecompileHeader = "panto_repl_precompile";
 
 }  // namespace panto::repl

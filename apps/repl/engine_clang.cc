@@ -1,6 +1,10 @@
 // The engine on clang's own interpreter, as Debian ships it.
+#include <clang/AST/ASTConsumer.h>
+#include <clang/AST/ASTContext.h>
+#include <clang/AST/ExternalASTSource.h>
 #include <clang/Basic/Version.h>
 #include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/FrontendActions.h>
 #include <clang/Interpreter/Interpreter.h>
 #include <clang/Lex/Preprocessor.h>
 #include <clang/Sema/CodeCompleteConsumer.h>
@@ -51,26 +55,78 @@ class Names final : public clang::CodeCompleteConsumer {
   clang::CodeCompletionTUInfo info_;
 };
 
+std::unique_ptr<clang::CompilerInstance> make_compiler(const EngineOptions& options) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  std::vector<std::string> owned = {
+      "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
+      "-fno-caret-diagnostics", "-fno-color-diagnostics",
+      // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
+      "-Xclang", "-mno-constructor-aliases"};
+  for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
+  if (!options.precompiled.empty()) owned.insert(owned.end(), {"-include-pch", options.precompiled});
+  std::vector<const char*> arguments;
+  for (const std::string& a : owned) arguments.push_back(a.c_str());
+  clang::IncrementalCompilerBuilder builder;
+  builder.SetCompilerArgs(arguments);
+  auto compiler = builder.CreateCpp();
+  if (!compiler) unavailable(compiler.takeError());
+  return std::move(*compiler);
+}
+
+bool precompile(const EngineOptions& options, const std::string& header, const std::string& output,
+                const std::string& dependencies) {
+  const std::unique_ptr<clang::CompilerInstance> compiler = make_compiler(options);
+  clang::FrontendOptions& frontend = compiler->getFrontendOpts();
+  frontend.Inputs = {{header, clang::InputKind(clang::Language::CXX)}};
+  frontend.OutputFile = output;
+  clang::DependencyOutputOptions& written = compiler->getDependencyOutputOpts();
+  written.OutputFile = dependencies;
+  written.Targets = {"header"};
+  written.IncludeSystemHeaders = true;
+  clang::GeneratePCHAction action;
+  return compiler->ExecuteAction(action);
+}
+
+// Hands what a precompiled header defines, as it is read when first used, to the code generator. Told by the reader
+// itself, that takes nothing after the first input: it holds what comes later for the use of other tools.
+class FromHeader final : public clang::ASTConsumer {
+ public:
+  explicit FromHeader(clang::ASTConsumer& generator) : generator_(generator) {}
+  bool HandleTopLevelDecl(clang::DeclGroupRef group) override { return generator_.HandleTopLevelDecl(group); }
+  void HandleVTable(clang::CXXRecordDecl* record) override { generator_.HandleVTable(record); }
+
+ private:
+  clang::ASTConsumer& generator_;
+};
+
+// Reads the members of our classes from the precompiled header: "did you mean 'shape'?" looks at those only that are
+// already there.
+void read_classes(clang::ASTContext& context) {
+  for (clang::NamedDecl* name : context.getTranslationUnitDecl()->lookup(&context.Idents.get("panto"))) {
+    const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(name);
+    if (space == nullptr) continue;
+    for (const clang::NamespaceDecl* part : space->redecls()) {
+      for (clang::Decl* d : part->decls()) {
+        if (auto* record = llvm::dyn_cast<clang::CXXRecordDecl>(d)) record->decls_begin();
+      }
+    }
+  }
+}
+
 class ClangEngine final : public Engine {
  public:
   explicit ClangEngine(const EngineOptions& options) {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    std::vector<std::string> owned = {
-        "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
-        "-fno-caret-diagnostics", "-fno-color-diagnostics",
-        // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
-        "-Xclang", "-mno-constructor-aliases"};
-    for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
-    std::vector<const char*> arguments;
-    for (const std::string& a : owned) arguments.push_back(a.c_str());
-    clang::IncrementalCompilerBuilder builder;
-    builder.SetCompilerArgs(arguments);
-    auto compiler = builder.CreateCpp();
-    if (!compiler) unavailable(compiler.takeError());
-    auto interpreter = clang::Interpreter::create(std::move(*compiler));
+    auto interpreter = clang::Interpreter::create(make_compiler(options));
     if (!interpreter) unavailable(interpreter.takeError());
     interpreter_ = std::move(*interpreter);
+    // The interpreter does not start the reader of a precompiled header.
+    auto* compiler = const_cast<clang::CompilerInstance*>(interpreter_->getCompilerInstance());
+    if (clang::ExternalASTSource* header = compiler->getASTContext().getExternalSource()) {
+      from_header_ = std::make_unique<FromHeader>(compiler->getASTConsumer());
+      header->StartTranslationUnit(from_header_.get());
+      read_classes(compiler->getASTContext());
+    }
   }
 
   std::string version() const override { return "clang " CLANG_VERSION_STRING; }
@@ -101,6 +157,7 @@ class ClangEngine final : public Engine {
   }
 
  private:
+  std::unique_ptr<FromHeader> from_header_;
   std::unique_ptr<clang::Interpreter> interpreter_;
 };
 
@@ -109,4 +166,9 @@ class ClangEngine final : public Engine {
 
 extern "C" PANTO_EXPORT panto::repl::Engine* panto_repl_engine(const panto::repl::EngineOptions& options) {
   return new panto::repl::ClangEngine(options);
+}
+
+extern "C" PANTO_EXPORT bool panto_repl_precompile(const panto::repl::EngineOptions& options, const std::string& header,
+                                                   const std::string& output, const std::string& dependencies) {
+  return panto::repl::precompile(options, header, output, dependencies);
 }

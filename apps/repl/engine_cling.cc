@@ -4,11 +4,14 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "panto/apps/repl/engine.h"
+#include "panto/apps/repl/process.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/file.h"
 
 // libstdc++ 12 declares std::allocator<char>'s members extern in C++20 and does not ship them: code that the
 // interpreter compiles without inlining looks for them in the process.
@@ -40,15 +43,37 @@ std::string plain_name(const std::string& candidate) {
   return name.substr(0, end) + (call ? "(" : "");
 }
 
+constexpr const char* kCompilerArguments =
+    "-std=c++20 -O2 -w -fno-finite-loops -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-caret-diagnostics";
+
+// By the package's own tool, which writes what its interpreter reads.
+bool precompile(const EngineOptions& options, const std::string& header, const std::string& output,
+                const std::string& dependencies) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(output).parent_path();
+  // It wants a source file of this name, which it writes as well, and a list of classes to describe: none.
+  const fs::path source = folder / "allDict.cxx", result = folder / "allDict_rdict.pch", none = folder / "LinkDef.h";
+  write_file(none.string(), "");
+  const std::string arguments = std::string(kCompilerArguments) + " -MD -MF " + dependencies + " -MT header";
+  ::setenv("EXTRA_CLING_ARGS", arguments.c_str(), 1);
+  ::setenv("LD_LIBRARY_PATH", PANTO_CLING_HOME "/lib", 1);
+  std::vector<std::string> command = {PANTO_CLING_HOME "/bin/rootcling", "-generate-pch", "-f", source.string(),
+                                      "-noDictSelection"};
+  for (const char* own : {"include", "etc", "etc/cling"})
+    command.push_back(std::string("-I" PANTO_CLING_HOME "/") + own);
+  for (const std::string& include : options.include_folders) command.push_back("-I" + include);
+  command.insert(command.end(), {"-cxxflags", "-std=c++20", header, none.string()});
+  if (!run_program(command)) return false;
+  std::error_code error;
+  fs::rename(result, output, error);
+  return !error;
+}
+
 class ClingEngine final : public Engine {
  public:
   explicit ClingEngine(const EngineOptions& options) {
-    // Optimized, C++20, no precompiled header of its own, which would have to fit the machine's standard library.
-    ::setenv("EXTRA_CLING_ARGS",
-             "-std=c++20 -O2 -w -fno-finite-loops -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer "
-             "-fno-caret-diagnostics",
-             1);
-    ::setenv("CLING_STANDARD_PCH", "none", 1);
+    ::setenv("EXTRA_CLING_ARGS", kCompilerArguments, 1);
+    ::setenv("CLING_STANDARD_PCH", options.precompiled.empty() ? "none" : options.precompiled.c_str(), 1);
     // It opens these by their bare names, which are found once they are loaded.
     for (const char* name : {"libThreadLegacy.so", "libRIOLegacy.so", "libCling.so"}) {
       const std::string path = std::string(PANTO_CLING_HOME "/lib/") + name;
@@ -85,4 +110,9 @@ class ClingEngine final : public Engine {
 
 extern "C" PANTO_EXPORT panto::repl::Engine* panto_repl_engine(const panto::repl::EngineOptions& options) {
   return new panto::repl::ClingEngine(options);
+}
+
+extern "C" PANTO_EXPORT bool panto_repl_precompile(const panto::repl::EngineOptions& options, const std::string& header,
+                                                   const std::string& output, const std::string& dependencies) {
+  return panto::repl::precompile(options, header, output, dependencies);
 }

@@ -7,6 +7,7 @@
 #include <climits>
 #include <filesystem>
 
+#include "panto/apps/repl/precompiled.h"
 #include "panto/lib/base/format.h"
 
 namespace panto::repl {
@@ -38,13 +39,22 @@ fs::path find(const std::string& name) {
   return {};
 }
 
-Engine* start(const fs::path& file) {
+template <class F>
+F* function(void* library, const char* name, const fs::path& file) {
+  auto* found = reinterpret_cast<F*>(::dlsym(library, name));
+  if (found == nullptr) failf(Code::kUnavailable, "interpreter: expected {} in {}", name, file.string());
+  return found;
+}
+
+Engine* start(const fs::path& file, const std::function<void(const std::string&)>& note) {
   // Globally: what inputs are compiled to looks for its symbols in the process.
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) failf(Code::kUnavailable, "interpreter: cannot be opened: {}", ::dlerror());
-  auto* make = reinterpret_cast<MakeEngine*>(::dlsym(library, kMakeEngine));
-  if (make == nullptr) failf(Code::kUnavailable, "interpreter: expected {} in {}", kMakeEngine, file.string());
-  return make({include_folders()});
+  EngineOptions options{include_folders(), ""};
+  options.precompiled = precompiled_header(fs::weakly_canonical(file).string(),
+                                           function<PrecompileHeader>(library, kPrecompileHeader, file), options,
+                                           options.include_folders.back() + "/panto/apps/repl/prelude.h", note);
+  return function<MakeEngine>(library, kMakeEngine, file)(options);
 }
 
 }  // namespace
@@ -54,13 +64,13 @@ const std::vector<std::string>& engine_names() {
   return names;
 }
 
-Engine& start_engine(const std::string& name) {
+Engine& start_engine(const std::string& name, const std::function<void(const std::string&)>& note) {
   if (!name.empty() && std::ranges::find(engine_names(), name) == engine_names().end()) {
     failf(Code::kNotFound, "interpreter: expected cling or clang, got '{}'", name);
   }
   for (const std::string& candidate : engine_names()) {
     if (!name.empty() && name != candidate) continue;
-    if (const fs::path file = find(candidate); !file.empty()) return *start(file);
+    if (const fs::path file = find(candidate); !file.empty()) return *start(file, note);
   }
   failf(Code::kUnavailable,
         "interpreter: expected {}, got none; in the source folder, ./dev repl installs and builds it",

@@ -146,7 +146,9 @@ int run_command(const CommandOptions& options) {
       listener.error(options.reason);
       leave(folder, 1);
     }
-    engine = &start_engine(options.engine);
+    std::function<void(const std::string&)> note;
+    if (interactive) note = [&](const std::string& text) { listener.note(text); };
+    engine = &start_engine(options.engine, note);
     Session session(*engine, listener, folder.file("log"));
     Commands commands(session);
     std::vector<std::string> again = {"panto", "repl", "--resume", folder.path(), "--engine", options.engine};

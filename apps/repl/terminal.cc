@@ -13,6 +13,7 @@
 
 #include "panto/apps/repl/guard.h"
 #include "panto/apps/repl/probe.h"
+#include "panto/apps/repl/user_folders.h"
 
 namespace panto::repl {
 namespace {
@@ -34,14 +35,8 @@ void say(FILE* file, const std::string& text, const char* colour) {
 
 std::string history_path() {
   if (const char* path = std::getenv("PANTO_HISTORY"); path != nullptr) return path;
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  if (state == nullptr && home == nullptr) return "";
-  const std::filesystem::path folder =
-      state != nullptr ? std::filesystem::path(state) / "panto" : std::filesystem::path(home) / ".local/state/panto";
-  std::error_code none;
-  std::filesystem::create_directories(folder, none);
-  return (folder / "history").string();
+  const std::filesystem::path folder = state_folder();
+  return folder.empty() ? "" : (folder / "history").string();
 }
 
 // What readline's callbacks, which take no argument, need.
