@@ -109,7 +109,7 @@ std::string precompiled_header(const std::string& library, PrecompileHeader* mak
                                const std::string& header, const std::function<void(const std::string&)>& note) {
   const fs::path folder = cache_folder();
   if (folder.empty()) return "";
-  const std::string result = (folder / (name_for(library) + ".pch")).string(), noted = result + ".from";
+  std::string result = (folder / (name_for(library) + ".pch")).string(), noted = result + ".from";
   const Stamp stamp(library, options, result);
   try {
     if (fs::exists(noted) && stamp.fits(read_file(noted))) return result;
