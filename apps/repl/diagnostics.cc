@@ -47,12 +47,19 @@ std::string missing_symbols(const std::string& messages) {
   return names;
 }
 
+// cling colours what it says wherever the session has a terminal, whatever it is told.
+std::string without_colours(const std::string& text) {
+  static const std::regex kSequence("\x1b\\[[0-9;]*m");
+  return std::regex_replace(text, kSequence, "");
+}
+
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
-std::string readable(const std::string& messages, std::string_view origin,
+std::string readable(const std::string& said, std::string_view origin,
                      const std::function<std::string(int)>& source_line) {
+  const std::string messages = without_colours(said);
   constexpr int kMost = 3;
   const auto with_line = [&](const Message& m) {
     std::string text = fmt::format("{}:{}:{}: {}: {}", m.file, m.line, m.column, m.kind, without_own_names(m.text));

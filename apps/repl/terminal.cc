@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "panto/apps/repl/colour.h"
 #include "panto/apps/repl/guard.h"
 #include "panto/apps/repl/probe.h"
 #include "panto/apps/repl/user_folders.h"
@@ -42,7 +44,9 @@ std::string history_path() {
 // What readline's callbacks, which take no argument, need.
 struct Reading {
   Session* session = nullptr;
-  std::string before;  // lines of this input that are already there
+  std::string before;   // lines of this input that are already there
+  std::string prompt;   // without colours
+  std::string painted;  // the line whose colours are on the screen
   bool interrupted = false;
   std::vector<std::string> found;
 };
@@ -51,9 +55,33 @@ Reading& reading() {
   return instance;
 }
 
-// Readline asks whether there was a signal: of an interrupted line nothing is kept.
-int on_signal() {
-  if (!take_interrupt()) return 0;
+// Paints what readline has drawn, plainly, over itself. It knows the place of every character and is left to think that
+// nothing happened; where that place is not plain to see, the line stays as it is.
+void paint() {
+  if (RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH | RL_STATE_NUMERICARG | RL_STATE_DONE) != 0) return;
+  const std::string_view line(rl_line_buffer, static_cast<size_t>(rl_end));
+  if (line == reading().painted) return;
+  if (std::ranges::any_of(line, [](char c) { return c < 0x20 || c == 0x7f; })) return;  // tabs, and not ASCII
+  int rows = 0, columns = 0;
+  rl_get_screen_size(&rows, &columns);
+  const int begin = static_cast<int>(reading().prompt.size()), at = begin + rl_point;
+  if (columns <= begin || (begin + rl_end) / columns >= rows) return;
+  if (at % columns == 0) return;  // at the end of one row, or the beginning of the next
+  std::string out = "\0337";      // where the cursor is
+  if (at / columns > 0) out += fmt::format("\x1b[{}A", at / columns);
+  out += fmt::format("\r\x1b[{}C{}\0338", begin, coloured(reading().before, line));
+  std::fwrite(out.data(), 1, out.size(), rl_outstream);
+  std::fflush(rl_outstream);
+  reading().painted = line;
+}
+
+// What readline calls whenever nothing was typed for a moment. Of an interrupted line nothing is kept.
+int when_idle() {
+  if (!take_interrupt()) {
+    // Not as its function for drawing: with one of ours it takes the terminal for one that has a single row.
+    if (colours() && rl_get_termcap("up") != nullptr) paint();
+    return 0;
+  }
   reading().interrupted = true;
   rl_replace_line("", 0);
   rl_done = 1;
@@ -87,6 +115,7 @@ char** complete_word(const char* text, int start, int end) {
     return rl_completion_matches(text, rl_filename_completion_function);
   }
   rl_attempted_completion_over = 1;
+  reading().painted.clear();  // a list of candidates pushes the line down
   rl_completion_append_character = '\0';
   reading().found.clear();
   if (line.starts_with(":") && start == 1) {
@@ -135,8 +164,10 @@ bool read_input(int number, std::string& input) {
   const std::string more = std::string(first.size() - 3, ' ') + ".. ";
   while (true) {
     reading().before = input;
+    reading().prompt = input.empty() ? first : more;
+    reading().painted.clear();
     reading().interrupted = false;
-    char* line = ::readline(prompt(input.empty() ? first : more).c_str());
+    char* line = ::readline(prompt(reading().prompt).c_str());
     if (reading().interrupted) {
       std::free(line);
       std::printf("\n");
@@ -169,7 +200,8 @@ void run_terminal(Session& session, Commands& commands) {
   rl_readline_name = "panto";
   rl_catch_signals = 0;
   rl_catch_sigwinch = 1;
-  rl_event_hook = on_signal;  // several times a second
+  rl_event_hook = when_idle;
+  rl_set_keyboard_input_timeout(30'000);  // microseconds
   rl_attempted_completion_function = complete_word;
   rl_completer_word_break_characters = const_cast<char*>(" \t\n\"'`@$><=;|&{}()[],+-*/%!?^~.:");
   rl_completer_quote_characters = const_cast<char*>("");

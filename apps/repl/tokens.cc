@@ -11,6 +11,15 @@ namespace {
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0; }
 bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
+// Whether a name is one of these words, each between blanks.
+bool one_of(const Token& t, std::string_view words) {
+  if (!t.is_name()) return false;
+  for (size_t at = 0; (at = words.find(t.text, at)) != std::string_view::npos; at += t.text.size()) {
+    if (words[at - 1] == ' ' && words[at + t.text.size()] == ' ') return true;
+  }
+  return false;
+}
+
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -167,6 +176,22 @@ size_t closing_angle(const std::vector<Token>& list, size_t begin, size_t limit)
     }
   }
   return list.size();
+}
+
+bool is_keyword(const Token& t) {
+  return one_of(t,
+                " return new delete throw else case sizeof co_await co_yield co_return goto not and or xor break "
+                "continue default this true false nullptr operator alignof typeid noexcept requires static_cast "
+                "const_cast dynamic_cast reinterpret_cast if for while do switch try catch using typedef "
+                "template namespace public private protected friend asm ");
+}
+
+bool is_builtin_type(const Token& t) {
+  return one_of(t, " unsigned signed long short int char bool float double void wchar_t char8_t char16_t char32_t ");
+}
+
+bool is_specifier(const Token& t) {
+  return one_of(t, " const constexpr static inline volatile constinit thread_local extern register ");
 }
 
 }  // namespace panto::repl

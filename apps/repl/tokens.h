@@ -32,6 +32,11 @@ struct Tokens {
 
 Tokens scan(std::string_view text);
 
+// Words of the language, by what they can be where something is declared.
+bool is_keyword(const Token& token);       // begins no type: `return`, `sizeof`, `this`
+bool is_builtin_type(const Token& token);  // `int`, `unsigned`
+bool is_specifier(const Token& token);     // `const`, `static`
+
 // The bracket that closes the one at `begin`; list.size() if there is none.
 size_t closing(const std::vector<Token>& list, size_t begin);
 // The `>` that closes the `<` at `begin`, if what is between can be template arguments; list.size() otherwise. A `>>`

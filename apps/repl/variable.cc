@@ -1,82 +1,11 @@
 #include "panto/apps/repl/variable.h"
 
 #include <algorithm>
-#include <array>
 
 namespace panto::repl {
 namespace {
 
 using Words = std::vector<Token>;
-
-template <size_t N>
-bool one_of(const Token& t, const std::array<std::string_view, N>& words) {
-  return t.is_name() && std::ranges::find(words, t.text) != words.end();
-}
-
-// Names that begin no type.
-bool keyword(const Token& t) {
-  static constexpr std::array<std::string_view, 47> kWords = {"return",
-                                                              "new",
-                                                              "delete",
-                                                              "throw",
-                                                              "else",
-                                                              "case",
-                                                              "sizeof",
-                                                              "co_await",
-                                                              "co_yield",
-                                                              "co_return",
-                                                              "goto",
-                                                              "not",
-                                                              "and",
-                                                              "or",
-                                                              "xor",
-                                                              "break",
-                                                              "continue",
-                                                              "default",
-                                                              "this",
-                                                              "true",
-                                                              "false",
-                                                              "nullptr",
-                                                              "operator",
-                                                              "alignof",
-                                                              "typeid",
-                                                              "noexcept",
-                                                              "requires",
-                                                              "static_cast",
-                                                              "const_cast",
-                                                              "dynamic_cast",
-                                                              "reinterpret_cast",
-                                                              "if",
-                                                              "for",
-                                                              "while",
-                                                              "do",
-                                                              "switch",
-                                                              "try",
-                                                              "catch",
-                                                              "using",
-                                                              "typedef",
-                                                              "template",
-                                                              "namespace",
-                                                              "public",
-                                                              "private",
-                                                              "protected",
-                                                              "friend",
-                                                              "asm"};
-  return one_of(t, kWords);
-}
-
-bool builtin(const Token& t) {
-  static constexpr std::array<std::string_view, 14> kWords = {"unsigned", "signed",  "long",     "short",   "int",
-                                                              "char",     "bool",    "float",    "double",  "void",
-                                                              "wchar_t",  "char8_t", "char16_t", "char32_t"};
-  return one_of(t, kWords);
-}
-
-bool specifier(const Token& t) {
-  static constexpr std::array<std::string_view, 9> kWords = {
-      "const", "constexpr", "static", "inline", "volatile", "constinit", "thread_local", "extern", "register"};
-  return one_of(t, kWords);
-}
 
 // The head of a declaration of variables: specifiers, type, and where the (first) name is.
 struct Head {
@@ -90,24 +19,24 @@ struct Head {
 std::optional<Head> read_head(const Words& words) {
   Head head;
   size_t i = 0;
-  while (i < words.size() && specifier(words[i])) {
+  while (i < words.size() && is_specifier(words[i])) {
     if (!words[i].is("static")) head.specifiers = true;
     ++i;
   }
   head.type = i;
-  if (i >= words.size() || !words[i].is_name() || keyword(words[i])) return std::nullopt;
+  if (i >= words.size() || !words[i].is_name() || is_keyword(words[i])) return std::nullopt;
   if (words[i].is("auto")) {
     head.is_auto = true;
     ++i;
   } else if (words[i].is("decltype")) {
     if (i + 1 >= words.size() || !words[i + 1].is("(")) return std::nullopt;
     i = closing(words, i + 1) + 1;
-  } else if (builtin(words[i])) {
-    while (i < words.size() && builtin(words[i])) ++i;
+  } else if (is_builtin_type(words[i])) {
+    while (i < words.size() && is_builtin_type(words[i])) ++i;
   } else {
     if (words[i].is("typename") || words[i].is("struct") || words[i].is("class") || words[i].is("enum")) ++i;
     while (true) {
-      if (i >= words.size() || !words[i].is_name() || keyword(words[i])) return std::nullopt;
+      if (i >= words.size() || !words[i].is_name() || is_keyword(words[i])) return std::nullopt;
       ++i;
       if (i < words.size() && words[i].is("<")) {
         i = closing_angle(words, i, words.size());
@@ -127,14 +56,15 @@ std::optional<Head> read_head(const Words& words) {
   head.name = i;
   if (i >= words.size()) return std::nullopt;
   if (words[i].is("[") && head.is_auto) return head;
-  if (!words[i].is_name() || keyword(words[i]) || specifier(words[i])) return std::nullopt;
+  if (!words[i].is_name() || is_keyword(words[i]) || is_specifier(words[i])) return std::nullopt;
   if (i + 1 < words.size()) {
     const Token& next = words[i + 1];
     const bool begins = next.is("=") || next.is("(") || next.is("{") || next.is(",") || next.is("[");
     if (!begins) return std::nullopt;
     // `a * b(c)`, `a & b[0]` are products and the like, unless a is `int` or a constant is declared.
-    const bool expression = (head.pointer || head.reference) && !head.specifiers && !builtin(words[head.type]) &&
-                            !words[head.type].is("auto") && !next.is("=") && !next.is("{");
+    const bool expression = (head.pointer || head.reference) && !head.specifiers &&
+                            !is_builtin_type(words[head.type]) && !words[head.type].is("auto") && !next.is("=") &&
+                            !next.is("{");
     if (expression) return std::nullopt;
   }
   return head;

@@ -5,6 +5,7 @@ PANTO_ACCEPT=1 writes the .expected files anew: read the difference before it is
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -100,6 +101,21 @@ class WithoutTerminal(unittest.TestCase):
                            capture_output=True, timeout=100)
         self.assertEqual(list(temporary.iterdir()), [])
 
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is missing: apt-get install graphviz")
+    def test_a_graph_as_a_picture(self):
+        script = "auto f = trace([](const Tensor& x) { return relu(x); });\nf(tensor({1.f}));\n:graph f f.svg\n"
+        self.assertEqual(run(self.engine, "-c", script, cwd=self.folder), (0, "", "wrote f.svg\n"))
+        self.assertIn("Relu", (self.folder / "f.svg").read_text())
+        self.assertEqual(os.listdir(self.folder), ["f.svg"])
+
+    def test_a_picture_where_nobody_draws(self):
+        script = "auto f = trace([](const Tensor& x) { return relu(x); });\nf(tensor({1.f}));\n:graph f f.svg\n"
+        result = subprocess.run([PANTO, "repl", "--engine", self.engine, "-c", script], cwd=self.folder, text=True,
+                                env=os.environ | {"PATH": str(self.folder)}, capture_output=True, timeout=100)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("apt-get install graphviz", result.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_a_saved_session_is_a_program(self):
         script = ('Tensor x = tensor({1.f, 2.f});\nint f(int a) { return a; }\nint f(int a) { return a + 1; }\n'
                   'auto y = f(1);\nauto y = 2.5;\nfor (int i = 0; i < 2; ++i) std::cout << i << "\\n";\nx + 1.0f\ny\n'
@@ -110,6 +126,32 @@ class WithoutTerminal(unittest.TestCase):
                         f"-Wl,-rpath,{BUILD}", "-o", "saved"], cwd=self.folder, check=True, timeout=300)
         program = subprocess.run([self.folder / "saved"], capture_output=True, text=True, timeout=60)
         self.assertEqual((program.returncode, program.stdout), (0, output))
+
+
+@unittest.skipUnless(os.environ.get("PANTO_SLOW"), "slow: ./dev test slow")
+class Memory(unittest.TestCase):
+    """Code that was compiled stays, as older inputs may be called; what it made is given back."""
+
+    def check(self, engine, kilobytes):
+        if not there(engine):
+            self.skipTest(f"{engine} was not built: ./dev repl --engine {engine}")
+        count = 2000
+        inputs = "".join("t = t * 1.0f;\n" if i % 2 else "Tensor u = t + t;\n" for i in range(count))
+        with tempfile.TemporaryDirectory() as folder:
+            status, output, errors = run(engine, cwd=folder, text="Tensor t = fill({1000, 1000}, 1.0f);\nTensor u = t;\n:mem\n"
+                                         + inputs + ":mem\n")
+        self.assertEqual((status, errors), (0, ""))
+        process = [float(m) for m in re.findall(r"process +([0-9.]+) MB", output)]
+        tensors = re.findall(r"CPU:0 +([0-9.]+) kB in use", output)
+        self.assertEqual(tensors, ["4000.0", "8000.0"])
+        self.assertEqual(len(process), 2, output)
+        self.assertLess((process[1] - process[0]) * 1000 / count, kilobytes)
+
+    def test_on_cling(self):
+        self.check("cling", 150)
+
+    def test_on_clang(self):
+        self.check("clang", 70)
 
 
 if __name__ == "__main__":

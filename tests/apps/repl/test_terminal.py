@@ -26,11 +26,13 @@ class Terminal(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def start(self, engine):
+    def start(self, engine, colours=False):
         if not there(engine):
             self.skipTest(f"{engine} was not built: ./dev repl --engine {engine}")
-        environment = os.environ | {"PANTO_HISTORY": str(self.folder / "history"), "TERM": "xterm", "NO_COLOR": "1",
-                                    "INPUTRC": "/dev/null"}
+        environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+        environment |= {"PANTO_HISTORY": str(self.folder / "history"), "TERM": "xterm", "INPUTRC": "/dev/null"}
+        if not colours:
+            environment["NO_COLOR"] = "1"
         self.panto = pexpect.spawn(str(PANTO), ["repl", "--engine", engine], env=environment, cwd=str(self.folder),
                                    encoding="utf-8", timeout=60, dimensions=(30, 200))
         self.addCleanup(lambda: self.panto.close(force=True))
@@ -77,6 +79,26 @@ class Terminal(unittest.TestCase):
         self.expect("t * 2.0f")
         self.panto.sendline("")
         self.expect("undeclared identifier 't'")
+        self.expect("> ")
+        self.leave()
+
+    def colours(self, engine):
+        self.start(engine, colours=True)
+        self.expect("\x1b[0m")  # the prompt's
+        self.panto.send("const int n = 42; // no text")
+        self.expect("\x1b7\r\x1b[3C\x1b[1;34mconst\x1b[0m \x1b[36mint\x1b[0m n = \x1b[35m42\x1b[0m;\x1b[2m // no text\x1b[0m\x1b8")
+        self.panto.send("\x01\x0bTensor t = // goes on\r")
+        self.expect(".. ")
+        self.panto.send('load("a' + "b" * 200)  # two lines: the cursor is in the second
+        self.expect('\x1b7\x1b[1A\r\x1b[3Cload(\x1b[32m"a' + "b" * 200 + "\x1b[0m\x1b8")
+        self.panto.sendintr()
+        self.expect("> ")
+        self.panto.send(":time 1 +")
+        self.expect("\x1b[33m:time\x1b[0m 1 +")
+        self.panto.sendintr()
+        self.expect("> ")
+        self.panto.sendline("nothing")
+        self.expect("\x1b[31minput 1:1:1: error")
         self.expect("> ")
         self.leave()
 
@@ -128,7 +150,7 @@ class Terminal(unittest.TestCase):
         self.leave()
 
 
-for name in ("editing", "completion", "stopping", "crashing"):
+for name in ("editing", "colours", "completion", "stopping", "crashing"):
     for engine in ENGINES:
         slow = engine != ENGINES[0] or name in ("stopping", "crashing")
 
