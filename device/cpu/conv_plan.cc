@@ -1,9 +1,6 @@
 #include "panto/device/cpu/conv_plan.h"
 
 #include <algorithm>
-#include <atomic>
-#include <list>
-#include <mutex>
 
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/one_thread.h"
@@ -26,7 +23,6 @@ constexpr int64_t kBlockedWork = 190;      // multiplications for each element m
 constexpr int64_t kBlockedChannels = 16;
 constexpr int64_t kPackChannels = 64;         // output channels that are packed at a time
 constexpr int64_t kPackedAlone = 256 * 1024;  // bytes of a filter that one thread packs
-constexpr size_t kCachedPlans = 256;
 
 int64_t saturated_product(std::initializer_list<int64_t> factors) {
   int64_t product = 1;
@@ -145,8 +141,24 @@ bool ConvPlan::fits(const Convolution& c) {
 }
 
 ConvPlan::ConvPlan(ConvKind kind, const Convolution& c) : kind_(kind), conv_(c) {
+  if (ConvProduct::fits(c)) {
+    product_ = std::make_unique<const ConvProduct>(kind, c);
+    return;
+  }
+  const bool blocked = blocked_layout(c);
   cut();
-  make_primitives();
+  make_primitives(blocked);
+  // oneDNN may have nothing better for some tiles with the filter laid out as the first one wants it, or for NHWC.
+  if (has_reference()) {
+    keep_images_whole();
+    make_primitives(blocked);
+  }
+  if (has_reference()) make_primitives(true);
+  if (has_reference()) {
+    cut();  // so that threads can share it
+    make_primitives(blocked);
+  }
+  make_packing();
 }
 ConvPlan::~ConvPlan() = default;
 
@@ -164,10 +176,17 @@ void ConvPlan::cut() {
   tiles_ = ceil_div(c.batch, images_) * static_cast<int64_t>(bands_.size());
 }
 
+void ConvPlan::keep_images_whole() {
+  images_ = 1;
+  tiles_ = conv_.batch;
+  cut_rows(1);
+}
+
 void ConvPlan::cut_rows(int64_t bands) {
   const WindowAxis& a = conv_.height;
   const Band whole{0, a.input, 0, a.output, a.before, padding_after(a)};
   if (bands <= 1) return bands_.assign(1, whole);
+  bands_.clear();
   const bool by_input = kind_ == ConvKind::kByInput;
   const int64_t all = by_input ? a.input : a.output;
   // Cuts between windows: of the input where a window begins.
@@ -203,10 +222,14 @@ void ConvPlan::cut_rows(int64_t bands) {
   }
 }
 
-void ConvPlan::make_primitives() {
+bool ConvPlan::has_reference() const {
+  return std::ranges::any_of(variants_, [](const auto& p) { return p->convolution.is_reference(); });
+}
+
+void ConvPlan::make_primitives(bool blocked) {
   const OneThread scope;  // a primitive is made for a number of threads
   const Convolution& c = conv_;
-  const bool blocked = blocked_layout(c);
+  variants_.clear();
   dnnl_memory_desc_t filter = filter_desc(c, false);
   const auto make = [&](int64_t images, const Band& b) {
     auto p = std::make_unique<Primitives>();
@@ -261,10 +284,14 @@ void ConvPlan::make_primitives() {
   const int64_t rest = c.batch % images_;
   for (const Band& b : bands_) make(images_, b);
   if (rest > 0) make(rest, bands_[0]);
+}
 
+void ConvPlan::make_packing() {
+  const OneThread scope;
+  const Convolution& c = conv_;
   packing_ = std::make_unique<Packing>();
   packing_->ours = filter_desc(c, true);
-  packing_->packed = filter;
+  packing_->packed = variants_[0]->filter;
   if (dnnl_memory_desc_equal(&packing_->ours, &packing_->packed) != 0) return;
   const bool unpack = kind_ == ConvKind::kByFilter;
   const auto add = [&](const dnnl_memory_desc_t& ours, const dnnl_memory_desc_t& packed) {
@@ -389,6 +416,7 @@ void ConvPlan::add_tiles(float* sums, int64_t count) const {
 }
 
 void ConvPlan::run(float* input, float* filter, float* output, Device& device) const {
+  if (product_ != nullptr) return product_->run(input, filter, output, device);
   const bool by_filter = kind_ == ConvKind::kByFilter;
   // Each tile's gradient by filter, or the filter for all tiles. Packed ones may be larger: blocks are filled up.
   const auto packed_bytes = size_of(packing_->packed);
@@ -418,49 +446,5 @@ void ConvPlan::run(float* input, float* filter, float* output, Device& device) c
     std::copy_n(packed, packed_count, filter);
   }
 }
-
-namespace {
-
-class PlanCache {
- public:
-  std::shared_ptr<const ConvPlan> find(ConvKind kind, const Convolution& c) {
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto it = plans_.begin(); it != plans_.end(); ++it) {
-        if ((*it)->kind() != kind || !((*it)->convolution() == c)) continue;
-        plans_.splice(plans_.begin(), plans_, it);
-        return plans_.front();
-      }
-    }
-    // Made without the lock: that takes milliseconds. Two threads may make the same.
-    auto plan = std::make_shared<const ConvPlan>(kind, c);
-    const std::lock_guard lock(mutex_);
-    ++made_;
-    plans_.push_front(plan);
-    if (plans_.size() > kCachedPlans) plans_.pop_back();
-    return plan;
-  }
-  int64_t made() {
-    const std::lock_guard lock(mutex_);
-    return made_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::list<std::shared_ptr<const ConvPlan>> plans_;  // the most recently used first
-  int64_t made_ = 0;
-};
-
-PlanCache& plan_cache() {
-  static PlanCache& cache = *new PlanCache;  // leaked on purpose: threads may convolve while the process ends
-  return cache;
-}
-
-}  // namespace
-
-std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const Convolution& c) {
-  return plan_cache().find(kind, c);
-}
-int64_t conv_plans_made() { return plan_cache().made(); }
 
 }  // namespace panto::cpu

@@ -8,18 +8,19 @@
 // Layouts: images that oneDNN works on are laid out as it likes best (blocks of channels) where that pays for copying a
 // tile there and back, while it is in the cache; filters always are. On Zen 3 (AVX2), copies included: 3x3, 64 to 64
 // channels, 56x56: 2.6 ms an image in blocks, 3.3 ms as NHWC; 1x1, 64 to 256 channels: 1.7 and 1.2 ms.
+//
+// Where a product of matrices does it better, ConvProduct does it.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "panto/device/cpu/conv_product.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/ops/window.h"
 
 namespace panto::cpu {
-
-enum class ConvKind : uint8_t { kForward, kByInput, kByFilter };
 
 // Immutable; may be used by several threads at once.
 class ConvPlan {
@@ -36,14 +37,18 @@ class ConvPlan {
   const Convolution& convolution() const { return conv_; }
   // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others.
   void run(float* input, float* filter, float* output, Device& device) const;
+  // Whether a part of it is done by oneDNN's reference implementation, which is a thousand times slower: for tests.
+  PANTO_EXPORT bool has_reference() const;
 
  private:
   struct Band;
   struct Primitives;
 
   void cut();
+  void keep_images_whole();
   void cut_rows(int64_t bands);
-  void make_primitives();
+  void make_primitives(bool blocked);
+  void make_packing();
   const Primitives& primitives(int64_t tile) const;
   void pack_filter(const float* filter, float* packed) const;
   void unpack_filter(const float* packed, float* filter) const;
@@ -52,7 +57,8 @@ class ConvPlan {
 
   ConvKind kind_;
   Convolution conv_;
-  int64_t images_ = 1;  // of a tile; the last one may have fewer
+  std::unique_ptr<const ConvProduct> product_;  // in place of all that follows
+  int64_t images_ = 1;                          // of a tile; the last one may have fewer
   int64_t tiles_ = 1;
   std::vector<Band> bands_;                            // of rows; one where tiles are whole images
   std::vector<std::unique_ptr<Primitives>> variants_;  // first those of `images_` images, by band, then the rest's
@@ -61,7 +67,7 @@ class ConvPlan {
 };
 
 // The plan for a convolution, from a cache that all threads share and that keeps the most recently used ones.
-std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const Convolution& c);
+PANTO_EXPORT std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const Convolution& c);
 // Plans made so far: for tests.
 PANTO_EXPORT int64_t conv_plans_made();
 

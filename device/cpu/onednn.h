@@ -49,6 +49,8 @@ class DnnlPrimitive {
   explicit operator bool() const { return primitive_ != nullptr; }
   // The layout that it wants or gives: dnnl_query_src_md and its kin.
   dnnl_memory_desc_t desc(dnnl_query_t what) const;
+  // Whether oneDNN has nothing better for it than its reference implementation.
+  bool is_reference() const;
   // At most 4 arguments. On the calling thread's stream.
   void run(std::initializer_list<Argument> arguments) const;
 

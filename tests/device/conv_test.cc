@@ -1,5 +1,6 @@
 // Convolutions of floats, by oneDNN, against those of doubles, by definition: sizes at which tiles and layouts change.
 // Their independence of the number of threads, and the cache of plans.
+#include <array>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <limits>
@@ -42,6 +43,10 @@ const std::vector<Case> kCases = {
     {"odd channels", 3, 17, 19, 20, 23, 3, 3},
     {"few output channels", 2, 32, 32, 64, 3, 3, 3},
     {"many channels", 2, 7, 7, 256, 160, 3, 3},
+    {"a window as product", 2, 6, 5, 40, 64, 3, 3, 2, 1},
+    {"a window as product, dilations", 3, 5, 6, 24, 64, 3, 2, 1, 2, 2, 1},
+    {"a window as product, explicit", 2, 5, 7, 16, 48, 3, 3, 2, 3, 1, 1, 1, "EXPLICIT", {4, 0, 1, 3}},
+    {"a window as product, pixels that no window has", 2, 8, 8, 32, 64, 2, 2, 3, 3, 1, 1, 1, "VALID"},
     {"groups", 2, 20, 20, 32, 64, 3, 3, 1, 1, 1, 1, 4},
     {"a group for each channel", 2, 30, 30, 32, 32, 3, 3, 1, 1, 1, 1, 32},
     {"window as large as the image", 8, 7, 7, 64, 32, 7, 7, 1, 1, 1, 1, 1, "VALID"},
@@ -161,6 +166,36 @@ BOOST_AUTO_TEST_CASE(plans_are_kept) {
     call.by_filter(t);
   }
   BOOST_TEST(cpu::conv_plans_made() - before == 2);  // that of `forward` was made with the tensors
+}
+
+BOOST_AUTO_TEST_CASE(without_plain_loops) {
+  // One filter serves tiles of several heights, and not every layout of it suits oneDNN's fast primitives for all.
+  const auto axis = [](int64_t input, int64_t size, int64_t stride) {
+    WindowAxis a{.input = input, .size = size, .stride = stride};
+    a.output = (input + stride - 1) / stride;
+    const int64_t padding = std::max<int64_t>(0, (a.output - 1) * stride + size - input);
+    a.before = padding / 2;
+    a.after = padding - a.before;
+    return a;
+  };
+  for (const ImageAxes& axes : {ImageAxes{0, 1, 2, 3}, ImageAxes{0, 2, 3, 1}}) {
+    for (const auto& [side, in, size, out, stride] :
+         {std::array{14, 1024, 1, 256, 1}, std::array{14, 1024, 1, 256, 2}, std::array{17, 256, 1, 512, 2},
+          std::array{28, 512, 1, 1024, 2}, std::array{56, 64, 3, 64, 1}, std::array{56, 256, 1, 512, 2},
+          std::array{14, 512, 1, 2048, 3}, std::array{56, 128, 3, 128, 2}, std::array{225, 3, 7, 64, 2}}) {
+      Convolution c;
+      c.axes = axes;
+      c.height = c.width = axis(side, size, stride);
+      c.batch = 4;
+      c.in_channels = in;
+      c.out_channels = out;
+      for (const cpu::ConvKind kind : {cpu::ConvKind::kForward, cpu::ConvKind::kByInput, cpu::ConvKind::kByFilter}) {
+        BOOST_TEST(!cpu::cached_conv_plan(kind, c)->has_reference(),
+                   "channels " << axes.channels << ", " << side << "x" << side << "x" << in << " by " << size << " to "
+                               << out << ", steps of " << stride << ", kind " << static_cast<int>(kind));
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(many_sizes) {
