@@ -4,7 +4,9 @@
 //   prepare WORK MODE INPUT...   "ready COUNT MEAN MAGNITUDE WEIGHTED", what its output looks like; or "none"
 //   measure SECONDS              "times T...", seconds a run, each of a batch that is long enough for the clock
 //
-// An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers.
+// An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers. A
+// further :LAYOUT says what the dimensions are, for libraries that want them in another order: nhwc or nchw of images,
+// hwio or hwio_nchw of the filters that go with them.
 // No library is included here: every contestant is compiled by itself against its own.
 #pragma once
 
@@ -26,16 +28,20 @@
 
 namespace peers {
 
-// The suite's numbers: the same in every language.
+// The suite's numbers, in [0, 1) and the same in every language: of the generator SplitMix64 (Steele, Lea and Flood
+// 2014), the one after `i` others from a place that is the seed's. Weights of deep networks must not be regular.
 inline double number(int64_t i, int seed) {
-  const double x = static_cast<double>(i) * 0.6180339887498949 + static_cast<double>(seed) * 0.7548776662466927;
-  return x - static_cast<double>(static_cast<int64_t>(x));
+  uint64_t z = ((static_cast<uint64_t>(seed) << 40) + static_cast<uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
 struct Input {
   std::vector<int64_t> shape;
   std::vector<float> floats;
   std::vector<int32_t> classes;  // in place of floats
+  std::string layout;            // "" where there is nothing to say
 };
 
 inline Input input(const std::string& text, int seed) {
@@ -45,6 +51,7 @@ inline Input input(const std::string& text, int seed) {
   std::getline(parts, dims, ':');
   std::getline(parts, low, ':');
   std::getline(parts, high, ':');
+  std::getline(parts, result.layout, ':');
   int64_t count = 1;
   std::istringstream numbers(dims);
   for (std::string dim; std::getline(numbers, dim, 'x');) {

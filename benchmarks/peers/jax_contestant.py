@@ -11,13 +11,29 @@ import contestant
 
 
 def host(result):
-    return np.asarray(result.block_until_ready())
+    jax.block_until_ready(result)
+    return [np.asarray(r) for r in result] if isinstance(result, (list, tuple)) else np.asarray(result)
 
 
 def chain(x, factor):
     for _ in range(100):
         x = x * factor
     return x
+
+
+def log_exp(x):
+    for _ in range(20):
+        x = jnp.log(jnp.exp(x))
+    return x
+
+
+def conv(layout):
+    """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave."""
+    def of(x, kernel, seed):
+        y, back = jax.vjp(lambda x, kernel: jax.lax.conv_general_dilated(
+            x, kernel, (1, 1), "SAME", dimension_numbers=(layout, "HWIO", layout)), x, kernel)
+        return [y, *back(seed)]
+    return of
 
 
 def layer_norm(x, scale, offset):
@@ -68,11 +84,106 @@ def transformer(x, labels, *p):
     return loss_of(x + h @ p[10] + p[11], labels)
 
 
+PRECISION = np.array([[5.005, 4.995], [4.995, 5.005]], np.float32)
+MASKS = np.array([[[1, 0]], [[0, 1]]] * 5, np.float32)  # for ten steps
+ANGLES = np.arange(10) * (2 * np.pi / 10)
+TIMES = np.stack([np.cos(ANGLES), np.sin(ANGLES)], -1).astype(np.float32)[:, None]
+
+
+def update_of(p, a, b, time):
+    """What the networks S, Q and T of L2HMC say of one half of a point."""
+    h = jax.nn.relu(a @ p[0] + b @ p[1] + time @ p[2] + p[3])
+    h = jax.nn.relu(h @ p[4] + p[5])
+    return (jnp.tanh(h @ p[6] + p[7]) * jnp.exp(p[8]), h @ p[9] + p[10],
+            jnp.tanh(h @ p[11] + p[12]) * jnp.exp(p[13]))
+
+
+def energy(x):
+    """Of a Gaussian whose variances are 100 and 0.1, along the diagonals."""
+    return 0.5 * jnp.sum(x @ PRECISION * x, 1)
+
+
+def energy_gradient(x):
+    return jax.grad(lambda x: energy(x).sum())(x)
+
+
+def hamiltonian(x, v):
+    return energy(x) + 0.5 * jnp.sum(v * v, 1)
+
+
+def l2hmc(x, v, step, *p):
+    """Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
+    Ten leapfrog steps forward of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018); the loss of section 4, scaled."""
+    first, before, step = x, hamiltonian(x, v), jnp.exp(step)
+
+    def move_momentum(x, v, log_jacobian, time):
+        slope = energy_gradient(x)
+        scale, translation, transformation = update_of(p[14:], x, slope, time)
+        scale = 0.5 * step * scale
+        v = v * jnp.exp(scale) - 0.5 * step * (jnp.exp(step * transformation) * slope - translation)
+        return x, v, log_jacobian + jnp.sum(scale, 1)
+
+    def move_position(x, v, log_jacobian, time, kept):
+        scale, translation, transformation = update_of(p[:14], v, kept * x, time)
+        scale = step * scale
+        moving = x * jnp.exp(scale) + step * (jnp.exp(step * transformation) * v + translation)
+        return kept * x + (1 - kept) * moving, v, log_jacobian + jnp.sum((1 - kept) * scale, 1)
+
+    def leap(state, moment):
+        time, mask = moment
+        state = move_momentum(*state, time)
+        state = move_position(*state, time, mask)
+        state = move_position(*state, time, 1 - mask)
+        return move_momentum(*state, time), None
+
+    (x, v, log_jacobian), _ = jax.lax.scan(leap, (x, v, jnp.zeros(len(x))), (TIMES, MASKS))
+    accepted = jnp.exp(jnp.minimum(before - hamiltonian(x, v) + log_jacobian, 0.0))
+    jump = jnp.sum(jnp.square(x - first), 1) * accepted + 1e-4
+    return jnp.mean(0.001 / jump - 0.1 * jump)
+
+
+def resnet(x, labels, state, *p):
+    """A residual network of bottlenecks, with the step in the 3x3 convolution. p: for each convolution its kernel and its
+    norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool, then
+    bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first one,
+    the images are halved."""
+    at, new_state = 0, []
+
+    def convolve(x, stride):
+        nonlocal at
+        kernel, scale, offset, (old_mean, old_variance) = *p[at:at + 3], state[at // 3]
+        at += 3
+        padding = ((kernel.shape[0] // 2,) * 2,) * 2
+        y = jax.lax.conv_general_dilated(x, kernel, (stride, stride), padding,
+                                         dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        mean = y.mean((0, 1, 2))
+        variance = jnp.square(y).mean((0, 1, 2)) - jnp.square(mean)
+        n = y.size // y.shape[3]
+        new_state.append((0.99 * old_mean + 0.01 * mean, 0.99 * old_variance + 0.01 * n / (n - 1) * variance))
+        return (y - mean) * (jax.lax.rsqrt(variance + 1e-3) * scale) + offset
+
+    x = jax.nn.relu(convolve(x, 2))
+    x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    while at < len(p) - 2:
+        changes = p[at].shape[2] != p[at + 6].shape[3]
+        stride = 2 if changes and at > 3 else 1
+        y = convolve(jax.nn.relu(convolve(jax.nn.relu(convolve(x, 1)), stride)), 1)
+        x = jax.nn.relu(y + (convolve(x, stride) if changes else x))
+    return loss_of(x.mean((1, 2)) @ p[at] + p[at + 1], labels), new_state
+
+
+def resnet_state(parameters):
+    return [(jnp.zeros(scale.shape), jnp.ones(scale.shape)) for scale in parameters[1:-2:3]]
+
+
 WORKS = {
     "add": jnp.add,
     "mul": jnp.multiply,
     "matmul": jnp.matmul,
     "chain": chain,
+    "log_exp": log_exp,
+    "conv": conv("NHWC"),
+    "conv_nchw": conv("NCHW"),
     "exp": jnp.exp,
     "tanh": jnp.tanh,
     "gelu": lambda x: 0.5 * x * (1.0 + jax.scipy.special.erf(x * 0.7071067811865476)),
@@ -87,6 +198,8 @@ WORKS = {
     "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
+    "l2hmc": l2hmc,
+    "resnet": resnet,
 }
 
 
@@ -98,15 +211,20 @@ def gradient(f):
 
 
 def training(f, x, labels, parameters, compiled):
-    def step(parameters):
-        loss, gradients = jax.value_and_grad(lambda p: f(x, labels, *p))(parameters)
-        return loss, [p - 0.01 * g for p, g in zip(parameters, gradients)]
+    state = resnet_state(parameters) if f is resnet else ()
+
+    def loss_and_state(parameters, state):
+        return f(x, labels, state, *parameters) if f is resnet else (f(x, labels, *parameters), state)
+
+    def step(parameters, state):
+        (loss, state), gradients = jax.value_and_grad(loss_and_state, has_aux=True)(parameters, state)
+        return loss, [p - 0.01 * g for p, g in zip(parameters, gradients)], state
 
     step = jax.jit(step) if compiled else step
 
     def run():
-        nonlocal parameters
-        loss, parameters = step(parameters)
+        nonlocal parameters, state
+        loss, parameters, state = step(parameters, state)
         return loss
     return contestant.training(run, host)
 

@@ -193,6 +193,11 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
     convolutions.emplace_back(batch, size / 2, in[4], true);
     return runs_of(std::move(convolutions));
   }
+  if (any_of({"conv", "conv_nchw"}) && in[1].shape[2] >= 16) {  // of fewer channels no layout is the best
+    std::vector<Convolution> convolutions;
+    convolutions.emplace_back(in[0].shape[0], in[0].shape[2], in[1], true);
+    return runs_of(std::move(convolutions));
+  }
   if (count < kLarge || mode == "cold") return std::nullopt;
   std::vector<Stream> streams;
   if (any_of({"add", "mul"})) streams.emplace_back(2, true, count);

@@ -15,10 +15,24 @@ using mx::array;
 using Arrays = std::vector<array>;
 using Function = std::function<Arrays(const Arrays&)>;
 
+std::vector<float> host(array x) {
+  x = mx::contiguous(x);
+  x.eval();
+  return {x.data<float>(), x.data<float>() + x.size()};
+}
+std::vector<float> host(const Arrays& list) {
+  std::vector<float> all;
+  for (const array& x : list) {
+    const std::vector<float> more = host(x);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 // Nothing is computed before it is asked for. Here each run is asked for at once, and waited for at the end.
 template <class F>
-peers::Workload calls(F f, std::vector<float> (*host)(array)) {
-  return {.output = [f, host]() mutable { return host(f()); },
+peers::Workload calls(F f) {
+  return {.output = [f]() mutable { return host(f()); },
           .runs =
               [f](int64_t count) mutable {
                 for (int64_t i = 1; i < count; ++i) mx::async_eval(f());
@@ -34,22 +48,21 @@ struct Library {
     if (!in.classes.empty()) return array(in.classes.data(), shape);
     return array(in.floats.data(), shape);
   }
-  static std::vector<float> host(array x) {
-    x = mx::contiguous(x);
-    x.eval();
-    return {x.data<float>(), x.data<float>() + x.size()};
-  }
 
   template <class F>
   static std::optional<peers::Workload> make(const std::string& mode, F f, const Arrays& x) {
-    if (mode == "eager") return calls([f, x] { return f(x); }, host);
-    const Function whole = [f](const Arrays& in) { return Arrays{f(in)}; };
-    if (mode == "traced") return calls([g = mx::compile(whole), x] { return g(x)[0]; }, host);
-    if (mode == "grad") return calls([g = gradient(whole), x] { return g(x)[0]; }, host);
-    if (mode == "traced_grad") return calls([g = mx::compile(gradient(whole)), x] { return g(x)[0]; }, host);
-    if (mode == "cold") return calls([whole, x] { return mx::compile(Function(whole))(x)[0]; }, host);
-    if (mode == "train") return training(whole, x, false);
-    if (mode == "traced_train") return training(whole, x, true);
+    if (mode == "eager") return calls([f, x] { return f(x); });
+    if constexpr (std::is_same_v<decltype(f(x)), Arrays>) {
+      if (mode == "traced") return calls([g = mx::compile(Function(f)), x] { return g(x); });
+    } else {
+      const Function whole = [f](const Arrays& in) { return Arrays{f(in)}; };
+      if (mode == "traced") return calls([g = mx::compile(whole), x] { return g(x)[0]; });
+      if (mode == "grad") return calls([g = gradient(whole), x] { return g(x)[0]; });
+      if (mode == "traced_grad") return calls([g = mx::compile(gradient(whole)), x] { return g(x)[0]; });
+      if (mode == "cold") return calls([whole, x] { return mx::compile(Function(whole))(x)[0]; });
+      if (mode == "train") return training(whole, x, false);
+      if (mode == "traced_train") return training(whole, x, true);
+    }
     return std::nullopt;
   }
 
@@ -85,7 +98,7 @@ struct Library {
       *state = std::move(all);
       return value;
     };
-    peers::Workload work = calls(once, host);
+    peers::Workload work = calls(once);
     work.output = [once] {
       std::vector<float> losses;
       for (int i = 0; i < 3; ++i) losses.push_back(once().item<float>());
@@ -153,6 +166,79 @@ array transformer(const Arrays& in) {
   return loss_of(x + dense(h, in[12], in[13]), in[1]);
 }
 
+// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
+// 14 parameters from `at` on.
+struct Update {
+  array scale, translation, transformation;
+};
+
+Update update_of(const Arrays& in, size_t at, const array& a, const array& b, const array& time) {
+  const auto p = [&](size_t i) { return in[at + i]; };
+  const array zero(0.0f);
+  array h = mx::maximum(mx::matmul(a, p(0)) + mx::matmul(b, p(1)) + mx::matmul(time, p(2)) + p(3), zero);
+  h = mx::maximum(dense(h, p(4), p(5)), zero);
+  return {.scale = mx::tanh(dense(h, p(6), p(7))) * mx::exp(p(8)),
+          .translation = dense(h, p(9), p(10)),
+          .transformation = mx::tanh(dense(h, p(11), p(12))) * mx::exp(p(13))};
+}
+
+// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
+array energy(const array& x) {
+  const array precision({5.005f, 4.995f, 4.995f, 5.005f}, {2, 2});
+  return 0.5f * mx::sum(mx::matmul(x, precision) * x, 1);
+}
+
+array energy_gradient(const array& x) {
+  const auto whole = [](const Arrays& of) { return Arrays{energy(of[0])}; };
+  return mx::vjp(whole, {x}, {mx::ones({x.shape(0)})}).second[0];
+}
+
+// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
+// Ten leapfrog steps forward; the loss of section 4, scaled.
+array l2hmc(const Arrays& in) {
+  constexpr int kSteps = 10;
+  const array step = mx::exp(in[2]);
+  array x = in[0], v = in[1], log_jacobian = mx::zeros({x.shape(0)});
+  const array masks[] = {array({1.f, 0.f}, {1, 2}), array({0.f, 1.f}, {1, 2})};
+  const auto move_momentum = [&](const array& time) {
+    const array slope = energy_gradient(x);
+    const Update u = update_of(in, 17, x, slope, time);
+    const array scale = 0.5f * step * u.scale;
+    v = v * mx::exp(scale) - 0.5f * step * (mx::exp(step * u.transformation) * slope - u.translation);
+    log_jacobian = log_jacobian + mx::sum(scale, 1);
+  };
+  const auto move_position = [&](const array& time, const array& kept, const array& moved) {
+    const Update u = update_of(in, 3, v, kept * x, time);
+    const array scale = step * u.scale;
+    x = kept * x + moved * (x * mx::exp(scale) + step * (mx::exp(step * u.transformation) * v + u.translation));
+    log_jacobian = log_jacobian + mx::sum(moved * scale, 1);
+  };
+  for (int i = 0; i < kSteps; ++i) {
+    const double angle = 2 * std::acos(-1.0) * i / kSteps;
+    const array time({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}, {1, 2});
+    move_momentum(time);
+    move_position(time, masks[i % 2], masks[1 - i % 2]);
+    move_position(time, masks[1 - i % 2], masks[i % 2]);
+    move_momentum(time);
+  }
+  const auto hamiltonian = [](const array& x, const array& v) { return energy(x) + 0.5f * mx::sum(v * v, 1); };
+  const array accepted =
+      mx::exp(mx::minimum(hamiltonian(in[0], in[1]) - hamiltonian(x, v) + log_jacobian, array(0.0f)));
+  const array jump = mx::sum(mx::square(x - in[0]), 1) * accepted + 1e-4f;
+  return mx::mean(0.001f / jump - 0.1f * jump);
+}
+
+// The convolution, and its gradients by x and the filter, for the gradient by what it gave.
+Arrays conv(const Arrays& in) {
+  const int padding = in[1].shape(0) / 2;
+  const auto forward = [padding](const Arrays& of) {
+    return Arrays{mx::conv2d(of[0], mx::transpose(of[1], {3, 0, 1, 2}), {1, 1}, {padding, padding})};
+  };
+  auto [all, gradients] = mx::vjp(forward, {in[0], in[1]}, {in[2]});
+  all.insert(all.end(), gradients.begin(), gradients.end());
+  return all;
+}
+
 peers::Works<Library> works() {
   peers::Works<Library> w;
   w.add("add", [](const array& x, const array& y) { return x + y; });
@@ -163,6 +249,12 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = y * factor;
     return y;
   });
+  w.add("log_exp", [](const array& x) {
+    array y = x;
+    for (int i = 0; i < 20; ++i) y = mx::log(mx::exp(y));
+    return y;
+  });
+  w.add("conv", conv);
   w.add("exp", [](const array& x) { return mx::exp(x); });
   w.add("tanh", [](const array& x) { return mx::tanh(x); });
   w.add("gelu", gelu);
@@ -177,6 +269,7 @@ peers::Works<Library> works() {
   w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
+  w.add("l2hmc", l2hmc);
   return w;
 }
 

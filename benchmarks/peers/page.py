@@ -42,6 +42,11 @@ What is not comparable:
   everything else chooses at run time.
 - Of an expression of several ops Eigen and xtensor make one loop when it is compiled: GELU is compared with traced
   functions.
+- Graphs in a session have no feeds, and neither library rewrites them. Our plans have no steps for NoOp and Identity
+  nodes: those rows say what TensorFlow's executor spends on a node, and that we spend nothing.
+- XLA makes x of log(exp(x)). Compiling L2HMC's ten unrolled steps takes it minutes, so it has no figure there; JAX has
+  them, like the steps of LSTM, as a scan.
+- MLX has no figure for ResNet-50: its convolutions take seconds each.
 - Eigen uses several threads in products only, MLX in nothing: its wheel for CPUs comes with the reference BLAS.
 """
 

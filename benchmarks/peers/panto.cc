@@ -6,6 +6,8 @@
 #include <iostream>
 
 #include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/panto_graphs.h"
+#include "panto/benchmarks/peers/panto_resnet.h"
 
 namespace panto {
 namespace {
@@ -13,6 +15,14 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 std::vector<float> host(const Tensor& t) { return t.to_vector<float>(); }
+std::vector<float> host(const Tensors& list) {
+  std::vector<float> all;
+  for (const Tensor& t : list) {
+    const std::vector<float> more = host(t);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
 
 std::vector<TensorSpec> specs_of(const Tensors& x) {
   std::vector<TensorSpec> specs;
@@ -27,11 +37,12 @@ Function traced(F f, const Tensors& x) {
 
 template <class F>
 peers::Workload calls_of(F f) {
-  return peers::calls(std::move(f), host);
+  return peers::calls(std::move(f), [](const auto& result) { return host(result); });
 }
 
 // One call; without the detour by a vector where the function has few inputs, as one writes it.
 peers::Workload calls_of(const Function& f, const Tensors& x) {
+  if (f.outputs().size() > 1) return calls_of([f, x] { return f.call(x); });
   if (x.size() == 1) return calls_of([f, a = x[0]] { return f(a); });
   if (x.size() == 2) return calls_of([f, a = x[0], b = x[1]] { return f(a, b); });
   return calls_of([f, x] { return f.call(x)[0]; });
@@ -44,33 +55,25 @@ Tensor gradient(const F& f, const Tensors& x) {
   return tape.gradient(f(x), x[0]);
 }
 
-// Plain gradient descent on all inputs but the first two; its output: the losses of three steps.
-template <class F>
+// Plain gradient descent; its output: the losses of three steps.
 struct Training {
-  F f;
-  Tensors inputs;
-  std::vector<Variable> parameters;
+  std::function<Tensor(const Tensor& x, const Tensor& labels)> loss;
+  Tensors inputs;  // x and labels
   Sgd optimizer;
 
-  Training(F f, const Tensors& x)
-      : f(f),
-        inputs(x.begin(), x.begin() + 2),
-        parameters(x.begin() + 2, x.end()),
-        optimizer(parameters, {.learning_rate = 0.01}) {}
+  Training(std::function<Tensor(const Tensor&, const Tensor&)> loss, Tensors inputs, std::vector<Variable> parameters)
+      : loss(std::move(loss)), inputs(std::move(inputs)), optimizer(std::move(parameters), {.learning_rate = 0.01}) {}
 
-  Tensor step(const Tensor& images, const Tensor& labels) {
+  Tensor step(const Tensor& x, const Tensor& labels) {
+    const TrainingScope training;
     GradientTape tape;
-    Tensors all = {images, labels};
-    for (const Variable& p : parameters) all.push_back(p.value());
-    const Tensor loss = f(all);
-    optimizer.apply(tape.gradient(loss, parameters));
-    return loss;
+    const Tensor value = loss(x, labels);
+    optimizer.apply(tape.gradient(value, optimizer.variables()));
+    return value;
   }
 };
 
-template <class F>
-peers::Workload training(F f, const Tensors& x, bool is_traced) {
-  const auto t = std::make_shared<Training<F>>(f, x);
+peers::Workload training(const std::shared_ptr<Training>& t, bool is_traced) {
   std::function<Tensor()> step = [t] { return t->step(t->inputs[0], t->inputs[1]); };
   if (is_traced) {
     const Function g = trace([t](const Tensor& a, const Tensor& b) { return t->step(a, b); }, specs_of(t->inputs));
@@ -85,6 +88,27 @@ peers::Workload training(F f, const Tensors& x, bool is_traced) {
   return work;
 }
 
+// On all inputs but the first two.
+template <class F>
+peers::Workload training(F f, const Tensors& x, bool is_traced) {
+  const std::vector<Variable> parameters(x.begin() + 2, x.end());
+  const auto loss = [f, parameters](const Tensor& images, const Tensor& labels) {
+    Tensors all = {images, labels};
+    for (const Variable& p : parameters) all.push_back(p.value());
+    return f(all);
+  };
+  return training(std::make_shared<Training>(loss, Tensors{x[0], x[1]}, parameters), is_traced);
+}
+
+// The same with a network of layers.
+peers::Workload resnet_training(const Tensors& x, bool is_traced) {
+  const Sequential network = resnet({x.begin() + 2, x.end()});
+  const auto loss = [network](const Tensor& images, const Tensor& labels) {
+    return sparse_cross_entropy(network(images), labels);
+  };
+  return training(std::make_shared<Training>(loss, Tensors{x[0], x[1]}, network.variables()), is_traced);
+}
+
 struct Library {
   using Tensor = panto::Tensor;
 
@@ -96,13 +120,15 @@ struct Library {
   template <class F>
   static std::optional<peers::Workload> make(const std::string& mode, F f, const Tensors& x) {
     if (mode == "eager") return calls_of([f, x] { return f(x); });
-    if (mode == "grad") return calls_of([f, x] { return gradient(f, x); });
     if (mode == "traced") return calls_of(traced(f, x), x);
-    if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return gradient(f, in); }, x), x);
-    if (mode == "cold") return calls_of([f, x] { return traced(f, x).call(x)[0]; });
-    if (mode == "taped") return taped(f, x);
-    if (mode == "train") return training(f, x, false);
-    if (mode == "traced_train") return training(f, x, true);
+    if constexpr (std::is_same_v<decltype(f(x)), Tensor>) {
+      if (mode == "grad") return calls_of([f, x] { return gradient(f, x); });
+      if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return gradient(f, in); }, x), x);
+      if (mode == "cold") return calls_of([f, x] { return traced(f, x).call(x)[0]; });
+      if (mode == "taped") return taped(f, x);
+      if (mode == "train") return training(f, x, false);
+      if (mode == "traced_train") return training(f, x, true);
+    }
     return std::nullopt;
   }
 
@@ -170,6 +196,83 @@ Tensor transformer(const Tensors& in) {
   return sparse_cross_entropy(x + dense(h, in[12], in[13]), in[1]);
 }
 
+// The convolution, and its gradients by x and the filter, for the gradient by what it gave.
+auto conv(const std::string& layout) {
+  return [layout](const Tensors& in) {
+    GradientTape tape;
+    tape.watch(in[0]);
+    tape.watch(in[1]);
+    const Tensor y = conv2d(in[0], in[1], {1, 1, 1, 1}, "SAME", {.data_format = layout});
+    const Tensors gradients = tape.gradient(y, {in[0], in[1]}, in[2]);
+    return Tensors{y, gradients[0], gradients[1]};
+  };
+}
+
+// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
+// 14 parameters from `at` on.
+struct Update {
+  Tensor scale, translation, transformation;
+};
+
+Update update_of(const Tensors& in, size_t at, const Tensor& a, const Tensor& b, const Tensor& time) {
+  const auto p = [&](size_t i) { return in[at + i]; };
+  Tensor h = relu(matmul(a, p(0)) + matmul(b, p(1)) + matmul(time, p(2)) + p(3));
+  h = relu(dense(h, p(4), p(5)));
+  return {.scale = tanh(dense(h, p(6), p(7))) * exp(p(8)),
+          .translation = dense(h, p(9), p(10)),
+          .transformation = tanh(dense(h, p(11), p(12))) * exp(p(13))};
+}
+
+// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
+Tensor energy(const Tensor& x) {
+  static const Tensor precision = tensor({{5.005f, 4.995f}, {4.995f, 5.005f}});
+  return 0.5f * sum(matmul(x, precision) * x, {1});
+}
+
+Tensor energy_gradient(const Tensor& x) {
+  GradientTape tape;
+  tape.watch(x);
+  return tape.gradient(energy(x), x);
+}
+
+// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
+// Ten leapfrog steps forward; the loss of section 4, scaled.
+Tensor l2hmc(const Tensors& in) {
+  constexpr int kSteps = 10;
+  const Tensor step = exp(in[2]);
+  Tensor x = in[0], v = in[1], log_jacobian;
+  const auto stretch = [&](const Tensor& by) {
+    const Tensor more = sum(by, {1});
+    log_jacobian = log_jacobian.defined() ? log_jacobian + more : more;
+  };
+  static const Tensor masks[] = {tensor({{1.f, 0.f}}), tensor({{0.f, 1.f}})};
+  const auto move_momentum = [&](const Tensor& time) {
+    const Tensor slope = energy_gradient(x);
+    const Update u = update_of(in, 17, x, slope, time);
+    const Tensor scale = 0.5f * step * u.scale;
+    v = v * exp(scale) - 0.5f * step * (exp(step * u.transformation) * slope - u.translation);
+    stretch(scale);
+  };
+  const auto move_position = [&](const Tensor& time, const Tensor& kept, const Tensor& moved) {
+    const Update u = update_of(in, 3, v, kept * x, time);
+    const Tensor scale = step * u.scale;
+    x = kept * x + moved * (x * exp(scale) + step * (exp(step * u.transformation) * v + u.translation));
+    stretch(moved * scale);
+  };
+  for (int i = 0; i < kSteps; ++i) {
+    const double angle = 2 * std::acos(-1.0) * i / kSteps;
+    const Tensor time = tensor({{static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}});
+    move_momentum(time);
+    move_position(time, masks[i % 2], masks[1 - i % 2]);
+    move_position(time, masks[1 - i % 2], masks[i % 2]);
+    move_momentum(time);
+  }
+  const auto hamiltonian = [](const Tensor& x, const Tensor& v) { return energy(x) + 0.5f * sum(v * v, {1}); };
+  const Tensor accepted = exp(minimum(hamiltonian(in[0], in[1]) - hamiltonian(x, v) + log_jacobian, 0.0f));
+  const Tensor jump = sum(square(x - in[0]), {1}) * accepted + 1e-4f;
+  return mean(0.001f / jump - 0.1f * jump);
+}
+
 peers::Works<Library> works() {
   peers::Works<Library> w;
   w.add("add", [](const Tensor& x, const Tensor& y) { return add(x, y); });
@@ -180,6 +283,13 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = mul(y, factor);
     return y;
   });
+  w.add("log_exp", [](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 20; ++i) y = log(exp(y));
+    return y;
+  });
+  w.add("conv", conv("NHWC"));
+  w.add("conv_nchw", conv("NCHW"));
   w.add("exp", [](const Tensor& x) { return exp(x); });
   w.add("tanh", [](const Tensor& x) { return tanh(x); });
   w.add("gelu", [](const Tensor& x) { return 0.5f * x * (1.0f + erf(x * 0.7071067811865476f)); });
@@ -195,7 +305,15 @@ peers::Works<Library> works() {
   w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
+  w.add("l2hmc", l2hmc);
   return w;
+}
+
+std::optional<peers::Workload> resnet_work(const std::string& mode, const std::vector<peers::Input>& inputs) {
+  if (mode != "train" && mode != "traced_train") return std::nullopt;
+  Tensors x;
+  for (const peers::Input& i : inputs) x.push_back(Library::tensor(i));
+  return resnet_training(x, mode == "traced_train");
 }
 
 }  // namespace
@@ -204,5 +322,8 @@ peers::Works<Library> works() {
 int main(int argc, char** argv) {
   panto::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   const auto all = panto::works();
-  return peers::serve(std::cin, std::cout, [&](const auto&... what) { return all.make(what...); });
+  return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
+    if (mode == "session") return panto::peer_graphs::workload(work, inputs.at(0));
+    return work == "resnet" ? panto::resnet_work(mode, inputs) : all.make(work, mode, inputs);
+  });
 }

@@ -28,6 +28,9 @@ def text(x, y, words, kind="", anchor="start"):
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{kind}>{html.escape(words)}</text>'
 
 
+NOTHING = 1e-10  # seconds: what takes less was not done at all, and would stretch the scale
+
+
 def factor(ratio):
     """How much slower than ours, or faster."""
     return f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x"
@@ -36,7 +39,8 @@ def factor(ratio):
 def picture(run):
     compared = [(title, [(row, run["rows"][row.name]) for row in rows if OURS in run["rows"].get(row.name, {})])
                 for title, rows in SECTIONS]
-    compared = [(title, [(row, times) for row, times in rows if best_peer(times)]) for title, rows in compared]
+    compared = [(title, [(row, times) for row, times in rows if best_peer(times) and times[OURS].median > NOTHING])
+                for title, rows in compared]
     compared = [(title, rows) for title, rows in compared if rows]
     ratios = [t.median / times[OURS].median for _, rows in compared for _, times in rows for t in times.values()]
     low = min(-1, math.floor(math.log10(min(ratios, default=1))))

@@ -1,17 +1,20 @@
 """TensorFlow's contestant: eager calls and tf.function; with the argument `xla`, tf.function compiled by XLA."""
+import functools
 import os
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+import numpy as np
 import tensorflow as tf
 
 import contestant
 
 
 def host(result):
-    return result.numpy()
+    """Without result.numpy(), which copies."""
+    return [np.asarray(r) for r in result] if isinstance(result, (list, tuple)) else np.asarray(result)
 
 
 def function(f, xla):
@@ -22,6 +25,20 @@ def chain(x, factor):
     for _ in range(100):
         x = x * factor
     return x
+
+
+def log_exp(x):
+    for _ in range(20):
+        x = tf.math.log(tf.exp(x))
+    return x
+
+
+def conv(x, kernel, seed):
+    """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave."""
+    with tf.GradientTape() as tape:
+        tape.watch((x, kernel))
+        y = tf.nn.conv2d(x, kernel, 1, "SAME")
+    return [y, *tape.gradient(y, (x, kernel), seed)]
 
 
 def layer_norm(x, scale, offset):
@@ -71,11 +88,103 @@ def transformer(x, labels, *p):
     return loss_of(x + tf.nn.bias_add(h @ p[10], p[11]), labels)
 
 
+def update_of(p, a, b, time):
+    """What the networks S, Q and T of L2HMC say of one half of a point."""
+    h = tf.nn.relu(a @ p[0] + b @ p[1] + time @ p[2] + p[3])
+    h = tf.nn.relu(tf.nn.bias_add(h @ p[4], p[5]))
+    return (tf.tanh(tf.nn.bias_add(h @ p[6], p[7])) * tf.exp(p[8]), tf.nn.bias_add(h @ p[9], p[10]),
+            tf.tanh(tf.nn.bias_add(h @ p[11], p[12])) * tf.exp(p[13]))
+
+
+@functools.cache
+def constants():
+    """Of L2HMC: the distribution's precision, masks, and the times of ten steps."""
+    angles = np.arange(10) * (2 * np.pi / 10)
+    with tf.init_scope():
+        return (tf.constant([[5.005, 4.995], [4.995, 5.005]]), [tf.constant([[1.0, 0.0]]), tf.constant([[0.0, 1.0]])],
+                [tf.constant([[np.cos(a), np.sin(a)]], tf.float32) for a in angles])
+
+
+def energy(x):
+    """Of a Gaussian whose variances are 100 and 0.1, along the diagonals."""
+    return 0.5 * tf.reduce_sum(x @ constants()[0] * x, 1)
+
+
+def energy_gradient(x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = energy(x)
+    return tape.gradient(y, x)
+
+
+def hamiltonian(x, v):
+    return energy(x) + 0.5 * tf.reduce_sum(v * v, 1)
+
+
+def l2hmc(x, v, step, *p):
+    """Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
+    Ten leapfrog steps forward of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018); the loss of section 4, scaled."""
+    _, masks, times = constants()
+    first, before, log_jacobian, step = x, hamiltonian(x, v), 0.0, tf.exp(step)
+    for i, time in enumerate(times):
+        for half in range(2):
+            if half == 1:
+                for kept, moved in ((masks[i % 2], masks[1 - i % 2]), (masks[1 - i % 2], masks[i % 2])):
+                    scale, translation, transformation = update_of(p[:14], v, kept * x, time)
+                    scale = step * scale
+                    moving = x * tf.exp(scale) + step * (tf.exp(step * transformation) * v + translation)
+                    x = kept * x + moved * moving
+                    log_jacobian += tf.reduce_sum(moved * scale, 1)
+            slope = energy_gradient(x)
+            scale, translation, transformation = update_of(p[14:], x, slope, time)
+            scale = 0.5 * step * scale
+            v = v * tf.exp(scale) - 0.5 * step * (tf.exp(step * transformation) * slope - translation)
+            log_jacobian += tf.reduce_sum(scale, 1)
+    accepted = tf.exp(tf.minimum(before - hamiltonian(x, v) + log_jacobian, 0.0))
+    jump = tf.reduce_sum(tf.square(x - first), 1) * accepted + 1e-4
+    return tf.reduce_mean(0.001 / jump - 0.1 * jump)
+
+
+def resnet_of(parameters):
+    """The network with running statistics, which are its state."""
+    state = [(tf.Variable(tf.zeros_like(scale)), tf.Variable(tf.ones_like(scale))) for scale in parameters[1:-2:3]]
+    return lambda x, labels, *p: resnet(x, labels, state, *p)
+
+
+def resnet(x, labels, state, *p):
+    """A residual network of bottlenecks, with the step in the 3x3 convolution. p: for each convolution its kernel and its
+    norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool, then
+    bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first one,
+    the images are halved."""
+    at = 0
+
+    def convolve(x, stride):
+        nonlocal at
+        kernel, scale, offset, (mean, variance) = *p[at:at + 3], state[at // 3]
+        at += 3
+        y, new_mean, new_variance = tf.compat.v1.nn.fused_batch_norm(
+            tf.nn.conv2d(x, kernel, stride, "SAME"), scale, offset, mean, variance, 1e-3, is_training=True,
+            exponential_avg_factor=0.01)
+        mean.assign(new_mean)
+        variance.assign(new_variance)
+        return y
+
+    x = tf.nn.max_pool2d(tf.nn.relu(convolve(x, 2)), 3, 2, "SAME")
+    while at < len(p) - 2:
+        changes = p[at].shape[2] != p[at + 6].shape[3]
+        stride = 2 if changes and at > 3 else 1
+        y = convolve(tf.nn.relu(convolve(tf.nn.relu(convolve(x, 1)), stride)), 1)
+        x = tf.nn.relu(y + (convolve(x, stride) if changes else x))
+    return loss_of(tf.nn.bias_add(tf.reduce_mean(x, (1, 2)) @ p[at], p[at + 1]), labels)
+
+
 WORKS = {
     "add": tf.add,
     "mul": tf.multiply,
     "matmul": tf.matmul,
     "chain": chain,
+    "log_exp": log_exp,
+    "conv": conv,
     "exp": tf.exp,
     "tanh": tf.tanh,
     "gelu": lambda x: 0.5 * x * (1.0 + tf.math.erf(x * 0.7071067811865476)),
@@ -90,7 +199,57 @@ WORKS = {
     "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
+    "l2hmc": l2hmc,
 }
+
+
+def no_ops(constants, depth):
+    """`depth` nodes one after the other, before and after each of which as many as constants stand side by side."""
+    layer = [tf.no_op() for _ in constants]
+    for _ in range(depth):
+        joint = tf.group(*layer)
+        with tf.control_dependencies([joint]):
+            layer = [tf.no_op() for _ in constants]
+    return layer
+
+
+def chains(constants, depth):
+    for _ in range(depth):
+        constants = [tf.negative(c) for c in constants]
+    return constants
+
+
+def sums(layer, depth):
+    """`depth` layers of sums, each of the whole layer before."""
+    for _ in range(depth):
+        layer = [tf.add_n(layer) for _ in layer]
+    return layer
+
+
+GRAPHS = {
+    "no_ops": no_ops,
+    "identities": lambda constants, depth: [tf.identity(c) for c in constants for _ in range(depth)],
+    "chains": chains,
+    "sums": sums,
+}
+
+
+def session(build, x, threads):
+    """A graph of nodes that do little, in a session without optimization. x: its shape is width and depth, its first
+    numbers are the constants. Output: how many nodes, and the tensors at the ends."""
+    with tf.Graph().as_default() as graph:
+        width, depth = x.shape
+        ends = build(range(width) if build is no_ops else list(map(tf.constant, x.flat[:width])), depth)
+        everything = tf.group(*ends)
+    config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
+    config.graph_options.optimizer_options.opt_level = config.graph_options.optimizer_options.L0
+    config.graph_options.rewrite_options.disable_meta_optimizer = True
+    run = tf.compat.v1.Session(graph=graph, config=config)
+    fetches = [] if build is no_ops else ends
+
+    def output():
+        return [len(graph.get_operations()), *run.run([everything, *fetches])[1:]]
+    return contestant.Workload(run.make_callable(everything), lambda result: result, output)
 
 
 def gradient(f):
@@ -130,8 +289,12 @@ def training(f, x, labels, parameters, compiled, xla):
     return contestant.training(function(step, xla) if compiled else step, host)
 
 
-def make(work, mode, arrays, xla):
-    f = WORKS.get(work)
+def make(work, mode, arrays, xla, threads):
+    if mode == "session":
+        return None if xla else session(GRAPHS[work], arrays[0], threads)
+    if xla and work == "l2hmc":
+        return None  # compiling its unrolled steps takes minutes
+    f = resnet_of(arrays[2:]) if work == "resnet" else WORKS.get(work)
     if not f or xla and mode in ("eager", "taped", "grad", "train"):
         return None
     x = [tf.constant(a) for a in arrays]
@@ -152,7 +315,7 @@ def main():
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     xla = "xla" in sys.argv[2:]
-    contestant.serve(lambda *what: make(*what, xla))
+    contestant.serve(lambda *what: make(*what, xla, threads))
 
 
 if __name__ == "__main__":

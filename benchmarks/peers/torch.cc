@@ -1,15 +1,37 @@
 // PyTorch: its C++ API, as it lies in the wheel. lint: allow(built) roster.py compiles it, against what was installed
 #include <torch/torch.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <map>
+#include <memory>
 
 #include "panto/benchmarks/peers/contestant.h"
 
 namespace {
 
 using torch::Tensor;
+using Tensors = std::vector<Tensor>;
+
+std::vector<float> host(const Tensor& t) {
+  const Tensor flat = t.detach().contiguous().reshape({-1});
+  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
+std::vector<float> host(const Tensors& list) {
+  std::vector<float> all;
+  for (const Tensor& t : list) {
+    const std::vector<float> more = host(t);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+template <class F>
+peers::Workload calls(F f) {
+  return peers::calls(std::move(f), [](const auto& result) { return host(result); });
+}
 
 struct Library {
   using Tensor = torch::Tensor;
@@ -17,30 +39,26 @@ struct Library {
   static Tensor tensor(const peers::Input& in) {
     if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong);
     const Tensor t = torch::tensor(in.floats).reshape(in.shape);
-    if (t.dim() != 4) return t;
-    // Images and filters.
-    return (in.shape[3] == 1 ? t.permute({0, 3, 1, 2}) : t.permute({3, 2, 0, 1}))
-        .contiguous(at::MemoryFormat::ChannelsLast);
-  }
-  static std::vector<float> host(const Tensor& t) {
-    const Tensor flat = t.detach().contiguous().reshape({-1});
-    return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+    if (in.layout == "nhwc") return t.permute({0, 3, 1, 2}).contiguous(at::MemoryFormat::ChannelsLast);
+    if (in.layout == "hwio") return t.permute({3, 2, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
+    if (in.layout == "hwio_nchw") return t.permute({3, 2, 0, 1}).contiguous();
+    return t;
   }
 
   template <class F>
   static std::optional<peers::Workload> make(const std::string& mode, F f, std::vector<Tensor> x) {
-    if (mode == "eager") return peers::calls([f, x] { return f(x); }, host);
-    if (mode == "taped" || mode == "grad") x[0].requires_grad_();
-    if (mode == "taped") return peers::calls([f, x] { return f(x); }, host);
-    if (mode == "grad") {
-      return peers::calls(
-          [f, x] {
-            const Tensor y = f(x);
-            return torch::autograd::grad({y}, {x[0]}, {torch::ones_like(y)})[0];
-          },
-          host);
+    if (mode == "eager") return calls([f, x] { return f(x); });
+    if constexpr (std::is_same_v<decltype(f(x)), Tensor>) {
+      if (mode == "taped" || mode == "grad") x[0].requires_grad_();
+      if (mode == "taped") return calls([f, x] { return f(x); });
+      if (mode == "grad") {
+        return calls([f, x] {
+          const Tensor y = f(x);
+          return torch::autograd::grad({y}, {x[0]}, {torch::ones_like(y)})[0];
+        });
+      }
+      if (mode == "train") return training(f, x);
     }
-    if (mode == "train") return training(f, x);
     return std::nullopt;
   }
 
@@ -56,7 +74,7 @@ struct Library {
       for (size_t i = 0; i < parameters.size(); ++i) parameters[i].sub_(gradients[i], 0.01);
       return loss.detach();
     };
-    peers::Workload work = peers::calls(step, host);
+    peers::Workload work = calls(step);
     work.output = [step] {
       std::vector<float> losses;
       for (int i = 0; i < 3; ++i) losses.push_back(step().item<float>());
@@ -117,6 +135,124 @@ Tensor transformer(const std::vector<Tensor>& in) {
   return loss_of(x + dense(h, in[12], in[13]), in[1]);
 }
 
+// The convolution, and its gradients by x and the filter, for the gradient by what it gave.
+Tensors conv(const Tensors& in) {
+  const Tensor x = in[0].detach().requires_grad_(), filter = in[1].detach().requires_grad_();
+  const Tensor y = torch::conv2d(x, filter, {}, 1, "same");
+  const Tensors gradients = torch::autograd::grad({y}, {x, filter}, {in[2]});
+  return {y, gradients[0], gradients[1].permute({2, 3, 1, 0})};
+}
+Tensors conv_nhwc(const Tensors& in) {
+  Tensors all = conv(in);
+  for (const size_t i : {0, 1}) all[i] = all[i].permute({0, 2, 3, 1});
+  return all;
+}
+
+// A residual network of bottlenecks (with the step in the 3x3 convolution). Parameters: for each convolution its kernel
+// and its norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool,
+// then bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first
+// one, the images are halved.
+class ResNet {
+ public:
+  Tensor operator()(const Tensors& in) const {
+    size_t at = 2;
+    const auto convolve = [&](const Tensor& x, int64_t stride) {
+      const Tensor &kernel = in[at], &scale = in[at + 1], &offset = in[at + 2];
+      const Statistics& s = statistics(at, scale);
+      at += 3;
+      const Tensor y = torch::conv2d(x, kernel, {}, stride, kernel.size(2) / 2);
+      return torch::batch_norm(y, scale, offset, s.mean, s.variance, true, 0.01, 1e-3, false);
+    };
+    Tensor x = torch::max_pool2d(torch::relu(convolve(in[0], 2)), 3, 2, 1);
+    for (bool first = true; at + 2 < in.size(); first = false) {
+      const bool changes = in[at].size(1) != in[at + 6].size(0);
+      const int64_t stride = changes && !first ? 2 : 1;
+      Tensor y = torch::relu(convolve(x, 1));
+      y = torch::relu(convolve(y, stride));
+      y = convolve(y, 1);
+      x = torch::relu(y + (changes ? convolve(x, stride) : x));
+    }
+    return loss_of(dense(x.mean({2, 3}), in[at], in[at + 1]), in[1]);
+  }
+
+ private:
+  struct Statistics {
+    Tensor mean, variance;
+  };
+  const Statistics& statistics(size_t at, const Tensor& scale) const {
+    Statistics& s = (*statistics_)[at];
+    if (!s.mean.defined()) s = {torch::zeros(scale.sizes()), torch::ones(scale.sizes())};
+    return s;
+  }
+  std::shared_ptr<std::map<size_t, Statistics>> statistics_ = std::make_shared<std::map<size_t, Statistics>>();
+};
+
+// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
+// 14 parameters from `at` on.
+struct Update {
+  Tensor scale, translation, transformation;
+};
+
+Update update_of(const Tensors& in, size_t at, const Tensor& a, const Tensor& b, const Tensor& time) {
+  const auto p = [&](size_t i) { return in[at + i]; };
+  Tensor h = torch::relu(torch::mm(a, p(0)) + torch::mm(b, p(1)) + torch::mm(time, p(2)) + p(3));
+  h = torch::relu(dense(h, p(4), p(5)));
+  return {.scale = torch::tanh(dense(h, p(6), p(7))) * torch::exp(p(8)),
+          .translation = dense(h, p(9), p(10)),
+          .transformation = torch::tanh(dense(h, p(11), p(12))) * torch::exp(p(13))};
+}
+
+// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
+Tensor energy(const Tensor& x) {
+  static const Tensor precision = torch::tensor({5.005f, 4.995f, 4.995f, 5.005f}).reshape({2, 2});
+  return 0.5 * torch::sum(torch::mm(x, precision) * x, 1);
+}
+
+Tensor energy_gradient(Tensor x) {
+  if (!x.requires_grad()) x = x.detach().requires_grad_();
+  return torch::autograd::grad({energy(x).sum()}, {x}, {}, true, true)[0];
+}
+
+// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
+// Ten leapfrog steps forward; the loss of section 4, scaled.
+Tensor l2hmc(const Tensors& in) {
+  constexpr int kSteps = 10;
+  const Tensor step = torch::exp(in[2]);
+  Tensor x = in[0], v = in[1], log_jacobian;
+  const auto stretch = [&](const Tensor& by) {
+    const Tensor more = torch::sum(by, 1);
+    log_jacobian = log_jacobian.defined() ? log_jacobian + more : more;
+  };
+  static const Tensor masks[] = {torch::tensor({1.f, 0.f}).reshape({1, 2}), torch::tensor({0.f, 1.f}).reshape({1, 2})};
+  const auto move_momentum = [&](const Tensor& time) {
+    const Tensor slope = energy_gradient(x);
+    const Update u = update_of(in, 17, x, slope, time);
+    const Tensor scale = 0.5 * step * u.scale;
+    v = v * torch::exp(scale) - 0.5 * step * (torch::exp(step * u.transformation) * slope - u.translation);
+    stretch(scale);
+  };
+  const auto move_position = [&](const Tensor& time, const Tensor& kept, const Tensor& moved) {
+    const Update u = update_of(in, 3, v, kept * x, time);
+    const Tensor scale = step * u.scale;
+    x = kept * x + moved * (x * torch::exp(scale) + step * (torch::exp(step * u.transformation) * v + u.translation));
+    stretch(moved * scale);
+  };
+  for (int i = 0; i < kSteps; ++i) {
+    const double angle = 2 * std::acos(-1.0) * i / kSteps;
+    const Tensor time =
+        torch::tensor({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}).reshape({1, 2});
+    move_momentum(time);
+    move_position(time, masks[i % 2], masks[1 - i % 2]);
+    move_position(time, masks[1 - i % 2], masks[i % 2]);
+    move_momentum(time);
+  }
+  const auto hamiltonian = [](const Tensor& x, const Tensor& v) { return energy(x) + 0.5 * torch::sum(v * v, 1); };
+  const Tensor accepted =
+      torch::exp(torch::clamp_max(hamiltonian(in[0], in[1]) - hamiltonian(x, v) + log_jacobian, 0.0));
+  const Tensor jump = torch::sum(torch::square(x - in[0]), 1) * accepted + 1e-4;
+  return torch::mean(0.001 / jump - 0.1 * jump);
+}
+
 peers::Works<Library> works() {
   peers::Works<Library> w;
   w.add("add", [](const Tensor& x, const Tensor& y) { return x + y; });
@@ -127,6 +263,13 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = y * factor;
     return y;
   });
+  w.add("log_exp", [](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 20; ++i) y = torch::log(torch::exp(y));
+    return y;
+  });
+  w.add("conv", conv_nhwc);
+  w.add("conv_nchw", conv);
   w.add("exp", [](const Tensor& x) { return torch::exp(x); });
   w.add("tanh", [](const Tensor& x) { return torch::tanh(x); });
   w.add("gelu", [](const Tensor& x) { return 0.5 * x * (1.0 + torch::erf(x * 0.7071067811865476)); });
@@ -141,6 +284,8 @@ peers::Works<Library> works() {
   w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
+  w.add("l2hmc", l2hmc);
+  w.add("resnet", ResNet());
   return w;
 }
 

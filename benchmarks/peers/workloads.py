@@ -16,17 +16,76 @@ def glorot(rows, columns):
     return f"{rows}x{columns}:-{bound}:{bound} {columns}:-0.1:0.1"
 
 
-def filters(size, channels, features):
+def kernel(size, channels, features, layout="hwio"):
     bound = round((6 / (size * size * (channels + features))) ** 0.5, 6)
-    return f"{size}x{size}x{channels}x{features}:-{bound}:{bound} {features}:-0.1:0.1"
+    return f"{size}x{size}x{channels}x{features}:-{bound}:{bound}:{layout}"
+
+
+def filters(size, channels, features):
+    return f"{kernel(size, channels, features)} {features}:-0.1:0.1"
+
+
+def convolution(side, channels, size, features, layout="nhwc"):
+    """Four images, a filter, and the gradient by what the convolution gives."""
+    def images(channels):
+        shape = (4, side, side, channels) if layout == "nhwc" else (4, channels, side, side)
+        return "x".join(map(str, shape)) + f":-1:1:{layout}"
+    weights = kernel(size, channels, features, "hwio" if layout == "nhwc" else "hwio_nchw")
+    return f"{images(channels)} {weights} {images(features)}"
 
 
 NORM = "256:0.9:1.1 256:-0.1:0.1"
 MLP = " ".join(["64x784 64:class:10", glorot(784, 512), glorot(512, 256), glorot(256, 10)])
-CNN = " ".join(["64x28x28x1 64:class:10", filters(5, 1, 32), filters(5, 32, 64), glorot(3136, 10)])
+CNN = " ".join(["64x28x28x1:0:1:nhwc 64:class:10", filters(5, 1, 32), filters(5, 32, 64), glorot(3136, 10)])
+LINEAR = f"200x784 200:class:10 {glorot(784, 10)}"
 LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10)])
 TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
                         glorot(256, 1024), glorot(1024, 256)])
+
+CONVOLUTIONS = [("conv_256", 256, 3, 3, 8), ("conv_56", 56, 64, 3, 64), ("conv_28", 28, 128, 3, 128),
+                ("conv_14", 14, 1024, 1, 256)]
+
+
+def convolution_rows():
+    for name, side, channels, size, features in CONVOLUTIONS:
+        what = f"{side}x{side}x{channels}, {size}x{size} to {features}"
+        shape = (side, channels, size, features)
+        yield Row(name, what, "conv", "eager", convolution(*shape))
+        yield Row(f"{name}_traced", "the same, traced", "conv", "traced", convolution(*shape))
+        if channels >= 16:  # layers of a network, of which some are trained with channels first
+            yield Row(f"{name}_nchw", "the same, NCHW", "conv_nchw", "eager", convolution(*shape, "nchw"))
+
+
+# For a network of L2HMC with ten hidden units: of its first layer, then as the contestants read them.
+HALF = " ".join(["2x10:-0.7:0.7 2x10:-0.7:0.7 2x10:-0.7:0.7 10:-0.1:0.1", glorot(10, 10), glorot(10, 2), "2:-0.1:0.1",
+                 glorot(10, 2), glorot(10, 2), "2:-0.1:0.1"])
+L2HMC = f"200x2:-1:1 200x2:-1:1 1:-2.3:-2.3 {HALF} {HALF}"
+
+
+def resnet(blocks, classes, width=64, side=65, batch=4):
+    """Bottlenecks in stages, each with twice the width of the one before. Of a side of 65 all halves are rounded up, so
+    that all libraries pad evenly. Bottlenecks count for little at first, as it is done in practice: otherwise rounding
+    alone decides the second step's loss."""
+    def unit(size, channels, features, scale="0.9:1.1"):
+        return f"{kernel(size, channels, features)} {features}:{scale} {features}:-0.1:0.1"
+    parts, channels = [f"{batch}x{side}x{side}x3:-1:1:nhwc {batch}:class:{classes}", unit(7, 3, width)], width
+    for stage, count in enumerate(blocks):
+        inner = width << stage
+        for block in range(count):
+            parts += [unit(1, channels, inner), unit(3, inner, inner), unit(1, inner, 4 * inner, "0:0.2")]
+            parts += [unit(1, channels, 4 * inner)] if block == 0 else []
+            channels = 4 * inner
+    return " ".join([*parts, glorot(channels, classes)])
+
+
+RESNET = resnet([3, 4, 6, 3], 1000)
+
+
+# Width and depth of graphs in the shapes of TensorFlow's benchmark of its executor, and how many nodes they have.
+def graph_row(name, what, work, width, depth):
+    nodes = width + width * depth + (depth if work == "no_ops" else 0) + 1
+    return Row(name, f"{what}: a node", work, "session", f"{width}x{depth}:-1:1", nodes)
+
 
 SECTIONS = [
     ("Calls on small tensors", [
@@ -47,12 +106,22 @@ SECTIONS = [
         Row("chain_grad_traced", "the chain and its gradient: a call", "chain", "traced_grad", SMALL),
         Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", SMALL),
     ]),
+    ("Graphs in a session, not optimized", [
+        graph_row("no_ops_tall", "NoOp, 1024 layers of 16 joined by one", "no_ops", 16, 1024),
+        graph_row("no_ops_fat", "NoOp, 16 layers of 1024 joined by one", "no_ops", 1024, 16),
+        graph_row("identities", "Identity, 100 of each of 100 constants", "identities", 100, 100),
+        graph_row("chain_deep", "Neg of a scalar, 10000 in a chain", "chains", 1, 10000),
+        graph_row("chains_wide", "Neg of scalars, 1000 chains of 10", "chains", 1000, 10),
+        graph_row("sums_wide", "AddN of 64 scalars, 16 layers of 64", "sums", 64, 16),
+    ]),
     ("Large tensors", [
         Row("add_16m", "add, 16 M", "add", "eager", f"{LARGE} {LARGE}"),
         Row("exp_16m", "exp, 16 M", "exp", "eager", LARGE),
         Row("tanh_16m", "tanh, 16 M", "tanh", "eager", f"{LARGE}:-3:3"),
         Row("gelu_16m", "GELU written with erf, 16 M", "gelu", "eager", f"{LARGE}:-3:3"),
         Row("gelu_16m_traced", "the same, traced", "gelu", "traced", f"{LARGE}:-3:3"),
+        Row("log_exp", "20 times log(exp(x)), 200x1000, and its gradient", "log_exp", "grad", "200x1000:-1:1"),
+        Row("log_exp_traced", "the same, traced (XLA takes log(exp(x)) for x)", "log_exp", "traced_grad", "200x1000:-1:1"),
         Row("sum_16m", "sum, 16 M", "sum", "eager", LARGE, 1, 1e-4),
         Row("rows_4096", "sums of rows, 4096x4096", "rows", "eager", WIDE, 1, 1e-4),
         Row("columns_4096", "sums of columns, 4096x4096", "columns", "eager", WIDE, 1, 1e-4),
@@ -67,7 +136,10 @@ SECTIONS = [
         Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768 768x768"),
         Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
     ]),
+    ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Networks", [
+        Row("linear", "softmax regression 784-10, batch 200: training step", "mlp", "train", LINEAR, 1, 1e-3),
+        Row("linear_traced", "the same, traced", "mlp", "traced_train", LINEAR, 1, 1e-3),
         Row("mlp", "dense 784-512-256-10, batch 64: training step", "mlp", "train", MLP, 1, 1e-3),
         Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 1e-3),
         Row("cnn", "convolutions 5x5x32 and 5x5x64, 28x28, batch 64: training step", "cnn", "train", CNN, 1, 1e-3),
@@ -77,6 +149,11 @@ SECTIONS = [
         Row("transformer", "transformer block 256, 8 x 128 tokens: training step", "transformer", "train", TRANSFORMER, 1,
             1e-3),
         Row("transformer_traced", "the same, traced", "transformer", "traced_train", TRANSFORMER, 1, 1e-3),
+        Row("l2hmc", "L2HMC in two dimensions, 10 steps forward, 200 samples: training step", "l2hmc", "train", L2HMC, 1,
+            1e-3),
+        Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 1e-3),
+        Row("resnet", "ResNet-50, four images of 65x65: training step", "resnet", "train", RESNET, 1, 5e-3),
+        Row("resnet_traced", "the same, traced", "resnet", "traced_train", RESNET, 1, 5e-3),
     ]),
 ]
 ROWS = {row.name: row for _, rows in SECTIONS for row in rows}

@@ -204,6 +204,9 @@ class Picture(unittest.TestCase):
         self.assertGreater(float(slower["width"]), 1)
         self.assertEqual(self.bars(a_run(Pantograph=1.0, limit=0.5)), [])
 
+    def test_what_we_leave_out_has_no_bar(self):
+        self.assertEqual(self.bars(a_run(Pantograph=1e-11, PyTorch=1.0)), [])
+
     def test_every_peer_has_a_colour(self):
         self.assertEqual(set(roster.NAMES) - {roster.OURS, roster.TRACED, roster.LIMIT}, set(picture.COLOURS))
 
@@ -235,6 +238,17 @@ class Workloads(unittest.TestCase):
         rows = [row for _, rows in workloads.SECTIONS for row in rows]
         self.assertEqual(len(rows), len(workloads.ROWS))
 
+    def test_a_network_has_what_its_layers_need(self):
+        parts = [part.split(":")[0] for part in workloads.RESNET.split()]
+        self.assertEqual(len(parts), 2 + 3 * (1 + 3 * (3 + 4 + 6 + 3) + 4) + 2)
+        self.assertEqual(parts[:3] + parts[-2:], ["4x65x65x3", "4", "7x7x3x64", "2048x1000", "1000"])
+        self.assertEqual(parts[5:17:3], ["1x1x64x64", "3x3x64x64", "1x1x64x256", "1x1x64x256"])
+        self.assertEqual(len(workloads.L2HMC.split()), 3 + 2 * 14)
+
+    def test_time_is_by_node(self):
+        for name, nodes in (("no_ops_tall", 1025 * 16 + 1024 + 1), ("identities", 10101), ("chain_deep", 10002)):
+            self.assertEqual(workloads.ROWS[name].per, nodes)
+
     def test_a_traced_row_is_the_eager_one_traced(self):
         for name, row in workloads.ROWS.items():
             if not name.endswith("_traced") or name.removesuffix("_traced") not in workloads.ROWS:
@@ -251,7 +265,9 @@ class OurContestant(unittest.TestCase):
              "lstm": "3x4x6 4:class:3 11x20:-1:1 20 5x3:-1:1 3",
              "transformer": "16x8:-1:1 16:class:8 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8",
              "matmul": "4x5 5x6", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
-             "layer_norm": "4x5 5 5"}
+             "layer_norm": "4x5 5 5", "conv": "2x5x5x3:-1:1:nhwc 3x3x3x4:-1:1:hwio 2x5x5x4:-1:1:nhwc",
+             "conv_nchw": "2x3x5x5:-1:1:nchw 3x3x3x4:-1:1:hwio_nchw 2x4x5x5:-1:1:nchw",
+             "l2hmc": workloads.L2HMC.replace("200x2", "3x2"), "resnet": workloads.resnet([1, 2], 3, 2, 17, 2)}
 
     def test_every_row_traced_or_not(self):
         program = pathlib.Path(os.environ["PANTO_BUILD"]) / "benchmarks" / "panto_contestant"
