@@ -21,6 +21,7 @@
 #include "panto/lib/core/variable.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/io.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"

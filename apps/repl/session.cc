@@ -416,11 +416,13 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
     for (const Op* op : all_ops()) {
       if (!op->name().starts_with("_")) found.insert(op->cpp_name() + "(");
     }
-    for (const char* name :
-         {"Tensor",  "Variable",        "Function", "GradientTape", "TensorSpec", "Graph",    "GraphScope",
-          "Session", "Sequential",      "Dense",    "Flatten",      "kFloat32",   "kFloat64", "kInt32",
-          "kInt64",  "kBool",           "auto",     "std::",        "panto::",    "trace(",   "load(",
-          "tensor(", "value_and_grad(", "return",   "const",        "for"}) {
+    for (
+        const char* name :
+        {"Tensor",          "Variable",   "Function", "GradientTape", "TensorSpec", "Graph",          "GraphScope",
+         "Session",         "Sequential", "Dense",    "Flatten",      "kFloat32",   "kFloat64",       "kInt32",
+         "kInt64",          "kBool",      "auto",     "std::",        "panto::",    "trace(",         "load(",
+         "tensor(",         "zeros(",     "ones(",    "eye(",         "linspace(",  "random_normal(", "random_uniform(",
+         "value_and_grad(", "return",     "const",    "for"}) {
       found.insert(name);
     }
   }
