@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "panto/device/cpu/cast.h"
+#include "panto/device/cpu/fused_join.h"
 #include "panto/device/cpu/onednn.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/lib/base/format.h"
@@ -34,12 +35,76 @@ RowKernel row_kernel(const ElementwiseProgram& program, const ElementwiseStep& s
   return result;
 }
 
+bool is_float_row(const Program& p, size_t step) {
+  const ElementwiseStep& s = p.text.steps[step];
+  return s.result == kFloat32 && std::ranges::all_of(s.operands, [&](int v) { return p.text.type_of(v) == kFloat32; });
+}
+
+// Values that are single numbers whatever the shapes of a call: of inputs it is known beforehand.
+std::vector<bool> single_numbers(const Program& p, const CallView& call) {
+  std::vector<bool> single;
+  for (int i = 0; i < call.num_inputs(); ++i) {
+    const PartialShape& shape = call.in(i).partial_shape();
+    single.push_back(shape.fully_known() && shape.numel() == 1);
+  }
+  for (const ElementwiseStep& s : p.text.steps) {
+    single.push_back(std::ranges::all_of(s.operands, [&](int v) { return single[static_cast<size_t>(v)]; }));
+  }
+  return single;
+}
+
+// Joins an instruction with that which makes one of its operands, if nothing else needs that.
+bool join_operand(Program& p, size_t at, const std::vector<bool>& single, std::vector<int>& readers) {
+  Instruction& second = p.code[at];
+  const size_t inputs = p.text.inputs.size();
+  for (int k = 0; k < second.kernel.inputs; ++k) {
+    const int value = second.operands[static_cast<size_t>(k)];
+    if (p.text.is_input(value) || readers[static_cast<size_t>(value)] != 1 || single[static_cast<size_t>(value)])
+      continue;
+    const size_t made_by = static_cast<size_t>(value) - inputs;
+    Instruction& first = p.code[made_by];
+    if (first.output >= 0 || !is_float_row(p, made_by)) continue;
+    std::array<int, 3> operands = first.operands;
+    if (commutes(first.kernel.row) && single[static_cast<size_t>(operands[0])]) std::swap(operands[0], operands[1]);
+    const Joined joined = join(first.kernel.row, second.kernel.row, k, second.kernel.inputs);
+    int count = first.kernel.inputs;
+    if (joined.row == nullptr || count + second.kernel.inputs - 1 > 3) continue;
+    if (second.kernel.inputs == 2) operands[static_cast<size_t>(count++)] = second.operands[static_cast<size_t>(1 - k)];
+    bool fits = true;
+    for (int i = 0; i < count; ++i) {
+      fits = fits && ((joined.numbers >> i & 1u) == 0 || single[static_cast<size_t>(operands[static_cast<size_t>(i)])]);
+    }
+    if (!fits) continue;
+    second.kernel.row = joined.row;
+    second.kernel.inputs = count;
+    second.kernel.in_size[0] = second.kernel.in_size[1] = second.kernel.in_size[2] = sizeof(float);
+    second.operands = operands;
+    first.joined = true;
+    return true;
+  }
+  return false;
+}
+
+void join_instructions(Program& p, const CallView& call) {
+  const std::vector<bool> single = single_numbers(p, call);
+  std::vector<int> readers(static_cast<size_t>(p.text.num_values()), 0);
+  for (const ElementwiseStep& s : p.text.steps) {
+    for (int value : s.operands) ++readers[static_cast<size_t>(value)];
+  }
+  for (size_t s = 0; s < p.code.size(); ++s) {
+    if (single[p.text.inputs.size() + s] || !is_float_row(p, s)) continue;
+    while (join_operand(p, s, single, readers)) {
+    }
+  }
+}
+
 // Memory for results that are not given out: as few slots as their lives allow.
 void assign_slots(Program& p) {
   std::vector<int> free;
   std::vector<uint8_t> ended(p.last_use.size(), 0);  // an operand that is named twice is freed once
   for (size_t s = 0; s < p.code.size(); ++s) {
     Instruction& i = p.code[s];
+    if (i.joined) continue;
     const auto end_operands = [&](bool of_result_size) {
       for (size_t k = 0; k < static_cast<size_t>(i.kernel.inputs); ++k) {
         const auto value = static_cast<size_t>(i.operands[k]);
@@ -101,10 +166,7 @@ Program compile(const CallView& call, int64_t tile) {
   for (size_t s = 0; s < p.text.steps.size(); ++s) {
     const ElementwiseStep& step = p.text.steps[s];
     Instruction instruction{.kernel = row_kernel(p.text, step)};
-    for (size_t k = 0; k < step.operands.size(); ++k) {
-      instruction.operands[k] = step.operands[k];
-      p.last_use[static_cast<size_t>(step.operands[k])] = static_cast<int>(s);
-    }
+    std::ranges::copy(step.operands, instruction.operands.begin());
     p.work += instruction.kernel.work;
     p.widest = std::max(p.widest, instruction.kernel.out_size);
     p.code.push_back(instruction);
@@ -112,6 +174,13 @@ Program compile(const CallView& call, int64_t tile) {
   for (size_t i = 0; i < p.text.inputs.size(); ++i) p.widest = std::max(p.widest, p.size_of(static_cast<int>(i)));
   for (size_t k = 0; k < p.text.outputs.size(); ++k) {
     p.code[static_cast<size_t>(p.text.outputs[k]) - p.text.inputs.size()].output = static_cast<int>(k);
+  }
+  join_instructions(p, call);
+  for (size_t s = 0; s < p.code.size(); ++s) {
+    const Instruction& i = p.code[s];
+    for (int k = 0; k < i.kernel.inputs && !i.joined; ++k) {
+      p.last_use[static_cast<size_t>(i.operands[static_cast<size_t>(k)])] = static_cast<int>(s);
+    }
   }
   assign_slots(p);
   const auto values = static_cast<int64_t>(p.text.inputs.size() + p.text.outputs.size()) + p.slots;
@@ -135,6 +204,11 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
   if (!l.tiled) return l;
   for (size_t s = 0; s < p.code.size(); ++s) {
     const Instruction& i = p.code[s];
+    if (i.joined) {  // nobody asks
+      spread.push_back(Spread::kFull);
+      address.push_back({});
+      continue;
+    }
     Ready ready{i.kernel.row, 0, static_cast<uint32_t>(s), {}, {}};
     bool full = false, repeated = false;
     PartialShape shape = Shape{};
@@ -334,6 +408,10 @@ std::vector<Tensor> run_steps(const Program& p, const KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.in(i));
   for (size_t s = 0; s < p.code.size(); ++s) {
     const Instruction& i = p.code[s];
+    if (i.joined) {
+      values.emplace_back();
+      continue;
+    }
     PartialShape shape;
     RowInput in[3];
     for (int k = 0; k < i.kernel.inputs; ++k) {

@@ -32,6 +32,7 @@ struct Instruction {
   std::array<int, 3> operands{};  // values
   int slot = -1;                  // where the result is kept for a tile: memory that is used again, ...
   int output = -1;                // ... or an output
+  bool joined = false;            // part of a later one (device/cpu/fused_join.h), which does it
 };
 
 // How a value is spread over the output's elements.

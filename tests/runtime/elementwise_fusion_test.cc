@@ -127,6 +127,37 @@ BOOST_AUTO_TEST_CASE(other_shapes_types_and_attributes) {
       {"k", "y", "mask", "shifted"});
 }
 
+// Steps that the loop does in one pass (tests/device/fused_join_test.cc), and neighbours that it must not.
+BOOST_AUTO_TEST_CASE(factors_and_offsets) {
+  const std::string head = R"(
+    x = Placeholder(; dtype=float32, shape=[?,700])
+    z = Placeholder(; dtype=float32, shape=[700])
+    any = Placeholder(; dtype=float32, shape=[?])
+    half = Const(; value=float32{0.5})
+    one = Const(; value=float32{1})
+    root = Const(; value=float32{0.70710678})
+  )";
+  const std::vector<std::string> programs = {
+      "a = Mul(x, root)\n b = Erf(a)\n c = AddV2(one, b)\n d = Mul(half, x)\n y = Mul(d, c)",  // GELU
+      "a = Mul(root, x)\n b = Tanh(a)\n c = Mul(b, half)\n y = Sub(c, z)",
+      "a = Sub(root, x)\n y = Mul(a, z)",                                      // a number first, which is not joined
+      "a = Mul(x, any)\n y = AddV2(a, z)",                                     // a number at run time only, or not
+      "a = Mul(x, half)\n b = AddV2(a, z)\n c = Sub(a, one)\n y = Mul(b, c)",  // read twice
+      "a = Mul(x, half)\n y = Mul(a, a)",                                      // by one step
+      "a = Mul(half, root)\n b = Exp(a)\n c = Mul(x, b)\n y = Sub(z, c)",      // numbers made of numbers
+      "a = Mul(z, half)\n b = AddV2(a, x)\n c = Sub(b, one)\n d = Sub(x, c)\n y = Mul(d, half)",
+  };
+  for (int64_t rows : {1, 3, 400}) {
+    for (const std::string& program : programs) {
+      const Feeds feeds = {{"x", numbers({rows, 700}, 1)}, {"z", numbers({700}, 2)}, {"any", numbers({700}, 3)}};
+      check_same(head + program, feeds, {"y"});
+      check_same(head + program, feeds, {"y", "a"});
+    }
+    check_same(head + programs[3], {{"x", numbers({rows, 700}, 1)}, {"z", numbers({700}, 2)}, {"any", tensor({2.5f})}},
+               {"y"});
+  }
+}
+
 // Rows shorter and longer than what is read in place, tiles that end within rows, several threads.
 BOOST_AUTO_TEST_CASE(every_way_to_repeat_an_input) {
   const std::vector<std::pair<Shape, std::vector<Shape>>> cases = {

@@ -1,0 +1,175 @@
+#include "panto/device/cpu/fused_join.h"
+
+#include <vector>
+
+#include "panto/device/cpu/loops.h"
+
+namespace panto::cpu {
+namespace {
+
+// A product that the compiler cannot make part of a multiply-add, where there are such: it is one itself. Of -0 as what
+// is added, since (+0) + (-0) is +0, and (-0) + (-0) is -0.
+struct RoundedMul {
+  [[gnu::always_inline]] float operator()(float x, float y) const { return __builtin_fmaf(x, y, -0.0f); }
+};
+#ifdef __x86_64__
+using PortableMul = MulFn;  // without FMA
+#else
+using PortableMul = RoundedMul;
+#endif
+
+// g(f(x, s))
+template <class F, class G>
+struct ScaledThen {
+  [[gnu::always_inline]] float operator()(float x, float s) const { return G{}(F{}(x, s)); }
+};
+// g(f(x), t)
+template <class F, class G>
+struct ThenScaled {
+  [[gnu::always_inline]] float operator()(float x, float t) const { return G{}(F{}(x), t); }
+};
+// h(g(f(x, s)), t)
+template <class F, class G, class H>
+struct ScaledThenScaled {
+  [[gnu::always_inline]] float operator()(float x, float s, float t) const { return H{}(G{}(F{}(x, s)), t); }
+};
+// g(f(x, s), y), or with the operands of g the other way about
+template <class F, class G, bool kSecond>
+struct ScaledWith {
+  [[gnu::always_inline]] float operator()(float x, float s, float y) const {
+    const float first = F{}(x, s);
+    return kSecond ? G{}(y, first) : G{}(first, y);
+  }
+};
+
+// The row of a functor of float32 of which the operands in kNumbers are single numbers.
+template <class F, int kOperands, unsigned kNumbers>
+struct JoinedRow {
+ private:
+  using Indices = std::make_index_sequence<kOperands>;
+  static constexpr unsigned kFree = ((1u << kOperands) - 1) & ~kNumbers;
+
+  template <unsigned kMoves, size_t... I>
+  [[gnu::always_inline]] static uint32_t variant(unsigned moves, float* out, int64_t n, const void* const* in,
+                                                 std::index_sequence<I...> indices) {
+    if constexpr (kMoves != 0) {
+      if (moves != kMoves) return variant < (kMoves - 1) & kFree > (moves, out, n, in, indices);
+    }
+    loop(out, n, Reader < (kMoves >> I & 1u) != 0, float > (in[I])...);
+    return 0;
+  }
+  template <class... Readers>
+  [[gnu::always_inline]] static void loop(float* out, int64_t n, const Readers&... in) {
+    PANTO_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) out[i] = F{}(in(i)...);
+  }
+
+ public:
+  static uint32_t portable(unsigned moves, void* out, int64_t n, const void* const* in) {
+    return variant<kFree>(moves & kFree, static_cast<float*>(out), n, in, Indices{});
+  }
+#ifdef __x86_64__
+  [[PANTO_AVX2]] static uint32_t avx2(unsigned moves, void* out, int64_t n, const void* const* in) {
+    return variant<kFree>(moves & kFree, static_cast<float*>(out), n, in, Indices{});
+  }
+  [[PANTO_AVX512]] static uint32_t avx512(unsigned moves, void* out, int64_t n, const void* const* in) {
+    return variant<kFree>(moves & kFree, static_cast<float*>(out), n, in, Indices{});
+  }
+#endif
+};
+
+// `Portable`: another row for machines without the extensions.
+template <class R, class Portable = R>
+RowFn for_this_machine() {
+#ifdef __x86_64__
+  if (level() >= Level::kAvx512) return R::avx512;
+  if (level() >= Level::kAvx2) return R::avx2;
+#endif
+  return Portable::portable;
+}
+template <class F>
+RowFn unary_row() {
+  return for_this_machine<Row<F, float, float>>();
+}
+template <class F>
+RowFn binary_row() {
+  return for_this_machine<Row<F, float, float, float>>();
+}
+
+struct Entry {
+  RowFn first, second;
+  int place, operands;
+  Joined joined;
+};
+
+class Table {
+ public:
+  Table() {
+    function<ErfFn>();
+    function<ExpFn>();
+    function<TanhFn>();
+    scaled<MulFn, RoundedMul, PortableMul>();
+    scaled<AddFn>();
+    scaled<SubFn>();
+  }
+  Joined find(RowFn first, RowFn second, int place, int operands) const {
+    for (const Entry& e : entries_) {
+      if (e.first == first && e.second == second && e.place == place && e.operands == operands) return e.joined;
+    }
+    return {};
+  }
+
+ private:
+  // f(x * s), f(x) + t, f(x) * t, f(x * s) + t
+  template <class F>
+  void function() {
+    const RowFn before = for_this_machine<JoinedRow<ScaledThen<MulFn, F>, 2, 0b10>>();
+    entries_.push_back({binary_row<MulFn>(), unary_row<F>(), 0, 1, {before, 0b10}});
+    for (int place : {0, 1}) {  // of ops that commute
+      entries_.push_back({unary_row<F>(),
+                          binary_row<AddFn>(),
+                          place,
+                          2,
+                          {for_this_machine<JoinedRow<ThenScaled<F, AddFn>, 2, 0b10>>(), 0b10}});
+      entries_.push_back({unary_row<F>(),
+                          binary_row<MulFn>(),
+                          place,
+                          2,
+                          {for_this_machine<JoinedRow<ThenScaled<F, MulFn>, 2, 0b10>>(), 0b10}});
+      entries_.push_back({before,
+                          binary_row<AddFn>(),
+                          place,
+                          2,
+                          {for_this_machine<JoinedRow<ScaledThenScaled<MulFn, F, AddFn>, 3, 0b110>>(), 0b110}});
+    }
+  }
+  // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
+  template <class F, class Rounded = F, class Portable = F>
+  void scaled() {
+    for (int place : {0, 1}) {
+      with<F, MulFn, F, F, false>(place);
+      with<F, AddFn, Rounded, Portable, false>(place);
+    }
+    with<F, SubFn, Rounded, Portable, false>(0);
+    with<F, SubFn, Rounded, Portable, true>(1);
+  }
+  template <class F, class G, class Rounded, class Portable, bool kSecond>
+  void with(int place) {
+    using R = JoinedRow<ScaledWith<Rounded, G, kSecond>, 3, 0b010>;
+    using P = JoinedRow<ScaledWith<Portable, G, kSecond>, 3, 0b010>;
+    entries_.push_back({binary_row<F>(), binary_row<G>(), place, 2, {for_this_machine<R, P>(), 0b010}});
+  }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+Joined join(RowFn first, RowFn second, int place, int operands) {
+  static const Table table;
+  return table.find(first, second, place, operands);
+}
+
+bool commutes(RowFn row) { return row == binary_row<AddFn>() || row == binary_row<MulFn>(); }
+
+}  // namespace panto::cpu
