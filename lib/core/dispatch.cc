@@ -397,6 +397,7 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
   prepared->op_ = &op;
   prepared->device_ = &device;
   prepared->node_name_ = node_name;
+  prepared->values_.reserve(op.signature().attrs.size());
   prepared->values_.assign(attrs.begin(), attrs.end());
   prepared->values_.resize(op.signature().attrs.size());
   for (const AttrValue& v : prepared->values_) prepared->slots_.push_back(borrow(v));
@@ -405,7 +406,7 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
   Call call;
   call.op = &op;
   call.inputs = pointers;
-  call.attrs = prepared->slots_;
+  call.attrs = {prepared->slots_.data(), prepared->slots_.size()};
   call.node_name = node_name;
   call.symbolic = true;
   try {
@@ -420,7 +421,7 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
     if (!node_name.empty()) error.add_context(fmt::format("node '{}'", node_name));
     throw;
   }
-  prepared->specs_.assign(call.specs.begin(), call.specs.end());
+  for (OutputSpec& spec : call.specs) prepared->specs_.push_back(std::move(spec));
   prepared->static_shapes_ =
       std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) { return s.shape.fully_known(); });
   return prepared;

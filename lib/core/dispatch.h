@@ -61,7 +61,7 @@ class PANTO_EXPORT Prepared {
  public:
   const Op& op() const { return *op_; }
   Device& device() const { return *device_; }
-  std::span<const AttrSlot> attrs() const { return slots_; }
+  std::span<const AttrSlot> attrs() const { return {slots_.data(), slots_.size()}; }
   // Inferred from the input specs given to `prepare`; unknown where those were.
   std::span<const OutputSpec> specs() const { return {specs_.data(), specs_.size()}; }
   bool static_shapes() const { return static_shapes_; }
@@ -77,8 +77,8 @@ class PANTO_EXPORT Prepared {
   Device* device_ = nullptr;
   Kernel kernel_;
   std::vector<AttrValue> values_;
-  std::vector<AttrSlot> slots_;  // borrow from values_
-  std::vector<OutputSpec> specs_;
+  SmallVector<AttrSlot, 4> slots_;  // borrow from values_
+  SmallVector<OutputSpec, 1> specs_;
   std::shared_ptr<void> state_;
   BindStorage storage_;
   bool static_shapes_ = false;

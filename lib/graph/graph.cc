@@ -1,27 +1,17 @@
 #include "panto/lib/graph/graph.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
-#include <mutex>
 #include <queue>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/graph_index.h"
 
 namespace panto {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
 
 bool is_alphanumeric(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -33,89 +23,35 @@ std::string SourceLine::to_string() const { return line > 0 ? fmt::format("{}:{}
 
 // ---- Node -------------------------------------------------------------------------------------------------------
 
-std::span<const AttrValue> Node::attrs() const noexcept { return init_.attrs; }
-std::span<const NodeOutput> Node::inputs() const noexcept { return init_.inputs; }
-std::span<const int> Node::control_inputs() const noexcept { return init_.control_inputs; }
-std::span<const OutputInfo> Node::outputs() const noexcept { return init_.outputs; }
-std::span<const NodeUse> Node::consumers() const noexcept { return consumers_; }
-
 const AttrValue& Node::attr(std::string_view name) const {
   const int position = op().signature().find_attr(name);
   if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", op().name(), name);
-  return init_.attrs[static_cast<size_t>(position)];
+  return attrs_[static_cast<size_t>(position)];
 }
 
 const AttrValue* Node::note(std::string_view name) const noexcept {
-  for (const auto& [key, value] : init_.notes) {
+  for (const auto& [key, value] : notes_) {
     if (key == name) return &value;
   }
   return nullptr;
 }
 
+NodeInit Node::init() const {
+  NodeInit init;
+  init.name = name_;
+  init.op = op_;
+  init.inputs.assign(inputs_.begin(), inputs_.end());
+  init.attrs.assign(attrs_.begin(), attrs_.end());
+  init.outputs.assign(outputs_.begin(), outputs_.end());
+  init.control_inputs = control_inputs_;
+  init.device = device_;
+  init.where = *where_;
+  init.notes = notes_;
+  init.written = written_;
+  return init;
+}
+
 // ---- Copies -----------------------------------------------------------------------------------------------------
-
-// The hash tables stand here and not in the class: their header is a heavy one. Those of names are made when somebody
-// asks for the first time: most copies of a graph are only walked, and for large graphs the tables are half the work.
-class Graph::Index {
- public:
-  using Names = std::unordered_map<std::string_view, int>;  // views of the nodes' own names
-  // In lower case -> how many nodes.
-  using LowerNames = std::unordered_map<std::string, int>;
-  using Nodes = std::vector<std::unique_ptr<Node>>;
-
-  // May be called by several threads at once.
-  const Names& names(const Nodes& nodes) {
-    if (!names_made_.load(std::memory_order_acquire)) {
-      const std::lock_guard lock(making_);
-      if (!names_made_.load(std::memory_order_relaxed)) {
-        names_.reserve(nodes.size());
-        for (const auto& node : nodes) {
-          if (node != nullptr) names_.emplace(node->name(), node->id());
-        }
-        names_made_.store(true, std::memory_order_release);
-      }
-    }
-    return names_;
-  }
-  // The rest needs the graph for itself.
-  const LowerNames& lower_names(const Nodes& nodes) {
-    if (!lower_names_made_) {
-      lower_names_.reserve(nodes.size());
-      for (const auto& node : nodes) {
-        if (node != nullptr) ++lower_names_[lower(node->name())];
-      }
-      lower_names_made_ = true;
-    }
-    return lower_names_;
-  }
-  // False, with nothing done, if the node's name is taken. `nodes`: the others.
-  bool add(const Nodes& nodes, const Node& node) {
-    names(nodes);
-    if (!names_.emplace(node.name(), node.id()).second) return false;
-    if (lower_names_made_) ++lower_names_[lower(node.name())];
-    return true;
-  }
-  void remove(const Node& node) {
-    if (names_made_.load(std::memory_order_relaxed)) names_.erase(node.name());
-    if (!lower_names_made_) return;
-    const auto found = lower_names_.find(lower(node.name()));
-    if (--found->second == 0) lower_names_.erase(found);
-  }
-  void copy_but_names(const Index& other) {
-    next_suffix = other.next_suffix;
-    bindings = other.bindings;
-  }
-
-  std::unordered_map<std::string, int> next_suffix;  // wanted name in lower case -> where to go on looking
-  std::unordered_map<int64_t, NodeOutput> bindings;  // by tensor id
-
- private:
-  std::mutex making_;
-  std::atomic<bool> names_made_{false};
-  Names names_;
-  bool lower_names_made_ = false;
-  LowerNames lower_names_;
-};
 
 Graph::Graph() : index_(std::make_unique<Index>()) {}
 Graph::~Graph() = default;
@@ -124,6 +60,8 @@ Graph& Graph::operator=(Graph&& other) noexcept = default;
 
 Graph::Graph(const Graph& other)
     : count_(other.count_),
+      backward_(other.backward_),
+      latest_line_(other.latest_line_),
       index_(std::make_unique<Index>()),
       versions_(other.versions_),
       library_(other.library_),
@@ -142,27 +80,17 @@ Graph& Graph::operator=(const Graph& other) {
 
 // ---- Looking ----------------------------------------------------------------------------------------------------
 
-const Node* Graph::find(int id) const noexcept {
-  return id >= 0 && id < id_limit() ? nodes_[static_cast<size_t>(id)].get() : nullptr;
-}
+const Node* Graph::find(std::string_view name) const noexcept { return find(index_->find(nodes_, name)); }
 
-const Node* Graph::find(std::string_view name) const noexcept {
-  const auto& names = index_->names(nodes_);
-  const auto found = names.find(name);
-  return found == names.end() ? nullptr : find(found->second);
-}
-
-const Node& Graph::at(int id) const {
-  const Node* node = find(id);
-  if (node == nullptr) failf(Code::kNotFound, "node: expected an id of the graph, got {}", id);
-  return *node;
-}
+void Graph::no_node(int id) const { failf(Code::kNotFound, "node: expected an id of the graph, got {}", id); }
 
 const Node& Graph::at(std::string_view name) const {
   if (const Node* node = find(name)) return *node;
   std::vector<std::string_view> names;
   names.reserve(static_cast<size_t>(count_));
-  for (const auto& [key, id] : index_->names(nodes_)) names.push_back(key);
+  for (const auto& node : nodes_) {
+    if (node != nullptr) names.emplace_back(node->name());
+  }
   failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, closest_names(name, names));
 }
 
@@ -171,8 +99,8 @@ Node& Graph::get(int id) { return const_cast<Node&>(at(id)); }
 std::vector<int> Graph::ids() const {
   std::vector<int> out;
   out.reserve(static_cast<size_t>(count_));
-  for (const auto& node : nodes_) {
-    if (node != nullptr) out.push_back(node->id_);
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    if (nodes_[id] != nullptr) out.push_back(static_cast<int>(id));
   }
   return out;
 }
@@ -195,11 +123,11 @@ std::string Graph::output_name(NodeOutput output) const {
 }
 
 std::vector<int> Graph::topological_order() const {
+  if (backward_ == 0) return ids();
   std::vector<int> waiting(nodes_.size(), 0);
   for (const auto& node : nodes_) {
     if (node == nullptr) continue;
-    waiting[static_cast<size_t>(node->id_)] =
-        static_cast<int>(node->init_.inputs.size() + node->init_.control_inputs.size());
+    waiting[static_cast<size_t>(node->id_)] = static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
   }
   // The lowest id first, of those that wait for nothing any more: among nodes passed over by a walk through the ids, if
   // there are any, else where the walk stands. In most graphs few are.
@@ -227,9 +155,9 @@ std::vector<int> Graph::topological_order() const {
     fail_cycle(
         waiting,
         [&](int id) {
-          const NodeInit& init = nodes_[static_cast<size_t>(id)]->init_;
-          std::vector<int> before = init.control_inputs;
-          for (const NodeOutput& input : init.inputs) before.push_back(input.node);
+          const Node& node = *nodes_[static_cast<size_t>(id)];
+          std::vector<int> before = node.control_inputs_;
+          for (const NodeOutput& input : node.inputs_) before.push_back(input.node);
           return before;
         },
         [&](int id) { return at(id).name(); });
@@ -241,28 +169,33 @@ std::vector<int> Graph::topological_order() const {
 
 void Graph::link(int id, int slot) {
   Node& user = *nodes_[static_cast<size_t>(id)];
-  const NodeOutput from = user.init_.inputs[static_cast<size_t>(slot)];
+  const NodeOutput from = user.inputs_[static_cast<size_t>(slot)];
   Node& producer = *nodes_[static_cast<size_t>(from.node)];
-  user.use_positions_[static_cast<size_t>(slot)] = producer.consumers_.size();
+  user.use_positions_[static_cast<size_t>(slot)] = static_cast<uint32_t>(producer.consumers_.size());
   producer.consumers_.push_back({id, slot, from.index});
+  backward_ += from.node >= id ? 1 : 0;
 }
 
 void Graph::link_control(int id, size_t position) {
   Node& user = *nodes_[static_cast<size_t>(id)];
-  Node& producer = *nodes_[static_cast<size_t>(user.init_.control_inputs[position])];
-  user.control_positions_[position] = producer.consumers_.size();
+  Node& producer = *nodes_[static_cast<size_t>(user.control_inputs_[position])];
+  user.control_positions_[position] = static_cast<uint32_t>(producer.consumers_.size());
   producer.consumers_.push_back({id, NodeUse::kControl, static_cast<int>(position)});
+  backward_ += producer.id_ >= id ? 1 : 0;
 }
 
 void Graph::unlink(int id, int slot) {
   Node& user = *nodes_[static_cast<size_t>(id)];
-  drop_use(*nodes_[static_cast<size_t>(user.init_.inputs[static_cast<size_t>(slot)].node)],
-           user.use_positions_[static_cast<size_t>(slot)]);
+  const int from = user.inputs_[static_cast<size_t>(slot)].node;
+  drop_use(*nodes_[static_cast<size_t>(from)], user.use_positions_[static_cast<size_t>(slot)]);
+  backward_ -= from >= id ? 1 : 0;
 }
 
 void Graph::unlink_control(int id, size_t position) {
   Node& user = *nodes_[static_cast<size_t>(id)];
-  drop_use(*nodes_[static_cast<size_t>(user.init_.control_inputs[position])], user.control_positions_[position]);
+  const int from = user.control_inputs_[position];
+  drop_use(*nodes_[static_cast<size_t>(from)], user.control_positions_[position]);
+  backward_ -= from >= id ? 1 : 0;
 }
 
 // The last entry takes the place of the dropped one, and its owner is told.
@@ -273,9 +206,9 @@ void Graph::drop_use(Node& producer, size_t position) {
   producer.consumers_[position] = moved;
   Node& user = *nodes_[static_cast<size_t>(moved.node)];
   if (moved.slot == NodeUse::kControl) {
-    user.control_positions_[static_cast<size_t>(moved.output)] = position;
+    user.control_positions_[static_cast<size_t>(moved.output)] = static_cast<uint32_t>(position);
   } else {
-    user.use_positions_[static_cast<size_t>(moved.slot)] = position;
+    user.use_positions_[static_cast<size_t>(moved.slot)] = static_cast<uint32_t>(position);
   }
 }
 
@@ -292,6 +225,18 @@ void Graph::check_output(NodeOutput output, std::string_view user) const {
 
 // ---- Changing ---------------------------------------------------------------------------------------------------
 
+std::shared_ptr<const SourceLine> Graph::shared_line(SourceLine where) {
+  if (latest_line_ == nullptr || !(*latest_line_ == where)) {
+    latest_line_ = std::make_shared<const SourceLine>(std::move(where));
+  }
+  return latest_line_;
+}
+
+void Graph::reserve(size_t nodes) {
+  nodes_.reserve(nodes);
+  index_->reserve(nodes);
+}
+
 int Graph::add(NodeInit init) {
   if (init.op == nullptr) invalid("op of node '{}': expected one, got none", init.name);
   if (!is_valid_name(init.name)) {
@@ -302,21 +247,31 @@ int Graph::add(NodeInit init) {
   with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
 
   std::vector<int> controls;
-  std::unordered_set<int> seen;
-  for (int control : init.control_inputs) {
-    if (find(control) == nullptr) {
-      invalid("control input of node '{}': expected a node of the graph, got id {}", init.name, control);
+  if (!init.control_inputs.empty()) {
+    std::unordered_set<int> seen;
+    for (int control : init.control_inputs) {
+      if (find(control) == nullptr) {
+        invalid("control input of node '{}': expected a node of the graph, got id {}", init.name, control);
+      }
+      if (seen.insert(control).second) controls.push_back(control);
     }
-    if (seen.insert(control).second) controls.push_back(control);
   }
-  init.control_inputs = std::move(controls);
 
   const int id = id_limit();
   auto node = std::unique_ptr<Node>(new Node);
   node->id_ = id;
+  node->op_ = init.op;
+  node->inputs_ = {init.inputs.begin(), init.inputs.end()};
   node->use_positions_.resize(init.inputs.size());
-  node->control_positions_.resize(init.control_inputs.size());
-  node->init_ = std::move(init);
+  node->control_positions_.resize(controls.size());
+  node->control_inputs_ = std::move(controls);
+  node->outputs_ = {std::make_move_iterator(init.outputs.begin()), std::make_move_iterator(init.outputs.end())};
+  node->attrs_ = {std::make_move_iterator(init.attrs.begin()), std::make_move_iterator(init.attrs.end())};
+  node->written_ = init.written;
+  node->name_ = std::move(init.name);
+  node->device_ = std::move(init.device);
+  node->where_ = shared_line(std::move(init.where));
+  node->notes_ = std::move(init.notes);
   nodes_.emplace_back();  // where a name is entered, its node is
   if (!index_->add(nodes_, *node)) {
     nodes_.pop_back();
@@ -349,7 +304,7 @@ void Graph::rename(int id, std::string name) {
   if (!is_valid_name(name)) invalid("node name: expected a well-formed one, got '{}'", printable(name));
   if (find(name) != nullptr) invalid("node name: expected one that is not taken, got '{}'", name);
   index_->remove(node);
-  node.init_.name = std::move(name);
+  node.name_ = std::move(name);
   index_->add(nodes_, node);
 }
 
@@ -360,7 +315,7 @@ void Graph::set_input(int id, int slot, NodeOutput from) {
   }
   check_output(from, node.name());
   unlink(id, slot);
-  node.init_.inputs[static_cast<size_t>(slot)] = from;
+  node.inputs_[static_cast<size_t>(slot)] = from;
   link(id, slot);
 }
 
@@ -368,15 +323,15 @@ void Graph::add_control_input(int id, int from) {
   Node& node = get(id);
   at(from);
   if (id == from) return;
-  if (std::ranges::find(node.init_.control_inputs, from) != node.init_.control_inputs.end()) return;
-  node.init_.control_inputs.push_back(from);
+  if (std::ranges::find(node.control_inputs_, from) != node.control_inputs_.end()) return;
+  node.control_inputs_.push_back(from);
   node.control_positions_.push_back(0);
-  link_control(id, node.init_.control_inputs.size() - 1);
+  link_control(id, node.control_inputs_.size() - 1);
 }
 
 void Graph::remove_control_input(int id, int from) {
   Node& node = get(id);
-  auto& controls = node.init_.control_inputs;
+  auto& controls = node.control_inputs_;
   const auto found = std::ranges::find(controls, from);
   if (found == controls.end()) return;
   // The last one takes its place.
@@ -420,12 +375,12 @@ void Graph::set_attr(int id, std::string_view name, AttrValue value) {
   const int position = signature.find_attr(name);
   if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", node.op().name(), name);
   check_attr(signature.attrs[static_cast<size_t>(position)], value);
-  node.init_.attrs[static_cast<size_t>(position)] = std::move(value);
-  if (position < 64) node.init_.written |= uint64_t{1} << position;
+  node.attrs_[static_cast<size_t>(position)] = std::move(value);
+  if (position < 64) node.written_ |= uint64_t{1} << position;
 }
 
 void Graph::set_note(int id, std::string_view name, AttrValue value) {
-  auto& notes = get(id).init_.notes;
+  auto& notes = get(id).notes_;
   const auto found = std::ranges::find(notes, name, [](const auto& note) -> std::string_view { return note.first; });
   if (value.kind() == AttrKind::kNone) {
     if (found != notes.end()) notes.erase(found);
@@ -436,7 +391,7 @@ void Graph::set_note(int id, std::string_view name, AttrValue value) {
   }
 }
 
-void Graph::set_device(int id, std::string device) { get(id).init_.device = std::move(device); }
+void Graph::set_device(int id, std::string device) { get(id).device_ = std::move(device); }
 
 void Graph::set_outputs(int id, std::vector<OutputInfo> outputs) {
   Node& node = get(id);
@@ -446,7 +401,7 @@ void Graph::set_outputs(int id, std::vector<OutputInfo> outputs) {
               outputs.size());
     }
   }
-  node.init_.outputs = std::move(outputs);
+  node.outputs_ = {std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end())};
 }
 
 // ---- Names ------------------------------------------------------------------------------------------------------
@@ -466,12 +421,7 @@ std::string Graph::unique_name(std::string_view wanted) {
     if (!is_alphanumeric(c) && c != '_' && c != '.' && c != '/' && c != '>' && c != '-') c = '_';
   }
   if (base.empty() || (!is_alphanumeric(base[0]) && base[0] != '.')) base.insert(0, "n");
-  const std::string key = lower(base);
-  const auto& taken = index_->lower_names(nodes_);
-  if (!taken.contains(key)) return base;
-  int& next = index_->next_suffix.try_emplace(key, 1).first->second;
-  while (taken.contains(fmt::format("{}_{}", key, next))) ++next;
-  return fmt::format("{}_{}", base, next);
+  return index_->free_name(nodes_, base);
 }
 
 // ---- What belongs to the whole graph -----------------------------------------------------------------------------
@@ -484,12 +434,12 @@ void Graph::add_variable(GraphVariable variable) { variables_.push_back(std::mov
 
 void Graph::bind(const Tensor& symbolic, NodeOutput output) {
   check_output(output, "bind");
-  index_->bindings[symbolic.id()] = output;
+  index_->bind(symbolic.id(), output);
 }
 
 NodeOutput Graph::output_of(const Tensor& symbolic) const {
-  const auto found = index_->bindings.find(symbolic.id());
-  return found == index_->bindings.end() || find(found->second.node) == nullptr ? NodeOutput() : found->second;
+  const NodeOutput found = index_->output_of(symbolic.id());
+  return find(found.node) == nullptr ? NodeOutput() : found;
 }
 
 const Node& Graph::node(const Tensor& symbolic) const {

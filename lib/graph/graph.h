@@ -62,6 +62,7 @@ struct PANTO_EXPORT SourceLine {
   int line = 0;
   // "train.cc:12"; "" if unknown.
   std::string to_string() const;
+  bool operator==(const SourceLine&) const = default;
 };
 
 // What a new node is made from.
@@ -83,44 +84,55 @@ struct NodeInit {
 class PANTO_EXPORT Node {
  public:
   int id() const noexcept { return id_; }
-  const std::string& name() const noexcept { return init_.name; }
-  const Op& op() const noexcept { return *init_.op; }
-  bool has(Trait t) const noexcept { return init_.op->has(t); }
+  const std::string& name() const noexcept { return name_; }
+  const Op& op() const noexcept { return *op_; }
+  bool has(Trait t) const noexcept { return op_->has(t); }
 
   // By signature position; every one is set.
-  std::span<const AttrValue> attrs() const noexcept;
+  std::span<const AttrValue> attrs() const noexcept { return {attrs_.data(), attrs_.size()}; }
   // Throws NotFound if the op has no attribute of that name.
   const AttrValue& attr(std::string_view name) const;
-  bool written(int position) const noexcept { return position >= 64 || ((init_.written >> position) & 1u) != 0; }
-  const std::vector<std::pair<std::string, AttrValue>>& notes() const noexcept { return init_.notes; }
+  bool written(int position) const noexcept { return position >= 64 || ((written_ >> position) & 1u) != 0; }
+  const std::vector<std::pair<std::string, AttrValue>>& notes() const noexcept { return notes_; }
   // Null if there is none.
   const AttrValue* note(std::string_view name) const noexcept;
 
-  int num_inputs() const noexcept { return static_cast<int>(init_.inputs.size()); }
-  NodeOutput input(int i) const noexcept { return init_.inputs[static_cast<size_t>(i)]; }
-  std::span<const NodeOutput> inputs() const noexcept;
-  std::span<const int> control_inputs() const noexcept;
-  int num_outputs() const noexcept { return static_cast<int>(init_.outputs.size()); }
-  const OutputInfo& output(int k) const noexcept { return init_.outputs[static_cast<size_t>(k)]; }
-  std::span<const OutputInfo> outputs() const noexcept;
+  int num_inputs() const noexcept { return static_cast<int>(inputs_.size()); }
+  NodeOutput input(int i) const noexcept { return inputs_[static_cast<size_t>(i)]; }
+  std::span<const NodeOutput> inputs() const noexcept { return {inputs_.data(), inputs_.size()}; }
+  std::span<const int> control_inputs() const noexcept { return control_inputs_; }
+  int num_outputs() const noexcept { return static_cast<int>(outputs_.size()); }
+  const OutputInfo& output(int k) const noexcept { return outputs_[static_cast<size_t>(k)]; }
+  std::span<const OutputInfo> outputs() const noexcept { return {outputs_.data(), outputs_.size()}; }
   // In no particular order.
-  std::span<const NodeUse> consumers() const noexcept;
+  std::span<const NodeUse> consumers() const noexcept { return {consumers_.data(), consumers_.size()}; }
 
-  const std::string& device() const noexcept { return init_.device; }
-  const SourceLine& where() const noexcept { return init_.where; }
+  const std::string& device() const noexcept { return device_; }
+  const SourceLine& where() const noexcept { return *where_; }
   // Everything above as one value: to add a changed copy.
-  const NodeInit& init() const noexcept { return init_; }
+  NodeInit init() const;
 
  private:
   friend class Graph;
   Node() = default;
 
+  // What most nodes have stands in the node: a large graph is walked many times, and pieces of nodes that lie elsewhere
+  // are most of the time that takes.
   int id_ = -1;
-  NodeInit init_;
+  const Op* op_ = nullptr;
+  SmallVector<NodeOutput, 2> inputs_;
   SmallVector<NodeUse, 2> consumers_;
   // Where in the producers' `consumers_` our entries stand, so that an edge is removed in constant time.
-  SmallVector<size_t, 2> use_positions_;
-  SmallVector<size_t, 1> control_positions_;
+  SmallVector<uint32_t, 2> use_positions_;
+  std::vector<int> control_inputs_;
+  std::vector<uint32_t> control_positions_;
+  SmallVector<OutputInfo, 1> outputs_;
+  SmallVector<AttrValue, 2> attrs_;
+  uint64_t written_ = ~uint64_t{0};
+  std::string name_;
+  std::string device_;
+  std::shared_ptr<const SourceLine> where_;  // nodes of one line share it; never null
+  std::vector<std::pair<std::string, AttrValue>> notes_;
 };
 
 // Versions as TensorFlow counts them (one a day since 2019-05-09).
@@ -153,10 +165,16 @@ class PANTO_EXPORT Graph {
   // Ids are below this.
   int id_limit() const noexcept { return static_cast<int>(nodes_.size()); }
   // Null if there is none, or none any more.
-  const Node* find(int id) const noexcept;
+  const Node* find(int id) const noexcept {
+    return id >= 0 && id < id_limit() ? nodes_[static_cast<size_t>(id)].get() : nullptr;
+  }
   const Node* find(std::string_view name) const noexcept;
   // Throws NotFound, for a name with the closest names there are.
-  const Node& at(int id) const;
+  const Node& at(int id) const {
+    if (const Node* node = find(id)) [[likely]]
+      return *node;
+    no_node(id);
+  }
   const Node& at(std::string_view name) const;
   // Ids in the order in which the nodes were added.
   std::vector<int> ids() const;
@@ -172,6 +190,8 @@ class PANTO_EXPORT Graph {
   std::vector<int> topological_order() const;
 
   // ---- Changing -------------------------------------------------------------------------------------------------
+  // Makes room for so many nodes in all, which are added faster then.
+  void reserve(size_t nodes);
   // Returns the id. Throws InvalidArgument for a name that is malformed or taken, inputs that do not exist, a missing
   // attribute, one of the wrong kind, type or value.
   int add(NodeInit node);
@@ -224,8 +244,10 @@ class PANTO_EXPORT Graph {
   std::string to_dot() const;
 
  private:
+  [[noreturn]] void no_node(int id) const;
   Node& get(int id);
   void check_output(NodeOutput output, std::string_view user) const;
+  std::shared_ptr<const SourceLine> shared_line(SourceLine where);
   void link(int id, int slot);
   void unlink(int id, int slot);
   void link_control(int id, size_t position);
@@ -234,6 +256,8 @@ class PANTO_EXPORT Graph {
 
   std::vector<std::unique_ptr<Node>> nodes_;  // by id
   int count_ = 0;
+  int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id: without any, ids are in order
+  std::shared_ptr<const SourceLine> latest_line_;
   class Index;  // names and symbolic tensors
   std::unique_ptr<Index> index_;
   GraphVersions versions_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +12,7 @@
 #include "panto/lib/graph/attr_proto.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/hash_table.h"
 #include "panto/lib/graph/infer.h"
 
 namespace panto {
@@ -24,8 +26,11 @@ using graphdef::NodeDef;
 struct Record {
   const NodeDef* def = nullptr;
   const Op* op = nullptr;
-  std::vector<NodeOutput> inputs;  // node: position in the file
-  std::vector<int> controls;
+  std::string_view name;
+  size_t first = 0;  // in the list of all references: data inputs, then what the node waits for
+  size_t num_inputs = 0;
+  size_t num_controls = 0;
+  int readers = 0;  // data inputs that read the node and are not made yet
 };
 
 class Importer {
@@ -45,6 +50,7 @@ class Importer {
     for (size_t i = 0; i < records_.size(); ++i) {
       in_node(i, [&] { resolve_inputs(records_[i]); });
     }
+    made_.resize(records_.size());
     read_lines();
     for (int position : order()) add(static_cast<size_t>(position));
     if (proto_.has_library()) graph_.set_library(proto_.library().SerializeAsString());
@@ -78,17 +84,33 @@ class Importer {
   void read_names() {
     records_.resize(static_cast<size_t>(proto_.node_size()));
     positions_.reserve(records_.size());
+    graph_.reserve(records_.size());
     for (int i = 0; i < proto_.node_size(); ++i) {
       const NodeDef& def = proto_.node(i);
       records_[static_cast<size_t>(i)].def = &def;
+      records_[static_cast<size_t>(i)].name = def.name();
       if (!Graph::is_valid_name(def.name())) {
         invalid(
             "name of node {}: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
             i, printable(def.name()));
       }
-      if (!positions_.emplace(def.name(), i).second)
-        invalid("node names: expected each once, got '{}' twice", def.name());
+      const uint32_t hash = hash_of(def.name());
+      if (find(hash, def.name()) >= 0) invalid("node names: expected each once, got '{}' twice", def.name());
+      positions_.insert(hash, i);
     }
+  }
+
+  static uint32_t hash_of(std::string_view name) { return static_cast<uint32_t>(std::hash<std::string_view>()(name)); }
+  // The position of the node of that name; -1: there is none.
+  int find(uint32_t hash, std::string_view name) const {
+    const int* found = positions_.find(hash, [&](int i) { return records_[static_cast<size_t>(i)].name == name; });
+    return found != nullptr ? *found : -1;
+  }
+  std::span<const NodeOutput> inputs(const Record& record) const {
+    return {references_.data() + record.first, record.num_inputs};
+  }
+  std::span<const NodeOutput> controls(const Record& record) const {
+    return {references_.data() + record.first + record.num_inputs, record.num_controls};
   }
 
   // All that are missing are named at once: whoever ports a model wants the list.
@@ -119,22 +141,26 @@ class Importer {
 
   void resolve_inputs(Record& record) {
     const auto& texts = record.def->input();
+    record.first = references_.size();
     std::unordered_set<int> controls;
     for (int i = 0; i < texts.size(); ++i) {
       const std::string& text = texts[i];
       const InputName name = parse_input_name(text);
-      const auto found = positions_.find(name.node);
-      if (found == positions_.end()) {
+      const int found = find(hash_of(name.node), name.node);
+      if (found < 0) {
         invalid("input {}: expected a node of the graph, got '{}'{}", i, printable(name.node), closest(name.node));
       }
       if (name.control) {
-        if (controls.insert(found->second).second) record.controls.push_back(found->second);
+        if (!controls.insert(found).second) continue;
+        ++record.num_controls;
       } else {
-        if (!record.controls.empty()) {
+        if (record.num_controls > 0) {
           invalid("input {}: expected control inputs after all data inputs, got '{}' after one", i, printable(text));
         }
-        record.inputs.push_back({found->second, name.index});
+        ++record.num_inputs;
+        ++records_[static_cast<size_t>(found)].readers;
       }
+      references_.push_back({found, name.index});
     }
   }
 
@@ -146,19 +172,19 @@ class Importer {
 
   // As in the file, as far as inputs come first there.
   std::vector<int> order() {
+    std::vector<int> order(records_.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (std::ranges::all_of(order, [&](int i) { return inputs_come_first(i); })) return order;
+    order.clear();
     std::vector<std::vector<int>> users(records_.size());
     std::vector<int> waiting(records_.size(), 0);
     std::priority_queue<int, std::vector<int>, std::greater<>> ready;
     for (size_t i = 0; i < records_.size(); ++i) {
-      const auto depend = [&](int on) {
-        users[static_cast<size_t>(on)].push_back(static_cast<int>(i));
-        ++waiting[i];
-      };
-      for (const NodeOutput& input : records_[i].inputs) depend(input.node);
-      for (int control : records_[i].controls) depend(control);
+      for (const NodeOutput& on : references(records_[i]))
+        users[static_cast<size_t>(on.node)].push_back(static_cast<int>(i));
+      waiting[i] = static_cast<int>(references(records_[i]).size());
       if (waiting[i] == 0) ready.push(static_cast<int>(i));
     }
-    std::vector<int> order;
     while (!ready.empty()) {
       const int next = ready.top();
       ready.pop();
@@ -171,14 +197,22 @@ class Importer {
       fail_cycle(
           waiting,
           [&](int i) {
-            std::vector<int> before = records_[static_cast<size_t>(i)].controls;
-            for (const NodeOutput& input : records_[static_cast<size_t>(i)].inputs) before.push_back(input.node);
+            const Record& record = records_[static_cast<size_t>(i)];
+            std::vector<int> before;
+            for (const NodeOutput& control : controls(record)) before.push_back(control.node);
+            for (const NodeOutput& input : inputs(record)) before.push_back(input.node);
             return before;
           },
           [&](int i) { return records_[static_cast<size_t>(i)].def->name(); });
     }
-    made_.resize(records_.size());
     return order;
+  }
+  std::span<const NodeOutput> references(const Record& record) const {
+    return {references_.data() + record.first, record.num_inputs + record.num_controls};
+  }
+  bool inputs_come_first(int position) const {
+    return std::ranges::all_of(references(records_[static_cast<size_t>(position)]),
+                               [&](const NodeOutput& on) { return on.node < position; });
   }
 
   // ---- Source lines, where the file has them --------------------------------------------------------------------
@@ -221,25 +255,28 @@ class Importer {
     init.device = record.def->device();
     if (const auto found = lines_.find(init.name); found != lines_.end()) init.where = found->second;
     in_node(position, [&] {
-      static_cast<void>(DeviceSpec::parse(init.device));
-      SmallVector<const Tensor*, 8> inputs;
-      for (size_t i = 0; i < record.inputs.size(); ++i) {
-        const NodeOutput& input = record.inputs[i];
+      check_device(init.device);
+      SmallVector<const Tensor*, 8> stand_ins;
+      init.inputs.reserve(record.num_inputs);
+      for (size_t i = 0; i < record.num_inputs; ++i) {
+        const NodeOutput& input = inputs(record)[i];
         const Made& producer = made_[static_cast<size_t>(input.node)];
         if (static_cast<size_t>(input.index) >= producer.outputs.size()) {
           invalid("input {}: expected an output of '{}' below {}, got {}", i,
                   records_[static_cast<size_t>(input.node)].def->name(), producer.outputs.size(), input.index);
         }
         init.inputs.push_back(producer.outputs[static_cast<size_t>(input.index)]);
-        inputs.push_back(&producer.stand_ins[static_cast<size_t>(input.index)]);
+        stand_ins.push_back(&producer.stand_ins[static_cast<size_t>(input.index)]);
       }
-      for (int control : record.controls) init.control_inputs.push_back(made_[static_cast<size_t>(control)].node);
+      for (const NodeOutput& control : controls(record)) {
+        init.control_inputs.push_back(made_[static_cast<size_t>(control.node)].node);
+      }
       read_attrs(record, init);
       Made& made = made_[position];
       if (record.op->body() != nullptr) {
-        expand(init, inputs, made);
+        expand(init, stand_ins, made);
       } else {
-        made.stand_ins = infer_call(*record.op, inputs, init.attrs);
+        made.stand_ins = infer_call(*record.op, stand_ins, init.attrs);
         for (const Tensor& t : made.stand_ins) init.outputs.push_back(info_of(t));
         check_output_shapes(*record.def, init.outputs);
         const size_t outputs = init.outputs.size();
@@ -247,17 +284,30 @@ class Importer {
         for (size_t k = 0; k < outputs; ++k) made.outputs.push_back({made.node, static_cast<int>(k)});
       }
     });
+    // Dropped with their last reader, while they are near: a large graph has few at a time.
+    for (const NodeOutput& input : inputs(record)) {
+      const auto producer = static_cast<size_t>(input.node);
+      if (--records_[producer].readers == 0) made_[producer].stand_ins.clear();
+    }
+    if (record.readers == 0) made_[position].stand_ins.clear();
+  }
+
+  // Most nodes have the device of the one before.
+  void check_device(const std::string& device) {
+    if (device == checked_device_) return;
+    static_cast<void>(DeviceSpec::parse(device));
+    checked_device_ = device;
   }
 
   struct Made {
     int node = -1;
-    std::vector<NodeOutput> outputs;
+    SmallVector<NodeOutput, 1> outputs;
     StandIns stand_ins;
   };
 
   void expand(NodeInit& init, std::span<const Tensor* const> inputs, Made& made) {
     Expansion expansion = expand_composite(graph_, init, inputs);
-    made.outputs = std::move(expansion.outputs);
+    made.outputs = {expansion.outputs.begin(), expansion.outputs.end()};
     made.stand_ins = std::move(expansion.stand_ins);
     if (!made.outputs.empty()) made.node = made.outputs[0].node;
   }
@@ -267,11 +317,12 @@ class Importer {
     init.attrs.resize(signature.attrs.size());
     init.written = 0;
     // In the order of names: a map's own order differs from run to run, messages should not.
-    std::vector<const std::string*> names;
-    for (const auto& [name, value] : record.def->attr()) names.push_back(&name);
-    std::ranges::sort(names, {}, [](const std::string* name) -> const std::string& { return *name; });
-    for (const std::string* name : names) {
-      const graphdef::AttrValue& value = record.def->attr().at(*name);
+    SmallVector<const google::protobuf::MapPair<std::string, graphdef::AttrValue>*, 8> attrs;
+    for (const auto& attr : record.def->attr()) attrs.push_back(&attr);
+    std::ranges::sort(attrs, {}, [](const auto* attr) -> const std::string& { return attr->first; });
+    for (const auto* attr : attrs) {
+      const std::string* name = &attr->first;
+      const graphdef::AttrValue& value = attr->second;
       if (name->empty()) invalid("attribute: expected a name, got none");
       // The text form takes any bytes; the binary form of a graph that kept them could not be read again.
       if (!std::ranges::all_of(*name, [](char c) { return c > ' ' && c < '\x7f'; })) {
@@ -279,9 +330,9 @@ class Importer {
       }
       const int at = signature.find_attr(*name);
       if (at >= 0) {
-        const AttrDef& attr = signature.attrs[static_cast<size_t>(at)];
-        init.attrs[static_cast<size_t>(at)] = attr_from_proto(attr, value, budget_);
-        check_attr(attr, init.attrs[static_cast<size_t>(at)]);
+        const AttrDef& def = signature.attrs[static_cast<size_t>(at)];
+        init.attrs[static_cast<size_t>(at)] = attr_from_proto(def, value, budget_);
+        check_attr(def, init.attrs[static_cast<size_t>(at)]);
         if (at < 64) init.written |= uint64_t{1} << at;
       } else if (name->front() == '_') {
         if (*name == "_output_shapes") continue;  // checked, then known better
@@ -326,9 +377,11 @@ class Importer {
   Graph graph_;
   std::unordered_set<std::string> functions_;
   std::vector<Record> records_;
-  std::unordered_map<std::string_view, int> positions_;  // by name
+  std::vector<NodeOutput> references_;      // of all records, one after the other; node: position in the file
+  HashTable<uint32_t, int, -1> positions_;  // by name
   std::unordered_map<std::string, SourceLine> lines_;
-  std::vector<Made> made_;  // by position
+  std::vector<Made> made_;      // by position
+  std::string checked_device_;  // the latest that was in order
 };
 
 }  // namespace

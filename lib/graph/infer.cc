@@ -8,11 +8,13 @@
 
 namespace panto {
 
-StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs) {
-  const Signature& signature = op.signature();
-  attrs.resize(signature.attrs.size());
-  SmallVector<AttrSlot, 8> slots;
-  for (const AttrValue& value : attrs) slots.push_back(borrow(value));
+namespace {
+
+using Slots = SmallVector<AttrSlot, 8>;
+
+// Fills in the slots that are not set. `filled` hears of it before the op's shape function is asked.
+template <class Filled>
+StandIns infer_slots(const Op& op, std::span<const Tensor* const> inputs, Slots& slots, const Filled& filled) {
   dispatch::BindStorage storage;
   Call call;
   call.op = &op;
@@ -22,9 +24,7 @@ StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::ve
   call.symbolic = true;
   try {
     dispatch::bind_inputs(call, storage);
-    for (size_t i = 0; i < attrs.size(); ++i) {
-      if (attrs[i].kind() == AttrKind::kNone) attrs[i] = to_value(slots[i], signature.attrs[i].kind);
-    }
+    filled();
     dispatch::bind_outputs(call);
     if (op.shape() != nullptr) {
       ShapeContext context(call);
@@ -34,12 +34,35 @@ StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::ve
     error.add_context("in " + describe(call));
     throw;
   }
-  if (op.has(Trait::kConstant)) return {attrs[static_cast<size_t>(signature.find_attr("value"))].as<Tensor>()};
+  if (op.has(Trait::kConstant)) {
+    const AttrSlot& value = slots[static_cast<size_t>(op.signature().find_attr("value"))];
+    return {*static_cast<const Tensor*>(value.p)};
+  }
   StandIns outputs;
   for (OutputSpec& spec : call.specs) {
     outputs.push_back(meta_tensor(spec.dtype, spec.shape, std::move(spec.values), nullptr, std::move(spec.handle)));
   }
   return outputs;
+}
+
+}  // namespace
+
+StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs) {
+  const Signature& signature = op.signature();
+  attrs.resize(signature.attrs.size());
+  Slots slots;
+  for (const AttrValue& value : attrs) slots.push_back(borrow(value));
+  return infer_slots(op, inputs, slots, [&] {
+    for (size_t i = 0; i < attrs.size(); ++i) {
+      if (attrs[i].kind() == AttrKind::kNone) attrs[i] = to_value(slots[i], signature.attrs[i].kind);
+    }
+  });
+}
+
+StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrValue> attrs) {
+  Slots slots;
+  for (const AttrValue& value : attrs) slots.push_back(borrow(value));
+  return infer_slots(op, inputs, slots, [] {});
 }
 
 std::string node_context(const Node& node) {
@@ -66,9 +89,8 @@ void Inference::run(const Node& node) {
   if (done) return;
   SmallVector<const Tensor*, 8> inputs;
   for (const NodeOutput& input : node.inputs()) inputs.push_back(&at(input));
-  std::vector<AttrValue> attrs(node.attrs().begin(), node.attrs().end());
   StandIns inferred =
-      with_context([&] { return node_context(node); }, [&] { return infer_call(node.op(), inputs, attrs); });
+      with_context([&] { return node_context(node); }, [&] { return infer_call(node.op(), inputs, node.attrs()); });
   for (size_t k = 0; k < known.size() && k < inferred.size(); ++k) {
     if (known[k].defined()) inferred[k] = known[k];
   }

@@ -19,6 +19,8 @@ using StandIns = SmallVector<Tensor, 1>;
 // Stand-ins for the outputs of a call. `attrs`, by signature position, may lack inferred and defaulted ones: they are
 // filled in. Throws what the dispatcher would throw for such a call, with the same context.
 StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs);
+// The same of attributes that are all set.
+StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrValue> attrs);
 
 class Inference {
  public:

@@ -236,13 +236,17 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
     stand_ins.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
   }
 
-  WorkGraph work = make_work_graph(graph, outputs, infos, fetches, targets);
-  check_all_fed(work);
-  validate(work.graph);
-  expand_composites(work.graph);
-  place(work.graph, options.soft_placement);
+  const auto make_work = [&] {
+    WorkGraph made = make_work_graph(graph, outputs, infos, fetches, targets);
+    check_all_fed(made);
+    validate(made.graph);
+    expand_composites(made.graph);
+    place(made.graph, options.soft_placement);
+    return made;
+  };
+  WorkGraph work = make_work();
   PassContext context{work.graph, work.sink, work.feeds, stand_ins};
-  const std::vector<PassRun> runs = run_passes(context, options.passes);
+  const std::vector<PassRun> runs = run_passes(context, options.passes, [&] { return make_work().graph; });
 
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];

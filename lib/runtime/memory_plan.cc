@@ -56,7 +56,8 @@ class Lives {
 struct Block {
   int begin = 0, end = 0;  // steps
   int64_t bytes = 0;
-  std::vector<int> temporaries;
+  int64_t offset = 0;
+  Device* device = nullptr;
 };
 
 class FreeMemory {
@@ -229,36 +230,46 @@ class MemoryPlanner {
   }
 
   void assign_offsets(Lives& lives, const std::vector<int>& base) {
-    std::map<int, Block> blocks;  // by base: in the order of the steps that begin them
-    for (int i = 0; i < static_cast<int>(plan_.temporaries.size()); ++i) {
-      const PlanTemporary& t = temporary(i);
+    // A block begins with its base, which comes before all that is written over it: they are in the order of the steps
+    // that begin them.
+    std::vector<Block> blocks;
+    std::vector<int> block_of(plan_.temporaries.size(), -1);
+    for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
+      const PlanTemporary& t = plan_.temporaries[i];
       if (!t.in_arena) continue;
-      Block& block = blocks[base[static_cast<size_t>(i)]];
-      if (block.temporaries.empty()) block.begin = t.made_by;
-      block.end = lives.end(i);
+      const auto first = static_cast<size_t>(base[i]);
+      if (first == i) {
+        block_of[i] = static_cast<int>(blocks.size());
+        blocks.push_back({.begin = t.made_by, .device = t.device});
+      } else {
+        block_of[i] = block_of[first];
+      }
+      Block& block = blocks[static_cast<size_t>(block_of[i])];
+      block.end = lives.end(static_cast<int>(i));
       block.bytes = std::max(block.bytes, t.bytes);
-      block.temporaries.push_back(i);
     }
-    std::map<Device*, std::vector<const Block*>> by_device;
-    for (const auto& [first, block] : blocks) by_device[temporary(first).device].push_back(&block);
+    std::map<Device*, std::vector<Block*>> by_device;
+    for (Block& block : blocks) by_device[block.device].push_back(&block);
     for (const auto& [device, list] : by_device) {
       const int64_t bytes = assign(list);
       plan_.arenas.emplace_back(device, bytes);
       plan_.stats.planned_bytes = checked_add(plan_.stats.planned_bytes, bytes);
     }
+    for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
+      if (block_of[i] >= 0) plan_.temporaries[i].offset = blocks[static_cast<size_t>(block_of[i])].offset;
+    }
   }
 
-  int64_t assign(const std::vector<const Block*>& list) {
+  static int64_t assign(const std::vector<Block*>& list) {
     FreeMemory memory;
     std::multimap<int, const Block*> busy;  // by last step
-    for (const Block* block : list) {
+    for (Block* block : list) {
       while (!busy.empty() && busy.begin()->first < block->begin) {
         const Block* done = busy.begin()->second;
-        memory.give_back(temporary(done->temporaries.front()).offset, done->bytes);
+        memory.give_back(done->offset, done->bytes);
         busy.erase(busy.begin());
       }
-      const int64_t offset = memory.take(block->bytes);
-      for (int t : block->temporaries) temporary(t).offset = offset;
+      block->offset = memory.take(block->bytes);
       busy.emplace(block->end, block);
     }
     return memory.size();

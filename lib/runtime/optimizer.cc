@@ -122,18 +122,16 @@ std::vector<std::string> pass_names() {
 
 void check_passes(std::string_view passes) { static_cast<void>(selected(passes)); }
 
-std::vector<PassRun> run_passes(PassContext& context, std::string_view passes) {
+std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, const std::function<Graph()>& remake) {
   const RecorderPause unheard;  // constants are computed by ops
   const std::vector<Pass> chosen = selected(passes);
   std::vector<PassRun> runs(chosen.size());
-  if (chosen.empty()) return runs;
-  // One copy for all of them, as failures are rare: after one, the passes before it run again on the graph as it was.
-  const Graph before = context.graph;
+  // Failures are rare: after one the graph is made again, and the passes before it run again.
   for (size_t i = 0; i < chosen.size();) {
     if (!runs[i].error.empty() || run_pass(chosen[i], context, runs[i])) {
       ++i;
     } else {
-      context.graph = before;
+      context.graph = remake();
       i = 0;
     }
   }
@@ -187,14 +185,18 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
     infos.push_back(node.output(0));
     values.push_back(meta_tensor(infos.back().dtype, infos.back().shape));
   }
-  WorkGraph work = make_work_graph(graph, feeds, infos, outputs, nodes);
-  expand_composites(work.graph);
+  const auto make_work = [&] {
+    WorkGraph made = make_work_graph(graph, feeds, infos, outputs, nodes);
+    expand_composites(made.graph);
+    return made;
+  };
+  WorkGraph work = make_work();
   std::vector<int> kept = nodes;
   for (const NodeOutput& output : outputs) {
     if (graph.at(output.node).num_outputs() > 1) kept.push_back(output.node);
   }
   PassContext context{work.graph, work.sink, work.feeds, values, kept};
-  std::vector<PassRun> went = run_passes(context, passes);
+  std::vector<PassRun> went = run_passes(context, passes, [&] { return make_work().graph; });
   if (runs != nullptr) *runs = std::move(went);
   const Node sink = work.graph.at(work.sink);
   const std::vector<NodeOutput> now(sink.inputs().begin(), sink.inputs().end());

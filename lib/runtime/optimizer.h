@@ -65,8 +65,9 @@ struct PassRun {
 };
 
 // `passes`: "" all; "off" none; names: only these; names with "-": all but these. Throws InvalidArgument for unknown
-// ones.
-PANTO_EXPORT std::vector<PassRun> run_passes(PassContext& context, std::string_view passes);
+// ones. `remake` gives the graph as it is at the call, with the same ids: asked for after a pass has failed.
+PANTO_EXPORT std::vector<PassRun> run_passes(PassContext& context, std::string_view passes,
+                                             const std::function<Graph()>& remake);
 PANTO_EXPORT void check_passes(std::string_view passes);
 
 // An optimized copy that holds what `fetches` and `targets` (node ids) need, under the same names: of node `y` whose

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/infer.h"
@@ -65,10 +66,10 @@ class Placer {
 
   void run() {
     const std::vector<int> ids = graph_.ids();
-    specs_.resize(static_cast<size_t>(graph_.id_limit()));
+    spec_of_.resize(static_cast<size_t>(graph_.id_limit()));
     for (int id : ids) {
       const Node& node = graph_.at(id);
-      with_context([&] { return node_context(node); }, [&] { specs_[static_cast<size_t>(id)] = request(node); });
+      with_context([&] { return node_context(node); }, [&] { spec_of_[static_cast<size_t>(id)] = request(node); });
     }
     if (devices_.size() == 1) {
       for (int id : ids) graph_.set_device(id, devices_[0]->name());
@@ -85,12 +86,14 @@ class Placer {
   }
 
  private:
-  DeviceSpec request(const Node& node) {
+  // The position in specs_ of what the node asks for.
+  int request(const Node& node) {
+    if (const auto found = known_.find(node.device()); found != known_.end()) return found->second;
     DeviceSpec spec = DeviceSpec::parse(node.device());
     const bool exists = std::ranges::any_of(devices_, [&](Device* d) { return spec.matches(*d); });
-    if (!exists && soft_) return DeviceSpec();
-    if (!exists) invalid("device: expected one of {}, got '{}'", list(), node.device());
-    return spec;
+    if (!exists && !soft_) invalid("device: expected one of {}, got '{}'", list(), node.device());
+    specs_.push_back(exists ? std::move(spec) : DeviceSpec());
+    return known_[node.device()] = static_cast<int>(specs_.size() - 1);
   }
 
   std::string list() const {
@@ -115,7 +118,9 @@ class Placer {
   }
 
   const Device& choose(const std::vector<int>& group) {
-    const auto asked = [&](int id, const Device& device) { return specs_[static_cast<size_t>(id)].matches(device); };
+    const auto asked = [&](int id, const Device& device) {
+      return specs_[static_cast<size_t>(spec_of_[static_cast<size_t>(id)])].matches(device);
+    };
     std::vector<const Device*> agreed;
     for (const Device* device : devices_) {
       if (std::ranges::all_of(group, [&](int id) { return asked(id, *device); })) agreed.push_back(device);
@@ -160,7 +165,9 @@ class Placer {
   bool soft_;
   std::vector<Device*> devices_;
   Groups groups_;
-  std::vector<DeviceSpec> specs_;  // by node id
+  std::vector<DeviceSpec> specs_;
+  std::unordered_map<std::string, int> known_;  // a node's device, as written -> position in specs_
+  std::vector<int> spec_of_;                    // by node id
 };
 
 }  // namespace

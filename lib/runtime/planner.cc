@@ -27,7 +27,8 @@ class Planner {
     for (size_t i = 0; i < plan_.feeds.size(); ++i) {
       const ExecutableFeed& feed = plan_.feeds[i];
       const Node& node = plan_.graph.at(work.feeds[i].node);
-      set(node.id(), {{PlanValue::Kind::kFeed, static_cast<int>(i), &device_of(node)}});
+      values_[static_cast<size_t>(node.id())].push_back(
+          {PlanValue::Kind::kFeed, static_cast<int>(i), &device_of(node)});
       inference_.set(work.feeds[i],
                      feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, feed.info.shape));
     }
@@ -51,7 +52,17 @@ class Planner {
   const PlanValue& value(NodeOutput output) const {
     return values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
   }
-  void set(int node, std::vector<PlanValue> values) { values_[static_cast<size_t>(node)] = std::move(values); }
+  using Values = SmallVector<PlanValue, 1>;
+  void set(const Node& node, Values values) { values_[static_cast<size_t>(node.id())] = std::move(values); }
+
+  // Most nodes have the device of the one before.
+  Device& device_of(const Node& node) {
+    if (latest_device_ == nullptr || node.device() != latest_device_name_) {
+      latest_device_ = &panto::device_of(node);
+      latest_device_name_ = node.device();
+    }
+    return *latest_device_;
+  }
 
   PlanValue constant(Tensor tensor) {
     Device& device = tensor.device();
@@ -63,7 +74,7 @@ class Planner {
     if (node.has(Trait::kNoOperation)) return;
     if (node.has(Trait::kConstant)) {
       inference_.run(node);
-      set(node.id(), {constant(inference_.at({node.id(), 0}))});
+      set(node, {constant(inference_.at({node.id(), 0}))});
     } else if (node.has(Trait::kMakesResource)) {
       make_resource(node);
     } else if (node.has(Trait::kIdentity)) {
@@ -82,23 +93,23 @@ class Planner {
     options.node_name = node.name();
     options.device = &cpu_device();
     dispatch::Outputs handles = dispatch::call(node.op(), {}, slots, options);
-    std::vector<PlanValue> values;
+    Values values;
     for (size_t k = 0; k < handles.size(); ++k) {
       inference_.set({node.id(), static_cast<int>(k)}, handles[k]);
       values.push_back(constant(std::move(handles[k])));
     }
-    set(node.id(), std::move(values));
+    set(node, std::move(values));
   }
 
   // Tensors do not change: its outputs are its inputs, unless they are to be on another device.
   void alias(const Node& node) {
     Device& device = device_of(node);
-    std::vector<PlanValue> values;
+    Values values;
     for (int k = 0; k < node.num_outputs(); ++k) {
       values.push_back(on_device(node, node.input(k), device));
       inference_.set({node.id(), k}, inference_.at(node.input(k)));
     }
-    set(node.id(), std::move(values));
+    set(node, std::move(values));
   }
 
   // The value of an output in the memory of `device`; adds a copy where it is elsewhere.
@@ -119,17 +130,17 @@ class Planner {
       step.num_inputs = 1;
       plan_.inputs.push_back(from);
       step.makes_own = true;
-      copy = add_outputs(step, {info}).front();
+      copy = add_outputs(step, {&info, 1})[0];
       plan_.steps.push_back(std::move(step));
     }
     copies_.emplace(key, copy);
     return copy;
   }
 
-  std::vector<PlanValue> add_outputs(PlanStep& step, const std::vector<OutputInfo>& infos) {
+  Values add_outputs(PlanStep& step, std::span<const OutputInfo> infos) {
     step.first_output = static_cast<uint32_t>(plan_.temporaries.size());
     step.num_outputs = static_cast<uint32_t>(infos.size());
-    std::vector<PlanValue> values;
+    Values values;
     for (const OutputInfo& info : infos) {
       PlanTemporary temporary;
       temporary.dtype = info.dtype;
@@ -144,9 +155,9 @@ class Planner {
 
   void add_step(const Node& node) {
     Device& device = device_of(node);
-    std::vector<Tensor> stand_ins;
+    SmallVector<Tensor, 4> stand_ins;
     for (const NodeOutput& input : node.inputs()) stand_ins.push_back(inference_.at(input));
-    std::vector<PlanValue> inputs;
+    SmallVector<PlanValue, 4> inputs;
     size_t flat = 0;
     for (const ArgDef& arg : node.op().signature().inputs) {
       for (size_t n = count_of(node, arg); n > 0 && flat < stand_ins.size(); --n, ++flat) {
@@ -158,9 +169,11 @@ class Planner {
     PlanStep step;
     step.device = &device;
     step.node = node.id();
-    step.prepared =
-        with_context([&] { return line_context(node); },
-                     [&] { return dispatch::prepare(node.op(), stand_ins, node.attrs(), device, node.name()); });
+    step.prepared = with_context([&] { return line_context(node); },
+                                 [&] {
+                                   return dispatch::prepare(node.op(), {stand_ins.data(), stand_ins.size()},
+                                                            node.attrs(), device, node.name());
+                                 });
     if (step.prepared->state() != nullptr && node.has(Trait::kStateful) && options_.states != nullptr) {
       step.prepared->set_state(options_.states->share(node.name(), step.prepared->state()));
     }
@@ -168,13 +181,13 @@ class Planner {
     step.first_input = static_cast<uint32_t>(plan_.inputs.size());
     step.num_inputs = static_cast<uint32_t>(inputs.size());
     plan_.inputs.insert(plan_.inputs.end(), inputs.begin(), inputs.end());
-    std::vector<OutputInfo> infos;
+    SmallVector<OutputInfo, 2> infos;
     int k = 0;
     for (const OutputSpec& spec : step.prepared->specs()) {
       infos.push_back({spec.dtype, spec.shape});
       inference_.set({node.id(), k++}, meta_tensor(spec.dtype, spec.shape, spec.values, nullptr, spec.handle));
     }
-    set(node.id(), add_outputs(step, infos));
+    set(node, add_outputs(step, {infos.data(), infos.size()}));
     plan_.steps.push_back(std::move(step));
   }
 
@@ -194,8 +207,10 @@ class Planner {
   Plan plan_;
   int sink_;
   Inference inference_;
-  std::vector<std::vector<PlanValue>> values_;  // by node id
+  std::vector<Values> values_;  // by node id
   std::map<std::tuple<int, int, Device*>, PlanValue> copies_;
+  Device* latest_device_ = nullptr;
+  std::string latest_device_name_;
 };
 
 }  // namespace

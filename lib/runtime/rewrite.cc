@@ -77,15 +77,26 @@ void take_place(Graph& graph, int id, int replacement) {
 
 int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep) {
   std::vector<uint8_t> alive(static_cast<size_t>(graph.id_limit()), 0);
-  std::vector<int> stack{sink};
-  for (const NodeOutput& output : keep) stack.push_back(output.node);
-  while (!stack.empty()) {
-    const int id = stack.back();
-    stack.pop_back();
-    if (std::exchange(alive[static_cast<size_t>(id)], uint8_t{1}) != 0) continue;
-    const Node& node = graph.at(id);
-    for (const NodeOutput& input : node.inputs()) stack.push_back(input.node);
-    for (int control : node.control_inputs()) stack.push_back(control);
+  // From high to low ids: most edges come from lower ones, and nodes then lie one before the other in memory. The stack
+  // has what was found alive behind the walk.
+  std::vector<int> stack;
+  int position = graph.id_limit();
+  const auto reach = [&](int id) {
+    if (std::exchange(alive[static_cast<size_t>(id)], uint8_t{1}) == 0 && id >= position) stack.push_back(id);
+  };
+  reach(sink);
+  for (const NodeOutput& output : keep) reach(output.node);
+  const auto visit = [&](const Node& node) {
+    for (const NodeOutput& input : node.inputs()) reach(input.node);
+    for (int control : node.control_inputs()) reach(control);
+  };
+  while (--position >= 0) {
+    if (alive[static_cast<size_t>(position)] != 0) visit(graph.at(position));
+    while (!stack.empty()) {
+      const int id = stack.back();
+      stack.pop_back();
+      visit(graph.at(id));
+    }
   }
   // Users before what they use: a dead node's users are dead.
   std::vector<int> unused;

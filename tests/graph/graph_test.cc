@@ -123,6 +123,60 @@ BOOST_AUTO_TEST_CASE(names_are_unique_as_in_tensorflow) {
                "'.', got 'a b'");
 }
 
+// Of the nodes that wait for nothing any more, the lowest id comes first.
+std::vector<int> plain_order(const Graph& g) {
+  std::vector<int> order;
+  const auto done = [&](int id) { return std::ranges::find(order, id) != order.end(); };
+  while (order.size() < static_cast<size_t>(g.num_nodes())) {
+    for (int id : g.ids()) {
+      const Node& node = g.at(id);
+      const bool ready =
+          std::ranges::all_of(node.inputs(), [&](const NodeOutput& input) { return done(input.node); }) &&
+          std::ranges::all_of(node.control_inputs(), done);
+      if (!ready || done(id)) continue;
+      order.push_back(id);
+      break;
+    }
+  }
+  return order;
+}
+
+BOOST_AUTO_TEST_CASE(order_follows_edges_that_lead_to_lower_ids) {
+  constexpr int kNodes = 14;
+  Graph g;
+  std::mt19937 random(11);
+  for (int i = 0; i < kNodes; ++i) add(g, "n" + std::to_string(i), {});
+  for (int i = 0; i < kNodes; ++i) add(g, "m" + std::to_string(i), {{i, 0}, {i, 0}});
+  BOOST_TEST(std::ranges::is_sorted(g.topological_order()));
+  // Edges lead from left to right of a shuffled row of nodes: back and forth between ids, never in a circle.
+  std::vector<int> row = g.ids();
+  std::shuffle(row.begin() + kNodes, row.end(), random);
+  int back = 0;
+  for (int i = 0; i < 300; ++i) {
+    const size_t from = random() % row.size();
+    const size_t to = static_cast<size_t>(kNodes) + random() % kNodes;
+    if (from >= to) continue;
+    const int a = row[from], b = row[to];
+    switch (random() % 4) {
+      case 0: g.set_input(b, static_cast<int>(random() % 2), {a, 0}); break;
+      case 1: g.add_control_input(b, a); break;
+      default: g.remove_control_input(b, a); break;
+    }
+    const std::vector<int> order = g.topological_order();
+    back += std::ranges::is_sorted(order) ? 0 : 1;
+    BOOST_TEST(order == plain_order(g), boost::test_tools::per_element());
+    const Graph copy = g;
+    BOOST_TEST(copy.topological_order() == order, boost::test_tools::per_element());
+  }
+  BOOST_TEST(back > 20);
+  for (int i = 0; i < kNodes; ++i) {
+    const Node& node = g.at("m" + std::to_string(i));
+    for (int control : g.ids()) g.remove_control_input(node.id(), control);
+    for (int slot : {0, 1}) g.set_input(node.id(), slot, {i, 0});
+  }
+  BOOST_TEST(std::ranges::is_sorted(g.topological_order()));
+}
+
 BOOST_AUTO_TEST_CASE(keeps_edges_in_order_under_every_change) {
   Graph g;
   std::mt19937 random(7);

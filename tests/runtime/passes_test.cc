@@ -442,6 +442,14 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
   std::vector<PassRun> went;
   BOOST_TEST(optimize(m, {}, {}, "squares_to_products", &went).to_string() == m.to_string());
   BOOST_TEST(went.at(0).error == "InvalidArgument: output 0: expected float32, got int32 [Mul of node 'y']");
+  // A session plans without it: on a graph made again, on which the passes before it have run again.
+  Session session(
+      text_graph("x = Placeholder(; dtype=float32, shape=[])\n c = Const(; value=float32[]{3})\n"
+                 " d = Neg(c)\n y = Mul(x, d)\n z = Neg(y)"));
+  BOOST_TEST(session.run({{"x", tensor(2.f)}}, {"z"})[0].item<float>() == 6.f);
+  const Graph planned = session.optimized_graph();
+  BOOST_TEST((planned.find("d") != nullptr && planned.at("d").has(Trait::kConstant)));
+  BOOST_TEST((planned.find("c") == nullptr && planned.at("z").op().name().starts_with('_')));
   active = false;
 
   const auto nothing = [](PassContext&) { return 0; };

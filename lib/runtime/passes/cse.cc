@@ -1,9 +1,9 @@
 // Merges nodes that compute the same from the same inputs with the same attributes.
 #include <algorithm>
 #include <string>
-#include <tuple>
-#include <unordered_map>
+#include <utility>
 
+#include "panto/lib/graph/hash_table.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/rewrite.h"
 
@@ -17,9 +17,11 @@ bool may_merge(const Node& node) {
          !node.has(Trait::kMakesResource) && node.num_outputs() > 0;
 }
 
-std::vector<NodeOutput> ordered_inputs(const Node& node) {
-  std::vector<NodeOutput> inputs(node.inputs().begin(), node.inputs().end());
-  if (node.has(Trait::kCommutative) && inputs.size() == 2) std::ranges::sort(inputs);
+using Inputs = SmallVector<NodeOutput, 4>;
+
+Inputs ordered_inputs(const Node& node) {
+  Inputs inputs(node.inputs().begin(), node.inputs().end());
+  if (node.has(Trait::kCommutative) && inputs.size() == 2 && inputs[1] < inputs[0]) std::swap(inputs[0], inputs[1]);
   return inputs;
 }
 
@@ -33,7 +35,13 @@ size_t mixed(size_t hash, size_t value) { return (hash ^ value) * 0x9e3779b97f4a
 
 // Large tensors enter with a few of their bytes; equality looks at all.
 size_t hash_of(const AttrValue& attr) {
-  if (attr.kind() != AttrKind::kTensor) return std::hash<std::string>()(attr.to_string());
+  switch (attr.kind()) {
+    case AttrKind::kInt: return static_cast<size_t>(attr.as<int64_t>());
+    case AttrKind::kBool: return attr.as<bool>() ? 1 : 0;
+    case AttrKind::kType: return static_cast<size_t>(attr.as<DType>());
+    case AttrKind::kTensor: break;
+    default: return std::hash<std::string>()(attr.to_string());
+  }
   const Tensor& t = attr.as<Tensor>();
   size_t hash = mixed(static_cast<size_t>(t.dtype()), t.nbytes());
   if (!is_plain(t.dtype()) || !t.device().host_memory()) return hash;
@@ -49,11 +57,11 @@ size_t hash_of(const Node& node) {
     hash = mixed(mixed(hash, static_cast<size_t>(input.node)), static_cast<size_t>(input.index));
   }
   for (const AttrValue& attr : node.attrs()) hash = mixed(hash, hash_of(attr));
-  return hash;
+  return hash ^ (hash >> 32);  // the high bits are the better mixed ones
 }
 
 bool same(const Node& a, const Node& b) {
-  return &a.op() == &b.op() && a.device() == b.device() && ordered_inputs(a) == ordered_inputs(b) &&
+  return &a.op() == &b.op() && a.device() == b.device() && std::ranges::equal(ordered_inputs(a), ordered_inputs(b)) &&
          ordered_controls(a) == ordered_controls(b) && std::ranges::equal(a.attrs(), b.attrs());
 }
 
@@ -62,26 +70,23 @@ bool same(const Node& a, const Node& b) {
 int merge_common(PassContext& context) {
   Graph& graph = context.graph;
   int changes = 0;
-  std::unordered_multimap<size_t, int> seen;
+  HashTable<size_t, int, -1> seen;
+  seen.reserve(static_cast<size_t>(graph.num_nodes()));
   for (int id : graph.topological_order()) {
     const Node& node = graph.at(id);
     if (!may_merge(node) || context.fixed(id)) continue;
     const size_t hash = hash_of(node);
-    const auto [first, last] = seen.equal_range(hash);
     // Many nodes of one hash are no accident: a graph made to be slow is not worth the search.
     constexpr int kMostTried = 8;
     int tried = 0;
-    const Node* twin = nullptr;
-    for (auto it = first; it != last && twin == nullptr && tried < kMostTried; ++it, ++tried) {
-      const Node& other = graph.at(it->second);
-      if (same(node, other)) twin = &other;
-    }
+    const int* twin = seen.find(hash, [&](int other) { return ++tried > kMostTried || same(node, graph.at(other)); });
+    if (tried > kMostTried) continue;
     if (twin == nullptr) {
-      seen.emplace(hash, id);
+      seen.insert(hash, id);
       continue;
     }
     std::vector<NodeOutput> outputs;
-    for (int k = 0; k < node.num_outputs(); ++k) outputs.push_back({twin->id(), k});
+    for (int k = 0; k < node.num_outputs(); ++k) outputs.push_back({*twin, k});
     replace_node(graph, id, outputs);
     ++changes;
   }

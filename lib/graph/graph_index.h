@@ -1,0 +1,58 @@
+// What a graph looks up: nodes by name, free names, outputs by symbolic tensor. Internal.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "panto/lib/graph/graph.h"
+#include "panto/lib/graph/hash_table.h"
+
+namespace panto {
+
+// The tables stand here and not in the class: their headers are heavy ones. Those of names are made when somebody asks
+// for the first time: most copies of a graph are only walked.
+class Graph::Index {
+ public:
+  using Nodes = std::vector<std::unique_ptr<Node>>;  // by id
+
+  // The id of the node of that name; -1: none. May be called by several threads at once.
+  int find(const Nodes& nodes, std::string_view name);
+  // The rest needs the graph for itself.
+  void reserve(size_t nodes) { names_.reserve(nodes); }
+  // False, with nothing done, if the node's name is taken. `nodes`: the others.
+  bool add(const Nodes& nodes, const Node& node);
+  void remove(const Node& node);
+  // A name that no node has, nor one that differs in case only: `base`, else `base_1`, `base_2` ...
+  std::string free_name(const Nodes& nodes, const std::string& base);
+
+  void bind(int64_t tensor, NodeOutput output);
+  NodeOutput output_of(int64_t tensor) const;
+
+  void copy_but_names(const Index& other);
+
+ private:
+  static uint32_t hash_of(std::string_view name) noexcept;
+  static uint64_t lower_hash_of(std::string_view name);
+  int find_made(const Nodes& nodes, uint32_t hash, std::string_view name) const;
+  void make_names(const Nodes& nodes);
+  void make_lower_names(const Nodes& nodes);
+  void count_lower(std::string_view name);
+
+  std::mutex making_;
+  std::atomic<bool> names_made_{false};
+  HashTable<uint32_t, int, -1> names_;  // ids
+  // How many nodes have a name of this hash in lower case. That two names have one by accident takes a free name away,
+  // no more.
+  bool lower_names_made_ = false;
+  HashTable<uint64_t, int, -1> lower_names_;
+  std::unordered_map<std::string, int> next_suffix_;        // wanted name in lower case -> where to go on looking
+  HashTable<uint64_t, NodeOutput, NodeOutput{}> bindings_;  // by tensor id, mixed
+};
+
+}  // namespace panto
