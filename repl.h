@@ -108,11 +108,11 @@ std::string text(const T& value) {
   } else if constexpr (std::is_same_v<T, std::nullptr_t>) {
     return "nullptr";
   } else if constexpr (std::is_array_v<T> && std::is_same_v<std::remove_extent_t<T>, char>) {
-    return quoted(value);
+    return quote(value);
   } else if constexpr (std::is_same_v<T, const char*> || std::is_same_v<T, char*>) {
-    return value == nullptr ? "nullptr" : quoted(value);
+    return value == nullptr ? "nullptr" : quote(value);
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    return quoted(std::string_view(value));
+    return quote(std::string_view(value));
   } else if constexpr (detail::Described<T>) {
     return describe(value);
   } else if constexpr (std::is_base_of_v<std::exception, T>) {

@@ -6,8 +6,8 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/thread_state.h"
+#include "panto/lib/graph/nodes.h"
 #include "panto/trace/graph_gradients.h"
-#include "panto/trace/nodes.h"
 
 namespace panto {
 namespace {

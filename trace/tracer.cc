@@ -6,7 +6,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/scopes.h"
-#include "panto/trace/nodes.h"
+#include "panto/lib/graph/nodes.h"
 
 namespace panto {
 namespace {

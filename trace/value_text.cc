@@ -22,26 +22,6 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 std::string number_text(double value) { return scalar_text(value); }
 std::string number_text(float value) { return scalar_text(value); }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out + '"';
-}
-
 std::string address_text(const void* p) { return fmt::format("{}", p); }
 
 std::string type_name(const std::type_info& type) {

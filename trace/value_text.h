@@ -7,13 +7,13 @@
 #include <typeinfo>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/quote.h"
 
 namespace panto::repl {
 
 // The fewest digits that tell the number from all others of its type.
 PANTO_EXPORT std::string number_text(double value);
 PANTO_EXPORT std::string number_text(float value);
-PANTO_EXPORT std::string quoted(std::string_view text);
 PANTO_EXPORT std::string address_text(const void* p);
 // "std::vector<int>", as far as the compiler's name for it can be read.
 PANTO_EXPORT std::string type_name(const std::type_info& type);

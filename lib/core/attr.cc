@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "panto/lib/base/error.h"
+#include "panto/lib/base/quote.h"
 
 namespace panto {
 namespace {
@@ -38,29 +39,12 @@ bool equal_floats(float a, float b) { return std::bit_cast<uint32_t>(a) == std::
 
 // ---- Text ----------------------------------------------------------------------------------------------------------
 
-std::string quoted(std::string_view value) {
-  std::string text = "\"";
-  for (char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text.append(1, '\\').append(1, c);
-    } else if (c == '\n') {
-      text += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += c;
-    }
-  }
-  return text += '"';
-}
-
 std::string text_of(int64_t value) { return std::to_string(value); }
 std::string text_of(float value) { return fmt::format("{}", value); }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(uint8_t value) { return text_of(value != 0); }  // an element of a list of bools
 std::string text_of(DType value) { return std::string(dtype_name(value)); }
-std::string text_of(const std::string& value) { return quoted(value); }
+std::string text_of(const std::string& value) { return quote(value); }
 std::string text_of(const PartialShape& value) { return value.to_string(); }
 std::string text_of(const FuncName& value) { return value.name; }
 std::string text_of(const Tensor& value) {

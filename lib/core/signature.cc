@@ -103,7 +103,7 @@ class Parser {
     if (at_ == begin) error(what);
     return std::string(text_.substr(begin, at_ - begin));
   }
-  // With \" \\ \n and \xHH, as AttrValue::to_string writes them.
+  // As `quote` writes it, which AttrValue::to_string uses.
   std::string quoted() {
     expect('"');
     std::string value;
@@ -114,6 +114,10 @@ class Parser {
         break;
       } else if (text_[at_] == 'n') {
         value += '\n';
+      } else if (text_[at_] == 't') {
+        value += '\t';
+      } else if (text_[at_] == 'r') {
+        value += '\r';
       } else if (text_[at_] == 'x') {
         unsigned code = 0;
         const char* first = text_.data() + at_ + 1;

@@ -11,8 +11,8 @@
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/rewrite.h"
 
@@ -144,14 +144,9 @@ namespace {
 void restore_name(Graph& graph, const std::string& name, NodeOutput now) {
   if (graph.find(name) != nullptr) return;
   const Node& node = graph.at(now.node);
-  NodeInit init;
-  init.op = &kIdentity;
-  init.name = name;
-  init.inputs = {now};
+  NodeInit init = identity_init(name, now, node.output(now.index));
   init.device = node.device();
   init.where = node.where();
-  init.outputs = {node.output(now.index)};
-  set_by_name(kIdentity, init.attrs, "T", AttrValue(init.outputs[0].dtype));
   graph.add(std::move(init));
 }
 

@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/nodes.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -36,14 +37,9 @@ std::string free_name(const Graph& graph, std::string_view name) {
 }
 
 NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value, const Node& like) {
-  NodeInit init;
-  init.op = &kConst;
-  init.name = free_name(graph, name);
+  NodeInit init = const_init(free_name(graph, name), value);
   init.device = like.device();
   init.where = like.where();
-  set_by_name(kConst, init.attrs, "value", AttrValue(value));
-  set_by_name(kConst, init.attrs, "dtype", AttrValue(value.dtype()));
-  init.outputs = {{value.dtype(), value.partial_shape()}};
   return {graph.add(std::move(init)), 0};
 }
 
@@ -134,13 +130,8 @@ NodeOutput feed_placeholder(Graph& graph, NodeOutput output, const OutputInfo& i
     graph.set_outputs(node.id(), {info});
     return output;
   }
-  NodeInit init;
-  init.op = &kPlaceholder;
-  init.name = free_name(graph, node.name() + "/feed");
+  NodeInit init = placeholder_init(free_name(graph, node.name() + "/feed"), info);
   init.where = node.where();
-  set_by_name(kPlaceholder, init.attrs, "dtype", AttrValue(info.dtype));
-  set_by_name(kPlaceholder, init.attrs, "shape", AttrValue(info.shape));
-  init.outputs = {info};
   const NodeOutput placeholder{graph.add(std::move(init)), 0};
   graph.replace_output(output, placeholder);
   // With its only output given, the node need not run for those who wait for it either.

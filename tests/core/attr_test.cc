@@ -1,5 +1,6 @@
 #include "panto/lib/core/attr.h"
 
+#include "panto/lib/core/signature.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/tests/expect.h"
 
@@ -15,7 +16,7 @@ std::vector<std::pair<AttrValue, std::string>> samples() {
   add(AttrValue(0.1F), "0.1");
   add(AttrValue(true), "true");
   add(AttrValue(kBFloat16), "bfloat16");
-  add(AttrValue(std::string("SA\"ME\\\n\x01")), "\"SA\\\"ME\\\\\\n\\x01\"");
+  add(AttrValue(std::string("SA\"ME\\\n\t\x01")), "\"SA\\\"ME\\\\\\n\\t\\x01\"");
   add(AttrValue(PartialShape{2, -1}), "[2,?]");
   add(AttrValue(tensor({1, 2})), "int32[2] [1 2]");
   add(AttrValue(FuncName{"body"}), "body");
@@ -39,6 +40,14 @@ BOOST_AUTO_TEST_CASE(texts_and_kinds) {
     BOOST_TEST(all[i].first.to_string() == all[i].second);
     BOOST_TEST(attr_kind_name(all[i].first.kind()) == kinds[i]);
   }
+}
+
+BOOST_AUTO_TEST_CASE(text_of_strings_is_read_back_by_signatures) {
+  const Signature signature =
+      parse_signature(R"(Marked(x: float32; mark: string = "a\tb\r\n\x01\"\\") -> (y: float32))");
+  const AttrValue& value = signature.attrs.at(0).default_value;
+  BOOST_TEST(value.as<std::string>() == "a\tb\r\n\x01\"\\");
+  BOOST_TEST(value.to_string() == R"("a\tb\r\n\x01\"\\")");
 }
 
 BOOST_AUTO_TEST_CASE(borrowed_and_back) {

@@ -1,9 +1,10 @@
-#include "panto/trace/nodes.h"
+#include "panto/lib/graph/nodes.h"
 
 #include <utility>
 
 namespace panto {
 
+// Ops are asked for by name: that links them, where nothing else has yet.
 NodeInit placeholder_init(std::string name, const OutputInfo& info) {
   NodeInit init;
   init.name = std::move(name);
