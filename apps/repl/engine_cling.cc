@@ -1,9 +1,12 @@
 // The engine on cling, as the Python package cppyy-cling ships it (behind ROOT's TInterpreter).
+#include <TDictionary.h>
 #include <TInterpreter.h>
 #include <TROOT.h>
 #include <dlfcn.h>
 
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -41,6 +44,27 @@ std::string plain_name(const std::string& candidate) {
   const size_t end = name.find_first_of("(<[ ");
   const bool call = end != std::string::npos && name[end] == '(';
   return name.substr(0, end) + (call ? "(" : "");
+}
+
+// Of `y = f(a)[0].b` it is `f(a)[0].b`.
+std::string last_operand(const std::string& code) {
+  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  size_t at = code.size();
+  int depth = 0;
+  while (at > 0) {
+    const char c = code[at - 1];
+    if (c == ')' || c == ']' || c == '}') {
+      ++depth;
+    } else if (c == '(' || c == '[' || c == '{') {
+      if (--depth < 0) break;
+    } else if (depth == 0 && c == '>' && at > 1 && code[at - 2] == '-') {
+      --at;
+    } else if (depth == 0 && !in_name(c) && c != '.' && c != ':') {
+      break;
+    }
+    --at;
+  }
+  return code.substr(at);
 }
 
 constexpr const char* kCompilerArguments =
@@ -106,10 +130,43 @@ class ClingEngine final : public Engine {
     interpreter_->CodeComplete(code, cursor, found);
     std::set<std::string> names;
     for (const std::string& candidate : found) names.insert(plain_name(candidate));
+    // It finds members of few classes only: those whose definitions it can copy.
+    const bool arrow = code.ends_with("->");
+    if (arrow || code.ends_with(".")) {
+      const std::string object = last_operand(code.substr(0, code.size() - (arrow ? 2 : 1)));
+      add_members((arrow ? "*(" : "(") + object + ")", names);
+    }
     return {names.begin(), names.end()};
   }
 
  private:
+  void add_members(const std::string& object, std::set<std::string>& names) {
+    constexpr const char* kType = "panto_repl_completed";
+    const std::string type = "std::remove_cvref_t<decltype(" + object + ")>";
+    if (!interpreter_->Declare(("using " + std::string(kType) + " = " + type + ";").c_str())) return;
+    auto* info = interpreter_->ClassInfo_Factory(kType);
+    add_members(info, names);
+    auto* base = interpreter_->BaseClassInfo_Factory(info);
+    while (interpreter_->BaseClassInfo_Next(base) != 0) add_members(interpreter_->BaseClassInfo_ClassInfo(base), names);
+  }
+  void add_members(CppyyLegacy::ClassInfo_t* info, std::set<std::string>& names) {
+    const auto add = [&](long property, const char* name, const char* after) {
+      const bool named = std::isalpha(static_cast<unsigned char>(*name)) != 0 && std::strchr(name, ' ') == nullptr &&
+                         std::strncmp(name, "operator", 8) != 0;
+      if ((property & CppyyLegacy::kIsPublic) != 0 && named) names.insert(std::string(name) + after);
+    };
+    auto* method = interpreter_->MethodInfo_Factory(info);
+    while (interpreter_->MethodInfo_Next(method) != 0) {
+      constexpr long kMadeAndEnded = CppyyLegacy::kIsConstructor | CppyyLegacy::kIsDestructor;
+      if ((interpreter_->MethodInfo_ExtraProperty(method) & kMadeAndEnded) != 0) continue;
+      add(interpreter_->MethodInfo_Property(method), interpreter_->MethodInfo_Name(method), "(");
+    }
+    auto* data = interpreter_->DataMemberInfo_Factory(info);
+    while (interpreter_->DataMemberInfo_Next(data) != 0) {
+      add(interpreter_->DataMemberInfo_Property(data), interpreter_->DataMemberInfo_Name(data), "");
+    }
+  }
+
   static inline const std::string kOptimize = "#pragma cling optimize(2)\n";
   CppyyLegacy::TInterpreter* interpreter_;
   bool optimized_ = true;  // what was declared last
