@@ -96,9 +96,16 @@ dnnl_memory_desc_t image_desc(const Convolution& c, int64_t images, int64_t chan
   return desc;
 }
 
+// Whether oneDNN has primitives for AVX-512.
+bool has_avx512() {
+  const int isa = dnnl_get_effective_cpu_isa();
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
 // Whether images are better laid out as oneDNN chooses than as they are.
 bool blocked_layout(const Convolution& c) {
   if (c.channels_first()) return true;  // there are hardly any primitives for it
+  if (has_avx512()) return false;
   const int64_t window = c.height.size * c.width.size;
   if (c.groups > 1 || window == 1 || std::min(c.in_channels, c.out_channels) < kBlockedChannels) return false;
   const int64_t moved =

@@ -10,7 +10,9 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kWindows = 4;  // for each column of the filter, up to which it pays to make the matrix
+// It pays to make the matrix where the filter does not stay in the cache, and is read for few windows.
+constexpr int64_t kFilter = 256 * 1024;  // elements
+constexpr int64_t kWindows = 4;          // for each of its columns
 
 int64_t windows_of(const Convolution& c) { return c.batch * c.height.output * c.width.output; }
 int64_t window_elements(const Convolution& c) { return c.height.size * c.width.size * c.in_channels; }
@@ -39,7 +41,8 @@ GemmSize size_of(ConvKind kind, const Convolution& c) {
 
 bool ConvProduct::fits(const Convolution& c) {
   if (c.groups != 1 || c.channels_first()) return false;
-  return single_pixels(c) || windows_of(c) <= kWindows * c.out_channels;
+  if (single_pixels(c)) return true;
+  return window_elements(c) * c.out_channels >= kFilter && windows_of(c) <= kWindows * c.out_channels;
 }
 
 ConvProduct::ConvProduct(ConvKind kind, const Convolution& c)
