@@ -62,11 +62,12 @@ void parse_binary(std::string_view bytes, graphdef::GraphDef& proto) {
   }
 }
 
-// The default's blocks of 8 KiB make the allocator put its free memory in order with each of them.
+// The default's blocks of 8 KiB make the allocator put its free memory in order with each of them. The arena takes from
+// both ends of a block: its size must be a multiple of what is aligned.
 pb::ArenaOptions arena_options(size_t bytes) {
-  constexpr size_t kSmallest = 4 << 10, kLargest = 1 << 20;
+  constexpr size_t kSmallest = 4 << 10, kLargest = 1 << 20, kAligned = 64;
   pb::ArenaOptions options;
-  options.start_block_size = std::clamp(bytes, kSmallest, kLargest);
+  options.start_block_size = std::clamp(bytes, kSmallest, kLargest) / kAligned * kAligned;
   options.max_block_size = kLargest;
   return options;
 }
