@@ -30,13 +30,11 @@ std::string_view colour_of(const Token& t) {
 
 class Painter {
  public:
-  Painter(std::string_view text, size_t from) : text_(text), from_(from), done_(from) {}
+  Painter(std::string_view text, size_t from) : text_(text), done_(from) {}
 
-  // What lies between tokens is blank, or a comment.
   void paint_until(size_t end, std::string_view colour) {
-    const size_t begin = std::max(done_, from_);
-    if (end <= begin) return;
-    const std::string_view part = text_.substr(begin, end - begin);
+    if (end <= done_) return;
+    const std::string_view part = text_.substr(done_, end - done_);
     if (colour.empty()) {
       out_ += part;
     } else {
@@ -44,17 +42,16 @@ class Painter {
     }
     done_ = end;
   }
+  // What lies between tokens is blank, or a comment.
   void paint_gap(size_t end) {
-    const size_t begin = std::max(done_, from_);
-    if (end <= begin) return;
-    const bool blank = text_.substr(begin, end - begin).find_first_not_of(" \t\n\\") == std::string_view::npos;
+    const bool blank = text_.find_first_not_of(" \t\n\\", done_) >= end;
     paint_until(end, blank ? std::string_view() : kComment);
   }
   std::string take() { return std::move(out_); }
 
  private:
   std::string_view text_;
-  size_t from_, done_;
+  size_t done_;
   std::string out_;
 };
 

@@ -8,6 +8,15 @@
 
 namespace panto::repl {
 
+// How every engine compiles.
+inline constexpr const char* kCompilerFlags[] = {"-std=c++20",
+                                                 "-O2",
+                                                 "-w",
+                                                 "-fno-finite-loops",
+                                                 "-fno-omit-frame-pointer",
+                                                 "-mno-omit-leaf-frame-pointer",
+                                                 "-fno-caret-diagnostics"};
+
 struct EngineOptions {
   std::vector<std::string> include_folders;
   // A file that the engine's own PrecompileHeader wrote: it starts as if the header had been included. Or empty.

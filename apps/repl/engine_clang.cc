@@ -58,11 +58,10 @@ class Names final : public clang::CodeCompleteConsumer {
 std::unique_ptr<clang::CompilerInstance> make_compiler(const EngineOptions& options) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
-  std::vector<std::string> owned = {
-      "-std=c++20", "-O2", "-w", "-fno-finite-loops", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer",
-      "-fno-caret-diagnostics", "-fno-color-diagnostics",
-      // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
-      "-Xclang", "-mno-constructor-aliases"};
+  std::vector<std::string> owned(std::begin(kCompilerFlags), std::end(kCompilerFlags));
+  owned.emplace_back("-fno-color-diagnostics");
+  // Where a constructor is emitted as an alias of another, the JIT loses it, and std::vector with it.
+  owned.insert(owned.end(), {"-Xclang", "-mno-constructor-aliases"});
   for (const std::string& folder : options.include_folders) owned.push_back("-I" + folder);
   if (!options.precompiled.empty()) owned.insert(owned.end(), {"-include-pch", options.precompiled});
   std::vector<const char*> arguments;

@@ -12,6 +12,7 @@
 
 #include "panto/apps/repl/engine.h"
 #include "panto/apps/repl/process.h"
+#include "panto/apps/repl/tokens.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/file.h"
@@ -48,27 +49,26 @@ std::string plain_name(const std::string& candidate) {
 
 // Of `y = f(a)[0].b` it is `f(a)[0].b`.
 std::string last_operand(const std::string& code) {
-  const auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  size_t at = code.size();
+  const std::vector<Token> tokens = scan(code).list;
+  size_t begin = code.size();
   int depth = 0;
-  while (at > 0) {
-    const char c = code[at - 1];
-    if (c == ')' || c == ']' || c == '}') {
-      ++depth;
-    } else if (c == '(' || c == '[' || c == '{') {
-      if (--depth < 0) break;
-    } else if (depth == 0 && c == '>' && at > 1 && code[at - 2] == '-') {
-      --at;
-    } else if (depth == 0 && !in_name(c) && c != '.' && c != ':') {
-      break;
-    }
-    --at;
+  for (auto t = tokens.rbegin(); t != tokens.rend(); ++t) {
+    if (depth == 0 && t->end() != begin) break;  // `return t`
+    const bool closes = t->is(")") || t->is("]") || t->is("}"), opens = t->is("(") || t->is("[") || t->is("{");
+    depth += closes ? 1 : opens ? -1 : 0;
+    const bool part = closes || opens || t->is_name() || t->is(".") || t->is("->") || t->is("::");
+    if (depth < 0 || (depth == 0 && !part)) break;
+    begin = t->offset;
   }
-  return code.substr(at);
+  return code.substr(begin);
 }
 
-constexpr const char* kCompilerArguments =
-    "-std=c++20 -O2 -w -fno-finite-loops -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-caret-diagnostics";
+// As cling takes them: in an environment variable.
+std::string compiler_flags() {
+  std::string text;
+  for (const char* flag : kCompilerFlags) text.append(text.empty() ? "" : " ").append(flag);
+  return text;
+}
 
 // By the package's own tool, which writes what its interpreter reads.
 bool precompile(const EngineOptions& options, const std::string& header, const std::string& output,
@@ -78,7 +78,7 @@ bool precompile(const EngineOptions& options, const std::string& header, const s
   // It wants a source file of this name, which it writes as well, and a list of classes to describe: none.
   const fs::path source = folder / "allDict.cxx", result = folder / "allDict_rdict.pch", none = folder / "LinkDef.h";
   write_file(none.string(), "");
-  const std::string arguments = std::string(kCompilerArguments) + " -MD -MF " + dependencies + " -MT header";
+  const std::string arguments = compiler_flags() + " -MD -MF " + dependencies + " -MT header";
   ::setenv("EXTRA_CLING_ARGS", arguments.c_str(), 1);
   const std::string home = PANTO_CLING_HOME;
   ::setenv("LD_LIBRARY_PATH", (home + "/lib").c_str(), 1);
@@ -98,7 +98,7 @@ bool precompile(const EngineOptions& options, const std::string& header, const s
 class ClingEngine final : public Engine {
  public:
   explicit ClingEngine(const EngineOptions& options) {
-    ::setenv("EXTRA_CLING_ARGS", kCompilerArguments, 1);
+    ::setenv("EXTRA_CLING_ARGS", compiler_flags().c_str(), 1);
     ::setenv("CLING_STANDARD_PCH", options.precompiled.empty() ? "none" : options.precompiled.c_str(), 1);
     // It opens these by their bare names, which are found once they are loaded.
     for (const char* name : {"libThreadLegacy.so", "libRIOLegacy.so", "libCling.so"}) {

@@ -48,40 +48,26 @@ std::vector<std::string> prerequisites(const std::string& rules, const std::stri
   return files;
 }
 
-// "path: state" of each file that went into a precompiled one, and of itself; what was noted when it was made is what
-// would be noted now, or it is made anew.
-class Stamp {
- public:
-  Stamp(std::string library, const EngineOptions& options, std::string result)
-      : library_(std::move(library)), result_(std::move(result)) {
-    for (const std::string& folder : options.include_folders) head_ += fmt::format("-I{}\n", folder);
-  }
+// Noted when a precompiled file is made, of all that it depends on: what would be noted now is the same, or it is made
+// anew.
+std::string stamp(const EngineOptions& options, const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& folder : options.include_folders) text += fmt::format("-I{}\n", folder);
+  for (const std::string& file : files) text += state_of(file);
+  return text;
+}
 
-  std::string text(const std::vector<std::string>& files) const {
-    std::string text = head_ + state_of(library_) + state_of(result_);
-    for (const std::string& file : files) text += state_of(file);
-    return text;
+bool fits(const EngineOptions& options, const std::string& noted) {
+  std::vector<std::string> files;
+  std::istringstream lines(noted);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("-I")) files.push_back(line.substr(0, line.rfind(": ")));
   }
-
-  bool fits(const std::string& noted) const {
-    std::vector<std::string> files;
-    std::istringstream lines(noted);
-    size_t skipped = 0;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("-I") || skipped++ < 2) continue;
-      files.push_back(line.substr(0, line.rfind(": ")));
-    }
-    return text(files) == noted;
-  }
-
- private:
-  std::string library_, result_, head_;
-};
+  return stamp(options, files) == noted;
+}
 
 std::string name_for(const std::string& library) {
-  uint64_t hash = 14695981039346656037u;  // FNV-1a: a name, not a secret
-  for (const char c : library) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return fmt::format("{}-{:016x}", fs::path(library).stem().string(), hash);
+  return fmt::format("{}-{:016x}", fs::path(library).stem().string(), std::hash<std::string>()(library));
 }
 
 // A folder that goes with its contents.
@@ -110,9 +96,8 @@ std::string precompiled_header(const std::string& library, PrecompileHeader* mak
   const fs::path folder = cache_folder();
   if (folder.empty()) return "";
   std::string result = (folder / (name_for(library) + ".pch")).string(), noted = result + ".from";
-  const Stamp stamp(library, options, result);
   try {
-    if (fs::exists(noted) && stamp.fits(read_file(noted))) return result;
+    if (fs::exists(noted) && fits(options, read_file(noted))) return result;
     const Workshop workshop(folder);
     if (!workshop.made()) return "";
     if (note) note("Compiling the headers, which takes a few seconds the first time ...");
@@ -120,7 +105,9 @@ std::string precompiled_header(const std::string& library, PrecompileHeader* mak
     const Probe made = probe([&] { return make(options, header, output, rules); });
     if (made.outcome != Probe::Outcome::kFine || !fs::exists(output)) return "";
     fs::rename(output, result);
-    write_file(noted, stamp.text(prerequisites(read_file(rules), workshop.file(""))));
+    std::vector<std::string> files = prerequisites(read_file(rules), workshop.file(""));
+    files.insert(files.end(), {library, result});
+    write_file(noted, stamp(options, files));
     return result;
   } catch (const Error&) {
     return "";  // no room, a folder that went away: starting slowly is better than not at all

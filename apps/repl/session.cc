@@ -22,6 +22,14 @@ bool one_of_std(std::string_view text) {
          (text.starts_with("template<>") && text.find("std::") != std::string::npos);
 }
 
+// What completion offers beside ops, before a line says more.
+constexpr const char* kCommonNames[] = {
+    "Tensor",          "Variable",   "Function", "GradientTape", "TensorSpec", "Graph",          "GraphScope",
+    "Session",         "Sequential", "Dense",    "Flatten",      "kFloat32",   "kFloat64",       "kInt32",
+    "kInt64",          "kBool",      "auto",     "std::",        "panto::",    "trace(",         "load(",
+    "tensor(",         "zeros(",     "ones(",    "eye(",         "linspace(",  "random_normal(", "random_uniform(",
+    "value_and_grad(", "return",     "const",    "for"};
+
 Piece expression(const std::string& text) {
   Piece p;
   p.text = text;
@@ -416,15 +424,7 @@ std::vector<std::string> Session::complete(const std::string& code, const std::s
     for (const Op* op : all_ops()) {
       if (!op->name().starts_with("_")) found.insert(op->cpp_name() + "(");
     }
-    for (
-        const char* name :
-        {"Tensor",          "Variable",   "Function", "GradientTape", "TensorSpec", "Graph",          "GraphScope",
-         "Session",         "Sequential", "Dense",    "Flatten",      "kFloat32",   "kFloat64",       "kInt32",
-         "kInt64",          "kBool",      "auto",     "std::",        "panto::",    "trace(",         "load(",
-         "tensor(",         "zeros(",     "ones(",    "eye(",         "linspace(",  "random_normal(", "random_uniform(",
-         "value_and_grad(", "return",     "const",    "for"}) {
-      found.insert(name);
-    }
+    found.insert(std::begin(kCommonNames), std::end(kCommonNames));
   }
   if (!member) {
     for (const auto& [name, place] : places_) found.insert(name);

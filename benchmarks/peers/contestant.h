@@ -85,6 +85,17 @@ inline void keep(const T& value) {
   asm volatile("" : : "m"(value) : "memory");
 }
 
+// The numbers of several results, one after the other; `host` makes a vector of one.
+template <class T, class Host>
+std::vector<float> all_of(const std::vector<T>& results, const Host& host) {
+  std::vector<float> all;
+  for (const T& result : results) {
+    const std::vector<float> more = host(result);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 // A workload that calls `f`, whose result `host` makes a vector of. The loop is here, so that `f` is inlined into it.
 template <class F, class Host>
 Workload calls(F f, Host host) {

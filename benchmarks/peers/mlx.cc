@@ -21,12 +21,7 @@ std::vector<float> host(array x) {
   return {x.data<float>(), x.data<float>() + x.size()};
 }
 std::vector<float> host(const Arrays& list) {
-  std::vector<float> all;
-  for (const array& x : list) {
-    const std::vector<float> more = host(x);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
+  return peers::all_of(list, [](const array& x) { return host(x); });
 }
 
 // Nothing is computed before it is asked for. Here each run is asked for at once, and waited for at the end.

@@ -16,12 +16,7 @@ using Tensors = std::vector<Tensor>;
 
 std::vector<float> host(const Tensor& t) { return t.to_vector<float>(); }
 std::vector<float> host(const Tensors& list) {
-  std::vector<float> all;
-  for (const Tensor& t : list) {
-    const std::vector<float> more = host(t);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
+  return peers::all_of(list, [](const Tensor& t) { return host(t); });
 }
 
 std::vector<TensorSpec> specs_of(const Tensors& x) {

@@ -20,12 +20,7 @@ std::vector<float> host(const Tensor& t) {
   return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
 std::vector<float> host(const Tensors& list) {
-  std::vector<float> all;
-  for (const Tensor& t : list) {
-    const std::vector<float> more = host(t);
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
+  return peers::all_of(list, [](const Tensor& t) { return host(t); });
 }
 
 template <class F>

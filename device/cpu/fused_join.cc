@@ -42,41 +42,13 @@ struct ScaledWith {
   }
 };
 
-// The row of a functor of float32 of which the operands in kNumbers are single numbers.
-template <class F, int kOperands, unsigned kNumbers>
-struct JoinedRow {
- private:
-  using Indices = std::make_index_sequence<kOperands>;
-  static constexpr unsigned kFree = ((1u << kOperands) - 1) & ~kNumbers;
-
-  template <unsigned kMoves, size_t... I>
-  [[gnu::always_inline]] static uint32_t variant(unsigned moves, float* out, int64_t n, const void* const* in,
-                                                 std::index_sequence<I...> indices) {
-    if constexpr (kMoves != 0) {
-      if (moves != kMoves) return variant < (kMoves - 1) & kFree > (moves, out, n, in, indices);
-    }
-    loop(out, n, Reader < (kMoves >> I & 1u) != 0, float > (in[I])...);
-    return 0;
-  }
-  template <class... Readers>
-  [[gnu::always_inline]] static void loop(float* out, int64_t n, const Readers&... in) {
-    PANTO_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) out[i] = F{}(in(i)...);
-  }
-
- public:
-  static uint32_t portable(unsigned moves, void* out, int64_t n, const void* const* in) {
-    return variant<kFree>(moves & kFree, static_cast<float*>(out), n, in, Indices{});
-  }
-#ifdef __x86_64__
-  [[PANTO_AVX2]] static uint32_t avx2(unsigned moves, void* out, int64_t n, const void* const* in) {
-    return variant<kFree>(moves & kFree, static_cast<float*>(out), n, in, Indices{});
-  }
-  [[PANTO_AVX512]] static uint32_t avx512(unsigned moves, void* out, int64_t n, const void* const* in) {
-    return variant<kFree>(moves & kFree, static_cast<float*>(out), n, in, Indices{});
-  }
-#endif
-};
+// Of floats; only operand 0, or 0 and 2, move: the others are single numbers.
+template <class F>
+using OneMoves2 = PartlyMovingRow<0b01, F, float, float, float>;
+template <class F>
+using OneMoves3 = PartlyMovingRow<0b001, F, float, float, float, float>;
+template <class F>
+using EndsMove3 = PartlyMovingRow<0b101, F, float, float, float, float>;
 
 // `Portable`: another row for machines without the extensions.
 template <class R, class Portable = R>
@@ -120,27 +92,19 @@ class Table {
   }
 
  private:
+  void add(RowFn first, RowFn second, int place, int operands, Joined joined) {
+    entries_.push_back({first, second, place, operands, joined});
+  }
   // f(x * s), f(x) + t, f(x) * t, f(x * s) + t
   template <class F>
   void function() {
-    const RowFn before = for_this_machine<JoinedRow<ScaledThen<MulFn, F>, 2, 0b10>>();
-    entries_.push_back({binary_row<MulFn>(), unary_row<F>(), 0, 1, {before, 0b10}});
+    const RowFn scaled = for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
+    add(binary_row<MulFn>(), unary_row<F>(), 0, 1, {scaled, 0b10});
     for (int place : {0, 1}) {  // of ops that commute
-      entries_.push_back({unary_row<F>(),
-                          binary_row<AddFn>(),
-                          place,
-                          2,
-                          {for_this_machine<JoinedRow<ThenScaled<F, AddFn>, 2, 0b10>>(), 0b10}});
-      entries_.push_back({unary_row<F>(),
-                          binary_row<MulFn>(),
-                          place,
-                          2,
-                          {for_this_machine<JoinedRow<ThenScaled<F, MulFn>, 2, 0b10>>(), 0b10}});
-      entries_.push_back({before,
-                          binary_row<AddFn>(),
-                          place,
-                          2,
-                          {for_this_machine<JoinedRow<ScaledThenScaled<MulFn, F, AddFn>, 3, 0b110>>(), 0b110}});
+      add(unary_row<F>(), binary_row<AddFn>(), place, 2, {for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
+      add(unary_row<F>(), binary_row<MulFn>(), place, 2, {for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
+      add(scaled, binary_row<AddFn>(), place, 2,
+          {for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>(), 0b110});
     }
   }
   // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
@@ -155,9 +119,9 @@ class Table {
   }
   template <class F, class G, class Rounded, class Portable, bool kSecond>
   void with(int place) {
-    using R = JoinedRow<ScaledWith<Rounded, G, kSecond>, 3, 0b010>;
-    using P = JoinedRow<ScaledWith<Portable, G, kSecond>, 3, 0b010>;
-    entries_.push_back({binary_row<F>(), binary_row<G>(), place, 2, {for_this_machine<R, P>(), 0b010}});
+    using R = EndsMove3<ScaledWith<Rounded, G, kSecond>>;
+    using P = EndsMove3<ScaledWith<Portable, G, kSecond>>;
+    add(binary_row<F>(), binary_row<G>(), place, 2, {for_this_machine<R, P>(), 0b010});
   }
 
   std::vector<Entry> entries_;

@@ -54,7 +54,7 @@ std::vector<bool> single_numbers(const Program& p, const CallView& call) {
 }
 
 // Joins an instruction with that which makes one of its operands, if nothing else needs that.
-bool join_operand(Program& p, size_t at, const std::vector<bool>& single, std::vector<int>& readers) {
+bool join_operand(Program& p, size_t at, const std::vector<bool>& single, const std::vector<int>& readers) {
   Instruction& second = p.code[at];
   const size_t inputs = p.text.inputs.size();
   for (int k = 0; k < second.kernel.inputs; ++k) {

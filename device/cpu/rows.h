@@ -44,11 +44,11 @@ inline constexpr bool kVectorises = (std::is_arithmetic_v<T> && ...);
 template <class F, class... In>
 inline constexpr bool kMayFault = std::is_base_of_v<Faulty, F> && (std::is_integral_v<In> && ...);
 
-template <class F, class Out, class... In>
-struct Row {
+// `kMay`: a bit for each input that may move; the others are read as one element, whatever the caller says.
+template <unsigned kMay, class F, class Out, class... In>
+struct PartlyMovingRow {
  private:
   using Indices = std::index_sequence_for<In...>;
-  static constexpr unsigned kAll = (1u << sizeof...(In)) - 1;
 
   template <class... Readers>
   [[gnu::always_inline]] static uint32_t loop(Out* out, int64_t n, const Readers&... in) {
@@ -62,30 +62,33 @@ struct Row {
     }
   }
 
-  // Tries the variants from the one in which everything moves; that in which nothing does is the same for n = 1.
+  // Tries the variants from the one in which all that may move does.
   template <unsigned kMoves, size_t... I>
   [[gnu::always_inline]] static uint32_t variant(unsigned moves, Out* out, int64_t n, const void* const* in,
                                                  std::index_sequence<I...> indices) {
     if constexpr (kMoves == 0) {
-      return loop(out, n, Reader<true, In>(in[I])...);
+      return loop(out, n, Reader<false, In>(in[I])...);
     } else {
       if (moves == kMoves) return loop(out, n, Reader < (kMoves >> I & 1u) != 0, In > (in[I])...);
-      return variant<kMoves - 1>(moves, out, n, in, indices);
+      return variant<((kMoves - 1) & kMay)>(moves, out, n, in, indices);
     }
   }
 
  public:
   static uint32_t portable(unsigned moves, void* out, int64_t n, const void* const* in) {
-    return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
+    return variant<kMay>(moves & kMay, static_cast<Out*>(out), n, in, Indices{});
   }
 #ifdef __x86_64__
   [[PANTO_AVX2]] static uint32_t avx2(unsigned moves, void* out, int64_t n, const void* const* in) {
-    return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
+    return variant<kMay>(moves & kMay, static_cast<Out*>(out), n, in, Indices{});
   }
   [[PANTO_AVX512]] static uint32_t avx512(unsigned moves, void* out, int64_t n, const void* const* in) {
-    return variant<kAll>(moves, static_cast<Out*>(out), n, in, Indices{});
+    return variant<kMay>(moves & kMay, static_cast<Out*>(out), n, in, Indices{});
   }
 #endif
 };
+
+template <class F, class Out, class... In>
+using Row = PartlyMovingRow<(1u << sizeof...(In)) - 1, F, Out, In...>;
 
 }  // namespace panto::cpu

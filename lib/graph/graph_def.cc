@@ -94,13 +94,12 @@ class Importer {
             "name of node {}: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
             i, printable(def.name()));
       }
-      const uint32_t hash = hash_of(def.name());
+      const uint32_t hash = name_hash(def.name());
       if (find(hash, def.name()) >= 0) invalid("node names: expected each once, got '{}' twice", def.name());
       positions_.insert(hash, i);
     }
   }
 
-  static uint32_t hash_of(std::string_view name) { return static_cast<uint32_t>(std::hash<std::string_view>()(name)); }
   // The position of the node of that name; -1: there is none.
   int find(uint32_t hash, std::string_view name) const {
     const int* found = positions_.find(hash, [&](int i) { return records_[static_cast<size_t>(i)].name == name; });
@@ -146,7 +145,7 @@ class Importer {
     for (int i = 0; i < texts.size(); ++i) {
       const std::string& text = texts[i];
       const InputName name = parse_input_name(text);
-      const int found = find(hash_of(name.node), name.node);
+      const int found = find(name_hash(name.node), name.node);
       if (found < 0) {
         invalid("input {}: expected a node of the graph, got '{}'{}", i, printable(name.node), closest(name.node));
       }

@@ -25,10 +25,6 @@ uint64_t mixed(uint64_t n) noexcept {
 
 // ---- Names ------------------------------------------------------------------------------------------------------
 
-uint32_t Graph::Index::hash_of(std::string_view name) noexcept {
-  return static_cast<uint32_t>(std::hash<std::string_view>()(name));
-}
-
 uint64_t Graph::Index::lower_hash_of(std::string_view name) { return std::hash<std::string>()(lower(name)); }
 
 int Graph::Index::find_made(const Nodes& nodes, uint32_t hash, std::string_view name) const {
@@ -42,19 +38,19 @@ void Graph::Index::make_names(const Nodes& nodes) {
   if (names_made_.load(std::memory_order_relaxed)) return;
   names_.reserve(nodes.size());
   for (const auto& node : nodes) {
-    if (node != nullptr) names_.insert(hash_of(node->name()), node->id());
+    if (node != nullptr) names_.insert(name_hash(node->name()), node->id());
   }
   names_made_.store(true, std::memory_order_release);
 }
 
 int Graph::Index::find(const Nodes& nodes, std::string_view name) {
   make_names(nodes);
-  return find_made(nodes, hash_of(name), name);
+  return find_made(nodes, name_hash(name), name);
 }
 
 bool Graph::Index::add(const Nodes& nodes, const Node& node) {
   make_names(nodes);
-  const uint32_t hash = hash_of(node.name());
+  const uint32_t hash = name_hash(node.name());
   if (find_made(nodes, hash, node.name()) >= 0) return false;
   names_.insert(hash, node.id());
   if (lower_names_made_) count_lower(node.name());
@@ -63,7 +59,7 @@ bool Graph::Index::add(const Nodes& nodes, const Node& node) {
 
 void Graph::Index::remove(const Node& node) {
   if (names_made_.load(std::memory_order_relaxed)) {
-    names_.erase(hash_of(node.name()), [&](int id) { return id == node.id(); });
+    names_.erase(name_hash(node.name()), [&](int id) { return id == node.id(); });
   }
   if (!lower_names_made_) return;
   const uint64_t hash = lower_hash_of(node.name());

@@ -37,7 +37,6 @@ class Graph::Index {
   void copy_but_names(const Index& other);
 
  private:
-  static uint32_t hash_of(std::string_view name) noexcept;
   static uint64_t lower_hash_of(std::string_view name);
   int find_made(const Nodes& nodes, uint32_t hash, std::string_view name) const;
   void make_names(const Nodes& nodes);

@@ -5,9 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 namespace panto {
+
+inline uint32_t name_hash(std::string_view name) noexcept {
+  return static_cast<uint32_t>(std::hash<std::string_view>()(name));
+}
 
 // `kNone`: a value that is never entered. Hashes must differ in their low bits.
 template <class Hash, class Value, Value kNone>

@@ -27,8 +27,7 @@ class Planner {
     for (size_t i = 0; i < plan_.feeds.size(); ++i) {
       const ExecutableFeed& feed = plan_.feeds[i];
       const Node& node = plan_.graph.at(work.feeds[i].node);
-      values_[static_cast<size_t>(node.id())].push_back(
-          {PlanValue::Kind::kFeed, static_cast<int>(i), &device_of(node)});
+      set(node, {PlanValue{PlanValue::Kind::kFeed, static_cast<int>(i), &device_of(node)}});
       inference_.set(work.feeds[i],
                      feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, feed.info.shape));
     }

@@ -101,16 +101,16 @@ class WithoutTerminal(unittest.TestCase):
                            capture_output=True, timeout=100)
         self.assertEqual(list(temporary.iterdir()), [])
 
+    PICTURE = "auto f = trace([](const Tensor& x) { return relu(x); });\nf(tensor({1.f}));\n:graph f f.svg\n"
+
     @unittest.skipUnless(shutil.which("dot"), "Graphviz is missing: apt-get install graphviz")
     def test_a_graph_as_a_picture(self):
-        script = "auto f = trace([](const Tensor& x) { return relu(x); });\nf(tensor({1.f}));\n:graph f f.svg\n"
-        self.assertEqual(run(self.engine, "-c", script, cwd=self.folder), (0, "", "wrote f.svg\n"))
+        self.assertEqual(run(self.engine, "-c", self.PICTURE, cwd=self.folder), (0, "", "wrote f.svg\n"))
         self.assertIn("Relu", (self.folder / "f.svg").read_text())
         self.assertEqual(os.listdir(self.folder), ["f.svg"])
 
     def test_a_picture_where_nobody_draws(self):
-        script = "auto f = trace([](const Tensor& x) { return relu(x); });\nf(tensor({1.f}));\n:graph f f.svg\n"
-        result = subprocess.run([PANTO, "repl", "--engine", self.engine, "-c", script], cwd=self.folder, text=True,
+        result = subprocess.run([PANTO, "repl", "--engine", self.engine, "-c", self.PICTURE], cwd=self.folder, text=True,
                                 env=os.environ | {"PATH": str(self.folder)}, capture_output=True, timeout=100)
         self.assertEqual(result.returncode, 1)
         self.assertIn("apt-get install graphviz", result.stderr)

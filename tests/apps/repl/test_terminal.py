@@ -111,11 +111,17 @@ class Terminal(unittest.TestCase):
             self.expect(completed)
             self.panto.sendintr()
             self.expect("2> ")
+        self.type("Tensor t = ones({2});", "", "3> ")  # whatever a variable was made of
+        for typed, completed in (("t.nby\t", "t.nbytes("), ('f(")").x = ones({2}).nby\t', ".nbytes(")):
+            self.panto.send(typed)
+            self.expect(completed)
+            self.panto.sendintr()
+            self.expect("3> ")
         (self.folder / "some_file.npy").touch()
         self.panto.send('read_npy("some_f\t')
         self.expect("some_file.npy")
         self.panto.sendintr()
-        self.expect("2> ")
+        self.expect("3> ")
         self.leave()
 
     def stopping(self, engine):
