@@ -25,27 +25,36 @@ int64_t cache_bytes() noexcept {
 #ifdef __x86_64__
 constexpr size_t kLine = 64;
 
-// n: whole lines; `to` begins one. Wider stores fill a line's buffer with fewer instructions.
-using CopyLines = void (*)(std::byte* to, const std::byte* from, size_t n);
+// Rows of whole lines; each row of `to` begins one. Wider stores fill a line's buffer with fewer instructions.
+using CopyRows = void (*)(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
+                          size_t n);
 
-void copy_portable(std::byte* to, const std::byte* from, size_t n) {
-  for (size_t i = 0; i < n; i += sizeof(__m128i)) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+void copy_portable(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows, size_t n) {
+  for (; rows > 0; --rows, to += to_row, from += from_row) {
+    for (size_t i = 0; i < n; i += sizeof(__m128i)) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+    }
   }
 }
-[[PANTO_AVX2]] void copy_avx2(std::byte* to, const std::byte* from, size_t n) {
-  for (size_t i = 0; i < n; i += sizeof(__m256i)) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
-                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+[[PANTO_AVX2]] void copy_avx2(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
+                              size_t n) {
+  for (; rows > 0; --rows, to += to_row, from += from_row) {
+    for (size_t i = 0; i < n; i += sizeof(__m256i)) {
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i)));
+    }
   }
 }
-[[PANTO_AVX512]] void copy_avx512(std::byte* to, const std::byte* from, size_t n) {
-  for (size_t i = 0; i < n; i += sizeof(__m512i)) {
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
+[[PANTO_AVX512]] void copy_avx512(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
+                                  size_t n) {
+  for (; rows > 0; --rows, to += to_row, from += from_row) {
+    for (size_t i = 0; i < n; i += sizeof(__m512i)) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
+    }
   }
 }
 
-CopyLines choose() {
+CopyRows choose() {
   if (level() >= Level::kAvx512) return copy_avx512;
   if (level() >= Level::kAvx2) return copy_avx2;
   return copy_portable;
@@ -65,14 +74,23 @@ bool should_stream([[maybe_unused]] int64_t traffic) noexcept {
 
 void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept {
 #ifdef __x86_64__
-  static const CopyLines copy_lines = choose();
   const size_t head = std::min(n, (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine);
   const size_t lines = (n - head) / kLine * kLine;
   std::memcpy(to, from, head);
-  copy_lines(to + head, from + head, lines);
+  stream_rows(to + head, 0, from + head, 0, 1, lines);
   std::memcpy(to + head + lines, from + head + lines, n - head - lines);
 #else
   std::memcpy(to, from, n);
+#endif
+}
+
+void stream_rows(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
+                 size_t n) noexcept {
+#ifdef __x86_64__
+  static const CopyRows copy_rows = choose();
+  copy_rows(to, to_row, from, from_row, rows, n);
+#else
+  for (; rows > 0; --rows, to += to_row, from += from_row) std::memcpy(to, from, n);
 #endif
 }
 

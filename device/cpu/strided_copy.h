@@ -7,12 +7,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
 
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/stream.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/core/shape.h"
 
 namespace panto::cpu {
@@ -58,7 +61,7 @@ class StridedCopy {
       return;
     }
     if constexpr (std::is_trivially_copyable_v<T>) {
-      if (const int fast = transposed_dim(); fast > 0) return run_blocks(in, out, fast);
+      if (const int fast = transposed_dim(); fast > 0) return run_transposed(in, out, fast);
     }
     const int64_t work = count_ * static_cast<int64_t>(2 * sizeof(T));
     parallel_ranges(count_, work, [&](int64_t begin, int64_t end) { run_range(in, out, begin, end); });
@@ -67,8 +70,8 @@ class StridedCopy {
  private:
   // Tile and the checks of long permutations may have two dimensions for each of the tensor's.
   static constexpr int kMaxDims = 2 * kMaxRank;
-  static constexpr int64_t kLine = 64;    // bytes
-  static constexpr int64_t kBlock = 128;  // elements: sides of what is transposed before going on
+  static constexpr int64_t kLine = 64;  // bytes
+  static constexpr int64_t kRun = 128;  // bytes that are written together when transposing
 
   // The dimension along which neighbours in `in` lie, if it is another one than in `out`; else 0.
   int transposed_dim() const {
@@ -125,87 +128,103 @@ class StridedCopy {
     }
   }
 
-  // Transposes a square whose sides are a cache line each, so that every line is read once and written once: with sides
-  // that are powers of two the lines of a column of squares share a few places in the cache.
+  // What is transposed at a time: squares that are read along rows of `in` and written along rows of `out`.
   template <class T>
-  static void transpose_square(const T* in, int64_t in_row, T* out, int64_t out_row) {
-    constexpr int64_t kSide = kLine / static_cast<int64_t>(sizeof(T));
-    alignas(kLine) T lines[kSide * kSide];
+  static constexpr int64_t kSide = kRun / static_cast<int64_t>(sizeof(T));
+
+  // out[c][r] = in[r][c].
+  template <class T>
+  [[gnu::always_inline]] static void transpose_small(const T* in, int64_t in_row, T* out, int64_t out_row, int64_t rows,
+                                                     int64_t columns) {
+    int64_t whole_rows = 0, whole_columns = 0;
     if constexpr (sizeof(T) == 4) {
-      typedef int32_t V __attribute__((vector_size(16), may_alias));                  // NOLINT(modernize-use-using)
-      typedef int32_t Loose __attribute__((vector_size(16), aligned(4), may_alias));  // NOLINT(modernize-use-using)
-      for (int64_t r = 0; r < kSide; r += 4) {
-        for (int64_t c = 0; c < kSide; c += 4) {
+      typedef int32_t V __attribute__((vector_size(16), aligned(4), may_alias));  // NOLINT(modernize-use-using)
+      whole_rows = rows / 4 * 4;
+      whole_columns = columns / 4 * 4;
+      for (int64_t r = 0; r < whole_rows; r += 4) {
+        for (int64_t c = 0; c < whole_columns; c += 4) {
           V row[4];
-          for (int64_t i = 0; i < 4; ++i) row[i] = *reinterpret_cast<const Loose*>(in + (r + i) * in_row + c);
+          for (int64_t i = 0; i < 4; ++i) row[i] = *reinterpret_cast<const V*>(in + (r + i) * in_row + c);
           const V low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
           const V low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
           const V high01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
           const V high23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-          T* to = lines + c * kSide + r;
+          T* to = out + c * out_row + r;
           *reinterpret_cast<V*>(to) = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-          *reinterpret_cast<V*>(to + kSide) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-          *reinterpret_cast<V*>(to + 2 * kSide) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-          *reinterpret_cast<V*>(to + 3 * kSide) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-        }
-      }
-    } else {
-      for (int64_t r = 0; r < kSide; ++r) {
-        for (int64_t c = 0; c < kSide; ++c) lines[c * kSide + r] = in[r * in_row + c];
-      }
-    }
-    for (int64_t c = 0; c < kSide; ++c) std::memcpy(out + c * out_row, lines + c * kSide, kLine);
-  }
-
-  // Columns [first, last) of the transposition, for all rows.
-  template <class T>
-  void transpose_strip(const T* in, T* out, const Dim& row, const Dim& column, int64_t first, int64_t last) const {
-    constexpr int64_t kSide = kLine / static_cast<int64_t>(sizeof(T));
-    for (int64_t i = 0; i < row.size; i += kBlock) {
-      const int64_t stop = std::min(i + kBlock, row.size);
-      for (int64_t j = first; j < last; j += kSide) {
-        const int64_t end = std::min(j + kSide, last);
-        for (int64_t r = i; r < stop; r += kSide) {
-          const T* source = in + r * row.in + j;
-          T* target = out + j * column.out + r;
-          if (end - j == kSide && stop - r >= kSide) {
-            transpose_square(source, row.in, target, column.out);
-            continue;
-          }
-          const int64_t rows = std::min(kSide, stop - r);
-          for (int64_t c = 0; c < end - j; ++c) {
-            for (int64_t k = 0; k < rows; ++k) target[c * column.out + k] = source[k * row.in + c];
-          }
+          *reinterpret_cast<V*>(to + out_row) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+          *reinterpret_cast<V*>(to + 2 * out_row) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+          *reinterpret_cast<V*>(to + 3 * out_row) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
         }
       }
     }
+    for (int64_t c = 0; c < columns; ++c) {
+      for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r) out[c * out_row + r] = in[r * in_row + c];
+    }
   }
 
-  // Blocks of dimensions 0 and `fast`, whose pages and lines are still at hand when their neighbours are wanted.
+  // `rows` <= kSide rows of `in`, which become as many columns of `out`. Each row is read from its start to its end, as
+  // the processor expects when it fetches ahead; the runs that are written lie apart, which costs less.
   template <class T>
-  void run_blocks(const T* in, T* out, int fast) const {
+  static void transpose_rows(const T* in, T* out, const Dim& row, const Dim& column, int64_t rows, int64_t columns,
+                             bool stream) {
+    constexpr int64_t side = kSide<T>;
+    alignas(kRun) T square[side * side];
+    for (int64_t j = 0; j < columns; j += side) {
+      const T* source = in + j;
+      T* target = out + j * column.out;
+      if (rows < side || columns - j < side) {
+        transpose_small(source, row.in, target, column.out, rows, std::min(side, columns - j));
+        continue;
+      }
+      // Not at once to its place: where sides are powers of two, its lines share a few places in the cache.
+      transpose_small(source, row.in, square, side, side, side);
+      if (stream) {
+        stream_rows(reinterpret_cast<std::byte*>(target), column.out * static_cast<int64_t>(sizeof(T)),
+                    reinterpret_cast<const std::byte*>(square), kRun, side, kRun);
+      } else {
+        for (int64_t c = 0; c < side; ++c) std::memcpy(target + c * column.out, square + c * side, kRun);
+      }
+    }
+  }
+
+  // Every row of `out` begins a line of the cache, if `out` does.
+  template <class T>
+  bool writes_whole_lines(const T* out) const {
+    bool whole = reinterpret_cast<uintptr_t>(out) % kLine == 0;
+    for (int d = 1; d < rank_; ++d) whole = whole && dims_[d].out * static_cast<int64_t>(sizeof(T)) % kLine == 0;
+    return whole;
+  }
+
+  // Dimensions 0 and `fast` are transposed, for each index of the others.
+  template <class T>
+  void run_transposed(const T* in, T* out, int fast) const {
+    constexpr int64_t kColumns = (int64_t{16} << 10) / static_cast<int64_t>(sizeof(T));
     const Dim& row = dims_[0];
     const Dim& column = dims_[fast];
-    const int64_t strips = (column.size + kBlock - 1) / kBlock;
+    const int64_t strips = ceil_div(row.size, kSide<T>);
+    const int64_t parts = ceil_div(column.size, kColumns);
     const int64_t rest = count_ / (row.size * column.size);
     const int64_t work = count_ * static_cast<int64_t>(2 * sizeof(T));
+    const bool stream = should_stream(work) && writes_whole_lines(out);
     parallel_ranges(
-        rest * strips, work,
+        rest * strips * parts, work,
         [&](int64_t begin, int64_t end) {
           for (int64_t k = begin; k < end; ++k) {
-            int64_t outer = k / strips;
-            int64_t at_in = 0;
-            int64_t at_out = 0;
+            const int64_t j = k % parts * kColumns;
+            const int64_t i = k / parts % strips * kSide<T>;
+            int64_t outer = k / parts / strips;
+            int64_t at_in = i * row.in + j;
+            int64_t at_out = i + j * column.out;
             for (int d = 1; d < rank_; ++d) {
               if (d == fast) continue;
-              const int64_t i = outer % dims_[d].size;
+              at_in += outer % dims_[d].size * dims_[d].in;
+              at_out += outer % dims_[d].size * dims_[d].out;
               outer /= dims_[d].size;
-              at_in += i * dims_[d].in;
-              at_out += i * dims_[d].out;
             }
-            const int64_t first = k % strips * kBlock;
-            transpose_strip(in + at_in, out + at_out, row, column, first, std::min(first + kBlock, column.size));
+            transpose_rows(in + at_in, out + at_out, row, column, std::min(kSide<T>, row.size - i),
+                           std::min(kColumns, column.size - j), stream);
           }
+          if (stream) stream_fence();
         },
         1);
   }
