@@ -20,6 +20,8 @@ constexpr int64_t kTileWork = 2 << 20;  // multiplications of a tile where there
 constexpr int64_t kEqualTiles = 8;      // so many are "few"
 constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
+constexpr int64_t kRowColumns = 512;     // the same where there is but one row,
+constexpr int64_t kRowWork = 256 << 10;  // which takes longer to read than to multiply
 constexpr int64_t kMaxTiles = 256;
 constexpr int64_t kFewTiles = 8;              // with no more than these a long inner dimension is cut, too,
 constexpr int64_t kPartDepth = 8 * 1024;      // in parts of at least this size,
@@ -71,7 +73,17 @@ class Matmul {
   DnnlPrimitive primitive_;
 };
 
-bool for_tile_gemm(const GemmSize& s) { return tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns; }
+bool is_row_by_matrix(const GemmSize& s) { return s.m == 1 && s.n >= kTileGemmColumns && !s.transpose_b; }
+
+// A matrix by a column is a row by the other matrix, in the same memory: rows are what libraries and tile_gemm do well.
+bool is_matrix_by_column(const GemmSize& s) { return s.n == 1 && s.m > 1; }
+GemmSize mirrored(const GemmSize& s) {
+  return {.m = s.n, .n = s.m, .k = s.k, .transpose_a = !s.transpose_b, .transpose_b = !s.transpose_a};
+}
+
+bool for_tile_gemm(const GemmSize& s) {
+  return is_row_by_matrix(s) || (tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns);
+}
 
 // By xtensor-blas, which calls BLAS.
 void blas_rectangle(const GemmSize& s, const Rectangle& r, const double* a, const double* b, double* c) {
@@ -120,35 +132,42 @@ struct GemmPlan::Primitives {
 };
 
 GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
-    : dtype_(dtype), size_(size), tile_rows_(size.m), tile_columns_(size.n), part_depth_(size.k) {
+    : dtype_(dtype),
+      asked_(size),
+      size_(is_matrix_by_column(size) ? mirrored(size) : size),
+      tile_rows_(size_.m),
+      tile_columns_(size_.n),
+      part_depth_(size_.k) {
   // Halve the longer side as long as tiles are large enough: so there is a power of two of them, mostly, and threads
   // get equal shares. Tiles below kMinRows and kMinColumns cost up to a third of the speed, few tiles leave threads
   // without work.
-  const int64_t work = size.work();
-  const auto wanted = std::max(std::min(kEqualTiles, work / kTileWork),
+  const int64_t work = size_.work();
+  const bool one_row = is_row_by_matrix(size_);
+  const auto wanted = std::max(std::min(kEqualTiles, work / (one_row ? kRowWork : kTileWork)),
                                static_cast<int64_t>(std::sqrt(static_cast<double>(work / (2 * kTileWork)))));
+  const int64_t min_columns = one_row ? kRowColumns : kMinColumns;
   while (2 * tiles() <= std::min(kMaxTiles, wanted)) {
-    const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * kMinColumns;
+    const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * min_columns;
     int64_t& side = rows ? tile_rows_ : tile_columns_;
-    if (side < 2 * (rows ? kMinRows : kMinColumns)) break;
+    if (side < 2 * (rows ? kMinRows : min_columns)) break;
     side = round_up(ceil_div(side, 2), rows ? kRowMultiple : kCacheLine);
-    row_tiles_ = ceil_div(size.m, tile_rows_);
-    column_tiles_ = ceil_div(size.n, tile_columns_);
+    row_tiles_ = ceil_div(size_.m, tile_rows_);
+    column_tiles_ = ceil_div(size_.n, tile_columns_);
   }
-  const int64_t elements = size.m * size.n;
-  if (tiles() <= kFewTiles && size.k >= 2 * kPartDepth && elements <= kPartElements) {
-    const int64_t parts = std::min({size.k / kPartDepth, kMaxParts});
-    part_depth_ = round_up(ceil_div(size.k, parts), kCacheLine);
-    parts_ = ceil_div(size.k, part_depth_);
+  const int64_t elements = size_.m * size_.n;
+  if (tiles() <= kFewTiles && size_.k >= 2 * kPartDepth && elements <= kPartElements) {
+    const int64_t parts = std::min({size_.k / kPartDepth, kMaxParts});
+    part_depth_ = round_up(ceil_div(size_.k, parts), kCacheLine);
+    parts_ = ceil_div(size_.k, part_depth_);
   }
-  if (dtype != kFloat32 || for_tile_gemm(size)) return;
+  if (dtype != kFloat32 || for_tile_gemm(size_)) return;
   const OneThread scope;  // a primitive is made for a number of threads
   primitives_ = std::make_unique<Primitives>();
-  for (int64_t rows : {tile_rows_, size.m - (row_tiles_ - 1) * tile_rows_}) {
-    for (int64_t columns : {tile_columns_, size.n - (column_tiles_ - 1) * tile_columns_}) {
-      for (int64_t depth : {part_depth_, size.k - (parts_ - 1) * part_depth_}) {
+  for (int64_t rows : {tile_rows_, size_.m - (row_tiles_ - 1) * tile_rows_}) {
+    for (int64_t columns : {tile_columns_, size_.n - (column_tiles_ - 1) * tile_columns_}) {
+      for (int64_t depth : {part_depth_, size_.k - (parts_ - 1) * part_depth_}) {
         const Rectangle r{rows, columns, depth};
-        if (primitives_->find(r) == nullptr) primitives_->all.push_back(std::make_unique<Matmul>(size, r));
+        if (primitives_->find(r) == nullptr) primitives_->all.push_back(std::make_unique<Matmul>(size_, r));
       }
     }
   }
@@ -167,6 +186,7 @@ void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b
 void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, int64_t depths,
                              const void* a, const void* b, void* c) const {
   const Rectangle r{rows, columns, depths};
+  if (is_matrix_by_column(asked_)) std::swap(a, b);
   const int64_t a_offset = size_.transpose_a ? depth * size_.m + row : row * size_.k + depth;
   const int64_t b_offset = size_.transpose_b ? column * size_.k + depth : depth * size_.n + column;
   const int64_t c_offset = row * size_.n + column;
@@ -186,6 +206,10 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
 }
 
 void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const {
+  if (by_tile_gemm() && row_tiles_ == 1 && begin < end) {
+    const int64_t column = begin * tile_columns_;
+    return run_rectangle(0, size_.m, column, std::min(end * tile_columns_, size_.n) - column, 0, size_.k, a, b, c);
+  }
   while (begin < end) {
     const int64_t first = begin % column_tiles_;
     const int64_t full_rows = (end - begin) / column_tiles_;

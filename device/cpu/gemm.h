@@ -45,7 +45,7 @@ class GemmPlan {
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
-  const GemmSize& size() const { return size_; }
+  const GemmSize& size() const { return asked_; }
   // Tiles in all; they may be computed in any order, by any thread.
   int64_t tiles() const { return row_tiles_ * column_tiles_; }
   // Rows of the inner dimension that are multiplied at a time, where the result is too small to be shared and the inner
@@ -53,8 +53,9 @@ class GemmPlan {
   int64_t parts() const { return parts_; }
   // On the calling thread. `c` is where the whole matrix (of this part) begins.
   void run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c) const;
-  // Tiles [begin, end) of a plan without parts. Whole rows of tiles are one call of tile_gemm, which then copies the
-  // factors once: its bits do not depend on how the result is cut.
+  // Tiles [begin, end) of a plan without parts. Whole rows of tiles, and any tiles of a single row, are one call of
+  // tile_gemm, which then copies the factors once and reads them to their ends: its bits do not depend on how the result
+  // is cut.
   void run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const;
   // Everything, on as many threads as are worth it.
   void run(const void* a, const void* b, void* c) const;
@@ -66,7 +67,7 @@ class GemmPlan {
                      const void* a, const void* b, void* c) const;
 
   DType dtype_;
-  GemmSize size_;
+  GemmSize asked_, size_;  // the product that is asked for, and the one of the same memory that is computed
   int64_t row_tiles_ = 1, column_tiles_ = 1, parts_ = 1;
   int64_t tile_rows_, tile_columns_, part_depth_;
   std::unique_ptr<Primitives> primitives_;  // oneDNN's, one for each size of tile there is; null where others multiply
