@@ -13,6 +13,7 @@
 // NaN; NaN gives NaN; subnormal arguments and results are exact to the same bounds.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -30,15 +31,18 @@ inline constexpr float kRound = 12582912.f;  // 1.5 * 2^23
 inline constexpr float kLn2High = 0.693359375f;
 inline constexpr float kLn2Low = -2.12194440e-4f;
 
-// x = k * ln(2) + r with |r| <= ln(2) / 2.
+// x = k * ln(2) + r with |r| <= ln(2) / 2, or k = kMost where x is beyond that.
 struct Reduced {
   int32_t k;
   float r;
 };
+template <int kMost = 0>
 [[gnu::always_inline]] inline Reduced reduce(float x) {
-  const float shifted = x * 1.44269504f + kRound;
-  const float n = shifted - kRound;
-  const int32_t k = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
+  int32_t bits = std::bit_cast<int32_t>(x * 1.44269504f + kRound);
+  // Not the smaller of two floats, which compilers make a branch of, and of that whatever it makes of the constant.
+  if constexpr (kMost != 0) bits = std::min(bits, std::bit_cast<int32_t>(kRound) + kMost);
+  const float n = std::bit_cast<float>(bits) - kRound;
+  const auto k = static_cast<int32_t>(static_cast<uint32_t>(bits) - std::bit_cast<uint32_t>(kRound));
   return {k, (x - n * kLn2High) - n * kLn2Low};
 }
 
@@ -82,11 +86,10 @@ struct Parts {
 }  // namespace detail
 
 [[gnu::always_inline]] inline float exp(float x) {
-  // Beyond these the result is 0 or infinity anyway; written so that a NaN stays.
-  x = x < -105.f ? -105.f : x;
-  x = x > 90.f ? 90.f : x;
-  const detail::Reduced reduced = detail::reduce(x);
-  return detail::scale(detail::expm1_reduced(reduced.r) + 1.f, reduced.k);
+  // 2^k stays a factor where x is too large; what is left of x does the rest. Written so that a NaN stays.
+  const detail::Reduced reduced = detail::reduce<130>(x);
+  const float result = detail::scale(detail::expm1_reduced(reduced.r) + 1.f, reduced.k);
+  return x < -105.f ? 0.f : result;
 }
 inline double exp(double x) { return std::exp(x); }
 

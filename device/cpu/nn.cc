@@ -6,6 +6,7 @@
 #include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/reduce.h"
 #include "panto/device/cpu/reducers.h"
+#include "panto/device/cpu/row_pieces.h"
 #include "panto/device/vector_math.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call.h"
@@ -15,7 +16,8 @@ namespace {
 
 // What an exponential costs, in bytes that could be moved meanwhile.
 constexpr int64_t kExpWork = 32;
-constexpr int64_t kPiece = 512;  // elements of a row that stay in the first-level cache
+constexpr int64_t kKeptRow = 64 << 10;  // bytes of a row that is made in the cache before it is written past it
+using cpu::kPiece;
 
 template <class T>
 void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T* y) {
@@ -113,50 +115,43 @@ T exponentials(const T* x, int64_t n, T shift, T* y) {
 }
 
 template <class T>
-void softmax_row(const T* x, int64_t n, T* y) {
-  const T factor = 1 / exponentials(x, n, largest(x, n), y);
-  for (int64_t j = 0; j < n; ++j) y[j] *= factor;
+void softmax_row(const T* x, int64_t n, T* y, bool stream) {
+  const T shift = largest(x, n);
+  if (!stream || n * static_cast<int64_t>(sizeof(T)) > kKeptRow) {
+    const T factor = 1 / exponentials(x, n, shift, y);
+    for (int64_t j = 0; j < n; ++j) y[j] *= factor;
+    return;
+  }
+  alignas(64) T kept[kKeptRow / sizeof(T)];
+  const T factor = 1 / exponentials(x, n, shift, kept);
+  cpu::write_pieces(n, y, true, [&](int64_t begin, int64_t size, T* to) {
+    for (int64_t j = 0; j < size; ++j) to[j] = kept[begin + j] * factor;
+  });
 }
 
 template <class T>
-void log_softmax_row(const T* x, int64_t n, T* y) {
+void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
   const T shift = largest(x, n);
   const T sum = sum_of_pieces<T>(n, [&](int64_t begin, int64_t size, T* piece) {
     for (int64_t j = 0; j < size; ++j) piece[j] = vmath::exp(x[begin + j] - shift);
   });
   const T log_sum = std::log(sum);
-  PANTO_INDEPENDENT
-  for (int64_t j = 0; j < n; ++j) y[j] = (x[j] - shift) - log_sum;
-}
-
-// Calls row(x, n, y) for each row of input 0 and output 0.
-template <class T, class Row>
-void by_rows(KernelContext& c, const Row& row) {
-  const int64_t total = c.numel(0);
-  if (total == 0) return;
-  const int64_t n = c.shape(0)[-1];
-  const T* x = c.data<T>(0);
-  T* y = c.out_data<T>(0);
-  cpu::parallel_ranges(
-      total / n, total * kExpWork,
-      [&](int64_t begin, int64_t end) {
-        cpu::specialised([&] {
-          for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n);
-        });
-      },
-      std::max<int64_t>(1, 64 / n));
+  cpu::write_pieces(n, y, stream, [&](int64_t begin, int64_t size, T* to) {
+    PANTO_INDEPENDENT
+    for (int64_t j = 0; j < size; ++j) to[j] = (x[begin + j] - shift) - log_sum;
+  });
 }
 
 struct SoftmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
-    by_rows<T>(c, [](const T* x, int64_t n, T* y) { softmax_row(x, n, y); });
+    cpu::by_rows<T>(c, kExpWork, [](const T* x, int64_t n, T* y, bool stream) { softmax_row(x, n, y, stream); });
   }
 };
 struct LogSoftmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
-    by_rows<T>(c, [](const T* x, int64_t n, T* y) { log_softmax_row(x, n, y); });
+    cpu::by_rows<T>(c, kExpWork, [](const T* x, int64_t n, T* y, bool stream) { log_softmax_row(x, n, y, stream); });
   }
 };
 const CpuKernel softmax_kernel("Softmax", types::floating{}, SoftmaxKernel{});

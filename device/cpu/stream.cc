@@ -76,9 +76,9 @@ void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept {
 #ifdef __x86_64__
   const size_t head = std::min(n, (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine);
   const size_t lines = (n - head) / kLine * kLine;
-  std::memcpy(to, from, head);
+  if (head != 0) std::memcpy(to, from, head);
   stream_rows(to + head, 0, from + head, 0, 1, lines);
-  std::memcpy(to + head + lines, from + head + lines, n - head - lines);
+  if (const size_t rest = n - head - lines; rest != 0) std::memcpy(to + head + lines, from + head + lines, rest);
 #else
   std::memcpy(to, from, n);
 #endif

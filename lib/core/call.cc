@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/device.h"
+#include "panto/lib/core/op.h"
+#include "panto/lib/core/thread_state.h"
 
 namespace panto {
 
@@ -236,4 +239,15 @@ void reduction(ShapeContext& c) {
 }
 
 }  // namespace shapes
+bool CompositeContext::may_be_fused(const Op& op) const {
+  const ThreadState& state = thread_state();
+  if (!state.recorders.empty() || state.symbolic > 0) return false;
+  const Device& device = in(0).device();
+  if (device.is_meta() || (state.device != nullptr && state.device != &device)) return false;
+  for (int i = 1; i < num_inputs(); ++i) {
+    if (&in(i).device() != &device) return false;
+  }
+  return op.kernel(device.kind(), in(0).dtype()).run != nullptr;
+}
+
 }  // namespace panto

@@ -10,9 +10,8 @@
 namespace panto {
 namespace {
 
-// Vector input i has an element for each of the last dimension of input 0.
-void expect_features(const CompositeContext& c, int i, const char* name) {
-  const PartialShape &x = c.in(0).partial_shape(), &v = c.in(i).partial_shape();
+// Inputs 1 and 2 are vectors with an element for each of the last dimension of input 0.
+void expect_features(const PartialShape& x, const PartialShape& v, const char* name) {
   const int64_t features = x.known_rank() ? x.dim(x.rank() - 1) : kUnknownDim;
   if (v.known_rank() && v.rank() != 1) invalid("{}: expected a vector, got shape {}", name, v.to_string());
   if (features >= 0 && v.known_rank() && v.dim(0) >= 0 && v.dim(0) != features) {
@@ -20,11 +19,20 @@ void expect_features(const CompositeContext& c, int i, const char* name) {
   }
 }
 
+void check_layer_norm(const CallView& c) {
+  const PartialShape& x = c.in(0).partial_shape();
+  if (x.rank() == 0) invalid("x: expected a rank of at least 1, got shape []");
+  expect_features(x, c.in(1).partial_shape(), "scale");
+  expect_features(x, c.in(2).partial_shape(), "offset");
+}
+
 void layer_norm_body(CompositeContext& c) {
+  check_layer_norm(c);
   const Tensor& x = c.in(0);
-  if (x.partial_shape().rank() == 0) invalid("x: expected a rank of at least 1, got shape []");
-  expect_features(c, 1, "scale");
-  expect_features(c, 2, "offset");
+  if (c.may_be_fused(kFusedLayerNorm)) {
+    c.set_out(0, fused_layer_norm(x, c.in(1), c.in(2), {.epsilon = c.real("epsilon")}));
+    return;
+  }
   const Tensor centred = x - mean(x, {-1}, {.keep_dims = true});
   const Tensor variance = mean(square(centred), {-1}, {.keep_dims = true});
   c.set_out(0, centred * rsqrt(variance + c.real("epsilon")) * c.in(1) + c.in(2));
@@ -192,5 +200,18 @@ const Op& kLayerNorm = define_op(
     {.doc = "(x - mean) / sqrt(variance + epsilon) * scale + offset with mean and variance of the last dimension (Ba, "
             "Kiros and Hinton 2016). `scale` and `offset` are vectors.",
      .body = layer_norm_body});
+
+const Op& kFusedLayerNorm = define_op(
+    "_FusedLayerNorm(x: T, scale: T, offset: T; epsilon: float = 0.00001, T: floating) -> (y: T)",
+    {.doc = "LayerNorm in one loop over the rows. Made by the optimizer, and by LayerNorm where nobody records; the "
+            "result is that of the separate ops, bit by bit.",
+     .cpp = "fused_layer_norm",
+     .shape =
+         [](ShapeContext& c) {
+           check_layer_norm(c);
+           c.output(0, c.shape(0));
+         },
+     .no_gradient = "it is made where nobody asks for gradients, or after they were taken",
+     .flops = [](const CostContext& c) { return 8 * c.numel(0); }});
 
 }  // namespace panto

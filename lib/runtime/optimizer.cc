@@ -28,6 +28,7 @@ struct PassList {
       {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"fusion", "Makes one op of a matrix product, its bias and its activation.", passes::fuse},
+      {"layer_norm", "Makes one op of the ops of a layer normalisation.", passes::fuse_layer_norms},
       {"elementwise", "Makes one loop of neighbouring elementwise ops.", passes::fuse_elementwise},
   };
 };

@@ -10,10 +10,14 @@
 
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/device/support.h"
 #include "panto/trace/function.h"
 
 namespace panto {
 namespace {
+
+using test::random_tensor;
 
 BOOST_AUTO_TEST_SUITE(stream)
 
@@ -35,9 +39,58 @@ BOOST_AUTO_TEST_CASE(copies_from_and_to_any_address) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(copies_rows) {
+  alignas(64) std::byte from[4 * 192], to[4 * 256], expected[4 * 256];
+  for (size_t i = 0; i < sizeof(from); ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
+  std::ranges::fill(to, std::byte{0});
+  std::ranges::fill(expected, std::byte{0});
+  for (size_t r = 0; r < 4; ++r) std::memcpy(expected + r * 256, from + r * 192, 128);
+  cpu::stream_rows(to, 256, from, 192, 4, 128);
+  cpu::stream_fence();
+  BOOST_TEST(std::memcmp(to, expected, sizeof(to)) == 0);
+}
+
+// Bytes of a result that is too large for the cache.
+int64_t large() { return std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), int64_t{32} << 20) / 2 + 49'380; }
+
+BOOST_AUTO_TEST_CASE(transpositions_larger_than_the_cache) {
+  // Rows of whole lines, which are streamed, and others.
+  for (const int64_t rows : {1024, 1025}) {
+    const int64_t columns = large() / 4 / rows;
+    std::vector<int32_t> values(static_cast<size_t>(rows * columns));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i * 2'654'435'761u);
+    const Tensor y = transpose(tensor(values, {rows, columns}), {1, 0});
+    const auto got = y.data<int32_t>();
+    for (int64_t c = 0; c < columns; ++c) {
+      for (int64_t r = 0; r < rows; ++r) {
+        const auto from = static_cast<size_t>(r * columns + c), to = static_cast<size_t>(c * rows + r);
+        if (got[to] != values[from]) BOOST_FAIL("row " << r << ", column " << c << " of " << rows);
+      }
+    }
+  }
+}
+
+// Each row of a large result has the bits that it has alone, where nothing is streamed.
+BOOST_AUTO_TEST_CASE(normalised_rows_larger_than_the_cache) {
+  const int64_t columns = 1011, rows = large() / 4 / columns;
+  std::vector<float> values(static_cast<size_t>(rows * columns));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1009) * 0.01f - 4;
+  const Tensor x = tensor(values, {rows, columns});
+  const Tensor scale = random_tensor<float>({columns}, 1), offset = random_tensor<float>({columns}, 2);
+  using Function = Tensor (*)(const Tensor&, const Tensor&, const Tensor&);
+  for (const Function f : std::initializer_list<Function>{
+           [](const Tensor& t, const Tensor&, const Tensor&) { return softmax(t); },
+           [](const Tensor& t, const Tensor&, const Tensor&) { return log_softmax(t); },
+           [](const Tensor& t, const Tensor& s, const Tensor& o) { return layer_norm(t, s, o); }}) {
+    const Tensor y = f(x, scale, offset);
+    for (const int64_t r : {int64_t{0}, int64_t{1}, rows / 2, rows / 2 + 1, rows - 1}) {
+      BOOST_TEST(test::same_bits(y[r], f(x[r], scale, offset)), r);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(results_larger_than_the_cache) {
-  const int64_t cache = std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), int64_t{32} << 20);
-  const int64_t n = cache / 8 + 12'345;
+  const int64_t n = large() / 4;
   BOOST_TEST(!cpu::should_stream(1 << 20));
   if (!cpu::should_stream(8 * n)) {
     BOOST_TEST_MESSAGE("nothing is streamed on this processor");

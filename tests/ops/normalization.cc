@@ -30,10 +30,8 @@ std::vector<Array> layer_norm(const Given& g) {
   return {y};
 }
 
-const Family layers(
-    "normalization",
-    {
-        {"LayerNorm",
+Row layer_norm_row(const char* name) {
+  return {name,
          {.samples = {{.in = {draw({2, 4}), draw({4}, 0.5, 2, 1), draw({4}, -1, 1, 2)}},
                       {.in = {draw({2, 3, 5}), draw({5}, 0.5, 2, 1), draw({5}, -1, 1, 2)}, .attrs = {{"epsilon", 0.1}}},
                       {.in = {draw({37}), draw({37}, 0.5, 2, 1), draw({37}, -1, 1, 2)}},
@@ -46,7 +44,14 @@ const Family layers(
                       .text = "offset: expected 3 elements, one for each of the last dimension of x, "
                               "got 1"}},
           .units = 32,
-          .floor = 4}},
+          .floor = 4}};
+}
+
+const Family layers(
+    "normalization",
+    {
+        layer_norm_row("LayerNorm"),
+        layer_norm_row("_FusedLayerNorm"),
     });
 
 // ---- Batches --------------------------------------------------------------------------------------------------------

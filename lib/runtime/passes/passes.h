@@ -10,6 +10,7 @@ int fold_constants(PassContext& context);
 int simplify(PassContext& context);
 int merge_common(PassContext& context);
 int fuse(PassContext& context);
+int fuse_layer_norms(PassContext& context);
 int fuse_elementwise(PassContext& context);
 
 }  // namespace panto::passes

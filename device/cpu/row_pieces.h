@@ -1,0 +1,85 @@
+// Rows of a matrix, piece by piece: what a kernel makes of one stays in the first-level cache until it is whole.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "panto/device/cpu/level.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/reduce.h"
+#include "panto/device/cpu/stream.h"
+#include "panto/lib/core/call.h"
+
+namespace panto::cpu {
+
+inline constexpr int64_t kPiece = 512;  // elements
+
+// y[0, n) = what fill(begin, size, piece) puts into its pieces; `y` may be what `fill` reads, element for element.
+// `stream`: past the caches, and a fence is to follow.
+template <class T, class F>
+[[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, const F& fill) {
+  alignas(64) T piece[kPiece];
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t size = std::min(kPiece, n - i);
+    if (stream) {
+      fill(i, size, piece);
+      stream_copy(reinterpret_cast<std::byte*>(y + i), reinterpret_cast<const std::byte*>(piece),
+                  static_cast<size_t>(size) * sizeof(T));
+    } else {
+      fill(i, size, y + i);
+    }
+  }
+}
+
+// The reduction of a row: bit by bit what reduce gives.
+template <class R>
+[[gnu::always_inline]] inline typename R::Total reduce_row(const typename R::Element* x, int64_t n) {
+  typename R::Total result = reduce_run<R>(x, std::min(n, kPart), R::total());
+  for (int64_t part = kPart; part < n; part += kPart) {
+    result = R::merge(result, reduce_run<R>(x + part, std::min(kPart, n - part), R::total()));
+  }
+  return result;
+}
+
+// The reduction of n elements that fill(begin, size, block) makes block by block: bit by bit what reduce gives for one
+// result of as many.
+template <class R, class F>
+[[gnu::always_inline]] inline typename R::Total reduce_blocks(int64_t n, const F& fill) {
+  typename R::Element block[kBlock];
+  typename R::Total result = R::total();
+  for (int64_t part = 0; part < n; part += kPart) {
+    typename R::Total total = R::total();
+    const int64_t end = std::min(n, part + kPart);
+    for (int64_t i = part; i < end; i += kBlock) {
+      const int64_t size = std::min(kBlock, end - i);
+      fill(i, size, block);
+      total = reduce_run<R>(block, size, total);
+    }
+    result = part == 0 ? total : R::merge(result, total);
+  }
+  return result;
+}
+
+// Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have one shape. `work`: of an element, in
+// bytes that could be moved meanwhile.
+template <class T, class Row>
+void by_rows(KernelContext& c, int64_t work, const Row& row) {
+  const int64_t total = c.numel(0);
+  if (total == 0) return;
+  const int64_t n = c.shape(0)[-1];
+  const T* x = c.data<T>(0);
+  T* y = c.out_data<T>(0);
+  const bool stream = should_stream(2 * total * static_cast<int64_t>(sizeof(T)));
+  parallel_ranges(
+      total / n, total * work,
+      [&](int64_t begin, int64_t end) {
+        specialised([&] {
+          for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n, stream);
+        });
+        if (stream) stream_fence();
+      },
+      std::max<int64_t>(1, 64 / n));
+}
+
+}  // namespace panto::cpu

@@ -1,0 +1,124 @@
+// One op for the ops that LayerNorm's body (lib/ops/normalization.cc) leaves in a graph: rows go through memory once.
+// Results are the same bits.
+//
+// One of the files outside op blocks that name ops (as objects, never as text).
+#include "panto/lib/core/device.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/passes/rules.h"
+
+namespace panto::passes {
+
+namespace {
+
+// The outputs that a layer normalisation is made of.
+struct LayerNorm {
+  NodeOutput x, scale, offset;
+  double epsilon = 0;
+};
+
+class Matcher {
+ public:
+  Matcher(const PassContext& context, const Node& last) : context_(context), graph_(context.graph), last_(last) {}
+
+  // last = centred * rsqrt(variance + epsilon) * scale + offset
+  std::optional<LayerNorm> match() {
+    const DType type = last_.output(0).dtype;
+    if (&last_.op() != &kAddV2 || context_.fixed(last_.id()) || DeviceSpec::parse(last_.device()).type == "GPU" ||
+        kFusedLayerNorm.kernel(DeviceKind::kCpu, type).run == nullptr) {
+      return {};
+    }
+    for (const int side : {0, 1}) {
+      const Node* scaled = inner(last_.input(side), kMul);
+      if (scaled == nullptr) continue;
+      for (const int other : {0, 1}) {
+        const Node* normal = inner(scaled->input(other), kMul);
+        if (normal == nullptr) continue;
+        LayerNorm found;
+        found.scale = scaled->input(1 - other);
+        found.offset = last_.input(1 - side);
+        if (normalises(*normal, found) && is_features(found.scale) && is_features(found.offset)) return found;
+      }
+    }
+    return {};
+  }
+
+ private:
+  // The node of `output`, if it is one of `op` that nobody but the pattern sees.
+  const Node* inner(NodeOutput output, const Op& op, size_t readers = 1) const {
+    const Node& node = graph_.at(output.node);
+    const bool inside = &node.op() == &op && node.consumers().size() == readers && node.control_inputs().empty() &&
+                        !context_.fixed(node.id()) && node.device() == last_.device();
+    return inside ? &node : nullptr;
+  }
+
+  // centred * rsqrt(mean(square(centred)) + epsilon), where centred = x - mean(x)
+  bool normalises(const Node& normal, LayerNorm& found) {
+    for (const int side : {0, 1}) {
+      const Node* centred = inner(normal.input(side), kSub, 2);
+      const Node* factor = inner(normal.input(1 - side), kRsqrt);
+      if (centred == nullptr || factor == nullptr) continue;
+      const Node* sum = inner(factor->input(0), kAddV2);
+      if (sum == nullptr) continue;
+      const int at = constant_value(graph_, sum->input(0)) != nullptr ? 1 : 0;
+      const Node* variance = mean_of_rows(sum->input(at));
+      const Node* square = variance == nullptr ? nullptr : inner(variance->input(0), kSquare);
+      const Node* mean = mean_of_rows(centred->input(1));
+      if (square == nullptr || mean == nullptr || square->input(0).node != centred->id()) continue;
+      found.x = centred->input(0);
+      return mean->input(0) == found.x && is_number(sum->input(1 - at), found.epsilon);
+    }
+    return false;
+  }
+
+  const Node* mean_of_rows(NodeOutput output) const {
+    const Node* mean = inner(output, kMean);
+    if (mean == nullptr || !mean->attr("keep_dims").as<bool>()) return nullptr;
+    const int rank = graph_.info(mean->input(0)).shape.rank();
+    const std::optional<std::vector<int64_t>> axes = constant_integers(graph_, mean->input(1));
+    if (rank < 1 || !axes || axes->size() != 1 || ((*axes)[0] != -1 && (*axes)[0] != rank - 1)) return nullptr;
+    return mean;
+  }
+
+  // An epsilon that an attribute, a float, holds without rounding.
+  bool is_number(NodeOutput output, double& number) const {
+    const Tensor* value = constant_value(graph_, output);
+    if (value == nullptr || value->numel() != 1 || value->rank() != 0) return false;
+    number = value->dtype() == kFloat32 ? value->item<float>() : value->dtype() == kFloat64 ? value->item<double>() : 0;
+    return number != 0 && static_cast<double>(static_cast<float>(number)) == number;
+  }
+
+  bool is_features(NodeOutput output) const {
+    const PartialShape &v = graph_.info(output).shape, &y = last_.output(0).shape;
+    return v.rank() == 1 && y.known_rank() && v.dim(0) >= 0 && v.dim(0) == y.dim(y.rank() - 1);
+  }
+
+  const PassContext& context_;
+  const Graph& graph_;
+  const Node& last_;
+};
+
+}  // namespace
+
+int fuse_layer_norms(PassContext& context) {
+  Graph& graph = context.graph;
+  int changes = 0;
+  for (int id : graph.ids()) {
+    const Node& last = graph.at(id);
+    const std::optional<LayerNorm> found = Matcher(context, last).match();
+    if (!found) continue;
+    NodeInit init;
+    init.op = &kFusedLayerNorm;
+    init.name = free_name(graph, last.name());
+    init.inputs = {found->x, found->scale, found->offset};
+    init.control_inputs.assign(last.control_inputs().begin(), last.control_inputs().end());
+    init.device = last.device();
+    init.where = last.where();
+    set_by_name(kFusedLayerNorm, init.attrs, "epsilon", AttrValue(static_cast<float>(found->epsilon)));
+    set_by_name(kFusedLayerNorm, init.attrs, "T", AttrValue(last.output(0).dtype));
+    take_place(graph, id, add_inferred(graph, std::move(init)));
+    ++changes;
+  }
+  return changes;
+}
+
+}  // namespace panto::passes
