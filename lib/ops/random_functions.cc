@@ -97,14 +97,8 @@ Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
   const Tensor dims = shape_tensor(shape);
   const auto [key, counter] = key_and_counter(options.seed, dims);
   if (dtypes::kInteger.contains(options.dtype)) {
-    if (options.dtype == kInt32) {
-      return stateless_random_uniform_int(dims, key, counter, kPhilox,
-                                          cast(constant(tensor(options.min), kFloat64), kInt32),
-                                          cast(constant(tensor(options.max), kFloat64), kInt32));
-    }
-    return stateless_random_uniform_int(dims, key, counter, kPhilox,
-                                        cast(constant(tensor(options.min), kFloat64), options.dtype),
-                                        cast(constant(tensor(options.max), kFloat64), options.dtype));
+    const auto bound = [&](double x) { return cast(constant(tensor(x), kFloat64), options.dtype); };
+    return stateless_random_uniform_int(dims, key, counter, kPhilox, bound(options.min), bound(options.max));
   }
   const Tensor x = stateless_random_uniform(dims, key, counter, kPhilox, {.dtype = options.dtype});
   const bool narrow = options.dtype != kFloat64;
