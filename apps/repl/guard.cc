@@ -56,6 +56,7 @@ bool in_compiled_input(void* pc) {
 // library's is held and no state half changed. Inputs are compiled with frame pointers.
 // NOLINTBEGIN(performance-no-int-to-ptr): registers and the stack hold addresses as integers
 bool can_leave(const ucontext_t& context) {
+  if (in_generated_code()) return false;
   const auto reg = [&](int number) { return static_cast<uintptr_t>(context.uc_mcontext.gregs[number]); };
   if (!in_compiled_input(reinterpret_cast<void*>(reg(REG_RIP)))) return false;
   const auto stop = reinterpret_cast<uintptr_t>(bottom);

@@ -206,6 +206,8 @@ void run_terminal(Session& session, Commands& commands) {
   rl_completer_word_break_characters = const_cast<char*>(" \t\n\"'`@$><=;|&{}()[],+-*/%!?^~.:");
   rl_completer_quote_characters = const_cast<char*>("");
   rl_variable_bind("blink-matching-paren", "on");
+  // Not half a second: what was typed ahead waits that long at every bracket.
+  rl_set_paren_blink_timeout(100'000);  // microseconds
   rl_variable_bind("enable-bracketed-paste", "on");
   rl_variable_bind("show-all-if-ambiguous", "on");
   const std::string history = history_path();

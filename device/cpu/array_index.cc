@@ -131,21 +131,25 @@ struct RunGather {
 // many threads there are.
 template <class T, class Index>
 void sum_segments(const T* data, const Index* ids, int64_t rows, int64_t columns, T* out) {
-  cpu::parallel_ranges(columns, rows * columns * static_cast<int64_t>(2 * sizeof(T)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = 0; r < rows; ++r) {
-      const auto id = static_cast<int64_t>(ids[r]);
-      if (id < 0) continue;
-      T* to = out + id * columns;
-      const T* from = data + r * columns;
-      for (int64_t k = begin; k < end; ++k) {
-        if constexpr (std::is_integral_v<T>) {
-          to[k] = static_cast<T>(static_cast<std::make_unsigned_t<T>>(to[k]) +
-                                 static_cast<std::make_unsigned_t<T>>(from[k]));
-        } else {
-          to[k] += from[k];
+  constexpr int64_t kPiece = 1 << 20;  // elements
+  cpu::parallel_shares(columns, rows * columns * static_cast<int64_t>(2 * sizeof(T)), [&](int64_t begin, int64_t end) {
+    const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
+    cpu::in_pieces(rows, piece, [&](int64_t first, int64_t last) {
+      for (int64_t r = first; r < last; ++r) {
+        const auto id = static_cast<int64_t>(ids[r]);
+        if (id < 0) continue;
+        T* to = out + id * columns;
+        const T* from = data + r * columns;
+        for (int64_t k = begin; k < end; ++k) {
+          if constexpr (std::is_integral_v<T>) {
+            to[k] = static_cast<T>(static_cast<std::make_unsigned_t<T>>(to[k]) +
+                                   static_cast<std::make_unsigned_t<T>>(from[k]));
+          } else {
+            to[k] += from[k];
+          }
         }
       }
-    }
+    });
   });
 }
 

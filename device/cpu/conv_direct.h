@@ -162,6 +162,7 @@ class DirectConvolution {
     const int64_t i = tap / w.size, j = tap % w.size;
     std::fill_n(row, c_.out_channels, T{});
     for (int64_t n = 0; n < c_.batch; ++n) {
+      throw_if_cancelled();
       for (int64_t y = 0; y < h.output; ++y) {
         if (i < h.first(y) || i >= h.last(y)) continue;
         const T* in_row = input + n * in_.image + (h.begin(y) + i * h.dilation) * in_.row;

@@ -12,9 +12,10 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 8 << 20;                  // multiplications of a tile, where there are enough
-constexpr int64_t kMaxTiles = 64;                       // enough to keep many threads equally busy
-constexpr int64_t kMaxFilterTiles = 16;                 // each of which has a filter's gradient to itself,
+constexpr int64_t kTileWork = 8 << 20;              // multiplications of a tile, where there are enough
+constexpr int64_t kMaxTiles = 64;                   // enough to keep many threads equally busy; there are more where
+constexpr int64_t kMaxTileWork = int64_t{1} << 32;  // one took a tenth of a second, in which nothing stops it
+constexpr int64_t kMaxFilterTiles = 16;             // each of which has a filter's gradient to itself,
 constexpr int64_t kMaxFilterBytes = int64_t{64} << 20;  // in no more memory than this
 constexpr int64_t kMinBandRows = 4;        // a band needs the rows beside it, too, and reads the filter again
 constexpr int64_t kSmallWork = 16 * 1024;  // fewer multiplications are faster in a plain loop than oneDNN's entrance
@@ -171,10 +172,11 @@ ConvPlan::~ConvPlan() = default;
 
 void ConvPlan::cut() {
   const Convolution& c = conv_;
-  int64_t wanted = std::clamp<int64_t>(work_of(c) / kTileWork, 1, kMaxTiles);
+  const int64_t to_stop = work_of(c) / kMaxTileWork;
+  int64_t wanted = std::clamp<int64_t>(work_of(c) / kTileWork, 1, std::max(kMaxTiles, to_stop));
   if (kind_ == ConvKind::kByFilter) {
     const int64_t bytes = filter_elements(c) * static_cast<int64_t>(sizeof(float));
-    wanted = std::max<int64_t>(1, std::min({wanted, kMaxFilterTiles, kMaxFilterBytes / bytes}));
+    wanted = std::max<int64_t>(1, std::min({wanted, std::max(kMaxFilterTiles, to_stop), kMaxFilterBytes / bytes}));
   }
   const int64_t image =
       std::max(c.height.input * c.width.input * c.in_channels, c.height.output * c.width.output * c.out_channels);

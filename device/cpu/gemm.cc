@@ -22,10 +22,11 @@ constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
 constexpr int64_t kRowColumns = 512;     // the same where there is but one row,
 constexpr int64_t kRowWork = 256 << 10;  // which takes longer to read than to multiply
-constexpr int64_t kMaxTiles = 256;
-constexpr int64_t kFewTiles = 8;              // with no more than these a long inner dimension is cut, too,
-constexpr int64_t kPartDepth = 8 * 1024;      // in parts of at least this size,
-constexpr int64_t kPartElements = 64 * 1024;  // where the results of all parts stay small
+constexpr int64_t kMaxTiles = 256;                  // enough to keep many threads equally busy; there are more where
+constexpr int64_t kMaxTileWork = int64_t{1} << 31;  // one took a tenth of a second, in which nothing stops it
+constexpr int64_t kFewTiles = 8;                    // with no more than these a long inner dimension is cut, too,
+constexpr int64_t kPartDepth = 8 * 1024;            // in parts of at least this size,
+constexpr int64_t kPartElements = 64 * 1024;        // where the results of all parts stay small
 constexpr int64_t kMaxParts = 64;
 constexpr size_t kCachedPlans = 64;    // of a thread
 constexpr int64_t kCacheLine = 16;     // elements; columns of tiles begin at multiples
@@ -146,7 +147,8 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
   const auto wanted = std::max(std::min(kEqualTiles, work / (one_row ? kRowWork : kTileWork)),
                                static_cast<int64_t>(std::sqrt(static_cast<double>(work / (2 * kTileWork)))));
   const int64_t min_columns = one_row ? kRowColumns : kMinColumns;
-  while (2 * tiles() <= std::min(kMaxTiles, wanted)) {
+  const int64_t most = std::max(std::min(kMaxTiles, wanted), work / kMaxTileWork);
+  while (2 * tiles() <= most) {
     const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * min_columns;
     int64_t& side = rows ? tile_rows_ : tile_columns_;
     if (side < 2 * (rows ? kMinRows : min_columns)) break;
@@ -195,6 +197,7 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
     const MatrixRef<float> right = right_matrix(size_, static_cast<const float*>(b) + b_offset);
     return tile_gemm(r.rows, r.columns, r.depth, left, right, static_cast<float*>(c) + c_offset, size_.n);
   }
+  throw_if_cancelled();
   const OneThread scope;
   if (dtype_ == kFloat32) {
     primitives_->find(r)->run(static_cast<const float*>(a) + a_offset, static_cast<const float*>(b) + b_offset,
@@ -226,7 +229,7 @@ void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* 
 
 void GemmPlan::run(const void* a, const void* b, void* c) const {
   if (parts_ == 1) {
-    return parallel_ranges(
+    return parallel_shares(
         tiles(), size_.work(), [&](int64_t begin, int64_t end) { run_tiles(begin, end, a, b, c); }, 1);
   }
   const int64_t elements = size_.m * size_.n;

@@ -67,8 +67,8 @@ template <class T>
 void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b, T* c) {
   if (s.is_small()) return product_rows(s, a, b, c, 0, s.m);
   if (!for_library<T>(s)) {
-    // Every element is added up in the same order, whatever the rows.
-    return cpu::parallel_ranges(
+    // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
+    return cpu::parallel_shares(
         s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
   }
   if constexpr (std::is_floating_point_v<T>) {
@@ -138,14 +138,19 @@ struct BatchMatMulKernel {
     if (!for_library<T>(s)) {
       // Rows of all products, as one sequence.
       const int64_t grain = s.is_small() && s.work() > 0 ? s.m : 16;
-      return cpu::parallel_ranges(
+      constexpr int64_t kPiece = 1 << 22;  // multiplications
+      return cpu::parallel_shares(
           batch.count() * s.m, work,
           [&](int64_t begin, int64_t end) {
-            while (begin < end) {
+            for (int64_t done = 0; begin < end;) {
               const int64_t first = begin % s.m;
               const int64_t last = std::min(s.m, first + (end - begin));
               one(begin / s.m, [&](const T* a, const T* b, T* r) { product_rows(s, a, b, r, first, last); });
               begin += last - first;
+              done += s.work();
+              if (done < kPiece) continue;
+              throw_if_cancelled();
+              done = 0;
             }
           },
           grain);

@@ -94,6 +94,7 @@ T sum_of_pieces(int64_t n, const F& f) {
   SumTotal<T> total{};
   T piece[kPiece];
   for (int64_t i = 0; i < n; i += kPiece) {
+    cpu::stop_within_row(i);
     const int64_t size = std::min(kPiece, n - i);
     f(i, size, piece);
     total = cpu::reduce_run<cpu::SumOf<T>>(piece, size, total);
@@ -106,6 +107,7 @@ template <class T>
 T exponentials(const T* x, int64_t n, T shift, T* y) {
   SumTotal<T> total{};
   for (int64_t i = 0; i < n; i += kPiece) {
+    cpu::stop_within_row(i);
     const int64_t size = std::min(kPiece, n - i);
     PANTO_INDEPENDENT
     for (int64_t j = i; j < i + size; ++j) y[j] = vmath::exp(x[j] - shift);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "panto/lib/core/cancel.h"
+
 namespace panto::cpu {
 namespace {
 
@@ -127,6 +129,7 @@ void DnnlPrimitive::run(std::initializer_list<Argument> arguments) const {
   if (const size_t bytes = dnnl_memory_desc_get_size(&scratchpad_); bytes > 0) {
     add(DNNL_ARG_SCRATCHPAD, scratchpad_, dnnl_scratchpad(bytes));
   }
+  const GeneratedCodeScope scope;
   check_dnnl(dnnl_primitive_execute(primitive_, dnnl_cpu_stream(), count, args), what_);
 }
 

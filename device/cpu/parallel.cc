@@ -15,6 +15,9 @@ namespace {
 // a team for each of them would only take turns.
 std::atomic<bool> sharing{false};
 
+// What one thread does in about a millisecond. Much less would show: a body has to begin anew.
+constexpr int64_t kPieceWork = int64_t{8} << 20;
+
 class Sharing {
  public:
   Sharing() : mine_(!sharing.exchange(true, std::memory_order_acquire)) {}
@@ -29,29 +32,35 @@ class Sharing {
   bool mine_;
 };
 
+// Blocks of a loop's that are worth a look at the request to stop.
+int64_t blocks_of_piece(int64_t blocks, int64_t work) {
+  if (work == 0) return blocks;
+  return std::max<int64_t>(1, kPieceWork / std::max<int64_t>(1, work / std::max<int64_t>(1, blocks)));
+}
+
 }  // namespace
 
-void run_ranges(int64_t n, int64_t multiple, RangeFn run, const void* body) {
+void run_ranges(int64_t n, int64_t multiple, int64_t work, RangeFn run, const void* body) {
   throw_if_cancelled();
   const int64_t blocks = ceil_div(n, multiple);
+  const int64_t piece = blocks_of_piece(blocks, work);
+  const auto run_blocks = [=](int64_t first, int64_t count) {
+    in_pieces(count, piece, [&](int64_t begin, int64_t end) {
+      run(body, (first + begin) * multiple, std::min(n, (first + end) * multiple));
+    });
+  };
   // All threads or none: libgomp ends and starts threads when the count changes from region to region.
   const int64_t threads = num_threads();
-  if (threads <= 1 || blocks <= 1) {
-    run(body, 0, n);
-    return;
-  }
+  if (threads <= 1 || blocks <= 1) return run_blocks(0, blocks);
   const Sharing turn;
-  if (!turn.mine()) {
-    run(body, 0, n);
-    return;
-  }
+  if (!turn.mine()) return run_blocks(0, blocks);
   std::exception_ptr error;
 #pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
   for (int64_t t = 0; t < threads; ++t) {
-    const int64_t begin = (blocks / threads * t + std::min(t, blocks % threads)) * multiple;
+    const int64_t first = blocks / threads * t + std::min(t, blocks % threads);
     const int64_t mine = blocks / threads + (t < blocks % threads ? 1 : 0);
     try {
-      run(body, begin, std::min(n, begin + mine * multiple));
+      run_blocks(first, mine);
     } catch (...) {
 #pragma omp critical(panto_parallel_error)
       if (!error) error = std::current_exception();

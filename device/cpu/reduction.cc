@@ -58,7 +58,8 @@ struct AlongAxis {
   }
 };
 
-constexpr int64_t kColumns = 256;  // treated at a time
+constexpr int64_t kColumns = 256;    // treated at a time
+constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, before a request to stop is looked for
 
 // Where NaN stands neither before nor after anything; so it never becomes the best.
 struct Greater {
@@ -89,9 +90,11 @@ int64_t best_of_row(const T* x, int64_t n) {
   if (n >= 2 * cpu::kLanes) {
     T lanes[cpu::kLanes];
     for (T& l : lanes) l = best;
-    for (; i + cpu::kLanes <= n; i += cpu::kLanes) {
-      for (int64_t l = 0; l < cpu::kLanes; ++l) lanes[l] = Order::better(x[i + l], lanes[l]) ? x[i + l] : lanes[l];
-    }
+    cpu::in_pieces(n / cpu::kLanes, kPiece, [&](int64_t, int64_t last) {
+      for (; i < last * cpu::kLanes; i += cpu::kLanes) {
+        for (int64_t l = 0; l < cpu::kLanes; ++l) lanes[l] = Order::better(x[i + l], lanes[l]) ? x[i + l] : lanes[l];
+      }
+    });
     for (const T& l : lanes) best = Order::better(l, best) ? l : best;
   }
   for (; i < n; ++i) best = Order::better(x[i], best) ? x[i] : best;
@@ -111,14 +114,16 @@ void best_of_columns(const T* x, int64_t rows, int64_t stride, int64_t columns, 
   Position<T> at[kColumns];
   std::fill_n(best, columns, Order::template worst<T>());
   std::fill_n(at, columns, Position<T>{0});
-  for (Position<T> i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      const T value = x[i * stride + j];
-      const bool better = Order::better(value, best[j]);
-      best[j] = better ? value : best[j];
-      at[j] = better ? i : at[j];
+  cpu::in_pieces(rows, kPiece, [&](int64_t first, int64_t last) {
+    for (auto i = static_cast<Position<T>>(first); i < last; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        const T value = x[i * stride + j];
+        const bool better = Order::better(value, best[j]);
+        best[j] = better ? value : best[j];
+        at[j] = better ? i : at[j];
+      }
     }
-  }
+  });
   for (int64_t j = 0; j < columns; ++j) out[j] = static_cast<Index>(at[j]);
 }
 
@@ -176,11 +181,13 @@ template <class T>
 void running_sum(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
   using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
   Running sum{0};
-  for (int64_t i = 0; i < n; ++i) {
-    const Running before = sum;
-    sum = k::add(before, static_cast<Running>(x[i * stride]));
-    y[i * stride] = static_cast<T>(exclusive ? before : sum);
-  }
+  cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Running before = sum;
+      sum = k::add(before, static_cast<Running>(x[i * stride]));
+      y[i * stride] = static_cast<T>(exclusive ? before : sum);
+    }
+  });
 }
 
 // Several side by side.
@@ -189,13 +196,15 @@ void running_sums(const T* x, T* y, int64_t n, int64_t stride, int64_t columns, 
   using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
   Running sums[kColumns];
   std::fill_n(sums, columns, Running{0});
-  for (int64_t i = 0; i < n; ++i, x += stride, y += stride) {
-    for (int64_t j = 0; j < columns; ++j) {
-      const Running before = sums[j];
-      sums[j] = k::add(before, static_cast<Running>(x[j]));
-      y[j] = static_cast<T>(exclusive ? before : sums[j]);
+  cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i, x += stride, y += stride) {
+      for (int64_t j = 0; j < columns; ++j) {
+        const Running before = sums[j];
+        sums[j] = k::add(before, static_cast<Running>(x[j]));
+        y[j] = static_cast<T>(exclusive ? before : sums[j]);
+      }
     }
-  }
+  });
 }
 
 struct CumulativeSum {

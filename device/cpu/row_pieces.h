@@ -10,10 +10,18 @@
 #include "panto/device/cpu/reduce.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/lib/core/call.h"
+#include "panto/lib/core/cancel.h"
 
 namespace panto::cpu {
 
 inline constexpr int64_t kPiece = 512;  // elements
+
+// Between pieces of a row: after every so many elements of it a request to stop is heeded.
+[[gnu::always_inline]] inline void stop_within_row(int64_t element) {
+  constexpr int64_t kElements = 1 << 20;
+  if (element != 0 && element % kElements == 0) [[unlikely]]
+    throw_if_cancelled();
+}
 
 // y[0, n) = what fill(begin, size, piece) puts into its pieces; `y` may be what `fill` reads, element for element.
 // `stream`: past the caches, and a fence is to follow.
@@ -21,6 +29,7 @@ template <class T, class F>
 [[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, const F& fill) {
   alignas(64) T piece[kPiece];
   for (int64_t i = 0; i < n; i += kPiece) {
+    stop_within_row(i);
     const int64_t size = std::min(kPiece, n - i);
     if (stream) {
       fill(i, size, piece);
@@ -37,6 +46,7 @@ template <class R>
 [[gnu::always_inline]] inline typename R::Total reduce_row(const typename R::Element* x, int64_t n) {
   typename R::Total result = reduce_run<R>(x, std::min(n, kPart), R::total());
   for (int64_t part = kPart; part < n; part += kPart) {
+    throw_if_cancelled();
     result = R::merge(result, reduce_run<R>(x + part, std::min(kPart, n - part), R::total()));
   }
   return result;
@@ -49,6 +59,7 @@ template <class R, class F>
   typename R::Element block[kBlock];
   typename R::Total result = R::total();
   for (int64_t part = 0; part < n; part += kPart) {
+    throw_if_cancelled();
     typename R::Total total = R::total();
     const int64_t end = std::min(n, part + kPart);
     for (int64_t i = part; i < end; i += kBlock) {

@@ -74,10 +74,11 @@ void run_assign(KernelContext& c) {
   variable.assign(c.in(1));
 }
 
-// Calls body(begin, end) for shares of n elements, each of which moves `bytes`.
+// Calls body(begin, end) for shares of n elements, each of which moves `bytes`. Not stopped once it began: a variable
+// that was changed in part would be of no use.
 template <class Body>
 void share(int64_t n, int64_t bytes, const Body& body) {
-  cpu::parallel_ranges(n, n * bytes, [&](int64_t begin, int64_t end) { cpu::specialised([&] { body(begin, end); }); });
+  cpu::parallel_shares(n, n * bytes, [&](int64_t begin, int64_t end) { cpu::specialised([&] { body(begin, end); }); });
 }
 
 template <bool kAdd>

@@ -110,7 +110,7 @@ struct ReplaceRow {
   }
 };
 
-// Threads take columns, so that the rows of one number are changed in order.
+// Threads take columns, so that the rows of one number are changed in order. Not stopped once it began, as in state.cc.
 template <class Change>
 struct ScatterKernel {
   template <class T>
@@ -129,7 +129,7 @@ struct ScatterKernel {
       // All of them before anything is written.
       indices.check(rows);
       T* to = mutable_data<T>(value);
-      cpu::parallel_ranges(
+      cpu::parallel_shares(
           width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
           [&](int64_t begin, int64_t end) {
             for (int64_t i = 0; i < indices.count(); ++i) {

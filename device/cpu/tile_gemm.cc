@@ -6,6 +6,7 @@
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/onednn.h"
 #include "panto/lib/base/checked.h"
+#include "panto/lib/core/cancel.h"
 
 namespace panto::cpu {
 namespace {
@@ -26,6 +27,8 @@ constexpr int64_t kFewRows = 192;     // up to here `a` is read in place
 constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
 constexpr int64_t kPackedColumns = 2048;  // of b
 constexpr int64_t kRowBytes = 32 << 10;   // of b, from which on a row is multiplied by rows of b
+// Rows, or columns, of c that are made in place before a request to stop is looked for.
+constexpr int64_t kInPlace = 64 * 1024;
 
 // Rows of two vectors each: their sums fit the registers and hide the adds' latency.
 template <int kBytes>
@@ -158,6 +161,7 @@ PANTO_INLINE void multiply_in_place(int64_t m, int64_t n, int64_t k, MatrixRef<T
   constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
   alignas(64) T packed[kDepth * 2 * kLanes];
   for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+    if (p > 0) throw_if_cancelled();
     const int64_t depth = std::min(kDepth, k - p);
     const MatrixRef<T> left{a.data + p * a.column, a.row, a.column};
     for (int64_t j = 0; j < n;) {
@@ -198,6 +202,7 @@ PANTO_INLINE void multiply_row(int64_t n, int64_t k, const T* a, int64_t a_colum
   for (int64_t j = 0; j < n; j += kColumns) {
     const int64_t columns = std::min(kColumns, n - j);
     for (int64_t start = 0; start < k; start += kDepth) {
+      throw_if_cancelled();
       const int64_t stop = std::min(k, start + kDepth);
       int64_t p = start;
       for (; p + 4 <= stop; p += 4) add.template operator()<4>(p, j, columns, p == start);
@@ -237,6 +242,7 @@ PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> 
       const int64_t columns = std::min(kPackedColumns, n - j);
       pack_panels<kWidth>({b.data + p * b.row + j * b.column, b.row, b.column}, depth, columns, packed_b);
       for (int64_t i = 0; i < m; i += kPackedRows) {
+        throw_if_cancelled();  // these blocks take a few milliseconds
         const int64_t height = std::min(kPackedRows, m - i);
         const MatrixRef<T> left{a.data + i * a.row + p * a.column, a.row, a.column};
         row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
@@ -315,6 +321,20 @@ void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, 
   if (m > kFewRows && n >= 64 && k >= 32) {
     const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
     scratch = static_cast<T*>(dnnl_scratchpad(static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T)));
+  }
+  while (scratch == nullptr && n > kInPlace) {
+    run(m, kInPlace, k, a, b, c, c_row, scratch);
+    throw_if_cancelled();
+    b.data += kInPlace * b.column;
+    c += kInPlace;
+    n -= kInPlace;
+  }
+  while (scratch == nullptr && m > kInPlace) {
+    run(kInPlace, n, k, a, b, c, c_row, scratch);
+    throw_if_cancelled();
+    a.data += kInPlace * a.row;
+    c += kInPlace * c_row;
+    m -= kInPlace;
   }
   run(m, n, k, a, b, c, c_row, scratch);
 }

@@ -11,6 +11,8 @@ namespace panto {
 namespace {
 
 std::atomic<bool> requested{false};
+// Read in signal handlers: an access that allocates would not do.
+constinit thread_local int generated_code_depth [[gnu::tls_model("initial-exec")]] = 0;
 
 [[noreturn]] void cancelled() { fail(Code::kCancelled, "stopped on request"); }
 
@@ -62,6 +64,10 @@ void throw_if_cancelled() {
   if (cancel_requested()) [[unlikely]]
     cancelled();
 }
+
+GeneratedCodeScope::GeneratedCodeScope() noexcept { ++generated_code_depth; }
+GeneratedCodeScope::~GeneratedCodeScope() { --generated_code_depth; }
+bool in_generated_code() noexcept { return generated_code_depth > 0; }
 
 struct ScopeMark::State {
   ThreadState state;

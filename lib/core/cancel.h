@@ -18,6 +18,18 @@ PANTO_EXPORT bool cancel_requested() noexcept;
 // Throws Cancelled where it was requested: for loops that take long.
 PANTO_EXPORT void throw_if_cancelled();
 
+// While one lives, its thread is in code that a library generated at run time: nobody else can tell it from what an
+// interpreter compiled, and a prompt must not leave it by force.
+class PANTO_EXPORT GeneratedCodeScope {
+ public:
+  GeneratedCodeScope() noexcept;
+  ~GeneratedCodeScope();
+  GeneratedCodeScope(const GeneratedCodeScope&) = delete;
+  GeneratedCodeScope& operator=(const GeneratedCodeScope&) = delete;
+};
+// Whether the calling thread is in such a scope: async-signal-safe.
+PANTO_EXPORT bool in_generated_code() noexcept;
+
 // Which scopes (tapes, traces, devices, names) a thread has open. `restore` closes those that were opened since, for
 // code that was left without running destructors.
 class PANTO_EXPORT ScopeMark {

@@ -130,6 +130,8 @@ class Terminal(unittest.TestCase):
         self.type("int kept = 42;", "", "3> ")
         for loop, why in (("while (true) big = matmul(big, big) * 0.01f;", "interrupted: Cancelled"),
                           ("while (true) { GradientTape tape; big = matmul(big, big) * 0.01f; }", "interrupted: Cancelled"),
+                          # Half a minute's work in one op.
+                          ("matmul(ones({10000, 10000}), ones({10000, 10000})).shape()", "interrupted: Cancelled"),
                           ("while (true) {}", "interrupted"),
                           ("volatile long n = 0; while (n >= 0) n = n + 1;", "interrupted")):
             self.panto.sendline(loop)
