@@ -50,7 +50,7 @@ std::string trimmed(const std::string& text) {
 std::string command_list() {
   std::string text =
       "Type C++. An expression without a semicolon shows its value; `auto x = ...` may come again.\n"
-      "Ctrl-C stops what runs, Ctrl-D leaves, Tab completes.\n";
+      "Ctrl-C stops what runs, Ctrl-D leaves, Tab completes. `help(matmul)` and `exit` work without a colon, too.\n";
   for (const Entry& e : kCommands) {
     text += fmt::format("\n  {:<24} {}", fmt::format("{} {}", e.name, e.arguments), e.what);
   }

@@ -75,11 +75,27 @@ bool Session::feed(std::string_view text, const Origin& from, bool keep_going) {
   return fine;
 }
 
+std::string Session::plain_command(const Piece& piece) const {
+  if (piece.kind == Piece::Kind::kCommand) return piece.text;
+  if (piece.kind != Piece::Kind::kSimple) return "";
+  const std::vector<Token> tokens = scan(piece.text).list;
+  const size_t n = tokens.size();
+  if (n == 0 || places_.contains(std::string(tokens[0].text))) return "";
+  const bool help = tokens[0].is("help");
+  if (!help && !tokens[0].is("exit") && !tokens[0].is("quit")) return "";
+  const std::string command = help ? ":help" : ":quit";
+  if (n == 1) return command;
+  if (n < 3 || !tokens[1].is("(") || !tokens[n - 1].is(")")) return "";
+  if (n == 3) return command;
+  if (!help || !tokens[n - 2].is_name()) return "";
+  return fmt::format("{} {}", command, piece.text.substr(tokens[2].offset, tokens[n - 2].end() - tokens[2].offset));
+}
+
 bool Session::run(const Piece& piece, const Origin& origin) {
-  if (piece.kind == Piece::Kind::kCommand) {
+  if (const std::string command = plain_command(piece); !command.empty()) {
     Origin at = origin;
     at.line += piece.line - 1;
-    return command_ ? command_(piece.text, at) : true;
+    return command_ ? command_(command, at) : true;
   }
   log_.begin(input_, piece, origin);
   bool fine = false;

@@ -82,6 +82,9 @@ class Session {
   bool run_statement(const Piece& piece, const Origin& origin);
   bool run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed);
   bool run_plain(const Piece& piece, const Origin& origin);
+  // The command that a piece is: also what people who come from Python or a shell type, `exit`, `quit()`, `help` or
+  // `help(matmul)`, unless the session has such a name. "" of others.
+  std::string plain_command(const Piece& piece) const;
   bool run_initialized(const Piece& piece, const Origin& origin);
   bool call_entered(bool show);
   bool bind(const CodeWriter& writer, const Variable& variable);
