@@ -16,7 +16,7 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 2 << 20;  // multiplications of a tile where there are few; of many each is larger
+constexpr int64_t kTileWork = 4 << 20;  // multiplications of a tile where there are few; of many each is larger
 constexpr int64_t kEqualTiles = 8;      // so many are "few"
 constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
