@@ -2,6 +2,8 @@
 //
 // A functor is a small struct with a templated operator(). Optional members:
 //   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
+//   Bounded  a part of the function that is without branches (device/vector_math.h): Bounded::value(x...) is the result
+//            for floats of which Bounded::holds(x...) is true; void: none
 //   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
 //            throws afterwards, or raises a flag on a device
 #pragma once
@@ -99,14 +101,16 @@ struct Log1pFn {
   }
 };
 struct SinFn {
-  static constexpr int kWork = 60;
+  static constexpr int kWork = 32;
+  using Bounded = k::fast::BoundedSin;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::sin(x);
   }
 };
 struct CosFn {
-  static constexpr int kWork = 60;
+  static constexpr int kWork = 32;
+  using Bounded = k::fast::BoundedCos;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::cos(x);

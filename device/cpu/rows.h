@@ -5,6 +5,8 @@
 // into an entrance that has the attribute, so no inline function compiled for AVX2 can be linked into portable code.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -44,21 +46,49 @@ inline constexpr bool kVectorises = (std::is_arithmetic_v<T> && ...);
 template <class F, class... In>
 inline constexpr bool kMayFault = std::is_base_of_v<Faulty, F> && (std::is_integral_v<In> && ...);
 
+// Whether F has a part without branches for these inputs.
+template <class F, class... In>
+concept Bounded = (std::is_same_v<In, float> && ...) && requires(In... x) {
+  { F::Bounded::holds(x...) } -> std::same_as<bool>;
+};
+
 // `kMay`: a bit for each input that may move; the others are read as one element, whatever the caller says.
 template <unsigned kMay, class F, class Out, class... In>
 struct PartlyMovingRow {
  private:
   using Indices = std::index_sequence_for<In...>;
 
+  // Blocks whose elements are all within the bounds have a loop without branches, which vectorises.
+  template <class... Readers>
+  [[gnu::always_inline]] static void blocks(Out* out, int64_t n, const Readers&... in) {
+    constexpr int64_t kBlock = 512;
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t end = std::min(begin + kBlock, n);
+      uint32_t beyond = 0;
+      for (int64_t i = begin; i < end; ++i) beyond |= F::Bounded::holds(in(i)...) ? 0u : 1u;
+      if (beyond == 0) [[likely]] {
+        PANTO_INDEPENDENT
+        for (int64_t i = begin; i < end; ++i) out[i] = F::Bounded::value(in(i)...);
+      } else {
+        for (int64_t i = begin; i < end; ++i) out[i] = F{}(in(i)...);
+      }
+    }
+  }
+
   template <class... Readers>
   [[gnu::always_inline]] static uint32_t loop(Out* out, int64_t n, const Readers&... in) {
-    F f;
-    PANTO_INDEPENDENT
-    for (int64_t i = 0; i < n; ++i) out[i] = f(in(i)...);
-    if constexpr (kMayFault<F, In...>) {
-      return static_cast<uint32_t>(f.fault);
-    } else {
+    if constexpr (Bounded<F, In...>) {
+      blocks(out, n, in...);
       return 0;
+    } else {
+      F f;
+      PANTO_INDEPENDENT
+      for (int64_t i = 0; i < n; ++i) out[i] = f(in(i)...);
+      if constexpr (kMayFault<F, In...>) {
+        return static_cast<uint32_t>(f.fault);
+      } else {
+        return 0;
+      }
     }
   }
 
