@@ -39,6 +39,17 @@ struct Reader<false, T> {
   [[gnu::always_inline]] const T& operator()(int64_t) const { return value; }
 };
 
+// A mask beside wider elements, as bytes: g++ does not widen what is loaded as bool.
+template <bool kMoves>
+struct MaskReader {
+  const uint8_t* data;
+  explicit MaskReader(const void* first) : data(static_cast<const uint8_t*>(first)) {}
+  [[gnu::always_inline]] bool operator()(int64_t i) const { return data[kMoves ? i : 0] != 0; }
+};
+template <bool kMoves, class T, class Out>
+using ReaderFor =
+    std::conditional_t<std::is_same_v<T, bool> && (sizeof(Out) > 1), MaskReader<kMoves>, Reader<kMoves, T>>;
+
 // Wider vectors make a difference for numbers only.
 template <class... T>
 inline constexpr bool kVectorises = (std::is_arithmetic_v<T> && ...);
@@ -97,9 +108,9 @@ struct PartlyMovingRow {
   [[gnu::always_inline]] static uint32_t variant(unsigned moves, Out* out, int64_t n, const void* const* in,
                                                  std::index_sequence<I...> indices) {
     if constexpr (kMoves == 0) {
-      return loop(out, n, Reader<false, In>(in[I])...);
+      return loop(out, n, ReaderFor<false, In, Out>(in[I])...);
     } else {
-      if (moves == kMoves) return loop(out, n, Reader < (kMoves >> I & 1u) != 0, In > (in[I])...);
+      if (moves == kMoves) return loop(out, n, ReaderFor < (kMoves >> I & 1u) != 0, In, Out > (in[I])...);
       return variant<((kMoves - 1) & kMay)>(moves, out, n, in, indices);
     }
   }
