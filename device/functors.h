@@ -138,18 +138,17 @@ struct ErfFn {
   }
 };
 struct ErfcFn {
-  static constexpr int kWork = 150;
+  static constexpr int kWork = 48;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::erfc(x);
   }
 };
-// log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where nothing overflows.
 struct SoftplusFn {
-  static constexpr int kWork = 64;
+  static constexpr int kWork = 32;
   template <class T>
   PANTO_FN T operator()(T x) const {
-    return k::max(x, T{0}) + k::log1p(k::exp(-k::abs(x)));
+    return k::softplus(x);
   }
 };
 // A NaN passes, as in TensorFlow.
@@ -221,7 +220,8 @@ struct FloorDivFn : Faulty {
 };
 // The remainder of FloorDiv: it has the divisor's sign.
 struct FloorModFn : Faulty {
-  static constexpr int kWork = 100;
+  static constexpr int kWork = 32;
+  using Bounded = k::fast::BoundedFloorMod;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     T rest;
@@ -241,7 +241,7 @@ struct FloorModFn : Faulty {
   }
 };
 struct PowFn : Faulty {
-  static constexpr int kWork = 200;
+  static constexpr int kWork = 80;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
