@@ -2,8 +2,8 @@
 //
 // A functor is a small struct with a templated operator(). Optional members:
 //   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
-//   Bounded  a part of the function that is without branches (device/vector_math.h): Bounded::value(x...) is the result
-//            for floats of which Bounded::holds(x...) is true; void: none
+//   Bounded  a part of the function that is without branches, or short (device/vector_math.h): Bounded::value(x...) is
+//            the result for floats of which Bounded::holds(x...) is true; void: none
 //   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
 //            throws afterwards, or raises a flag on a device
 #pragma once
@@ -241,7 +241,8 @@ struct FloorModFn : Faulty {
   }
 };
 struct PowFn : Faulty {
-  static constexpr int kWork = 80;
+  static constexpr int kWork = 64;
+  using Bounded = k::fast::BoundedPow;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {

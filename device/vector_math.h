@@ -5,21 +5,22 @@
 //   for (int64_t i = 0; i < n; ++i) y[i] = vmath::exp(x[i]);      // -O3: four lanes with SSE2, sixteen with AVX-512
 //
 // g++ vectorises them only with -fno-trapping-math (kernel files have it; it changes no value). On Sapphire Rapids exp
-// takes 0.65 ns an element with AVX2 and 0.38 with AVX-512, tanh as long, erf 0.96 and 0.52, sin 1.1 and 0.85, pow 5.4
-// and 2.7.
+// takes 0.65 ns an element with AVX2 and 0.38 with AVX-512, tanh as long, erf 0.96 and 0.52, sin 1.1 and 0.85, pow 3.4
+// and 2.3.
 //
-// Some are without branches only for arguments that are not extreme, and call libm for the others: `Bounded...` says
-// for which, and is the part for those. Rows (device/cpu/rows.h) use it for blocks of elements that are all within.
+// Some are without branches, or short, only for arguments that are not extreme; for others sin, cos and the remainder
+// call libm. `Bounded...` says for which, and is the part for those. Rows (device/cpu/rows.h) use it for blocks of
+// elements that are all within.
 //
 // Use them in loops over elements; libm's functions are as fast for a single value. The overloads for double call libm.
 // Largest error over all finite floats, measured against double (tests/device/vector_math_test.cc):
 //   exp 1.0 ulp, expm1 1.7 ulp, log 0.8 ulp, log1p 1.6 ulp, tanh 2.5 ulp, sigmoid 2.4 ulp, erf 2.0 ulp,
 //   erfc 0.54 ulp, softplus 2.5 ulp, pow 0.51 ulp (of random arguments), the remainder is exact,
 //   sin and cos 0.501 ulp up to 2^22 (all floats were tried), beyond that libm's.
-// Results differ in the last bits between machines with and without fused multiply-add (those of sin, cos,
-// erfc and the remainder do not), never between numbers of threads or positions in a vector. Special values as in C:
-// exp(-inf) = 0, exp(inf) = inf, log(0) = -inf, log(x < 0) = NaN; NaN gives NaN; subnormal arguments and results are
-// exact to the same bounds.
+// Results differ in the last bits between machines with and without fused multiply-add (those of the remainder do not,
+// nor those of sin, cos and erfc: all floats were tried), never between numbers of threads or positions in a vector.
+// Special values as in C: exp(-inf) = 0, exp(inf) = inf, log(0) = -inf, log(x < 0) = NaN; NaN gives NaN; subnormal
+// arguments and results are exact to the same bounds.
 #pragma once
 
 #include <bit>
@@ -133,6 +134,18 @@ inline constexpr float kMostPi = 4194304.f;  // 2^22: up to here n has no more t
   const double y = r * (p * square + 1.);  // a zero keeps its sign
   return static_cast<float>(
       std::bit_cast<double>(std::bit_cast<uint64_t>(y) ^ std::bit_cast<uint64_t>(half_turns) << 63));
+}
+
+// log2((1 + m) 2^e) for what `split` gives, by a polynomial fitted to the smallest largest relative error, 2^-38: that
+// of a power is 104 times as large at most.
+[[gnu::always_inline]] inline double log2_wide(float e, float m) {
+  const double r = m;
+  const double p =
+      polynomial(r, {1.44269504088657443, -0.721347520327550448, 0.480898348802862257, -0.360673793136981871,
+                     0.288538795727917087, -0.240446433614022296, 0.206107123103789207, -0.18043674933420956,
+                     0.160216664876781834, -0.142498656329516762, 0.130275661627769271, -0.13462922320019173,
+                     0.132511757357388569, -0.0697389898953093432});
+  return p * r + e;
 }
 
 // The integer next to x, for 0 <= x <= 2^23.
@@ -302,21 +315,14 @@ inline double erfc(double x) { return std::erfc(x); }
 }
 inline double softplus(double x) { return (x < 0. ? 0. : x) + std::log1p(std::exp(-std::abs(x))); }
 
-// 2^(y log2 |x|) in double, with the sign and the special values of C's pow. The logarithm is a polynomial fitted to
-// the smallest largest relative error, 2^-38: that of the result is 104 times as large at most.
+// 2^(y log2 |x|) in double, with the sign and the special values of C's pow.
 [[gnu::always_inline]] inline float pow(float x, float y) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const detail::Parts parts(x);
   const detail::Split s = detail::split(parts.size);
   // The logarithms of 0, infinity and NaN.
   const float e = parts.size == 0.f ? -kInf : (parts.size < kInf ? s.e : parts.size);
-  const double m = s.m;
-  const double p =
-      detail::polynomial(m, {1.44269504088657443, -0.721347520327550448, 0.480898348802862257, -0.360673793136981871,
-                             0.288538795727917087, -0.240446433614022296, 0.206107123103789207, -0.18043674933420956,
-                             0.160216664876781834, -0.142498656329516762, 0.130275661627769271, -0.13462922320019173,
-                             0.132511757357388569, -0.0697389898953093432});
-  double t = y * (p * m + e);
+  double t = y * detail::log2_wide(e, s.m);
   // Beyond these the result is 0 or infinity anyway; written so that a NaN stays.
   t = t < -200. ? -200. : t;
   t = t > 200. ? 200. : t;
@@ -330,6 +336,16 @@ inline double softplus(double x) { return (x < 0. ? 0. : x) + std::log1p(std::ex
   result = (x < 0.f) & (x > -kInf) & !whole ? std::numeric_limits<float>::quiet_NaN() : result;
   return (x == 1.f) | (y == 0.f) ? 1.f : result;
 }
+// The same of positive normal numbers to moderate powers, which are nothing special: half the work.
+struct BoundedPow {
+  [[gnu::always_inline]] static bool holds(float x, float y) {
+    return (x >= std::numeric_limits<float>::min()) & (x <= std::numeric_limits<float>::max()) & (std::fabs(y) <= 7.f);
+  }
+  [[gnu::always_inline]] static float value(float x, float y) {
+    const detail::Split s = detail::split(x);
+    return static_cast<float>(detail::exp2_wide(y * detail::log2_wide(s.e, s.m)));
+  }
+};
 inline double pow(double x, double y) { return std::pow(x, y); }
 
 // The remainder of x / y that has the sign of y, or is a zero with the sign of x. r = |x| - k |y| with k = |x / y|

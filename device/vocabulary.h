@@ -45,6 +45,7 @@ PANTO_FN T softplus(T x) {
 // Only the CPU's rows ask for these parts of functions.
 using BoundedCos = void;
 using BoundedFloorMod = void;
+using BoundedPow = void;
 using BoundedSin = void;
 }  // namespace fast
 #else

@@ -57,7 +57,7 @@ inline constexpr bool kVectorises = (std::is_arithmetic_v<T> && ...);
 template <class F, class... In>
 inline constexpr bool kMayFault = std::is_base_of_v<Faulty, F> && (std::is_integral_v<In> && ...);
 
-// Whether F has a part without branches for these inputs.
+// Whether F has a part for some arguments (device/functors.h), and the inputs are of the type for it.
 template <class F, class... In>
 concept Bounded = (std::is_same_v<In, float> && ...) && requires(In... x) {
   { F::Bounded::holds(x...) } -> std::same_as<bool>;
@@ -69,7 +69,7 @@ struct PartlyMovingRow {
  private:
   using Indices = std::index_sequence_for<In...>;
 
-  // Blocks whose elements are all within the bounds have a loop without branches, which vectorises.
+  // Blocks whose elements are all within the bounds have a loop of their own, which vectorises.
   template <class... Readers>
   [[gnu::always_inline]] static void blocks(Out* out, int64_t n, const Readers&... in) {
     constexpr int64_t kBlock = 512;
@@ -81,6 +81,7 @@ struct PartlyMovingRow {
         PANTO_INDEPENDENT
         for (int64_t i = begin; i < end; ++i) out[i] = F::Bounded::value(in(i)...);
       } else {
+        PANTO_INDEPENDENT
         for (int64_t i = begin; i < end; ++i) out[i] = F{}(in(i)...);
       }
     }

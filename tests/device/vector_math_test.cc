@@ -173,6 +173,24 @@ BOOST_AUTO_TEST_CASE(pow_is_within_its_bound) {
   }
   BOOST_TEST(worst.ulps <= 0.51, worst.ulps << " ulp at " << worst.at);
 }
+// Blocks of positive numbers and moderate powers have a loop of their own.
+BOOST_AUTO_TEST_CASE(pow_has_the_same_bits_beside_a_special_number) {
+  std::mt19937 rng(3);
+  std::vector<float> x, y;
+  for (int i = 0; i < 1 << 18; ++i) {
+    const auto exponent = std::uniform_real_distribution<double>(-126, 128)(rng);
+    x.push_back(i % 9 == 0 ? 1.f : static_cast<float>(std::exp2(i % 2 == 0 ? exponent : exponent / 64)));
+    y.push_back(i % 7 == 0 ? 0.f : std::uniform_real_distribution<float>(-7, 7)(rng));
+  }
+  const std::vector<float> expected = pow(tensor(x), tensor(y)).to_vector<float>();
+  for (size_t i = 100; i < x.size(); i += 512) x[i] = -x[i];
+  const std::vector<float> got = pow(tensor(x), tensor(y)).to_vector<float>();
+  int64_t other = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    other += i % 512 != 100 && std::bit_cast<uint32_t>(got[i]) != std::bit_cast<uint32_t>(expected[i]);
+  }
+  BOOST_TEST(other == 0);
+}
 // The bits of fmod and the sum after it: quotients of every size around those for which fmod is called, exact multiples
 // and their neighbours, whole blocks of them and mixed ones.
 BOOST_AUTO_TEST_CASE(floor_mod_is_exact) {
