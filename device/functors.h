@@ -2,6 +2,8 @@
 //
 // A functor is a small struct with a templated operator(). Optional members:
 //   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
+//   Bounded  a part of the function that is without branches, or short (device/vector_math.h): Bounded::value(x...) is
+//            the result for floats of which Bounded::holds(x...) is true; void: none
 //   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
 //            throws afterwards, or raises a flag on a device
 #pragma once
@@ -99,14 +101,16 @@ struct Log1pFn {
   }
 };
 struct SinFn {
-  static constexpr int kWork = 60;
+  static constexpr int kWork = 32;
+  using Bounded = k::fast::BoundedSin;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::sin(x);
   }
 };
 struct CosFn {
-  static constexpr int kWork = 60;
+  static constexpr int kWork = 32;
+  using Bounded = k::fast::BoundedCos;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::cos(x);
@@ -134,18 +138,17 @@ struct ErfFn {
   }
 };
 struct ErfcFn {
-  static constexpr int kWork = 150;
+  static constexpr int kWork = 48;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::erfc(x);
   }
 };
-// log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where nothing overflows.
 struct SoftplusFn {
-  static constexpr int kWork = 64;
+  static constexpr int kWork = 32;
   template <class T>
   PANTO_FN T operator()(T x) const {
-    return k::max(x, T{0}) + k::log1p(k::exp(-k::abs(x)));
+    return k::softplus(x);
   }
 };
 // A NaN passes, as in TensorFlow.
@@ -217,7 +220,8 @@ struct FloorDivFn : Faulty {
 };
 // The remainder of FloorDiv: it has the divisor's sign.
 struct FloorModFn : Faulty {
-  static constexpr int kWork = 100;
+  static constexpr int kWork = 32;
+  using Bounded = k::fast::BoundedFloorMod;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     T rest;
@@ -237,7 +241,8 @@ struct FloorModFn : Faulty {
   }
 };
 struct PowFn : Faulty {
-  static constexpr int kWork = 200;
+  static constexpr int kWork = 64;
+  using Bounded = k::fast::BoundedPow;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {

@@ -24,16 +24,29 @@ namespace panto::k {
 
 #ifdef __CUDACC__
 namespace fast {
+using std::cos;
 using std::erf;
+using std::erfc;
 using std::exp;
 using std::expm1;
 using std::log;
 using std::log1p;
+using std::pow;
+using std::sin;
 using std::tanh;
 template <class T>
 PANTO_FN T sigmoid(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
+template <class T>
+PANTO_FN T softplus(T x) {
+  return (x < T{0} ? T{0} : x) + std::log1p(std::exp(-std::fabs(x)));
+}
+// Only the CPU's rows ask for these parts of functions.
+using BoundedCos = void;
+using BoundedFloorMod = void;
+using BoundedPow = void;
+using BoundedSin = void;
 }  // namespace fast
 #else
 namespace fast = vmath;
@@ -126,11 +139,11 @@ PANTO_FN T log1p(T x) {
 }
 template <class T>
 PANTO_FN T sin(T x) {
-  return std::sin(x);
+  return fast::sin(x);
 }
 template <class T>
 PANTO_FN T cos(T x) {
-  return std::cos(x);
+  return fast::cos(x);
 }
 template <class T>
 PANTO_FN T tanh(T x) {
@@ -141,12 +154,16 @@ PANTO_FN T sigmoid(T x) {
   return fast::sigmoid(x);
 }
 template <class T>
+PANTO_FN T softplus(T x) {
+  return fast::softplus(x);
+}
+template <class T>
 PANTO_FN T erf(T x) {
   return fast::erf(x);
 }
 template <class T>
 PANTO_FN T erfc(T x) {
-  return std::erfc(x);
+  return fast::erfc(x);
 }
 template <class T>
 PANTO_FN T floor(T x) {
@@ -168,7 +185,7 @@ PANTO_FN T pow(T x, T y) {
     }
     return result;
   } else {
-    return std::pow(x, y);
+    return fast::pow(x, y);
   }
 }
 

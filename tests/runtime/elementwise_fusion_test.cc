@@ -264,8 +264,8 @@ BOOST_AUTO_TEST_CASE(shapes_known_when_it_runs) {
 // Random programs: values of several types are used several times, given out, written over one another.
 BOOST_AUTO_TEST_CASE(random_programs) {
   std::mt19937 rng(7);
-  const char* const unary[] = {"Neg", "Tanh", "Square", "Sigmoid", "Abs", "Erf"};
-  const char* const binary[] = {"AddV2", "Sub", "Mul", "Maximum", "SquaredDifference"};
+  const char* const unary[] = {"Neg", "Tanh", "Square", "Sigmoid", "Abs", "Erf", "Erfc", "Softplus", "Sin", "Cos"};
+  const char* const binary[] = {"AddV2", "Sub", "Mul", "Maximum", "SquaredDifference", "FloorMod", "Pow"};
   struct Value {
     std::string name;
     char type;  // f, d, b
