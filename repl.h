@@ -160,7 +160,8 @@ Shown<T> operator,(T&& value, End) {
 inline void print(End) {}
 template <class T>
 void print(Shown<T> shown) {
-  print_line(text(static_cast<const std::remove_cvref_t<T>&>(shown.value)));
+  using V = std::remove_cvref_t<T>;
+  if constexpr (!std::is_base_of_v<std::ios_base, V>) print_line(text(static_cast<const V&>(shown.value)));
 }
 
 }  // namespace panto::repl

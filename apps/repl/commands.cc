@@ -25,7 +25,7 @@ struct Entry {
 };
 
 constexpr std::array<Entry, 14> kCommands = {{
-    {":help", "[NAME]", "this list, or the doc of an op or command"},
+    {":help", "[NAME]", "this list, or the doc of an op, a command or a name of panto's headers"},
     {":doc", "NAME", "the same as :help NAME"},
     {":load", "FILE.cc", "run a file"},
     {":save", "FILE.cc", "write what was accepted so far, as a program"},
@@ -138,7 +138,10 @@ void Commands::dispatch(const std::string& name, const std::string& argument, co
 void Commands::help(const std::string& topic) {
   if (topic.empty()) return say(command_list());
   for (const Entry& e : kCommands) {
-    if (topic == e.name || topic == e.name + 1) return say(fmt::format("{} {}\n{}", e.name, e.arguments, e.what));
+    if (topic != e.name && topic != e.name + 1) continue;
+    const std::string command = fmt::format("{} {}\n{}", e.name, e.arguments, e.what);
+    const std::string function = topic == e.name ? "" : header_help(topic);  // `load` is both
+    return say(function.empty() ? command : fmt::format("{}\n\n{}", command, function));
   }
   say(op_help(topic));
 }
@@ -189,6 +192,10 @@ void Commands::graph(const std::string& argument, const Origin& origin) {
   const std::string function = picture ? trimmed(argument.substr(0, space)) : argument;
   const char* text = picture ? ".to_dot()" : ".to_string()";
   // A string's value, not its quoted form.
+  const std::string type = session_.type_of(function, origin);
+  if (type != "panto::Function" && type != "panto::Graph") {
+    invalid(":graph: expected a Function or a Graph, got {}", type);
+  }
   session_.execute(fmt::format("const std::string panto_text = panto::repl::graph_of({}){}; "
                                "panto_repl_result(panto_text.data(), panto_text.size());",
                                function, text),
@@ -213,7 +220,14 @@ void Commands::variables() {
     const size_t line = value.find('\n');
     if (line != std::string::npos) {  // of a tensor its type, of others their beginning
       const size_t last = value.rfind('\n');
-      value = v.type == "Tensor" || value.starts_with("[") ? value.substr(last + 1) : value.substr(0, line) + " ...";
+      const std::string first = value.substr(0, line);
+      if (v.type == "Tensor" || value.starts_with("[")) {
+        value = value.substr(last + 1);
+      } else {
+        const size_t type = value.find("  ", line);  // of a variable's value
+        value =
+            type == std::string::npos ? fmt::format("{} ...", first) : fmt::format("{}{}", first, value.substr(type));
+      }
     }
     if (value.size() > 90) value = value.substr(0, 87) + "...";
     text += fmt::format("{}{:<12} {}", text.empty() ? "" : "\n", v.name, value);

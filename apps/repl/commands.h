@@ -37,8 +37,12 @@ class Commands {
 
 // A program that does what the accepted entries of the log did.
 std::string program_text(const SessionLog& log);
-// The doc of an op by its C++ or registry name: signature, text, an example; of a method or class nothing. Throws
-// NotFound, with names that are near.
+// The doc of an op by its C++ or registry name: signature, text, an example; of other names what header_help says, or
+// what is written here for one of NumPy's. Throws NotFound, with names that are near.
 std::string op_help(const std::string& name);
+// How an op is called, by the same names; "" where there is none.
+std::string op_call(const std::string& name);
+// Declarations and comments of a function, class or constant of panto's public headers; "" where there is none.
+std::string header_help(const std::string& name);
 
 }  // namespace panto::repl

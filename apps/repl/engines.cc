@@ -23,14 +23,6 @@ fs::path own_folder() {
 // Where engines' libraries are: in a build folder beside the command, else below the prefix.
 std::vector<fs::path> engine_folders() { return {own_folder() / "repl", own_folder() / ".." / PANTO_LIBDIR / "panto"}; }
 
-std::vector<std::string> include_folders() {
-  const fs::path build = own_folder() / "..";
-  if (fs::exists(build / "gen" / "panto")) {
-    return {fs::weakly_canonical(build / "gen").string(), fs::weakly_canonical(build / "include").string()};
-  }
-  return {fs::weakly_canonical(build / "include").string()};
-}
-
 fs::path find(const std::string& name) {
   for (const fs::path& folder : engine_folders()) {
     fs::path file = folder / ("libpanto_" + name + ".so");
@@ -58,6 +50,14 @@ Engine* start(const fs::path& file, const std::function<void(const std::string&)
 }
 
 }  // namespace
+
+std::vector<std::string> include_folders() {
+  const fs::path build = own_folder() / "..";
+  if (fs::exists(build / "gen" / "panto")) {
+    return {fs::weakly_canonical(build / "gen").string(), fs::weakly_canonical(build / "include").string()};
+  }
+  return {fs::weakly_canonical(build / "include").string()};
+}
 
 const std::vector<std::string>& engine_names() {
   static const std::vector<std::string> names = {"cling", "clang"};

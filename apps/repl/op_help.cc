@@ -4,6 +4,7 @@
 #include <string>
 
 #include "panto/apps/repl/commands.h"
+#include "panto/apps/repl/hints.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op.h"
 
@@ -28,16 +29,30 @@ std::string options(const Op& op) {
   return text;
 }
 
+// By its name in C++ or in graphs; null if there is none.
+const Op* named(const std::string& name) {
+  const std::string plain = name.starts_with("panto::") ? name.substr(7) : name;
+  for (const Op* op : all_ops()) {
+    if (op->cpp_name() == plain && !op->name().starts_with("_")) return op;
+  }
+  return find_op(plain);
+}
+
 }  // namespace
 
+std::string op_call(const std::string& name) {
+  const Op* op = named(name);
+  if (op == nullptr || op->name().starts_with("_")) return "";
+  const std::string o = options(*op);
+  return example(*op) + (o.empty() ? "" : fmt::format(", options {{{}}}", o));
+}
+
 std::string op_help(const std::string& name) {
-  std::string plain = name.starts_with("panto::") ? name.substr(7) : name;
-  const Op* found = nullptr;
-  for (const Op* op : all_ops()) {
-    if (op->cpp_name() == plain && !op->name().starts_with("_")) found = op;
-  }
-  if (found == nullptr) found = find_op(plain);
+  const Op* found = named(name);
   if (found == nullptr) {
+    if (std::string other = header_help(name); !other.empty()) return other;
+    if (const std::string ours = written_here(name); !ours.empty()) return fmt::format("here: {}", ours);
+    const std::string plain = name.starts_with("panto::") ? name.substr(7) : name;
     std::string near;
     int count = 0;
     for (const Op* op : all_ops()) {
@@ -46,7 +61,8 @@ std::string op_help(const std::string& name) {
       near.append(near.empty() ? "" : ", ").append(op->cpp_name());
     }
     if (near.empty()) near = "those that `panto ops` lists";
-    failf(Code::kNotFound, "help: expected a command or an op, such as {}; got '{}'", near, name);
+    failf(Code::kNotFound, "help: expected a command, an op, or a name of panto's headers, such as {}; got '{}'", near,
+          name);
   }
   const Op& op = *found;
   std::string text = fmt::format("{}\n\n{}\n\nexample    {}", op.signature().to_string(), op.doc(), example(op));

@@ -51,9 +51,11 @@ PANTO_EXPORT void show_value(const Function& value);
 template <class T>
 void show(Shown<T> shown) {
   using V = std::remove_cvref_t<T>;
-  if constexpr (std::is_same_v<V, bool> || std::is_same_v<V, float> || std::is_same_v<V, double> ||
-                std::is_same_v<V, std::string> || std::is_same_v<V, Tensor> || std::is_same_v<V, Variable> ||
-                std::is_same_v<V, Function>) {
+  if constexpr (std::is_base_of_v<std::ios_base, V>) {
+    // `std::cout << x` was written for what it prints.
+  } else if constexpr (std::is_same_v<V, bool> || std::is_same_v<V, float> || std::is_same_v<V, double> ||
+                       std::is_same_v<V, std::string> || std::is_same_v<V, Tensor> || std::is_same_v<V, Variable> ||
+                       std::is_same_v<V, Function>) {
     show_value(shown.value);
   } else if constexpr (std::is_integral_v<V> && !std::is_same_v<V, char>) {
     show_value(std::conditional_t<std::is_signed_v<V>, long long, unsigned long long>(shown.value));

@@ -8,6 +8,7 @@
 
 #include "panto/apps/repl/diagnostics.h"
 #include "panto/apps/repl/guard.h"
+#include "panto/apps/repl/hints.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op.h"
@@ -83,7 +84,7 @@ std::string Session::plain_command(const Piece& piece) const {
   if (n == 0 || places_.contains(std::string(tokens[0].text))) return "";
   const bool help = tokens[0].is("help");
   if (!help && !tokens[0].is("exit") && !tokens[0].is("quit")) return "";
-  const std::string command = help ? ":help" : ":quit";
+  std::string command = help ? ":help" : ":quit";
   if (n == 1) return command;
   if (n < 3 || !tokens[1].is("(") || !tokens[n - 1].is(")")) return "";
   if (n == 3) return command;
@@ -202,7 +203,7 @@ bool Session::report(const Compiled& failed, const Piece& piece, const Origin& o
     return false;
   }
   const int first = origin.line + piece.line - 1;
-  listener_->error(readable(failed.messages, origin.name, [&](int line) -> std::string {
+  listener_->error(with_hint(readable(failed.messages, origin.name, [&](int line) -> std::string {
     size_t at = 0;
     for (int i = first; i < line && at != std::string::npos; ++i) {
       at = piece.text.find('\n', at);
@@ -211,7 +212,7 @@ bool Session::report(const Compiled& failed, const Piece& piece, const Origin& o
     if (line < first || at == std::string::npos) return "";
     const std::string text = piece.text.substr(at, piece.text.find('\n', at) - at);
     return line == first ? std::string(static_cast<size_t>(piece.column - 1), ' ') + text : text;
-  }));
+  })));
   return false;
 }
 
@@ -387,7 +388,7 @@ void Session::run_or_throw(const std::string& code, const Piece& piece, const Or
   const Compiled done = compile(code, true);
   if (done.interrupted) fail(Code::kCancelled, "interrupted");
   if (!done.fine) {
-    fail(Code::kInvalidArgument, readable(done.messages, origin.name, [&](int) { return piece.text; }));
+    fail(Code::kInvalidArgument, with_hint(readable(done.messages, origin.name, [&](int) { return piece.text; })));
   }
   const RunResult result = run_entered();
   if (result.outcome == RunResult::Outcome::kInterrupted) fail(Code::kCancelled, "interrupted");
