@@ -34,6 +34,15 @@ std::string without_own_names(const std::string& text) {
   return std::regex_replace(plain, kAbandoned, "");
 }
 
+// Without the `return` that the session puts in front of an input, unless the line has one of its own.
+std::string without_own_return(const std::string& text, const std::string& line) {
+  if (line.find("return") != std::string::npos) return text;
+  static const std::regex kStatement("after return statement"), kValue("returned value of type ('[^']*')"),
+      kResult("function return type ('[^']*')");
+  return std::regex_replace(std::regex_replace(std::regex_replace(text, kStatement, "after this"), kValue, "$1"),
+                            kResult, "$1");
+}
+
 // Symbols that the linker in the interpreter missed: "Symbols not found: [ _Z1fi, _Z1gv ]", "symbol '_Z1fi'
 // unresolved".
 std::string missing_symbols(const std::string& messages) {
@@ -62,8 +71,9 @@ std::string readable(const std::string& said, std::string_view origin,
   const std::string messages = without_colours(said);
   constexpr int kMost = 3;
   const auto with_line = [&](const Message& m) {
-    std::string text = fmt::format("{}:{}:{}: {}: {}", m.file, m.line, m.column, m.kind, without_own_names(m.text));
     const std::string line = source_line(m.line);
+    std::string text = fmt::format("{}:{}:{}: {}: {}", m.file, m.line, m.column, m.kind,
+                                   without_own_return(without_own_names(m.text), line));
     if (line.empty()) return text;
     std::string caret(static_cast<size_t>(std::max(0, m.column - 1)), ' ');
     for (size_t i = 0; i < caret.size() && i < line.size(); ++i) {
@@ -97,7 +107,8 @@ std::string readable(const std::string& said, std::string_view origin,
     if (ours) {
       errors.push_back(with_line(shown));
     } else {
-      const bool known = shown.file != "session" && !shown.file.starts_with("input_line_");
+      const bool known =
+          shown.file != "session" && !shown.file.starts_with("input_line_") && !shown.file.starts_with("<<<");
       // About what was made of the input: the fault is one that was named already.
       if (!known && !errors.empty()) continue;
       errors.push_back(fmt::format("{}error: {}",

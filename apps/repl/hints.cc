@@ -43,6 +43,9 @@ constexpr Name kNames[] = {
     {"var", "mean(square(x - mean(x)))"},
     {"norm", "sqrt(sum(square(x)))"},
     {"axis", "sum(x, {0}), without the name"},
+    {"keep_dims", "{.keep_dims = true} as the last argument"},
+    {"keepdims", "{.keep_dims = true} as the last argument"},
+    {"dtype", "cast(x, kFloat64); where something is made, zeros({2, 3}, kFloat64)"},
     {"dot", "matmul(x, y)"},
     {"mm", "matmul(x, y)"},
     {"clip", "minimum(maximum(x, low), high)"},
@@ -99,7 +102,7 @@ std::string operator_at_caret(const std::string& shown) {
   std::getline(in, caret);
   const size_t at = caret.find('^');
   if (at == std::string::npos || at >= source.size()) return "";
-  return source.substr(at, source.find_first_not_of("=!%&|+-*/<", at) - at);
+  return source.substr(at, source.find_first_not_of("=!%&|+-*/<@:", at) - at);
 }
 
 std::string hint(const std::string& shown) {
@@ -124,11 +127,20 @@ std::string hint(const std::string& shown) {
     return ours.empty() ? op_call(m[1]) : ours;
   }
   if (first.find("unexpected namespace name 'std'") != std::string::npos) return written_here("std");
-  static const std::regex kOperator(
-      "(?:invalid operands|no viable overloaded|invalid argument type).*"
-      "(?:Tensor|Variable|ostream|'[-+*/]?=')");
-  if (!std::regex_search(first, kOperator)) return "";
+  const auto says = [&](const char* text) { return first.find(text) != std::string::npos; };
+  static const std::regex kFromTensor("conver(?:sion from|t) '(?:panto::)?Tensor' to ");
+  if (std::regex_search(first, kFromTensor)) return says("Variable'") ? "Variable v(x, \"v\");" : "x.item<float>()";
   const std::string sign = operator_at_caret(shown);
+  if (says("viable overloaded operator[]") || (says("expected ']'") && sign == ":")) {
+    return "x[0] and x(0, 1) take numbers; slice(x, {0, 0}, {2, 3}) takes begin and size";
+  }
+  if (says("in lambda capture list")) return "lists have braces: tensor({{1.f, 2.f}, {3.f, 4.f}})";
+  if (says("call to 'tensor' is ambiguous")) return "numbers of one type: tensor({1.f, 2.5f})";
+  if (says("indirection requires pointer operand")) return "pow(x, 2)";
+  if (says("error: expected ") && sign == "@") return "matmul(x, y)";
+  static const std::regex kOperator(
+      "(?:invalid operands|no viable overloaded|invalid argument type).*(?:Tensor|Variable|ostream|'[-+*/]?=')");
+  if (!std::regex_search(first, kOperator)) return "";
   if (sign == "=") return "v.assign(x) of a variable";
   for (const Name& n : kOperators) {
     if (sign == n.theirs) return n.ours;

@@ -19,6 +19,17 @@ argmax(a)
 a(0, 1).item()
 std::cout << a.shape();
 std::cout << a(0, 1) << '\n'
+a @ a
+a ** 2
+a[0:2]
+a[a > 2]
+tensor([1, 2, 3])
+tensor({1, 2.5f})
+float(a(0, 1))
+float f = a(0, 1);
+Tensor q = zeros({2}) Tensor w
+sum(a, keep_dims=true)
+Variable v = ones({2});
 Variable v(ones({2}), "v");
 v = ones({2});
 :vars
@@ -44,6 +55,10 @@ Tensor x = cast(a, kFloat32);
 sqrt(mean(square(x - mean(x))))
 minimum(maximum(x, 1), 3)
 floor_mod(a, 2)
+pow(a, 2)
+slice(a, {0, 0}, {2, 3})
+cast(a, kFloat32)(0, 1).item<float>()
+sum(a, {0}, {.keep_dims = true})
 equal(a, 5)
 not_equal(a, 5)
 logical_and(a > 1, a < 4)
