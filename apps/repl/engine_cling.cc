@@ -151,6 +151,7 @@ class ClingEngine final : public Engine {
   }
   void add_members(CppyyLegacy::ClassInfo_t* info, std::set<std::string>& names) {
     const auto add = [&](long property, const char* name, const char* after) {
+      if (name == nullptr) return;  // std::vector has a using-declaration among its functions
       const bool named = std::isalpha(static_cast<unsigned char>(*name)) != 0 && std::strchr(name, ' ') == nullptr &&
                          std::strncmp(name, "operator", 8) != 0;
       if ((property & CppyyLegacy::kIsPublic) != 0 && named) names.insert(std::string(name) + after);

@@ -122,6 +122,12 @@ class Terminal(unittest.TestCase):
         self.expect("some_file.npy")
         self.panto.sendintr()
         self.expect("3> ")
+        self.type("std::vector<int> v = {1}; std::map<int, int> m; std::string s;", "", "4> ")
+        for typed, completed in (("v.push_b\t", "v.push_back("), ("m.upper\t", "m.upper_bound("), ("s.subs\t", "s.substr(")):
+            self.panto.send(typed)
+            self.expect(completed)
+            self.panto.sendintr()
+            self.expect("4> ")
         self.leave()
 
     def stopping(self, engine):
