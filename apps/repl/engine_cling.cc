@@ -135,6 +135,10 @@ class ClingEngine final : public Engine {
     if (arrow || code.ends_with(".")) {
       const std::string object = last_operand(code.substr(0, code.size() - (arrow ? 2 : 1)));
       add_members((arrow ? "*(" : "(") + object + ")", names);
+    } else if (code.ends_with("::")) {
+      // Of a namespace what is there as it is: templates have no reflection.
+      auto* scope = interpreter_->ClassInfo_Factory(last_operand(code.substr(0, code.size() - 2)).c_str());
+      if (interpreter_->ClassInfo_IsValid(scope)) add_members(scope, names);
     }
     return {names.begin(), names.end()};
   }

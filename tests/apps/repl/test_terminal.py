@@ -123,7 +123,8 @@ class Terminal(unittest.TestCase):
         self.panto.sendintr()
         self.expect("3> ")
         self.type("std::vector<int> v = {1}; std::map<int, int> m; std::string s;", "", "4> ")
-        for typed, completed in (("v.push_b\t", "v.push_back("), ("m.upper\t", "m.upper_bound("), ("s.subs\t", "s.substr(")):
+        for typed, completed in (("v.push_b\t", "v.push_back("), ("m.upper\t", "m.upper_bound("), ("s.subs\t", "s.substr("),
+                                 ("std::cer\t", "std::cerr"), ("std::getli\t", "std::getline")):
             self.panto.send(typed)
             self.expect(completed)
             self.panto.sendintr()
