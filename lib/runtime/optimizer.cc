@@ -79,6 +79,7 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
       validate(context.graph);
     }
   } catch (const Error& error) {
+    if (error.code() == Code::kCancelled) throw;
     run.error = error.what();
     run.changes = 0;
     log_warn(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));

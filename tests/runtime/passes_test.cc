@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/base/log.h"
+#include "panto/lib/core/cancel.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
@@ -431,6 +432,19 @@ BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
   expect_error([&] { Session(g, {.passes = "on"}); },
                "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, cse, fusion, "
                "layer_norm, elementwise, each with '-' to leave it out, got 'on'");
+}
+
+// A user who stops the optimizer does not mean to run what it has left.
+BOOST_AUTO_TEST_CASE(stop_on_request) {
+  const Graph graph = text_graph(R"(
+      a = Const(; value=float32[300,300]{1})
+      y = MatMul(a, a)
+    )");
+  request_cancel();
+  BOOST_CHECK_EXCEPTION(optimize(graph, {}, {}, "constant_folding"), Error,
+                        [](const Error& error) { return error.code() == Code::kCancelled; });
+  clear_cancel();
+  BOOST_TEST(optimize(graph, {}, {}, "constant_folding").num_nodes() < graph.num_nodes());
 }
 
 BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {

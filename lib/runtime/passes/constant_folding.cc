@@ -118,7 +118,8 @@ class Folder {
       if (flops(node, inputs, slots) > kMaxFlops) return {};
       dispatch::Outputs outputs = dispatch::call(node.op(), inputs, slots, options);
       return {outputs.begin(), outputs.end()};
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.code() == Code::kCancelled) throw;
       return {};  // it will fail, with its context, if it is ever run
     }
   }
