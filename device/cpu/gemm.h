@@ -54,8 +54,8 @@ class GemmPlan {
   // On the calling thread. `c` is where the whole matrix (of this part) begins.
   void run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c) const;
   // Tiles [begin, end) of a plan without parts. Whole rows of tiles, and any tiles of a single row, are one call of
-  // tile_gemm, which then copies the factors once and reads them to their ends: its bits do not depend on how the result
-  // is cut.
+  // tile_gemm, which then copies the factors once and reads them to their ends: its bits do not depend on how the
+  // result is cut.
   void run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const;
   // Everything, on as many threads as are worth it.
   void run(const void* a, const void* b, void* c) const;

@@ -19,8 +19,8 @@ PANTO_EXPORT bool should_stream(int64_t traffic) noexcept;
 // Copies n bytes from memory that is in the first-level cache to memory that nobody reads soon; no overlap.
 PANTO_EXPORT void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept;
 
-// The same for `rows` rows of n bytes, which lie `to_row` and `from_row` bytes apart. n and the rows of `to`: whole lines
-// of the cache (64 bytes).
+// The same for `rows` rows of n bytes, which lie `to_row` and `from_row` bytes apart. n and the rows of `to`: whole
+// lines of the cache (64 bytes).
 PANTO_EXPORT void stream_rows(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
                               size_t n) noexcept;
 

@@ -1,6 +1,7 @@
 #include "panto/lib/core/shape.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
@@ -89,6 +90,8 @@ int64_t Shape::operator[](int i) const {
   }
   return dim(i < 0 ? i + r : i);
 }
+
+std::ostream& operator<<(std::ostream& out, const PartialShape& shape) { return out << shape.to_string(); }
 
 PartialShape broadcast_shapes(const PartialShape& a, const PartialShape& b) {
   if (a.known_rank() && a == b && a.fully_known()) return a;  // the common case

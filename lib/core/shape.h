@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -142,6 +143,9 @@ class PANTO_EXPORT Shape : public PartialShape {
   // Dimension i; negative i counts from the end. Throws OutOfRange.
   int64_t operator[](int i) const;
 };
+
+// As to_string: [2,3].
+PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const PartialShape& shape);
 
 // NumPy broadcasting. An unknown dimension is taken to be what the other is, if that is known and not 1. Throws
 // InvalidArgument where the shapes do not broadcast.

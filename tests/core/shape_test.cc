@@ -1,6 +1,7 @@
 #include "panto/lib/core/shape.h"
 
 #include <limits>
+#include <sstream>
 
 #include "panto/tests/expect.h"
 
@@ -101,6 +102,12 @@ BOOST_AUTO_TEST_CASE(copies_and_moves) {
       BOOST_TEST((target == of_rank(from)));
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(goes_to_a_stream) {
+  std::ostringstream out;
+  out << Shape{2, 3} << PartialShape{-1, 3} << PartialShape();
+  BOOST_TEST(out.str() == "[2,3][?,3]" + PartialShape().to_string());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 // Biases, softmax and the cross entropies on sizes that the samples of ops do not have: long rows, many rows, rows
 // shorter than a vector; against double arithmetic.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <limits>
 
@@ -28,8 +29,8 @@ std::vector<double> softmax_of(std::span<const float> x) {
 
 BOOST_AUTO_TEST_SUITE(nn_kernels)
 
-// One op where nobody records, as many as its body has under a tape, and one again in an optimized graph: of any length,
-// beyond that from which on a row is added up in parts, the same bits.
+// One op where nobody records, as many as its body has under a tape, and one again in an optimized graph: of any
+// length, beyond that from which on a row is added up in parts, the same bits.
 template <class T>
 void check_layer_norm(int64_t n) {
   const Tensor x = random_tensor<T>({3, n}, 1), scale = random_tensor<T>({n}, 2), offset = random_tensor<T>({n}, 3);
@@ -49,6 +50,22 @@ BOOST_AUTO_TEST_CASE(layer_norm_of_any_length) {
   for (int64_t n : {1, 2, 3, 31, 33, 511, 512, 513, 1000, 4096, 5001, 65'536, 65'537, 140'000}) {
     check_layer_norm<float>(n);
     check_layer_norm<double>(n);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_in_a_row_reaches_all_of_it) {
+  for (const int64_t n : {3, 40, 5000}) {
+    for (const int64_t at : {int64_t{0}, n / 2, n - 1}) {
+      std::vector<float> row(static_cast<size_t>(n), 1.f);
+      row[static_cast<size_t>(at)] = std::numeric_limits<float>::quiet_NaN();
+      const Tensor x = tensor(row, {1, n});
+      const auto sparse = sparse_softmax_cross_entropy_with_logits(x, tensor({n - 1}));
+      const auto dense = softmax_cross_entropy_with_logits(x, one_hot(tensor({n - 1}), n, 1.f, 0.f));
+      for (const Tensor& y : {softmax(x), log_softmax(x), sparse.loss, sparse.backprop, dense.loss, dense.backprop}) {
+        const auto values = y.data<float>();
+        BOOST_TEST(std::ranges::all_of(values, [](float v) { return std::isnan(v); }), n << ", at " << at);
+      }
+    }
   }
 }
 

@@ -31,28 +31,26 @@ std::vector<Array> layer_norm(const Given& g) {
 }
 
 Row layer_norm_row(const char* name) {
-  return {name,
-         {.samples = {{.in = {draw({2, 4}), draw({4}, 0.5, 2, 1), draw({4}, -1, 1, 2)}},
-                      {.in = {draw({2, 3, 5}), draw({5}, 0.5, 2, 1), draw({5}, -1, 1, 2)}, .attrs = {{"epsilon", 0.1}}},
-                      {.in = {draw({37}), draw({37}, 0.5, 2, 1), draw({37}, -1, 1, 2)}},
-                      {.in = {draw({0, 3}), draw({3}), draw({3})}}},
-          .reference = layer_norm,
-          .errors = {{.in = {draw({}), draw({1}), draw({1})}, .text = "x: expected a rank of at least 1, got shape []"},
-                     {.in = {draw({2, 3}), draw({1, 3}), draw({3})},
-                      .text = "scale: expected a vector, got shape [1,3]"},
-                     {.in = {draw({2, 3}), draw({3}), draw({1})},
-                      .text = "offset: expected 3 elements, one for each of the last dimension of x, "
-                              "got 1"}},
-          .units = 32,
-          .floor = 4}};
+  return {
+      name,
+      {.samples = {{.in = {draw({2, 4}), draw({4}, 0.5, 2, 1), draw({4}, -1, 1, 2)}},
+                   {.in = {draw({2, 3, 5}), draw({5}, 0.5, 2, 1), draw({5}, -1, 1, 2)}, .attrs = {{"epsilon", 0.1}}},
+                   {.in = {draw({37}), draw({37}, 0.5, 2, 1), draw({37}, -1, 1, 2)}},
+                   {.in = {draw({0, 3}), draw({3}), draw({3})}}},
+       .reference = layer_norm,
+       .errors = {{.in = {draw({}), draw({1}), draw({1})}, .text = "x: expected a rank of at least 1, got shape []"},
+                  {.in = {draw({2, 3}), draw({1, 3}), draw({3})}, .text = "scale: expected a vector, got shape [1,3]"},
+                  {.in = {draw({2, 3}), draw({3}), draw({1})},
+                   .text = "offset: expected 3 elements, one for each of the last dimension of x, "
+                           "got 1"}},
+       .units = 32,
+       .floor = 4}};
 }
 
-const Family layers(
-    "normalization",
-    {
-        layer_norm_row("LayerNorm"),
-        layer_norm_row("_FusedLayerNorm"),
-    });
+const Family layers("normalization", {
+                                         layer_norm_row("LayerNorm"),
+                                         layer_norm_row("_FusedLayerNorm"),
+                                     });
 
 // ---- Batches --------------------------------------------------------------------------------------------------------
 

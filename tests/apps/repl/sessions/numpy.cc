@@ -17,7 +17,7 @@ np::zeros({2})
 stack({a, a})
 argmax(a)
 a(0, 1).item()
-std::cout << a.shape();
+std::cout << a.shape() << '\n'
 std::cout << a(0, 1) << '\n'
 a @ a
 a ** 2
