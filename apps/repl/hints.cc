@@ -129,7 +129,11 @@ std::string hint(const std::string& shown) {
   if (first.find("unexpected namespace name 'std'") != std::string::npos) return written_here("std");
   const auto says = [&](const char* text) { return first.find(text) != std::string::npos; };
   static const std::regex kFromTensor("conver(?:sion from|t) '(?:panto::)?Tensor' to ");
-  if (std::regex_search(first, kFromTensor)) return says("Variable'") ? "Variable v(x, \"v\");" : "x.item<float>()";
+  if (std::regex_search(first, kFromTensor)) {
+    if (says("std::span<"))
+      return shown.find("gradients(") != std::string::npos ? "tape.gradient(y, {a, b})" : "{x, y}";
+    return says("Variable'") ? "Variable v(x, \"v\");" : "x.item<float>()";
+  }
   const std::string sign = operator_at_caret(shown);
   if (says("viable overloaded operator[]") || (says("expected ']'") && sign == ":")) {
     return "x[0] and x(0, 1) take numbers; slice(x, {0, 0}, {2, 3}) takes begin and size";

@@ -83,6 +83,13 @@ class WithoutTerminal(unittest.TestCase):
         status, output, errors = run(self.engine, "-c", "1\n*(int*)nullptr = 1;\n2", cwd=self.folder)
         self.assertEqual((status, output, errors), (1, "1\n", "segmentation fault\n"))
 
+    def test_a_list_where_another_is_expected(self):
+        """The interpreters spell the type in different ways."""
+        code = "GradientTape t; Variable v(zeros({2}), \"v\");\nt.gradients(sum(v), {v})"
+        status, _, errors = run(self.engine, "-c", code, cwd=self.folder)
+        self.assertEqual(status, 1)
+        self.assertIn("hint: tape.gradient(y, {a, b})", errors)
+
     def test_a_missing_file(self):
         status, _, errors = run(self.engine, "none.cc", cwd=self.folder)
         self.assertEqual(status, 1)
