@@ -10,6 +10,8 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/cancel.h"
 #include "panto/lib/core/variable.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
 #include "panto/tests/device/support.h"
