@@ -79,8 +79,9 @@ def main():
     # What a library cannot be told, it finds: as many processors as it may use.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
     places = roster.Places(options.build, options.own, options.venv)
+    load = others()  # before the contestants begin: they are busy until they have started
     contestants = roster.start(places, options.threads)
-    rows, complaints, load = {}, [], others()
+    rows, complaints = {}, []
 
     def complain(text):
         print(f"peers: {text}", file=sys.stderr, flush=True)
