@@ -1,4 +1,5 @@
 // Long ops stop where that is requested while they run.
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
@@ -43,9 +44,13 @@ bool stopped(const std::function<void()>& compute) {
 // began. That thread may be late: then it is tried again.
 bool stops_in_its_middle(const std::function<void()>& compute) {
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  compute();
-  const Clock::duration whole = Clock::now() - start;
+  // The shortest of a few times: the first has memory's pages to ask for, and a quarter of it may be all of another.
+  Clock::duration whole = Clock::duration::max();
+  for (int i = 0; i < 3; ++i) {
+    const Clock::time_point start = Clock::now();
+    compute();
+    whole = std::min(whole, Clock::now() - start);
+  }
   for (int i = 0; i < 10; ++i) {
     const Cleared cleared;
     std::atomic<bool> begins{false};
