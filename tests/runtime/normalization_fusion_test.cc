@@ -38,6 +38,13 @@ BOOST_AUTO_TEST_CASE(a_layer_normalisation_is_one_op) {
   const std::string epsilon = "value=float32{0.001}";
   const std::string last = "scaled = Mul(normal, scale)\n y = AddV2(scaled, offset)";
   BOOST_TEST(fused(layer_norm(epsilon, last)) == 1);
+  // Where rows have one element, or may have, which is then repeated.
+  for (const char* other : {"shape=[?,1]", "shape=[?,?]"}) {
+    std::string text = layer_norm(epsilon, last);
+    const std::string rows = "shape=[?,4]";
+    text.replace(text.find(rows), rows.size(), other);
+    BOOST_TEST(fused(text) == 0, other);
+  }
   BOOST_TEST(fused(layer_norm(epsilon, "scaled = Mul(scale, normal)\n y = AddV2(offset, scaled)")) == 1);
   // Where somebody else reads what lies between, where it is not added to a scalar, and where it is not the last step.
   BOOST_TEST(fused(layer_norm(epsilon, last + "\n other = Neg(centred)")) == 0);

@@ -36,7 +36,9 @@ class Matcher {
         LayerNorm found;
         found.scale = scaled->input(1 - other);
         found.offset = last_.input(1 - side);
-        if (normalises(*normal, found) && is_features(found.scale) && is_features(found.offset)) return found;
+        if (normalises(*normal, found) && is_features(found.x, found.scale) && is_features(found.x, found.offset)) {
+          return found;
+        }
       }
     }
     return {};
@@ -82,14 +84,15 @@ class Matcher {
   // An epsilon that an attribute, a float, holds without rounding.
   bool is_number(NodeOutput output, double& number) const {
     const Tensor* value = constant_value(graph_, output);
-    if (value == nullptr || value->numel() != 1 || value->rank() != 0) return false;
+    if (value == nullptr || value->rank() != 0) return false;
     number = value->dtype() == kFloat32 ? value->item<float>() : value->dtype() == kFloat64 ? value->item<double>() : 0;
     return number != 0 && static_cast<double>(static_cast<float>(number)) == number;
   }
 
-  bool is_features(NodeOutput output) const {
-    const PartialShape &v = graph_.info(output).shape, &y = last_.output(0).shape;
-    return v.rank() == 1 && y.known_rank() && v.dim(0) >= 0 && v.dim(0) == y.dim(y.rank() - 1);
+  // A vector with an element for each of the last dimension of x, which is not repeated along it: that must be known.
+  bool is_features(NodeOutput x, NodeOutput output) const {
+    const PartialShape &v = graph_.info(output).shape, &rows = graph_.info(x).shape;
+    return v.rank() == 1 && v.dim(0) >= 0 && v.dim(0) == rows.dim(rows.rank() - 1);
   }
 
   const PassContext& context_;
