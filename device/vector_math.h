@@ -140,6 +140,11 @@ inline constexpr float kMostPi = 4194304.f;  // 2^22: up to here n has no more t
       std::bit_cast<double>(std::bit_cast<uint64_t>(y) ^ std::bit_cast<uint64_t>(half_turns) << 63));
 }
 
+// sin(x) for x = n pi + r, `half_turns` a double whose last bit is n's.
+[[gnu::always_inline]] inline float sin_less(double x, double n, double half_turns) {
+  return sin_reduced((x - n * kPiHigh) - n * kPiLow, half_turns);
+}
+
 // log2((1 + m) 2^e) for what `split` gives, by a polynomial fitted to the smallest largest relative error, 2^-38: that
 // of a power is 104 times as large at most.
 [[gnu::always_inline]] inline double log2_wide(float e, float m) {
@@ -177,6 +182,10 @@ struct Parts {
   return x < -105.f ? 0.f : result;
 }
 inline double exp(double x) { return std::exp(x); }
+// exp(-|x|), which cannot overflow and keeps the accuracy of what is near zero.
+[[gnu::always_inline]] inline float exp_minus_size(float x) {
+  return exp(std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 0x80000000u));
+}
 
 // exp(x) - 1, where subtracting would cancel: 2^k * (expm1(r) + (1 - 2^-k)).
 [[gnu::always_inline]] inline float expm1(float x) {
@@ -264,18 +273,16 @@ struct BoundedSin {
   [[gnu::always_inline]] static float value(float x) {
     const double wide = x;
     const double shifted = wide * detail::kInversePi + detail::kRoundWide;
-    const double n = shifted - detail::kRoundWide;
-    return detail::sin_reduced((wide - n * detail::kPiHigh) - n * detail::kPiLow, shifted);
+    return detail::sin_less(wide, shifted - detail::kRoundWide, shifted);
   }
 };
 // The sine of x + pi / 2, where nothing is added to x: n is half an odd number.
 struct BoundedCos {
-  [[gnu::always_inline]] static bool holds(float x) { return !(std::fabs(x) > detail::kMostPi); }
+  [[gnu::always_inline]] static bool holds(float x) { return BoundedSin::holds(x); }
   [[gnu::always_inline]] static float value(float x) {
     const double wide = x;
     const double shifted = (wide * detail::kInversePi + 0.5) + detail::kRoundWide;
-    const double n = (shifted - detail::kRoundWide) - 0.5;
-    return detail::sin_reduced((wide - n * detail::kPiHigh) - n * detail::kPiLow, shifted);
+    return detail::sin_less(wide, (shifted - detail::kRoundWide) - 0.5, shifted);
   }
 };
 [[gnu::always_inline]] inline float sin(float x) { return BoundedSin::holds(x) ? BoundedSin::value(x) : std::sin(x); }
@@ -302,7 +309,7 @@ inline double erfc(double x) { return std::erfc(x); }
 // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), where nothing overflows; the logarithm as a polynomial fitted to
 // the smallest largest relative error, 2^-30.
 [[gnu::always_inline]] inline float softplus(float x) {
-  const float e = exp(std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 0x80000000u));
+  const float e = exp_minus_size(x);
   float p = 0.00207294702383116163f;
   p = p * e - 0.0136314737080262673f;
   p = p * e + 0.041981337765484698f;
@@ -367,9 +374,8 @@ struct BoundedFloorMod {
   }
 };
 
-// The exponential of -|x| cannot overflow, and keeps the accuracy of results near zero.
 [[gnu::always_inline]] inline float sigmoid(float x) {
-  const float e = exp(std::bit_cast<float>(std::bit_cast<uint32_t>(x) | 0x80000000u));
+  const float e = exp_minus_size(x);
   return (x < 0.f ? e : 1.f) / (1.f + e);
 }
 inline double sigmoid(double x) {

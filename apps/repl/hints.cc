@@ -118,11 +118,7 @@ std::string hint(const std::string& shown) {
       return fmt::format("auto {} = ...;", name);
     return written_here(name);
   }
-  if (std::regex_search(first, m, kMember)) {
-    const std::string ours = written_here(m[1]);
-    return ours.empty() ? op_call(m[1]) : ours;
-  }
-  if (std::regex_search(first, m, kCall)) {
+  if (std::regex_search(first, m, kMember) || std::regex_search(first, m, kCall)) {
     const std::string ours = written_here(m[1]);
     return ours.empty() ? op_call(m[1]) : ours;
   }

@@ -29,9 +29,11 @@ std::string options(const Op& op) {
   return text;
 }
 
+std::string without_namespace(const std::string& name) { return name.starts_with("panto::") ? name.substr(7) : name; }
+
 // By its name in C++ or in graphs; null if there is none.
 const Op* named(const std::string& name) {
-  const std::string plain = name.starts_with("panto::") ? name.substr(7) : name;
+  const std::string plain = without_namespace(name);
   for (const Op* op : all_ops()) {
     if (op->cpp_name() == plain && !op->name().starts_with("_")) return op;
   }
@@ -52,7 +54,7 @@ std::string op_help(const std::string& name) {
   if (found == nullptr) {
     if (std::string other = header_help(name); !other.empty()) return other;
     if (const std::string ours = written_here(name); !ours.empty()) return fmt::format("here: {}", ours);
-    const std::string plain = name.starts_with("panto::") ? name.substr(7) : name;
+    const std::string plain = without_namespace(name);
     std::string near;
     int count = 0;
     for (const Op* op : all_ops()) {

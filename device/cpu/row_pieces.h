@@ -41,35 +41,37 @@ template <class T, class F>
   }
 }
 
-// The reduction of a row: bit by bit what reduce gives.
-template <class R>
-[[gnu::always_inline]] inline typename R::Total reduce_row(const typename R::Element* x, int64_t n) {
-  typename R::Total result = reduce_run<R>(x, std::min(n, kPart), R::total());
+// The reduction of n elements, of which reduce_part(begin, end) reduces a part: cut as reduce cuts those of one result.
+template <class R, class F>
+[[gnu::always_inline]] inline typename R::Total reduce_parts(int64_t n, const F& reduce_part) {
+  typename R::Total result = reduce_part(int64_t{0}, std::min(n, kPart));
   for (int64_t part = kPart; part < n; part += kPart) {
     throw_if_cancelled();
-    result = R::merge(result, reduce_run<R>(x + part, std::min(kPart, n - part), R::total()));
+    result = R::merge(result, reduce_part(part, std::min(n, part + kPart)));
   }
   return result;
 }
 
-// The reduction of n elements that fill(begin, size, block) makes block by block: bit by bit what reduce gives for one
-// result of as many.
+// The reduction of a row: bit by bit what reduce gives.
+template <class R>
+[[gnu::always_inline]] inline typename R::Total reduce_row(const typename R::Element* x, int64_t n) {
+  return reduce_parts<R>(n,
+                         [&](int64_t begin, int64_t end) { return reduce_run<R>(x + begin, end - begin, R::total()); });
+}
+
+// The same of n elements that fill(begin, size, block) makes block by block.
 template <class R, class F>
 [[gnu::always_inline]] inline typename R::Total reduce_blocks(int64_t n, const F& fill) {
   typename R::Element block[kBlock];
-  typename R::Total result = R::total();
-  for (int64_t part = 0; part < n; part += kPart) {
-    throw_if_cancelled();
+  return reduce_parts<R>(n, [&](int64_t begin, int64_t end) {
     typename R::Total total = R::total();
-    const int64_t end = std::min(n, part + kPart);
-    for (int64_t i = part; i < end; i += kBlock) {
+    for (int64_t i = begin; i < end; i += kBlock) {
       const int64_t size = std::min(kBlock, end - i);
       fill(i, size, block);
       total = reduce_run<R>(block, size, total);
     }
-    result = part == 0 ? total : R::merge(result, total);
-  }
-  return result;
+    return total;
+  });
 }
 
 // Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have one shape. `work`: of an element, in

@@ -239,6 +239,7 @@ void reduction(ShapeContext& c) {
 }
 
 }  // namespace shapes
+
 bool CompositeContext::may_be_fused(const Op& op) const {
   const ThreadState& state = thread_state();
   if (!state.recorders.empty() || state.symbolic > 0) return false;

@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// Inputs 1 and 2 are vectors with an element for each of the last dimension of input 0.
+// v is a vector with an element for each of the last dimension of x.
 void expect_features(const PartialShape& x, const PartialShape& v, const char* name) {
   const int64_t features = x.known_rank() ? x.dim(x.rank() - 1) : kUnknownDim;
   if (v.known_rank() && v.rank() != 1) invalid("{}: expected a vector, got shape {}", name, v.to_string());

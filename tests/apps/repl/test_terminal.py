@@ -102,33 +102,26 @@ class Terminal(unittest.TestCase):
         self.expect("> ")
         self.leave()
 
+    def completes(self, prompt, *pairs):
+        """What is typed, and what it becomes; then the line is given up."""
+        for typed, completed in pairs:
+            self.panto.send(typed)
+            self.expect(completed)
+            self.panto.sendintr()
+            self.expect(prompt)
+
     def completion(self, engine):
         self.start(engine)
         self.type("Tensor trial = tensor({1.f, 2.f});", "", "2> ")
-        for typed, completed in (("tria\t", "trial"), ("trial.nby\t", "trial.nbytes("), ("panto::matm\t", "panto::matmul("),
-                                 ("softp\t", "softplus("), (":und\t", ":undo ")):
-            self.panto.send(typed)
-            self.expect(completed)
-            self.panto.sendintr()
-            self.expect("2> ")
+        self.completes("2> ", ("tria\t", "trial"), ("trial.nby\t", "trial.nbytes("), ("panto::matm\t", "panto::matmul("),
+                       ("softp\t", "softplus("), (":und\t", ":undo "))
         self.type("Tensor t = ones({2});", "", "3> ")  # whatever a variable was made of
-        for typed, completed in (("t.nby\t", "t.nbytes("), ('f(")").x = ones({2}).nby\t', ".nbytes(")):
-            self.panto.send(typed)
-            self.expect(completed)
-            self.panto.sendintr()
-            self.expect("3> ")
+        self.completes("3> ", ("t.nby\t", "t.nbytes("), ('f(")").x = ones({2}).nby\t', ".nbytes("))
         (self.folder / "some_file.npy").touch()
-        self.panto.send('read_npy("some_f\t')
-        self.expect("some_file.npy")
-        self.panto.sendintr()
-        self.expect("3> ")
+        self.completes("3> ", ('read_npy("some_f\t', "some_file.npy"))
         self.type("std::vector<int> v = {1}; std::map<int, int> m; std::string s;", "", "4> ")
-        for typed, completed in (("v.push_b\t", "v.push_back("), ("m.upper\t", "m.upper_bound("), ("s.subs\t", "s.substr("),
-                                 ("std::cer\t", "std::cerr"), ("std::getli\t", "std::getline")):
-            self.panto.send(typed)
-            self.expect(completed)
-            self.panto.sendintr()
-            self.expect("4> ")
+        self.completes("4> ", ("v.push_b\t", "v.push_back("), ("m.upper\t", "m.upper_bound("), ("s.subs\t", "s.substr("),
+                       ("std::cer\t", "std::cerr"), ("std::getli\t", "std::getline"))
         self.leave()
 
     def stopping(self, engine):
