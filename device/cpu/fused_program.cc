@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 * 1024;  // of all values of a tile: most of a first-level cache
 constexpr int64_t kShortestTile = 64, kLongestTile = 2048;
+constexpr int64_t kStreamedTile = 512;  // elements, at most: the next are asked for meanwhile
 // Memory of a tile's own is addressed by 32 bits, and part of every thread's.
 constexpr size_t kMostTileMemory = size_t{16} << 20;
 
@@ -279,7 +280,7 @@ std::vector<Repeated> repeated_inputs(const Program& p, const Layout& l, const K
 
 Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::span<const Repeated> repeated,
              std::span<std::byte* const> outputs, bool stream)
-    : p_(p), l_(l), repeated_(repeated), bases_(p.num_bases()), now_(p.num_bases()) {
+    : p_(p), l_(l), repeated_(repeated), bases_(p.num_bases()), now_(p.num_bases()), stream_(stream) {
   memory_ = static_cast<std::byte*>(dnnl_scratchpad(p.repeated_at() + repeated.size() * repeated_bytes()));
   bases_[0] = {memory_, 0};
   for (size_t i = 0; i < p.text.inputs.size(); ++i) {
@@ -319,7 +320,7 @@ int Range::last_reader(const std::byte* data) const {
 }
 
 int64_t Range::together(int64_t begin, int64_t most) const {
-  int64_t n = std::min(p_.tile, most);
+  int64_t n = std::min(stream_ ? std::min(p_.tile, kStreamedTile) : p_.tile, most);
   for (const Repeated& r : repeated_) {
     if (r.in_place()) n = std::min(n, r.map.size[0] - begin % r.map.size[0]);
   }
@@ -377,8 +378,20 @@ void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
   if (from.map.stride[0][0] == 0) still |= uint64_t{1} << from.input;
 }
 
+// A step's share of the inputs' next tile: what all of them would ask for at once, memory does not take at once.
+void Range::read_next(int64_t n, size_t step) {
+  const auto count = static_cast<int64_t>(l_.each_tile.size()), share = static_cast<int64_t>(step);
+  for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
+    if (l_.inputs[i] != Spread::kFull) continue;
+    const Base& base = bases_[p_.base_of_input(i)];
+    const int64_t first = n * share / count, last = n * (share + 1) / count;
+    prefetch(now_[p_.base_of_input(i)] + (n + first) * base.advance, (last - first) * base.advance);
+  }
+}
+
 void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still) {
   for (const Ready& i : code) {
+    if (stream_ && &code == &l_.each_tile) read_next(n, static_cast<size_t>(&i - code.data()));
     const void* in[3];
     for (int k = 0; k < 3; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
     uint32_t moves = i.moves;

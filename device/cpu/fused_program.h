@@ -112,8 +112,8 @@ std::vector<Repeated> repeated_inputs(const Program& p, const Layout& l, const K
 // One thread's share of the output's elements.
 class Range {
  public:
-  // `outputs`: where they lie; null: an output of which only `fill` makes a part. `stream`: they are written past the
-  // caches (device/cpu/stream.h).
+  // `outputs`: where they lie; null: an output of which only `fill` makes a part. `stream`: there is more to read and
+  // to write than caches hold (device/cpu/stream.h).
   Range(const Program& p, const Layout& l, const KernelContext& c, std::span<const Repeated> repeated,
         std::span<std::byte* const> outputs, bool stream = false);
   // All steps for elements [begin, end).
@@ -144,6 +144,7 @@ class Range {
   // Elements from `begin` that can be computed together, at most `most`.
   int64_t together(int64_t begin, int64_t most) const;
   void compute(int64_t begin, int64_t n, int64_t at);
+  void read_next(int64_t n, size_t step);
   void place(size_t r, int64_t begin, int64_t n, uint64_t& still);
   void steps(const std::vector<Ready>& code, int64_t n, uint64_t still);
   uint32_t standing(const Ready& i, uint64_t still) const;
@@ -154,6 +155,7 @@ class Range {
   SmallVector<Base, 16> bases_;
   Addresses now_;  // bases, of the tile
   SmallVector<Copied, 2> copied_;
+  bool stream_;
   std::byte* memory_ = nullptr;
   uint64_t fault_ = 0;
 };

@@ -25,14 +25,35 @@ class Faults {
   std::atomic<uint32_t> found_{0};
 };
 
+constexpr int64_t kShortestStreamed = 1024;  // bytes of a row: of shorter ones too little is whole lines
+
 const std::byte* at(const void* data, int64_t element, uint32_t size) {
   return static_cast<const std::byte*>(data) + element * size;
+}
+
+// n elements of an output that shares memory with no input, past the caches.
+template <int kInputs>
+void stream_row(const RowKernel& kernel, unsigned moves, std::byte* out, int64_t n, const void* const* in,
+                Faults& faults) {
+  alignas(64) std::byte piece[kStreamPiece];
+  const int64_t size = kernel.out_size, most = kStreamPiece / size;
+  for (int64_t begin = 0; begin < n; begin += most) {
+    const int64_t count = std::min(most, n - begin);
+    const void* first[kInputs];
+    for (int i = 0; i < kInputs; ++i) {
+      const bool moving = (moves >> i & 1u) != 0;
+      first[i] = at(in[i], moving ? begin : 0, kernel.in_size[i]);
+      if (moving) read_ahead(first[i], count * kernel.in_size[i]);
+    }
+    faults.report(kernel.row(moves, piece, count, first));
+    stream_copy(out + begin * size, piece, static_cast<size_t>(count * size));
+  }
 }
 
 // Elements [begin, end) of the output, row by row.
 template <int kInputs>
 void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
-                     std::byte* out, const void* const* in, Faults& faults) {
+                     std::byte* out, const void* const* in, bool stream, Faults& faults) {
   const int64_t row = map.size[0];
   unsigned moves = 0;
   for (int i = 0; i < kInputs; ++i) moves |= map.stride[0][i] != 0 ? 1u << i : 0u;
@@ -50,7 +71,11 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
     for (int i = 0; i < kInputs; ++i) {
       first[i] = at(in[i], offset[i] + (map.stride[0][i] != 0 ? column : 0), kernel.in_size[i]);
     }
-    faults.report(kernel.row(moves, out + begin * kernel.out_size, n, first));
+    if (stream) {
+      stream_row<kInputs>(kernel, moves, out + begin * kernel.out_size, n, first, faults);
+    } else {
+      faults.report(kernel.row(moves, out + begin * kernel.out_size, n, first));
+    }
     begin += n;
     column = 0;
     for (int d = 1; d < map.rank; ++d) {
@@ -60,24 +85,6 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
       for (int i = 0; i < kInputs; ++i) offset[i] -= map.size[d] * map.stride[d][i];
     }
   }
-}
-
-// Elements [begin, end) of inputs that have as many as the output, or one, and an output that shares memory with none.
-template <int kInputs>
-void stream_range(const RowKernel& kernel, unsigned moves, int64_t begin, int64_t end, std::byte* out,
-                  const void* const* in, Faults& faults) {
-  constexpr int64_t kTileBytes = 1024;  // so few that the stores do not hold up the loads of the next
-  alignas(64) std::byte tile[kTileBytes];
-  const int64_t size = kernel.out_size;
-  while (begin < end) {
-    const int64_t n = std::min(kTileBytes / size, end - begin);
-    const void* first[kInputs];
-    for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
-    faults.report(kernel.row(moves, tile, n, first));
-    stream_copy(out + begin * size, tile, static_cast<size_t>(n * size));
-    begin += n;
-  }
-  stream_fence();
 }
 
 template <int kInputs>
@@ -94,24 +101,25 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     in_place = in_place || in[i] == out;
     traffic += inputs[i].numel * kernel.in_size[i];
   }
+  bool stream = !in_place && should_stream(traffic);
   Faults faults;
-  if (one_row && !in_place && should_stream(traffic)) {
-    parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
-      stream_range<kInputs>(kernel, moves, begin, end, out, in, faults);
-    });
-  } else if (one_row) {
+  if (one_row) {
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
       const void* first[kInputs];
       for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
-      faults.report(kernel.row(moves, out + begin * kernel.out_size, end - begin, first));
+      if (!stream) return faults.report(kernel.row(moves, out + begin * kernel.out_size, end - begin, first));
+      stream_row<kInputs>(kernel, moves, out + begin * kernel.out_size, end - begin, first, faults);
+      stream_fence();
     });
   } else {
     const PartialShape* shapes[kInputs];
     for (int i = 0; i < kInputs; ++i) shapes[i] = inputs[i].shape;
     BroadcastMap<kInputs> map;
     make_broadcast_map<kInputs>(out_shape, shapes, map);
+    stream = stream && map.size[0] * kernel.out_size >= kShortestStreamed;
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
-      broadcast_range<kInputs>(kernel, map, begin, end, out, in, faults);
+      broadcast_range<kInputs>(kernel, map, begin, end, out, in, stream, faults);
+      if (stream) stream_fence();
     });
   }
   faults.check();

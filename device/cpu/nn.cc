@@ -30,17 +30,22 @@ void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T*
     width = times * channels;
     bias = repeated;
   }
-  const int64_t n = rows * channels;
+  const int64_t n = rows * channels, bytes = n * 2 * static_cast<int64_t>(sizeof(T));
+  const bool stream = x != y && cpu::should_stream(bytes);
   cpu::parallel_ranges(
-      n, n * 2 * static_cast<int64_t>(sizeof(T)),
+      n, bytes,
       [&](int64_t begin, int64_t end) {
         cpu::specialised([&] {
           for (; begin < end; begin += width) {
-            const int64_t m = std::min(width, end - begin);
-            PANTO_INDEPENDENT
-            for (int64_t j = 0; j < m; ++j) y[begin + j] = k::add(x[begin + j], bias[j]);
+            const T* from = x + begin;
+            cpu::write_pieces(std::min(width, end - begin), y + begin, stream, [&](int64_t i, int64_t m, T* to) {
+              if (stream) cpu::read_ahead(from + i, m * static_cast<int64_t>(sizeof(T)));
+              PANTO_INDEPENDENT
+              for (int64_t j = 0; j < m; ++j) to[j] = k::add(from[i + j], bias[i + j]);
+            });
           }
         });
+        if (stream) cpu::stream_fence();
       },
       width);
 }
@@ -109,15 +114,17 @@ T sum_of_pieces(int64_t n, const F& f) {
   return cpu::SumOf<T>::finish(total, n);
 }
 
-// y = exp(x - shift); returns its sum. `y` may be `x`.
+// y = exp(x - shift); returns its sum. `y` may be `x`. `next`: the row that comes next, or null.
 template <class T>
-T exponentials(const T* x, int64_t n, T shift, T* y) {
+T exponentials(const T* x, int64_t n, T shift, T* y, const T* next = nullptr) {
   SumTotal<T> total{};
   for (int64_t i = 0; i < n; i += kPiece) {
     cpu::stop_within_row(i);
     const int64_t size = std::min(kPiece, n - i);
-    PANTO_INDEPENDENT
-    for (int64_t j = i; j < i + size; ++j) y[j] = vmath::exp(x[j] - shift);
+    cpu::with_next_row(next, i, i + size, [&](int64_t begin, int64_t end) {
+      PANTO_INDEPENDENT
+      for (int64_t j = begin; j < end; ++j) y[j] = vmath::exp(x[j] - shift);
+    });
     total = cpu::reduce_run<cpu::SumOf<T>>(y + i, size, total);
   }
   return cpu::SumOf<T>::finish(total, n);
@@ -132,7 +139,7 @@ void softmax_row(const T* x, int64_t n, T* y, bool stream) {
     return;
   }
   alignas(64) T kept[kKeptRow / sizeof(T)];
-  const T factor = 1 / exponentials(x, n, shift, kept);
+  const T factor = 1 / exponentials(x, n, shift, kept, x + n);
   cpu::write_pieces(n, y, true, [&](int64_t begin, int64_t size, T* to) {
     for (int64_t j = 0; j < size; ++j) to[j] = kept[begin + j] * factor;
   });
@@ -141,8 +148,11 @@ void softmax_row(const T* x, int64_t n, T* y, bool stream) {
 template <class T>
 void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
   const T shift = largest(x, n);
-  const T sum = sum_of_pieces<T>(n, [&](int64_t begin, int64_t size, T* piece) {
-    for (int64_t j = 0; j < size; ++j) piece[j] = vmath::exp(x[begin + j] - shift);
+  const T* next = stream ? x + n : nullptr;
+  const T sum = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
+    cpu::with_next_row(next, first, first + size, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) piece[j - first] = vmath::exp(x[j] - shift);
+    });
   });
   const T log_sum = std::log(sum);
   cpu::write_pieces(n, y, stream, [&](int64_t begin, int64_t size, T* to) {

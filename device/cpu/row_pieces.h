@@ -15,6 +15,8 @@
 namespace panto::cpu {
 
 inline constexpr int64_t kPiece = 512;  // elements
+template <class T>
+inline constexpr int64_t kStreamed = kStreamPiece / static_cast<int64_t>(sizeof(T));
 
 // Between pieces of a row: after every so many elements of it a request to stop is heeded.
 [[gnu::always_inline]] inline void stop_within_row(int64_t element) {
@@ -23,14 +25,27 @@ inline constexpr int64_t kPiece = 512;  // elements
     throw_if_cancelled();
 }
 
+// Calls body(begin, end) for pieces of [begin, end), and asks for the same elements of `next` meanwhile, the row that
+// comes next; null: for none.
+template <class T, class F>
+[[gnu::always_inline]] inline void with_next_row(const T* next, int64_t begin, int64_t end, const F& body) {
+  if (next == nullptr) return body(begin, end);
+  for (; begin < end; begin += kStreamed<T>) {
+    const int64_t last = std::min(begin + kStreamed<T>, end);
+    prefetch(next + begin, (last - begin) * static_cast<int64_t>(sizeof(T)));
+    body(begin, last);
+  }
+}
+
 // y[0, n) = what fill(begin, size, piece) puts into its pieces; `y` may be what `fill` reads, element for element.
 // `stream`: past the caches, and a fence is to follow.
 template <class T, class F>
 [[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, const F& fill) {
-  alignas(64) T piece[kPiece];
-  for (int64_t i = 0; i < n; i += kPiece) {
+  alignas(64) T piece[kStreamed<T>];
+  const int64_t most = stream ? kStreamed<T> : kPiece;
+  for (int64_t i = 0; i < n; i += most) {
     stop_within_row(i);
-    const int64_t size = std::min(kPiece, n - i);
+    const int64_t size = std::min(most, n - i);
     if (stream) {
       fill(i, size, piece);
       stream_copy(reinterpret_cast<std::byte*>(y + i), reinterpret_cast<const std::byte*>(piece),

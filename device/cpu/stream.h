@@ -24,6 +24,25 @@ PANTO_EXPORT void stream_copy(std::byte* to, const std::byte* from, size_t n) no
 PANTO_EXPORT void stream_rows(std::byte* to, int64_t to_row, const std::byte* from, int64_t from_row, int64_t rows,
                               size_t n) noexcept;
 
+// What streams is read, made and written in pieces of so many bytes, or few more: they are still on their way to memory
+// when the next are read, and the larger a piece, the more of those a processor takes for what it has just written (it
+// compares the last twelve bits of addresses).
+inline constexpr int64_t kStreamPiece = 512;
+
+// Tells the processor that these n bytes, if they are anything, are read soon.
+[[gnu::always_inline]] inline void prefetch(const void* from, int64_t n) noexcept {
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(static_cast<const std::byte*>(from) + i);
+}
+
+// While n bytes from `from` are read, one after the other: those that are read so much later. While a function of
+// elements is computed there is time for it, and the processor itself looks ahead no further than a few vectors' worth
+// of instructions. Measured for 16M floats on two Sapphire Rapids cores: exp 6.1 -> 4.7 ms.
+[[gnu::always_inline]] inline void read_ahead(const void* from, int64_t n) noexcept {
+  constexpr int64_t kAhead = 4096;
+  prefetch(static_cast<const std::byte*>(from) + kAhead, n);
+}
+
 // Before another thread is told that what was copied is there.
 PANTO_EXPORT void stream_fence() noexcept;
 

@@ -89,6 +89,30 @@ BOOST_AUTO_TEST_CASE(normalised_rows_larger_than_the_cache) {
   }
 }
 
+// Rows that are streamed, one of which begins no line of the cache, and rows that are too short for it.
+BOOST_AUTO_TEST_CASE(broadcasting_to_results_larger_than_the_cache) {
+  for (const int64_t columns : {1011, 100, 7}) {
+    const int64_t rows = large() / 4 / columns;
+    const auto number = [](int64_t i) { return static_cast<int32_t>(i * 2'654'435'761); };
+    std::vector<int32_t> values(static_cast<size_t>(rows * columns)), row, column;
+    for (size_t i = 0; i < values.size(); ++i) values[i] = number(static_cast<int64_t>(i));
+    for (int64_t c = 0; c < columns; ++c) row.push_back(number(c + 5));
+    for (int64_t r = 0; r < rows; ++r) column.push_back(number(r + 6));
+    const Tensor x = tensor(values, {rows, columns}), along = tensor(row, {columns}), down = tensor(column, {rows, 1});
+    const auto check = [&](const Tensor& y, const auto& expected) {
+      const auto got = y.data<int32_t>();
+      for (int64_t i = 0; i < rows * columns; ++i) {
+        const auto sum = static_cast<uint32_t>(values[static_cast<size_t>(i)]) + static_cast<uint32_t>(expected(i));
+        if (got[static_cast<size_t>(i)] != static_cast<int32_t>(sum)) BOOST_FAIL("element " << i << " of " << columns);
+      }
+    };
+    const auto in_row = [&](int64_t i) { return row[static_cast<size_t>(i % columns)]; };
+    check(x + along, in_row);
+    check(bias_add(x, along), in_row);
+    check(x + down, [&](int64_t i) { return column[static_cast<size_t>(i / columns)]; });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(results_larger_than_the_cache) {
   const int64_t n = large() / 4;
   BOOST_TEST(!cpu::should_stream(1 << 20));
