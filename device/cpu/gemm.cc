@@ -1,8 +1,11 @@
 #include "panto/device/cpu/gemm.h"
 
+#include <unistd.h>
+
 #include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -22,7 +25,7 @@ constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
 constexpr int64_t kRowColumns = 512;                // the same where there is but one row,
 constexpr int64_t kRowWork = 256 << 10;             // which takes longer to read than to multiply
-constexpr int64_t kMaxTiles = 256;                  // enough to keep many threads equally busy; there are more where
+constexpr int64_t kMaxTiles = 256;                  // however many processors there are; there are more where
 constexpr int64_t kMaxTileWork = int64_t{1} << 31;  // one took a tenth of a second, in which nothing stops it
 constexpr int64_t kFewTiles = 8;                    // with no more than these a long inner dimension is cut, too,
 constexpr int64_t kPartDepth = 8 * 1024;            // in parts of at least this size,
@@ -33,6 +36,17 @@ constexpr int64_t kCacheLine = 16;     // elements; columns of tiles begin at mu
 constexpr int64_t kRowMultiple = 4;    // rows at multiples of this, which keeps halves equal
 constexpr int64_t kTileGemmRows = 12;  // narrower products leave tile_gemm's vectors empty or copy more than they use
 constexpr int64_t kTileGemmColumns = 16;
+
+// So many tiles that every processor has one: oneDNN's products are the faster the larger they are (two halves of
+// 64x512x1024 take three quarters of the time of eight parts). Of the machine, not of the process, whose number of
+// threads the bits must not depend on. Tiles come in powers of two: where processors do not, there are several each.
+int64_t tiles_for_processors() {
+  static const int64_t tiles = [] {
+    const auto found = static_cast<uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+    return static_cast<int64_t>(std::has_single_bit(found) ? found : 4 * std::bit_ceil(found));
+  }();
+  return tiles;
+}
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
@@ -147,7 +161,7 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
   const auto wanted = std::max(std::min(kEqualTiles, work / (one_row ? kRowWork : kTileWork)),
                                static_cast<int64_t>(std::sqrt(static_cast<double>(work / (2 * kTileWork)))));
   const int64_t min_columns = one_row ? kRowColumns : kMinColumns;
-  const int64_t most = std::max(std::min(kMaxTiles, wanted), work / kMaxTileWork);
+  const int64_t most = std::max(std::min({kMaxTiles, tiles_for_processors(), wanted}), work / kMaxTileWork);
   while (2 * tiles() <= most) {
     const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * min_columns;
     int64_t& side = rows ? tile_rows_ : tile_columns_;
