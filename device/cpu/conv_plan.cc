@@ -12,10 +12,10 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 8 << 20;              // multiplications of a tile, where there are enough
-constexpr int64_t kMaxTiles = 64;                   // enough to keep many threads equally busy; there are more where
-constexpr int64_t kMaxTileWork = int64_t{1} << 32;  // one took a tenth of a second, in which nothing stops it
-constexpr int64_t kMaxFilterTiles = 16;             // each of which has a filter's gradient to itself,
+constexpr int64_t kTileWork = 8 << 20;                  // multiplications of a tile, where there are enough
+constexpr int64_t kMaxTiles = 64;                       // however many processors there are; there are more where
+constexpr int64_t kMaxTileWork = int64_t{1} << 30;      // one takes some 20 ms, in which nothing stops it
+constexpr int64_t kMaxFilterTiles = 16;                 // each of which has a filter's gradient to itself,
 constexpr int64_t kMaxFilterBytes = int64_t{64} << 20;  // in no more memory than this
 constexpr int64_t kMinBandRows = 4;        // a band needs the rows beside it, too, and reads the filter again
 constexpr int64_t kSmallWork = 16 * 1024;  // fewer multiplications are faster in a plain loop than oneDNN's entrance
@@ -173,7 +173,8 @@ ConvPlan::~ConvPlan() = default;
 void ConvPlan::cut() {
   const Convolution& c = conv_;
   const int64_t to_stop = work_of(c) / kMaxTileWork;
-  int64_t wanted = std::clamp<int64_t>(work_of(c) / kTileWork, 1, std::max(kMaxTiles, to_stop));
+  const int64_t enough = std::min(kMaxTiles, tiles_for_processors());
+  int64_t wanted = std::clamp<int64_t>(work_of(c) / kTileWork, 1, std::max(enough, to_stop));
   if (kind_ == ConvKind::kByFilter) {
     const int64_t bytes = filter_elements(c) * static_cast<int64_t>(sizeof(float));
     wanted = std::max<int64_t>(1, std::min({wanted, std::max(kMaxFilterTiles, to_stop), kMaxFilterBytes / bytes}));

@@ -1,11 +1,8 @@
 #include "panto/device/cpu/gemm.h"
 
-#include <unistd.h>
-
 #include <xtensor-blas/xblas.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -36,17 +33,6 @@ constexpr int64_t kCacheLine = 16;     // elements; columns of tiles begin at mu
 constexpr int64_t kRowMultiple = 4;    // rows at multiples of this, which keeps halves equal
 constexpr int64_t kTileGemmRows = 12;  // narrower products leave tile_gemm's vectors empty or copy more than they use
 constexpr int64_t kTileGemmColumns = 16;
-
-// So many tiles that every processor has one: oneDNN's products are the faster the larger they are (two halves of
-// 64x512x1024 take three quarters of the time of eight parts). Of the machine, not of the process, whose number of
-// threads the bits must not depend on. Tiles come in powers of two: where processors do not, there are several each.
-int64_t tiles_for_processors() {
-  static const int64_t tiles = [] {
-    const auto found = static_cast<uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
-    return static_cast<int64_t>(std::has_single_bit(found) ? found : 4 * std::bit_ceil(found));
-  }();
-  return tiles;
-}
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
@@ -161,6 +147,7 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
   const auto wanted = std::max(std::min(kEqualTiles, work / (one_row ? kRowWork : kTileWork)),
                                static_cast<int64_t>(std::sqrt(static_cast<double>(work / (2 * kTileWork)))));
   const int64_t min_columns = one_row ? kRowColumns : kMinColumns;
+  // Two halves of 64x512x1024 take oneDNN two thirds of the time of eight parts.
   const int64_t most = std::max(std::min({kMaxTiles, tiles_for_processors(), wanted}), work / kMaxTileWork);
   while (2 * tiles() <= most) {
     const bool rows = tile_rows_ > tile_columns_ ? tile_rows_ >= 2 * kMinRows : tile_columns_ < 2 * min_columns;

@@ -1,7 +1,10 @@
 #include "panto/device/cpu/parallel.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <exception>
 
 #include "panto/lib/base/checked.h"
@@ -67,6 +70,14 @@ void run_ranges(int64_t n, int64_t multiple, int64_t work, RangeFn run, const vo
     }
   }
   if (error) std::rethrow_exception(error);
+}
+
+int64_t tiles_for_processors() {
+  static const int64_t tiles = [] {
+    const auto found = static_cast<uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+    return static_cast<int64_t>(std::has_single_bit(found) ? found : 4 * std::bit_ceil(found));
+  }();
+  return tiles;
 }
 
 }  // namespace panto::cpu

@@ -45,6 +45,11 @@ inline void parallel_shares(int64_t n, int64_t work, const Body& body, int64_t m
   run_ranges(n, multiple, 0, run_body<Body>, &body);
 }
 
+// In how many tiles work is cut so that every processor has one, where larger ones are faster. The processors are the
+// machine's, not those of the process: what is computed in tiles must not depend on its number of threads. A power of
+// two, since tiles are halved; where processors are none, there are several for each.
+int64_t tiles_for_processors();
+
 // Calls body(begin, end) for pieces of [0, n) in order and throws Cancelled between two of them where that was
 // requested: for long loops of one thread.
 template <class Body>

@@ -165,10 +165,14 @@ BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
   const Tensor x = random_normal({20'000'000}, {.seed = 1});
   const Tensor row = reshape(x, {1, -1}), tall = reshape(x, {-1, 4}), square = reshape(x, {-1, 4000});
   const Tensor numbers = random_normal({60'000'000}, {.seed = 7});  // this many, as threads take a while to hear
-  const Tensor floats = random_normal({1500, 1500}, {.seed = 2}), doubles = cast(floats, kFloat64);
-  const Tensor integers = cast(floats * 100.0f, kInt32), few = slice(integers, {0, 0}, {40, 1500});
+  // Each thread has several tiles of these, and of the images below.
+  const Tensor floats = random_normal({2600, 2600}, {.seed = 2}), doubles = cast(floats, kFloat64);
+  const Tensor integers = cast(slice(floats, {0, 0}, {1500, 1500}) * 100.0f, kInt32);
+  const Tensor few = slice(integers, {0, 0}, {40, 1500});
   const Tensor batch = random_normal({40, 400, 400}, {.seed = 3});
-  const Tensor image = random_normal({8, 96, 96, 64}, {.seed = 4}), filter = random_normal({3, 3, 64, 64}, {.seed = 5});
+  const Tensor images = random_normal({32, 96, 96, 64}, {.seed = 4}),
+               image = slice(images, {0, 0, 0, 0}, {8, 96, 96, 64});
+  const Tensor filter = random_normal({3, 3, 64, 64}, {.seed = 5});
   const Tensor some = slice(image, {0, 0, 0, 0}, {2, 48, 48, 64});
   const Tensor image64 = cast(some, kFloat64), filter64 = cast(filter, kFloat64);
   const Tensor ids = cast(random_uniform({5'000'000}, {.seed = 6}) * 100.0f, kInt32);
@@ -196,7 +200,7 @@ BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
       {"product of few rows", [&] { matmul(few, integers); }},
       {"batch of products", [&] { batch_matmul(batch, batch); }},
       {"pooling", [&] { max_pool(image, {1, 9, 9, 1}, {1, 1, 1, 1}, "SAME"); }},
-      {"convolution", [&] { conv2d(image, filter, {1, 1, 1, 1}, "SAME"); }},
+      {"convolution", [&] { conv2d(images, filter, {1, 1, 1, 1}, "SAME"); }},
       {"convolution of doubles", [&] { conv2d(image64, filter64, {1, 1, 1, 1}, "SAME"); }},
   };
   for (const Long& op : ops) BOOST_TEST(stops_in_its_middle(op.compute), op.name);
