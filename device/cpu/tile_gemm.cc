@@ -155,6 +155,39 @@ PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b
   });
 }
 
+// Panels are functions of their own: what a compiler keeps at hand for all kinds of them, in one function, would be
+// half of what a product of 8x8 costs.
+template <class T, int kVectors>
+[[gnu::noinline]] void panel_portable(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                                      int64_t width, bool first, T* packed) {
+  panel<T, 16, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
+}
+#ifdef __x86_64__
+template <class T, int kVectors>
+[[PANTO_AVX2, gnu::noinline]] void panel_avx2(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c,
+                                              int64_t c_row, int64_t width, bool first, T* packed) {
+  panel<T, 32, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
+}
+template <class T, int kVectors>
+[[PANTO_AVX512, gnu::noinline]] void panel_avx512(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c,
+                                                  int64_t c_row, int64_t width, bool first, T* packed) {
+  panel<T, 64, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
+}
+#endif
+template <class T, int kBytes, int kVectors>
+constexpr auto panel_function() {
+#ifdef __x86_64__
+  if constexpr (kBytes == 64) {
+    return panel_avx512<T, kVectors>;
+  } else if constexpr (kBytes == 32) {
+    return panel_avx2<T, kVectors>;
+  } else
+#endif
+  {
+    return panel_portable<T, kVectors>;
+  }
+}
+
 template <class T, int kBytes>
 PANTO_INLINE void multiply_in_place(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c,
                                     int64_t c_row) {
@@ -168,9 +201,9 @@ PANTO_INLINE void multiply_in_place(int64_t m, int64_t n, int64_t k, MatrixRef<T
       const MatrixRef<T> right{b.data + p * b.row + j * b.column, b.row, b.column};
       const int64_t width = std::min(2 * kLanes, n - j);
       if (width > kLanes) {
-        panel<T, kBytes, 2>(m, depth, left, right, c + j, c_row, width, p == 0, packed);
+        panel_function<T, kBytes, 2>()(m, depth, left, right, c + j, c_row, width, p == 0, packed);
       } else {
-        panel<T, kBytes, 1>(m, depth, left, right, c + j, c_row, width, p == 0, packed);
+        panel_function<T, kBytes, 1>()(m, depth, left, right, c + j, c_row, width, p == 0, packed);
       }
       j += width;
     }

@@ -15,8 +15,8 @@ namespace {
   invalid("{}: expected {}, got {}", a.name, dtype_name(expected), dtype_name(got));
 }
 
-void bind_type(const Signature& s, const ArgDef& a, const Tensor& t, std::span<AttrSlot> attrs) {
-  const DType got = t.dtype();
+[[gnu::always_inline]] inline void bind_type(const ArgDef& a, const Tensor& t, std::span<AttrSlot> attrs) {
+  const DType got = t.impl()->dtype;
   if (a.type_attr >= 0) {
     AttrSlot& slot = attrs[static_cast<size_t>(a.type_attr)];
     if (!slot.set) {
@@ -27,8 +27,6 @@ void bind_type(const Signature& s, const ArgDef& a, const Tensor& t, std::span<A
   } else if (a.type_list_attr < 0) {
     if (got != a.dtype) [[unlikely]]
       wrong_type(a, a.dtype, got);
-  } else {
-    static_cast<void>(s);
   }
 }
 
@@ -94,7 +92,7 @@ void bind_list_inputs(Call& call, BindStorage& storage) {
         slot = AttrSlot(std::span<const DType>(storage.types.data() + begin, static_cast<size_t>(count)));
       }
     } else {
-      for (size_t i = flat; i < last; ++i) bind_type(s, def, *call.inputs[i], call.attrs);
+      for (size_t i = flat; i < last; ++i) bind_type(def, *call.inputs[i], call.attrs);
     }
     flat = last;
   }
@@ -163,23 +161,28 @@ void bind_inputs(Call& call, BindStorage& storage) {
     if (call.inputs.size() != s.inputs.size()) [[unlikely]] {
       invalid("inputs: expected {}, got {}", s.inputs.size(), call.inputs.size());
     }
-    for (size_t i = 0; i < s.inputs.size(); ++i) bind_type(s, s.inputs[i], *call.inputs[i], call.attrs);
+    for (size_t i = 0; i < s.inputs.size(); ++i) bind_type(s.inputs[i], *call.inputs[i], call.attrs);
   }
-  for (size_t i = 0; i < s.attrs.size(); ++i) {
-    AttrSlot& slot = call.attrs[i];
+  const size_t count = s.attrs.size();
+  AttrSlot* slots = call.attrs.data();
+  for (size_t i = 0; i < count; ++i) {
+    const AttrDef& def = s.attrs[i];
+    AttrSlot& slot = slots[i];
     if (!slot.set) {
-      if (!s.attrs[i].default_slot.set) {
-        invalid("attribute {}: expected a value, got none", s.attrs[i].name);
-      }
-      slot = s.attrs[i].default_slot;
+      if (!def.default_slot.set) [[unlikely]]
+        invalid("attribute {}: expected a value, got none", def.name);
+      slot = def.default_slot;
     }
-    check_attr(s.attrs[i], slot);
+    // What most attributes are needs no look, or one.
+    if (def.kind == AttrKind::kBool || (def.kind == AttrKind::kType && def.allowed_types.contains(slot.t))) continue;
+    check_attr(def, slot);
   }
 }
 
 void bind_outputs(Call& call) {
   const Signature& s = call.op->signature();
-  call.specs.clear();
+  if (!call.specs.empty()) [[unlikely]]
+    call.specs.clear();
   if (!s.has_output_lists) {
     call.specs.resize(s.outputs.size());
     for (size_t k = 0; k < s.outputs.size(); ++k) {

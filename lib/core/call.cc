@@ -11,8 +11,10 @@ namespace panto {
 
 const AttrSlot& CallView::slot(AttrName name) const {
   const auto& defs = call_.op->signature().attrs;
-  for (size_t i = 0; i < defs.size(); ++i) {
-    if (defs[i].hash == name.hash) return call_.attrs[i];
+  const AttrSlot* slot = call_.attrs.data();
+  for (const AttrDef& def : defs) {
+    if (def.hash == name.hash) return *slot;
+    ++slot;
   }
   failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", call_.op->name(), name.text);
 }
@@ -58,10 +60,13 @@ int64_t ShapeContext::vector(int i) const {
 }
 
 std::pair<int64_t, int64_t> ShapeContext::matrix(int i, bool transposed) const {
-  expect_rank(i, 2);
-  if (rank(i) < 0) return {kUnknownDim, kUnknownDim};
-  const int64_t rows = shape(i).dim(0);
-  const int64_t columns = shape(i).dim(1);
+  const PartialShape& s = shape(i);
+  if (s.rank() != 2) [[unlikely]] {
+    expect_rank(i, 2);
+    return {kUnknownDim, kUnknownDim};
+  }
+  const int64_t rows = s.dim(0);
+  const int64_t columns = s.dim(1);
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
 }
 

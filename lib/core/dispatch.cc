@@ -98,12 +98,13 @@ void allocate(Call& call, uint64_t dying, bool recorded) {
   for (size_t k = first; k < call.specs.size(); ++k) {
     if (call.outputs[k].defined()) continue;
     const OutputSpec& spec = call.specs[k];
-    if (!spec.shape.fully_known()) [[unlikely]] {
+    const int64_t numel = spec.shape.numel();
+    if (numel < 0) [[unlikely]] {
       failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
             spec.shape.to_string());
     }
     Device& device = on_host(op, k) ? cpu_device() : *call.device;
-    call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape));
+    call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
   }
 }
 

@@ -41,10 +41,10 @@ bool PartialShape::fully_known() const noexcept {
 }
 
 int64_t PartialShape::numel() const noexcept {
-  if (!fully_known()) return -1;
+  if (!known_rank_) return -1;
   int64_t n = 1;
   for (int64_t d : dims()) {
-    if (d == 0) return 0;
+    if (d < 0) return -1;
     n *= d;
   }
   return n;
