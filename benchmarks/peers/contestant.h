@@ -3,6 +3,8 @@
 //
 //   prepare WORK MODE INPUT...   "ready COUNT MEAN MAGNITUDE WEIGHTED", what its output looks like; or "none"
 //   measure SECONDS              "times T...", seconds a run, each of a batch that is long enough for the clock
+//   turns SECONDS MODE           "ratios R...": what the same in another mode takes, by what was prepared; a batch of
+//                                each in turns, so that a machine that becomes slower is slow for both; or "none"
 //
 // An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers. A
 // further :LAYOUT says what the dimensions are, for libraries that want them in another order: nhwc or nchw of images,
@@ -159,32 +161,61 @@ inline std::string summary(const std::vector<float>& output) {
   return text;
 }
 
-inline std::string measure(const Workload& w, double seconds) {
+// Seconds since its making.
+class Watch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+ private:
   using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
-  const auto batch_of = [&](int64_t runs) {
-    const auto start = Clock::now();
-    w.runs(runs);
-    return since(start);
-  };
+  Clock::time_point start_ = Clock::now();
+};
+
+inline double batch_of(const Workload& w, int64_t runs) {
+  const Watch watch;
+  w.runs(runs);
+  return watch.seconds();
+}
+
+// How many runs are long enough for the clock.
+inline int64_t runs_of_batch(const Workload& w) {
+  constexpr double kBatch = 1e-3;
+  int64_t runs = 1;
+  while (batch_of(w, runs) < kBatch) runs *= 2;
+  return runs;
+}
+
+inline std::string measure(const Workload& w, double seconds) {
   std::ostringstream out;
   out << "times";
   // Warm before the length of a batch is chosen: the first runs would make it too short.
-  constexpr double kBatch = 1e-3;
-  for (const auto start = Clock::now(); since(start) < seconds / 5;) {
-    const double once = batch_of(1);
+  for (const Watch warm; warm.seconds() < seconds / 5;) {
+    const double once = batch_of(w, 1);
     if (once < 5 * seconds) continue;
     out << ' ' << once;  // for more there is no time
     return out.str();
   }
-  int64_t runs = 1;
-  while (batch_of(runs) < kBatch) runs *= 2;
-  const auto start = Clock::now();
+  const int64_t runs = runs_of_batch(w);
+  const Watch watch;
   // At least five batches, or those that end within five times as long.
-  for (int batches = 0; since(start) < (batches < 5 ? 5 : 1) * seconds; ++batches) {
-    out << ' ' << batch_of(runs) / static_cast<double>(runs);
+  for (int batches = 0; watch.seconds() < (batches < 5 ? 5 : 1) * seconds; ++batches) {
+    out << ' ' << batch_of(w, runs) / static_cast<double>(runs);
+  }
+  return out.str();
+}
+
+inline std::string turns(const Workload& w, const Workload& other, double seconds) {
+  std::ostringstream out;
+  out << "ratios";
+  for (const Watch warm; warm.seconds() < seconds / 5;) {
+    w.runs(1);
+    other.runs(1);
+  }
+  const int64_t runs = runs_of_batch(w);
+  const Watch watch;
+  for (int batches = 0; watch.seconds() < (batches < 5 ? 5 : 1) * seconds; ++batches) {
+    const double before = batch_of(w, runs), others = batch_of(other, runs);
+    out << ' ' << others / before;
   }
   return out.str();
 }
@@ -193,22 +224,27 @@ inline std::string measure(const Workload& w, double seconds) {
 template <class Make>
 int serve(std::istream& in, std::ostream& out, const Make& make) {
   std::optional<Workload> current;
+  std::string work;
+  std::vector<Input> inputs;
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line);
     std::string verb, what, mode;
-    words >> verb >> what;
+    words >> verb >> what >> mode;
     try {
       if (verb == "prepare") {
-        words >> mode;
-        std::vector<Input> inputs;
+        work = what;
+        inputs.clear();
         for (std::string text; words >> text;) inputs.push_back(input(text, static_cast<int>(inputs.size()) + 1));
         current.reset();  // its memory first
-        current = make(what, mode, inputs);
+        current = make(work, mode, inputs);
         out << (current ? "ready " + summary(current->output()) : "none") << std::endl;
       } else if (verb == "measure" && current) {
         out << measure(*current, std::stod(what)) << std::endl;
+      } else if (verb == "turns" && current) {
+        const std::optional<Workload> other = make(work, mode, inputs);
+        out << (other ? turns(*current, *other, std::stod(what)) : "none") << std::endl;
       } else {
-        out << "error expected prepare or measure, got " << line << std::endl;
+        out << "error expected prepare, measure or turns, got " << line << std::endl;
       }
     } catch (const std::exception& error) {
       std::string text = error.what();

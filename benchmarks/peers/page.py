@@ -25,7 +25,8 @@ METHOD = """\
 - The ratio is our time by that of the best peer in the row, which is named; bold: we are slower.
 - A limit is what the machine can do: memory read and written by loops that do nothing else, in huge pages and with
   stores past the caches, or the arithmetic alone by oneDNN's own primitives.
-- "traced" is the same call of ours as a traced function; bold: slower than eager.
+- "traced" is the same call of ours as a traced function; bold: slower than eager in this race, where a machine may have
+  been slower meanwhile.
 
 What is not comparable:
 
@@ -55,6 +56,13 @@ LIBRARIES = """\
 A program that adds two vectors and prints the sum: compiling it (`g++ -std=c++20 -c`, with the library's main header),
 and running it, from the start of the process to its end. Then the size of the shared libraries that the library's
 process in this suite had loaded, without those of every C++ program.
+"""
+
+
+TURNS = """\
+The same calls as a traced function: its time by that of eager calls, both measured in one process, a batch of one and a
+batch of the other in turns. Median, and the quartiles; bold: slower by more than they tell apart. A call of a traced
+function costs a third of a microsecond before anything is computed, more than a single op on a small tensor.
 """
 
 
@@ -112,6 +120,15 @@ def table(rows, results, names):
     return lines
 
 
+def turns_table(turns):
+    lines = ["| work | traced / eager | quartiles |", "|---|---:|---:|"]
+    for row in (row for _, rows in SECTIONS for row in rows if row.name in turns):
+        low, median, high = turns[row.name]
+        text = f"{median:.2f}"
+        lines.append(f"| {row.what} | {f'**{text}**' if low > 1 else text} | {low:.2f} to {high:.2f} |")
+    return lines
+
+
 def libraries_table(costs):
     lines = ["| library | compiling | start | shared libraries |", "|---|---:|---:|---:|"]
     for name, cost in costs.items():
@@ -131,6 +148,8 @@ def document(run):
     for title, rows in SECTIONS:
         if any(run["rows"].get(row.name) for row in rows):
             lines += [f"## {title}", "", *table(rows, run["rows"], run["names"]), ""]
+    if run["turns"]:
+        lines += ["## Traced beside eager", "", TURNS, *turns_table(run["turns"]), ""]
     if run["libraries"]:
         lines += ["## Libraries", "", LIBRARIES, *libraries_table(run["libraries"]), ""]
     if run["complaints"]:

@@ -45,6 +45,11 @@ class Contestant:
     def measure(self, seconds):
         return [float(t) for t in self.ask(f"measure {seconds}")[1]]
 
+    def turns(self, seconds, mode):
+        """What was prepared, in another mode: its time by that of the first, batch by batch. None if there is no such."""
+        verb, rest = self.ask(f"turns {seconds} {mode}")
+        return None if verb == "none" else [float(r) for r in rest]
+
     def close(self):
         try:
             self.process.stdin.close()
@@ -93,3 +98,20 @@ def race(row, contestants, seconds, complain=lambda text: print(text, file=sys.s
             complain(f"{row.name}: {c.name} fails: {refused}")
             failed.add(c.name)
     return {name: time_of(t, row.per) for name, t in times.items() if name not in failed}
+
+
+# The mode in which our traced function does what a row has it do eagerly.
+AS_TRACED = {"eager": "traced", "grad": "traced_grad", "train": "traced_train"}
+
+
+def traced_by_eager(row, ours, seconds, complain):
+    """Quartiles of a traced function's time by that of the same calls without, both measured in turns; None where
+    there is no such pair. `ours` has been prepared for the row."""
+    if row.mode not in AS_TRACED:
+        return None
+    try:
+        ratios = ours.turns(seconds, AS_TRACED[row.mode])
+    except Refused as refused:
+        complain(f"{row.name}: {ours.name} in turns fails: {refused}")
+        return None
+    return ratios and statistics.quantiles(ratios, n=4)

@@ -81,7 +81,8 @@ def main():
     places = roster.Places(options.build, options.own, options.venv)
     load = others()  # before the contestants begin: they are busy until they have started
     contestants = roster.start(places, options.threads)
-    rows, complaints = {}, []
+    rows, turns, complaints = {}, {}, []
+    ours = next(c for c in contestants if c.name == roster.OURS)
 
     def complain(text):
         print(f"peers: {text}", file=sys.stderr, flush=True)
@@ -89,6 +90,9 @@ def main():
     for name in options.workloads or ROWS:
         rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
         print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
+        if roster.OURS in rows[name]:
+            if quartiles := race.traced_by_eager(ROWS[name], ours, options.seconds, complain):
+                turns[name] = quartiles
     costs = libraries.measure(places, contestants, options.threads) if options.table else {}
     for c in contestants:
         c.close()
@@ -98,10 +102,12 @@ def main():
     for title, section in SECTIONS:
         if any(rows.get(row.name) for row in section):
             print("\n".join([title, "", *page.table(section, rows, names), ""]))
+    if turns:
+        print("\n".join(["Traced beside eager", "", *page.turns_table(turns), ""]))
     if options.table:
         run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
                "huge_pages": huge_pages(),
-               "versions": roster.versions(), "names": names, "rows": rows, "libraries": costs,
+               "versions": roster.versions(), "names": names, "rows": rows, "turns": turns, "libraries": costs,
                "complaints": complaints}
         saved.write_text(json.dumps(run))
         write_page(run)

@@ -92,6 +92,8 @@ class Racing(unittest.TestCase):
         program = ("import sys\nfor line in sys.stdin:\n"
                    "    verb, what = line.split()[:2]\n"
                    "    if verb == 'measure': print('times 0.5 1.5 1', flush=True)\n"
+                   "    elif verb == 'turns' and line.split()[2] == 'traced': print('ratios 0.5 0.7 0.6', flush=True)\n"
+                   "    elif verb == 'turns': print('none', flush=True)\n"
                    "    elif what == 'none': print('none', flush=True)\n"
                    "    elif what == 'bad': print('error it', 'is bad', flush=True)\n"
                    "    elif what == 'end': sys.exit(3)\n"
@@ -103,6 +105,10 @@ class Racing(unittest.TestCase):
                                 mode=lambda row: None if row.mode == "traced" else row.mode)
             self.assertEqual(c.prepare(ROW), [2, 1, 2, 0.25])
             self.assertEqual(c.measure(0.1), [0.5, 1.5, 1.0])
+            self.assertEqual(c.turns(0.1, "traced"), [0.5, 0.7, 0.6])
+            self.assertEqual(race.traced_by_eager(ROW, c, 0.1, print), [0.5, 0.6, 0.7])
+            self.assertIsNone(race.traced_by_eager(ROW._replace(mode="grad"), c, 0.1, print))
+            self.assertIsNone(race.traced_by_eager(ROW._replace(mode="traced"), c, 0.1, print))
             self.assertIsNone(c.prepare(ROW._replace(work="none")))
             self.assertIsNone(c.prepare(ROW._replace(mode="traced")))
             with self.assertRaisesRegex(race.Refused, "^it is bad$"):
@@ -118,7 +124,7 @@ def a_run(**times):
     """A saved run in which `add_16m` took the contestants these medians, each ±1 %."""
     rows = {"add_16m": {name: race.Time(t, t / 100, 30) for name, t in times.items()}}
     return {"cpu": "a processor", "threads": 2, "date": "2001-02-03", "load": 0.1, "names": list(times), "huge_pages": "never",
-            "versions": {"PyTorch": "1.2"}, "rows": rows, "libraries": {},
+            "versions": {"PyTorch": "1.2"}, "rows": rows, "turns": {}, "libraries": {},
             "complaints": []}
 
 
@@ -132,6 +138,11 @@ class Page(unittest.TestCase):
     def test_the_ratio_is_to_the_best_peer(self):
         self.assertEqual(self.line(Pantograph=2e-3, PyTorch=8e-3, JAX=4e-3),
                          "| add, 16 M | 2 ms | 8 ms | 4 ms | 0.50 (JAX) |")
+
+    def test_traced_functions_are_bold_where_even_the_lower_quartile_is_slower(self):
+        lines = page.turns_table({"exp_16m": [0.9, 1.1, 1.2], "add_16m": [1.02, 1.05, 1.1]})
+        self.assertEqual(lines[2:], ["| add, 16 M | **1.05** | 1.02 to 1.10 |", "| exp, 16 M | 1.10 | 0.90 to 1.20 |"])
+        self.assertIn("## Traced beside eager", page.document(a_run(Pantograph=1.0) | {"turns": {"exp_16m": [1, 1, 1]}}))
 
     def test_slower_is_bold(self):
         self.assertTrue(self.line(Pantograph=2.0, PyTorch=1.0).endswith("| **2.00** (PyTorch) |"))
