@@ -42,11 +42,21 @@ struct ScaledWith {
   }
 };
 
+// (x * u) * (g(x * s) + t), which GELU is
+template <class G>
+struct GatedByItself {
+  [[gnu::always_inline]] float operator()(float x, float s, float t, float u) const {
+    return MulFn{}(MulFn{}(x, u), ScaledThenScaled<MulFn, G, AddFn>{}(x, s, t));
+  }
+};
+
 // Of floats; only operand 0, or 0 and 2, move: the others are single numbers.
 template <class F>
 using OneMoves2 = PartlyMovingRow<0b01, F, float, float, float>;
 template <class F>
 using OneMoves3 = PartlyMovingRow<0b001, F, float, float, float, float>;
+template <class F>
+using OneMoves4 = PartlyMovingRow<0b0001, F, float, float, float, float, float>;
 template <class F>
 using EndsMove3 = PartlyMovingRow<0b101, F, float, float, float, float>;
 
@@ -95,17 +105,19 @@ class Table {
   void add(RowFn first, RowFn second, int place, int operands, Joined joined) {
     entries_.push_back({first, second, place, operands, joined});
   }
-  // f(x * s), f(x) + t, f(x) * t, f(x * s) + t
+  // f(x * s), f(x) + t, f(x) * t, f(x * s) + t, (x * u) * (f(x * s) + t)
   template <class F>
   void function() {
     const RowFn scaled = for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
+    const RowFn shifted = for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
     add(binary_row<MulFn>(), unary_row<F>(), 0, 1, {scaled, 0b10});
     for (int place : {0, 1}) {  // of ops that commute
       add(unary_row<F>(), binary_row<AddFn>(), place, 2, {for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
       add(unary_row<F>(), binary_row<MulFn>(), place, 2, {for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
-      add(scaled, binary_row<AddFn>(), place, 2,
-          {for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>(), 0b110});
+      add(scaled, binary_row<AddFn>(), place, 2, {shifted, 0b110});
     }
+    add(shifted, for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
+        {for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
   }
   // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
   template <class F, class Rounded = F, class Portable = F>

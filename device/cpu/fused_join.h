@@ -12,10 +12,11 @@
 
 namespace panto::cpu {
 
-// `second` after `first`, whose result is its operand.
+// `second` after `first`, whose result is its operand. At most kMaxRowInputs operands.
 struct Joined {
-  RowFn row = nullptr;   // operands: those of `first`, then the other one of `second`, if it has two
-  uint32_t numbers = 0;  // a bit for each operand that has to be a single number
+  RowFn row = nullptr;       // operands: those of `first`, then the other ones of `second`
+  uint32_t numbers = 0;      // a bit for each operand that has to be a single number
+  bool one_operand = false;  // operand 0 of `second` has to be operand 0 of `first`, and is not there twice
 };
 
 // For the rows of two float32 ops, or of what was joined before; `place`: which operand of `second` it is, of how many.

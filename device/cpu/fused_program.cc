@@ -65,12 +65,14 @@ bool join_operand(Program& p, size_t at, const std::vector<bool>& single, const 
     const size_t made_by = static_cast<size_t>(value) - inputs;
     Instruction& first = p.code[made_by];
     if (first.output >= 0 || !is_float_row(p, made_by)) continue;
-    std::array<int, 3> operands = first.operands;
+    std::array<int, kMaxRowInputs> operands = first.operands;
     if (commutes(first.kernel.row) && single[static_cast<size_t>(operands[0])]) std::swap(operands[0], operands[1]);
     const Joined joined = join(first.kernel.row, second.kernel.row, k, second.kernel.inputs);
+    if (joined.row == nullptr || (joined.one_operand && second.operands[0] != operands[0])) continue;
     int count = first.kernel.inputs;
-    if (joined.row == nullptr || count + second.kernel.inputs - 1 > 3) continue;
-    if (second.kernel.inputs == 2) operands[static_cast<size_t>(count++)] = second.operands[static_cast<size_t>(1 - k)];
+    for (int i = joined.one_operand ? 1 : 0; i < second.kernel.inputs; ++i) {
+      if (i != k) operands[static_cast<size_t>(count++)] = second.operands[static_cast<size_t>(i)];
+    }
     bool fits = true;
     for (int i = 0; i < count; ++i) {
       fits = fits && ((joined.numbers >> i & 1u) == 0 || single[static_cast<size_t>(operands[static_cast<size_t>(i)])]);
@@ -78,7 +80,7 @@ bool join_operand(Program& p, size_t at, const std::vector<bool>& single, const 
     if (!fits) continue;
     second.kernel.row = joined.row;
     second.kernel.inputs = count;
-    second.kernel.in_size[0] = second.kernel.in_size[1] = second.kernel.in_size[2] = sizeof(float);
+    std::ranges::fill(second.kernel.in_size, uint32_t{sizeof(float)});
     second.operands = operands;
     first.joined = true;
     return true;
@@ -392,8 +394,8 @@ void Range::read_next(int64_t n, size_t step) {
 void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still) {
   for (const Ready& i : code) {
     if (stream_ && &code == &l_.each_tile) read_next(n, static_cast<size_t>(&i - code.data()));
-    const void* in[3];
-    for (int k = 0; k < 3; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
+    const void* in[kMaxRowInputs];
+    for (int k = 0; k < kMaxRowInputs; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
     uint32_t moves = i.moves;
     if (still != 0) [[unlikely]]
       moves &= ~standing(i, still);
@@ -406,7 +408,7 @@ void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still) {
 // The operands of an instruction that are one element of a repeated input.
 uint32_t Range::standing(const Ready& i, uint64_t still) const {
   uint32_t result = 0;
-  for (int k = 0; k < 3; ++k) {
+  for (int k = 0; k < kMaxRowInputs; ++k) {
     const uint32_t base = i.operands[k].base;
     const bool input = base >= 1 && base <= p_.text.inputs.size();
     if (input && (still >> (base - 1) & 1u) != 0) result |= 1u << k;
@@ -426,7 +428,7 @@ std::vector<Tensor> run_steps(const Program& p, const KernelContext& c) {
       continue;
     }
     PartialShape shape;
-    RowInput in[3];
+    RowInput in[kMaxRowInputs];
     for (int k = 0; k < i.kernel.inputs; ++k) {
       const Tensor& t = values[static_cast<size_t>(i.operands[static_cast<size_t>(k)])];
       shape = k == 0 ? t.partial_shape() : broadcast_shapes(shape, t.partial_shape());

@@ -29,10 +29,10 @@ struct Address {
 
 struct Instruction {
   RowKernel kernel;
-  std::array<int, 3> operands{};  // values
-  int slot = -1;                  // where the result is kept for a tile: memory that is used again, ...
-  int output = -1;                // ... or an output
-  bool joined = false;            // part of a later one (device/cpu/fused_join.h), which does it
+  std::array<int, kMaxRowInputs> operands{};  // values
+  int slot = -1;                              // where the result is kept for a tile: memory that is used again, ...
+  int output = -1;                            // ... or an output
+  bool joined = false;                        // part of a later one (device/cpu/fused_join.h), which does it
 };
 
 // How a value is spread over the output's elements.
@@ -48,7 +48,7 @@ struct Ready {
   uint32_t moves;  // operands that are not kOne
   uint32_t step;
   Address result;
-  Address operands[3];
+  Address operands[kMaxRowInputs];
 };
 
 // What the program does with inputs of given shapes.

@@ -133,12 +133,13 @@ void run_rows(const RowKernel& kernel, const RowInput* in, const PartialShape& o
   switch (kernel.inputs) {
     case 1: return run<1>(kernel, in, out_shape, first, n);
     case 2: return run<2>(kernel, in, out_shape, first, n);
-    default: return run<3>(kernel, in, out_shape, first, n);
+    case 3: return run<3>(kernel, in, out_shape, first, n);
+    default: return run<kMaxRowInputs>(kernel, in, out_shape, first, n);
   }
 }
 
 void run_elementwise(KernelContext& c, const RowKernel& kernel) {
-  RowInput in[3];
+  RowInput in[kMaxRowInputs];
   for (int i = 0; i < kernel.inputs; ++i) in[i] = {c.in(i).impl()->data, &c.shape(i), c.numel(i)};
   run_rows(kernel, in, c.out_shape(0), c.out(0).impl()->data, c.out_numel(0));
 }

@@ -27,11 +27,14 @@ constexpr int64_t extra_work() {
 template <class F, class Out, class... In>
 inline constexpr int64_t kRowWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
 
+// Ops have three, rows that do several ops (device/cpu/fused_join.h) one more.
+inline constexpr int kMaxRowInputs = 4;
+
 // What the driver knows of a kernel.
 struct RowKernel {
   RowFn row;
-  int inputs;           // at most 3
-  uint32_t in_size[3];  // bytes of an element
+  int inputs;
+  uint32_t in_size[kMaxRowInputs];  // bytes of an element
   uint32_t out_size;
   int64_t work;  // of an element, in bytes that could be moved meanwhile
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "panto/device/cpu/loops.h"
 #include "panto/lib/core/op.h"
 
 namespace panto::test {
@@ -31,7 +32,7 @@ Floats numbers(size_t n, unsigned seed) {
 }
 
 Floats run(RowFn row, size_t n, const std::vector<Floats>& in) {
-  const void* data[3] = {};
+  const void* data[cpu::kMaxRowInputs] = {};
   unsigned moves = 0;
   for (size_t k = 0; k < in.size(); ++k) {
     data[k] = in[k].data();
@@ -103,6 +104,24 @@ BOOST_AUTO_TEST_CASE(three) {
       BOOST_TEST(same_bits(run(all.row, 500, {x, s, t}), expected), function);
     }
     BOOST_TEST((cpu::join(two.row, row("Sub"), 0, 2).row == nullptr));
+  }
+}
+
+// (x * u) * (f(x * s) + t), of every size and with NaN, infinities and zeros among x.
+BOOST_AUTO_TEST_CASE(four) {
+  const Joined product = cpu::join(row("Mul"), row("Mul"), 0, 2);
+  for (const char* function : {"Erf", "Exp", "Tanh"}) {
+    const RowFn shifted = cpu::join(cpu::join(row("Mul"), row(function), 0, 1).row, row("AddV2"), 0, 2).row;
+    const Joined all = cpu::join(shifted, product.row, 2, 3);
+    BOOST_TEST_REQUIRE((all.row != nullptr));
+    BOOST_TEST(all.one_operand);
+    BOOST_TEST((cpu::join(shifted, product.row, 0, 3).row == nullptr));
+    for (size_t n : {1u, 17u, 1000u}) {
+      const Floats x = numbers(n, 1), s = {0.7f}, t = {1.1f}, u = {0.3f};
+      const Floats inner = run(row("AddV2"), n, {run(row(function), n, {run(row("Mul"), n, {x, s})}), t});
+      const Floats expected = run(row("Mul"), n, {run(row("Mul"), n, {x, u}), inner});
+      BOOST_TEST(same_bits(run(all.row, n, {x, s, t, u}), expected), function << " of " << n);
+    }
   }
 }
 

@@ -139,6 +139,7 @@ BOOST_AUTO_TEST_CASE(factors_and_offsets) {
   )";
   const std::vector<std::string> programs = {
       "a = Mul(x, root)\n b = Erf(a)\n c = AddV2(one, b)\n d = Mul(half, x)\n y = Mul(d, c)",  // GELU
+      "a = Mul(x, root)\n b = Erf(a)\n c = AddV2(b, one)\n d = Mul(z, half)\n y = Mul(c, d)",  // of another
       "a = Mul(root, x)\n b = Tanh(a)\n c = Mul(b, half)\n y = Sub(c, z)",
       "a = Sub(root, x)\n y = Mul(a, z)",                                      // a number first, which is not joined
       "a = Mul(x, any)\n y = AddV2(a, z)",                                     // a number at run time only, or not
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(factors_and_offsets) {
       check_same(head + program, feeds, {"y"});
       check_same(head + program, feeds, {"y", "a"});
     }
-    check_same(head + programs[3], {{"x", numbers({rows, 700}, 1)}, {"z", numbers({700}, 2)}, {"any", tensor({2.5f})}},
+    check_same(head + programs[4], {{"x", numbers({rows, 700}, 1)}, {"z", numbers({700}, 2)}, {"any", tensor({2.5f})}},
                {"y"});
   }
 }
