@@ -163,8 +163,9 @@ struct Long {
 
 BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
   const Tensor x = random_normal({20'000'000}, {.seed = 1});
-  const Tensor row = reshape(x, {1, -1}), tall = reshape(x, {-1, 4}), square = reshape(x, {-1, 4000});
+  const Tensor row = reshape(x, {1, -1}), square = reshape(x, {-1, 4000});
   const Tensor numbers = random_normal({60'000'000}, {.seed = 7});  // this many, as threads take a while to hear
+  const Tensor tall = reshape(numbers, {-1, 4});
   // Each thread has several tiles of these, and of the images below.
   const Tensor floats = random_normal({2600, 2600}, {.seed = 2}), doubles = cast(floats, kFloat64);
   const Tensor integers = cast(slice(floats, {0, 0}, {1500, 1500}) * 100.0f, kInt32);
