@@ -262,8 +262,7 @@ inline double tanh(double x) { return std::tanh(x); }
   q = q * t + t;
   const float shifted = q + detail::kRound;
   const float r = (shifted - detail::kRound) - q;
-  const float power =
-      std::bit_cast<float>((std::bit_cast<int32_t>(detail::kRound) + 127 - std::bit_cast<int32_t>(shifted)) << 23);
+  const float power = detail::power_of_two(std::bit_cast<int32_t>(detail::kRound) - std::bit_cast<int32_t>(shifted));
   float p = 1.546138665e-04f;
   p = p * r + 1.338756294e-03f;
   p = p * r + 9.618066251e-03f;

@@ -185,6 +185,13 @@ inline int64_t runs_of_batch(const Workload& w) {
   return runs;
 }
 
+// Calls batch() as often as fits: at least five times, or what ends within five times as long.
+template <class Batch>
+void repeat(double seconds, const Batch& batch) {
+  const Watch watch;
+  for (int batches = 0; watch.seconds() < (batches < 5 ? 5 : 1) * seconds; ++batches) batch();
+}
+
 inline std::string measure(const Workload& w, double seconds) {
   std::ostringstream out;
   out << "times";
@@ -196,11 +203,7 @@ inline std::string measure(const Workload& w, double seconds) {
     return out.str();
   }
   const int64_t runs = runs_of_batch(w);
-  const Watch watch;
-  // At least five batches, or those that end within five times as long.
-  for (int batches = 0; watch.seconds() < (batches < 5 ? 5 : 1) * seconds; ++batches) {
-    out << ' ' << batch_of(w, runs) / static_cast<double>(runs);
-  }
+  repeat(seconds, [&] { out << ' ' << batch_of(w, runs) / static_cast<double>(runs); });
   return out.str();
 }
 
@@ -212,11 +215,10 @@ inline std::string turns(const Workload& w, const Workload& other, double second
     other.runs(1);
   }
   const int64_t runs = runs_of_batch(w);
-  const Watch watch;
-  for (int batches = 0; watch.seconds() < (batches < 5 ? 5 : 1) * seconds; ++batches) {
-    const double before = batch_of(w, runs), others = batch_of(other, runs);
-    out << ' ' << others / before;
-  }
+  repeat(seconds, [&] {
+    const double before = batch_of(w, runs);
+    out << ' ' << batch_of(other, runs) / before;
+  });
   return out.str();
 }
 

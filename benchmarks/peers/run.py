@@ -90,9 +90,8 @@ def main():
     for name in options.workloads or ROWS:
         rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
         print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
-        if roster.OURS in rows[name]:
-            if quartiles := race.traced_by_eager(ROWS[name], ours, options.seconds, complain):
-                turns[name] = quartiles
+        if ours.name in rows[name] and (found := race.traced_by_eager(ROWS[name], ours, options.seconds, complain)):
+            turns[name] = found
     costs = libraries.measure(places, contestants, options.threads) if options.table else {}
     for c in contestants:
         c.close()

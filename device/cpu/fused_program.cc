@@ -307,7 +307,7 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
     write_out(repeated[r], 0, p.tile + Repeated::kLongRow, buffer(r));
   }
   for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data;
-  steps(l_.once, 1, 0);
+  steps(l_.once, 1, 0, false);
 }
 
 // A periodic input needs a period more than a tile.
@@ -359,7 +359,7 @@ void Range::compute(int64_t begin, int64_t n, int64_t at) {
   if (at != 0) now_[first] += at * p_.size_of(p_.text.outputs[0]);
   uint64_t still = 0;
   for (size_t r = 0; r < repeated_.size(); ++r) place(r, begin, n, still);
-  steps(l_.each_tile, n, still);
+  steps(l_.each_tile, n, still, stream_);
 }
 
 // Makes an input that is repeated readable for elements [begin, begin + n). A bit of `still`: it is one element.
@@ -381,19 +381,18 @@ void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
 }
 
 // A step's share of the inputs' next tile: what all of them would ask for at once, memory does not take at once.
-void Range::read_next(int64_t n, size_t step) {
-  const auto count = static_cast<int64_t>(l_.each_tile.size()), share = static_cast<int64_t>(step);
+void Range::read_next(int64_t n, int64_t step, int64_t steps) {
   for (size_t i = 0; i < p_.text.inputs.size(); ++i) {
     if (l_.inputs[i] != Spread::kFull) continue;
     const Base& base = bases_[p_.base_of_input(i)];
-    const int64_t first = n * share / count, last = n * (share + 1) / count;
+    const int64_t first = n * step / steps, last = n * (step + 1) / steps;
     prefetch(now_[p_.base_of_input(i)] + (n + first) * base.advance, (last - first) * base.advance);
   }
 }
 
-void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still) {
+void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still, bool ahead) {
   for (const Ready& i : code) {
-    if (stream_ && &code == &l_.each_tile) read_next(n, static_cast<size_t>(&i - code.data()));
+    if (ahead) read_next(n, &i - code.data(), static_cast<int64_t>(code.size()));
     const void* in[kMaxRowInputs];
     for (int k = 0; k < kMaxRowInputs; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
     uint32_t moves = i.moves;

@@ -144,9 +144,10 @@ class Range {
   // Elements from `begin` that can be computed together, at most `most`.
   int64_t together(int64_t begin, int64_t most) const;
   void compute(int64_t begin, int64_t n, int64_t at);
-  void read_next(int64_t n, size_t step);
+  void read_next(int64_t n, int64_t step, int64_t steps);
   void place(size_t r, int64_t begin, int64_t n, uint64_t& still);
-  void steps(const std::vector<Ready>& code, int64_t n, uint64_t still);
+  // `ahead`: the inputs' next tile is asked for meanwhile.
+  void steps(const std::vector<Ready>& code, int64_t n, uint64_t still, bool ahead);
   uint32_t standing(const Ready& i, uint64_t still) const;
 
   const Program& p_;

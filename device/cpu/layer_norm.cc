@@ -35,7 +35,7 @@ struct Row {
     const T variance = Mean::finish(squares, n);
     const T factor = RsqrtFn{}(k::add(variance, epsilon));
     cpu::write_pieces(n, y, stream, [&](int64_t begin, int64_t size, T* to) {
-      if (stream) cpu::prefetch(x + n + begin, size * static_cast<int64_t>(sizeof(T)));
+      if (stream) cpu::prefetch(x + n + begin, size);
       centre(begin, size, to);
       for (int64_t j = 0; j < size; ++j) to[j] = k::mul(to[j], factor);
       for (int64_t j = 0; j < size; ++j) to[j] = k::mul(to[j], scale[begin + j]);

@@ -42,8 +42,9 @@ void stream_row(const RowKernel& kernel, unsigned moves, std::byte* out, int64_t
     const void* first[kInputs];
     for (int i = 0; i < kInputs; ++i) {
       const bool moving = (moves >> i & 1u) != 0;
-      first[i] = at(in[i], moving ? begin : 0, kernel.in_size[i]);
-      if (moving) read_ahead(first[i], count * kernel.in_size[i]);
+      const std::byte* from = at(in[i], moving ? begin : 0, kernel.in_size[i]);
+      if (moving) read_ahead(from, count * kernel.in_size[i]);
+      first[i] = from;
     }
     faults.report(kernel.row(moves, piece, count, first));
     stream_copy(out + begin * size, piece, static_cast<size_t>(count * size));

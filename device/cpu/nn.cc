@@ -39,7 +39,7 @@ void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T*
           for (; begin < end; begin += width) {
             const T* from = x + begin;
             cpu::write_pieces(std::min(width, end - begin), y + begin, stream, [&](int64_t i, int64_t m, T* to) {
-              if (stream) cpu::read_ahead(from + i, m * static_cast<int64_t>(sizeof(T)));
+              if (stream) cpu::read_ahead(from + i, m);
               PANTO_INDEPENDENT
               for (int64_t j = 0; j < m; ++j) to[j] = k::add(from[i + j], bias[i + j]);
             });

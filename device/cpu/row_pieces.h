@@ -32,7 +32,7 @@ template <class T, class F>
   if (next == nullptr) return body(begin, end);
   for (; begin < end; begin += kStreamed<T>) {
     const int64_t last = std::min(begin + kStreamed<T>, end);
-    prefetch(next + begin, (last - begin) * static_cast<int64_t>(sizeof(T)));
+    prefetch(next + begin, last - begin);
     body(begin, last);
   }
 }

@@ -29,18 +29,20 @@ PANTO_EXPORT void stream_rows(std::byte* to, int64_t to_row, const std::byte* fr
 // compares the last twelve bits of addresses).
 inline constexpr int64_t kStreamPiece = 512;
 
-// Tells the processor that these n bytes, if they are anything, are read soon.
-[[gnu::always_inline]] inline void prefetch(const void* from, int64_t n) noexcept {
-  constexpr int64_t kLine = 64;
-  for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(static_cast<const std::byte*>(from) + i);
+// Tells the processor that these n elements, if they are anything, are read soon.
+template <class T>
+[[gnu::always_inline]] inline void prefetch(const T* from, int64_t n) noexcept {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(from + i);
 }
 
-// While n bytes from `from` are read, one after the other: those that are read so much later. While a function of
+// While n elements from `from` are read, one after the other: those that are read so much later. While a function of
 // elements is computed there is time for it, and the processor itself looks ahead no further than a few vectors' worth
 // of instructions. Measured for 16M floats on two Sapphire Rapids cores: exp 6.1 -> 4.7 ms.
-[[gnu::always_inline]] inline void read_ahead(const void* from, int64_t n) noexcept {
-  constexpr int64_t kAhead = 4096;
-  prefetch(static_cast<const std::byte*>(from) + kAhead, n);
+template <class T>
+[[gnu::always_inline]] inline void read_ahead(const T* from, int64_t n) noexcept {
+  constexpr int64_t kAhead = 4096 / static_cast<int64_t>(sizeof(T));
+  prefetch(from + kAhead, n);
 }
 
 // Before another thread is told that what was copied is there.

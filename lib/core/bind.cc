@@ -163,11 +163,9 @@ void bind_inputs(Call& call, BindStorage& storage) {
     }
     for (size_t i = 0; i < s.inputs.size(); ++i) bind_type(s.inputs[i], *call.inputs[i], call.attrs);
   }
-  const size_t count = s.attrs.size();
-  AttrSlot* slots = call.attrs.data();
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < s.attrs.size(); ++i) {
     const AttrDef& def = s.attrs[i];
-    AttrSlot& slot = slots[i];
+    AttrSlot& slot = call.attrs[i];
     if (!slot.set) {
       if (!def.default_slot.set) [[unlikely]]
         invalid("attribute {}: expected a value, got none", def.name);
@@ -181,8 +179,7 @@ void bind_inputs(Call& call, BindStorage& storage) {
 
 void bind_outputs(Call& call) {
   const Signature& s = call.op->signature();
-  if (!call.specs.empty()) [[unlikely]]
-    call.specs.clear();
+  call.specs.clear();
   if (!s.has_output_lists) {
     call.specs.resize(s.outputs.size());
     for (size_t k = 0; k < s.outputs.size(); ++k) {
