@@ -26,12 +26,6 @@ std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std
   return seen;
 }
 
-std::vector<PartialShape> shapes_of(std::span<const Tensor> tensors) {
-  std::vector<PartialShape> shapes;
-  for (const Tensor& t : tensors) shapes.push_back(t.partial_shape());
-  return shapes;
-}
-
 // Who reads a GraphDef takes the outputs of nodes that nobody consumes, in the nodes' order, for the function's: an
 // output that would not be found so passes an Identity at the end.
 void mark_outputs(Graph& graph, std::span<const NodeOutput> outputs) {
@@ -82,33 +76,34 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   return part;
 }
 
-void ConcreteFunction::check_arguments(std::span<const Tensor> args) const {
+void ConcreteFunction::check_arguments(Arguments args) const {
   if (args.size() != parts_.specs.size()) {
     invalid("arguments: expected {}, got {}", parts_.specs.size(), args.size());
   }
   for (size_t i = 0; i < args.size(); ++i) {
     const TensorSpec& spec = parts_.specs[i];
-    if (!args[i].defined()) invalid("argument '{}': expected {}, got an undefined tensor", spec.name, spec.to_string());
-    if (args[i].dtype() != spec.dtype || !args[i].partial_shape().compatible_with(spec.shape)) [[unlikely]] {
-      invalid("argument '{}': expected {}, got {}{}", spec.name, spec.to_string(), dtype_name(args[i].dtype()),
-              args[i].partial_shape().to_string());
+    const Tensor& t = *args[i];
+    if (!t.defined()) invalid("argument '{}': expected {}, got an undefined tensor", spec.name, spec.to_string());
+    if (t.dtype() != spec.dtype || !t.partial_shape().compatible_with(spec.shape)) {
+      invalid("argument '{}': expected {}, got {}{}", spec.name, spec.to_string(), dtype_name(t.dtype()),
+              t.partial_shape().to_string());
     }
   }
 }
 
-std::vector<Tensor> ConcreteFunction::call(std::span<const Tensor> args, const std::string& passes) {
-  check_arguments(args);
+ConcreteFunction::Outputs ConcreteFunction::call(Arguments args, const std::string& passes) {
   const auto listening = recorders();
-  if (listening.empty()) return run(args, passes, parts_.outputs, compiled_);
+  if (listening.empty()) return run(args, passes);
+  check_arguments(args);
   if (std::ranges::any_of(listening, [](Recorder* r) { return r->inlines_functions(); })) return inline_call(args);
   return taped_call(args, passes);
 }
 
-std::vector<Tensor> ConcreteFunction::inline_call(std::span<const Tensor> args) const {
+ConcreteFunction::Outputs ConcreteFunction::inline_call(Arguments args) const {
   const LibraryScope inside;
   const Graph& graph = parts_.graph;
   std::vector<std::vector<Tensor>> values(static_cast<size_t>(graph.id_limit()));
-  for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)] = {args[i]};
+  for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)] = {*args[i]};
   for (const Capture& c : parts_.captures) values[static_cast<size_t>(c.input.node)] = {c.value};
   std::vector<int> roots = parts_.effects;
   for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
@@ -129,49 +124,57 @@ std::vector<Tensor> ConcreteFunction::inline_call(std::span<const Tensor> args) 
     dispatch::Outputs made = dispatch::call(node.op(), inputs, slots, options);
     for (Tensor& t : made) outputs.push_back(std::move(t));
   }
-  std::vector<Tensor> result;
+  Outputs result;
   for (NodeOutput o : parts_.outputs) {
     result.push_back(values[static_cast<size_t>(o.node)][static_cast<size_t>(o.index)]);
   }
   return result;
 }
 
-std::vector<Tensor> ConcreteFunction::run(std::span<const Tensor> args, const std::string& passes,
-                                          std::span<const NodeOutput> fetches, std::vector<Compiled>& cache) {
-  std::shared_ptr<Executable> executable;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const Compiled& c : cache) {
-      if (c.passes != passes) continue;
-      bool same = true;
-      for (size_t i = 0; same && i < args.size(); ++i) same = c.shapes[i] == args[i].partial_shape();
-      if (same) {
-        executable = c.executable;
-        break;
-      }
-    }
-    if (executable == nullptr) {
-      constexpr size_t kMaxCompiled = 16;  // beyond that the oldest goes: batches of ever new sizes must not add up
-      if (cache.size() >= kMaxCompiled) cache.erase(cache.begin());
-      std::vector<ExecutableFeed> feeds;
-      for (size_t i = 0; i < args.size(); ++i)
-        feeds.push_back({parts_.inputs[i], {args[i].dtype(), args[i].partial_shape()}});
-      for (const Capture& c : parts_.captures) {
-        feeds.push_back(
-            {c.input, {c.value.dtype(), c.value.partial_shape()}, c.value.dtype() == kResource ? c.value : Tensor()});
-      }
-      ExecutableOptions options;
-      options.passes = passes;
-      executable = Executable::make(parts_.graph, feeds, fetches, parts_.effects, options);
-      cache.push_back({passes, shapes_of(args), executable});
-    }
+ConcreteFunction::Outputs ConcreteFunction::run(Arguments args, const std::string& passes) {
+  SmallVector<const Tensor*, 8> with_captures;
+  Arguments inputs = args;
+  if (!parts_.captures.empty()) {
+    for (const Tensor* t : args) with_captures.push_back(t);
+    for (const Capture& c : parts_.captures) with_captures.push_back(&c.value);
+    inputs = with_captures;
   }
-  SmallVector<Tensor, 8> inputs;
-  for (const Tensor& t : args) inputs.push_back(t);
-  for (const Capture& c : parts_.captures) inputs.push_back(c.value);
-  std::vector<Tensor> outputs(fetches.size());
-  executable->run(inputs, outputs);
+  std::unique_ptr<Ready> ready = ready_.take(
+      [&](const Ready& r) { return r.compiled.executable->accepts(inputs) && r.compiled.passes == passes; });
+  if (ready == nullptr) {
+    ready = std::make_unique<Ready>(compiled(inputs, passes));
+    ready->frame = ready->compiled.executable->frame();
+  }
+  Outputs outputs(parts_.outputs.size());
+  ready->compiled.executable->run(*ready->frame, inputs, outputs);
+  ready_.put(std::move(ready));
   return outputs;
+}
+
+// `inputs`: arguments, then captures.
+ConcreteFunction::Compiled ConcreteFunction::compiled(Arguments inputs, const std::string& passes) {
+  const Arguments args = inputs.first(inputs.size() - parts_.captures.size());
+  check_arguments(args);
+  const std::lock_guard lock(mutex_);
+  for (const Compiled& c : compiled_) {
+    if (c.passes == passes && c.executable->accepts(inputs)) return c;
+  }
+  std::vector<ExecutableFeed> feeds;
+  for (size_t i = 0; i < args.size(); ++i) {
+    feeds.push_back({parts_.inputs[i], {args[i]->dtype(), args[i]->partial_shape()}});
+  }
+  for (const Capture& c : parts_.captures) {
+    feeds.push_back(
+        {c.input, {c.value.dtype(), c.value.partial_shape()}, c.value.dtype() == kResource ? c.value : Tensor()});
+  }
+  ExecutableOptions options;
+  options.passes = passes;
+  Compiled made{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)};
+  made.executable->check(inputs);
+  constexpr size_t kMaxCompiled = 16;  // beyond that the oldest goes: batches of ever new sizes must not add up
+  if (compiled_.size() >= kMaxCompiled) compiled_.erase(compiled_.begin());
+  compiled_.push_back(made);
+  return made;
 }
 
 // ---- Under a tape -----------------------------------------------------------------------------------------------
@@ -213,7 +216,7 @@ class FunctionBackward final : public CustomBackward {
       const Tensor& dy = output_gradients[static_cast<size_t>(seed)];
       inputs[i] = dy.defined() ? dy : zeros(outputs_[static_cast<size_t>(seed)]);
     }
-    const std::vector<Tensor> dxs = backward_->call(inputs, passes_);
+    const dispatch::Outputs dxs = backward_->call(dispatch::pointers_to(inputs), passes_);
     std::vector<Tensor> result;
     for (int r : results_) result.push_back(r < 0 ? Tensor() : dxs[static_cast<size_t>(r)]);
     return result;
@@ -344,18 +347,19 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   return made;
 }
 
-std::vector<Tensor> ConcreteFunction::taped_call(std::span<const Tensor> args, const std::string& passes) {
+ConcreteFunction::Outputs ConcreteFunction::taped_call(Arguments args, const std::string& passes) {
   // Whoever else listens hears of the gradient when it is computed, and may differentiate that.
   const auto listening = recorders();
   const bool higher_orders =
       listening.size() > 1 || std::ranges::any_of(listening, [](Recorder* r) { return r->hears_own_gradients(); });
   const std::shared_ptr<Gradient> grad = gradient(higher_orders);
-  std::vector<Tensor> outputs;
+  Outputs outputs;
   {
     const RecorderPause quiet;
-    outputs = grad->forward->run(args, passes, grad->forward->parts_.outputs, grad->forward->compiled_);
+    outputs = grad->forward->run(args, passes);
   }
-  std::vector<Tensor> all_inputs(args.begin(), args.end());
+  std::vector<Tensor> all_inputs;
+  for (const Tensor* t : args) all_inputs.push_back(*t);
   for (const Capture& c : parts_.captures) all_inputs.push_back(c.value);
   const size_t visible = parts_.outputs.size();
   if (grad->backward != nullptr) {
@@ -367,8 +371,8 @@ std::vector<Tensor> ConcreteFunction::taped_call(std::span<const Tensor> args, c
       if (seed) {
         kept.emplace_back();
       } else {
-        const auto& from = s.what == Gradient::Source::What::kArgument ? all_inputs : outputs;
-        kept.push_back(from[static_cast<size_t>(s.index)]);
+        const auto i = static_cast<size_t>(s.index);
+        kept.push_back(s.what == Gradient::Source::What::kArgument ? all_inputs[i] : outputs[i]);
       }
     }
     std::vector<std::pair<DType, Shape>> likes;

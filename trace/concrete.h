@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "panto/lib/base/spares.h"
+#include "panto/lib/core/dispatch.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/trace/function.h"
@@ -28,33 +30,40 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   explicit ConcreteFunction(Parts parts) : parts_(std::move(parts)) {}
 
   const Parts& parts() const { return parts_; }
+  using Arguments = std::span<const Tensor* const>;
+  using Outputs = dispatch::Outputs;
   // Runs, records, or becomes part of an outer trace, as the recorders on this thread's stack ask. `passes` as in
-  // Function::set_optimizer.
-  std::vector<Tensor> call(std::span<const Tensor> args, const std::string& passes);
+  // Function::set_optimizer. Throws InvalidArgument for arguments that do not fit the specs.
+  Outputs call(Arguments args, const std::string& passes);
   // The graph with captures replaced by their values, without what the outputs do not need.
   Graph frozen() const;
 
  private:
   struct Gradient;
   struct Backward;
-  // What is compiled for the shapes of one call.
+  // What is compiled for the shapes of one call; it is for other arguments where `executable` does not accept them.
   struct Compiled {
     std::string passes;
-    std::vector<PartialShape> shapes;
-    std::shared_ptr<Executable> executable;
+    std::shared_ptr<const Executable> executable;
+  };
+  // The same with all that the next call needs.
+  struct Ready {
+    Compiled compiled;
+    std::unique_ptr<Executable::Frame> frame;
   };
 
-  void check_arguments(std::span<const Tensor> args) const;
-  std::vector<Tensor> inline_call(std::span<const Tensor> args) const;
-  std::vector<Tensor> run(std::span<const Tensor> args, const std::string& passes, std::span<const NodeOutput> fetches,
-                          std::vector<Compiled>& cache);
-  std::vector<Tensor> taped_call(std::span<const Tensor> args, const std::string& passes);
+  void check_arguments(Arguments args) const;
+  Outputs inline_call(Arguments args) const;
+  Outputs run(Arguments args, const std::string& passes);
+  Outputs taped_call(Arguments args, const std::string& passes);
+  Compiled compiled(Arguments inputs, const std::string& passes);
   std::shared_ptr<Gradient> gradient(bool higher_orders);
   Backward make_backward(std::span<const NodeOutput> outputs, std::span<const NodeOutput> inputs) const;
 
   Parts parts_;
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
+  Spares<Ready> ready_;  // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 

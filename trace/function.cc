@@ -1,8 +1,11 @@
 #include "panto/trace/function.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <filesystem>
 #include <mutex>
+#include <set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
@@ -70,19 +73,19 @@ ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, 
                       });
 }
 
-std::vector<TensorSpec> specs_of(std::span<const Tensor> values) {
+std::vector<TensorSpec> specs_of(std::span<const Tensor* const> values) {
   std::vector<TensorSpec> specs;
-  for (const Tensor& t : values) specs.emplace_back(t.dtype(), t.partial_shape());
+  for (const Tensor* t : values) specs.emplace_back(t->dtype(), t->partial_shape());
   return specs;
 }
 
 // Why a new trace is needed: the first argument in which the call differs from the latest signature.
-std::string difference(std::span<const TensorSpec> latest, std::span<const Tensor> args) {
+std::string difference(std::span<const TensorSpec> latest, std::span<const Tensor* const> args) {
   if (latest.size() != args.size()) return fmt::format("{} arguments instead of {}", args.size(), latest.size());
   for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i].dtype() != latest[i].dtype || !(args[i].partial_shape() == latest[i].shape)) {
-      return fmt::format("argument '{}' is {}{}, was {}", latest[i].name, dtype_name(args[i].dtype()),
-                         args[i].partial_shape().to_string(), latest[i].to_string());
+    if (args[i]->dtype() != latest[i].dtype || !(args[i]->partial_shape() == latest[i].shape)) {
+      return fmt::format("argument '{}' is {}{}, was {}", latest[i].name, dtype_name(args[i]->dtype()),
+                         args[i]->partial_shape().to_string(), latest[i].to_string());
     }
   }
   return "nothing changed";
@@ -92,70 +95,68 @@ std::string difference(std::span<const TensorSpec> latest, std::span<const Tenso
 
 std::string TensorSpec::to_string() const { return std::string(dtype_name(dtype)) + shape.to_string(); }
 
+// Calls take no lock: signatures are only ever added, and so are the names of passes.
 class Function::Impl {
  public:
   Impl(ConcretePtr only) : fixed_(std::move(only)) {}  // NOLINT(google-explicit-constructor)
   Impl(TensorFunction fn, std::source_location where) : fn_(std::move(fn)), where_(where) {}
 
-  std::vector<Tensor> call(std::span<const Tensor> args) {
-    const ConcretePtr concrete = fixed_ != nullptr ? fixed_ : find(args);
-    return concrete->call(args, passes());
+  dispatch::Outputs call(std::span<const Tensor* const> args) {
+    ConcreteFunction& concrete = fixed_ != nullptr ? *fixed_ : find(args);
+    return concrete.call(args, *passes_.load(std::memory_order_acquire));
   }
-  ConcretePtr latest() const {
-    if (fixed_ != nullptr) return fixed_;
-    const std::lock_guard lock(mutex_);
-    if (traced_.empty()) fail(Code::kFailedPrecondition, "function: expected it to be called first, got no trace yet");
-    return traced_.back();
+  const ConcreteFunction& latest() const {
+    if (fixed_ != nullptr) return *fixed_;
+    const size_t count = num_traced_.load(std::memory_order_acquire);
+    if (count == 0) fail(Code::kFailedPrecondition, "function: expected it to be called first, got no trace yet");
+    return *traced_[count - 1];
   }
   int num_traces() const {
-    if (fixed_ != nullptr) return 1;
-    const std::lock_guard lock(mutex_);
-    return static_cast<int>(traced_.size());
+    return fixed_ != nullptr ? 1 : static_cast<int>(num_traced_.load(std::memory_order_acquire));
   }
   void set_passes(std::string passes) {
-    const std::lock_guard lock(mutex_);
-    passes_ = std::move(passes);
+    const std::lock_guard lock(passes_mutex_);
+    passes_.store(&*all_passes_.insert(std::move(passes)).first, std::memory_order_release);
   }
 
  private:
-  std::string passes() const {
-    const std::lock_guard lock(mutex_);
-    return passes_;
+  static constexpr size_t kMaxTraces = 64;
+
+  ConcreteFunction* find_traced(std::span<const Tensor* const> args) const {
+    for (size_t i = num_traced_.load(std::memory_order_acquire); i-- > 0;) {
+      if (fits(*traced_[i], args)) return traced_[i].get();
+    }
+    return nullptr;
   }
-  ConcretePtr find(std::span<const Tensor> args) {
-    // Held while tracing too: two threads with the same new signature must not both trace.
+  ConcreteFunction& find(std::span<const Tensor* const> args) {
+    if (ConcreteFunction* known = find_traced(args)) return *known;
+    // Held while tracing: two threads with the same new signature must not both trace.
     const std::lock_guard lock(trace_mutex_);
-    {
-      const std::lock_guard inner(mutex_);
-      for (size_t i = traced_.size(); i-- > 0;) {
-        if (fits(*traced_[i], args)) return traced_[i];
-      }
-      constexpr size_t kMaxTraces = 64;
-      if (traced_.size() >= kMaxTraces) {
-        failf(Code::kFailedPrecondition,
-              "function: expected at most {} signatures, got another ({}): trace it with specs that have -1 for the "
-              "dimensions that change",
-              kMaxTraces, difference(traced_.back()->parts().specs, args));
-      }
-      if (!traced_.empty()) {
-        log_info(fmt::format("retrace {} of the function traced {}: {}", traced_.size(), place(where_),
-                             difference(traced_.back()->parts().specs, args)));
-      }
+    if (ConcreteFunction* known = find_traced(args)) return *known;
+    const size_t count = num_traced_.load(std::memory_order_relaxed);
+    if (count >= kMaxTraces) {
+      failf(Code::kFailedPrecondition,
+            "function: expected at most {} signatures, got another ({}): trace it with specs that have -1 for the "
+            "dimensions that change",
+            kMaxTraces, difference(latest().parts().specs, args));
     }
-    for (const Tensor& t : args) {
-      if (!t.defined()) invalid("argument: expected a tensor, got an undefined handle");
+    for (const Tensor* t : args) {
+      if (!t->defined()) invalid("argument: expected a tensor, got an undefined handle");
     }
-    ConcretePtr made = trace_once(fn_, specs_of(args), {}, where_);
-    const std::lock_guard inner(mutex_);
-    traced_.push_back(made);
-    return made;
+    if (count > 0) {
+      log_info(fmt::format("retrace {} of the function traced {}: {}", count, place(where_),
+                           difference(latest().parts().specs, args)));
+    }
+    traced_[count] = trace_once(fn_, specs_of(args), {}, where_);
+    num_traced_.store(count + 1, std::memory_order_release);
+    return *traced_[count];
   }
-  static bool fits(const ConcreteFunction& f, std::span<const Tensor> args) {
+  static bool fits(const ConcreteFunction& f, std::span<const Tensor* const> args) {
     const auto& specs = f.parts().specs;
     if (specs.size() != args.size()) return false;
     for (size_t i = 0; i < args.size(); ++i) {
-      if (!args[i].defined() || args[i].dtype() != specs[i].dtype || !(args[i].partial_shape() == specs[i].shape))
-        return false;
+      const Tensor& t = *args[i];
+      if (!t.defined() || t.dtype() != specs[i].dtype || !(t.partial_shape() == specs[i].shape)) return false;
     }
     return true;
   }
@@ -163,13 +164,20 @@ class Function::Impl {
   ConcretePtr fixed_;
   TensorFunction fn_;
   std::source_location where_;
-  mutable std::mutex mutex_;
   std::mutex trace_mutex_;
-  std::vector<ConcretePtr> traced_;
-  std::string passes_;
+  std::mutex passes_mutex_;
+  std::set<std::string> all_passes_ = {""};
+  std::atomic<const std::string*> passes_ = &*all_passes_.begin();
+  std::array<ConcretePtr, kMaxTraces> traced_;
+  std::atomic<size_t> num_traced_ = 0;
 };
 
 std::vector<Tensor> Function::call(std::span<const Tensor> inputs, std::source_location where) const {
+  dispatch::Outputs outputs = call_inner(dispatch::pointers_to(inputs), where);
+  return {std::move_iterator(outputs.begin()), std::move_iterator(outputs.end())};
+}
+
+dispatch::Outputs Function::call_inner(std::span<const Tensor* const> inputs, const std::source_location& where) const {
   if (impl_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one that was traced or loaded, got none");
   try {
     return impl_->call(inputs);
@@ -181,16 +189,14 @@ std::vector<Tensor> Function::call(std::span<const Tensor> inputs, std::source_l
 }
 
 Tensor Function::call_one(std::span<Arg* const> args) const {
-  SmallVector<Tensor, 4> inputs;
-  for (const Arg* a : args) {
-    switch (a->kind()) {
-      case Arg::Kind::kBorrowed:
-      case Arg::Kind::kOwned: inputs.push_back(a->tensor()); break;
-      case Arg::Kind::kVariable: inputs.push_back(a->variable().value(a->where())); break;
-      default: invalid("argument {}: expected a tensor or variable, got a C++ value", inputs.size());
-    }
+  const Tensor* inputs[kMaxArgs];
+  for (size_t i = 0; i < args.size(); ++i) {
+    Arg& a = *args[i];
+    if (a.kind() == Arg::Kind::kVariable) a.set_tensor(a.variable().value(a.where()));
+    if (a.is_literal()) invalid("argument {}: expected a tensor or variable, got a C++ value", i);
+    inputs[i] = &a.tensor();
   }
-  std::vector<Tensor> outputs = call(inputs, args.empty() ? std::source_location() : args[0]->where());
+  dispatch::Outputs outputs = call_inner({inputs, args.size()}, args.empty() ? std::source_location() : args[0]->where());
   if (outputs.size() > 1) {
     failf(Code::kFailedPrecondition, "function: expected one with at most one output, got {} (use call)",
           outputs.size());
@@ -216,11 +222,11 @@ Tensor Function::operator()(Arg a, Arg b, Arg c, Arg d) const {
   return call_one(args);
 }
 
-const Graph& Function::graph() const { return impl_->latest()->parts().graph; }
-std::vector<TensorSpec> Function::inputs() const { return impl_->latest()->parts().specs; }
+const Graph& Function::graph() const { return impl_->latest().parts().graph; }
+std::vector<TensorSpec> Function::inputs() const { return impl_->latest().parts().specs; }
 
 std::vector<TensorSpec> Function::outputs() const {
-  const ConcretePtr f = impl_->latest();
+  const ConcreteFunction* f = &impl_->latest();
   std::vector<TensorSpec> specs;
   for (NodeOutput o : f->parts().outputs) {
     const OutputInfo& info = f->parts().graph.info(o);
@@ -231,7 +237,7 @@ std::vector<TensorSpec> Function::outputs() const {
 
 std::vector<Variable> Function::variables() const {
   std::vector<Variable> result;
-  for (const Capture& c : impl_->latest()->parts().captures) {
+  for (const Capture& c : impl_->latest().parts().captures) {
     if (c.value.dtype() != kResource) continue;
     const VariableResource& v = variable_of(c.value);
     result.push_back(Variable::from_handle(c.value, v.dtype(), v.shape(), v.name()));
@@ -239,7 +245,7 @@ std::vector<Variable> Function::variables() const {
   return result;
 }
 
-const std::vector<std::string>& Function::baked() const { return impl_->latest()->parts().baked; }
+const std::vector<std::string>& Function::baked() const { return impl_->latest().parts().baked; }
 int Function::num_traces() const { return impl_->num_traces(); }
 
 std::string Function::to_string() const {
@@ -254,7 +260,7 @@ std::string Function::to_string() const {
   return fmt::format("{}), {} nodes", text, graph().num_nodes());
 }
 
-Graph Function::frozen_graph() const { return impl_->latest()->frozen(); }
+Graph Function::frozen_graph() const { return impl_->latest().frozen(); }
 
 void Function::save(const std::string& path) const {
   const std::string extension = std::filesystem::path(path).extension().string();
@@ -272,7 +278,7 @@ Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::sour
 }
 
 Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values, std::source_location where) {
-  return Function(std::make_shared<Function::Impl>(trace_once(fn, specs_of(values), values, where)));
+  return Function(std::make_shared<Function::Impl>(trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where)));
 }
 
 Function make_polymorphic(TensorFunction fn, std::source_location where) {

@@ -87,17 +87,17 @@ bool on_host(const Op& op, size_t output) {
   return output < outputs.size() && outputs[output].host;
 }
 
-void allocate(Call& call, uint64_t dying, bool recorded) {
+void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t dying, bool recorded) {
   size_t first = 0;
   const Op& op = *call.op;
-  if (dying != 0 && !call.specs.empty() &&
+  if (dying != 0 && !specs.empty() &&
       (op.has(Trait::kElementwise) || op.has(Trait::kFusedLoop) || op.has(Trait::kReusesInput0))) {
     if (op.has(Trait::kReusesInput0)) dying &= 1;
-    if (take_over(call, dying, recorded, call.specs[0].dtype, call.specs[0].shape)) first = 1;
+    if (take_over(call, dying, recorded, specs[0].dtype, specs[0].shape)) first = 1;
   }
-  for (size_t k = first; k < call.specs.size(); ++k) {
+  for (size_t k = first; k < specs.size(); ++k) {
     if (call.outputs[k].defined()) continue;
-    const OutputSpec& spec = call.specs[k];
+    const OutputSpec& spec = specs[k];
     const int64_t numel = spec.shape.numel();
     if (numel < 0) [[unlikely]] {
       failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
@@ -211,7 +211,7 @@ void infer_and_allocate(Call& call, uint64_t dying, const ThreadState& state) {
     return;
   }
   infer(call);
-  if (!op.has(Trait::kSelfAllocating)) allocate(call, dying, recorded);
+  if (!op.has(Trait::kSelfAllocating)) allocate(call, {call.specs.data(), call.specs.size()}, dying, recorded);
 }
 
 bool any_meta(const Call& call) {
@@ -308,9 +308,7 @@ Outputs call(std::string_view name, std::span<const Tensor> inputs,
     }
     slots[static_cast<size_t>(at)] = borrow(value);
   }
-  SmallVector<const Tensor*, 8> pointers;
-  for (const Tensor& t : inputs) pointers.push_back(&t);
-  return call(op, pointers, slots);
+  return call(op, pointers_to(inputs), slots);
 }
 
 Tensor call_typed_1(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
@@ -402,8 +400,7 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
   prepared->values_.assign(attrs.begin(), attrs.end());
   prepared->values_.resize(op.signature().attrs.size());
   for (const AttrValue& v : prepared->values_) prepared->slots_.push_back(borrow(v));
-  SmallVector<const Tensor*, 8> pointers;
-  for (const Tensor& t : inputs) pointers.push_back(&t);
+  const SmallVector<const Tensor*, 8> pointers = pointers_to(inputs);
   Call call;
   call.op = &op;
   call.inputs = pointers;
@@ -446,13 +443,15 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
     call.outputs[k] = std::move(outputs[k]);
   }
   try {
-    if (!given || op.has(Trait::kSelfAllocating)) {
+    if (op.has(Trait::kSelfAllocating)) {
       if (prepared.static_shapes_) {
         for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape, std::nullopt});
       } else {
         infer(call);
       }
-      if (!op.has(Trait::kSelfAllocating)) allocate(call, dying, false);
+    } else if (!given) {
+      if (!prepared.static_shapes_) infer(call);
+      allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), dying, false);
     }
     run_kernel(call, prepared.kernel_);
   } catch (Error& error) {

@@ -22,6 +22,13 @@ namespace panto::dispatch {
 
 using Outputs = SmallVector<Tensor, 2>;
 
+// Calls take their inputs by address: they need no handles of their own.
+inline SmallVector<const Tensor*, 8> pointers_to(std::span<const Tensor> tensors) {
+  SmallVector<const Tensor*, 8> pointers;
+  for (const Tensor& t : tensors) pointers.push_back(&t);
+  return pointers;
+}
+
 // Memory behind inferred attributes that are lists.
 struct BindStorage {
   SmallVector<DType, 8> types;

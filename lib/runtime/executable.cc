@@ -1,8 +1,6 @@
 #include "panto/lib/runtime/executable.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <new>
 #include <set>
 
@@ -24,83 +22,77 @@ std::string type_text(DType dtype, const PartialShape& shape) {
   return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
 }
 
-// What one run writes to. Temporaries in the arena have their handles from the beginning, the others while they are
-// needed.
-struct Frame {
-  explicit Frame(const Plan& plan) : temporaries(plan.temporaries.size()), inputs(plan.inputs.size()) {
+class StraightLine final : public Executable {
+ public:
+  explicit StraightLine(Plan plan) : plan_(std::move(plan)), last_fetches_(plan_.fetches.size()) {
+    for (const ExecutableFeed& feed : plan_.feeds) known_.push_back(feed.info.shape.fully_known() ? 1 : 0);
+    for (size_t i = 0; i < plan_.fetches.size(); ++i) {
+      const PlanValue& value = plan_.fetches[i];
+      if (value.kind != PlanValue::Kind::kTemporary) continue;
+      const bool again = std::any_of(plan_.fetches.begin() + static_cast<ptrdiff_t>(i) + 1, plan_.fetches.end(),
+                                     [&](const PlanValue& v) { return v.kind == value.kind && v.index == value.index; });
+      if (!again) last_fetches_[i] = 1;
+    }
+  }
+
+  bool accepts(std::span<const Tensor* const> inputs) const noexcept override {
+    if (inputs.size() != plan_.feeds.size()) return false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!fits(*inputs[i], i)) return false;
+    }
+    return true;
+  }
+
+  void check(std::span<const Tensor* const> inputs) const override {
+    if (inputs.size() != plan_.feeds.size()) [[unlikely]] {
+      invalid("run: expected {} inputs, got {}", plan_.feeds.size(), inputs.size());
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor& t = *inputs[i];
+      if (fits(t, i)) continue;
+      const OutputInfo& expected = plan_.feeds[i].info;
+      invalid("input {}: expected {}, got {}", i, type_text(expected.dtype, expected.shape),
+              !t.defined()  ? "an undefined tensor"
+              : t.is_meta() ? "a symbolic tensor"
+                            : type_text(t.dtype(), t.partial_shape()));
+    }
+  }
+
+  // Temporaries in the arena have their handles from the beginning, the others while they are needed.
+  std::unique_ptr<Frame> frame() const override {
+    auto frame = std::make_unique<Frame>();
+    frame->temporaries.resize(plan_.temporaries.size());
+    frame->inputs.resize(plan_.inputs.size());
     std::vector<std::pair<Device*, std::shared_ptr<void>>> arenas;
-    for (const auto& [device, bytes] : plan.arenas) {
+    for (const auto& [device, bytes] : plan_.arenas) {
       Buffer* buffer = Buffer::allocate(*device, kUint8, bytes);
       arenas.emplace_back(device, std::shared_ptr<void>(buffer, [](void* b) { static_cast<Buffer*>(b)->release(); }));
     }
-    for (size_t i = 0; i < temporaries.size(); ++i) {
-      const PlanTemporary& t = plan.temporaries[i];
+    for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
+      const PlanTemporary& t = plan_.temporaries[i];
       if (!t.in_arena) continue;
       const auto arena = std::ranges::find(arenas, t.device, &std::pair<Device*, std::shared_ptr<void>>::first);
       auto* data = static_cast<std::byte*>(static_cast<Buffer*>(arena->second.get())->data()) + t.offset;
-      temporaries[i] = adopt_tensor(*t.device, t.dtype, Shape(t.shape), data, arena->second);
+      frame->temporaries[i] = adopt_tensor(*t.device, t.dtype, Shape(t.shape), data, arena->second);
     }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const PlanValue& value = plan.inputs[i];
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const PlanValue& value = plan_.inputs[i];
       const auto index = static_cast<size_t>(value.index);
       switch (value.kind) {
-        case PlanValue::Kind::kFeed: feeds.emplace_back(i, index); break;
-        case PlanValue::Kind::kConstant: inputs[i] = &plan.constants[index]; break;
-        case PlanValue::Kind::kTemporary: inputs[i] = &temporaries[index]; break;
+        case PlanValue::Kind::kFeed: frame->feeds.emplace_back(i, index); break;
+        case PlanValue::Kind::kConstant: frame->inputs[i] = &plan_.constants[index]; break;
+        case PlanValue::Kind::kTemporary: frame->inputs[i] = &frame->temporaries[index]; break;
       }
     }
+    return frame;
   }
 
-  std::vector<Tensor> temporaries;
-  std::vector<const Tensor*> inputs;             // of all steps, one after the other
-  std::vector<std::pair<size_t, size_t>> feeds;  // positions in `inputs` to be set at each run, and the feed
-};
-
-// Frames that no run uses at the moment. More than a few threads at a time make their own.
-class FramePool {
- public:
-  ~FramePool() {
-    for (auto& slot : slots_) delete slot.load();
-  }
-  std::unique_ptr<Frame> take() {
-    for (auto& slot : slots_) {
-      if (slot.load(std::memory_order_relaxed) == nullptr) continue;
-      if (Frame* frame = slot.exchange(nullptr, std::memory_order_acquire)) return std::unique_ptr<Frame>(frame);
-    }
-    return nullptr;
-  }
-  void give_back(std::unique_ptr<Frame> frame) {
-    for (auto& slot : slots_) {
-      Frame* expected = nullptr;
-      if (slot.compare_exchange_strong(expected, frame.get(), std::memory_order_release)) {
-        static_cast<void>(frame.release());  // NOLINT(bugprone-unused-return-value): the slot owns it now
-        return;
-      }
-    }
-  }
-
- private:
-  std::array<std::atomic<Frame*>, 4> slots_{};
-};
-
-class StraightLine final : public Executable {
- public:
-  explicit StraightLine(Plan plan) : plan_(std::move(plan)) {
-    for (const ExecutableFeed& feed : plan_.feeds) known_.push_back(feed.info.shape.fully_known() ? 1 : 0);
-  }
-
-  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const override {
-    check(inputs, outputs);
+  void run(Frame& frame, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const override {
     try {
-      std::unique_ptr<Frame> frame = pool_.take();
-      if (frame == nullptr) frame = std::make_unique<Frame>(plan_);
-      for (const auto& [position, feed] : frame->feeds) frame->inputs[position] = &inputs[feed];
+      for (const auto& [position, feed] : frame.feeds) frame.inputs[position] = inputs[feed];
       throw_if_cancelled();
-      for (const PlanStep& step : plan_.steps) run_step(step, *frame);
-      for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(plan_.fetches[i], inputs, *frame);
-      for (uint32_t t : fetched_) frame->temporaries[t] = Tensor();
-      // After an error the frame is not used again: steps may have left parts of it behind.
-      pool_.give_back(std::move(frame));
+      for (const PlanStep& step : plan_.steps) run_step(step, frame);
+      for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, frame);
     } catch (const std::bad_alloc&) {
       fail(Code::kResourceExhausted, "memory: expected enough for the graph's run, got none");
     }
@@ -109,31 +101,11 @@ class StraightLine final : public Executable {
   const PlanStats& stats() const override { return plan_.stats; }
   const Graph& optimized() const override { return plan_.graph; }
 
-  void note_fetched() {
-    for (const PlanValue& value : plan_.fetches) {
-      if (value.kind == PlanValue::Kind::kTemporary) fetched_.push_back(static_cast<uint32_t>(value.index));
-    }
-  }
-
  private:
-  void check(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-    if (inputs.size() != plan_.feeds.size() || outputs.size() != plan_.fetches.size()) [[unlikely]] {
-      invalid("run: expected {} inputs and {} outputs, got {} and {}", plan_.feeds.size(), plan_.fetches.size(),
-              inputs.size(), outputs.size());
-    }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const OutputInfo& expected = plan_.feeds[i].info;
-      const Tensor& t = inputs[i];
-      const bool fits =
-          t.defined() && t.dtype() == expected.dtype && !t.is_meta() &&
-          (known_[i] != 0 ? t.partial_shape() == expected.shape : t.partial_shape().compatible_with(expected.shape));
-      if (!fits) [[unlikely]] {
-        invalid("input {}: expected {}, got {}", i, type_text(expected.dtype, expected.shape),
-                !t.defined()  ? "an undefined tensor"
-                : t.is_meta() ? "a symbolic tensor"
-                              : type_text(t.dtype(), t.partial_shape()));
-      }
-    }
+  bool fits(const Tensor& t, size_t feed) const noexcept {
+    const OutputInfo& expected = plan_.feeds[feed].info;
+    return t.defined() && t.dtype() == expected.dtype && !t.is_meta() &&
+           (known_[feed] != 0 ? t.partial_shape() == expected.shape : t.partial_shape().compatible_with(expected.shape));
   }
 
   void run_step(const PlanStep& step, Frame& frame) const {
@@ -174,20 +146,19 @@ class StraightLine final : public Executable {
   }
   const std::string& step_name(const PlanStep& step) const { return plan_.graph.at(step.node).name(); }
 
-  Tensor fetch(const PlanValue& value, std::span<const Tensor> inputs, const Frame& frame) const {
-    const auto index = static_cast<size_t>(value.index);
-    switch (value.kind) {
-      case PlanValue::Kind::kFeed: return inputs[index];
+  Tensor fetch(size_t i, std::span<const Tensor* const> inputs, Frame& frame) const {
+    const auto index = static_cast<size_t>(plan_.fetches[i].index);
+    switch (plan_.fetches[i].kind) {
+      case PlanValue::Kind::kFeed: return *inputs[index];
       case PlanValue::Kind::kConstant: return plan_.constants[index];
       case PlanValue::Kind::kTemporary: break;
     }
-    return frame.temporaries[index];
+    return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : frame.temporaries[index];
   }
 
   Plan plan_;
-  std::vector<uint8_t> known_;     // by feed: its shape is
-  std::vector<uint32_t> fetched_;  // temporaries that the caller has now
-  mutable FramePool pool_;
+  std::vector<uint8_t> known_;         // by feed: its shape is
+  std::vector<uint8_t> last_fetches_;  // by fetch: of a temporary that nobody asks for after it
 };
 
 void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
@@ -252,9 +223,7 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
   Plan plan = make_plan(std::move(work), std::move(planned), options);
   for (const PassRun& run : runs) plan.stats.passes.push_back(run.name);
-  auto executable = std::make_shared<StraightLine>(std::move(plan));
-  executable->note_fetched();
-  return executable;
+  return std::make_shared<StraightLine>(std::move(plan));
 }
 
 }  // namespace panto

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -60,8 +61,21 @@ class PANTO_EXPORT Executable {
                                           const ExecutableOptions& options);
   virtual ~Executable() = default;
 
-  // `inputs` by feed, `outputs` (as many as fetches) are overwritten. Throws what an op throws, with node and line.
-  virtual void run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const = 0;
+  // Whether `run` takes these inputs, by feed: as many, of the dtypes and shapes it was made for, with values.
+  virtual bool accepts(std::span<const Tensor* const> inputs) const noexcept = 0;
+  // Throws InvalidArgument where it does not.
+  virtual void check(std::span<const Tensor* const> inputs) const = 0;
+  // What one run writes to, and the next one after it. Dropped after an error: steps may have left parts of it behind.
+  struct Frame {
+    std::vector<Tensor> temporaries;
+    std::vector<const Tensor*> inputs;             // of all steps, one after the other
+    std::vector<std::pair<size_t, size_t>> feeds;  // positions in `inputs` to be set at each run, and the feed
+  };
+  // A new one.
+  virtual std::unique_ptr<Frame> frame() const = 0;
+  // `outputs` (as many as fetches) are overwritten. Throws what an op throws, with node and line.
+  // Preconditions: `frame` is this executable's and in no other run; the inputs are accepted.
+  virtual void run(Frame& frame, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const = 0;
   virtual const PlanStats& stats() const = 0;
   // The graph after placement and optimization.
   virtual const Graph& optimized() const = 0;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/spares.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/validate.h"
@@ -32,13 +33,14 @@ struct CallPlans {
   std::vector<NodeOutput> fetch_outputs;
   std::vector<int> target_nodes;
 
-  struct ForShapes {
+  struct Plan {
     std::vector<PartialShape> shapes;
     std::shared_ptr<Executable> executable;
+    Spares<Executable::Frame> frames;
   };
   std::mutex mutex;
-  std::list<ForShapes> plans;  // latest first
-  std::shared_ptr<Executable> open_plan;
+  std::list<std::shared_ptr<Plan>> plans;  // latest first
+  std::shared_ptr<Plan> open_plan;
 
   bool fits(const Feeds& given, const Fetches& wanted, const std::vector<std::string>& run) const {
     return given.size() == feeds.size() && wanted == fetches && run == targets &&
@@ -57,15 +59,19 @@ class Session::Impl {
 
   std::vector<Tensor> run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets) {
     const std::shared_ptr<CallPlans> call = find_call(feeds, fetches, targets);
-    std::vector<Tensor> inputs;
+    std::vector<const Tensor*> inputs;
     inputs.reserve(feeds.size());
     for (size_t i = 0; i < feeds.size(); ++i) {
       check_feed(call->feed_outputs[i], feeds[i].second);
-      inputs.push_back(feeds[i].second);
+      inputs.push_back(&feeds[i].second);
     }
-    const std::shared_ptr<Executable> executable = find_plan(*call, inputs);
+    const std::shared_ptr<Plan> plan = find_plan(*call, inputs);
+    plan->executable->check(inputs);
     std::vector<Tensor> outputs(fetches.size());
-    executable->run(inputs, outputs);
+    std::unique_ptr<Executable::Frame> frame = plan->frames.take([](const Executable::Frame&) { return true; });
+    if (frame == nullptr) frame = plan->executable->frame();
+    plan->executable->run(*frame, inputs, outputs);
+    plan->frames.put(std::move(frame));
     return outputs;
   }
 
@@ -134,41 +140,42 @@ class Session::Impl {
     return call;
   }
 
-  std::shared_ptr<Executable> find_plan(CallPlans& call, std::span<const Tensor> inputs) {
+  using Plan = CallPlans::Plan;
+
+  std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs) {
     // Held while planning too: two threads with the same new shapes must not both plan.
     const std::lock_guard lock(call.mutex);
     for (auto it = call.plans.begin(); it != call.plans.end(); ++it) {
       bool same = true;
-      for (size_t i = 0; same && i < inputs.size(); ++i) same = it->shapes[i] == inputs[i].partial_shape();
+      for (size_t i = 0; same && i < inputs.size(); ++i) same = (*it)->shapes[i] == inputs[i]->partial_shape();
       if (!same) continue;
       if (it != call.plans.begin()) call.plans.splice(call.plans.begin(), call.plans, it);
-      set_latest(it->executable);
-      return it->executable;
+      set_latest((*it)->executable);
+      return call.plans.front();
     }
     // Ever new shapes (lengths of sentences) are served by one plan that leaves open what the graph leaves open.
     const bool open = call.plans.size() >= kMaxShapes;
     if (open && call.open_plan != nullptr) {
-      set_latest(call.open_plan);
+      set_latest(call.open_plan->executable);
       return call.open_plan;
     }
-    std::shared_ptr<Executable> made = make(call, inputs, open);
+    auto made = std::make_shared<Plan>();
+    for (const Tensor* t : inputs) made->shapes.push_back(t->partial_shape());
+    made->executable = make(call, inputs, open);
     if (open) {
       call.open_plan = made;
     } else {
-      CallPlans::ForShapes entry;
-      for (const Tensor& t : inputs) entry.shapes.push_back(t.partial_shape());
-      entry.executable = made;
-      call.plans.push_front(std::move(entry));
+      call.plans.push_front(made);
     }
-    set_latest(made);
+    set_latest(made->executable);
     return made;
   }
 
-  std::shared_ptr<Executable> make(const CallPlans& call, std::span<const Tensor> inputs, bool open) {
+  std::shared_ptr<Executable> make(const CallPlans& call, std::span<const Tensor* const> inputs, bool open) {
     std::vector<ExecutableFeed> feeds;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const OutputInfo& declared = graph_.info(call.feed_outputs[i]);
-      feeds.push_back({call.feed_outputs[i], open ? declared : OutputInfo{declared.dtype, inputs[i].partial_shape()}});
+      feeds.push_back({call.feed_outputs[i], open ? declared : OutputInfo{declared.dtype, inputs[i]->partial_shape()}});
     }
     ExecutableOptions options;
     options.passes = options_.passes;

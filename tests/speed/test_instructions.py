@@ -17,7 +17,7 @@ BUDGETS = {
     "add_taped": 1450,           # the same, recorded for a gradient
     "matmul": 2220,              # an eager MatMul
     "chain_and_gradient": 3110,  # a multiplication in a chain of 100, recorded, and its gradient
-    "traced_call": 2140,         # a call of a traced function of one op
+    "traced_call": 1200,         # a call of a traced function of one op
     "traced_node": 345,          # a node in a traced chain of 100, nothing fused
 }
 
