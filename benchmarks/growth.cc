@@ -1,5 +1,5 @@
-// How costs grow with the amount of work: "growth/import/10000". Each tells the time of an item and, where something is
-// kept, its bytes; both should stay the same from line to line.
+// How costs grow with the amount of work: "growth/import/10000" reads a graph of as many nodes. Each tells the time of
+// an item and, where something is kept, its bytes; both should stay the same from line to line.
 #include <malloc.h>
 
 #include "panto/autograd/tape.h"
@@ -7,7 +7,7 @@
 #include "panto/lib/core/scopes.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/runtime/session.h"
+#include "panto/lib/runtime/executable.h"
 #include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
 
@@ -20,7 +20,7 @@ Graph long_graph(int64_t nodes) {
   const GraphScope in(graph);
   const Tensor x = placeholder(kFloat32, {4, 4}, "x");
   Tensor y = x;
-  for (int64_t i = 0; i < nodes; ++i)
+  for (int64_t i = 0; graph.num_nodes() < nodes - 1; ++i)
     y = i % 4 == 0 ? matmul(y, x) : i % 4 == 1 ? sum(y, {0}, {.keep_dims = true}) : mul(y, x);
   named("end", identity(y));
   return graph;
@@ -73,24 +73,42 @@ const Tensor& fed() {
   return x;
 }
 
-// Optimizing, planning and the first run.
-void first_run(benchmark::State& state) {
-  Growth growth(state);
-  const Graph graph = long_graph(state.range(0));
-  const auto run = [&] {
-    Session session(graph);
-    session.run({{"x", fed()}}, {"end"});
-    return session;
-  };
-  for (auto _ : state) benchmark::DoNotOptimize(run());
-  growth.bytes(run);
+// Placing, optimizing and planning.
+std::shared_ptr<Executable> planned(const Graph& graph) {
+  const auto output = [&](const char* node) { return NodeOutput{graph.at(node).id(), 0}; };
+  const ExecutableFeed x{output("x"), {fed().dtype(), fed().partial_shape()}};
+  const NodeOutput end = output("end");
+  return Executable::make(graph, {&x, 1}, {&end, 1}, {}, {});
 }
 
-void next_run(benchmark::State& state) {
+void plan(benchmark::State& state) {
+  Growth growth(state);
+  const Graph graph = long_graph(state.range(0));
+  std::shared_ptr<Executable> made;  // dropping it is no part of making it
+  for (auto _ : state) {
+    state.PauseTiming();
+    made.reset();
+    state.ResumeTiming();
+    made = planned(graph);
+  }
+  made.reset();
+  growth.bytes([&] { return planned(graph); });
+}
+
+// What a program waits for that starts with a large model.
+void load_and_plan(benchmark::State& state) {
+  const std::string bytes = to_graph_def(long_graph(1'000'000));
+  std::shared_ptr<Executable> made;
+  for (auto _ : state) made = planned(parse_graph(bytes));
+}
+
+void run(benchmark::State& state) {
   const Growth growth(state);
-  Session session(long_graph(state.range(0)));
-  session.run({{"x", fed()}}, {"end"});
-  for (auto _ : state) benchmark::DoNotOptimize(session.run({{"x", fed()}}, {"end"}));
+  const std::shared_ptr<Executable> executable = planned(long_graph(state.range(0)));
+  const std::unique_ptr<Executable::Frame> frame = executable->frame();
+  const Tensor* const in = &fed();
+  Tensor out;
+  for (auto _ : state) executable->run(*frame, {&in, 1}, {&out, 1});
 }
 
 void tape(benchmark::State& state) {
@@ -121,8 +139,8 @@ void traced_calls(benchmark::State& state) {
 
 void enter_growth() {
   const std::pair<const char*, void (*)(benchmark::State&)> all[] = {
-      {"build", build_graph}, {"export", export_graph}, {"import", import_graph}, {"first_run", first_run},
-      {"next_run", next_run}, {"tape", tape},           {"calls", traced_calls},
+      {"build", build_graph}, {"export", export_graph}, {"import", import_graph}, {"plan", plan},
+      {"run", run},           {"tape", tape},           {"calls", traced_calls},
   };
   for (const auto& [name, run] : all) {
     for (const int64_t items : {100, 10'000, 1'000'000}) {
@@ -131,6 +149,8 @@ void enter_growth() {
       if (items > 10'000) entered->Iterations(1)->Repetitions(1);
     }
   }
+  auto* entered = benchmark::RegisterBenchmark("load_and_plan_1m", load_and_plan);
+  entered->UseRealTime()->Unit(benchmark::kSecond)->Iterations(1)->Repetitions(3);
 }
 
 }  // namespace panto::bench

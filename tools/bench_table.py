@@ -52,6 +52,7 @@ SECTIONS = [
             goal=1.0 * MS, probe="mlp_matrix_products_alone"),
         Row("mlp_step_traced", "the same, traced", goal=0.85 * MS, probe="mlp_matrix_products_alone"),
         Row("mlp_predict_traced", "its forward pass, traced"),
+        Row("load_and_plan_1m", "loading and planning a graph of a million nodes", goal=10.0),
     ]),
     ("Files and processes", [
         Row("save_small_graph/binary", "saving a small graph, .pb"),
@@ -65,19 +66,20 @@ SECTIONS = [
         Row("run_small_graph", "`panto run` of a small graph, the whole process", goal=30 * MS),
     ]),
 ]
-# Families of benchmarks NAME/OP/SIZE, a column for each size; the time is that of a counter, where one is named.
-Family = collections.namedtuple("Family", "prefix title unit counter", defaults=(None,))
+# Families of benchmarks NAME/OP/SIZE, a column for each size; what is shown is a counter's value, where one is named.
+Family = collections.namedtuple("Family", "prefix title unit counter is_time", defaults=(None, True))
 FAMILIES = [
     Family("elementwise", "Elementwise ops", "elements"),
     Family("sweep", "Other ops, on square matrices", "rows"),
     Family("growth", "Growth: the time of an item (node, recorded op, call) where there are so many", "items",
            "per_item"),
+    Family("growth", "Growth: bytes kept for an item", "items", "bytes_per_item", is_time=False),
 ]
 
 
 def plain_name(name):
     """Without what Google Benchmark appends."""
-    return re.sub(r"/(real_time|manual_time|process_time|repeats:\d+|min_time:[\d.]+)", "", name)
+    return re.sub(r"/(real_time|manual_time|process_time|repeats:\d+|iterations:\d+|min_time:[\d.]+)", "", name)
 
 
 def read_runs(data):
@@ -140,17 +142,16 @@ def section(rows, runs, errors, used):
     return table(["workload", "time", "goal", "time / goal", "probe", "time / probe"], out) if out else []
 
 
-def family(prefix, unit, counter, runs, used):
+def family(of, runs, used):
     found, sizes = collections.defaultdict(dict), set()
     for name, run in runs.items():
         parts = name.split("/")
-        if len(parts) == 3 and parts[0] == prefix:
-            found[parts[1]][int(parts[2])] = seconds(run, counter)
+        if len(parts) == 3 and parts[0] == of.prefix and (of.counter is None or of.counter in run):
+            found[parts[1]][int(parts[2])] = show(seconds(run, of.counter)) if of.is_time else f"{run[of.counter]:.0f}"
             sizes.add(int(parts[2]))
             used.add(name)
-    rows = [[f"`{op}`"] + [show(times[s]) if s in times else "" for s in sorted(sizes)]
-            for op, times in sorted(found.items())]
-    return table(["op"] + [f"{s} {unit}" for s in sorted(sizes)], rows) if rows else []
+    rows = [[f"`{op}`"] + [values.get(s, "") for s in sorted(sizes)] for op, values in sorted(found.items())]
+    return table(["op"] + [f"{s} {of.unit}" for s in sorted(sizes)], rows) if rows else []
 
 
 def cpu_model(context):
@@ -191,9 +192,9 @@ def document(data):
     for title, rows in SECTIONS:
         if body := section(rows, runs, errors, used):
             lines += [f"## {title}", ""] + body
-    for prefix, title, unit, counter in FAMILIES:
-        if body := family(prefix, unit, counter, runs, used):
-            lines += [f"## {title}", ""] + body
+    for of in FAMILIES:
+        if body := family(of, runs, used):
+            lines += [f"## {of.title}", ""] + body
     if rest := [[f"`{n}`", show(seconds(r))] for n, r in runs.items() if n not in used]:
         lines += ["## Others", ""] + table(["benchmark", "time"], rest)
     return "\n".join(lines).rstrip() + "\n"
