@@ -63,7 +63,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Parts parts_;
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
-  Spares<Ready> ready_;  // of those used last: calls need no lock for them
+  Spares<Ready> ready_;                     // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 

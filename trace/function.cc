@@ -196,7 +196,8 @@ Tensor Function::call_one(std::span<Arg* const> args) const {
     if (a.is_literal()) invalid("argument {}: expected a tensor or variable, got a C++ value", i);
     inputs[i] = &a.tensor();
   }
-  dispatch::Outputs outputs = call_inner({inputs, args.size()}, args.empty() ? std::source_location() : args[0]->where());
+  dispatch::Outputs outputs =
+      call_inner({inputs, args.size()}, args.empty() ? std::source_location() : args[0]->where());
   if (outputs.size() > 1) {
     failf(Code::kFailedPrecondition, "function: expected one with at most one output, got {} (use call)",
           outputs.size());
@@ -278,7 +279,8 @@ Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::sour
 }
 
 Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values, std::source_location where) {
-  return Function(std::make_shared<Function::Impl>(trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where)));
+  return Function(
+      std::make_shared<Function::Impl>(trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where)));
 }
 
 Function make_polymorphic(TensorFunction fn, std::source_location where) {

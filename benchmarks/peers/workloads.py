@@ -135,6 +135,7 @@ SECTIONS = [
         Row("matmul_2048", "MatMul, 2048x2048", "matmul", "eager", "2048x2048 2048x2048"),
         Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768 768x768"),
         Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
+        Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096 4096x4096"),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Networks", [

@@ -20,8 +20,8 @@ constexpr int64_t kTileWork = 4 << 20;  // multiplications of a tile where there
 constexpr int64_t kEqualTiles = 8;      // so many are "few"
 constexpr int64_t kMinRows = 64;        // of a tile of several
 constexpr int64_t kMinColumns = 64;
-constexpr int64_t kRowColumns = 512;                // the same where there is but one row,
-constexpr int64_t kRowWork = 256 << 10;             // which takes longer to read than to multiply
+constexpr int64_t kRowColumns = 512;                // the same where there are so few rows
+constexpr int64_t kRowWork = 256 << 10;             // that reading takes longer than multiplying
 constexpr int64_t kMaxTiles = 256;                  // however many processors there are; there are more where
 constexpr int64_t kMaxTileWork = int64_t{1} << 31;  // one took a tenth of a second, in which nothing stops it
 constexpr int64_t kFewTiles = 8;                    // with no more than these a long inner dimension is cut, too,
@@ -74,7 +74,16 @@ class Matmul {
   DnnlPrimitive primitive_;
 };
 
-bool is_row_by_matrix(const GemmSize& s) { return s.m == 1 && s.n >= kTileGemmColumns && !s.transpose_b; }
+// Where reading the right factor takes longer than multiplying it, tile_gemm is ahead of the libraries: they copy it.
+// Its rows must be long for that, though, if they are read for more than two rows.
+bool is_few_rows_by_matrix(const GemmSize& s) {
+  constexpr int64_t kMinElements = 256 << 10;
+  if (s.transpose_b || s.n < kTileGemmColumns) return false;
+  if (s.m <= 1) return true;
+  if (s.n * s.k < kMinElements) return false;
+  const bool wide = s.n >= s.k / 2;
+  return s.m <= 2 || (wide && s.m <= (s.n >= 1536 ? 16 : 8));
+}
 
 // A matrix by a column is a row by the other matrix, in the same memory: rows are what libraries and tile_gemm do well.
 bool is_matrix_by_column(const GemmSize& s) { return s.n == 1 && s.m > 1; }
@@ -83,7 +92,7 @@ GemmSize mirrored(const GemmSize& s) {
 }
 
 bool for_tile_gemm(const GemmSize& s) {
-  return is_row_by_matrix(s) || (tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns);
+  return is_few_rows_by_matrix(s) || (tile_gemm_is_fast() && s.m >= kTileGemmRows && s.n >= kTileGemmColumns);
 }
 
 // By xtensor-blas, which calls BLAS.
@@ -143,10 +152,10 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
   // get equal shares. Tiles below kMinRows and kMinColumns cost up to a third of the speed, few tiles leave threads
   // without work.
   const int64_t work = size_.work();
-  const bool one_row = is_row_by_matrix(size_);
-  const auto wanted = std::max(std::min(kEqualTiles, work / (one_row ? kRowWork : kTileWork)),
+  const bool few_rows = dtype == kFloat32 && is_few_rows_by_matrix(size_);
+  const auto wanted = std::max(std::min(kEqualTiles, work / (few_rows ? kRowWork : kTileWork)),
                                static_cast<int64_t>(std::sqrt(static_cast<double>(work / (2 * kTileWork)))));
-  const int64_t min_columns = one_row ? kRowColumns : kMinColumns;
+  const int64_t min_columns = few_rows ? kRowColumns : kMinColumns;
   // Two halves of 64x512x1024 take oneDNN two thirds of the time of eight parts.
   const int64_t most = std::max(std::min({kMaxTiles, tiles_for_processors(), wanted}), work / kMaxTileWork);
   while (2 * tiles() <= most) {

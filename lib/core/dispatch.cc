@@ -451,7 +451,8 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
       }
     } else if (!given) {
       if (!prepared.static_shapes_) infer(call);
-      allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), dying, false);
+      allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), dying,
+               false);
     }
     run_kernel(call, prepared.kernel_);
   } catch (Error& error) {

@@ -29,8 +29,9 @@ class StraightLine final : public Executable {
     for (size_t i = 0; i < plan_.fetches.size(); ++i) {
       const PlanValue& value = plan_.fetches[i];
       if (value.kind != PlanValue::Kind::kTemporary) continue;
-      const bool again = std::any_of(plan_.fetches.begin() + static_cast<ptrdiff_t>(i) + 1, plan_.fetches.end(),
-                                     [&](const PlanValue& v) { return v.kind == value.kind && v.index == value.index; });
+      const bool again =
+          std::any_of(plan_.fetches.begin() + static_cast<ptrdiff_t>(i) + 1, plan_.fetches.end(),
+                      [&](const PlanValue& v) { return v.kind == value.kind && v.index == value.index; });
       if (!again) last_fetches_[i] = 1;
     }
   }
@@ -105,7 +106,8 @@ class StraightLine final : public Executable {
   bool fits(const Tensor& t, size_t feed) const noexcept {
     const OutputInfo& expected = plan_.feeds[feed].info;
     return t.defined() && t.dtype() == expected.dtype && !t.is_meta() &&
-           (known_[feed] != 0 ? t.partial_shape() == expected.shape : t.partial_shape().compatible_with(expected.shape));
+           (known_[feed] != 0 ? t.partial_shape() == expected.shape
+                              : t.partial_shape().compatible_with(expected.shape));
   }
 
   void run_step(const PlanStep& step, Frame& frame) const {

@@ -97,6 +97,26 @@ BOOST_AUTO_TEST_CASE(sizes_around_the_crossovers) {
   }
 }
 
+// Such products are read row by row. Each row is what it would be alone; that is checked against the definition.
+BOOST_AUTO_TEST_CASE(a_few_rows_by_a_large_matrix) {
+  for (const auto& [n, k] :
+       {std::pair<int64_t, int64_t>{600, 500}, {1555, 259}, {2049, 515}, {300, 1801}, {5000, 61}}) {
+    const Tensor b = random_tensor<float>({k, n}, 2);
+    const Tensor rows = random_tensor<float>({17, k}, 1);
+    for (int64_t m : {2, 3, 4, 5, 7, 8, 9, 13, 16, 17}) {
+      const Tensor a = slice(rows, {0, 0}, {m, k});
+      const Tensor c = matmul(a, b);
+      check_product<float>(a, b, c, {m, n, k}, false, false);
+      const Tensor columns = transpose(a, {1, 0});
+      check_product<float>(columns, b, matmul(columns, b, {.transpose_a = true}), {m, n, k}, true, false);
+      const bool by_rows = m == 2 || (m <= 8 && n >= k / 2);
+      for (int64_t i = 0; by_rows && i < m; ++i) {
+        BOOST_TEST(same_bits(slice(c, {i, 0}, {1, n}), matmul(slice(a, {i, 0}, {1, k}), b)), m << 'x' << n << 'x' << k);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(integers_wrap) {
   const Tensor a = tensor({{2147483647, 2}}), b = tensor({{2}, {3}});
   BOOST_TEST(matmul(a, b).item<int32_t>() == 4);
@@ -122,7 +142,8 @@ BOOST_AUTO_TEST_CASE(no_inner_dimension_gives_zeros) {
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
   const Size sizes[] = {{64, 64, 64},   {96, 96, 96},    {1, 512, 512},    {64, 10, 256},    {1, 1, 100000},
                         {8, 8, 100000}, {64, 64, 40000}, {100, 10, 60000}, {10, 1024, 1024}, {300, 290, 310},
-                        {512, 512, 64}, {257, 129, 500}, {1, 3001, 700},   {2500, 1, 300}};
+                        {512, 512, 64}, {257, 129, 500}, {1, 3001, 700},   {2500, 1, 300},   {3, 1600, 500},
+                        {8, 700, 600},  {16, 2000, 300}, {2, 600, 1500}};
   for (const Size& s : sizes) {
     for (const bool transposed : {false, true}) {
       const auto run = [&]<class T>(T) {
