@@ -136,6 +136,7 @@ SECTIONS = [
         Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768 768x768"),
         Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
         Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096 4096x4096"),
+        Row("matmul_64", "MatMul, 64x1024 by 1024x4096", "matmul", "eager", "64x1024 1024x4096"),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Networks", [

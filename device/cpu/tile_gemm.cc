@@ -24,7 +24,8 @@ struct Vector {
 // Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
 // over such a block and are added to c. The other sizes do not show in the result.
 constexpr int64_t kDepth = 256;
-constexpr int64_t kFewRows = 192;     // up to here `a` is read in place
+constexpr int64_t kFewRows = 192;     // up to here `a` is read in place, unless
+constexpr int64_t kFarApart = 2048;   // elements lie, or a multiple of it, between rows of b
 constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
 constexpr int64_t kPackedColumns = 2048;   // of b
 constexpr int64_t kRowBytes = 32 << 10;    // of b, from which on a row is multiplied by rows of b,
@@ -397,7 +398,7 @@ template <class T>
 void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row) {
   static const GemmFn<T> run = choose<T>();
   T* scratch = nullptr;
-  if (m > kFewRows && n >= 64 && k >= 32) {
+  if ((m > kFewRows || (m > kRowsAtOnce && b.column == 1 && b.row % kFarApart == 0)) && n >= 64 && k >= 32) {
     const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
     scratch = static_cast<T*>(dnnl_scratchpad(static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T)));
   }
