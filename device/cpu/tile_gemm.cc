@@ -162,19 +162,20 @@ PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b
 // Panels are functions of their own: what a compiler keeps at hand for all kinds of them, in one function, would be a
 // sixth of what a product of 8x8 costs.
 template <class T, int kVectors>
-[[gnu::noinline]] void panel_portable(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
-                                      int64_t width, bool first, T* packed) {
+[[gnu::noinline]] void panel_portable(int64_t m, int64_t depth, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                                      int64_t c_row, int64_t width, bool first, T* packed) {
   panel<T, 16, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
 }
 #ifdef __x86_64__
 template <class T, int kVectors>
-[[PANTO_AVX2, gnu::noinline]] void panel_avx2(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c,
-                                              int64_t c_row, int64_t width, bool first, T* packed) {
+[[PANTO_AVX2, gnu::noinline]] void panel_avx2(int64_t m, int64_t depth, const MatrixRef<T>& a, const MatrixRef<T>& b,
+                                              T* c, int64_t c_row, int64_t width, bool first, T* packed) {
   panel<T, 32, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
 }
 template <class T, int kVectors>
-[[PANTO_AVX512, gnu::noinline]] void panel_avx512(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c,
-                                                  int64_t c_row, int64_t width, bool first, T* packed) {
+[[PANTO_AVX512, gnu::noinline]] void panel_avx512(int64_t m, int64_t depth, const MatrixRef<T>& a,
+                                                  const MatrixRef<T>& b, T* c, int64_t c_row, int64_t width, bool first,
+                                                  T* packed) {
   panel<T, 64, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
 }
 #endif
@@ -337,8 +338,8 @@ PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> 
 }
 
 template <class T>
-using GemmFn = void (*)(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
-                        T* scratch);
+using GemmFn = void (*)(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                        int64_t c_row, T* scratch);
 
 template <class T>
 PANTO_INLINE bool reads_rows(int64_t m, int64_t elements_of_b) {
@@ -365,19 +366,20 @@ PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, Matr
 }
 
 template <class T>
-void portable(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row, T* scratch) {
+void portable(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row,
+              T* scratch) {
   multiply<T, 16>(m, n, k, a, b, c, c_row, scratch);
 }
 
 #ifdef __x86_64__
 template <class T>
-[[PANTO_AVX2]] void with_avx2(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
-                              T* scratch) {
+[[PANTO_AVX2]] void with_avx2(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                              int64_t c_row, T* scratch) {
   multiply<T, 32>(m, n, k, a, b, c, c_row, scratch);
 }
 template <class T>
-[[PANTO_AVX512]] void with_avx512(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
-                                  T* scratch) {
+[[PANTO_AVX512]] void with_avx512(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                                  int64_t c_row, T* scratch) {
   if (n * static_cast<int64_t>(sizeof(T)) <= 32) return multiply<T, 32>(m, n, k, a, b, c, c_row, nullptr);
   multiply<T, 64>(m, n, k, a, b, c, c_row, scratch);
 }
@@ -395,7 +397,9 @@ GemmFn<T> choose() {
 }  // namespace
 
 template <class T>
-void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row) {
+void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const MatrixRef<T>& right, T* c,
+               int64_t c_row) {
+  MatrixRef<T> a = left, b = right;
   static const GemmFn<T> run = choose<T>();
   T* scratch = nullptr;
   if ((m > kFewRows || (m > kRowsAtOnce && b.column == 1 && b.row % kFarApart == 0)) && n >= 64 && k >= 32) {
@@ -419,10 +423,13 @@ void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, 
   run(m, n, k, a, b, c, c_row, scratch);
 }
 
-template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<float>, MatrixRef<float>, float*, int64_t);
-template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<double>, MatrixRef<double>, double*, int64_t);
-template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<uint32_t>, MatrixRef<uint32_t>, uint32_t*, int64_t);
-template void tile_gemm(int64_t, int64_t, int64_t, MatrixRef<uint64_t>, MatrixRef<uint64_t>, uint64_t*, int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<float>&, const MatrixRef<float>&, float*, int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<double>&, const MatrixRef<double>&, double*,
+                        int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<uint32_t>&, const MatrixRef<uint32_t>&, uint32_t*,
+                        int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<uint64_t>&, const MatrixRef<uint64_t>&, uint64_t*,
+                        int64_t);
 
 bool tile_gemm_is_fast() {
 #ifdef __x86_64__

@@ -19,7 +19,7 @@ struct MatrixRef {
 // the rest of the product. T: float, double, uint32_t or uint64_t (signed integers go through the unsigned type: the
 // product wraps). Throws ResourceExhausted where a large product finds no scratch memory.
 template <class T>
-void tile_gemm(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row);
+void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row);
 
 // True where tile_gemm is at least as fast in floats as the libraries are on one thread, if the product is not narrow
 // (measured on Zen 3). With AVX-512 oneDNN is ahead, without AVX2 too.

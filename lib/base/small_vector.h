@@ -61,7 +61,7 @@ class SmallVector {
   void resize(size_t n) {
     reserve(n);
     while (size_ > n) data_[--size_].~T();
-    for (; size_ < n; ++size_) ::new (static_cast<void*>(data_ + size_)) T();
+    for (; size_ < n; ++size_) ::new (static_cast<void*>(data_ + size_)) T{};
   }
   void clear() noexcept { resize(0); }
   void reserve(size_t n) {

@@ -9,14 +9,14 @@
 
 namespace panto {
 
-const AttrSlot& CallView::slot(AttrName name) const {
+const AttrSlot& CallView::find_slot(uint32_t hash, std::string_view name) const {
   const auto& defs = call_.op->signature().attrs;
   const AttrSlot* slot = call_.attrs.data();
   for (const AttrDef& def : defs) {
-    if (def.hash == name.hash) return *slot;
+    if (def.hash == hash) return *slot;
     ++slot;
   }
-  failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", call_.op->name(), name.text);
+  failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", call_.op->name(), name);
 }
 
 std::pair<int, int> CallView::list(int arg) const {
