@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/one_thread.h"
 #include "panto/device/cpu/onednn.h"
@@ -363,7 +364,32 @@ void ConvPlan::unpack_filter(const float* packed, float* filter) const {
       1);
 }
 
-void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output, Device& device) const {
+Tensor ConvPlan::packed(const float* filter, Device& device) const {
+  if (product_ != nullptr || packing_->parts.empty()) return {};
+  Tensor result = buffer(device, size_of(packing_->packed));
+  pack_filter(filter, mutable_data<float>(result));
+  return result;
+}
+
+void ConvPlan::finish_tile(int64_t tile, float* output, const BoundEpilogue& epilogue) const {
+  const Convolution& c = conv_;
+  const auto bands = static_cast<int64_t>(bands_.size());
+  const Band& band = bands_[static_cast<size_t>(tile % bands)];
+  const int64_t first = tile / bands * images_, last = std::min(c.batch, first + images_);
+  const int64_t plane = c.height.output * c.width.output, channels = c.out_channels;
+  const int64_t count = band.out_rows * c.width.output, begin = band.out_first * c.width.output;
+  if (!c.channels_first()) {
+    // A band is of one image: either way the tile's pixels are one after the other.
+    const int64_t rows = (last - first - 1) * plane + count;
+    return epilogue.finish_rows(output, (first * plane + begin) * channels, rows, 0, channels, channels);
+  }
+  for (int64_t i = first * channels; i < last * channels; ++i) {
+    epilogue.finish_plane(output, i * plane + begin, i % channels, count);
+  }
+}
+
+void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output, Device& device,
+                        const BoundEpilogue* epilogue) const {
   const Convolution& c = conv_;
   const Primitives& p = primitives(tile);
   const auto bands = static_cast<int64_t>(bands_.size());
@@ -395,6 +421,7 @@ void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output
       p.convolution.run(
           {{DNNL_ARG_SRC, &p.in, in_used}, {DNNL_ARG_WEIGHTS, &p.filter, packed}, {DNNL_ARG_DST, &p.out, out_used}});
       if (p.copy_out) p.copy_out.run({{DNNL_ARG_FROM, &p.out, out_used}, {DNNL_ARG_TO, &p.our_out, out}});
+      if (epilogue != nullptr) finish_tile(tile, output, *epilogue);
       break;
     case ConvKind::kByInput:
       take_out();
@@ -425,35 +452,36 @@ void ConvPlan::add_tiles(float* sums, int64_t count) const {
   });
 }
 
-void ConvPlan::run(float* input, float* filter, float* output, Device& device) const {
-  if (product_ != nullptr) return product_->run(input, filter, output, device);
+void ConvPlan::run(float* input, float* filter, float* output, Device& device, const float* packed,
+                   const BoundEpilogue* epilogue) const {
+  if (product_ != nullptr) return product_->run(input, filter, output, device, epilogue);
   const bool by_filter = kind_ == ConvKind::kByFilter;
   // Each tile's gradient by filter, or the filter for all tiles. Packed ones may be larger: blocks are filled up.
   const auto packed_bytes = size_of(packing_->packed);
   const auto packed_count = static_cast<int64_t>(packed_bytes / sizeof(float));
-  const bool packs = !packing_->parts.empty();
-  Tensor packed_buffer;
-  float* packed = filter;
+  const bool packs = !packing_->parts.empty() && packed == nullptr;
+  Tensor buffers;
+  float* used = packed != nullptr ? const_cast<float*>(packed) : filter;  // NOLINT(*-const-cast): oneDNN takes no const
   if (packs || (by_filter && tiles_ > 1)) {
-    packed_buffer = buffer(device, packed_bytes * static_cast<size_t>(by_filter ? tiles_ : 1));
-    packed = mutable_data<float>(packed_buffer);
+    buffers = buffer(device, packed_bytes * static_cast<size_t>(by_filter ? tiles_ : 1));
+    used = mutable_data<float>(buffers);
   }
-  if (packs && !by_filter) pack_filter(filter, packed);
+  if (packs && !by_filter) pack_filter(filter, used);
   parallel_ranges(
       tiles_, work_of(conv_),
       [&](int64_t begin, int64_t end) {
         const OneThread scope;
         for (int64_t t = begin; t < end; ++t) {
-          run_tile(t, input, by_filter ? packed + t * packed_count : packed, output, device);
+          run_tile(t, input, by_filter ? used + t * packed_count : used, output, device, epilogue);
         }
       },
       1);
   if (!by_filter) return;
-  if (tiles_ > 1) add_tiles(packed, packed_count);
+  if (tiles_ > 1) add_tiles(used, packed_count);
   if (packs) {
-    unpack_filter(packed, filter);
-  } else if (packed != filter) {
-    std::copy_n(packed, packed_count, filter);
+    unpack_filter(used, filter);
+  } else if (used != filter) {
+    std::copy_n(used, packed_count, filter);
   }
 }
 

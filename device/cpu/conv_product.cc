@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/rows.h"
@@ -111,7 +112,7 @@ void ConvProduct::scatter(const float* windows, float* images) const {
       1);
 }
 
-void ConvProduct::run(float* input, float* filter, float* output, Device& device) const {
+void ConvProduct::run(float* input, float* filter, float* output, Device& device, const BoundEpilogue* epilogue) const {
   Tensor made;
   float* windows = input;
   if (!images_serve(conv_)) {
@@ -120,7 +121,13 @@ void ConvProduct::run(float* input, float* filter, float* output, Device& device
     if (kind_ != ConvKind::kByInput) gather(input, windows);
   }
   switch (kind_) {
-    case ConvKind::kForward: return product_.run(windows, filter, output);
+    case ConvKind::kForward: {
+      const auto finish = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+        const int64_t channels = conv_.out_channels;
+        epilogue->finish_rows(output, row * channels + column, rows, column, columns, channels);
+      };
+      return product_.run(windows, filter, output, epilogue != nullptr ? TileDone(finish) : TileDone());
+    }
     case ConvKind::kByFilter: return product_.run(windows, output, filter);
     case ConvKind::kByInput:
       product_.run(output, filter, windows);

@@ -16,6 +16,8 @@
 
 namespace panto::cpu {
 
+class BoundEpilogue;
+
 enum class ConvKind : uint8_t { kForward, kByInput, kByFilter };
 
 // Immutable; may be used by several threads at once.
@@ -24,8 +26,9 @@ class ConvProduct {
   // Whether it pays.
   static bool fits(const Convolution& c);
   ConvProduct(ConvKind kind, const Convolution& c);
-  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others.
-  void run(float* input, float* filter, float* output, Device& device) const;
+  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `epilogue`: of a forward
+  // convolution, or null.
+  void run(float* input, float* filter, float* output, Device& device, const BoundEpilogue* epilogue) const;
 
  private:
   void gather(const float* images, float* windows) const;

@@ -1,9 +1,12 @@
 // Kernels of convolutions and their gradients.
+#include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "panto/device/convert.h"
 #include "panto/device/cpu/conv_direct.h"
 #include "panto/device/cpu/conv_plan.h"
+#include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/tensor_alloc.h"
@@ -34,14 +37,40 @@ void convolve_directly(ConvKind kind, const Convolution& c, T* input, T* filter,
   }
 }
 
+void finish_whole(const Convolution& c, const cpu::BoundEpilogue& epilogue, float* output) {
+  const int64_t pixels = c.height.output * c.width.output;
+  c.channels_first() ? epilogue.finish_all(output, c.batch, pixels) : epilogue.finish_all(output, c.batch * pixels, 1);
+}
+
+// What a prepared call keeps.
+struct PreparedConvolution {
+  std::shared_ptr<const ConvPlan> plan;
+  Tensor filter, packed;  // a constant filter, as it is and as the plan reads it
+
+  const float* packed_of(const Tensor& given) const {
+    return packed.defined() && given.impl() == filter.impl() ? mutable_data<float>(packed) : nullptr;
+  }
+};
+
+// `epilogue`: of a forward convolution, or null.
 template <class T>
-void convolve(ConvKind kind, const Convolution& c, const ConvPlan* prepared, T* input, T* filter, T* output,
-              int64_t filter_size, Device& device) {
+void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T* input, T* filter, T* output,
+              int64_t filter_size, const cpu::BoundEpilogue* epilogue) {
+  Device& device = call.device();
   if constexpr (std::is_same_v<T, float>) {
-    if (prepared != nullptr && prepared->convolution() == c) return prepared->run(input, filter, output, device);
-    if (ConvPlan::fits(c)) return cpu::cached_conv_plan(kind, c)->run(input, filter, output, device);
+    const auto* prepared = call.state<PreparedConvolution>();
+    if (prepared != nullptr && prepared->plan->convolution() == c) {
+      return prepared->plan->run(input, filter, output, device, prepared->packed_of(call.in(1)), epilogue);
+    }
+    if (ConvPlan::fits(c)) {
+      return cpu::cached_conv_plan(kind, c)->run(input, filter, output, device, nullptr, epilogue);
+    }
   }
   convolve_directly(kind, c, input, filter, output, filter_size, device);
+  if constexpr (std::is_same_v<T, float>) {
+    // Small, or far slower than another pass over it.
+    if (epilogue != nullptr) finish_whole(c, *epilogue, output);
+  }
 }
 
 // A tensor of half numbers as floats, for the time of a call.
@@ -63,8 +92,9 @@ class AsFloats {
   int64_t n_;
 };
 
-// One of the three: where input, filter and output of the convolution are among the call's tensors.
-template <ConvKind kKind>
+// One of the three: where input, filter and output of the convolution are among the call's tensors. kFused: what
+// follows them belongs to an epilogue.
+template <ConvKind kKind, bool kFused = false>
 struct ConvolutionKernel {
   static constexpr int kInput = 0, kFilter = 1, kOutput = 2;
 
@@ -83,8 +113,15 @@ struct ConvolutionKernel {
       }
       if (!result.fully_known()) return nullptr;
       const Convolution convolution = read(c, result);
-      if (ConvPlan::fits(convolution))
-        return std::const_pointer_cast<ConvPlan>(cpu::cached_conv_plan(kKind, convolution));
+      if (!ConvPlan::fits(convolution)) return nullptr;
+      auto prepared = std::make_shared<PreparedConvolution>();
+      prepared->plan = cpu::cached_conv_plan(kKind, convolution);
+      const Tensor& filter = c.in(1);
+      if (kKind != ConvKind::kByFilter && !filter.is_meta() && &filter.device() == &c.device()) {
+        prepared->filter = filter;
+        prepared->packed = prepared->plan->packed(filter.data<float>().data(), c.device());
+      }
+      return prepared;
     }
     return nullptr;
   }
@@ -106,25 +143,29 @@ struct ConvolutionKernel {
       tensors[i] = out ? static_cast<void*>(c.out(0).impl()->data) : c.in(i).impl()->data;
       sizes[i] = out ? n : c.numel(i);
     }
+    std::optional<cpu::BoundEpilogue> epilogue;
+    if constexpr (kFused) epilogue.emplace(c, convolution.out_channels);
     if (sizes[kInput] == 0 || sizes[kOutput] == 0) {
       std::fill_n(static_cast<T*>(tensors[written]), n, T{});  // sums of nothing
+      if constexpr (kFused) finish_whole(convolution, *epilogue, static_cast<T*>(tensors[written]));
       return;
     }
     if constexpr (is_half_type<T>) {
       const AsFloats<T> input(tensors[0], sizes[0], written != 0, c.device());
       const AsFloats<T> filter(tensors[1], sizes[1], written != 1, c.device());
       const AsFloats<T> output(tensors[2], sizes[2], written != 2, c.device());
-      convolve(kKind, convolution, nullptr, input.data(), filter.data(), output.data(), sizes[kFilter], c.device());
+      convolve(c, kKind, convolution, input.data(), filter.data(), output.data(), sizes[kFilter], nullptr);
       (written == 0 ? input : written == 1 ? filter : output).write(tensors[written]);
     } else {
-      convolve(kKind, convolution, c.state<ConvPlan>(), static_cast<T*>(tensors[0]), static_cast<T*>(tensors[1]),
-               static_cast<T*>(tensors[2]), sizes[kFilter], c.device());
+      convolve(c, kKind, convolution, static_cast<T*>(tensors[0]), static_cast<T*>(tensors[1]),
+               static_cast<T*>(tensors[2]), sizes[kFilter], epilogue ? &*epilogue : nullptr);
     }
   }
 };
 
 const CpuKernel conv_kernel("Conv2D", TypeList<Half, BFloat16, float, double, int32_t>{},
                             ConvolutionKernel<ConvKind::kForward>{});
+const CpuKernel fused_conv_kernel("_FusedConv2D", TypeList<float>{}, ConvolutionKernel<ConvKind::kForward, true>{});
 const CpuKernel by_input_kernel("Conv2DBackpropInput", TypeList<Half, BFloat16, float, double, int32_t>{},
                                 ConvolutionKernel<ConvKind::kByInput>{});
 const CpuKernel by_filter_kernel("Conv2DBackpropFilter", TypeList<Half, BFloat16, float, double>{},

@@ -1,13 +1,21 @@
 #include "panto/device/cpu/epilogue.h"
 
+#include <algorithm>
+#include <type_traits>
+
+#include "panto/device/cpu/batch_norm.h"
 #include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/functors.h"
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
 
 namespace panto::cpu {
 namespace {
 
-struct NoActivation {
+constexpr int64_t kPiece = 4096;  // elements that go from one loop to the next in the first-level cache
+
+struct Identity {
   float operator()(float x) const { return x; }
 };
 struct Relu6 {
@@ -32,44 +40,152 @@ struct GeluExact {
   float operator()(float x) const { return 0.5f * x * (1.f + k::erf(0.7071067811865476f * x)); }
 };
 
+// body(f) with the activation's functor.
+template <class Body>
+[[gnu::always_inline]] inline void with_activation(const Epilogue& e, const Body& body) {
+  switch (e.activation) {
+    case FusedActivation::kNone: return;
+    case FusedActivation::kRelu: return body(ReluFn{});
+    case FusedActivation::kRelu6: return body(Relu6{});
+    case FusedActivation::kTanh: return body(TanhFn{});
+    case FusedActivation::kSigmoid: return body(SigmoidFn{});
+    case FusedActivation::kElu: return body(Elu{});
+    case FusedActivation::kLeakyRelu: return body(LeakyRelu{e.leaky_alpha});
+    case FusedActivation::kGeluApproximate: return body(GeluApproximate{});
+    case FusedActivation::kGeluExact: return body(GeluExact{});
+  }
+}
+
 template <class F>
-void apply(F f, const float* bias, int64_t rows, int64_t columns, float* y) {
-  const int64_t work = rows * columns * (8 + extra_work<F>());
-  parallel_ranges(
-      rows, work,
-      [&](int64_t begin, int64_t end) {
-        specialised([&] {
-          if (bias == nullptr) {
-            PANTO_INDEPENDENT
-            for (int64_t i = begin * columns; i < end * columns; ++i) y[i] = f(y[i]);
-            return;
-          }
-          for (int64_t r = begin; r < end; ++r) {
-            float* row = y + r * columns;
-            PANTO_INDEPENDENT
-            for (int64_t j = 0; j < columns; ++j) row[j] = f(row[j] + bias[j]);
-          }
-        });
-      },
-      8);
+[[gnu::always_inline]] inline void activate(F f, int64_t n, float* y) {
+  PANTO_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
+}
+
+// What the loop before an activation reads. Each is an element for each channel, but for `added`.
+struct Terms {
+  const float *bias, *mean, *factor, *offset, *added;
+};
+
+// Either along channels, or within one.
+template <bool kAlong, bool kBias, bool kNorm, bool kAdd, class F>
+[[gnu::always_inline]] inline void add_terms(const Terms& t, F f, int64_t n, float* y) {
+  PANTO_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t c = kAlong ? i : 0;
+    float v = y[i];
+    if constexpr (kBias) v += t.bias[c];
+    if constexpr (kNorm) v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
+    if constexpr (kAdd) v += t.added[i];
+    y[i] = f(v);
+  }
+}
+
+// body(std::bool_constant<flag>).
+template <class Body>
+[[gnu::always_inline]] inline void with_flag(bool flag, const Body& body) {
+  flag ? body(std::true_type{}) : body(std::false_type{});
+}
+
+template <bool kAlong>
+[[gnu::always_inline]] inline void add_terms(const Terms& t, bool relu, int64_t n, float* y) {
+  with_flag(t.bias != nullptr, [&](auto bias) __attribute__((always_inline)) {
+    with_flag(t.mean != nullptr, [&](auto norm) __attribute__((always_inline)) {
+      with_flag(t.added != nullptr, [&](auto add) __attribute__((always_inline)) {
+        if (relu) {
+          add_terms<kAlong, bias, norm, add>(t, ReluFn{}, n, y);
+        } else {
+          add_terms<kAlong, bias, norm, add>(t, Identity{}, n, y);
+        }
+      });
+    });
+  });
 }
 
 }  // namespace
 
-void apply_epilogue(const Epilogue& epilogue, const float* bias, int64_t rows, int64_t columns, float* y) {
-  switch (epilogue.activation) {
-    case Activation::kNone:
-      if (bias != nullptr) apply(NoActivation{}, bias, rows, columns, y);
-      return;
-    case Activation::kRelu: return apply(ReluFn{}, bias, rows, columns, y);
-    case Activation::kRelu6: return apply(Relu6{}, bias, rows, columns, y);
-    case Activation::kTanh: return apply(TanhFn{}, bias, rows, columns, y);
-    case Activation::kSigmoid: return apply(SigmoidFn{}, bias, rows, columns, y);
-    case Activation::kElu: return apply(Elu{}, bias, rows, columns, y);
-    case Activation::kLeakyRelu: return apply(LeakyRelu{epilogue.leaky_alpha}, bias, rows, columns, y);
-    case Activation::kGeluApproximate: return apply(GeluApproximate{}, bias, rows, columns, y);
-    case Activation::kGeluExact: return apply(GeluExact{}, bias, rows, columns, y);
+BoundEpilogue::BoundEpilogue(const KernelContext& call, int64_t channels)
+    : epilogue_(parse_epilogue(call)), channels_(channels) {
+  const auto arg = [&](int at, int64_t elements, const char* name) {
+    if (call.numel(2 + at) != elements) {
+      invalid("{}: expected {} elements, got {}", name, elements, call.numel(2 + at));
+    }
+    return call.data<float>(2 + at);
+  };
+  if (epilogue_.bias) bias_ = arg(epilogue_.bias_at(), channels, "bias");
+  if (epilogue_.batch_norm) {
+    const int at = epilogue_.batch_norm_at();
+    const float* scale = arg(at, channels, "scale");
+    offset_ = arg(at + 1, channels, "offset");
+    mean_ = arg(at + 2, channels, "mean");
+    const float* variance = arg(at + 3, channels, "variance");
+    factors_.resize(checked_cast<size_t>(channels));
+    for (size_t k = 0; k < factors_.size(); ++k) factors_[k] = norm_factor(scale[k], variance[k], epilogue_.epsilon);
   }
+  if (epilogue_.add) added_ = arg(epilogue_.add_at(), call.out_numel(0), "Add");
+}
+
+void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t first, int64_t count,
+                                int64_t row_step) const {
+  const bool terms = bias_ != nullptr || mean_ != nullptr || added_ != nullptr;
+  if (!terms && epilogue_.activation == FusedActivation::kNone) return;
+  const bool whole = count == row_step;
+  const bool relu = terms && epilogue_.activation == FusedActivation::kRelu;
+  const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, count));  // in rows
+  specialised([&] {
+    for (int64_t r = 0; r < rows; r += piece) {
+      const int64_t height = std::min(piece, rows - r);
+      float* y = result + at + r * row_step;
+      if (terms) {
+        const auto channel = [first](const float* v) { return v == nullptr ? nullptr : v + first; };
+        Terms t{channel(bias_), channel(mean_), mean_ == nullptr ? nullptr : factors_.data() + first, channel(offset_),
+                added_ == nullptr ? nullptr : added_ + (y - result)};
+        for (int64_t i = 0; i < height; ++i) {
+          add_terms<true>(t, relu, count, y + i * row_step);
+          if (t.added != nullptr) t.added += row_step;
+        }
+      }
+      if (relu) continue;
+      with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) {
+        if (whole) return activate(f, height * count, y);
+        for (int64_t i = 0; i < height; ++i) activate(f, count, y + i * row_step);
+      });
+    }
+  });
+}
+
+void BoundEpilogue::finish_plane(float* result, int64_t at, int64_t channel, int64_t count) const {
+  const bool terms = bias_ != nullptr || mean_ != nullptr || added_ != nullptr;
+  if (!terms && epilogue_.activation == FusedActivation::kNone) return;
+  const bool relu = terms && epilogue_.activation == FusedActivation::kRelu;
+  specialised([&] {
+    for (int64_t i = 0; i < count; i += kPiece) {
+      const int64_t n = std::min(kPiece, count - i);
+      float* y = result + at + i;
+      if (terms) {
+        const auto one = [channel](const float* v) { return v == nullptr ? nullptr : v + channel; };
+        const Terms t{one(bias_), one(mean_), mean_ == nullptr ? nullptr : factors_.data() + channel, one(offset_),
+                      added_ == nullptr ? nullptr : added_ + at + i};
+        add_terms<false>(t, relu, n, y);
+      }
+      if (relu) continue;
+      with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) { activate(f, n, y); });
+    }
+  });
+}
+
+void BoundEpilogue::finish_all(float* result, int64_t outer, int64_t inner) const {
+  int64_t work = 8;
+  with_activation(epilogue_, [&](auto f) { work += extra_work<decltype(f)>(); });
+  const bool by_rows = inner == 1;
+  const int64_t n = by_rows ? outer : outer * channels_, each = by_rows ? channels_ : inner;
+  parallel_ranges(
+      n, n * each * work,
+      [&](int64_t begin, int64_t end) {
+        if (by_rows) return finish_rows(result, begin * each, end - begin, 0, channels_, channels_);
+        for (int64_t i = begin; i < end; ++i) finish_plane(result, i * each, i % channels_, each);
+      },
+      8);
 }
 
 }  // namespace panto::cpu

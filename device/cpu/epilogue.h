@@ -1,13 +1,39 @@
-// What fused kernels do to a result before anyone sees it.
+// What fused kernels do to a result before anyone sees it: to each rectangle of it as soon as it is whole, while the
+// cache has it. The bits are those of the separate kernels.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "panto/lib/core/call.h"
 #include "panto/lib/ops/fused.h"
 
 namespace panto::cpu {
 
-// y = activation(y + bias), row by row; `bias` has one element for each column, or is null.
-void apply_epilogue(const Epilogue& epilogue, const float* bias, int64_t rows, int64_t columns, float* y);
+// An epilogue with its tensors, for the time of a call. Immutable; used by several threads at once.
+class BoundEpilogue {
+ public:
+  // `call`: of an op whose `args` begin at flat input 2; all of them are float32. Throws InvalidArgument where one has
+  // not as many elements as the result needs.
+  BoundEpilogue(const KernelContext& call, int64_t channels);
+  BoundEpilogue(const BoundEpilogue&) = delete;
+  BoundEpilogue& operator=(const BoundEpilogue&) = delete;
+
+  // A rectangle of a result whose last dimension is channels, [first, first + count) of them, `row_step` elements from
+  // row to row; its first element is result[at]. On the calling thread.
+  void finish_rows(float* result, int64_t at, int64_t rows, int64_t first, int64_t count, int64_t row_step) const;
+  // `count` consecutive elements of one channel, from result[at] on.
+  void finish_plane(float* result, int64_t at, int64_t channel, int64_t count) const;
+  // All of a result as [outer, channels, inner], on as many threads as are worth it.
+  void finish_all(float* result, int64_t outer, int64_t inner) const;
+
+ private:
+  Epilogue epilogue_;
+  int64_t channels_;
+  const float* bias_ = nullptr;
+  const float *mean_ = nullptr, *offset_ = nullptr;
+  std::vector<float> factors_;
+  const float* added_ = nullptr;
+};
 
 }  // namespace panto::cpu

@@ -200,20 +200,26 @@ void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b
   const int64_t column = tile % column_tiles_ * tile_columns_;
   const int64_t depth = part * part_depth_;
   run_rectangle(row, std::min(tile_rows_, size_.m - row), column, std::min(tile_columns_, size_.n - column), depth,
-                std::min(part_depth_, size_.k - depth), a, b, c);
+                std::min(part_depth_, size_.k - depth), a, b, c, {});
 }
 
 void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, int64_t depths,
-                             const void* a, const void* b, void* c) const {
+                             const void* a, const void* b, void* c, const TileDone& done) const {
   const Rectangle r{rows, columns, depths};
-  if (is_matrix_by_column(asked_)) std::swap(a, b);
+  const bool turned = is_matrix_by_column(asked_);
+  if (turned) std::swap(a, b);
   const int64_t a_offset = size_.transpose_a ? depth * size_.m + row : row * size_.k + depth;
   const int64_t b_offset = size_.transpose_b ? column * size_.k + depth : depth * size_.n + column;
   const int64_t c_offset = row * size_.n + column;
   if (by_tile_gemm()) {
     const MatrixRef<float> left = left_matrix(size_, static_cast<const float*>(a) + a_offset);
     const MatrixRef<float> right = right_matrix(size_, static_cast<const float*>(b) + b_offset);
-    return tile_gemm(r.rows, r.columns, r.depth, left, right, static_cast<float*>(c) + c_offset, size_.n);
+    // Of what is computed, which may lie turned in what is asked for.
+    const auto in_all = [&](int64_t i, int64_t height, int64_t j, int64_t width) {
+      turned ? done(column + j, width, row + i, height) : done(row + i, height, column + j, width);
+    };
+    return tile_gemm(r.rows, r.columns, r.depth, left, right, static_cast<float*>(c) + c_offset, size_.n,
+                     done ? TileDone(in_all) : TileDone());
   }
   throw_if_cancelled();
   const OneThread scope;
@@ -224,31 +230,32 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
     blas_rectangle(size_, r, static_cast<const double*>(a) + a_offset, static_cast<const double*>(b) + b_offset,
                    static_cast<double*>(c) + c_offset);
   }
+  turned ? done(column, columns, row, rows) : done(row, rows, column, columns);
 }
 
-void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const {
+void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c,
+                         const TileDone& done) const {
   if (by_tile_gemm() && row_tiles_ == 1 && begin < end) {
     const int64_t column = begin * tile_columns_;
-    return run_rectangle(0, size_.m, column, std::min(end * tile_columns_, size_.n) - column, 0, size_.k, a, b, c);
+    return run_rectangle(0, size_.m, column, std::min(end * tile_columns_, size_.n) - column, 0, size_.k, a, b, c,
+                         done);
   }
   while (begin < end) {
     const int64_t first = begin % column_tiles_;
     const int64_t full_rows = (end - begin) / column_tiles_;
     const bool band = by_tile_gemm() && first == 0 && full_rows > 0;
-    if (!band) {
-      run_tile(begin++, 0, a, b, c);
-      continue;
-    }
-    const int64_t row = begin / column_tiles_ * tile_rows_;
-    run_rectangle(row, std::min(full_rows * tile_rows_, size_.m - row), 0, size_.n, 0, size_.k, a, b, c);
-    begin += full_rows * column_tiles_;
+    const int64_t row = begin / column_tiles_ * tile_rows_, column = first * tile_columns_;
+    const int64_t rows = std::min(band ? full_rows * tile_rows_ : tile_rows_, size_.m - row);
+    const int64_t columns = band ? size_.n : std::min(tile_columns_, size_.n - column);
+    run_rectangle(row, rows, column, columns, 0, size_.k, a, b, c, done);
+    begin += band ? full_rows * column_tiles_ : 1;
   }
 }
 
-void GemmPlan::run(const void* a, const void* b, void* c) const {
+void GemmPlan::run(const void* a, const void* b, void* c, const TileDone& done) const {
   if (parts_ == 1) {
     return parallel_shares(
-        tiles(), size_.work(), [&](int64_t begin, int64_t end) { run_tiles(begin, end, a, b, c); }, 1);
+        tiles(), size_.work(), [&](int64_t begin, int64_t end) { run_tiles(begin, end, a, b, c, done); }, 1);
   }
   const int64_t elements = size_.m * size_.n;
   const Tensor more = allocate_tensor(cpu_device(), dtype_, Shape{parts_ - 1, elements});
@@ -270,6 +277,7 @@ void GemmPlan::run(const void* a, const void* b, void* c) const {
   } else {
     add_parts(static_cast<double*>(c), mutable_data<double>(more), elements, parts_ - 1);
   }
+  done(0, asked_.m, 0, asked_.n);
 }
 
 namespace {

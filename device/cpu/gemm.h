@@ -56,15 +56,15 @@ class GemmPlan {
   // Tiles [begin, end) of a plan without parts. Whole rows of tiles, and any tiles of a single row, are one call of
   // tile_gemm, which then copies the factors once and reads them to their ends: its bits do not depend on how the
   // result is cut.
-  void run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c) const;
-  // Everything, on as many threads as are worth it.
-  void run(const void* a, const void* b, void* c) const;
+  void run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c, const TileDone& done = {}) const;
+  // Everything, on as many threads as are worth it. `done` hears, on the thread that made it, of each rectangle of c.
+  void run(const void* a, const void* b, void* c, const TileDone& done = {}) const;
 
  private:
   struct Primitives;
   bool by_tile_gemm() const { return dtype_ == kFloat32 && primitives_ == nullptr; }
   void run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, int64_t depths,
-                     const void* a, const void* b, void* c) const;
+                     const void* a, const void* b, void* c, const TileDone& done) const;
 
   DType dtype_;
   GemmSize asked_, size_;  // the product that is asked for, and the one of the same memory that is computed

@@ -63,8 +63,10 @@ void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin
                     reinterpret_cast<F*>(c) + begin * s.n, s.n);
 }
 
+// `done` hears of products by a plan only.
 template <class T>
-void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b, T* c) {
+void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b, T* c,
+             const cpu::TileDone& done = {}) {
   if (s.is_small()) return product_rows(s, a, b, c, 0, s.m);
   if (!for_library<T>(s)) {
     // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
@@ -72,8 +74,8 @@ void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b
         s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
   }
   if constexpr (std::is_floating_point_v<T>) {
-    if (prepared != nullptr && prepared->size() == s) return prepared->run(a, b, c);
-    cpu::cached_gemm_plan(dtype_of<T>, s)->run(a, b, c);
+    if (prepared != nullptr && prepared->size() == s) return prepared->run(a, b, c, done);
+    cpu::cached_gemm_plan(dtype_of<T>, s)->run(a, b, c, done);
   }
 }
 
@@ -182,9 +184,9 @@ struct BatchMatMulKernel {
 };
 const CpuKernel batch_matmul_kernel("BatchMatMulV2", types::numeric{}, BatchMatMulKernel{});
 
-// What runs after the product is one pass over the result with the functors of the separate kernels, not oneDNN's
-// post-operations: those turn a NaN into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies
-// by its gemm, as here, they are a pass of their own as well.
+// What runs after the product has the functors of the separate kernels, not oneDNN's post-operations: those turn a NaN
+// into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies by its gemm, as here, they are a
+// pass of their own as well.
 struct FusedMatMulKernel {
   template <class T>
   static std::shared_ptr<void> prepare(const KernelContext& c) {
@@ -193,10 +195,13 @@ struct FusedMatMulKernel {
   template <class T>
   static void run(KernelContext& c) {
     const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("transpose_a"), c.flag("transpose_b"));
-    const Epilogue epilogue = parse_epilogue(c);
-    if (epilogue.bias && c.numel(2) != s.n) invalid("bias: expected {} elements, got {}", s.n, c.numel(2));
-    product(s, c.state<GemmPlan>(), c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
-    cpu::apply_epilogue(epilogue, epilogue.bias ? c.data<T>(2) : nullptr, s.m, s.n, c.out_data<T>(0));
+    const cpu::BoundEpilogue epilogue(c, s.n);
+    float* y = c.out_data<T>(0);
+    const auto finish = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+      epilogue.finish_rows(y, row * s.n + column, rows, column, columns, s.n);
+    };
+    product(s, c.state<GemmPlan>(), c.data<T>(0), c.data<T>(1), y, finish);
+    if (!for_library<T>(s)) epilogue.finish_all(y, s.m, 1);
   }
 };
 const CpuKernel fused_matmul_kernel("_FusedMatMul", TypeList<float>{}, FusedMatMulKernel{});

@@ -307,7 +307,7 @@ PANTO_INLINE void pack_panels(MatrixRef<T> b, int64_t depth, int64_t n, T* packe
 // With both factors copied to blocks that caches hold: a in groups of rows, b in panels.
 template <class T, int kBytes>
 PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
-                                  T* scratch) {
+                                  T* scratch, const TileDone& done) {
   constexpr int64_t kWidth = 2 * kBytes / static_cast<int64_t>(sizeof(T));
   T* packed_a = scratch;
   T* packed_b = scratch + kDepth * kPackedRows;
@@ -332,6 +332,7 @@ PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> 
                                        out + r * c_row, c_row, width, p == 0);
           });
         }
+        if (p + depth == k) done(i, height, j, columns);
       }
     }
   }
@@ -339,7 +340,7 @@ PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> 
 
 template <class T>
 using GemmFn = void (*)(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
-                        int64_t c_row, T* scratch);
+                        int64_t c_row, T* scratch, const TileDone& done);
 
 template <class T>
 PANTO_INLINE bool reads_rows(int64_t m, int64_t elements_of_b) {
@@ -347,9 +348,10 @@ PANTO_INLINE bool reads_rows(int64_t m, int64_t elements_of_b) {
   return m == 1 ? bytes > kRowBytes : std::is_floating_point_v<T> && m <= kRowsAtOnce && bytes >= kRowsBytes;
 }
 
+// With scratch memory, `done` is told of blocks; without, the caller knows when all is done.
 template <class T, int kBytes>
 PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
-                           T* scratch) {
+                           T* scratch, const TileDone& done) {
   if (b.column == 1 && reads_rows<T>(m, n * k)) {
     constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
     const int64_t whole = n / kLanes * kLanes;
@@ -361,27 +363,28 @@ PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, Matr
   if (scratch == nullptr) {
     multiply_in_place<T, kBytes>(m, n, k, a, b, c, c_row);
   } else {
-    multiply_packed<T, kBytes>(m, n, k, a, b, c, c_row, scratch);
+    multiply_packed<T, kBytes>(m, n, k, a, b, c, c_row, scratch, done);
   }
 }
 
 template <class T>
 void portable(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row,
-              T* scratch) {
-  multiply<T, 16>(m, n, k, a, b, c, c_row, scratch);
+              T* scratch, const TileDone& done) {
+  multiply<T, 16>(m, n, k, a, b, c, c_row, scratch, done);
 }
 
 #ifdef __x86_64__
 template <class T>
 [[PANTO_AVX2]] void with_avx2(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
-                              int64_t c_row, T* scratch) {
-  multiply<T, 32>(m, n, k, a, b, c, c_row, scratch);
+                              int64_t c_row, T* scratch, const TileDone& done) {
+  multiply<T, 32>(m, n, k, a, b, c, c_row, scratch, done);
 }
 template <class T>
 [[PANTO_AVX512]] void with_avx512(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
-                                  int64_t c_row, T* scratch) {
-  if (n * static_cast<int64_t>(sizeof(T)) <= 32) return multiply<T, 32>(m, n, k, a, b, c, c_row, nullptr);
-  multiply<T, 64>(m, n, k, a, b, c, c_row, scratch);
+                                  int64_t c_row, T* scratch, const TileDone& done) {
+  // So few columns come without scratch memory.
+  if (n * static_cast<int64_t>(sizeof(T)) <= 32) return multiply<T, 32>(m, n, k, a, b, c, c_row, nullptr, done);
+  multiply<T, 64>(m, n, k, a, b, c, c_row, scratch, done);
 }
 #endif
 
@@ -397,39 +400,40 @@ GemmFn<T> choose() {
 }  // namespace
 
 template <class T>
-void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const MatrixRef<T>& right, T* c,
-               int64_t c_row) {
-  MatrixRef<T> a = left, b = right;
+void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row,
+               const TileDone& done) {
   static const GemmFn<T> run = choose<T>();
-  T* scratch = nullptr;
   if ((m > kFewRows || (m > kRowsAtOnce && b.column == 1 && b.row % kFarApart == 0)) && n >= 64 && k >= 32) {
     const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
-    scratch = static_cast<T*>(dnnl_scratchpad(static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T)));
+    const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T);
+    return run(m, n, k, a, b, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
   }
-  while (scratch == nullptr && n > kInPlace) {
-    run(m, kInPlace, k, a, b, c, c_row, scratch);
+  int64_t row = 0, column = 0;
+  for (; n - column > kInPlace; column += kInPlace) {
+    run(m, kInPlace, k, a, {b.data + column * b.column, b.row, b.column}, c + column, c_row, nullptr, done);
+    done(0, m, column, kInPlace);
     throw_if_cancelled();
-    b.data += kInPlace * b.column;
-    c += kInPlace;
-    n -= kInPlace;
   }
-  while (scratch == nullptr && m > kInPlace) {
-    run(kInPlace, n, k, a, b, c, c_row, scratch);
+  b.data += column * b.column;
+  c += column;
+  for (; m - row > kInPlace; row += kInPlace) {
+    run(kInPlace, n - column, k, {a.data + row * a.row, a.row, a.column}, b, c + row * c_row, c_row, nullptr, done);
+    done(row, kInPlace, column, n - column);
     throw_if_cancelled();
-    a.data += kInPlace * a.row;
-    c += kInPlace * c_row;
-    m -= kInPlace;
   }
-  run(m, n, k, a, b, c, c_row, scratch);
+  a.data += row * a.row;
+  run(m - row, n - column, k, a, b, c + row * c_row, c_row, nullptr, done);
+  done(row, m - row, column, n - column);
 }
 
-template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<float>&, const MatrixRef<float>&, float*, int64_t);
-template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<double>&, const MatrixRef<double>&, double*,
-                        int64_t);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<float>&, const MatrixRef<float>&, float*, int64_t,
+                        const TileDone&);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<double>&, const MatrixRef<double>&, double*, int64_t,
+                        const TileDone&);
 template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<uint32_t>&, const MatrixRef<uint32_t>&, uint32_t*,
-                        int64_t);
+                        int64_t, const TileDone&);
 template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<uint64_t>&, const MatrixRef<uint64_t>&, uint64_t*,
-                        int64_t);
+                        int64_t, const TileDone&);
 
 bool tile_gemm_is_fast() {
 #ifdef __x86_64__

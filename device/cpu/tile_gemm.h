@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "panto/device/cpu/tile_done.h"
+
 namespace panto::cpu {
 
 // A matrix of any layout: element (i, j) is data[i * row + j * column].
@@ -16,10 +18,12 @@ struct MatrixRef {
 
 // c[m, n] = a[m, k] b[k, n]; rows of `c` are `c_row` elements apart, and it overlaps neither factor. Every element of c
 // is added up in the order of k, with fused multiply-adds where the processor has them, so its bits do not depend on
-// the rest of the product. T: float, double, uint32_t or uint64_t (signed integers go through the unsigned type: the
-// product wraps). Throws ResourceExhausted where a large product finds no scratch memory.
+// the rest of the product. `done` hears of every rectangle of c once, when it is whole. T: float, double, uint32_t or
+// uint64_t (signed integers go through the unsigned type: the product wraps). Throws ResourceExhausted where a large
+// product finds no scratch memory.
 template <class T>
-void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row);
+void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row,
+               const TileDone& done = {});
 
 // True where tile_gemm is at least as fast in floats as the libraries are on one thread, if the product is not narrow
 // (measured on Zen 3). With AVX-512 oneDNN is ahead, without AVX2 too.

@@ -87,12 +87,6 @@ void backprop_filter_shape(ShapeContext& c) {
   c.output(sizes.known_rank() ? sizes : PartialShape::of_rank(4));
 }
 
-// Multiplications and additions: each element of the output is a sum over one output channel's part of the filter.
-int64_t conv_flops(int64_t outputs, int64_t filter_elements, int64_t out_channels) {
-  int64_t flops;
-  return __builtin_mul_overflow(2 * outputs, filter_elements / out_channels, &flops) ? INT64_MAX : flops;
-}
-
 }  // namespace
 
 const Op& kConv2D = define_op(
@@ -115,7 +109,7 @@ const Op& kConv2D = define_op(
            if (g.needs(0)) g.set(0, a.by_input(g.shape(0), g.in(1), g.dy()));
            if (g.needs(1)) g.set(1, a.by_filter(g.in(0), g.shape(1), g.dy()));
          },
-     .flops = [](const CostContext& c) { return conv_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});
 
 const Op& kConv2DBackpropInput = define_op(
     "Conv2DBackpropInput(input_sizes: int32 @host, filter: T, out_backprop: T;"
@@ -133,7 +127,7 @@ const Op& kConv2DBackpropInput = define_op(
            if (g.needs(1)) g.set(1, a.by_filter(g.dy(), g.shape(1), g.in(2)));
            if (g.needs(2)) g.set(2, a.convolve(g.dy(), g.in(1)));
          },
-     .flops = [](const CostContext& c) { return conv_flops(c.numel(2), c.numel(1), c.dim(1, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.numel(1), c.dim(1, 3)); }});
 
 const Op& kConv2DBackpropFilter = define_op(
     "Conv2DBackpropFilter(input: T, filter_sizes: int32 @host, out_backprop: T;"
@@ -151,6 +145,6 @@ const Op& kConv2DBackpropFilter = define_op(
            if (g.needs(0)) g.set(0, a.by_input(g.shape(0), g.dy(), g.in(2)));
            if (g.needs(2)) g.set(2, a.convolve(g.in(0), g.dy()));
          },
-     .flops = [](const CostContext& c) { return conv_flops(c.numel(2), c.out_numel(0), c.dim(2, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.out_numel(0), c.dim(2, 3)); }});
 
 }  // namespace panto

@@ -7,32 +7,33 @@
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/ops/elementwise_program.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/window.h"
 
 namespace panto {
 namespace {
 
 struct NamedActivation {
   std::string_view name;
-  Activation activation;
+  FusedActivation activation;
 };
 constexpr NamedActivation kActivations[] = {
-    {"Relu", Activation::kRelu},
-    {"Relu6", Activation::kRelu6},
-    {"Tanh", Activation::kTanh},
-    {"Sigmoid", Activation::kSigmoid},
-    {"Elu", Activation::kElu},
-    {"LeakyRelu", Activation::kLeakyRelu},
-    {"GeluApproximate", Activation::kGeluApproximate},
-    {"GeluExact", Activation::kGeluExact},
+    {"Relu", FusedActivation::kRelu},
+    {"Relu6", FusedActivation::kRelu6},
+    {"Tanh", FusedActivation::kTanh},
+    {"Sigmoid", FusedActivation::kSigmoid},
+    {"Elu", FusedActivation::kElu},
+    {"LeakyRelu", FusedActivation::kLeakyRelu},
+    {"GeluApproximate", FusedActivation::kGeluApproximate},
+    {"GeluExact", FusedActivation::kGeluExact},
 };
 
-Activation activation_named(std::string_view name) {
+FusedActivation activation_named(std::string_view name, std::string_view before) {
   for (const NamedActivation& a : kActivations) {
     if (a.name == name) return a.activation;
   }
   std::string known;
   for (const NamedActivation& a : kActivations) known.append(known.empty() ? "" : ", ").append(a.name);
-  failf(Code::kUnimplemented, "fused_ops: expected BiasAdd, then at most one of {}, got '{}'", known, name);
+  failf(Code::kUnimplemented, "fused_ops: expected {}, then at most one of {}, got '{}'", before, known, name);
 }
 
 }  // namespace
@@ -40,16 +41,23 @@ Activation activation_named(std::string_view name) {
 Epilogue parse_epilogue(const CallView& call) {
   const AttrSlot& slot = call.slot("fused_ops");
   std::span<const std::string> names(static_cast<const std::string*>(slot.p), slot.n);
+  const bool convolution = &call.op() == &kFusedConv2D;
   Epilogue epilogue;
   epilogue.leaky_alpha = call.real("leakyrelu_alpha");
-  if (!names.empty() && names.front() == "BiasAdd") {
-    epilogue.bias = true;
+  epilogue.epsilon = call.real("epsilon");
+  const auto take = [&](std::string_view name) {
+    if (names.empty() || names.front() != name) return false;
     names = names.subspan(1);
-  }
-  if (!names.empty()) epilogue.activation = activation_named(names.front());
-  if (names.size() > 1) invalid("fused_ops: expected at most one op after BiasAdd, got {}", names.size());
+    return true;
+  };
+  epilogue.bias = take("BiasAdd");
+  epilogue.batch_norm = convolution && take("FusedBatchNorm");
+  epilogue.add = convolution && take("Add");
+  const char* before = convolution ? "BiasAdd, FusedBatchNorm, Add in this order" : "BiasAdd";
+  if (!names.empty()) epilogue.activation = activation_named(names.front(), before);
+  if (names.size() > 1) invalid("fused_ops: expected at most one op after {}, got {}", before, names.size());
   const int64_t args = call.integer("num_args");
-  if (args != (epilogue.bias ? 1 : 0)) invalid("num_args: expected {}, got {}", epilogue.bias ? 1 : 0, args);
+  if (args != epilogue.num_args()) invalid("num_args: expected {}, got {}", epilogue.num_args(), args);
   return epilogue;
 }
 
@@ -74,6 +82,47 @@ const Op& kFusedMatMul = define_op(
          },
      .no_gradient = "the optimizer makes it after gradients were taken",
      .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
+
+const Op& kFusedConv2D = define_op(
+    "_FusedConv2D(input: T, filter: T, args: num_args*T; T: float16|float32|float64, num_args: int >= 0,"
+    " strides: list(int), padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [],"
+    " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", dilations: list(int) = [1, 1, 1, 1],"
+    " use_cudnn_on_gpu: bool = true, fused_ops: list(string) = [], epsilon: float = 0.0001,"
+    " leakyrelu_alpha: float = 0.2) -> (output: T)",
+    {.doc = "conv2d(input, filter), then what `fused_ops` lists, in this order, any of which may be absent: BiasAdd "
+            "with a vector; FusedBatchNorm with scale, offset, mean and variance, as FusedBatchNormV3 is after "
+            "training, with `epsilon`; Add with a tensor of the result's shape; and one of the activations of "
+            "_FusedMatMul. `args` are their tensors. Made by the optimizer; the result is that of the separate ops, "
+            "bit by bit.",
+     .cpp = "fused_conv2d",
+     .traits = {Trait::kContraction},
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_rank(0, 4);
+           c.expect_rank(1, 4);
+           Convolution convolution = convolution_of(c, c.shape(0), c.shape(1));
+           const Epilogue epilogue = parse_epilogue(c);
+           const auto by_channel = [&](int at, const char* name) {
+             convolution.out_channels =
+                 c.merge(convolution.out_channels, c.vector(2 + at), std::string(name) + ": number of channels");
+           };
+           if (epilogue.bias) by_channel(epilogue.bias_at(), "bias");
+           if (epilogue.batch_norm) {
+             int at = epilogue.batch_norm_at();
+             for (const char* name : {"scale", "offset", "mean", "variance"}) by_channel(at++, name);
+           }
+           PartialShape output = convolution.output();
+           if (epilogue.add) {
+             const PartialShape& added = c.shape(2 + epilogue.add_at());
+             if (!output.compatible_with(added)) {
+               invalid("Add: expected shape {}, got {}", output.to_string(), added.to_string());
+             }
+             output = output.merged_with(added);
+           }
+           c.output(output);
+         },
+     .no_gradient = "the optimizer makes it after gradients were taken",
+     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});
 
 const Op& kFusedElementwise = define_op(
     "_FusedElementwise(inputs: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, ops: list(string), types: list(type),"

@@ -141,6 +141,11 @@ Convolution convolution_of(const CallView& call, const PartialShape& input, cons
   return c;
 }
 
+int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_channels) {
+  int64_t flops;
+  return __builtin_mul_overflow(2 * outputs, filter_elements / out_channels, &flops) ? INT64_MAX : flops;
+}
+
 Windows pool_of(const CallView& call, const PartialShape& input) {
   Windows w{image_axes(call.text("data_format")), {}, {}};
   const auto ksize = four_of(call, "ksize"), strides = four_of(call, "strides");

@@ -61,6 +61,10 @@ struct Convolution : Windows {
 // that cannot be, OutOfRange for those whose products overflow.
 Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
 
+// Multiplications and additions, saturated: each element of the output is a sum over one output channel's part of the
+// filter.
+int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_channels);
+
 // A pool, over an input of this shape (of rank 4, or unknown): attributes `ksize`, `strides`, `padding` and, if the op
 // has it, `explicit_paddings`. Throws as above, and Unimplemented for windows over batch or channels.
 Windows pool_of(const CallView& call, const PartialShape& input);

@@ -27,7 +27,7 @@ struct PassList {
       {"constant_folding", "Computes what depends on constants and known shapes only.", passes::fold_constants},
       {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
-      {"fusion", "Makes one op of a matrix product, its bias and its activation.", passes::fuse},
+      {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},
       {"layer_norm", "Makes one op of the ops of a layer normalisation.", passes::fuse_layer_norms},
       {"elementwise", "Makes one loop of neighbouring elementwise ops.", passes::fuse_elementwise},
   };

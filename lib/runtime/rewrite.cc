@@ -64,7 +64,12 @@ void replace_node(Graph& graph, int id, std::span<const NodeOutput> with) {
 
 void take_place(Graph& graph, int id, int replacement) {
   std::vector<NodeOutput> with;
-  for (int k = 0; k < graph.at(id).num_outputs(); ++k) with.push_back({replacement, k});
+  for (int k = 0; k < graph.at(replacement).num_outputs(); ++k) with.push_back({replacement, k});
+  for (const NodeUse& use : graph.at(id).consumers()) {
+    if (use.slot == NodeUse::kControl || static_cast<size_t>(use.output) < with.size()) continue;
+    failf(Code::kInternal, "replacement of node '{}': expected {} outputs, got {}", graph.at(id).name(), use.output + 1,
+          with.size());
+  }
   const std::string name = graph.at(id).name();
   replace_node(graph, id, with);
   graph.remove(id);

@@ -20,8 +20,8 @@ NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value,
 // Everybody who read output k of the node reads `with[k]` instead, and who waited for it waits for the node of with[0]
 // and for what the node waited for. The node itself is left without users.
 void replace_node(Graph& graph, int id, std::span<const NodeOutput> with);
-// The same, giving the replacement (which must be a new node with these outputs) the node's name, and removing the
-// node.
+// The same, giving the replacement (which must be a new node with these outputs, at least those that somebody reads)
+// the node's name, and removing the node.
 void take_place(Graph& graph, int id, int replacement);
 // Removes all that `sink` does not need, except the nodes in `keep`. Returns how many.
 int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep);

@@ -1,9 +1,12 @@
-// One op for a matrix product, the bias added to it and the activation that follows: the product is not written to
-// memory and read again. A transposed operand becomes an attribute of the product, a bias of anything else a sum. Sums
-// may be taken in another order than by the separate ops, so results may differ in the last bits.
+// One op for a matrix product or a convolution, the bias added to it and the activation that follows; for a convolution
+// also a batch normalisation by given moments, and another tensor added to that: the result is not written to memory
+// and read again. A transposed operand becomes an attribute of the product, a bias of anything else a sum. Sums of
+// products may be taken in another order than by the separate ops where an operand was transposed, so those may differ
+// in the last bits.
 //
 // One of the two files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
+#include <optional>
 
 #include "panto/lib/core/device.h"
 #include "panto/lib/ops/ops.h"
@@ -13,7 +16,7 @@ namespace panto::passes {
 
 namespace {
 
-// What can follow a product inside kFusedMatMul; its name there is the op's.
+// What can end a fused op; its name there is the op's.
 bool is_fusable_activation(const Op& op) { return &op == &kRelu || &op == &kTanh || &op == &kSigmoid; }
 
 class Fuser {
@@ -22,9 +25,14 @@ class Fuser {
 
   int run() {
     for (int id : graph_.topological_order()) {
-      if (graph_.find(id) == nullptr || &graph_.at(id).op() != &kMatMul || context_.fixed(id)) continue;
-      fold_transposes(id);
-      fuse(id);
+      if (graph_.find(id) == nullptr || context_.fixed(id)) continue;
+      const Op& op = graph_.at(id).op();
+      if (&op == &kMatMul) {
+        fold_transposes(id);
+        fuse(id, kFusedMatMul);
+      } else if (&op == &kConv2D) {
+        fuse(id, kFusedConv2D);
+      }
     }
     for (int id : graph_.ids()) add_plainly(id);
     return changes_;
@@ -78,72 +86,126 @@ class Fuser {
     return &reader;
   }
 
-  // The vector that `reader` adds to each row of `product`.
-  NodeOutput bias_of(const Node& product, const Node& reader) const {
+  // Whether the dimension of channels in what `reader` reads is that of `base`'s result.
+  static bool same_channels(const Node& base, const Node& reader) {
+    const bool first = reader.attr("data_format").as<std::string>() == "NCHW";
+    if (&base.op() == &kConv2D) return first == (base.attr("data_format").as<std::string>() == "NCHW");
+    return !first || base.output(0).shape.rank() == 2;
+  }
+
+  // The vector that `reader` adds to each row of `before`, which belongs to `base`.
+  NodeOutput bias_of(const Node& base, const Node& before, const Node& reader) const {
     if (&reader.op() == &kBiasAdd) {
-      const bool last = reader.attr("data_format").as<std::string>() != "NCHW" || product.output(0).shape.rank() == 2;
-      return reader.input(0).node == product.id() && last ? reader.input(1) : NodeOutput();
+      return reader.input(0).node == before.id() && same_channels(base, reader) ? reader.input(1) : NodeOutput();
     }
     if (&reader.op() != &kAddV2) return {};
-    const NodeOutput other = reader.input(reader.input(0).node == product.id() ? 1 : 0);
+    const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
     const PartialShape& shape = graph_.info(other).shape;
-    const PartialShape& rows = product.output(0).shape;
-    const bool fits = shape.rank() == 1 && shape.dim(0) >= 0 && rows.rank() == 2 && rows.dim(1) == shape.dim(0);
+    const PartialShape& rows = before.output(0).shape;
+    const bool convolution = &base.op() == &kConv2D;
+    if (convolution && base.attr("data_format").as<std::string>() != "NHWC") return {};
+    const bool fits = shape.rank() == 1 && shape.dim(0) >= 0 && rows.rank() == (convolution ? 4 : 2) &&
+                      rows.dim(rows.rank() - 1) == shape.dim(0);
     return fits ? other : NodeOutput();
   }
 
-  bool has_kernel(const Node& product) const {
-    const Op& op = kFusedMatMul;
-    const DType type = product.output(0).dtype;
+  // Whether `reader` normalises `before`, which belongs to `base`, by moments it is given, and nobody reads what else
+  // it gives out.
+  static bool is_normalisation(const Node& base, const Node& before, const Node& reader) {
+    return &reader.op() == &kFusedBatchNorm && !reader.attr("is_training").as<bool>() &&
+           reader.input(0).node == before.id() && reader.attr("U").as<DType>() == before.output(0).dtype &&
+           same_channels(base, reader) && std::ranges::all_of(reader.consumers(), [](const NodeUse& use) {
+             return use.slot == NodeUse::kControl || use.output == 0;
+           });
+  }
+
+  // What `reader` adds to `before`, element by element.
+  NodeOutput addend_of(const Node& before, const Node& reader) const {
+    if (&reader.op() != &kAddV2) return {};
+    const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
+    const PartialShape& shape = before.output(0).shape;
+    const bool fits = shape.fully_known() && graph_.info(other).shape == shape;
+    return fits ? other : NodeOutput();
+  }
+
+  static bool has_kernel(const Op& op, const Node& base) {
+    const DType type = base.output(0).dtype;
     const int at = op.signature().find_attr("T");
     if (!op.signature().attrs[static_cast<size_t>(at)].allowed_types.contains(type)) return false;
-    const DeviceSpec spec = DeviceSpec::parse(product.device());
+    const DeviceSpec spec = DeviceSpec::parse(base.device());
     const DeviceKind kind = spec.type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
     return op.kernel(kind, type).run != nullptr;
   }
 
-  void fuse(int id) {
-    const Node& product = graph_.at(id);
-    if (product.attr("grad_a").as<bool>() || product.attr("grad_b").as<bool>() || !has_kernel(product)) return;
-    std::vector<std::string> fused;
-    const Node* last = &product;
-    std::vector<int> merged = {id};
-    NodeOutput bias;
-    if (const Node* reader = next(product)) {
-      bias = bias_of(product, *reader);
-      if (bias.valid()) {
-        fused.push_back(kBiasAdd.name());
-        last = reader;
-        merged.push_back(reader->id());
+  // What becomes one op with a product or a convolution.
+  struct Chain {
+    std::vector<int> merged;
+    const Node* last;
+    std::vector<std::string> ops;
+    std::vector<NodeOutput> args;
+    std::optional<float> epsilon;
+
+    void take(const Node& node, std::string name, std::initializer_list<NodeOutput> inputs) {
+      merged.push_back(node.id());
+      last = &node;
+      ops.push_back(std::move(name));
+      args.insert(args.end(), inputs);
+    }
+  };
+
+  Chain chain_from(const Node& base) const {
+    Chain chain{{base.id()}, &base, {}, {}, {}};
+    if (const Node* reader = next(base)) {
+      if (const NodeOutput bias = bias_of(base, base, *reader); bias.valid()) {
+        chain.take(*reader, kBiasAdd.name(), {bias});
       }
     }
-    if (const Node* reader = next(*last); reader != nullptr && is_fusable_activation(reader->op())) {
-      fused.push_back(reader->op().name());
-      last = reader;
-      merged.push_back(reader->id());
+    if (&base.op() == &kConv2D) {
+      // These names are _FusedConv2D's, without versions.
+      if (const Node* reader = next(*chain.last); reader != nullptr && is_normalisation(base, *chain.last, *reader)) {
+        chain.take(*reader, "FusedBatchNorm", {reader->input(1), reader->input(2), reader->input(3), reader->input(4)});
+        chain.epsilon = reader->attr("epsilon").as<float>();
+      }
+      if (const Node* reader = next(*chain.last)) {
+        if (const NodeOutput other = addend_of(*chain.last, *reader); other.valid()) {
+          chain.take(*reader, "Add", {other});
+        }
+      }
     }
-    if (fused.empty()) return;
+    if (const Node* reader = next(*chain.last); reader != nullptr && is_fusable_activation(reader->op())) {
+      chain.take(*reader, reader->op().name(), {});
+    }
+    return chain;
+  }
+
+  void fuse(int id, const Op& op) {
+    const Node& base = graph_.at(id);
+    if (!has_kernel(op, base)) return;
+    if (&op == &kFusedMatMul && (base.attr("grad_a").as<bool>() || base.attr("grad_b").as<bool>())) return;
+    Chain chain = chain_from(base);
+    if (chain.ops.empty()) return;
 
     NodeInit init;
-    init.op = &kFusedMatMul;
-    init.name = free_name(graph_, last->name());
-    init.inputs = {product.input(0), product.input(1)};
-    if (bias.valid()) init.inputs.push_back(bias);
-    for (int each : merged) {
+    init.op = &op;
+    init.name = free_name(graph_, chain.last->name());
+    init.inputs = {base.input(0), base.input(1)};
+    init.inputs.insert(init.inputs.end(), chain.args.begin(), chain.args.end());
+    for (int each : chain.merged) {
       const Node& node = graph_.at(each);
       init.control_inputs.insert(init.control_inputs.end(), node.control_inputs().begin(), node.control_inputs().end());
     }
-    init.device = product.device();
-    init.where = last->where();
-    set_by_name(kFusedMatMul, init.attrs, "transpose_a", product.attr("transpose_a"));
-    set_by_name(kFusedMatMul, init.attrs, "transpose_b", product.attr("transpose_b"));
-    set_by_name(kFusedMatMul, init.attrs, "T", AttrValue(product.output(0).dtype));
-    set_by_name(kFusedMatMul, init.attrs, "num_args", AttrValue(int64_t{bias.valid() ? 1 : 0}));
-    set_by_name(kFusedMatMul, init.attrs, "fused_ops", AttrValue(std::move(fused)));
-    const int replaced = last->id();
+    init.device = base.device();
+    init.where = chain.last->where();
+    for (const AttrDef& attr : base.op().signature().attrs) {
+      if (op.signature().find_attr(attr.name) >= 0) set_by_name(op, init.attrs, attr.name, base.attr(attr.name));
+    }
+    set_by_name(op, init.attrs, "num_args", AttrValue(static_cast<int64_t>(chain.args.size())));
+    set_by_name(op, init.attrs, "fused_ops", AttrValue(std::move(chain.ops)));
+    if (chain.epsilon) set_by_name(op, init.attrs, "epsilon", AttrValue(*chain.epsilon));
+    const int replaced = chain.last->id();
     const int added = add_inferred(graph_, std::move(init));
     take_place(graph_, replaced, added);
-    changes_ += static_cast<int>(merged.size());
+    changes_ += static_cast<int>(chain.merged.size());
   }
 
   PassContext& context_;

@@ -1,0 +1,82 @@
+// The pass "fusion" on convolutions: what becomes one op. (That it gives the same bits:
+// tests/device/conv_fused_test.cc.)
+#include <boost/test/unit_test.hpp>
+
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/optimizer.h"
+#include "panto/tests/graph/text_graph.h"
+
+namespace panto::test {
+namespace {
+
+// Images, a filter of three output channels, and vectors for them; `y` is asked for, and `also`.
+std::string fused_convolution(const std::string& rest, const char* format = "NHWC", const char* type = "float32",
+                              const char* also = nullptr) {
+  const bool first = format[1] == 'C';
+  const std::string of_type = std::string("; dtype=") + type + ", shape=";
+  std::string text = "x = Placeholder(" + of_type + (first ? "[2,5,4,3])" : "[2,4,3,5])") + "\n";
+  text += "w = Placeholder(" + of_type + "[2,2,5,3])\n";
+  text += "other = Placeholder(" + of_type + (first ? "[2,3,4,3])" : "[2,4,3,3])") + "\n";
+  for (const char* name : {"b", "scale", "offset", "mean", "variance"}) {
+    text += std::string(name) + " = Placeholder(" + of_type + "[3])\n";
+  }
+  text += std::string("conv = Conv2D(x, w; strides=[1, 1, 1, 1], padding=\"SAME\", data_format=\"") + format + "\")\n";
+  const Graph graph = text_graph(text + rest);
+  std::vector<NodeOutput> fetches = {graph.output("y")};
+  if (also != nullptr) fetches.push_back(graph.output(also));
+  std::vector<PassRun> runs;
+  const Graph optimized = optimize(graph, fetches, {}, "fusion", &runs);
+  for (const PassRun& run : runs) BOOST_TEST(run.error == "");
+  const Node* node = optimized.find("y") == nullptr ? nullptr : &optimized.at("y");
+  if (node == nullptr || &node->op() != &kFusedConv2D) return "";
+  std::string found;
+  for (const auto& name : node->attr("fused_ops").as<std::vector<std::string>>()) found += name + " ";
+  for (int i = 2; i < node->num_inputs(); ++i) found += optimized.at(node->input(i).node).name() + " ";
+  return found;
+}
+
+BOOST_AUTO_TEST_SUITE(convolution_fusion)
+
+BOOST_AUTO_TEST_CASE(a_convolution_takes_what_follows) {
+  const std::string norm = "n = FusedBatchNormV3(conv, scale, offset, mean, variance; is_training=false)\n";
+  const std::string vectors = "scale offset mean variance ";
+  BOOST_TEST(fused_convolution("y = BiasAdd(conv, b)") == "BiasAdd b ");
+  BOOST_TEST(fused_convolution("y = AddV2(b, conv)") == "BiasAdd b ");
+  BOOST_TEST(fused_convolution("s = BiasAdd(conv, b)\n y = Relu(s)") == "BiasAdd Relu b ");
+  BOOST_TEST(fused_convolution("y = Tanh(conv)") == "Tanh ");
+  BOOST_TEST(fused_convolution("y = AddV2(other, conv)") == "Add other ");
+  BOOST_TEST(fused_convolution(norm + "y = Sigmoid(n)") == "FusedBatchNorm Sigmoid " + vectors);
+  BOOST_TEST(fused_convolution(norm + "s = AddV2(n, other)\n y = Relu(s)") ==
+             "FusedBatchNorm Add Relu " + vectors + "other ");
+  BOOST_TEST(fused_convolution("s = BiasAdd(conv, b)\n"
+                               "n = FusedBatchNormV3(s, scale, offset, mean, variance; is_training=false)\n"
+                               "t = AddV2(n, other)\n y = Relu(t)") ==
+             "BiasAdd FusedBatchNorm Add Relu b " + vectors + "other ");
+  // With channels first.
+  const std::string first = ", data_format=\"NCHW\")\n";
+  BOOST_TEST(fused_convolution("s = BiasAdd(conv, b; data_format=\"NCHW\")\n y = Relu(s)", "NCHW") ==
+             "BiasAdd Relu b ");
+  BOOST_TEST(fused_convolution(
+                 "n = FusedBatchNormV3(conv, scale, offset, mean, variance; is_training=false" + first + "y = Relu(n)",
+                 "NCHW") == "FusedBatchNorm Relu " + vectors);
+  // What is added along another dimension, or is normalised along one, is something else.
+  BOOST_TEST(fused_convolution("s = BiasAdd(conv, b)\n y = Relu(s)", "NCHW") == "");
+  BOOST_TEST(fused_convolution("s = AddV2(conv, b)\n y = Relu(s)", "NCHW") == "");
+  BOOST_TEST(fused_convolution(norm + "y = Relu(n)", "NCHW") == "");
+  // A bias with a plane for each channel is no vector, and a tensor that is repeated is not one of the result's shape.
+  BOOST_TEST(fused_convolution("row = Placeholder(; dtype=float32, shape=[2,1,3,3])\n y = AddV2(conv, row)") == "");
+  // Statistics of the batch, other types, and what somebody else reads.
+  BOOST_TEST(fused_convolution("n = FusedBatchNormV3(conv, scale, offset, mean, variance)\n y = Relu(n)") == "");
+  BOOST_TEST(fused_convolution("y = Relu(conv)", "NHWC", "float64") == "");
+  BOOST_TEST(fused_convolution("y = Relu(conv)\n z = Neg(conv)", "NHWC", "float32", "z") == "");
+  BOOST_TEST(fused_convolution("y = Relu(conv)", "NHWC", "float32", "conv") == "");
+  BOOST_TEST(fused_convolution(norm + "y = Relu(n)\n z = Neg(n)", "NHWC", "float32", "z") == "");
+  BOOST_TEST(fused_convolution(norm + "y = Relu(n)\n z = Neg(n:1)", "NHWC", "float32", "z") == "");
+  BOOST_TEST(fused_convolution(norm + "y = Relu(n:1)") == "");
+  BOOST_TEST(fused_convolution("y = AddV2(conv, conv)") == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto::test
