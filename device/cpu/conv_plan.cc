@@ -364,10 +364,11 @@ void ConvPlan::unpack_filter(const float* packed, float* filter) const {
       1);
 }
 
-Tensor ConvPlan::packed(const float* filter, Device& device) const {
-  if (product_ != nullptr || packing_->parts.empty()) return {};
-  Tensor result = buffer(device, size_of(packing_->packed));
-  pack_filter(filter, mutable_data<float>(result));
+PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
+  if (product_ != nullptr) return {{}, product_->pack(filter)};
+  if (packing_->parts.empty()) return {};
+  PackedFilter result{buffer(device, size_of(packing_->packed)), nullptr};
+  pack_filter(filter.data<float>().data(), mutable_data<float>(result.blocks));
   return result;
 }
 
@@ -452,16 +453,18 @@ void ConvPlan::add_tiles(float* sums, int64_t count) const {
   });
 }
 
-void ConvPlan::run(float* input, float* filter, float* output, Device& device, const float* packed,
+void ConvPlan::run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
                    const BoundEpilogue* epilogue) const {
-  if (product_ != nullptr) return product_->run(input, filter, output, device, epilogue);
+  if (product_ != nullptr) {
+    return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
+  }
   const bool by_filter = kind_ == ConvKind::kByFilter;
   // Each tile's gradient by filter, or the filter for all tiles. Packed ones may be larger: blocks are filled up.
   const auto packed_bytes = size_of(packing_->packed);
   const auto packed_count = static_cast<int64_t>(packed_bytes / sizeof(float));
   const bool packs = !packing_->parts.empty() && packed == nullptr;
   Tensor buffers;
-  float* used = packed != nullptr ? const_cast<float*>(packed) : filter;  // NOLINT(*-const-cast): oneDNN takes no const
+  float* used = packed != nullptr ? mutable_data<float>(packed->blocks) : filter;
   if (packs || (by_filter && tiles_ > 1)) {
     buffers = buffer(device, packed_bytes * static_cast<size_t>(by_filter ? tiles_ : 1));
     used = mutable_data<float>(buffers);

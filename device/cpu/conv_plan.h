@@ -26,6 +26,14 @@
 
 namespace panto::cpu {
 
+// A constant filter as a plan reads it best.
+struct PackedFilter {
+  Tensor blocks;                               // of a plan of convolutions,
+  std::shared_ptr<const PackedFactor> matrix;  // or of products
+
+  explicit operator bool() const { return blocks.defined() || matrix != nullptr; }
+};
+
 // Immutable; may be used by several threads at once.
 class ConvPlan {
  public:
@@ -39,13 +47,12 @@ class ConvPlan {
 
   ConvKind kind() const { return kind_; }
   const Convolution& convolution() const { return conv_; }
-  // The filter as run() reads it, for runs to come; an undefined tensor where it is read as it is. Not of a gradient by
-  // filter.
-  Tensor packed(const float* filter, Device& device) const;
-  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: what packed()
+  // For runs to come with this filter; nothing where that is of no use. Not of a gradient by filter.
+  PackedFilter pack(const Tensor& filter, Device& device) const;
+  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: what pack()
   // gave for this filter, or null. `epilogue`: of a forward convolution, or null; each tile is finished by it while the
   // cache has it.
-  void run(float* input, float* filter, float* output, Device& device, const float* packed = nullptr,
+  void run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed = nullptr,
            const BoundEpilogue* epilogue = nullptr) const;
   // Whether a part of it is done by oneDNN's reference implementation, which is a thousand times slower: for tests.
   PANTO_EXPORT bool has_reference() const;

@@ -112,7 +112,8 @@ void ConvProduct::scatter(const float* windows, float* images) const {
       1);
 }
 
-void ConvProduct::run(float* input, float* filter, float* output, Device& device, const BoundEpilogue* epilogue) const {
+void ConvProduct::run(float* input, float* filter, float* output, Device& device, const PackedFactor* packed,
+                      const BoundEpilogue* epilogue) const {
   Tensor made;
   float* windows = input;
   if (!images_serve(conv_)) {
@@ -126,11 +127,11 @@ void ConvProduct::run(float* input, float* filter, float* output, Device& device
         const int64_t channels = conv_.out_channels;
         epilogue->finish_rows(output, row * channels + column, rows, column, columns, channels);
       };
-      return product_.run(windows, filter, output, epilogue != nullptr ? TileDone(finish) : TileDone());
+      return product_.run(windows, filter, output, epilogue != nullptr ? TileDone(finish) : TileDone(), packed);
     }
     case ConvKind::kByFilter: return product_.run(windows, output, filter);
     case ConvKind::kByInput:
-      product_.run(output, filter, windows);
+      product_.run(output, filter, windows, {}, packed);
       if (windows != input) scatter(windows, input);
   }
 }

@@ -26,9 +26,12 @@ class ConvProduct {
   // Whether it pays.
   static bool fits(const Convolution& c);
   ConvProduct(ConvKind kind, const Convolution& c);
-  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `epilogue`: of a forward
-  // convolution, or null.
-  void run(float* input, float* filter, float* output, Device& device, const BoundEpilogue* epilogue) const;
+  // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: what pack()
+  // gave for this filter, or null. `epilogue`: of a forward convolution, or null.
+  void run(float* input, float* filter, float* output, Device& device, const PackedFactor* packed,
+           const BoundEpilogue* epilogue) const;
+  // The filter as run() reads it best; null where that is as it is.
+  std::shared_ptr<const PackedFactor> pack(const Tensor& filter) const { return product_.pack(filter); }
 
  private:
   void gather(const float* images, float* windows) const;

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "panto/device/convert.h"
+#include "panto/device/cpu/constant_input.h"
 #include "panto/device/cpu/conv_direct.h"
 #include "panto/device/cpu/conv_plan.h"
 #include "panto/device/cpu/epilogue.h"
@@ -45,11 +46,7 @@ void finish_whole(const Convolution& c, const cpu::BoundEpilogue& epilogue, floa
 // What a prepared call keeps.
 struct PreparedConvolution {
   std::shared_ptr<const ConvPlan> plan;
-  Tensor filter, packed;  // a constant filter, as it is and as the plan reads it
-
-  const float* packed_of(const Tensor& given) const {
-    return packed.defined() && given.impl() == filter.impl() ? mutable_data<float>(packed) : nullptr;
-  }
+  cpu::MadeOfConstant<cpu::PackedFilter> filter;
 };
 
 // `epilogue`: of a forward convolution, or null.
@@ -60,7 +57,7 @@ void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T*
   if constexpr (std::is_same_v<T, float>) {
     const auto* prepared = call.state<PreparedConvolution>();
     if (prepared != nullptr && prepared->plan->convolution() == c) {
-      return prepared->plan->run(input, filter, output, device, prepared->packed_of(call.in(1)), epilogue);
+      return prepared->plan->run(input, filter, output, device, prepared->filter.of(call.in(1)), epilogue);
     }
     if (ConvPlan::fits(c)) {
       return cpu::cached_conv_plan(kind, c)->run(input, filter, output, device, nullptr, epilogue);
@@ -116,10 +113,8 @@ struct ConvolutionKernel {
       if (!ConvPlan::fits(convolution)) return nullptr;
       auto prepared = std::make_shared<PreparedConvolution>();
       prepared->plan = cpu::cached_conv_plan(kKind, convolution);
-      const Tensor& filter = c.in(1);
-      if (kKind != ConvKind::kByFilter && !filter.is_meta() && &filter.device() == &c.device()) {
-        prepared->filter = filter;
-        prepared->packed = prepared->plan->packed(filter.data<float>().data(), c.device());
+      if (kKind != ConvKind::kByFilter && cpu::is_constant(c, 1)) {
+        prepared->filter.set(c.in(1), [&](const Tensor& filter) { return prepared->plan->pack(filter, c.device()); });
       }
       return prepared;
     }

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "panto/device/cpu/gemm_packed.h"
 #include "panto/device/cpu/one_thread.h"
-#include "panto/device/cpu/onednn.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
@@ -35,44 +35,6 @@ constexpr int64_t kTileGemmRows = 12;  // narrower products leave tile_gemm's ve
 constexpr int64_t kTileGemmColumns = 16;
 
 int64_t round_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
-
-struct Rectangle {
-  int64_t rows, columns, depth;
-  bool operator==(const Rectangle&) const = default;
-};
-
-dnnl_memory_desc_t matrix_desc(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
-  dnnl_memory_desc_t desc;
-  const dnnl_dims_t dims = {rows, columns};
-  const dnnl_dims_t strides = {row_stride, column_stride};
-  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 2, dims, dnnl_f32, strides), "matrix");
-  return desc;
-}
-
-// One oneDNN primitive with what it is executed on.
-class Matmul {
- public:
-  // A rectangle of a product of this size.
-  Matmul(const GemmSize& s, const Rectangle& r)
-      : rectangle_(r),
-        a_(matrix_desc(r.rows, r.depth, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1)),
-        b_(matrix_desc(r.depth, r.columns, s.transpose_b ? 1 : s.n, s.transpose_b ? s.k : 1)),
-        c_(matrix_desc(r.rows, r.columns, s.n, 1)) {
-    dnnl_matmul_desc_t desc;
-    check_dnnl(dnnl_matmul_desc_init(&desc, &a_, &b_, nullptr, &c_), "matmul");
-    primitive_ = DnnlPrimitive(&desc, "matmul");
-  }
-
-  const Rectangle& rectangle() const { return rectangle_; }
-  void run(const float* a, const float* b, float* c) const {
-    primitive_.run({{DNNL_ARG_SRC, &a_, a}, {DNNL_ARG_WEIGHTS, &b_, b}, {DNNL_ARG_DST, &c_, c}});
-  }
-
- private:
-  Rectangle rectangle_;
-  dnnl_memory_desc_t a_, b_, c_;
-  DnnlPrimitive primitive_;
-};
 
 // Where reading the right factor takes longer than multiplying it, tile_gemm is ahead of the libraries: they copy it.
 // Its rows must be long for that, though, if they are read for more than two rows.
@@ -138,17 +100,6 @@ bool GemmSize::is_small() const {
   return w <= (m == 1 ? 64 * 1024 : 256 * 1024);
 }
 
-struct GemmPlan::Primitives {
-  std::vector<std::unique_ptr<Matmul>> all;
-
-  const Matmul* find(const Rectangle& r) const {
-    for (const auto& p : all) {
-      if (p->rectangle() == r) return p.get();
-    }
-    return nullptr;
-  }
-};
-
 GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
     : dtype_(dtype),
       asked_(size),
@@ -187,7 +138,7 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
     for (int64_t columns : {tile_columns_, size_.n - (column_tiles_ - 1) * tile_columns_}) {
       for (int64_t depth : {part_depth_, size_.k - (parts_ - 1) * part_depth_}) {
         const Rectangle r{rows, columns, depth};
-        if (primitives_->find(r) == nullptr) primitives_->all.push_back(std::make_unique<Matmul>(size_, r));
+        if (primitives_->find(r) == nullptr) primitives_->add(size_, r, right_desc(size_, r));
       }
     }
   }
@@ -195,16 +146,23 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
 
 GemmPlan::~GemmPlan() = default;
 
-void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c) const {
+std::shared_ptr<const PackedFactor> GemmPlan::pack(const Tensor& right) const {
+  if (primitives_ == nullptr || is_matrix_by_column(asked_)) return nullptr;
+  return PackedFactor::make(*this, right);
+}
+
+void GemmPlan::run_tile(int64_t tile, int64_t part, const void* a, const void* b, void* c,
+                        const PackedFactor* packed) const {
   const int64_t row = tile / column_tiles_ * tile_rows_;
   const int64_t column = tile % column_tiles_ * tile_columns_;
   const int64_t depth = part * part_depth_;
   run_rectangle(row, std::min(tile_rows_, size_.m - row), column, std::min(tile_columns_, size_.n - column), depth,
-                std::min(part_depth_, size_.k - depth), a, b, c, {});
+                std::min(part_depth_, size_.k - depth), a, b, c, {}, packed);
 }
 
 void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t columns, int64_t depth, int64_t depths,
-                             const void* a, const void* b, void* c, const TileDone& done) const {
+                             const void* a, const void* b, void* c, const TileDone& done,
+                             const PackedFactor* packed) const {
   const Rectangle r{rows, columns, depths};
   const bool turned = is_matrix_by_column(asked_);
   if (turned) std::swap(a, b);
@@ -224,8 +182,13 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
   throw_if_cancelled();
   const OneThread scope;
   if (dtype_ == kFloat32) {
-    primitives_->find(r)->run(static_cast<const float*>(a) + a_offset, static_cast<const float*>(b) + b_offset,
-                              static_cast<float*>(c) + c_offset);
+    const float* left = static_cast<const float*>(a) + a_offset;
+    float* product = static_cast<float*>(c) + c_offset;
+    if (packed != nullptr) {
+      packed->multiply(r, depth / part_depth_ * column_tiles_ + column / tile_columns_, left, product);
+    } else {
+      primitives_->find(r)->run(left, static_cast<const float*>(b) + b_offset, product);
+    }
   } else {
     blas_rectangle(size_, r, static_cast<const double*>(a) + a_offset, static_cast<const double*>(b) + b_offset,
                    static_cast<double*>(c) + c_offset);
@@ -233,12 +196,12 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
   turned ? done(column, columns, row, rows) : done(row, rows, column, columns);
 }
 
-void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c,
-                         const TileDone& done) const {
+void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* b, void* c, const TileDone& done,
+                         const PackedFactor* packed) const {
   if (by_tile_gemm() && row_tiles_ == 1 && begin < end) {
     const int64_t column = begin * tile_columns_;
-    return run_rectangle(0, size_.m, column, std::min(end * tile_columns_, size_.n) - column, 0, size_.k, a, b, c,
-                         done);
+    return run_rectangle(0, size_.m, column, std::min(end * tile_columns_, size_.n) - column, 0, size_.k, a, b, c, done,
+                         packed);
   }
   while (begin < end) {
     const int64_t first = begin % column_tiles_;
@@ -247,15 +210,15 @@ void GemmPlan::run_tiles(int64_t begin, int64_t end, const void* a, const void* 
     const int64_t row = begin / column_tiles_ * tile_rows_, column = first * tile_columns_;
     const int64_t rows = std::min(band ? full_rows * tile_rows_ : tile_rows_, size_.m - row);
     const int64_t columns = band ? size_.n : std::min(tile_columns_, size_.n - column);
-    run_rectangle(row, rows, column, columns, 0, size_.k, a, b, c, done);
+    run_rectangle(row, rows, column, columns, 0, size_.k, a, b, c, done, packed);
     begin += band ? full_rows * column_tiles_ : 1;
   }
 }
 
-void GemmPlan::run(const void* a, const void* b, void* c, const TileDone& done) const {
+void GemmPlan::run(const void* a, const void* b, void* c, const TileDone& done, const PackedFactor* packed) const {
   if (parts_ == 1) {
     return parallel_shares(
-        tiles(), size_.work(), [&](int64_t begin, int64_t end) { run_tiles(begin, end, a, b, c, done); }, 1);
+        tiles(), size_.work(), [&](int64_t begin, int64_t end) { run_tiles(begin, end, a, b, c, done, packed); }, 1);
   }
   const int64_t elements = size_.m * size_.n;
   const Tensor more = allocate_tensor(cpu_device(), dtype_, Shape{parts_ - 1, elements});
@@ -268,7 +231,7 @@ void GemmPlan::run(const void* a, const void* b, void* c, const TileDone& done) 
           if (part > 0) {
             target = mutable_data<char>(more) + (part - 1) * elements * static_cast<int64_t>(dtype_size(dtype_));
           }
-          run_tile(tile, part, a, b, target);
+          run_tile(tile, part, a, b, target, packed);
         }
       },
       1);

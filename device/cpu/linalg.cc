@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "panto/device/broadcast.h"
+#include "panto/device/cpu/constant_input.h"
 #include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/gemm.h"
 #include "panto/device/cpu/kernel.h"
@@ -43,14 +44,30 @@ GemmSize gemm_size(const PartialShape& a, const PartialShape& b, bool transpose_
   return s;
 }
 
-// A plan for a library, made when a call is prepared; null where the sizes are unknown or too small.
+// For a library, made when a call is prepared.
+struct PreparedProduct {
+  GemmPlan plan;
+  cpu::MadeOfConstant<std::shared_ptr<const cpu::PackedFactor>> right;
+
+  PreparedProduct(DType type, const GemmSize& size) : plan(type, size) {}
+  const cpu::PackedFactor* packed(const Tensor& given) const {
+    const auto* made = right.of(given);
+    return made == nullptr ? nullptr : made->get();
+  }
+};
+
+// Null where the sizes are unknown or too small. A right factor for all of a batch is packed, if it is a constant.
 template <class T>
 std::shared_ptr<void> prepare_product(const KernelContext& c, bool transpose_a, bool transpose_b) {
   const PartialShape &a = c.in(0).partial_shape(), &b = c.in(1).partial_shape();
   if (!a.fully_known() || !b.fully_known()) return nullptr;
   const GemmSize s = gemm_size(a, b, transpose_a, transpose_b);
   if (!for_library<T>(s)) return nullptr;
-  return std::make_shared<GemmPlan>(dtype_of<T>, s);
+  auto prepared = std::make_shared<PreparedProduct>(dtype_of<T>, s);
+  if (cpu::is_constant(c, 1) && c.numel(1) == s.k * s.n) {
+    prepared->right.set(c.in(1), [&](const Tensor& right) { return prepared->plan.pack(right); });
+  }
+  return prepared;
 }
 
 // Rows [begin, end) of the product.
@@ -65,8 +82,8 @@ void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin
 
 // `done` hears of products by a plan only.
 template <class T>
-void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b, T* c,
-             const cpu::TileDone& done = {}) {
+void product(const KernelContext& call, const GemmSize& s, T* c, const cpu::TileDone& done = {}) {
+  const T *a = call.data<T>(0), *b = call.data<T>(1);
   if (s.is_small()) return product_rows(s, a, b, c, 0, s.m);
   if (!for_library<T>(s)) {
     // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
@@ -74,7 +91,10 @@ void product(const GemmSize& s, const GemmPlan* prepared, const T* a, const T* b
         s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
   }
   if constexpr (std::is_floating_point_v<T>) {
-    if (prepared != nullptr && prepared->size() == s) return prepared->run(a, b, c, done);
+    const auto* prepared = call.state<PreparedProduct>();
+    if (prepared != nullptr && prepared->plan.size() == s) {
+      return prepared->plan.run(a, b, c, done, prepared->packed(call.in(1)));
+    }
     cpu::cached_gemm_plan(dtype_of<T>, s)->run(a, b, c, done);
   }
 }
@@ -87,7 +107,7 @@ struct MatMulKernel {
   template <class T>
   static void run(KernelContext& c) {
     const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("transpose_a"), c.flag("transpose_b"));
-    product(s, c.state<GemmPlan>(), c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
+    product(c, s, c.out_data<T>(0));
   }
 };
 const CpuKernel matmul_kernel("MatMul", types::numeric{}, MatMulKernel{});
@@ -159,14 +179,19 @@ struct BatchMatMulKernel {
     }
     if constexpr (std::is_floating_point_v<T>) {
       std::shared_ptr<const GemmPlan> cached;
-      const GemmPlan* plan = c.state<GemmPlan>();
-      if (plan == nullptr || !(plan->size() == s)) {
+      const auto* prepared = c.state<PreparedProduct>();
+      const GemmPlan* plan = nullptr;
+      const cpu::PackedFactor* packed = nullptr;
+      if (prepared != nullptr && prepared->plan.size() == s) {
+        plan = &prepared->plan;
+        packed = prepared->packed(c.in(1));
+      } else {
         cached = cpu::cached_gemm_plan(dtype_of<T>, s);
         plan = cached.get();
       }
       if (plan->parts() > 1) {
         for (int64_t i = 0; i < batch.count(); ++i) {
-          one(i, [&](const T* a, const T* b, T* r) { plan->run(a, b, r); });
+          one(i, [&](const T* a, const T* b, T* r) { plan->run(a, b, r, {}, packed); });
         }
         return;
       }
@@ -175,7 +200,7 @@ struct BatchMatMulKernel {
           batch.count() * tiles, work,
           [&](int64_t begin, int64_t end) {
             for (int64_t i = begin; i < end; ++i) {
-              one(i / tiles, [&](const T* a, const T* b, T* r) { plan->run_tile(i % tiles, 0, a, b, r); });
+              one(i / tiles, [&](const T* a, const T* b, T* r) { plan->run_tile(i % tiles, 0, a, b, r, packed); });
             }
           },
           1);
@@ -200,7 +225,7 @@ struct FusedMatMulKernel {
     const auto finish = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
       epilogue.finish_rows(y, row * s.n + column, rows, column, columns, s.n);
     };
-    product(s, c.state<GemmPlan>(), c.data<T>(0), c.data<T>(1), y, finish);
+    product<T>(c, s, y, finish);
     if (!for_library<T>(s)) epilogue.finish_all(y, s.m, 1);
   }
 };

@@ -107,12 +107,12 @@ dnnl_memory_desc_t DnnlPrimitive::desc(dnnl_query_t what) const {
   return *dnnl_primitive_desc_query_md(owned, what, 0);
 }
 
-bool DnnlPrimitive::is_reference() const {
+std::string_view DnnlPrimitive::implementation() const {
   const_dnnl_primitive_desc_t owned = nullptr;
   check_dnnl(dnnl_primitive_get_primitive_desc(primitive_, &owned), what_);
   const char* name = nullptr;
   check_dnnl(dnnl_primitive_desc_query(owned, dnnl_query_impl_info_str, 0, &name), what_);
-  return std::string_view(name).starts_with("ref");
+  return name;
 }
 
 void DnnlPrimitive::run(std::initializer_list<Argument> arguments) const {

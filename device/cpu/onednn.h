@@ -6,6 +6,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "panto/lib/base/error.h"
@@ -49,8 +50,10 @@ class DnnlPrimitive {
   explicit operator bool() const { return primitive_ != nullptr; }
   // The layout that it wants or gives: dnnl_query_src_md and its kin.
   dnnl_memory_desc_t desc(dnnl_query_t what) const;
+  // The name of the algorithm.
+  std::string_view implementation() const;
   // Whether oneDNN has nothing better for it than its reference implementation.
-  bool is_reference() const;
+  bool is_reference() const { return implementation().starts_with("ref"); }
   // At most 4 arguments. On the calling thread's stream.
   void run(std::initializer_list<Argument> arguments) const;
 

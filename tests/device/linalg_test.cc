@@ -235,6 +235,62 @@ BOOST_AUTO_TEST_CASE(prepared_calls_have_their_own_plan) {
   for (const Tensor& r : results) BOOST_TEST(same_bits(first, r));
 }
 
+// Whoever plans a call tells what is constant: a right factor is then laid out once. The bits stay.
+BOOST_AUTO_TEST_CASE(constant_right_factors) {
+  const auto prepared = [](const char* op, const Tensor& a, const Tensor& b, const std::vector<std::string>& flags) {
+    const Signature& signature = get_op(op).signature();
+    std::vector<AttrValue> attrs(signature.attrs.size());
+    for (const std::string& flag : flags) attrs[static_cast<size_t>(signature.find_attr(flag))] = AttrValue(true);
+    const Tensor inputs[] = {meta_tensor(a.dtype(), a.shape()), b};
+    return dispatch::prepare(get_op(op), inputs, attrs, cpu_device(), op);
+  };
+  const auto run = [](const std::shared_ptr<dispatch::Prepared>& call, const Tensor& a, const Tensor& b) {
+    const Tensor* inputs[] = {&a, &b};
+    Tensor output[1];
+    dispatch::run(*call, inputs, output);
+    return output[0];
+  };
+  for (const Size& s : {Size{4, 512, 784}, Size{16, 1000, 300}, Size{65, 200, 300}, Size{1000, 530, 300},
+                        Size{1030, 70, 90}, Size{9, 512, 4608}, Size{3, 40, 40'000}, Size{300, 23, 77},
+                        Size{1, 700, 900}, Size{900, 1, 700}, Size{5, 6, 7}}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        const Tensor a = random_tensor<float>(ta ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
+        const Tensor b = random_tensor<float>(tb ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
+        std::vector<std::string> flags;
+        if (ta) flags.emplace_back("transpose_a");
+        if (tb) flags.emplace_back("transpose_b");
+        const auto call = prepared("MatMul", a, b, flags);
+        const auto product = [&](const Tensor& right) {
+          return matmul(a, right, {.transpose_a = ta, .transpose_b = tb});
+        };
+        for (const int threads : {1, 3}) {
+          const ThreadCount scope(threads);
+          BOOST_TEST(same_bits(run(call, a, b), product(b)), s << ", " << ta << tb);
+        }
+        // The copy is that tensor's and no other's.
+        const Tensor other = random_tensor<float>(b.shape(), 3);
+        BOOST_TEST(same_bits(run(call, a, other), product(other)), s << ", " << ta << tb);
+      }
+    }
+  }
+  const Tensor a = random_tensor<float>({3, 40, 200}, 1), b = random_tensor<float>({200, 100}, 2);
+  const auto batch = prepared("BatchMatMulV2", a, b, {});
+  BOOST_TEST(same_bits(run(batch, a, b), batch_matmul(a, b)));
+  // Plans share copies, which go with the last of them.
+  const int64_t before = cpu::packed_factors_alive();
+  const Tensor factor = random_tensor<float>({200, 100}, 3);
+  auto one = prepared("MatMul", random_tensor<float>({16, 200}), factor, {});
+  const int64_t each = cpu::packed_factors_alive() - before;
+  BOOST_TEST(each == (__builtin_cpu_supports("avx512vl") ? 1 : 0));
+  auto two = prepared("MatMul", random_tensor<float>({24, 200}), factor, {});
+  BOOST_TEST(cpu::packed_factors_alive() == before + each);
+  one.reset();
+  BOOST_TEST(cpu::packed_factors_alive() == before + each);
+  two.reset();
+  BOOST_TEST(cpu::packed_factors_alive() == before);
+}
+
 BOOST_AUTO_TEST_CASE(fused_is_the_separate_ops_bit_by_bit) {
   struct Case {
     const char* name;
@@ -245,7 +301,9 @@ BOOST_AUTO_TEST_CASE(fused_is_the_separate_ops_bit_by_bit) {
                         {"Tanh", [](Arg x) { return tanh(x.tensor()); }},
                         {"Sigmoid", [](Arg x) { return sigmoid(x.tensor()); }},
                         {"", identity}};
-  for (const Size& s : {Size{5, 7, 3}, Size{64, 128, 784}}) {
+  for (const Size& s : {Size{5, 7, 3}, Size{64, 128, 784}, Size{64, 200, 300}, Size{500, 260, 100}, Size{500, 100, 3},
+                        Size{1, 700, 900}, Size{900, 1, 700}, Size{2, 40, 20'000}, Size{70'000, 4, 8}}) {
+    const ThreadCount scope(static_cast<int>(s.m % 3) + 1);
     const Tensor a = random_tensor<float>({s.m, s.k}, 1), b = random_tensor<float>({s.k, s.n}, 2);
     const Tensor bias = random_tensor<float>({s.n}, 3);
     for (const Case& c : cases) {

@@ -1,0 +1,35 @@
+// What a planned step makes once of a constant input.
+#pragma once
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/core/call.h"
+
+namespace panto::cpu {
+
+// In a kernel's prepare part: whether input i is a constant in this device's memory.
+inline bool is_constant(const KernelContext& call, int i) {
+  return !call.in(i).is_meta() && &call.in(i).device() == &call.device();
+}
+
+// A constant and what was made of it, which is empty where there is nothing to make or no memory for it.
+template <class Made>
+struct MadeOfConstant {
+  Tensor constant;
+  Made made{};
+
+  template <class Make>
+  void set(const Tensor& input, const Make& make) {
+    try {
+      made = make(input);
+      if (made) constant = input;
+    } catch (const Error& error) {
+      if (error.code() != Code::kResourceExhausted) throw;
+    }
+  }
+  // Null for any other input.
+  const Made* of(const Tensor& input) const {
+    return constant.defined() && input.impl() == constant.impl() ? &made : nullptr;
+  }
+};
+
+}  // namespace panto::cpu
