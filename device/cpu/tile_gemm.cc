@@ -400,8 +400,9 @@ GemmFn<T> choose() {
 }  // namespace
 
 template <class T>
-void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row,
-               const TileDone& done) {
+void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const MatrixRef<T>& right, T* c,
+               int64_t c_row, const TileDone& done) {
+  MatrixRef<T> a = left, b = right;
   static const GemmFn<T> run = choose<T>();
   if ((m > kFewRows || (m > kRowsAtOnce && b.column == 1 && b.row % kFarApart == 0)) && n >= 64 && k >= 32) {
     const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
