@@ -402,13 +402,17 @@ GemmFn<T> choose() {
 template <class T>
 void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const MatrixRef<T>& right, T* c,
                int64_t c_row, const TileDone& done) {
-  MatrixRef<T> a = left, b = right;
   static const GemmFn<T> run = choose<T>();
-  if ((m > kFewRows || (m > kRowsAtOnce && b.column == 1 && b.row % kFarApart == 0)) && n >= 64 && k >= 32) {
+  if ((m > kFewRows || (m > kRowsAtOnce && right.column == 1 && right.row % kFarApart == 0)) && n >= 64 && k >= 32) {
     const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
     const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T);
-    return run(m, n, k, a, b, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
+    return run(m, n, k, left, right, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
   }
+  if (m <= kInPlace && n <= kInPlace) {
+    run(m, n, k, left, right, c, c_row, nullptr, done);
+    return done(0, m, 0, n);
+  }
+  MatrixRef<T> a = left, b = right;
   int64_t row = 0, column = 0;
   for (; n - column > kInPlace; column += kInPlace) {
     run(m, kInPlace, k, a, {b.data + column * b.column, b.row, b.column}, c + column, c_row, nullptr, done);

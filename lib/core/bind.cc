@@ -193,14 +193,14 @@ void bind_outputs(Call& call) {
     if (a.type_list_attr >= 0) {
       const AttrSlot& slot = call.attrs[static_cast<size_t>(a.type_list_attr)];
       for (uint32_t i = 0; i < slot.n; ++i) {
-        call.specs.push_back({static_cast<const DType*>(slot.p)[i], PartialShape(), std::nullopt});
+        call.specs.push_back({static_cast<const DType*>(slot.p)[i], PartialShape()});
       }
       continue;
     }
     const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
     const int64_t count = a.number_attr >= 0 ? call.attrs[static_cast<size_t>(a.number_attr)].i : 1;
     if (count > (1 << 20)) invalid("{}: expected at most 2^20 tensors, got {}", a.name, count);
-    for (int64_t i = 0; i < count; ++i) call.specs.push_back({t, PartialShape(), std::nullopt});
+    for (int64_t i = 0; i < count; ++i) call.specs.push_back({t, PartialShape()});
   }
   call.outputs.resize(call.specs.size());
 }

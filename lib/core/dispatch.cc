@@ -445,7 +445,7 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
   try {
     if (op.has(Trait::kSelfAllocating)) {
       if (prepared.static_shapes_) {
-        for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape, std::nullopt});
+        for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape});
       } else {
         infer(call);
       }

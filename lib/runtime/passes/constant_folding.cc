@@ -130,7 +130,7 @@ class Folder {
     call.op = &node.op();
     call.inputs = inputs;
     call.attrs = slots;
-    for (const OutputInfo& output : node.outputs()) call.specs.push_back({output.dtype, output.shape, std::nullopt});
+    for (const OutputInfo& output : node.outputs()) call.specs.push_back({output.dtype, output.shape});
     return node.op().flops()(CostContext(call));
   }
 
