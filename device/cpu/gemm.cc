@@ -44,7 +44,7 @@ bool is_few_rows_by_matrix(const GemmSize& s) {
   if (s.m <= 1) return true;
   if (s.n * s.k < kMinElements) return false;
   const bool wide = s.n >= s.k / 2;
-  return s.m <= 2 || (wide && s.m <= (s.n >= 1536 ? 16 : 8));
+  return s.m <= 2 || (wide && s.m <= (s.n >= 1536 ? kRowsAtOnce : kRowsAtOnce / 2));
 }
 
 // A matrix by a column is a row by the other matrix, in the same memory: rows are what libraries and tile_gemm do well.
@@ -53,11 +53,11 @@ GemmSize mirrored(const GemmSize& s) {
   return {.m = s.n, .n = s.m, .k = s.k, .transpose_a = !s.transpose_b, .transpose_b = !s.transpose_a};
 }
 
-// Rows of b that are a multiple of 8 KiB apart share few lines of a cache. Where oneDNN 2.6 does not copy them, as for
-// up to some hundred rows of a, it takes up to three times as long: 64x1024 by 1024x4096 6.2 ms on two Sapphire Rapids
-// cores, by 1024x4112 2.1 ms; tile_gemm, which copies them in the order in which they lie, 3.0 ms for either.
+// Where oneDNN 2.6 does not copy rows of b that are far apart, as for up to some hundred rows of a, it takes up to
+// three times as long: 64x1024 by 1024x4096 6.2 ms on two Sapphire Rapids cores, by 1024x4112 2.1 ms; tile_gemm, which
+// copies them in the order in which they lie, 3.0 ms for either.
 bool has_rows_in_each_others_way(const GemmSize& s) {
-  return !s.transpose_b && s.m > 16 && s.m < 128 && s.n % 2048 == 0;
+  return !s.transpose_b && s.m > kRowsAtOnce && s.m < 128 && s.n % kFarApart == 0;
 }
 
 bool for_tile_gemm(const GemmSize& s) {

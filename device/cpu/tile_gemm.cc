@@ -24,13 +24,11 @@ struct Vector {
 // Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
 // over such a block and are added to c. The other sizes do not show in the result.
 constexpr int64_t kDepth = 256;
-constexpr int64_t kFewRows = 192;     // up to here `a` is read in place, unless
-constexpr int64_t kFarApart = 2048;   // elements lie, or a multiple of it, between rows of b
+constexpr int64_t kFewRows = 192;     // up to here `a` is read in place, unless rows of b are far apart
 constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
 constexpr int64_t kPackedColumns = 2048;   // of b
 constexpr int64_t kRowBytes = 32 << 10;    // of b, from which on a row is multiplied by rows of b,
-constexpr int64_t kRowsBytes = 512 << 10;  // and from which on several rows are,
-constexpr int64_t kRowsAtOnce = 16;        // at most
+constexpr int64_t kRowsBytes = 512 << 10;  // and from which on several rows are
 // Rows, or columns, of c that are made in place before a request to stop is looked for.
 constexpr int64_t kInPlace = 64 * 1024;
 
@@ -408,6 +406,7 @@ void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const 
     const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T);
     return run(m, n, k, left, right, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
   }
+  // As most products are, without the copies below: loading them would wait for what the caller just stored.
   if (m <= kInPlace && n <= kInPlace) {
     run(m, n, k, left, right, c, c_row, nullptr, done);
     return done(0, m, 0, n);

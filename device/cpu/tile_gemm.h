@@ -16,6 +16,11 @@ struct MatrixRef {
   int64_t row, column;
 };
 
+// Up to so many rows are multiplied while those of a large b are read, each to its end.
+inline constexpr int64_t kRowsAtOnce = 16;
+// Elements of four bytes (8 KiB): rows of b that are a multiple of it apart share few lines of a cache.
+inline constexpr int64_t kFarApart = 2048;
+
 // c[m, n] = a[m, k] b[k, n]; rows of `c` are `c_row` elements apart, and it overlaps neither factor. Every element of c
 // is added up in the order of k, with fused multiply-adds where the processor has them, so its bits do not depend on
 // the rest of the product. `done` hears of every rectangle of c once, when it is whole. T: float, double, uint32_t or

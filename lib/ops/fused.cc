@@ -65,11 +65,10 @@ const Op& kFusedMatMul = define_op(
     "_FusedMatMul(a: T, b: T, args: num_args*T; transpose_a: bool = false, transpose_b: bool = false,"
     " T: bfloat16|float16|float32, num_args: int >= 0, fused_ops: list(string) = [], epsilon: float = 0.0001,"
     " leakyrelu_alpha: float = 0.2) -> (product: T)",
-    {.doc =
-         "matmul(a, b), then what `fused_ops` lists: BiasAdd with `args[0]` and one of Relu, Relu6, Tanh, Sigmoid, "
-         "Elu, "
-         "LeakyRelu, GeluApproximate, GeluExact, either of which may be absent. Made by the optimizer; the result is "
-         "that of the separate ops, bit by bit.",
+    {.doc = "matmul(a, b), then what `fused_ops` lists: BiasAdd with `args[0]` and one of Relu, Relu6, Tanh, Sigmoid, "
+            "Elu, LeakyRelu, GeluApproximate, GeluExact, either of which may be absent. Made by the optimizer; the "
+            "result is "
+            "that of the separate ops, bit by bit.",
      .cpp = "fused_matmul",
      .traits = {Trait::kContraction},
      .shape =

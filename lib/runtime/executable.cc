@@ -26,13 +26,11 @@ class StraightLine final : public Executable {
  public:
   explicit StraightLine(Plan plan) : plan_(std::move(plan)), last_fetches_(plan_.fetches.size()) {
     for (const ExecutableFeed& feed : plan_.feeds) known_.push_back(feed.info.shape.fully_known() ? 1 : 0);
-    for (size_t i = 0; i < plan_.fetches.size(); ++i) {
+    std::vector<uint8_t> later(plan_.temporaries.size(), 0);  // by temporary: it is fetched after this
+    for (size_t i = plan_.fetches.size(); i-- > 0;) {
       const PlanValue& value = plan_.fetches[i];
       if (value.kind != PlanValue::Kind::kTemporary) continue;
-      const bool again =
-          std::any_of(plan_.fetches.begin() + static_cast<ptrdiff_t>(i) + 1, plan_.fetches.end(),
-                      [&](const PlanValue& v) { return v.kind == value.kind && v.index == value.index; });
-      if (!again) last_fetches_[i] = 1;
+      if (std::exchange(later[static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
     }
   }
 
