@@ -62,14 +62,9 @@ template <class F>
   for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
 }
 
-// What the loop before an activation reads. Each is an element for each channel, but for `added`.
-struct Terms {
-  const float *bias, *mean, *factor, *offset, *added;
-};
-
 // Either along channels, or within one.
 template <bool kAlong, bool kBias, bool kNorm, bool kAdd, class F>
-[[gnu::always_inline]] inline void add_terms(const Terms& t, F f, int64_t n, float* y) {
+[[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, F f, int64_t n, float* y) {
   PANTO_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     const int64_t c = kAlong ? i : 0;
@@ -88,7 +83,7 @@ template <class Body>
 }
 
 template <bool kAlong>
-[[gnu::always_inline]] inline void add_terms(const Terms& t, bool relu, int64_t n, float* y) {
+[[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, bool relu, int64_t n, float* y) {
   with_flag(t.bias != nullptr, [&](auto bias) __attribute__((always_inline)) {
     with_flag(t.mean != nullptr, [&](auto norm) __attribute__((always_inline)) {
       with_flag(t.added != nullptr, [&](auto add) __attribute__((always_inline)) {
@@ -112,40 +107,37 @@ BoundEpilogue::BoundEpilogue(const KernelContext& call, int64_t channels)
     }
     return call.data<float>(2 + at);
   };
-  if (epilogue_.bias) bias_ = arg(epilogue_.bias_at(), channels, "bias");
+  if (epilogue_.bias) terms_.bias = arg(epilogue_.bias_at(), channels, "bias");
   if (epilogue_.batch_norm) {
     const int at = epilogue_.batch_norm_at();
     const float* scale = arg(at, channels, "scale");
-    offset_ = arg(at + 1, channels, "offset");
-    mean_ = arg(at + 2, channels, "mean");
+    terms_.offset = arg(at + 1, channels, "offset");
+    terms_.mean = arg(at + 2, channels, "mean");
     const float* variance = arg(at + 3, channels, "variance");
     factors_.resize(checked_cast<size_t>(channels));
     for (size_t k = 0; k < factors_.size(); ++k) factors_[k] = norm_factor(scale[k], variance[k], epilogue_.epsilon);
+    terms_.factor = factors_.data();
   }
-  if (epilogue_.add) added_ = arg(epilogue_.add_at(), call.out_numel(0), "Add");
+  if (epilogue_.add) terms_.added = arg(epilogue_.add_at(), call.out_numel(0), "Add");
 }
 
 void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t first, int64_t count,
                                 int64_t row_step) const {
-  const bool terms = bias_ != nullptr || mean_ != nullptr || added_ != nullptr;
-  if (!terms && epilogue_.activation == FusedActivation::kNone) return;
+  if (does_nothing()) return;
   const bool whole = count == row_step;
-  const bool relu = terms && epilogue_.activation == FusedActivation::kRelu;
   const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, count));  // in rows
   specialised([&] {
     for (int64_t r = 0; r < rows; r += piece) {
       const int64_t height = std::min(piece, rows - r);
       float* y = result + at + r * row_step;
-      if (terms) {
-        const auto channel = [first](const float* v) { return v == nullptr ? nullptr : v + first; };
-        Terms t{channel(bias_), channel(mean_), mean_ == nullptr ? nullptr : factors_.data() + first, channel(offset_),
-                added_ == nullptr ? nullptr : added_ + (y - result)};
+      if (terms_.any()) {
+        EpilogueTerms t = terms_.from(first, y - result);
         for (int64_t i = 0; i < height; ++i) {
-          add_terms<true>(t, relu, count, y + i * row_step);
+          add_terms<true>(t, joins_relu(), count, y + i * row_step);
           if (t.added != nullptr) t.added += row_step;
         }
       }
-      if (relu) continue;
+      if (joins_relu()) continue;
       with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) {
         if (whole) return activate(f, height * count, y);
         for (int64_t i = 0; i < height; ++i) activate(f, count, y + i * row_step);
@@ -155,20 +147,13 @@ void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t
 }
 
 void BoundEpilogue::finish_plane(float* result, int64_t at, int64_t channel, int64_t count) const {
-  const bool terms = bias_ != nullptr || mean_ != nullptr || added_ != nullptr;
-  if (!terms && epilogue_.activation == FusedActivation::kNone) return;
-  const bool relu = terms && epilogue_.activation == FusedActivation::kRelu;
+  if (does_nothing()) return;
   specialised([&] {
     for (int64_t i = 0; i < count; i += kPiece) {
       const int64_t n = std::min(kPiece, count - i);
       float* y = result + at + i;
-      if (terms) {
-        const auto one = [channel](const float* v) { return v == nullptr ? nullptr : v + channel; };
-        const Terms t{one(bias_), one(mean_), mean_ == nullptr ? nullptr : factors_.data() + channel, one(offset_),
-                      added_ == nullptr ? nullptr : added_ + at + i};
-        add_terms<false>(t, relu, n, y);
-      }
-      if (relu) continue;
+      if (terms_.any()) add_terms<false>(terms_.from(channel, at + i), joins_relu(), n, y);
+      if (joins_relu()) continue;
       with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) { activate(f, n, y); });
     }
   });

@@ -10,6 +10,19 @@
 
 namespace panto::cpu {
 
+// What the loop before an activation reads: an element for each channel, but for `added`, which is like the result.
+// Null where there is none.
+struct EpilogueTerms {
+  const float *bias = nullptr, *mean = nullptr, *factor = nullptr, *offset = nullptr, *added = nullptr;
+
+  bool any() const { return bias != nullptr || mean != nullptr || added != nullptr; }
+  // Those of the result from this element on, which is of this channel.
+  EpilogueTerms from(int64_t channel, int64_t element) const {
+    const auto at = [](const float* v, int64_t i) { return v == nullptr ? nullptr : v + i; };
+    return {at(bias, channel), at(mean, channel), at(factor, channel), at(offset, channel), at(added, element)};
+  }
+};
+
 // An epilogue with its tensors, for the time of a call. Immutable; used by several threads at once.
 class BoundEpilogue {
  public:
@@ -28,12 +41,14 @@ class BoundEpilogue {
   void finish_all(float* result, int64_t outer, int64_t inner) const;
 
  private:
+  // Then the activation is part of the loop over the terms.
+  bool joins_relu() const { return terms_.any() && epilogue_.activation == FusedActivation::kRelu; }
+  bool does_nothing() const { return !terms_.any() && epilogue_.activation == FusedActivation::kNone; }
+
   Epilogue epilogue_;
   int64_t channels_;
-  const float* bias_ = nullptr;
-  const float *mean_ = nullptr, *offset_ = nullptr;
   std::vector<float> factors_;
-  const float* added_ = nullptr;
+  EpilogueTerms terms_;
 };
 
 }  // namespace panto::cpu
