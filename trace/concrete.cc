@@ -161,12 +161,10 @@ ConcreteFunction::Compiled ConcreteFunction::compiled(Arguments inputs, const st
   }
   std::vector<ExecutableFeed> feeds;
   for (size_t i = 0; i < args.size(); ++i) {
-    feeds.push_back({parts_.inputs[i], {args[i]->dtype(), args[i]->partial_shape()}});
+    feeds.push_back(feed_like(parts_.inputs[i], *args[i]));
+    feeds.back().handle = Tensor();  // the next call may have another
   }
-  for (const Capture& c : parts_.captures) {
-    feeds.push_back(
-        {c.input, {c.value.dtype(), c.value.partial_shape()}, c.value.dtype() == kResource ? c.value : Tensor()});
-  }
+  for (const Capture& c : parts_.captures) feeds.push_back(feed_like(c.input, c.value));
   ExecutableOptions options;
   options.passes = passes;
   Compiled made{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)};

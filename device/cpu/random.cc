@@ -229,7 +229,7 @@ void run_read_and_skip(KernelContext& c) {
     invalid("resource: expected a generator, an int64 variable, got one of {}", dtype_name(generator.dtype()));
   }
   const uint64_t delta = *c.data<uint64_t>(2);
-  generator.update([&](Tensor& state) {
+  generator.update(c.device(), [&](Tensor& state) {
     if (state.numel() != 3) invalid("resource: expected a generator of 3 numbers, got {}", state.numel());
     std::copy_n(mutable_data<int64_t>(state), 3, c.out_data<int64_t>(0));
     detail::advance_random(mutable_data<int64_t>(state), delta);

@@ -5,6 +5,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/state.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/resource.h"
 
@@ -47,33 +48,6 @@ void run_is_initialized(KernelContext& c) { *c.out_data<bool>(0) = variable_of(c
 
 // ---- Whole values --------------------------------------------------------------------------------------------------
 
-void check_dtype(const VariableResource& variable, DType wanted) {
-  if (variable.dtype() != wanted) [[unlikely]] {
-    invalid("variable \"{}\": expected one of {}, got {}", variable.name(), dtype_name(wanted),
-            dtype_name(variable.dtype()));
-  }
-}
-
-void check_shape(const VariableResource& variable, const Tensor& value, const Shape& wanted) {
-  if (!(value.shape() == wanted)) {
-    invalid("variable \"{}\": expected the shape of its value, {}, got {}", variable.name(), value.shape().to_string(),
-            wanted.to_string());
-  }
-}
-
-void run_read(KernelContext& c) {
-  const VariableResource& variable = variable_of(c.in(0));
-  check_dtype(variable, c.type("dtype"));
-  c.set_out(0, variable.read());
-}
-
-void run_assign(KernelContext& c) {
-  VariableResource& variable = variable_of(c.in(0));
-  check_dtype(variable, c.type("dtype"));
-  if (c.flag("validate_shape") && variable.initialized()) check_shape(variable, variable.read(), c.shape(1));
-  variable.assign(c.in(1));
-}
-
 // Calls body(begin, end) for shares of n elements, each of which moves `bytes`. Not stopped once it began: a variable
 // that was changed in part would be of no use.
 template <class Body>
@@ -85,13 +59,9 @@ template <bool kAdd>
 struct RunAssignChange {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    check_dtype(variable, dtype_of<T>);
     const T* delta = c.data<T>(1);
-    variable.update([&](Tensor& value) {
-      check_shape(variable, value, c.shape(1));
-      T* v = mutable_data<T>(value);
-      share(value.numel(), 3 * sizeof(T), [=](int64_t begin, int64_t end) {
+    state::update<T>(c, 1, [=](T* v, int64_t n) {
+      share(n, 3 * sizeof(T), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           if constexpr (std::is_integral_v<T>) {
             using Wraps = std::make_unsigned_t<T>;
@@ -109,8 +79,8 @@ struct RunAssignChange {
 
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
-const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, run_read);
-const CpuKernel assign_variable_kernel("AssignVariableOp", dtypes::kAny, run_assign);
+const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, state::read);
+const CpuKernel assign_variable_kernel("AssignVariableOp", dtypes::kAny, state::assign);
 const CpuKernel assign_add_kernel("AssignAddVariableOp", types::numeric{}, RunAssignChange<true>{});
 const CpuKernel assign_sub_kernel("AssignSubVariableOp", types::numeric{}, RunAssignChange<false>{});
 
@@ -119,14 +89,10 @@ const CpuKernel assign_sub_kernel("AssignSubVariableOp", types::numeric{}, RunAs
 struct RunGradientDescent {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    check_dtype(variable, dtype_of<T>);
     const T alpha = *c.data<T>(1);
     const T* delta = c.data<T>(2);
-    variable.update([&](Tensor& value) {
-      check_shape(variable, value, c.shape(2));
-      T* v = mutable_data<T>(value);
-      share(value.numel(), 3 * sizeof(T), [=](int64_t begin, int64_t end) {
+    state::update<T>(c, 2, [=](T* v, int64_t n) {
+      share(n, 3 * sizeof(T), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) v[i] -= alpha * delta[i];
       });
     });
@@ -136,44 +102,22 @@ struct RunGradientDescent {
 struct RunAdam {
   template <class T>
   static void run(KernelContext& c) {
-    VariableResource* const variables[] = {&variable_of(c.in(0)), &variable_of(c.in(1)), &variable_of(c.in(2))};
-    for (int i = 0; i < 3; ++i) {
-      check_dtype(*variables[i], dtype_of<T>);
-      for (int k = 0; k < i; ++k) {
-        if (variables[i] == variables[k]) {
-          invalid("var, m and v: expected three variables, got \"{}\" twice", variables[i]->name());
-        }
-      }
-    }
-    const std::scoped_lock lock(variables[0]->mutex(), variables[1]->mutex(), variables[2]->mutex());
-    // Everything that can fail comes before the first write.
-    Tensor values[3];
-    for (int i = 0; i < 3; ++i) {
-      values[i] = variables[i]->begin_update();
-      check_shape(*variables[i], values[i], c.shape(9));
-    }
-    if (c.flag("use_nesterov")) {
-      step<T, true>(c, values);
-    } else {
-      step<T, false>(c, values);
-    }
-    for (int i = 0; i < 3; ++i) variables[i]->end_update(std::move(values[i]));
+    state::update_three<T>(c, 9, [&](T* var, T* m, T* v, int64_t n) {
+      c.flag("use_nesterov") ? step<T, true>(c, var, m, v, n) : step<T, false>(c, var, m, v, n);
+    });
   }
 
  private:
   template <class T, bool kNesterov>
-  static void step(KernelContext& c, const Tensor* values) {
+  static void step(KernelContext& c, T* var, T* m, T* v, int64_t n) {
     const auto scalar = [&c](int i) { return *c.data<T>(i); };
     const T beta1 = scalar(6);
     const T new1 = T{1} - beta1;
     const T new2 = T{1} - scalar(7);
     const T epsilon = scalar(8);
     const T rate = scalar(5) * std::sqrt(T{1} - scalar(4)) / (T{1} - scalar(3));
-    T* var = mutable_data<T>(values[0]);
-    T* m = mutable_data<T>(values[1]);
-    T* v = mutable_data<T>(values[2]);
     const T* grad = c.data<T>(9);
-    share(values[0].numel(), 7 * sizeof(T), [=](int64_t begin, int64_t end) {
+    share(n, 7 * sizeof(T), [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
       for (int64_t i = begin; i < end; ++i) {
         const T g = grad[i];

@@ -5,6 +5,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/state.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/resource.h"
@@ -12,13 +13,6 @@
 
 namespace panto {
 namespace {
-
-void check_dtype(const VariableResource& variable, DType wanted) {
-  if (variable.dtype() != wanted) [[unlikely]] {
-    invalid("variable \"{}\": expected one of {}, got {}", variable.name(), dtype_name(wanted),
-            dtype_name(variable.dtype()));
-  }
-}
 
 // Row numbers, of either type.
 class Indices {
@@ -59,9 +53,9 @@ void expect_rows(const VariableResource& variable, const Shape& shape) {
 struct GatherKernel {
   template <class T>
   static void run(KernelContext& c) {
-    const VariableResource& variable = variable_of(c.in(0));
-    check_dtype(variable, c.type("dtype"));
-    const Tensor value = variable.read();
+    VariableResource& variable = variable_of(c.in(0));
+    state::check_dtype(variable, c.type("dtype"));
+    const Tensor value = variable.read(c.device());
     expect_rows(variable, value.shape());
     const int64_t rows = value.shape()[0], width = row_size(value.shape());
     const Indices indices(c.in(1));
@@ -116,11 +110,11 @@ struct ScatterKernel {
   template <class T>
   static void run(KernelContext& c) {
     VariableResource& variable = variable_of(c.in(0));
-    check_dtype(variable, c.type("dtype"));
+    state::check_dtype(variable, c.type("dtype"));
     const Indices indices(c.in(1));
     const T* updates = c.data<T>(2);
     const bool scalar = c.shape(2).rank() == 0;
-    variable.update([&](Tensor& value) {
+    variable.update(c.device(), [&](Tensor& value) {
       expect_rows(variable, value.shape());
       const int64_t rows = value.shape()[0], width = row_size(value.shape());
       if (!scalar && c.numel(2) != indices.count() * width) {

@@ -1,7 +1,6 @@
-// Making tensors: Fill, ZerosLike, OnesLike; AddN and Cast; and views, which move nothing.
+// Making tensors: Fill, ZerosLike, OnesLike; AddN; and views, which move nothing.
 #include <string>
 
-#include "panto/device/convert.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/loops.cuh"
 
@@ -28,12 +27,10 @@ struct Fill {
   static void run(KernelContext& c) {
     const int64_t n = c.out_numel(0);
     if (n == 0) return;
-    cuda::CudaDevice& device = cuda::device_of(c);
-    cudaStream_t stream = device.use();
-    const cuda::Element<CopyFn, T, std::index_sequence<0>, T> element{c.out_data<T>(0), {c.data<T>(1)}};
-    constexpr unsigned kStands = 0;
-    cuda::run_elements<CopyFn><<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, element, kStands, nullptr);
-    cuda::check(cudaGetLastError(), "starting a kernel");
+    using Body = cuda::Element<CopyFn, T, std::index_sequence<0>, T>;
+    const Body body{c.out_data<T>(0), {c.data<T>(1)}};
+    constexpr cuda::Straight<1> kStands{0};
+    cuda::launch_elements<Body::kPack, CopyFn>(cuda::device_of(c), n, body, kStands);
   }
 };
 const CudaKernel fill_kernel("Fill", types::plain{}, Fill{});
@@ -86,38 +83,6 @@ struct AddN {
   }
 };
 const CudaKernel add_n_kernel("AddN", types::numeric{}, AddN{});
-
-// ---- Cast ----------------------------------------------------------------------------------------------------------
-
-template <class To>
-struct ConvertFn {
-  template <class From>
-  __device__ To operator()(From x) const {
-    return convert<To>(x);
-  }
-};
-
-template <class To, class From>
-void run_cast(KernelContext& c) {
-  cuda::elementwise<ConvertFn<To>>(c, std::make_index_sequence<1>{}, c.out_data<To>(0), c.data<From>(0));
-}
-
-struct Cast {
-  template <class To>
-  static void run(KernelContext& c) {
-    const DType from = c.in(0).dtype();
-    switch (from) {
-      case kFloat32: return run_cast<To, float>(c);
-      case kFloat64: return run_cast<To, double>(c);
-      case kInt32: return run_cast<To, int32_t>(c);
-      case kInt64: return run_cast<To, int64_t>(c);
-      case kBool: return run_cast<To, bool>(c);
-      default:
-        fail(Code::kUnimplemented, "x: expected a type that Cast has on GPUs, got " + std::string(dtype_name(from)));
-    }
-  }
-};
-const CudaKernel cast_kernel("Cast", types::numeric_and_bool{}, Cast{});
 
 // ---- Views ---------------------------------------------------------------------------------------------------------
 

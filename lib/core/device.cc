@@ -32,6 +32,7 @@ Registry& registry() {
 }
 
 std::atomic<Device*> first_cpu{nullptr};
+std::atomic<bool> accelerators{false};
 
 // Precondition: locked.
 void enter(Registry& r, Device* device) {
@@ -39,6 +40,7 @@ void enter(Registry& r, Device* device) {
     return std::pair(a->kind(), a->index()) < std::pair(b->kind(), b->index());
   };
   r.devices.insert(std::upper_bound(r.devices.begin(), r.devices.end(), device, before), device);
+  if (device->kind() != DeviceKind::kCpu) accelerators.store(true, std::memory_order_release);
   if (device->kind() == DeviceKind::kCpu && device->index() == 0) first_cpu.store(device, std::memory_order_release);
 }
 
@@ -143,6 +145,8 @@ void set_cpu_device_count(int count) {
   const std::lock_guard lock(r.mutex);
   make_cpus(r, count);
 }
+
+bool has_accelerators() noexcept { return accelerators.load(std::memory_order_acquire); }
 
 Device& cpu_device() {
   Device* device = first_cpu.load(std::memory_order_acquire);

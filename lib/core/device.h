@@ -93,6 +93,8 @@ PANTO_EXPORT std::vector<Device*> devices();
 PANTO_EXPORT Device& find_device(std::string_view name);
 PANTO_EXPORT Device& cpu_device();
 PANTO_EXPORT Device& meta_device();
+// False as long as all devices that were entered are CPUs: then nobody need ask where a tensor is.
+PANTO_EXPORT bool has_accelerators() noexcept;
 // For back-ends. The registry keeps the device for ever.
 PANTO_EXPORT void add_device(Device* device);
 // Makes the process have `count` CPU devices that share the hardware: placement can be tried out without several

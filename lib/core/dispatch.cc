@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/bind.h"
+#include "panto/lib/core/resource.h"
 #include "panto/lib/core/thread_state.h"
 
 namespace panto::dispatch {
@@ -18,15 +19,25 @@ void infer(Call& call) {
   call.op->shape()(context);
 }
 
+// Where an input is: a resource is where its value is.
+Device& device_of(const Tensor& t) {
+  if (t.dtype() != kResource || t.is_meta() || t.numel() == 0) return t.device();
+  const auto* variable =
+      dynamic_cast<const VariableResource*>(static_cast<const ResourceHandle*>(t.impl()->data)->get());
+  return variable == nullptr ? t.device() : variable->device();
+}
+
 // Explicit device, else the scope's, else where the inputs are, else the first CPU.
 Device* place(const Call& call, const ThreadState& state, Device* asked) {
   if (asked != nullptr) return asked;
   if (state.device != nullptr) return state.device;
   if (state.device_missing) [[unlikely]]
     return &find_device(state.device_spec.to_string());  // throws, listing what there is
-  for (const Tensor* t : call.inputs) {
-    Device& d = t->device();
-    if (d.kind() != DeviceKind::kCpu && !d.is_meta()) return &d;
+  if (has_accelerators()) [[unlikely]] {
+    for (const Tensor* t : call.inputs) {
+      Device& d = device_of(*t);
+      if (d.kind() != DeviceKind::kCpu && !d.is_meta()) return &d;
+    }
   }
   return call.inputs.empty() ? &cpu_device() : &call.inputs[0]->device();
 }
@@ -82,9 +93,9 @@ bool take_over(Call& call, uint64_t dying, bool recorded, DType dtype, const Par
 }
 
 // Outputs marked @host stay in memory that the host reads (ops with output lists have none such).
-bool on_host(const Op& op, size_t output) {
+Device& device_of_output(const Op& op, size_t output, Device& device) {
   const auto& outputs = op.signature().outputs;
-  return output < outputs.size() && outputs[output].host;
+  return output < outputs.size() && outputs[output].host && !device.host_memory() ? cpu_device() : device;
 }
 
 void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t dying, bool recorded) {
@@ -103,7 +114,7 @@ void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t dying, boo
       failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
             spec.shape.to_string());
     }
-    Device& device = on_host(op, k) ? cpu_device() : *call.device;
+    Device& device = device_of_output(op, k, *call.device);
     call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
   }
 }
@@ -133,11 +144,8 @@ class MovedInputs {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
         const Tensor& t = *original_[i];
         const bool host = s.inputs[a].host || !is_plain(t.dtype());
-        if (host && t.device().host_memory()) {
-          copies_[i] = t;
-        } else {
-          copies_[i] = copy_to_device(t, host ? cpu_device() : *call_.device);
-        }
+        const bool there = host ? t.device().host_memory() : &t.device() == call_.device;
+        copies_[i] = there ? t : copy_to_device(t, host ? cpu_device() : *call_.device);
       }
     }
     for (const Tensor& t : copies_) pointers_.push_back(&t);
@@ -424,6 +432,8 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
       std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) { return s.shape.fully_known(); });
   return prepared;
 }
+
+Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, k, *device_); }
 
 void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, uint64_t dying) {
   const Op& op = *prepared.op_;

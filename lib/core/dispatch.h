@@ -68,6 +68,8 @@ class PANTO_EXPORT Prepared {
  public:
   const Op& op() const { return *op_; }
   Device& device() const { return *device_; }
+  // In whose memory output k will be: the device's, or where the op says so, the host's.
+  Device& output_device(size_t k) const;
   std::span<const AttrSlot> attrs() const { return {slots_.data(), slots_.size()}; }
   // Inferred from the input specs given to `prepare`; unknown where those were.
   std::span<const OutputSpec> specs() const { return {specs_.data(), specs_.size()}; }

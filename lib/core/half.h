@@ -11,11 +11,11 @@ struct Half {
   uint16_t bits = 0;
 
   Half() = default;
-  explicit Half(float value) : bits(from_float(value)) {}
-  explicit operator float() const { return to_float(bits); }
-  bool operator==(const Half& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
+  constexpr explicit Half(float value) : bits(from_float(value)) {}
+  constexpr explicit operator float() const { return to_float(bits); }
+  constexpr bool operator==(const Half& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
 
-  static uint16_t from_float(float value) {
+  constexpr static uint16_t from_float(float value) {
     const auto x = std::bit_cast<uint32_t>(value);
     const uint32_t sign = (x >> 16) & 0x8000u;
     const uint32_t magnitude = x & 0x7fffffffu;
@@ -29,7 +29,7 @@ struct Half {
     const uint32_t odd = (magnitude >> 13) & 1u;
     return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
   }
-  static float to_float(uint16_t h) {
+  constexpr static float to_float(uint16_t h) {
     const uint32_t sign = (h & 0x8000u) << 16;
     const uint32_t magnitude = h & 0x7fffu;
     if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));
@@ -44,7 +44,7 @@ struct BFloat16 {
   uint16_t bits = 0;
 
   BFloat16() = default;
-  explicit BFloat16(float value) {
+  constexpr explicit BFloat16(float value) {
     const auto x = std::bit_cast<uint32_t>(value);
     if ((x & 0x7fffffffu) > 0x7f800000u) {
       bits = static_cast<uint16_t>((x >> 16) | 0x40u);  // keep a NaN a NaN
@@ -52,8 +52,10 @@ struct BFloat16 {
       bits = static_cast<uint16_t>((x + 0x7fffu + ((x >> 16) & 1u)) >> 16);
     }
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-  bool operator==(const BFloat16& other) const { return static_cast<float>(*this) == static_cast<float>(other); }
+  constexpr explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  constexpr bool operator==(const BFloat16& other) const {
+    return static_cast<float>(*this) == static_cast<float>(other);
+  }
 };
 
 }  // namespace panto

@@ -40,11 +40,29 @@ bool VariableResource::initialized() const {
   return value_.defined();
 }
 
-Tensor VariableResource::read() const {
-  const std::lock_guard lock(mutex_);
+void VariableResource::expect_initialized() const {
   if (!value_.defined()) {
     failf(Code::kFailedPrecondition, "variable \"{}\": expected an initialized one, got none assigned yet", name());
   }
+}
+
+Device& VariableResource::device() const {
+  const std::lock_guard lock(mutex_);
+  return value_.defined() ? value_.device() : cpu_device();
+}
+
+Tensor VariableResource::read(Device& device) {
+  {
+    const std::lock_guard lock(mutex_);
+    expect_initialized();
+    if (&value_.device() != &device) value_ = copy_to_device(value_, device);
+  }
+  return read();
+}
+
+Tensor VariableResource::read() const {
+  const std::lock_guard lock(mutex_);
+  expect_initialized();
   // A handle of its own for every read: the value's may be updated in place once nobody looks, and an id must not name
   // two values.
   return view_tensor(value_, value_.shape());
@@ -71,10 +89,9 @@ void VariableResource::assign(Tensor value) {
   // The old value is released here, outside the lock.
 }
 
-Tensor VariableResource::begin_update() {
-  if (!value_.defined()) {
-    failf(Code::kFailedPrecondition, "variable \"{}\": expected an initialized one, got none assigned yet", name());
-  }
+Tensor VariableResource::begin_update(Device& device) {
+  expect_initialized();
+  if (&value_.device() != &device) return copy_to_device(value_, device);
   return exclusively_owned(value_) ? value_ : copy_of(value_);
 }
 

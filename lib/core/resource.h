@@ -28,7 +28,8 @@ class PANTO_EXPORT Resource {
   std::string name_;
 };
 
-// The resource behind a Variable. The value is undefined until something was assigned.
+// The resource behind a Variable. The value is undefined until something was assigned. It is on the device that used it
+// last: who needs it elsewhere says so, and it moves there.
 // Thread-safe: reads and updates take the mutex; a read gives a tensor that later updates do not change.
 class PANTO_EXPORT VariableResource final : public Resource {
  public:
@@ -39,26 +40,32 @@ class PANTO_EXPORT VariableResource final : public Resource {
   const PartialShape& shape() const noexcept { return shape_; }
 
   bool initialized() const;
-  // Throws FailedPrecondition before the first assignment.
+  // Where the value is; the first CPU before the first assignment.
+  Device& device() const;
+  // The value, wherever it is. Throws FailedPrecondition before the first assignment.
   Tensor read() const;
+  // The value, which moves to `device`. Throws FailedPrecondition before the first assignment.
+  Tensor read(Device& device);
   // Throws InvalidArgument where dtype or shape do not fit the declared ones.
   void assign(Tensor value);
-  // Calls `update(value)` under the lock with a tensor that nobody else holds (copied first if somebody does); what
-  // the function leaves there is the new value. Nothing changes if it throws before it writes.
-  // Throws FailedPrecondition before the first assignment.
+  // Calls `update(value)` under the lock with a tensor on `device` that nobody else holds (copied first if somebody
+  // does, or if it is elsewhere); what the function leaves there is the new value. Nothing changes if it throws before
+  // it writes. Throws FailedPrecondition before the first assignment.
   template <class Update>
-  void update(Update&& update) {
+  void update(Device& device, Update&& update) {
     const std::lock_guard lock(mutex_);
-    Tensor value = begin_update();
+    Tensor value = begin_update(device);
     update(value);
     value_ = std::move(value);
   }
   // The same over several variables at once, locked without deadlock (an optimizer's slots).
   std::mutex& mutex() const noexcept { return mutex_; }
-  Tensor begin_update();                                        // precondition: locked
+  Tensor begin_update(Device& device);                          // precondition: locked
   void end_update(Tensor value) { value_ = std::move(value); }  // precondition: locked
 
  private:
+  void expect_initialized() const;
+
   mutable std::mutex mutex_;
   DType dtype_;
   PartialShape shape_;

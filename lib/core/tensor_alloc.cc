@@ -359,7 +359,9 @@ Tensor copy_to_device(const Tensor& from, Device& device) {
   const size_t bytes = from.nbytes();
   if (bytes == 0) return copy;
   void* to = copy.impl()->data;
-  if (device.host_memory()) {
+  if (impl.device == &device) {
+    device.copy_within(to, impl.data, bytes);
+  } else if (device.host_memory()) {
     impl.device->copy_to_host(to, impl.data, bytes);
   } else if (impl.device->host_memory()) {
     device.copy_from_host(to, impl.data, bytes);

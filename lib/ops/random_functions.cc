@@ -84,7 +84,7 @@ RandomStart advance_random(int64_t* state, uint64_t elements) {
 
 RandomStart take_random(uint64_t elements) {
   RandomStart start{};
-  variable_of(random_generator().handle()).update([&](Tensor& state) {
+  variable_of(random_generator().handle()).update(cpu_device(), [&](Tensor& state) {
     start = advance_random(mutable_data<int64_t>(state), elements);
   });
   return start;

@@ -50,10 +50,12 @@ class StraightLine final : public Executable {
       const Tensor& t = *inputs[i];
       if (fits(t, i)) continue;
       const OutputInfo& expected = plan_.feeds[i].info;
-      invalid("input {}: expected {}, got {}", i, type_text(expected.dtype, expected.shape),
+      const Device* device = plan_.feeds[i].device;
+      invalid("input {}: expected {}{}, got {}", i, type_text(expected.dtype, expected.shape),
+              device == nullptr ? "" : " on " + device->name(),
               !t.defined()  ? "an undefined tensor"
               : t.is_meta() ? "a symbolic tensor"
-                            : type_text(t.dtype(), t.partial_shape()));
+                            : type_text(t.dtype(), t.partial_shape()) + " on " + t.device().name());
     }
   }
 
@@ -103,7 +105,8 @@ class StraightLine final : public Executable {
  private:
   bool fits(const Tensor& t, size_t feed) const noexcept {
     const OutputInfo& expected = plan_.feeds[feed].info;
-    return t.defined() && t.dtype() == expected.dtype && !t.is_meta() &&
+    const Device* device = plan_.feeds[feed].device;
+    return t.defined() && t.dtype() == expected.dtype && !t.is_meta() && (device == nullptr || device == &t.device()) &&
            (known_[feed] != 0 ? t.partial_shape() == expected.shape
                               : t.partial_shape().compatible_with(expected.shape));
   }
@@ -174,6 +177,17 @@ void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
   }
 }
 
+// Where nodes run that ask for no device.
+Device& usual_device(std::span<const ExecutableFeed> feeds, const ExecutableOptions& options) {
+  if (options.device != nullptr) return *options.device;
+  for (const ExecutableFeed& feed : feeds) {
+    Device* device = feed.device;
+    if (feed.handle.defined()) device = &variable_of(feed.handle).device();
+    if (device != nullptr && device->kind() != DeviceKind::kCpu) return *device;
+  }
+  return cpu_device();
+}
+
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
   std::string missing;
@@ -189,6 +203,13 @@ void check_all_fed(const WorkGraph& work) {
 }
 
 }  // namespace
+
+ExecutableFeed feed_like(NodeOutput output, const Tensor& value) {
+  ExecutableFeed feed{output, {value.dtype(), value.partial_shape()}};
+  if (value.dtype() == kResource) feed.handle = value;
+  if (is_plain(value.dtype())) feed.device = &value.device();
+  return feed;
+}
 
 // The pipeline, all of it: each stage leaves a graph that the next may rely on.
 std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const ExecutableFeed> feeds,
@@ -212,7 +233,7 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
     check_all_fed(made);
     validate(made.graph);
     expand_composites(made.graph);
-    place(made.graph, options.soft_placement);
+    place(made.graph, usual_device(feeds, options), options.soft_placement);
     return made;
   };
   WorkGraph work = make_work();

@@ -30,7 +30,12 @@ struct ExecutableFeed {
   // Of a resource: the handle that every run will get, if that is known. What it declares is then known of what is
   // read.
   Tensor handle = {};
+  // Where every run will have it; null: not known, as a rule in host memory.
+  Device* device = nullptr;
 };
+
+// What is known of the value that every run will have for `output`, from one such value.
+PANTO_EXPORT ExecutableFeed feed_like(NodeOutput output, const Tensor& value);
 
 // The states (random generators) that nodes keep between runs, by node name: executables of one session share them.
 // Thread-safe.
@@ -50,6 +55,9 @@ struct ExecutableOptions {
       nullptr;                   // where VarHandleOp looks; null: default_resources(). Must outlive the executable
   NodeStates* states = nullptr;  // null: the executable has its own. Need not outlive it
   bool soft_placement = false;   // a device that does not exist, or has no kernel, becomes the first CPU
+  // Where nodes run that ask for no device; null: on the first GPU that a feed is on, or the value of a resource that
+  // is fed, else on the first CPU.
+  Device* device = nullptr;
 };
 
 class PANTO_EXPORT Executable {
@@ -61,7 +69,8 @@ class PANTO_EXPORT Executable {
                                           const ExecutableOptions& options);
   virtual ~Executable() = default;
 
-  // Whether `run` takes these inputs, by feed: as many, of the dtypes and shapes it was made for, with values.
+  // Whether `run` takes these inputs, by feed: as many, of the dtypes and shapes and where it was made for, with
+  // values.
   virtual bool accepts(std::span<const Tensor* const> inputs) const noexcept = 0;
   // Throws InvalidArgument where it does not.
   virtual void check(std::span<const Tensor* const> inputs) const = 0;

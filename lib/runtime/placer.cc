@@ -62,7 +62,8 @@ bool is_host_input(const Node& node, int slot) {
 
 class Placer {
  public:
-  Placer(Graph& graph, bool soft) : graph_(graph), soft_(soft), devices_(devices()), groups_(graph.id_limit()) {}
+  Placer(Graph& graph, const Device& usual, bool soft)
+      : graph_(graph), usual_(usual), soft_(soft), devices_(devices()), groups_(graph.id_limit()) {}
 
   void run() {
     const std::vector<int> ids = graph_.ids();
@@ -146,8 +147,8 @@ class Placer {
       const auto cpu = std::ranges::find(able, DeviceKind::kCpu, &Device::kind);
       if (cpu != able.end()) return **cpu;
     }
-    const auto gpu = std::ranges::find(able, DeviceKind::kCuda, &Device::kind);
-    return gpu != able.end() ? **gpu : *able[0];
+    const auto usual = std::ranges::find(able, &usual_);
+    return usual != able.end() ? **usual : *able[0];
   }
 
   // Given by the host, or read there only.
@@ -162,6 +163,7 @@ class Placer {
   }
 
   Graph& graph_;
+  const Device& usual_;
   bool soft_;
   std::vector<Device*> devices_;
   Groups groups_;
@@ -172,7 +174,7 @@ class Placer {
 
 }  // namespace
 
-void place(Graph& graph, bool soft) { Placer(graph, soft).run(); }
+void place(Graph& graph, const Device& usual, bool soft) { Placer(graph, usual, soft).run(); }
 
 Device& device_of(const Node& node) {
   const DeviceSpec spec = DeviceSpec::parse(node.device());

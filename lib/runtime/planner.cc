@@ -27,7 +27,8 @@ class Planner {
     for (size_t i = 0; i < plan_.feeds.size(); ++i) {
       const ExecutableFeed& feed = plan_.feeds[i];
       const Node& node = plan_.graph.at(work.feeds[i].node);
-      set(node, {PlanValue{PlanValue::Kind::kFeed, static_cast<int>(i), &device_of(node)}});
+      Device& device = feed.device != nullptr ? *feed.device : device_of(node);
+      set(node, {PlanValue{PlanValue::Kind::kFeed, static_cast<int>(i), &device}});
       inference_.set(work.feeds[i],
                      feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, feed.info.shape));
     }
@@ -140,13 +141,13 @@ class Planner {
     step.first_output = static_cast<uint32_t>(plan_.temporaries.size());
     step.num_outputs = static_cast<uint32_t>(infos.size());
     Values values;
-    for (const OutputInfo& info : infos) {
+    for (size_t k = 0; k < infos.size(); ++k) {
       PlanTemporary temporary;
-      temporary.dtype = info.dtype;
-      temporary.shape = info.shape;
-      temporary.device = step.device;
+      temporary.dtype = infos[k].dtype;
+      temporary.shape = infos[k].shape;
+      temporary.device = step.prepared == nullptr ? step.device : &step.prepared->output_device(k);
       temporary.made_by = static_cast<int>(plan_.steps.size());
-      values.push_back({PlanValue::Kind::kTemporary, static_cast<int>(plan_.temporaries.size()), step.device});
+      values.push_back({PlanValue::Kind::kTemporary, static_cast<int>(plan_.temporaries.size()), temporary.device});
       plan_.temporaries.push_back(std::move(temporary));
     }
     return values;

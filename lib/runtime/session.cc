@@ -35,6 +35,7 @@ struct CallPlans {
 
   struct Plan {
     std::vector<PartialShape> shapes;
+    std::vector<const Device*> devices;
     std::shared_ptr<Executable> executable;
     Spares<Executable::Frame> frames;
   };
@@ -147,7 +148,9 @@ class Session::Impl {
     const std::lock_guard lock(call.mutex);
     for (auto it = call.plans.begin(); it != call.plans.end(); ++it) {
       bool same = true;
-      for (size_t i = 0; same && i < inputs.size(); ++i) same = (*it)->shapes[i] == inputs[i]->partial_shape();
+      for (size_t i = 0; same && i < inputs.size(); ++i) {
+        same = (*it)->shapes[i] == inputs[i]->partial_shape() && (*it)->devices[i] == &inputs[i]->device();
+      }
       if (!same) continue;
       if (it != call.plans.begin()) call.plans.splice(call.plans.begin(), call.plans, it);
       set_latest((*it)->executable);
@@ -160,7 +163,10 @@ class Session::Impl {
       return call.open_plan;
     }
     auto made = std::make_shared<Plan>();
-    for (const Tensor* t : inputs) made->shapes.push_back(t->partial_shape());
+    for (const Tensor* t : inputs) {
+      made->shapes.push_back(t->partial_shape());
+      made->devices.push_back(&t->device());
+    }
     made->executable = make(call, inputs, open);
     if (open) {
       call.open_plan = made;
@@ -174,12 +180,16 @@ class Session::Impl {
   std::shared_ptr<Executable> make(const CallPlans& call, std::span<const Tensor* const> inputs, bool open) {
     std::vector<ExecutableFeed> feeds;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const OutputInfo& declared = graph_.info(call.feed_outputs[i]);
-      feeds.push_back({call.feed_outputs[i], open ? declared : OutputInfo{declared.dtype, inputs[i]->partial_shape()}});
+      feeds.push_back(feed_like(call.feed_outputs[i], *inputs[i]));
+      feeds.back().handle = Tensor();  // the next run may have another
+      if (!open) continue;
+      feeds.back().info = graph_.info(call.feed_outputs[i]);
+      feeds.back().device = nullptr;
     }
     ExecutableOptions options;
     options.passes = options_.passes;
     options.soft_placement = options_.soft_placement;
+    if (!options_.device.empty()) options.device = &find_device(options_.device);
     options.resources = &resources_;
     options.states = &states_;
     return Executable::make(graph_, feeds, call.fetch_outputs, call.target_nodes, options);

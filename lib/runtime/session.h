@@ -50,6 +50,8 @@ using Fetches = std::vector<TensorRef>;
 struct SessionOptions {
   std::string passes = {};      // "" all, "off", "cse,fusion", "-cse": see lib/runtime/optimizer.h
   bool soft_placement = false;  // a device that is not there, or has no kernel, becomes the first CPU
+  // Where nodes run that ask for no device, "/gpu:0"; "": where the feeds are. A run throws NotFound if there is none.
+  std::string device = {};
 };
 
 class PANTO_EXPORT Session {

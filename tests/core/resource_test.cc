@@ -18,7 +18,7 @@ class Counter final : public Resource {
 const float* bytes_of(const Tensor& t) { return static_cast<const float*>(t.impl()->data); }
 
 void add_one(VariableResource& v) {
-  v.update([](Tensor& value) {
+  v.update(cpu_device(), [](Tensor& value) {
     for (int64_t i = 0; i < value.numel(); ++i) mutable_data<float>(value)[i] += 1;
   });
 }
@@ -51,9 +51,9 @@ BOOST_AUTO_TEST_CASE(updates_are_in_place_when_nobody_looks) {
     VariableResource v("", "k", kFloat32, {static_cast<int64_t>(n)});
     v.assign(tensor(std::vector<float>(n, 1.F)));
     const float* before = nullptr;
-    v.update([&](Tensor& value) { before = bytes_of(value); });
+    v.update(cpu_device(), [&](Tensor& value) { before = bytes_of(value); });
     add_one(v);
-    v.update([&](Tensor& value) { BOOST_TEST(bytes_of(value) == before); });
+    v.update(cpu_device(), [&](Tensor& value) { BOOST_TEST(bytes_of(value) == before); });
     const Tensor held = v.read();
     add_one(v);
     // What was read stays what it was.
@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(an_id_never_names_two_values) {
 BOOST_AUTO_TEST_CASE(an_update_that_throws_first_changes_nothing) {
   VariableResource v("", "k", kFloat32, {2});
   v.assign(tensor({1.f, 2.f}));
-  expect_error([&] { v.update([](Tensor&) { fail(Code::kInvalidArgument, "no"); }); }, "InvalidArgument: no");
+  expect_error([&] { v.update(cpu_device(), [](Tensor&) { fail(Code::kInvalidArgument, "no"); }); },
+               "InvalidArgument: no");
   BOOST_TEST((v.read().to_vector<float>() == std::vector<float>{1, 2}));
 }
 

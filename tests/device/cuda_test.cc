@@ -3,10 +3,18 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "panto/autograd/tape.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/device.h"
+#include "panto/lib/core/variable.h"
+#include "panto/lib/graph/graph.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/nn/optimizer.h"
 #include "panto/tests/gpu.h"
+#include "panto/trace/function.h"
+#include "panto/trace/graph_scope.h"
 
 namespace panto {
 namespace {
@@ -98,6 +106,82 @@ BOOST_AUTO_TEST_CASE(faults_are_thrown_at_the_next_read) {
   const Tensor quotient = div(x, tensor({1, 0, 1}).to(*gpu()));
   BOOST_CHECK_EXCEPTION(quotient.cpu(), Error, [](const Error& e) { return e.code() == Code::kInvalidArgument; });
   BOOST_TEST(div(x, x).cpu().to_vector<int32_t>() == std::vector<int32_t>({1, 1, 1}), boost::test_tools::per_element());
+}
+
+// 16 bytes at once where shapes and addresses allow, one element elsewhere; rows of a length that is no power of two.
+BOOST_AUTO_TEST_CASE(large_and_unaligned_tensors) {
+  const auto difference = [](const std::vector<Tensor>& in) { return sub(in[0], in[1]); };
+  const Shape shapes[][2] = {{{1023, 1025}, {1023, 1025}},       {{1023, 1025}, {1025}},
+                             {{1023, 1024}, {1023, 1}},          {{1024, 1028}, {1028}},
+                             {{3, 1, 40, 1, 52}, {7, 1, 5, 52}}, {{1000003}, {}}};
+  for (const auto& [a, b] : shapes) compare(difference, {ramp(a, 0, 1), ramp(b, 3, 2)}, 0);
+  // Rows that are views begin where no pack of 16 bytes does.
+  compare([](const std::vector<Tensor>& in) { return neg(in[0][1]); }, {ramp({3, 1027}, 0, 1)}, 0);
+  compare([](const std::vector<Tensor>& in) { return add(in[0][1], in[0][2]); }, {ramp({3, 1027}, 0, 1)}, 0);
+  compare([](const std::vector<Tensor>& in) { return cast(in[0], kFloat16); }, {ramp({77777}, -1, 0.25f)}, 0);
+}
+
+BOOST_AUTO_TEST_CASE(functions_run_where_their_inputs_are) {
+  const Function f = trace([](const Tensor& x) { return add(mul(x, x), sum(x)); }, {{kFloat32, {-1}}});
+  const Tensor x = ramp({1000}, 0, 0.01f);
+  const Tensor expected = f(x);
+  BOOST_TEST(&expected.device() == &cpu_device());
+  const Tensor got = f(x.to(*gpu()));
+  BOOST_TEST(&got.device() == gpu());
+  BOOST_TEST(got.cpu().to_vector<float>() == expected.to_vector<float>(), boost::test_tools::tolerance(1e-5f)
+                                                                              << boost::test_tools::per_element());
+  // And back again: what was made ready for one device is not used for the other.
+  BOOST_TEST(&f(x).device() == &cpu_device());
+}
+
+BOOST_AUTO_TEST_CASE(sessions_run_where_their_feeds_are_or_as_asked) {
+  Graph graph;
+  {
+    const GraphScope in(graph);
+    named("y", square(placeholder(kFloat32, {2}, "x")));
+  }
+  Session session(graph);
+  const Tensor x = tensor({2.f, 3.f});
+  BOOST_TEST(&session.run({{"x", x}}, {"y"})[0].device() == &cpu_device());
+  BOOST_TEST(&session.run({{"x", x.to(*gpu())}}, {"y"})[0].device() == gpu());
+  Session there(graph, {.device = "/gpu:0"});
+  const Tensor y = there.run({{"x", x}}, {"y"})[0];
+  BOOST_TEST(&y.device() == gpu());
+  BOOST_TEST(y.cpu().to_vector<float>() == std::vector<float>({4, 9}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(variables_live_where_they_are_used) {
+  const Variable v(tensor({1.f, 2.f}).to(*gpu()), "v");
+  BOOST_TEST(&v.value().device() == gpu());
+  v.assign_add(tensor({1.f, 1.f}));
+  BOOST_TEST(&v.value().device() == gpu());
+  BOOST_TEST(v.value().cpu().to_vector<float>() == std::vector<float>({2, 3}), boost::test_tools::per_element());
+  v.assign_sub(tensor({1.f, 1.f}).to(*gpu()));
+  BOOST_TEST(v.value().cpu().to_vector<float>() == std::vector<float>({1, 2}), boost::test_tools::per_element());
+  // One that begins in host memory moves when an update comes from the GPU.
+  const Variable w(tensor({1.f, 2.f}), "w");
+  w.assign_add(tensor({1.f, 1.f}).to(*gpu()));
+  BOOST_TEST(&w.value().device() == gpu());
+  BOOST_TEST(w.value().cpu().to_vector<float>() == std::vector<float>({2, 3}), boost::test_tools::per_element());
+  w.assign(tensor({5.f, 6.f}));
+  BOOST_TEST(w.value().cpu().to_vector<float>() == std::vector<float>({5, 6}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_model_learns) {
+  const auto train = [](bool on_gpu) {
+    const auto place = [&](const Tensor& t) { return on_gpu ? t.to(*gpu()) : t; };
+    const Tensor x = place(ramp({64, 8}, -1, 0.002f)), y = place(ramp({64, 1}, 0, 0.015f));
+    const Variable w(place(ramp({8, 1}, 0, 0.1f)), "w"), b(place(tensor({0.f})), "b");
+    Adam adam({w, b}, {.learning_rate = 0.05});
+    for (int i = 0; i < 20; ++i) {
+      GradientTape tape;
+      const Tensor loss = sum(square(sub(add(matmul(x, w), b), y)));
+      adam.apply(tape.gradient(loss, adam.variables()));
+    }
+    BOOST_TEST((&w.value().device() == gpu()) == on_gpu);
+    return w.value().cpu().to_vector<float>();
+  };
+  BOOST_TEST(train(true) == train(false), boost::test_tools::tolerance(1e-3f) << boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_used_again) {

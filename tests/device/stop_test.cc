@@ -162,6 +162,7 @@ struct Long {
 };
 
 BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
+  const ThreadCount scope(2);  // many more would be done before anybody asks them to stop
   const Tensor x = random_normal({20'000'000}, {.seed = 1});
   const Tensor row = reshape(x, {1, -1}), square = reshape(x, {-1, 4000});
   const Tensor numbers = random_normal({60'000'000}, {.seed = 7});  // this many, as threads take a while to hear

@@ -56,7 +56,8 @@ void ask_traced_gradient(const Row& row);  // the gradient of the traced functio
 void ask_saved(const Row& row);  // state, effects and random numbers: as a graph, saved and loaded
 
 // questions_gpu.cc
-void ask_gpu(const Row& row);  // equals the CPU's result, on the first GPU
+bool has_gpu_samples(const Row& row);  // of a type that has a kernel there
+void ask_gpu(const Row& row);          // equals the CPU's result, on the first GPU
 
 using TensorsFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 // The gradients, by input, of the sum of all outputs, weighed so that no two elements count alike; undefined where

@@ -50,8 +50,8 @@ void enter_on_gpu(const Row& row) {
     }
   });
   ut::framework::get<ut::test_case>(gpu_suite.get(row.name())).add_precondition([&row](ut::test_unit_id) {
-    boost::test_tools::assertion_result result(row.op().has_kernel(DeviceKind::kCuda));
-    if (!result) result.message() << "the op has no CUDA kernel";
+    boost::test_tools::assertion_result result(row.op().has_kernel(DeviceKind::kCuda) && has_gpu_samples(row));
+    if (!result) result.message() << "the op has no CUDA kernel, or none for a sample";
     return result;
   });
 }
