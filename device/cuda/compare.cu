@@ -9,6 +9,10 @@ namespace {
 template <class F, bool kIfIncompatible>
 struct Equality {
   template <class T>
+  static Kernel kernel() {
+    return elementwise_kernel<F>(&run<T>);
+  }
+  template <class T>
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 1 &&
         (!broadcasts_to(c.shape(0), c.out_shape(0)) || !broadcasts_to(c.shape(1), c.out_shape(0)))) {
@@ -27,9 +31,9 @@ const CudaKernel less_equal_kernel("LessEqual", types::numeric{}, binary<LessEqu
 const CudaKernel greater_kernel("Greater", types::numeric{}, binary<GreaterFn>);
 const CudaKernel greater_equal_kernel("GreaterEqual", types::numeric{}, binary<GreaterEqualFn>);
 
-const CudaKernel logical_and_kernel("LogicalAnd", CudaBinary<LogicalAndFn>::run<bool>);
-const CudaKernel logical_or_kernel("LogicalOr", CudaBinary<LogicalOrFn>::run<bool>);
-const CudaKernel logical_not_kernel("LogicalNot", CudaUnary<LogicalNotFn>::run<bool>);
+const CudaKernel logical_and_kernel("LogicalAnd", CudaBinary<LogicalAndFn>::kernel<bool>());
+const CudaKernel logical_or_kernel("LogicalOr", CudaBinary<LogicalOrFn>::kernel<bool>());
+const CudaKernel logical_not_kernel("LogicalNot", CudaUnary<LogicalNotFn>::kernel<bool>());
 
 const CudaKernel select_kernel("SelectV2", types::plain{}, masked<SelectFn>);
 

@@ -18,6 +18,7 @@ CudaDevice::CudaDevice(int index) : Device(DeviceKind::kCuda, index) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "device properties");
   multiprocessors_ = properties.multiProcessorCount;
+  architecture_ = 10 * properties.major + properties.minor;
   description_ = fmt::format("{}, {} GiB, compute capability {}.{}", properties.name,
                              (properties.totalGlobalMem + (size_t{1} << 29)) >> 30, properties.major, properties.minor);
   stats_.bytes_limit = static_cast<int64_t>(properties.totalGlobalMem);

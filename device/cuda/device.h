@@ -43,6 +43,8 @@ class CudaDevice final : public Device {
   // Where kernels write a Fault; both addresses are of the same word.
   Fault* fault() const noexcept { return device_fault_; }
   int multiprocessors() const noexcept { return multiprocessors_; }
+  // The compute capability: 90 for 9.0.
+  int architecture() const noexcept { return architecture_; }
 
  private:
   void release_cached() noexcept;  // precondition: locked
@@ -51,6 +53,7 @@ class CudaDevice final : public Device {
   Fault* host_fault_ = nullptr;
   Fault* device_fault_ = nullptr;
   int multiprocessors_ = 1;
+  int architecture_ = 0;
   std::string description_;
 
   mutable std::mutex mutex_;

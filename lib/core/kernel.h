@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <typeinfo>
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/device.h"
@@ -32,6 +33,8 @@ struct Kernel {
   // could be moved meanwhile.
   RowFn row = nullptr;
   int64_t row_work = 0;
+  // Of elementwise kernels on GPUs: the functor (device/functors.h) that fused programs call.
+  const std::type_info* functor = nullptr;
 };
 
 // Queues a kernel for an op named `op` (design §2: linked at first use). Keep it at namespace scope; the strings must

@@ -18,7 +18,7 @@ struct ElementwiseStep {
   DType result = DType::kInvalid;
 };
 
-struct ElementwiseProgram {
+struct PANTO_EXPORT ElementwiseProgram {
   std::vector<DType> inputs;
   std::vector<ElementwiseStep> steps;
   std::vector<int> outputs;  // values, each of a step
@@ -39,6 +39,6 @@ PartialShape value_shape(const ElementwiseProgram& program, std::span<const Part
 
 // From `Tin`, `ops`, `types`, `operands`, `outputs` and, where there is more than one, `Tout`. Throws InvalidArgument
 // where they do not make a program.
-ElementwiseProgram parse_elementwise_program(const CallView& call);
+PANTO_EXPORT ElementwiseProgram parse_elementwise_program(const CallView& call);
 
 }  // namespace panto

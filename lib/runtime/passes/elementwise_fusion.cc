@@ -21,6 +21,7 @@ namespace {
 
 constexpr int kMostSteps = 512;
 constexpr size_t kMostInputs = 64;
+constexpr size_t kMostGpuInputs = 32;  // device/cuda/fused_source.h
 
 class Grouper {
  public:
@@ -131,17 +132,29 @@ class Grouper {
     const Op& op = node.op();
     if (!may_be_step(op) || context_.fixed(node.id()) || !node.control_inputs().empty()) return false;
     if (!node.output(0).shape.known_rank()) return false;
-    if (DeviceSpec::parse(node.device()).type == "GPU") return false;
     SmallVector<DType, 3> operands;
     for (const NodeOutput& input : node.inputs()) operands.push_back(graph_.info(input).dtype);
     if (step_result(op, type_of(node), operands) != node.output(0).dtype) return false;
-    if (!op.has(Trait::kConverts) && op.kernel(DeviceKind::kCpu, type_of(node)).row == nullptr) return false;
+    if (!has_part(node, operands)) return false;
     // A program has no place for attributes beyond types.
     for (size_t i = 0; i < node.attrs().size(); ++i) {
       const AttrDef& attr = op.signature().attrs[i];
       if (attr.kind != AttrKind::kType && !(node.attrs()[i] == attr.default_value)) return false;
     }
     return true;
+  }
+  // Whether fused programs on the node's device can do what it does.
+  static bool has_part(const Node& node, std::span<const DType> operands) {
+    const Op& op = node.op();
+    const Kernel& kernel = op.kernel(kind_of(node), type_of(node));
+    if (kind_of(node) == DeviceKind::kCpu) return op.has(Trait::kConverts) || kernel.row != nullptr;
+    if (!kFusedElementwise.has_kernel(kind_of(node))) return false;
+    const auto is_complex = [](DType t) { return t == kComplex64 || t == kComplex128; };
+    if (is_complex(node.output(0).dtype) || std::ranges::any_of(operands, is_complex)) return false;
+    return op.has(Trait::kConverts) ? kernel.run != nullptr : kernel.functor != nullptr;
+  }
+  static DeviceKind kind_of(const Node& node) {
+    return DeviceSpec::parse(node.device()).type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
   }
   static DType type_of(const Node& node) {
     const int primary = node.op().primary_attr();
@@ -219,7 +232,8 @@ class Grouper {
   int replace(const std::vector<int>& nodes) {
     Text text = text_of(nodes);
     const std::vector<int> seen = text.seen;
-    if (text.inputs.size() > kMostInputs || seen.empty()) return 0;  // none seen: dead
+    const bool on_gpu = kind_of(graph_.at(nodes[0])) == DeviceKind::kCuda;
+    if (text.inputs.size() > (on_gpu ? kMostGpuInputs : kMostInputs) || seen.empty()) return 0;  // none seen: dead
     if (seen.size() == 1 && reduce(text, graph_.at(seen[0]))) return static_cast<int>(nodes.size()) + 1;
     if (nodes.size() < 2) return 0;
     const AttrValue out_types(text.out_types);
@@ -241,7 +255,7 @@ class Grouper {
     const PartialShape& shape = value.output(0).shape;
     const DType type = value.output(0).dtype;
     if (!has_one_reader(value) || value.consumers()[0].slot != 0 || !shape.fully_known() || shape.numel() == 0 ||
-        (type != kFloat32 && type != kFloat64)) {
+        (type != kFloat32 && type != kFloat64) || kFusedReduction.kernel(kind_of(value), type).run == nullptr) {
       return false;
     }
     const Node& reader = graph_.at(value.consumers()[0].node);
