@@ -1,13 +1,18 @@
 """JAX's contestant: eager calls, and the same under jit."""
 import os
+import sys
 
-os.environ["JAX_PLATFORMS"] = "cpu"
+GPU = "gpu" in sys.argv
+os.environ["JAX_PLATFORMS"] = "cuda" if GPU else "cpu"
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import contestant
+
+if GPU:
+    jax.config.update("jax_default_matmul_precision", "highest")  # products of float32, as ours
 
 
 def host(result):

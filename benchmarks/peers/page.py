@@ -52,6 +52,27 @@ What is not comparable:
 """
 
 
+GPU_INTRODUCTION = """\
+# Side by side on a GPU
+
+Written by `./dev bench peers --gpu --table` on a machine with a GPU; run it again rather than editing. The same work in
+Pantograph, in PyTorch (eager; compiled in rows of traced functions) and in JAX (eager; jitted), one after the other in
+one run. All tensors are on the GPU; a batch of runs is over when the GPU has done it.
+"""
+
+GPU_METHOD = """\
+- Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
+  between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A.
+- Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
+  a mean with weights. A training step's output are the losses of three steps.
+- Products and convolutions are of float32 everywhere (TF32 is off in PyTorch, precision is "highest" in JAX).
+- PyTorch and JAX are called from Python, as their users call them, Pantograph from C++: rows of small tensors have the
+  interpreter in them.
+- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower. "traced" is the same
+  call of ours as a traced function; bold: slower than eager.
+- Convolutions here are products of patches by cuBLAS; PyTorch and JAX have cuDNN.
+"""
+
 LIBRARIES = """\
 A program that adds two vectors and prints the sum: compiling it (`g++ -std=c++20 -c`, with the library's main header),
 and running it, from the start of the process to its end. Then the size of the shared libraries that the library's
@@ -140,9 +161,11 @@ def libraries_table(costs):
 
 def document(run):
     """`run`: what run.py saves."""
-    machine = [run["cpu"], f"{run['threads']} threads", f"transparent huge pages: {run['huge_pages']}", run["date"]]
+    gpu = run.get("gpu")
+    machine = [gpu, run["date"]] if gpu else [run["cpu"], f"{run['threads']} threads",
+                                              f"transparent huge pages: {run['huge_pages']}", run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
-    lines = [INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
+    lines = [GPU_INTRODUCTION if gpu else INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
     if run["load"] > 0.2:
         lines += [f"**Other programs kept {run['load']:.1f} processors busy: do not rely on these figures.**", ""]
     for title, rows in SECTIONS:
@@ -154,5 +177,5 @@ def document(run):
         lines += ["## Libraries", "", LIBRARIES, *libraries_table(run["libraries"]), ""]
     if run["complaints"]:
         lines += ["Left out:", "", *(f"- {text}" for text in run["complaints"]), ""]
-    lines += ["## How it is measured", "", METHOD]
+    lines += ["## How it is measured", "", GPU_METHOD if gpu else METHOD]
     return "\n".join(lines)

@@ -107,9 +107,11 @@ peers::Workload resnet_training(const Tensors& x, bool is_traced) {
 struct Library {
   using Tensor = panto::Tensor;
 
+  static inline Device* device = nullptr;  // where the inputs are, and so all that is done with them
+
   static Tensor tensor(const peers::Input& in) {
-    if (!in.classes.empty()) return panto::tensor(in.classes, Shape(in.shape));
-    return panto::tensor(in.floats, Shape(in.shape));
+    const Shape shape(in.shape);
+    return (in.classes.empty() ? panto::tensor(in.floats, shape) : panto::tensor(in.classes, shape)).to(*device);
   }
 
   template <class F>
@@ -311,14 +313,27 @@ std::optional<peers::Workload> resnet_work(const std::string& mode, const std::v
   return resnet_training(x, mode == "traced_train");
 }
 
+// Runs are over when the device has done them.
+std::optional<peers::Workload> awaited(std::optional<peers::Workload> work) {
+  if (work && !Library::device->host_memory()) {
+    work->runs = [runs = work->runs](int64_t count) {
+      runs(count);
+      Library::device->synchronize();
+    };
+  }
+  return work;
+}
+
 }  // namespace
 }  // namespace panto
 
+// Arguments: threads, and "gpu" for a run there.
 int main(int argc, char** argv) {
   panto::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
+  panto::Library::device = argc > 2 ? &panto::find_device(argv[2]) : &panto::cpu_device();
   const auto all = panto::works();
   return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
     if (mode == "session") return panto::peer_graphs::workload(work, inputs.at(0));
-    return work == "resnet" ? panto::resnet_work(mode, inputs) : all.make(work, mode, inputs);
+    return panto::awaited(work == "resnet" ? panto::resnet_work(mode, inputs) : all.make(work, mode, inputs));
   });
 }

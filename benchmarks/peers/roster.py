@@ -12,15 +12,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 OURS, TRACED, LIMIT = "Pantograph", "traced", "limit"
 # Ours first, as they are listed.
 NAMES = [OURS, TRACED, "PyTorch", "MLX", "JAX", "TensorFlow", "XLA", "Eigen", "xtensor", LIMIT]
+ON_GPU = [OURS, TRACED, "PyTorch", "JAX"]
 
 
 class Places:
-    """`build`: what Meson made; `own`: what is compiled here; `venv`: where requirements.txt is installed."""
+    """`build`: what Meson made; `own`: what is compiled here; `venv`: where requirements.txt is installed (of a GPU,
+    requirements-gpu.txt)."""
 
-    def __init__(self, build, own, venv):
-        self.build, self.own, self.venv = build, own, venv
+    def __init__(self, build, own, venv, gpu=False):
+        self.build, self.own, self.gpu = build, own, gpu
         self.python = venv / "bin" / "python3"
-        self.packages = next(venv.glob("lib/python3*/site-packages"))
+        self.packages = next(venv.glob("lib/python3*/site-packages"), None)
 
 
 Flags = collections.namedtuple("Flags", "optimization includes links")
@@ -67,7 +69,9 @@ def compiled(name, places):
 
 def command(name, places, threads):
     if name in (OURS, TRACED):
-        return [str(places.build / "benchmarks/panto_contestant"), threads]
+        return [str(places.build / "benchmarks/panto_contestant"), threads, *(["gpu:0"] if places.gpu else [])]
+    if places.gpu:
+        return [str(places.python), str(HERE / f"{ {'PyTorch': 'torch', 'JAX': 'jax'}[name] }_contestant.py"), "gpu"]
     if name in ("JAX", "TensorFlow", "XLA"):
         script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
         return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]
@@ -86,16 +90,21 @@ def mode(name):
 def environment(threads):
     """Two threads for each library that asks its environment; the others are told in their programs."""
     own = {name: threads for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-    return os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1"}
+    # JAX would take most of a GPU's memory when it starts.
+    return os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
 def start(places, threads):
     return [Contestant(name, command(name, places, str(threads)), environment(str(threads)), name == LIMIT, mode(name))
-            for name in NAMES]
+            for name in (ON_GPU if places.gpu else NAMES)]
 
 
-def versions():
-    """{library: version}: as requirements.txt pins them, and what Debian has."""
+def versions(places):
+    """{library: version}: as requirements.txt pins them, and what Debian has; on a GPU, what is installed."""
+    if places.gpu:
+        query = [str(places.python), "-c", "import jax, torch; print(torch.__version__, jax.__version__)"]
+        found = subprocess.run(query, capture_output=True, text=True).stdout.split() or ["?", "?"]
+        return dict(zip(("PyTorch", "JAX"), found))
     pins = dict(re.findall(r"^([\w-]+)==([\w.]+)", (HERE / "requirements.txt").read_text(), re.MULTILINE))
     found = {"PyTorch": pins["torch"], "MLX": pins["mlx"], "JAX": pins["jax"], "TensorFlow": pins["tensorflow-cpu"]}
     for name, package in {"Eigen": "libeigen3-dev", "xtensor": "libxtensor-dev", "oneDNN": "libdnnl-dev"}.items():

@@ -7,6 +7,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 import sys
 import time
 
@@ -15,7 +16,7 @@ import page
 import picture
 import race
 import roster
-from workloads import ROWS, SECTIONS
+from workloads import GPU, ROWS, SECTIONS
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 
@@ -26,6 +27,14 @@ def cpu_model():
     except OSError:
         found = None
     return found[1] if found else platform.machine()
+
+
+def gpu_model():
+    query = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "--id=0"]
+    try:
+        return subprocess.run(query, capture_output=True, text=True).stdout.strip() or "?"
+    except OSError:
+        raise SystemExit("peers: there is no GPU here, or no nvidia-smi") from None
 
 
 def huge_pages():
@@ -51,7 +60,9 @@ def others(seconds=1.0):
 
 def write_page(run, folder=DOCS):
     run = run | {"rows": {row: {name: race.Time(*t) for name, t in times.items()} for row, times in run["rows"].items()}}
-    for name, text in (("peers.md", page.document(run)), ("peers.svg", picture.picture(run))):
+    texts = [("gpu.md", page.document(run))] if run.get("gpu") else [("peers.md", page.document(run)),
+                                                                     ("peers.svg", picture.picture(run))]
+    for name, text in texts:
         partial = folder / (name + ".partial")
         partial.write_text(text)
         os.replace(partial, folder / name)
@@ -65,10 +76,12 @@ def main():
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="by default all: " + " ".join(ROWS))
     parser.add_argument("--seconds", type=float, default=0.3, help="for each contestant, twice (%(default)s)")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--table", action="store_true", help="write docs/peers.md and docs/peers.svg (of all workloads)")
+    parser.add_argument("--gpu", action="store_true", help="on the first GPU, beside PyTorch and JAX")
+    parser.add_argument("--table", action="store_true",
+                        help="write docs/peers.md and docs/peers.svg (of all workloads), or docs/gpu.md")
     parser.add_argument("--again", action="store_true", help="write them from the last run with --table")
     options = parser.parse_args()
-    saved = options.own / "run.json"
+    saved = options.own / ("gpu.json" if options.gpu else "run.json")
     if options.again:
         write_page(json.loads(saved.read_text()))
         return
@@ -77,8 +90,10 @@ def main():
     if unknown := set(options.workloads) - set(ROWS):
         parser.error(f"expected workloads among {' '.join(ROWS)}; got {' '.join(sorted(unknown))}")
     # What a library cannot be told, it finds: as many processors as it may use.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
-    places = roster.Places(options.build, options.own, options.venv)
+    if not options.gpu:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
+    gpu = gpu_model() if options.gpu else None
+    places = roster.Places(options.build, options.own, options.venv, options.gpu)
     load = others()  # before the contestants begin: they are busy until they have started
     contestants = roster.start(places, options.threads)
     rows, turns, complaints = {}, {}, []
@@ -87,12 +102,12 @@ def main():
     def complain(text):
         print(f"peers: {text}", file=sys.stderr, flush=True)
         complaints.append(text)
-    for name in options.workloads or ROWS:
+    for name in options.workloads or (GPU if options.gpu else ROWS):
         rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
         print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
         if ours.name in rows[name] and (found := race.traced_by_eager(ROWS[name], ours, options.seconds, complain)):
             turns[name] = found
-    costs = libraries.measure(places, contestants, options.threads) if options.table else {}
+    costs = libraries.measure(places, contestants, options.threads) if options.table and not options.gpu else {}
     for c in contestants:
         c.close()
     load = max(load, others())
@@ -105,9 +120,10 @@ def main():
         print("\n".join(["Traced beside eager", "", *page.turns_table(turns), ""]))
     if options.table:
         run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
-               "huge_pages": huge_pages(),
-               "versions": roster.versions(), "names": names, "rows": rows, "turns": turns, "libraries": costs,
+               "huge_pages": huge_pages(), "gpu": gpu,
+               "versions": roster.versions(places), "names": names, "rows": rows, "turns": turns, "libraries": costs,
                "complaints": complaints}
+        saved.parent.mkdir(parents=True, exist_ok=True)
         saved.write_text(json.dumps(run))
         write_page(run)
 

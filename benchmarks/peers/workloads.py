@@ -162,3 +162,6 @@ ROWS = {row.name: row for _, rows in SECTIONS for row in rows}
 ALL_LARGE = {row.name for title, rows in SECTIONS for row in rows if title == "Large tensors"}
 # Of these our traced function is timed as well, in a column of its own: it must not be slower.
 LARGE = {name for name in ALL_LARGE if ROWS[name].mode == "eager"}
+# What is done on a GPU: all but what runs on CPUs alone, and the networks that take minutes to compile.
+GPU = [name for title, rows in SECTIONS if "session" not in title for name in (row.name for row in rows)
+       if ROWS[name].mode not in ("taped", "cold") and ROWS[name].work not in ("l2hmc", "resnet", "log_exp")]

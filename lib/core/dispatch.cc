@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/bind.h"
+#include "panto/lib/core/moved_inputs.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/thread_state.h"
 
@@ -118,45 +119,6 @@ void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t dying, boo
     call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
   }
 }
-
-// Inputs that are elsewhere are copied to where the kernel runs; recorders still see the originals.
-class MovedInputs {
- public:
-  explicit MovedInputs(Call& call) : call_(call), original_(call.inputs) {
-    bool moves = false;
-    for (size_t i = 0; i < original_.size(); ++i) {
-      if (&original_[i]->device() != call.device) moves = true;
-    }
-    if (moves) [[unlikely]]
-      move();
-  }
-  ~MovedInputs() { call_.inputs = original_; }
-  MovedInputs(const MovedInputs&) = delete;
-  MovedInputs& operator=(const MovedInputs&) = delete;
-
- private:
-  void move() {
-    const Signature& s = call_.op->signature();
-    const CallView view(call_);
-    copies_.resize(original_.size());
-    for (size_t a = 0; a < s.inputs.size(); ++a) {
-      const auto [first, last] = view.list(static_cast<int>(a));
-      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last); ++i) {
-        const Tensor& t = *original_[i];
-        const bool host = s.inputs[a].host || !is_plain(t.dtype());
-        const bool there = host ? t.device().host_memory() : &t.device() == call_.device;
-        copies_[i] = there ? t : copy_to_device(t, host ? cpu_device() : *call_.device);
-      }
-    }
-    for (const Tensor& t : copies_) pointers_.push_back(&t);
-    call_.inputs = pointers_;
-  }
-
-  Call& call_;
-  std::span<const Tensor* const> original_;
-  std::vector<Tensor> copies_;
-  std::vector<const Tensor*> pointers_;
-};
 
 void make_symbolic_outputs(Call& call) {
   for (size_t k = 0; k < call.specs.size(); ++k) {

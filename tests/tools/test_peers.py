@@ -180,6 +180,12 @@ class Page(unittest.TestCase):
         self.assertIn("| Pantograph | 900 ms | 12.3 ms | 57 MB |\n| JAX |  | 1.5 s |  |", text)
         self.assertNotIn("## Libraries", page.document(a_run(Pantograph=1.0)))
 
+    def test_a_page_of_a_gpu_names_it_and_no_processor(self):
+        text = page.document(a_run(Pantograph=1.0, JAX=2.0) | {"gpu": "a GPU"})
+        self.assertIn("Measured on: a GPU, ", text)
+        self.assertIn("Side by side on a GPU", text)
+        self.assertNotIn("OpenMP", text)
+
     def test_lines_are_short(self):
         for line in (page.METHOD + page.INTRODUCTION + page.LIBRARIES).splitlines():
             self.assertLessEqual(len(line), 120)
