@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "panto/device/cpu/batch_norm.h"
+#include "panto/device/batch_norm.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
@@ -212,11 +212,11 @@ struct BatchNormKernel {
     if (l.numel() == 0) return;
     std::vector<float> factors(channels);
     const float epsilon = c.real("epsilon");
-    for (size_t k = 0; k < channels; ++k) factors[k] = cpu::norm_factor(scale[k], kept_variance[k], epsilon);
+    for (size_t k = 0; k < channels; ++k) factors[k] = norm_factor(scale[k], kept_variance[k], epsilon);
     const T* x = c.data<T>(0);
     T* y = c.out_data<T>(0);
     over_elements(l, 2 * sizeof(T), [=, a = factors.data()](int64_t i, int64_t k) {
-      y[i] = T(cpu::normalised(load(x[i]), kept_mean[k], a[k], offset[k]));
+      y[i] = T(normalised(load(x[i]), kept_mean[k], a[k], offset[k]));
     });
   }
 };

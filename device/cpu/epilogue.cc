@@ -3,58 +3,17 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "panto/device/cpu/batch_norm.h"
+#include "panto/device/batch_norm.h"
 #include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/functors.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
 
 namespace panto::cpu {
 namespace {
 
 constexpr int64_t kPiece = 4096;  // elements that go from one loop to the next in the first-level cache
 
-struct Identity {
-  float operator()(float x) const { return x; }
-};
-struct Relu6 {
-  float operator()(float x) const { return k::min(k::max(x, 0.f), 6.f); }
-};
-struct Elu {
-  static constexpr int kWork = 50;
-  float operator()(float x) const { return k::select(x < 0.f, k::fast::exp(k::min(x, 0.f)) - 1.f, x); }
-};
-struct LeakyRelu {
-  float alpha;
-  float operator()(float x) const { return k::select(x > 0.f, x, alpha * x); }
-};
-struct GeluApproximate {
-  static constexpr int kWork = 50;
-  float operator()(float x) const {
-    return 0.5f * x * (1.f + k::fast::tanh(0.7978845608028654f * (x + 0.044715f * (x * (x * x)))));
-  }
-};
-struct GeluExact {
-  static constexpr int kWork = 50;
-  float operator()(float x) const { return 0.5f * x * (1.f + k::erf(0.7071067811865476f * x)); }
-};
-
-// body(f) with the activation's functor.
-template <class Body>
-[[gnu::always_inline]] inline void with_activation(const Epilogue& e, const Body& body) {
-  switch (e.activation) {
-    case FusedActivation::kNone: return;
-    case FusedActivation::kRelu: return body(ReluFn{});
-    case FusedActivation::kRelu6: return body(Relu6{});
-    case FusedActivation::kTanh: return body(TanhFn{});
-    case FusedActivation::kSigmoid: return body(SigmoidFn{});
-    case FusedActivation::kElu: return body(Elu{});
-    case FusedActivation::kLeakyRelu: return body(LeakyRelu{e.leaky_alpha});
-    case FusedActivation::kGeluApproximate: return body(GeluApproximate{});
-    case FusedActivation::kGeluExact: return body(GeluExact{});
-  }
-}
+using epilogue::with_activation;
 
 template <class F>
 [[gnu::always_inline]] inline void activate(F f, int64_t n, float* y) {
@@ -90,7 +49,7 @@ template <bool kAlong>
         if (relu) {
           add_terms<kAlong, bias, norm, add>(t, ReluFn{}, n, y);
         } else {
-          add_terms<kAlong, bias, norm, add>(t, Identity{}, n, y);
+          add_terms<kAlong, bias, norm, add>(t, epilogue::Identity{}, n, y);
         }
       });
     });
@@ -101,24 +60,14 @@ template <bool kAlong>
 
 BoundEpilogue::BoundEpilogue(const KernelContext& call, int64_t channels)
     : epilogue_(parse_epilogue(call)), channels_(channels) {
-  const auto arg = [&](int at, int64_t elements, const char* name) {
-    if (call.numel(2 + at) != elements) {
-      invalid("{}: expected {} elements, got {}", name, elements, call.numel(2 + at));
-    }
-    return call.data<float>(2 + at);
-  };
-  if (epilogue_.bias) terms_.bias = arg(epilogue_.bias_at(), channels, "bias");
-  if (epilogue_.batch_norm) {
-    const int at = epilogue_.batch_norm_at();
-    const float* scale = arg(at, channels, "scale");
-    terms_.offset = arg(at + 1, channels, "offset");
-    terms_.mean = arg(at + 2, channels, "mean");
-    const float* variance = arg(at + 3, channels, "variance");
-    factors_.resize(checked_cast<size_t>(channels));
-    for (size_t k = 0; k < factors_.size(); ++k) factors_[k] = norm_factor(scale[k], variance[k], epilogue_.epsilon);
-    terms_.factor = factors_.data();
+  const GivenTerms given = given_terms(call, epilogue_, channels);
+  terms_ = given.terms;
+  if (!epilogue_.batch_norm) return;
+  factors_.resize(checked_cast<size_t>(channels));
+  for (size_t k = 0; k < factors_.size(); ++k) {
+    factors_[k] = norm_factor(given.scale[k], given.variance[k], epilogue_.epsilon);
   }
-  if (epilogue_.add) terms_.added = arg(epilogue_.add_at(), call.out_numel(0), "Add");
+  terms_.factor = factors_.data();
 }
 
 void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t first, int64_t count,

@@ -1,27 +1,15 @@
-// What fused kernels do to a result before anyone sees it: to each rectangle of it as soon as it is whole, while the
-// cache has it. The bits are those of the separate kernels.
+// What fused kernels do to a result before anyone sees it (device/epilogue.h): to each rectangle of it as soon as it is
+// whole, while the cache has it.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "panto/device/epilogue.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/ops/fused.h"
 
 namespace panto::cpu {
-
-// What the loop before an activation reads: an element for each channel, but for `added`, which is like the result.
-// Null where there is none.
-struct EpilogueTerms {
-  const float *bias = nullptr, *mean = nullptr, *factor = nullptr, *offset = nullptr, *added = nullptr;
-
-  bool any() const { return bias != nullptr || mean != nullptr || added != nullptr; }
-  // Those of the result from this element on, which is of this channel.
-  EpilogueTerms from(int64_t channel, int64_t element) const {
-    const auto at = [](const float* v, int64_t i) { return v == nullptr ? nullptr : v + i; };
-    return {at(bias, channel), at(mean, channel), at(factor, channel), at(offset, channel), at(added, element)};
-  }
-};
 
 // An epilogue with its tensors, for the time of a call. Immutable; used by several threads at once.
 class BoundEpilogue {

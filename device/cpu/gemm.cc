@@ -86,18 +86,12 @@ void add_parts(T* c, const T* more, int64_t n, int64_t parts) {
 
 }  // namespace
 
-int64_t GemmSize::work() const {
-  int64_t result;
-  if (__builtin_mul_overflow(m, n, &result) || __builtin_mul_overflow(result, k, &result)) return INT64_MAX;
-  return result;
-}
-
-bool GemmSize::is_small() const {
-  const int64_t w = work();
+bool is_small(const GemmSize& s) {
+  const int64_t w = s.work();
   if (w <= 4 * 1024) return true;
   // Where a column at a time is all there is, vectors stay empty; packing a transposed `b` must pay, too.
-  if (n == 1 || (transpose_b && m < 8)) return false;
-  return w <= (m == 1 ? 64 * 1024 : 256 * 1024);
+  if (s.n == 1 || (s.transpose_b && s.m < 8)) return false;
+  return w <= (s.m == 1 ? 64 * 1024 : 256 * 1024);
 }
 
 GemmPlan::GemmPlan(DType dtype, const GemmSize& size)

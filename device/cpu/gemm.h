@@ -10,23 +10,17 @@
 #include <memory>
 
 #include "panto/device/cpu/tile_gemm.h"
+#include "panto/device/gemm_size.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/dtype.h"
 #include "panto/lib/core/tensor.h"
 
 namespace panto::cpu {
 
-// c[m, n] = a[m, k] b[k, n]; `a` lies in memory as [k, m] if transpose_a, `b` as [n, k] if transpose_b.
-struct GemmSize {
-  int64_t m = 0, n = 0, k = 0;
-  bool transpose_a = false, transpose_b = false;
+using panto::GemmSize;
 
-  bool operator==(const GemmSize&) const = default;
-  // Multiplications, saturated.
-  int64_t work() const;
-  // True where one call of tile_gemm is as fast as a library, entrance included (measured on Zen 3 and AVX2).
-  bool is_small() const;
-};
+// True where one call of tile_gemm is as fast as a library, entrance included (measured on Zen 3 and AVX2).
+bool is_small(const GemmSize& s);
 
 template <class T>
 MatrixRef<T> left_matrix(const GemmSize& s, const T* a) {

@@ -2,21 +2,19 @@
 #include <climits>
 #include <type_traits>
 
-#include "panto/device/broadcast.h"
 #include "panto/device/cpu/constant_input.h"
 #include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/gemm.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/tile_gemm.h"
-#include "panto/lib/base/format.h"
+#include "panto/device/gemm_size.h"
 #include "panto/lib/core/call.h"
 
 namespace panto {
 namespace {
 
 using cpu::GemmPlan;
-using cpu::GemmSize;
 
 // Signed integers are multiplied as unsigned ones: the product wraps.
 template <class T>
@@ -27,21 +25,7 @@ template <class T>
 bool for_library(const GemmSize& s) {
   // BLAS counts in 32 bits.
   const bool fits = std::is_same_v<T, float> || (s.m <= INT_MAX && s.n <= INT_MAX && s.k <= INT_MAX);
-  return std::is_floating_point_v<T> && fits && !s.is_small();
-}
-
-// Sizes of a product of the last two dimensions.
-GemmSize gemm_size(const PartialShape& a, const PartialShape& b, bool transpose_a, bool transpose_b) {
-  const int ra = a.rank(), rb = b.rank();
-  GemmSize s;
-  s.transpose_a = transpose_a;
-  s.transpose_b = transpose_b;
-  s.m = a.dim(ra - (transpose_a ? 1 : 2));
-  s.k = a.dim(ra - (transpose_a ? 2 : 1));
-  s.n = b.dim(rb - (transpose_b ? 2 : 1));
-  const int64_t k = b.dim(rb - (transpose_b ? 1 : 2));
-  if (k != s.k) invalid("inner dimensions: expected {}, got {}", s.k, k);
-  return s;
+  return std::is_floating_point_v<T> && fits && !cpu::is_small(s);
 }
 
 // For a library, made when a call is prepared.
@@ -84,7 +68,7 @@ void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin
 template <class T>
 void product(const KernelContext& call, const GemmSize& s, T* c, const cpu::TileDone& done = {}) {
   const T *a = call.data<T>(0), *b = call.data<T>(1);
-  if (s.is_small()) return product_rows(s, a, b, c, 0, s.m);
+  if (cpu::is_small(s)) return product_rows(s, a, b, c, 0, s.m);
   if (!for_library<T>(s)) {
     // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
     return cpu::parallel_shares(
@@ -115,10 +99,8 @@ const CpuKernel matmul_kernel("MatMul", types::numeric{}, MatMulKernel{});
 // Where the factors of each product of a batch begin, in matrices.
 class Batch {
  public:
-  Batch(const PartialShape& x, const PartialShape& y, const PartialShape& out) {
-    const PartialShape bx = outer(x), by = outer(y), bo = outer(out);
-    make_broadcast_map<2>(bo, {&bx, &by}, map_);
-    count_ = bo.numel();
+  Batch(const PartialShape& x, const PartialShape& y, const PartialShape& out) : map_(batch_map(x, y, out)) {
+    for (int d = 0; d < map_.rank; ++d) count_ *= map_.size[d];
   }
   int64_t count() const { return count_; }
   std::pair<int64_t, int64_t> at(int64_t i) const {
@@ -133,9 +115,8 @@ class Batch {
   }
 
  private:
-  static PartialShape outer(const PartialShape& s) { return PartialShape(s.dims().first(s.dims().size() - 2)); }
   BroadcastMap<2> map_;
-  int64_t count_;
+  int64_t count_ = 1;
 };
 
 struct BatchMatMulKernel {
@@ -159,7 +140,7 @@ struct BatchMatMulKernel {
     const int64_t work = s.work() > most ? INT64_MAX : s.work() * batch.count();
     if (!for_library<T>(s)) {
       // Rows of all products, as one sequence.
-      const int64_t grain = s.is_small() && s.work() > 0 ? s.m : 16;
+      const int64_t grain = cpu::is_small(s) && s.work() > 0 ? s.m : 16;
       constexpr int64_t kPiece = 1 << 22;  // multiplications
       return cpu::parallel_shares(
           batch.count() * s.m, work,

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
-#include <mutex>
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/philox.h"
+#include "panto/device/philox_blocks.h"
+#include "panto/device/random_stream.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/half.h"
 #include "panto/lib/core/resource.h"
@@ -15,71 +14,17 @@
 #include "panto/lib/ops/values.h"
 
 namespace panto {
+
 namespace {
 
+using philox::NormalBlock;
 using philox::Stream;
-using philox::Words;
-
-// How the four words of a block become elements: kCount of them.
-template <class T>
-struct UniformBlock;
-template <>
-struct UniformBlock<float> {
-  static constexpr int kCount = 4;
-  static void make(const Words& b, float* out) {
-    for (int i = 0; i < 4; ++i) out[i] = philox::uniform_float(b.w[i]);
-  }
-};
-template <>
-struct UniformBlock<double> {
-  static constexpr int kCount = 2;
-  static void make(const Words& b, double* out) {
-    out[0] = philox::uniform_double(b.w[0], b.w[1]);
-    out[1] = philox::uniform_double(b.w[2], b.w[3]);
-  }
-};
-template <>
-struct UniformBlock<Half> {
-  static constexpr int kCount = 4;
-  static void make(const Words& b, Half* out) {
-    for (int i = 0; i < 4; ++i) out[i] = Half(philox::uniform_short(b.w[i], 10));
-  }
-};
-template <>
-struct UniformBlock<BFloat16> {
-  static constexpr int kCount = 4;
-  static void make(const Words& b, BFloat16* out) {
-    for (int i = 0; i < 4; ++i) out[i] = BFloat16(philox::uniform_short(b.w[i], 7));
-  }
-};
-
-// float, and types that are rounded from it.
-template <class T>
-struct NormalBlock {
-  static constexpr int kCount = 4;
-  static void make(const Words& b, T* out) {
-    for (int i = 0; i < 4; i += 2) {
-      const auto pair = philox::normal_pair(philox::uniform_float(b.w[i]), philox::uniform_float(b.w[i + 1]));
-      out[i] = T(pair.first);
-      out[i + 1] = T(pair.second);
-    }
-  }
-};
-template <>
-struct NormalBlock<double> {
-  static constexpr int kCount = 2;
-  static void make(const Words& b, double* out) {
-    const auto pair =
-        philox::normal_pair(philox::uniform_double(b.w[0], b.w[1]), philox::uniform_double(b.w[2], b.w[3]));
-    out[0] = pair.first;
-    out[1] = pair.second;
-  }
-};
+using philox::UniformBlock;
 
 // Elements of output 0, blocks from `stream`. `cost`: bytes moved in the time that one element takes.
-template <class Block, class T>
-void fill_blocks(KernelContext& c, const Stream& stream, int64_t cost, const Block& make) {
-  constexpr int kCount = sizeof(T) == 8 ? 2 : 4;
+template <class T, class Block>
+void fill(KernelContext& c, const Stream& stream, int64_t cost, const Block& make = {}) {
+  constexpr int kCount = Block::kCount;
   T* out = c.out_data<T>(0);
   const int64_t n = c.out_numel(0);
   const int64_t blocks = n / kCount;
@@ -93,116 +38,46 @@ void fill_blocks(KernelContext& c, const Stream& stream, int64_t cost, const Blo
   }
 }
 
-template <template <class> class Block, class T>
-void fill_from(KernelContext& c, const Stream& stream, int64_t cost) {
-  fill_blocks<void (*)(const Words&, T*), T>(c, stream, cost, &Block<T>::make);
-}
-
 constexpr int64_t kUniformCost = 16;
 constexpr int64_t kNormalCost = 128;
 
 // ---- Stateless -----------------------------------------------------------------------------------------------------
 
-Stream given_stream(KernelContext& c) {
-  const int64_t alg = host_integer(c.in(3));
-  if (alg != 1 && alg != 3) invalid("alg: expected 1 (Philox) or 3 (automatic), got {}", alg);
-  const auto* counter = c.data<uint64_t>(2);
-  return {*c.data<uint64_t>(1), counter[0], counter[1]};
-}
-
 struct RunStatelessUniform {
   template <class T>
   static void run(KernelContext& c) {
-    fill_from<UniformBlock, T>(c, given_stream(c), kUniformCost);
+    fill<T, UniformBlock<T>>(c, given_stream(c), kUniformCost);
   }
 };
 
 struct RunStatelessNormal {
   template <class T>
   static void run(KernelContext& c) {
-    fill_from<NormalBlock, T>(c, given_stream(c), kNormalCost);
+    fill<T, NormalBlock<T>>(c, given_stream(c), kNormalCost);
   }
 };
 
 struct RunStatelessUniformInt {
   template <class T>
   static void run(KernelContext& c) {
-    using U = std::make_unsigned_t<T>;
-    const T low = *c.data<T>(4);
-    const T high = *c.data<T>(5);
     if (c.out_numel(0) == 0) return;
-    if (low >= high) invalid("minval: expected less than maxval {}, got {}", high, low);
-    const U range = static_cast<U>(high) - static_cast<U>(low);
-    const auto make = [low, range](const Words& b, T* out) {
-      if constexpr (sizeof(T) == 4) {
-        for (int i = 0; i < 4; ++i) out[i] = static_cast<T>(static_cast<U>(low) + b.w[i] % range);
-      } else {
-        for (int i = 0; i < 2; ++i) {
-          const uint64_t word = b.w[2 * i] | (static_cast<uint64_t>(b.w[2 * i + 1]) << 32);
-          out[i] = static_cast<T>(static_cast<U>(low) + word % range);
-        }
-      }
-    };
-    fill_blocks<decltype(make), T>(c, given_stream(c), kUniformCost, make);
+    fill<T>(c, given_stream(c), kUniformCost, asked_integers<T>(c));
   }
 };
 
 struct RunGetKeyCounter {
   template <class T>
   static void run(KernelContext& c) {
-    const T* seed = c.data<T>(0);
-    const Stream stream = philox::from_seed(static_cast<uint64_t>(static_cast<int64_t>(seed[0])),
-                                            static_cast<uint64_t>(static_cast<int64_t>(seed[1])));
-    *c.out_data<uint64_t>(0) = stream.key;
-    c.out_data<uint64_t>(1)[0] = stream.low;
-    c.out_data<uint64_t>(1)[1] = stream.high;
+    find_key_and_counter<T>(c);
   }
 };
 
 // ---- Stateful ------------------------------------------------------------------------------------------------------
 
-// The generator of one prepared call: a node of a session keeps its own.
-class NodeGenerator {
- public:
-  explicit NodeGenerator(Stream start) : stream_(start) {}
-  Stream take(int64_t elements) {
-    const std::lock_guard lock(mutex_);
-    const Stream start = stream_;
-    stream_ = stream_.advanced(static_cast<uint64_t>(elements) * philox::kBlocksPerElement);
-    return start;
-  }
-
- private:
-  std::mutex mutex_;
-  Stream stream_;
-};
-
-Stream seeded_stream(const KernelContext& c) {
-  return {static_cast<uint64_t>(c.integer("seed")), 0, static_cast<uint64_t>(c.integer("seed2"))};
-}
-
-bool has_seed(const KernelContext& c) { return c.integer("seed") != 0 || c.integer("seed2") != 0; }
-
-std::shared_ptr<void> prepare_generator(const KernelContext& c) {
-  if (has_seed(c)) return std::make_shared<NodeGenerator>(seeded_stream(c));
-  // A stream of its own for every node: its key is drawn from the process's generator.
-  const detail::RandomStart drawn = detail::take_random(1);
-  const Words w = Stream{drawn.key, drawn.low, drawn.high}.block(0);
-  return std::make_shared<NodeGenerator>(
-      Stream{w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)});
-}
-
-Stream next_stream(KernelContext& c) {
-  if (auto* generator = c.state<NodeGenerator>()) return generator->take(c.out_numel(0));
-  if (has_seed(c)) return seeded_stream(c);
-  const detail::RandomStart start = detail::take_random(static_cast<uint64_t>(c.out_numel(0)));
-  return {start.key, start.low, start.high};
-}
-
 struct RunUniform {
   template <class T>
   static void run(KernelContext& c) {
-    fill_from<UniformBlock, T>(c, next_stream(c), kUniformCost);
+    fill<T, UniformBlock<T>>(c, next_stream(c), kUniformCost);
   }
   template <class T>
   static std::shared_ptr<void> prepare(const KernelContext& c) {
@@ -213,7 +88,7 @@ struct RunUniform {
 struct RunNormal {
   template <class T>
   static void run(KernelContext& c) {
-    fill_from<NormalBlock, T>(c, next_stream(c), kNormalCost);
+    fill<T, NormalBlock<T>>(c, next_stream(c), kNormalCost);
   }
   template <class T>
   static std::shared_ptr<void> prepare(const KernelContext& c) {

@@ -1,6 +1,7 @@
 // What fused products do to their result before anyone sees it, read from the attributes of a call.
 #pragma once
 
+#include "panto/lib/base/export.h"
 #include "panto/lib/core/call.h"
 
 namespace panto {
@@ -36,6 +37,6 @@ struct Epilogue {
 // From `fused_ops`, `num_args`, `epsilon` and `leakyrelu_alpha` of a product or a convolution; only the latter may have
 // FusedBatchNorm and Add. Throws InvalidArgument for an order or a number of arguments that cannot be, Unimplemented
 // for an op that cannot be fused.
-Epilogue parse_epilogue(const CallView& call);
+PANTO_EXPORT Epilogue parse_epilogue(const CallView& call);
 
 }  // namespace panto

@@ -59,7 +59,7 @@ struct Convolution : Windows {
 
 // Of an input and a filter of these shapes (of rank 4, or unknown). Throws InvalidArgument for attributes and sizes
 // that cannot be, OutOfRange for those whose products overflow.
-Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
+PANTO_EXPORT Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
 
 // Multiplications and additions, saturated: each element of the output is a sum over one output channel's part of the
 // filter.

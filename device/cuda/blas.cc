@@ -1,0 +1,102 @@
+#include "panto/device/cuda/blas.h"
+
+#include <cublas_v2.h>
+
+#include <type_traits>
+#include <vector>
+
+#include "panto/lib/base/format.h"
+
+namespace panto::cuda {
+namespace {
+
+void check_blas(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) [[likely]]
+    return;
+  failf(status == CUBLAS_STATUS_ALLOC_FAILED ? Code::kResourceExhausted : Code::kInternal,
+        "matrix product: expected cuBLAS to do it, got '{}'", cublasGetStatusString(status));
+}
+
+// One handle for each device, made at its first product. A handle must not be used by two threads at once.
+class Handles {
+ public:
+  std::mutex mutex;
+  // Precondition: locked, and the device is the thread's own.
+  cublasHandle_t get(CudaDevice& device) {
+    const auto at = static_cast<size_t>(device.index());
+    if (at >= handles_.size()) handles_.resize(at + 1, nullptr);
+    if (handles_[at] == nullptr) {
+      check_blas(cublasCreate(&handles_[at]));
+      check_blas(cublasSetStream(handles_[at], static_cast<cudaStream_t>(device.stream())));
+    }
+    return handles_[at];
+  }
+
+ private:
+  std::vector<cublasHandle_t> handles_;
+};
+
+Handles& handles() {
+  static auto* all = new Handles;  // leaked on purpose: the driver may be gone before static objects are
+  return *all;
+}
+
+cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+// body(handle), which gives a status, on the thread that now uses the device.
+template <class Body>
+void with_handle(CudaDevice& device, const Body& body) {
+  device.use();
+  Handles& all = handles();
+  const std::lock_guard lock(all.mutex);
+  check_blas(body(all.get(device)));
+}
+
+}  // namespace
+
+// cuBLAS reads matrices by columns: what it sees of ours are their transposes, and (a b)' = b' a'.
+
+template <class T>
+void multiply(CudaDevice& device, const Product& p, const T* a, const T* b, T* c) {
+  const T one = 1;
+  const T beta = p.accumulate ? T{1} : T{0};
+  const cublasOperation_t op_a = operation(p.transpose_a), op_b = operation(p.transpose_b);
+  with_handle(device, [&](cublasHandle_t handle) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (p.count == 1) {
+        return cublasSgemm_64(handle, op_b, op_a, p.n, p.m, p.k, &one, b, p.ldb, a, p.lda, &beta, c, p.ldc);
+      }
+      return cublasSgemmStridedBatched_64(handle, op_b, op_a, p.n, p.m, p.k, &one, b, p.ldb, p.step_b, a, p.lda,
+                                          p.step_a, &beta, c, p.ldc, p.step_c, p.count);
+    } else {
+      if (p.count == 1) {
+        return cublasDgemm_64(handle, op_b, op_a, p.n, p.m, p.k, &one, b, p.ldb, a, p.lda, &beta, c, p.ldc);
+      }
+      return cublasDgemmStridedBatched_64(handle, op_b, op_a, p.n, p.m, p.k, &one, b, p.ldb, p.step_b, a, p.lda,
+                                          p.step_a, &beta, c, p.ldc, p.step_c, p.count);
+    }
+  });
+}
+
+template <class T>
+void multiply(CudaDevice& device, const Product& p, const T* const* a, const T* const* b, T* const* c) {
+  const T one = 1;
+  const T beta = p.accumulate ? T{1} : T{0};
+  const cublasOperation_t op_a = operation(p.transpose_a), op_b = operation(p.transpose_b);
+  with_handle(device, [&](cublasHandle_t handle) {
+    if constexpr (std::is_same_v<T, float>) {
+      return cublasSgemmBatched_64(handle, op_b, op_a, p.n, p.m, p.k, &one, b, p.ldb, a, p.lda, &beta, c, p.ldc,
+                                   p.count);
+    } else {
+      return cublasDgemmBatched_64(handle, op_b, op_a, p.n, p.m, p.k, &one, b, p.ldb, a, p.lda, &beta, c, p.ldc,
+                                   p.count);
+    }
+  });
+}
+
+template void multiply(CudaDevice&, const Product&, const float*, const float*, float*);
+template void multiply(CudaDevice&, const Product&, const double*, const double*, double*);
+template void multiply(CudaDevice&, const Product&, const float* const*, const float* const*, float* const*);
+template void multiply(CudaDevice&, const Product&, const double* const*, const double* const*, double* const*);
+
+}  // namespace panto::cuda

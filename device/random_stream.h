@@ -1,0 +1,36 @@
+// Where the numbers of a call of a random op come from, on all devices.
+#pragma once
+
+#include <memory>
+
+#include "panto/device/philox.h"
+#include "panto/device/philox_blocks.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/call.h"
+
+namespace panto {
+
+// Of a stateless op: key, counter and algorithm are its inputs 1, 2 and 3. Throws InvalidArgument for an algorithm that
+// is not Philox.
+PANTO_EXPORT philox::Stream given_stream(const KernelContext& c);
+// The numbers that StatelessRandomUniformIntV2 asks for. Throws InvalidArgument unless minval < maxval.
+template <class T>
+philox::IntegerBlock<T> asked_integers(const KernelContext& c);
+
+// Of a stateful one. A prepared call, a node of a session, has a generator of its own, which goes on from run to run;
+// other calls start at their seed, or go on with the process's generator.
+PANTO_EXPORT std::shared_ptr<void> prepare_generator(const KernelContext& c);
+PANTO_EXPORT philox::Stream next_stream(KernelContext& c);
+
+// StatelessRandomGetKeyCounter, all of which happens on the host. T: int32_t or int64_t.
+template <class T>
+void find_key_and_counter(KernelContext& c);
+
+extern template PANTO_EXPORT philox::IntegerBlock<int32_t> asked_integers(const KernelContext&);
+extern template PANTO_EXPORT philox::IntegerBlock<int64_t> asked_integers(const KernelContext&);
+extern template PANTO_EXPORT philox::IntegerBlock<uint32_t> asked_integers(const KernelContext&);
+extern template PANTO_EXPORT philox::IntegerBlock<uint64_t> asked_integers(const KernelContext&);
+extern template PANTO_EXPORT void find_key_and_counter<int32_t>(KernelContext&);
+extern template PANTO_EXPORT void find_key_and_counter<int64_t>(KernelContext&);
+
+}  // namespace panto
