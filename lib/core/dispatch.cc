@@ -139,19 +139,21 @@ uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t dying
   return dying;
 }
 
-[[gnu::noinline]] void run_on_moved_inputs(Call& call, const Kernel& kernel) {
-  const MovedInputs moved(call);
+bool any_elsewhere(const Call& call) {
+  for (const Tensor* t : call.inputs) {
+    if (t->impl()->device != call.device) return true;
+  }
+  return false;
+}
+
+void run_kernel(Call& call, const Kernel& kernel) {
   KernelContext context(call);
   kernel.run(context);
 }
 
-void run_kernel(Call& call, const Kernel& kernel) {
-  for (const Tensor* t : call.inputs) {
-    if (t->impl()->device != call.device) [[unlikely]]
-      return run_on_moved_inputs(call, kernel);
-  }
-  KernelContext context(call);
-  kernel.run(context);
+[[gnu::noinline]] void run_on_moved_inputs(Call& call, const Kernel& kernel) {
+  const MovedInputs moved(call);
+  run_kernel(call, kernel);
 }
 
 // The shape function of an elementwise op is not asked where there is nothing to find out: its inputs have one shape.
@@ -184,6 +186,13 @@ void infer_and_allocate(Call& call, uint64_t dying, const ThreadState& state) {
   if (!op.has(Trait::kSelfAllocating)) allocate(call, {call.specs.data(), call.specs.size()}, dying, recorded);
 }
 
+// The same with all inputs where the kernel wants them: before the shape function, which reads values, is asked.
+[[gnu::noinline]] void run_moved(Call& call, const Kernel& kernel, uint64_t dying, const ThreadState& state) {
+  const MovedInputs moved(call);
+  infer_and_allocate(call, dying, state);
+  run_kernel(call, kernel);
+}
+
 bool any_meta(const Call& call) {
   for (const Tensor* t : call.inputs) {
     if (t->is_meta()) return true;
@@ -210,8 +219,12 @@ void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
     make_symbolic_outputs(call);
   } else {
     const Kernel& kernel = find_kernel(call);
-    infer_and_allocate(call, dying, state);
-    run_kernel(call, kernel);
+    if (any_elsewhere(call)) [[unlikely]] {
+      run_moved(call, kernel, dying, state);
+    } else {
+      infer_and_allocate(call, dying, state);
+      run_kernel(call, kernel);
+    }
   }
   if (!state.recorders.empty()) {
     // By index: a recorder may be removed or added by what it does.
@@ -426,7 +439,11 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
       allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), dying,
                false);
     }
-    run_kernel(call, prepared.kernel_);
+    if (any_elsewhere(call)) [[unlikely]] {
+      run_on_moved_inputs(call, prepared.kernel_);
+    } else {
+      run_kernel(call, prepared.kernel_);
+    }
   } catch (Error& error) {
     error.add_context("in " + describe(call));
     if (!prepared.node_name_.empty()) error.add_context(fmt::format("node '{}'", prepared.node_name_));
