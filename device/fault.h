@@ -8,7 +8,7 @@
 
 namespace panto {
 
-enum class Fault : uint32_t { kNone = 0, kDivisionByZero, kNegativePower };
+enum class Fault : uint32_t { kNone = 0, kDivisionByZero, kNegativePower, kIndexOutOfRange, kRepeatedIndex };
 
 // Throws InvalidArgument that says what the fault means to the user.
 [[noreturn]] PANTO_EXPORT void throw_fault(Fault fault);

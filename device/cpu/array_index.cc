@@ -7,30 +7,12 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/indexing.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/half.h"
-#include "panto/lib/ops/values.h"
 
 namespace panto {
 namespace {
-
-template <class F>
-void with_index_type(DType type, F&& f) {
-  switch (type) {
-    case kInt8: return f.template operator()<int8_t>();
-    case kUint8: return f.template operator()<uint8_t>();
-    case kInt16: return f.template operator()<int16_t>();
-    case kInt32: return f.template operator()<int32_t>();
-    case kInt64: return f.template operator()<int64_t>();
-    default: failf(Code::kInternal, "indices: expected an integer type, got {}", dtype_name(type));
-  }
-}
-
-int64_t product(std::span<const int64_t> dims, size_t first, size_t last) {
-  int64_t n = 1;
-  for (size_t i = first; i < last; ++i) n *= dims[i];
-  return n;
-}
 
 // The lowest position at which something was wrong, found by several threads.
 class FirstFault {
@@ -48,11 +30,8 @@ class FirstFault {
   std::atomic<int64_t> at_{kNone};
 };
 
-// params [batch, outer, limit, inner], indices [batch, each], out [batch, outer, each, inner]. Of an index that is out
-// of range nothing is copied; the caller throws the output away.
-struct Gather {
-  int64_t batch, outer, limit, inner, each;
-
+// Of an index that is out of range nothing is copied; the caller throws the output away.
+struct Gather : GatherDims {
   template <class T, class Index>
   void run(const T* params, const Index* indices, T* out, FirstFault& fault) const {
     const int64_t rows = batch * outer * each;
@@ -85,24 +64,8 @@ struct Gather {
 struct RunGather {
   template <class T>
   static void run(KernelContext& c) {
-    const std::span<const int64_t> params = c.shape(0).dims();
-    const std::span<const int64_t> indices = c.shape(1).dims();
-    const auto rank = static_cast<int64_t>(params.size());
-    const int64_t given = host_integer(c.in(2));
-    const int64_t batch_dims = c.integer("batch_dims");
-    const int64_t batch = batch_dims < 0 ? batch_dims + static_cast<int64_t>(indices.size()) : batch_dims;
-    // Seen by the shape function only if it knew the value.
-    if (given < -rank || given >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, given);
-    const int64_t axis = given < 0 ? given + rank : given;
-    if (axis < batch) invalid("axis: expected at least {}, the number of batch dimensions, got {}", batch, axis);
-    if (c.out_numel(0) == 0) return check_only(c, params[static_cast<size_t>(axis)]);
-    const auto a = static_cast<size_t>(axis);
-    const auto b = static_cast<size_t>(batch);
-    const Gather gather{.batch = product(params, 0, b),
-                        .outer = product(params, b, a),
-                        .limit = params[a],
-                        .inner = product(params, a + 1, params.size()),
-                        .each = product(indices, b, indices.size())};
+    const Gather gather{gather_dims(c)};
+    if (c.out_numel(0) == 0) return check_only(c, gather.limit);
     with_index_type(c.in(1).dtype(), [&]<class Index>() {
       FirstFault fault;
       const auto* list = c.data<Index>(1);
@@ -175,12 +138,8 @@ struct RunSegmentSum {
 struct RunOneHot {
   template <class T>
   static void run(KernelContext& c) {
-    const std::span<const int64_t> dims = c.shape(0).dims();
-    const int64_t axis = c.integer("axis");
-    const size_t at = axis < 0 ? dims.size() : static_cast<size_t>(axis);
-    const int64_t depth = c.out_shape(0).dim(static_cast<int>(at));
-    const int64_t outer = product(dims, 0, at);
-    const int64_t inner = product(dims, at, dims.size());
+    const OneHotDims dims = one_hot_dims(c);
+    const int64_t outer = dims.outer, depth = dims.depth, inner = dims.inner;
     const T& on = *c.data<T>(2);
     const T& off = *c.data<T>(3);
     T* out = c.out_data<T>(0);

@@ -1,5 +1,4 @@
-// Copies between strided blocks of memory: the engine of Transpose, Slice, ConcatV2, Pad, Tile, BroadcastTo and the
-// gradients of some of them.
+// Copies between strided blocks of memory (device/strided_dims.h) on the CPU.
 //
 // Not xtensor's strided views: those step through one element at a time with an index vector, at any rank and stride.
 // Merged dimensions make nearly every real call a copy of long rows (memcpy), a fill or a blocked transposition, at
@@ -10,49 +9,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <type_traits>
 
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/stream.h"
+#include "panto/device/strided_dims.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/core/shape.h"
 
 namespace panto::cpu {
 
-// Dimensions, innermost first, with the distance in elements between neighbours in either block. Dimensions of 1 are
-// left out and those that continue one another merged.
-class StridedCopy {
+class StridedCopy : public StridedDims {
  public:
-  struct Dim {
-    int64_t size, in, out;
-  };
-
-  // `sizes`, `in` and `out`: outermost first.
-  StridedCopy(std::span<const int64_t> sizes, std::span<const int64_t> in, std::span<const int64_t> out) {
-    for (size_t i = sizes.size(); i-- > 0;) add({sizes[i], in[i], out[i]});
-  }
-  StridedCopy() = default;
-  // From the innermost to the outermost dimension.
-  void add(Dim dim) {
-    count_ *= dim.size;
-    if (dim.size == 1) return;
-    if (rank_ > 0) {
-      Dim& inner = dims_[rank_ - 1];
-      if (dim.in == inner.in * inner.size && dim.out == inner.out * inner.size) {
-        inner.size *= dim.size;
-        return;
-      }
-    }
-    dims_[rank_++] = dim;
-  }
-
-  int rank() const { return rank_; }
-  int64_t count() const { return count_; }
-  const Dim& dim(int i) const { return dims_[i]; }
-  // The elements read lie one after the other.
-  bool reads_one_block() const { return count_ == 0 || rank_ == 0 || (rank_ == 1 && dims_[0].in == 1); }
-
   template <class T>
   void run(const T* in, T* out) const {
     if (count_ == 0) return;
@@ -68,8 +35,6 @@ class StridedCopy {
   }
 
  private:
-  // Tile and the checks of long permutations may have two dimensions for each of the tensor's.
-  static constexpr int kMaxDims = 2 * kMaxRank;
   static constexpr int64_t kLine = 64;  // bytes
   static constexpr int64_t kRun = 128;  // bytes that are written together when transposing
 
@@ -228,21 +193,6 @@ class StridedCopy {
         },
         1);
   }
-
-  Dim dims_[kMaxDims];
-  int rank_ = 0;
-  int64_t count_ = 1;
 };
-
-// The strides of row-major dimensions, outermost first.
-template <class Strides>
-void row_major_strides(std::span<const int64_t> dims, Strides& strides) {
-  strides.resize(dims.size());
-  int64_t step = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= dims[i];
-  }
-}
 
 }  // namespace panto::cpu

@@ -1,0 +1,278 @@
+// Kernels that move elements: order, repetition, joining, splitting, slicing, padding. What they come to is the same on
+// every back-end, which instantiates them with its engine:
+//
+//   struct Engine {
+//     using Copy = ...;  // a StridedDims
+//     static void copy(KernelContext& c, const Copy& copy, const T* in, T* out);
+//     static void zero(KernelContext& c, T* out, int64_t n);
+//     // Rows of `whole` elements, and what each piece has of each of the `outer` rows, one piece behind the other.
+//     static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out);
+//     static void split(KernelContext& c, int64_t outer, int64_t whole, const T* in, std::span<const Piece<T>> pieces);
+//   };
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "panto/device/strided_dims.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call.h"
+#include "panto/lib/ops/strided_slice.h"
+#include "panto/lib/ops/values.h"
+
+namespace panto {
+
+template <class T>
+struct Piece {
+  T* data;
+  int64_t row;  // its elements in each row
+};
+
+namespace moves {
+
+template <class T>
+using Pieces = SmallVector<Piece<T>, 8>;
+using Strides = SmallVector<int64_t, 8>;
+
+inline Strides strides_of(const Shape& shape) {
+  Strides strides;
+  row_major_strides(shape.dims(), strides);
+  return strides;
+}
+
+inline int64_t product(std::span<const int64_t> dims) {
+  int64_t n = 1;
+  for (int64_t d : dims) n *= d;
+  return n;
+}
+
+// What lies before and behind dimension `axis`, each as one dimension.
+struct Around {
+  int64_t outer, inner;
+  Around(const Shape& shape, int axis)
+      : outer(product(shape.dims().first(static_cast<size_t>(axis)))),
+        inner(product(shape.dims().subspan(static_cast<size_t>(axis) + 1))) {}
+};
+
+inline int normal_axis(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
+
+// ---- Order and repetition ------------------------------------------------------------------------------------------
+
+template <class Engine>
+struct RunTranspose {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Strides in = strides_of(c.shape(0));
+    const Strides out = strides_of(c.out_shape(0));
+    const KnownIntegers perm(c.in(1));
+    typename Engine::Copy copy;
+    for (int i = c.out_shape(0).rank(); i-- > 0;) {
+      copy.add({c.out_shape(0).dim(i), in[static_cast<size_t>(perm[i])], out[static_cast<size_t>(i)]});
+    }
+    Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
+  }
+};
+
+template <class Engine>
+struct RunBroadcastTo {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& from = c.shape(0);
+    const Shape& to = c.out_shape(0);
+    const Strides in = strides_of(from);
+    const Strides out = strides_of(to);
+    const int shift = to.rank() - from.rank();
+    typename Engine::Copy copy;
+    for (int i = to.rank(); i-- > 0;) {
+      const int k = i - shift;
+      const bool repeats = k < 0 || from.dim(k) != to.dim(i);
+      copy.add({to.dim(i), repeats ? 0 : in[static_cast<size_t>(k)], out[static_cast<size_t>(i)]});
+    }
+    Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
+  }
+};
+
+template <class Engine>
+struct RunTile {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& from = c.shape(0);
+    const Strides in = strides_of(from);
+    const Strides out = strides_of(c.out_shape(0));
+    typename Engine::Copy copy;
+    for (int i = from.rank(); i-- > 0;) {
+      const auto k = static_cast<size_t>(i);
+      copy.add({from.dim(i), in[k], out[k]});
+      copy.add({host_integer(c.in(1), i), 0, out[k] * from.dim(i)});
+    }
+    Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
+  }
+};
+
+// ---- Joining and splitting -----------------------------------------------------------------------------------------
+
+template <class Engine>
+struct RunConcat {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int n = c.num_inputs() - 1;
+    const int axis = normal_axis(host_integer(c.in(n)), c.out_shape(0).rank());
+    const Around around(c.out_shape(0), axis);
+    Pieces<const T> pieces;
+    for (int i = 0; i < n; ++i) pieces.push_back({c.data<T>(i), c.shape(i).dim(axis) * around.inner});
+    Engine::template join<T>(c, around.outer, c.out_shape(0).dim(axis) * around.inner, pieces, c.out_data<T>(0));
+  }
+};
+
+template <class Engine>
+struct RunPack {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Around around(c.out_shape(0), normal_axis(c.integer("axis"), c.out_shape(0).rank()));
+    Pieces<const T> pieces;
+    for (int i = 0; i < c.num_inputs(); ++i) pieces.push_back({c.data<T>(i), around.inner});
+    Engine::template join<T>(c, around.outer, around.inner * c.num_inputs(), pieces, c.out_data<T>(0));
+  }
+};
+
+// The outputs are equal parts of input `from` along `axis`: views where each lies in one piece.
+template <class Engine, class T>
+void run_parts(KernelContext& c, int from, int axis, int64_t size) {
+  const Around around(c.shape(from), axis);
+  const int64_t row = size * around.inner;
+  const int64_t whole = c.shape(from).dim(axis) * around.inner;
+  if (around.outer == 1) {
+    for (int k = 0; k < c.num_outputs(); ++k) {
+      c.set_out(k, view_tensor(c.in(from), c.inferred_shape(k), k * row));
+    }
+    return;
+  }
+  Pieces<T> pieces;
+  for (int k = 0; k < c.num_outputs(); ++k) {
+    Tensor part = allocate_tensor(c.device(), c.in(from).dtype(), c.inferred_shape(k));
+    pieces.push_back({mutable_data<T>(part), row});
+    c.set_out(k, std::move(part));
+  }
+  Engine::template split<T>(c, around.outer, whole, c.data<T>(from), pieces);
+}
+
+template <class Engine>
+struct RunSplit {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int axis = normal_axis(host_integer(c.in(0)), c.shape(1).rank());
+    run_parts<Engine, T>(c, 1, axis, c.shape(1).dim(axis) / c.integer("num_split"));
+  }
+};
+
+template <class Engine>
+struct RunUnpack {
+  template <class T>
+  static void run(KernelContext& c) {
+    run_parts<Engine, T>(c, 0, normal_axis(c.integer("axis"), c.shape(0).rank()), 1);
+  }
+};
+
+// ---- Slicing and padding -------------------------------------------------------------------------------------------
+
+// Output 0 is the strided block of input 0 that begins at element `first`: a view where that lies in one piece.
+template <class Engine, class T>
+void take_block(KernelContext& c, const typename Engine::Copy& copy, int64_t first) {
+  const Shape& shape = c.inferred_shape(0);
+  if (copy.count() > 0 && copy.reads_one_block()) return c.set_out(0, view_tensor(c.in(0), shape, first));
+  Tensor block = allocate_tensor(c.device(), c.in(0).dtype(), shape);
+  Engine::template copy<T>(c, copy, c.data<T>(0) + (copy.count() > 0 ? first : 0), mutable_data<T>(block));
+  c.set_out(0, std::move(block));
+}
+
+template <class Engine>
+struct RunSlice {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& shape = c.inferred_shape(0);
+    const Strides in = strides_of(c.shape(0));
+    const Strides out = strides_of(shape);
+    typename Engine::Copy copy;
+    int64_t first = 0;
+    for (int i = shape.rank(); i-- > 0;) {
+      const auto k = static_cast<size_t>(i);
+      const int64_t begin = host_integer(c.in(1), i);
+      // Seen by the shape function only if it knew the value.
+      if (begin < 0 || begin > c.shape(0).dim(i) - shape.dim(i)) {
+        invalid("begin[{}]: expected one in [0, {}], got {}", i, c.shape(0).dim(i) - shape.dim(i), begin);
+      }
+      copy.add({shape.dim(i), in[k], out[k]});
+      first += begin * in[k];
+    }
+    take_block<Engine, T>(c, copy, first);
+  }
+};
+
+// The dimensions of a slice of something with strides `whole`, seen from a dense block; and its first element.
+template <class Copy>
+Copy slice_copy(const StridedSlice& slice, const Strides& whole, bool reads, int64_t& first) {
+  Copy copy;
+  int64_t dense = 1;
+  first = 0;
+  for (size_t i = slice.axes.size(); i-- > 0;) {
+    const StridedSlice::Axis& axis = slice.axes[i];
+    const int64_t step = axis.size > 1 ? axis.stride * whole[i] : 0;
+    copy.add(reads ? StridedDims::Dim{axis.size, step, dense} : StridedDims::Dim{axis.size, dense, step});
+    dense *= axis.size;
+    first += axis.begin * whole[i];
+  }
+  return copy;
+}
+
+template <class Engine>
+struct RunStridedSlice {
+  template <class T>
+  static void run(KernelContext& c) {
+    const StridedSlice slice = plan_strided_slice(c.shape(0), KnownIntegers(c.in(1)), KnownIntegers(c.in(2)),
+                                                  KnownIntegers(c.in(3)), masks_of(c));
+    int64_t first;
+    const auto copy = slice_copy<typename Engine::Copy>(slice, strides_of(c.shape(0)), true, first);
+    take_block<Engine, T>(c, copy, first);
+  }
+};
+
+template <class Engine>
+struct RunStridedSliceGrad {
+  template <class T>
+  static void run(KernelContext& c) {
+    const StridedSlice slice = plan_strided_slice(c.out_shape(0), KnownIntegers(c.in(1)), KnownIntegers(c.in(2)),
+                                                  KnownIntegers(c.in(3)), masks_of(c));
+    if (!(slice.shape == c.shape(4))) {
+      invalid("dy: expected the shape of the slice, {}, got {}", slice.shape.to_string(), c.shape(4).to_string());
+    }
+    T* out = c.out_data<T>(0);
+    Engine::template zero<T>(c, out, c.out_numel(0));
+    int64_t first;
+    const auto copy = slice_copy<typename Engine::Copy>(slice, strides_of(c.out_shape(0)), false, first);
+    if (copy.count() > 0) Engine::template copy<T>(c, copy, c.data<T>(4), out + first);
+  }
+};
+
+template <class Engine>
+struct RunPad {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& from = c.shape(0);
+    const Strides in = strides_of(from);
+    const Strides out = strides_of(c.out_shape(0));
+    typename Engine::Copy copy;
+    int64_t first = 0;
+    for (int i = from.rank(); i-- > 0;) {
+      const auto k = static_cast<size_t>(i);
+      copy.add({from.dim(i), in[k], out[k]});
+      first += host_integer(c.in(1), 2 * i) * out[k];
+    }
+    if (copy.count() < c.out_numel(0)) Engine::template zero<T>(c, c.out_data<T>(0), c.out_numel(0));
+    if (copy.count() > 0) Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0) + first);
+  }
+};
+
+}  // namespace moves
+}  // namespace panto

@@ -1,0 +1,25 @@
+// Identities, shapes and their kin: no work for the GPU.
+
+#include "panto/device/cuda/kernel.h"
+#include "panto/device/shape_kernels.h"
+
+namespace panto {
+namespace {
+
+using namespace kernels;
+
+const CudaKernel const_kernel("Const", dtypes::kPlain, [](KernelContext& c) {
+  c.set_out(0, copy_to_device(c.tensor_attr("value"), c.device()));
+});
+const CudaKernel placeholder_kernel("Placeholder", dtypes::kPlain, run_placeholder);
+const CudaKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kPlain, run_identity);
+const CudaKernel identity_n_kernel("IdentityN", run_identity);
+const CudaKernel no_op_kernel("NoOp", run_no_op);
+
+const CudaKernel shape_kernel("Shape", dtypes::kPlain, run_shape);
+const CudaKernel rank_kernel("Rank", dtypes::kPlain, run_rank);
+const CudaKernel size_kernel("Size", dtypes::kPlain, run_size);
+const CudaKernel broadcast_gradient_args_kernel("BroadcastGradientArgs", types::index{}, RunBroadcastGradientArgs{});
+
+}  // namespace
+}  // namespace panto
