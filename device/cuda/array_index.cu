@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "panto/device/cuda/divide.cuh"
 #include "panto/device/cuda/index_list.cuh"
 #include "panto/device/cuda/storage.cuh"
 
@@ -23,7 +22,7 @@ template <class Index>
 struct GatherPlan {
   Index count;  // elements of the output
   Index limit;
-  Divider<Index> outer, inner, each;
+  Divisor<Index> outer, inner, each;
 };
 
 template <class T, class Index>
@@ -37,14 +36,14 @@ __global__ void __launch_bounds__(kThreads)
     const Index i = first + static_cast<Index>(k * kThreads);
     found[k] = false;
     if (i >= plan.count) continue;
-    const Index row = plan.inner.divide(i);
-    const Index block = plan.each.divide(row);  // batch * outer + o
-    const Index j = row - block * plan.each.divisor;
-    const int64_t index = index_at(indices, plan.outer.divide(block) * plan.each.divisor + j);
+    const Index row = plan.inner.quotient(i);
+    const Index block = plan.each.quotient(row);  // batch * outer + o
+    const Index j = row - block * plan.each.value();
+    const int64_t index = index_at(indices, plan.outer.quotient(block) * plan.each.value() + j);
     found[k] = index >= 0 && index < static_cast<int64_t>(plan.limit);
     if (found[k]) {
       const Index from = block * plan.limit + static_cast<Index>(index);
-      values[k] = params[from * plan.inner.divisor + (i - row * plan.inner.divisor)];
+      values[k] = params[from * plan.inner.value() + (i - row * plan.inner.value())];
     } else {
       note(fault, Fault::kIndexOutOfRange);
     }
@@ -61,9 +60,9 @@ void run_gather(CudaDevice& device, const GatherDims& dims, const void* params, 
   const int64_t n = dims.batch * dims.outer * dims.each * dims.inner;
   plan.count = static_cast<Index>(n);
   plan.limit = static_cast<Index>(dims.limit);
-  plan.outer = Divider<Index>(dims.outer);
-  plan.inner = Divider<Index>(dims.inner);
-  plan.each = Divider<Index>(dims.each);
+  plan.outer = Divisor<Index>(dims.outer);
+  plan.inner = Divisor<Index>(dims.inner);
+  plan.each = Divisor<Index>(dims.each);
   gather_elements<<<blocks_for(n, kBlock), kThreads, 0, device.use()>>>(plan, indices, static_cast<const T*>(params),
                                                                         static_cast<T*>(out), device.fault());
 }
@@ -72,40 +71,38 @@ void run_gather(CudaDevice& device, const GatherDims& dims, const void* params, 
 
 // Each thread writes kRun neighbours at once.
 template <class T, int kRun, class Index>
-__global__ void __launch_bounds__(kThreads) one_hot_runs(Index n, Divider<Index> depth, Divider<Index> inner,
+__global__ void __launch_bounds__(kThreads) one_hot_runs(Index n, Divisor<Index> depth, Divisor<Index> inner,
                                                          IndexList indices, const T* on, const T* off, T* out) {
   const Index begin = (static_cast<Index>(blockIdx.x) * kThreads + threadIdx.x) * kRun;
   if (begin >= n) return;
   const T yes = *on;
   const T no = *off;
-  const Index line = inner.divide(begin);
-  Index k = begin - line * inner.divisor;
-  Index o = depth.divide(line);
-  Index d = line - o * depth.divisor;
-  int64_t hot = index_at(indices, o * inner.divisor + k);
-  struct alignas(sizeof(T) * kRun) Run {
-    T value[kRun];
-  } run;
+  const Index line = inner.quotient(begin);
+  Index k = begin - line * inner.value();
+  Index o = depth.quotient(line);
+  Index d = line - o * depth.value();
+  int64_t hot = index_at(indices, o * inner.value() + k);
+  Pack<T, kRun> run;
 #pragma unroll
   for (int i = 0; i < kRun; ++i) {
-    run.value[i] = hot == static_cast<int64_t>(d) ? yes : no;
+    run.v[i] = hot == static_cast<int64_t>(d) ? yes : no;
     if (begin + i + 1 >= n) continue;
-    if (++k == inner.divisor) {
+    if (++k == inner.value()) {
       k = 0;
-      if (++d == depth.divisor) {
+      if (++d == depth.value()) {
         d = 0;
         ++o;
-        hot = index_at(indices, o * inner.divisor);
+        hot = index_at(indices, o * inner.value());
       }
     }
-    if (inner.divisor > 1) hot = index_at(indices, o * inner.divisor + k);
+    if (inner.value() > 1) hot = index_at(indices, o * inner.value() + k);
   }
   if (begin + kRun <= n) {
-    *reinterpret_cast<Run*>(out + begin) = run;
+    *reinterpret_cast<Pack<T, kRun>*>(out + begin) = run;
   } else {
 #pragma unroll
     for (int i = 0; i < kRun; ++i) {
-      if (begin + i < n) out[begin + i] = run.value[i];
+      if (begin + i < n) out[begin + i] = run.v[i];
     }
   }
 }
@@ -115,7 +112,7 @@ void run_one_hot(CudaDevice& device, const OneHotDims& dims, const IndexList& in
                  void* out) {
   const int64_t n = dims.outer * dims.depth * dims.inner;
   one_hot_runs<T, kRun><<<blocks_for(n, int64_t{kThreads} * kRun), kThreads, 0, device.use()>>>(
-      static_cast<Index>(n), Divider<Index>(dims.depth), Divider<Index>(dims.inner), indices, static_cast<const T*>(on),
+      static_cast<Index>(n), Divisor<Index>(dims.depth), Divisor<Index>(dims.inner), indices, static_cast<const T*>(on),
       static_cast<const T*>(off), static_cast<T*>(out));
 }
 

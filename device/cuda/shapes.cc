@@ -8,9 +8,6 @@ namespace {
 
 using namespace kernels;
 
-const CudaKernel const_kernel("Const", dtypes::kPlain, [](KernelContext& c) {
-  c.set_out(0, copy_to_device(c.tensor_attr("value"), c.device()));
-});
 const CudaKernel placeholder_kernel("Placeholder", dtypes::kPlain, run_placeholder);
 const CudaKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kPlain, run_identity);
 const CudaKernel identity_n_kernel("IdentityN", run_identity);

@@ -38,6 +38,9 @@ inline size_t widest_element(uint64_t bytes) {
   return static_cast<size_t>(bits & (~bits + 1));
 }
 
+// Numbers below this go by 32-bit indices.
+inline constexpr int64_t kIndex32 = int64_t{1} << 31;
+
 // For kernels without a loop over the grid.
 inline unsigned blocks_for(int64_t n, int64_t each) {
   return static_cast<unsigned>(checked_cast<int>(ceil_div(n, each), "number of blocks of a kernel"));

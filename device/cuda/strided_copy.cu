@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "panto/device/cuda/divide.cuh"
 #include "panto/device/cuda/storage.cuh"
 
 namespace panto::cuda {
@@ -85,12 +84,12 @@ struct Layout {
 template <class Index>
 struct Walk {
   int rank;
-  Divider<Index> size[kMaxDims<Index>];
+  Divisor<Index> size[kMaxDims<Index>];
   Index in[kMaxDims<Index>], out[kMaxDims<Index>];
 
   explicit Walk(const Layout& layout) : rank(layout.rank) {
     for (int d = 0; d < rank; ++d) {
-      size[d] = Divider<Index>(layout.dim[d].size);
+      size[d] = Divisor<Index>(layout.dim[d].size);
       in[d] = static_cast<Index>(layout.dim[d].in);
       out[d] = static_cast<Index>(layout.dim[d].out);
     }
@@ -101,8 +100,8 @@ struct Walk {
   __device__ Place place(Index i) const {
     Place p;
     for (int d = 0; d < rank; ++d) {
-      const Index next = size[d].divide(i);
-      const Index index = i - next * size[d].divisor;
+      const Index next = size[d].quotient(i);
+      const Index index = i - next * size[d].value();
       p.in += index * in[d];
       p.out += index * out[d];
       i = next;
@@ -199,7 +198,7 @@ constexpr int kLanes = 32;
 template <class Index>
 struct Squares {
   Index row_size, row_in, column_size, column_out;
-  Divider<Index> down, across;  // squares along `row`, along `column`
+  Divisor<Index> down, across;  // squares along `row`, along `column`
 };
 
 template <class T, class Index>
@@ -207,10 +206,10 @@ __global__ void __launch_bounds__(kThreads)
     transpose_squares(const Squares<Index> s, const __grid_constant__ Walk<Index> rest, const T* in, T* out) {
   __shared__ T square[kSide<T> * kPitch<T>];
   const Index block = blockIdx.x;
-  const Index strip = s.across.divide(block);
-  const Index other = s.down.divide(strip);
-  const Index column = (block - strip * s.across.divisor) * kSide<T>;
-  const Index row = (strip - other * s.down.divisor) * kSide<T>;
+  const Index strip = s.across.quotient(block);
+  const Index other = s.down.quotient(strip);
+  const Index column = (block - strip * s.across.value()) * kSide<T>;
+  const Index row = (strip - other * s.down.value()) * kSide<T>;
   const auto place = rest.place(other);
   const int lane = threadIdx.x % kLanes;
   const int line = threadIdx.x / kLanes;
@@ -252,8 +251,8 @@ void run_squares(const Layout& layout, int across, cudaStream_t stream) {
   s.column_out = static_cast<Index>(column.out);
   const int64_t down = ceil_div(row.size, kSide<T>);
   const int64_t wide = ceil_div(column.size, kSide<T>);
-  s.down = Divider<Index>(down);
-  s.across = Divider<Index>(wide);
+  s.down = Divisor<Index>(down);
+  s.across = Divisor<Index>(wide);
   transpose_squares<T, Index><<<blocks_for(down * wide * others.count(), 1), kThreads, 0, stream>>>(
       s, Walk<Index>(others), reinterpret_cast<const T*>(layout.in), reinterpret_cast<T*>(layout.out));
 }
@@ -287,7 +286,7 @@ constexpr int kMaxParts = 64;
 template <class Index>
 struct RowParts {
   void* data[kMaxParts];
-  Divider<Index> size[kMaxParts];
+  Divisor<Index> size[kMaxParts];
   Index begin[kMaxParts];  // in the row
 };
 
@@ -296,9 +295,9 @@ __global__ void __launch_bounds__(kThreads)
     move_parts(Index rows, Index row, const __grid_constant__ RowParts<Index> parts, T* matrix) {
   const int part = blockIdx.y;
   auto* data = static_cast<T*>(parts.data[part]);
-  const Divider<Index> size = parts.size[part];
+  const Divisor<Index> size = parts.size[part];
   const Index begin = parts.begin[part];
-  const Index n = rows * size.divisor;
+  const Index n = rows * size.value();
   for (Index first = static_cast<Index>(blockIdx.x) * kBlock + threadIdx.x; first < n; first += gridDim.x * kBlock) {
     T values[kEach];
     Index at[kEach];
@@ -306,8 +305,8 @@ __global__ void __launch_bounds__(kThreads)
     for (int k = 0; k < kEach; ++k) {
       const Index i = first + static_cast<Index>(k * kThreads);
       if (i >= n) continue;
-      const Index r = size.divide(i);
-      at[k] = r * row + begin + (i - r * size.divisor);
+      const Index r = size.quotient(i);
+      at[k] = r * row + begin + (i - r * size.value());
       values[k] = kWhat == Rows::kJoin ? data[i] : matrix[at[k]];
     }
 #pragma unroll
@@ -331,7 +330,7 @@ void run_rows(CudaDevice& device, Rows what, int64_t rows, int64_t row, void* ma
       const int64_t size = parts[next].size / times;
       if (size == 0) continue;
       some.data[count] = parts[next].data;
-      some.size[count] = Divider<Index>(size);
+      some.size[count] = Divisor<Index>(size);
       some.begin[count] = static_cast<Index>(begin);
       ++count;
       begin += size;

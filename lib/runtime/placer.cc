@@ -40,10 +40,6 @@ bool needs_kernel(const Node& node) {
          !node.has(Trait::kMakesResource) && !node.has(Trait::kIdentity);
 }
 
-bool runs_on(const Node& node, const Device& device) {
-  return !needs_kernel(node) || node.op().kernel(device.kind(), primary_type(node)).run != nullptr;
-}
-
 // True if data input `slot` must be in host memory wherever the node runs.
 bool is_host_input(const Node& node, int slot) {
   int flat = 0;
@@ -173,6 +169,10 @@ class Placer {
 };
 
 }  // namespace
+
+bool runs_on(const Node& node, const Device& device) {
+  return !needs_kernel(node) || node.op().kernel(device.kind(), primary_type(node)).run != nullptr;
+}
 
 void place(Graph& graph, const Device& usual, bool soft) { Placer(graph, usual, soft).run(); }
 

@@ -18,4 +18,7 @@ void place(Graph& graph, const Device& usual, bool soft);
 // The device of a node that was placed.
 Device& device_of(const Node& node);
 
+// Whether there is a kernel for the node on `device`, or none is needed.
+bool runs_on(const Node& node, const Device& device);
+
 }  // namespace panto

@@ -64,6 +64,15 @@ class Planner {
     return *latest_device_;
   }
 
+  // What an op says of a shape is in host memory wherever it runs. So it runs where its input is: nothing is copied.
+  Device& device_to_run(const Node& node) {
+    Device& device = device_of(node);
+    if (!node.has(Trait::kShapeOnly) || node.num_inputs() == 0) return device;
+    if (!std::ranges::all_of(node.op().signature().outputs, &ArgDef::host)) return device;
+    Device& there = *value(node.input(0)).device;
+    return there.kind() != device.kind() && runs_on(node, there) ? there : device;
+  }
+
   PlanValue constant(Tensor tensor) {
     Device& device = tensor.device();
     plan_.constants.push_back(std::move(tensor));
@@ -154,7 +163,7 @@ class Planner {
   }
 
   void add_step(const Node& node) {
-    Device& device = device_of(node);
+    Device& device = device_to_run(node);
     SmallVector<Tensor, 4> stand_ins;
     for (const NodeOutput& input : node.inputs()) stand_ins.push_back(inference_.at(input));
     SmallVector<PlanValue, 4> inputs;
