@@ -4,7 +4,8 @@
 //   struct Engine {
 //     using Copy = ...;  // a StridedDims
 //     static void copy(KernelContext& c, const Copy& copy, const T* in, T* out);
-//     static void zero(KernelContext& c, T* out, int64_t n);
+//     // All n elements of `out`: the copy from element `first` on, zeros around it.
+//     static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first);
 //     // Rows of `whole` elements, and what each piece has of each of the `outer` rows, one piece behind the other.
 //     static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out);
 //     static void split(KernelContext& c, int64_t outer, int64_t whole, const T* in, std::span<const Piece<T>> pieces);
@@ -247,11 +248,9 @@ struct RunStridedSliceGrad {
     if (!(slice.shape == c.shape(4))) {
       invalid("dy: expected the shape of the slice, {}, got {}", slice.shape.to_string(), c.shape(4).to_string());
     }
-    T* out = c.out_data<T>(0);
-    Engine::template zero<T>(c, out, c.out_numel(0));
     int64_t first;
     const auto copy = slice_copy<typename Engine::Copy>(slice, strides_of(c.out_shape(0)), false, first);
-    if (copy.count() > 0) Engine::template copy<T>(c, copy, c.data<T>(4), out + first);
+    Engine::template place<T>(c, copy, c.data<T>(4), c.out_data<T>(0), c.out_numel(0), first);
   }
 };
 
@@ -269,8 +268,7 @@ struct RunPad {
       copy.add({from.dim(i), in[k], out[k]});
       first += host_integer(c.in(1), 2 * i) * out[k];
     }
-    if (copy.count() < c.out_numel(0)) Engine::template zero<T>(c, c.out_data<T>(0), c.out_numel(0));
-    if (copy.count() > 0) Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0) + first);
+    Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), first);
   }
 };
 

@@ -17,8 +17,9 @@ struct Engine {
     copy.run(in, out);
   }
   template <class T>
-  static void zero(KernelContext&, T* out, int64_t n) {
-    std::fill_n(out, n, T{});
+  static void place(KernelContext&, const Copy& copy, const T* in, T* out, int64_t n, int64_t first) {
+    if (copy.count() < n) std::fill_n(out, n, T{});
+    if (copy.count() > 0) copy.run(in, out + first);
   }
   template <class T>
   static void join(KernelContext&, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out) {

@@ -15,10 +15,8 @@ struct Engine {
     cuda::strided_copy(cuda::device_of(c), copy, sizeof(T), in, out);
   }
   template <class T>
-  static void zero(KernelContext& c, T* out, int64_t n) {
-    if (n == 0) return;
-    cuda::check(cudaMemsetAsync(out, 0, static_cast<size_t>(n) * sizeof(T), cuda::device_of(c).use()),
-                "filling with zeros");
+  static void place(KernelContext& c, const Copy& copy, const T* in, T* out, int64_t n, int64_t first) {
+    cuda::strided_place(cuda::device_of(c), copy, sizeof(T), in, out, n, first);
   }
   template <class T>
   static void join(KernelContext& c, int64_t outer, int64_t whole, std::span<const Piece<const T>> pieces, T* out) {

@@ -37,14 +37,15 @@ struct Layout {
     for (int d = 0; d < rank; ++d) n *= dim[d].size;
     return n;
   }
-  // Rows of neighbours become rows of fewer, larger elements, which are as large as addresses and strides allow.
-  void widen() {
-    if (rank == 0 || dim[0].in != 1 || dim[0].out != 1) return;
-    uint64_t bytes = static_cast<uint64_t>(dim[0].size) * element | reinterpret_cast<uintptr_t>(in) |
+  // Rows of neighbours become rows of fewer, larger elements, which are as large as addresses, strides and `lengths`
+  // (in bytes, or-ed together) allow. How many times larger they are.
+  int64_t widen(uint64_t lengths = 0) {
+    if (rank == 0 || dim[0].in != 1 || dim[0].out != 1) return 1;
+    uint64_t bytes = lengths | static_cast<uint64_t>(dim[0].size) * element | reinterpret_cast<uintptr_t>(in) |
                      reinterpret_cast<uintptr_t>(out);
     for (int d = 1; d < rank; ++d) bytes |= static_cast<uint64_t>(dim[d].in | dim[d].out) * element;
     const size_t wide = widest_element(bytes);
-    if (wide <= element) return;
+    if (wide <= element) return 1;
     const auto times = static_cast<int64_t>(wide / element);
     dim[0].size /= times;
     for (int d = 1; d < rank; ++d) {
@@ -53,12 +54,12 @@ struct Layout {
     }
     element = wide;
     if (dim[0].size == 1) remove(0);
+    return times;
   }
   void remove(int d) {
     std::copy(dim + d + 1, dim + rank, dim + d);
     --rank;
   }
-  void to_front(int d) { std::rotate(dim, dim + d, dim + d + 1); }
   // Every offset and number fits 31 bits.
   bool is_small() const {
     int64_t in_span = 0, out_span = 0;
@@ -149,7 +150,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class From, class To, class Index>
-void run_elements(const Layout& layout, cudaStream_t stream) {
+void launch_elements(const Layout& layout, cudaStream_t stream) {
   const int64_t n = layout.count();
   const Walk<Index> walk(layout);
   const auto* in = reinterpret_cast<const From*>(layout.in);
@@ -176,7 +177,7 @@ bool run_spread(Layout layout, cudaStream_t stream) {
     }
     layout.dim[0].size /= kTimes;
     for (int d = 1; d < layout.rank; ++d) layout.dim[d].out /= kTimes;
-    run_elements<From, uint4, uint32_t>(layout, stream);
+    launch_elements<From, uint4, uint32_t>(layout, stream);
     return true;
   } else {
     return false;
@@ -268,16 +269,73 @@ int transposed_dim(const Layout& layout) {
 }
 
 template <class T, class Index>
-void run(Layout layout, cudaStream_t stream) {
-  constexpr int64_t kLeast = 8;  // of which most of a square's side would be empty
-  if (const int across = transposed_dim(layout); across > 0) {
-    if (layout.dim[0].size >= kLeast && layout.dim[across].size >= kLeast) {
-      return run_squares<T, Index>(layout, across, stream);
-    }
-    // In the order in which the longer of the two is read or written from one end to the other.
-    if (layout.dim[0].size >= layout.dim[across].size) layout.to_front(across);
+void run(const Layout& layout, cudaStream_t stream) {
+  // Of fewer, most of a square would be empty; and the lines that are read several times stay in a cache.
+  constexpr int64_t kLeast = 8;
+  const int across = transposed_dim(layout);
+  if (across > 0 && layout.dim[0].size >= kLeast && layout.dim[across].size >= kLeast) {
+    return run_squares<T, Index>(layout, across, stream);
   }
-  run_elements<T, T, Index>(layout, stream);
+  launch_elements<T, T, Index>(layout, stream);
+}
+
+// ---- Among zeros ---------------------------------------------------------------------------------------------------
+
+// Which element of the input an element of the output is, if any: dimensions outermost first.
+template <class Index>
+struct Inverse {
+  int rank;
+  Index first;
+  Divisor<Index> step[kMaxDims<Index>];
+  Index size[kMaxDims<Index>], in[kMaxDims<Index>];
+
+  Inverse(const Layout& layout, int64_t begin) : rank(layout.rank), first(static_cast<Index>(begin)) {
+    for (int d = 0; d < rank; ++d) {
+      const StridedDims::Dim& from = layout.dim[rank - 1 - d];
+      step[d] = Divisor<Index>(from.out);
+      size[d] = static_cast<Index>(from.size);
+      in[d] = static_cast<Index>(from.in);
+    }
+  }
+  // False where it is none.
+  __device__ bool find(Index i, Index& offset) const {
+    bool found = i >= first;
+    Index rest = i - first;
+    offset = 0;
+    for (int d = 0; d < rank; ++d) {
+      const Index index = step[d].quotient(rest);
+      found = found && index < size[d];
+      rest -= index * step[d].value();
+      offset += index * in[d];
+    }
+    return found && rest == 0;
+  }
+};
+
+template <class T, class Index>
+__global__ void __launch_bounds__(kThreads)
+    place_elements(Index n, const __grid_constant__ Inverse<Index> inverse, const T* in, T* out) {
+  const Index begin = static_cast<Index>(blockIdx.x) * kBlock + threadIdx.x;
+  T values[kEach];
+#pragma unroll
+  for (int k = 0; k < kEach; ++k) {
+    const Index i = begin + static_cast<Index>(k * kThreads);
+    values[k] = T{};
+    Index offset;
+    if (i < n && inverse.find(i, offset)) values[k] = in[static_cast<Offset<Index>>(offset)];
+  }
+#pragma unroll
+  for (int k = 0; k < kEach; ++k) {
+    const Index i = begin + static_cast<Index>(k * kThreads);
+    if (i < n) out[i] = values[k];
+  }
+}
+
+template <class T, class Index>
+void launch_place(const Layout& layout, int64_t n, int64_t first, cudaStream_t stream) {
+  place_elements<<<blocks_for(n, kBlock), kThreads, 0, stream>>>(static_cast<Index>(n), Inverse<Index>(layout, first),
+                                                                 reinterpret_cast<const T*>(layout.in),
+                                                                 reinterpret_cast<T*>(layout.out));
 }
 
 // ---- Rows ----------------------------------------------------------------------------------------------------------
@@ -368,6 +426,42 @@ void strided_copy(CudaDevice& device, const StridedDims& dims, size_t element_si
   with_storage(layout.element, [&]<class T>() {
     if (run_spread<T>(layout, stream)) return;
     layout.is_small() ? run<T, uint32_t>(layout, stream) : run<T, uint64_t>(layout, stream);
+  });
+  check(cudaGetLastError(), "starting a kernel");
+}
+
+void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out,
+                   int64_t count, int64_t first) {
+  if (count == 0) return;
+  if (dims.count() == count) {
+    return strided_copy(device, dims, element_size, in,
+                        static_cast<std::byte*>(out) + first * static_cast<int64_t>(element_size));
+  }
+  cudaStream_t stream = device.use();
+  if (dims.count() == 0) {
+    return check(cudaMemsetAsync(out, 0, static_cast<size_t>(count) * element_size, stream), "filling with zeros");
+  }
+  Layout layout(dims, element_size, in, out);
+  // From where the lowest address of `out` is written.
+  int64_t from = 0;
+  for (int d = 0; d < layout.rank; ++d) {
+    StridedDims::Dim& dim = layout.dim[d];
+    if (dim.out > 0) continue;
+    first += (dim.size - 1) * dim.out;
+    from += (dim.size - 1) * dim.in;
+    dim.in = -dim.in;
+    dim.out = -dim.out;
+  }
+  layout.in += from * static_cast<int64_t>(element_size);
+  const int64_t times = layout.widen(static_cast<uint64_t>(count | first) * element_size);
+  count /= times;
+  first /= times;
+  with_storage(layout.element, [&]<class T>() {
+    if (layout.is_small() && count < kIndex32 - kBlock) {
+      launch_place<T, uint32_t>(layout, count, first, stream);
+    } else {
+      launch_place<T, uint64_t>(layout, count, first, stream);
+    }
   });
   check(cudaGetLastError(), "starting a kernel");
 }

@@ -14,6 +14,11 @@ namespace panto::cuda {
 // Strides may be negative or, in `in`, 0.
 void strided_copy(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out);
 
+// Writes all of the `count` elements of `out`: a copy, into it from element `first` on, and zeros wherever that writes
+// nothing. Strides of `dims` in `out` are those of a slice of a tensor: each spans all of those within.
+void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out,
+                   int64_t count, int64_t first);
+
 // Part of each row of a matrix; the parts lie one behind the other in the row. `data` has them without gaps.
 struct RowPart {
   void* data;

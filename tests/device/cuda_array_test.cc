@@ -184,6 +184,14 @@ BOOST_AUTO_TEST_CASE(slices_and_padding) {
     compare([](const Inputs& in) { return pad(in[0], tensor({{1, 2}, {0, 3}, {4, 0}})); }, {x});
     compare([](const Inputs& in) { return pad(in[0], tensor({{0, 0}, {1, 1}, {0, 0}})); }, {x});
     compare([](const Inputs& in) { return pad(in[0], tensor({{0, 0}, {0, 0}, {0, 0}})); }, {x});
+    compare([](const Inputs& in) { return pad(in[0], tensor({{1, 0}, {2, 2}, {8, 24}})); }, {x});
+    compare([](const Inputs& in) { return pad(in[0], tensor({{3, 1}})); }, {counted({0}, type)});
+    compare([](const Inputs& in) { return pad(in[0], tensor({{3, 1}})); }, {counted({1}, type)});
+    compare(
+        [](const Inputs& in) { return strided_slice_grad({20, 30, 40}, {19, 29, 39}, {0, 0, 0}, {-1, -1, -1}, in[0]); },
+        {counted({19, 29, 39}, type)});
+    compare([](const Inputs& in) { return strided_slice_grad({12}, {11}, {0}, {-1}, in[0], {.end_mask = 1}); },
+            {counted({12}, type)});
     const Tensor dy = counted({7, 10, 12}, type);
     compare(
         [](const Inputs& in) {
