@@ -11,6 +11,8 @@ void throw_fault(Fault fault) {
       fail(Code::kInvalidArgument, "exponent: expected none below 0 for integers, got a negative one");
     case Fault::kIndexOutOfRange: fail(Code::kInvalidArgument, "indices: expected all in range, got one that is not");
     case Fault::kRepeatedIndex: fail(Code::kInvalidArgument, "permutation: expected every number once, got one twice");
+    case Fault::kLabelOutOfRange:
+      fail(Code::kInvalidArgument, "labels: expected classes in [0, number of classes), got another one");
     case Fault::kNone: break;
   }
   fail(Code::kInternal, "fault: expected one that is known");

@@ -8,7 +8,14 @@
 
 namespace panto {
 
-enum class Fault : uint32_t { kNone = 0, kDivisionByZero, kNegativePower, kIndexOutOfRange, kRepeatedIndex };
+enum class Fault : uint32_t {
+  kNone = 0,
+  kDivisionByZero,
+  kNegativePower,
+  kIndexOutOfRange,
+  kRepeatedIndex,
+  kLabelOutOfRange,
+};
 
 // Throws InvalidArgument that says what the fault means to the user.
 [[noreturn]] PANTO_EXPORT void throw_fault(Fault fault);

@@ -30,20 +30,8 @@ template <class T>
   return static_cast<float>(x);
 }
 
-// Images as [outer, channels, inner]; inner is 1 where channels are last.
-struct Layout {
-  int64_t outer, channels, inner;
-
-  Layout(const CallView& call, const Shape& x) {
-    const bool first = call.text("data_format")[1] == 'C';
-    const int axis = first ? 1 : x.rank() - 1;
-    channels = x[axis];
-    outer = inner = 1;
-    for (int k = 0; k < axis; ++k) outer *= x[k];
-    for (int k = axis + 1; k < x.rank(); ++k) inner *= x[k];
-  }
-  int64_t numel() const { return outer * channels * inner; }
-  int64_t each() const { return outer * inner; }  // elements of a channel
+struct Layout : Channels {
+  Layout(const CallView& call, const Shape& x) : Channels(channels_of(call, x)) {}
 
   // A channel's elements in as many parts, the same ones for all channels.
   int64_t parts() const { return ceil_div(outer, part_outer()) * ceil_div(inner, part_inner()); }
@@ -169,12 +157,6 @@ Moments moments_of(const Layout& l, const T* x) {
     m.variance[c] = static_cast<float>(squares / count);
   }
   return m;
-}
-
-void expect_float(const KernelContext& c, int input) {
-  if (c.in(input).dtype() != kFloat32) {
-    failf(Code::kUnimplemented, "U: expected float32, got {}", dtype_name(c.in(input).dtype()));
-  }
 }
 
 struct BatchNormKernel {

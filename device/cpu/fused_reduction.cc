@@ -6,7 +6,7 @@
 #include "panto/device/cpu/fused_program.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/reduce.h"
-#include "panto/device/cpu/reducers.h"
+#include "panto/device/reducers.h"
 #include "panto/lib/base/format.h"
 
 namespace panto {
@@ -40,7 +40,7 @@ void reduce_tiled(const Program& p, const Layout& l, const Reduced& reduced, Ker
   T* out = c.out_data<T>(0);
   const int64_t results = c.out_numel(0), run = reduced.run;
   const int64_t parts = ceil_div(run, cpu::kPart);
-  const cpu::Scratch<Total> scratch(c.device(), parts > 1 ? results * parts : 0);
+  const Scratch<Total> scratch(c.device(), parts > 1 ? results * parts : 0);
   cpu::parallel_ranges(
       results * parts, results * run * p.work,
       [&](int64_t begin, int64_t end) {
@@ -105,10 +105,10 @@ struct FusedReduction {
     std::optional<Program> made;
     if (p == nullptr) p = &made.emplace(cpu::compile(c, cpu::kBlock));
     const std::string_view reduction = c.text("reduction");
-    if (reduction == "sum") return reduce_program<cpu::SumOf<T>, T>(*p, c);
-    if (reduction == "mean") return reduce_program<cpu::MeanOf<T>, T>(*p, c);
-    if (reduction == "max") return reduce_program<cpu::MaxOf<T>, T>(*p, c);
-    reduce_program<cpu::MinOf<T>, T>(*p, c);
+    if (reduction == "sum") return reduce_program<SumOf<T>, T>(*p, c);
+    if (reduction == "mean") return reduce_program<MeanOf<T>, T>(*p, c);
+    if (reduction == "max") return reduce_program<MaxOf<T>, T>(*p, c);
+    reduce_program<MinOf<T>, T>(*p, c);
   }
 };
 const CpuKernel fused_reduction_kernel("_FusedReduction", types::floating{}, FusedReduction{});

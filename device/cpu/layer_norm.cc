@@ -4,9 +4,9 @@
 // Every step is a loop of its own over a piece in the first-level cache: a compiler that sees two of them at once may
 // join a product and a sum, and the separate ops round in between.
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/cpu/reducers.h"
 #include "panto/device/cpu/row_pieces.h"
 #include "panto/device/functors.h"
+#include "panto/device/reducers.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call.h"
 
@@ -23,7 +23,7 @@ struct Row {
   T epsilon;
 
   [[gnu::always_inline]] void operator()(const T* x, int64_t n, T* y, bool stream) const {
-    using Mean = cpu::MeanOf<T>;
+    using Mean = MeanOf<T>;
     const T mean = Mean::finish(cpu::reduce_row<Mean>(x, n), n);
     const auto centre = [&](int64_t begin, int64_t size, T* to) __attribute__((always_inline)) {
       for (int64_t j = 0; j < size; ++j) to[j] = k::sub(x[begin + j], mean);

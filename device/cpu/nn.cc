@@ -2,11 +2,12 @@
 #include <cmath>
 #include <type_traits>
 
+#include "panto/device/channels.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/reduce.h"
-#include "panto/device/cpu/reducers.h"
 #include "panto/device/cpu/row_pieces.h"
+#include "panto/device/reducers.h"
 #include "panto/device/vector_math.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call.h"
@@ -69,15 +70,12 @@ struct BiasAddKernel {
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 0) return;
     const Shape& shape = c.shape(0);
-    const int axis = c.text("data_format") == "NCHW" ? 1 : shape.rank() - 1;
-    const int64_t channels = shape[axis];
-    if (c.numel(1) != channels) invalid("bias: expected {} elements, got {}", channels, c.numel(1));
-    const int64_t batch = axis == 1 ? shape[0] : c.numel(0) / channels;
-    const int64_t inner = c.numel(0) / (batch * channels);
-    if (inner == 1) {
-      add_bias_last(c.data<T>(0), c.data<T>(1), batch, channels, c.out_data<T>(0));
+    const Channels l(shape, c.text("data_format") == "NCHW" ? 1 : shape.rank() - 1);
+    if (c.numel(1) != l.channels) invalid("bias: expected {} elements, got {}", l.channels, c.numel(1));
+    if (l.inner == 1) {
+      add_bias_last(c.data<T>(0), c.data<T>(1), l.outer, l.channels, c.out_data<T>(0));
     } else {
-      add_bias_second(c.data<T>(0), c.data<T>(1), batch, channels, inner, c.out_data<T>(0));
+      add_bias_second(c.data<T>(0), c.data<T>(1), l.outer, l.channels, l.inner, c.out_data<T>(0));
     }
   }
 };
@@ -88,7 +86,7 @@ const CpuKernel bias_add_kernel("BiasAdd", types::numeric{}, BiasAddKernel{});
 // The largest number. A NaN is passed over, which takes one instruction rather than four: it reaches the sum of the
 // exponentials, and all that is made of that.
 template <class T>
-struct LargestNumber : cpu::MaxOf<T> {
+struct LargestNumber : MaxOf<T> {
   static T add(T a, T x) { return a < x ? x : a; }
 };
 
@@ -98,7 +96,7 @@ T largest(const T* x, int64_t n) {
 }
 
 template <class T>
-using SumTotal = typename cpu::SumOf<T>::Total;
+using SumTotal = typename SumOf<T>::Total;
 
 // The sum of f(i) for i in [0, n), where f(begin, size, out) fills in a piece.
 template <class T, class F>
@@ -109,9 +107,9 @@ T sum_of_pieces(int64_t n, const F& f) {
     cpu::stop_within_row(i);
     const int64_t size = std::min(kPiece, n - i);
     f(i, size, piece);
-    total = cpu::reduce_run<cpu::SumOf<T>>(piece, size, total);
+    total = cpu::reduce_run<SumOf<T>>(piece, size, total);
   }
-  return cpu::SumOf<T>::finish(total, n);
+  return SumOf<T>::finish(total, n);
 }
 
 // y = exp(x - shift); returns its sum. `y` may be `x`. `next`: the row that comes next, or null.
@@ -125,9 +123,9 @@ T exponentials(const T* x, int64_t n, T shift, T* y, const T* next = nullptr) {
       PANTO_INDEPENDENT
       for (int64_t j = begin; j < end; ++j) y[j] = vmath::exp(x[j] - shift);
     });
-    total = cpu::reduce_run<cpu::SumOf<T>>(y + i, size, total);
+    total = cpu::reduce_run<SumOf<T>>(y + i, size, total);
   }
-  return cpu::SumOf<T>::finish(total, n);
+  return SumOf<T>::finish(total, n);
 }
 
 template <class T>
@@ -213,8 +211,8 @@ struct CrossEntropyKernel {
     cpu::parallel_ranges(
         rows, rows * n * kExpWork,
         [&](int64_t begin, int64_t end) {
-          const cpu::Scratch<T> feature_row(c.device(), features.buffer_size());
-          const cpu::Scratch<T> label_row(c.device(), labels.buffer_size());
+          const Scratch<T> feature_row(c.device(), features.buffer_size());
+          const Scratch<T> label_row(c.device(), labels.buffer_size());
           cpu::specialised([&] {
             for (int64_t r = begin; r < end; ++r) {
               const T* x = features.row(r, feature_row.data());
@@ -285,8 +283,8 @@ const CpuKernel sparse_cross_entropy_kernel("SparseSoftmaxCrossEntropyWithLogits
                                             SparseCrossEntropyKernel{});
 
 template <class T>
-struct HalfSquareSumOf : cpu::SquareSumOf<T> {
-  static T finish(SumTotal<T> t, int64_t) { return static_cast<T>(cpu::SumOf<T>::value(t) / 2); }
+struct HalfSquareSumOf : SquareSumOf<T> {
+  static T finish(SumTotal<T> t, int64_t) { return static_cast<T>(SumOf<T>::value(t) / 2); }
 };
 
 struct L2LossKernel {

@@ -10,30 +10,16 @@
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/rows.h"
+#include "panto/device/pool.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/ops/window.h"
 
 namespace panto {
 namespace {
 
 constexpr int64_t kLanes = 64;  // channels that a gradient treats at a time
 
-struct Pool {
-  WindowAxis height, width;
-  int64_t images, lanes;
-
-  Pool(const CallView& call, const PartialShape& input) {
-    const Windows w = pool_of(call, input);
-    height = w.height;
-    width = w.width;
-    const int64_t channels = input.dim(w.axes.channels);
-    const bool first = w.axes.channels == 1;
-    images = input.dim(w.axes.batch) * (first ? channels : 1);
-    lanes = first ? 1 : channels;
-  }
-
-  int64_t in_image() const { return height.input * width.input * lanes; }
-  int64_t out_image() const { return height.output * width.output * lanes; }
+struct Pool : PoolShape {
+  using PoolShape::PoolShape;
 
   // body(offset of an element of the image, its number) for those of the window at (y, x) that are not padding.
   template <class Body>
@@ -79,17 +65,6 @@ struct Pool {
         1);
   }
 };
-
-template <class T>
-constexpr T lowest() {
-  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-}
-
-// Whether `v` takes the place of `best`: the first of equal ones stays, and so does a NaN.
-template <class T>
-[[gnu::always_inline]] inline bool beats(T v, T best) {
-  return (v > best) | ((v != v) & (best == best));
-}
 
 struct MaxPoolKernel {
   template <class T>

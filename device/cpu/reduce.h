@@ -1,6 +1,6 @@
 // The loop of reductions: one template for any set of axes.
 //
-//   struct MaxOf {...};                                       // a reducer, see device/cpu/reducers.h
+//   struct MaxOf {...};                                       // a reducer, see device/reducers.h
 //   reduce<MaxOf<float>>(x, shape, axes, out, n, device)      // device: where the scratch memory comes from
 //
 // Determinism: the elements of one result are cut into blocks of a fixed size, each block is combined in a fixed order
@@ -23,6 +23,8 @@
 
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/reduce_shape.h"
+#include "panto/device/scratch.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/call.h"
@@ -92,16 +94,10 @@ typename R::Total reduce_run(const typename R::Element* x, int64_t n, typename R
   return total;
 }
 
-struct StridedDim {
-  int64_t size, stride;
-};
-// Innermost first.
-using StridedDims = SmallVector<StridedDim, 4>;
-
 // Walks the elements of some dimensions in row-major order.
 class Walk {
  public:
-  Walk(const StridedDims& dims, int64_t start) : dims_(dims), index_(dims.size()) {
+  Walk(const ReduceShape::Dims& dims, int64_t start) : dims_(dims), index_(dims.size()) {
     for (size_t d = 0; d < dims.size(); ++d) {
       index_[d] = start % dims[d].size;
       start /= dims[d].size;
@@ -119,51 +115,9 @@ class Walk {
   }
 
  private:
-  const StridedDims& dims_;
+  const ReduceShape::Dims& dims_;
   SmallVector<int64_t, 4> index_;
   int64_t offset_ = 0;
-};
-
-// A reduction's dimensions: neighbours of the same kind are one, dimensions of size 1 are gone.
-struct ReduceShape {
-  StridedDims kept, reduced;  // innermost first
-  int64_t results = 1;        // product of the kept dimensions
-  int64_t count = 1;          // product of the reduced ones
-  bool inner_reduced = true;  // the innermost dimension is
-
-  ReduceShape(const PartialShape& shape, const AxisFlags& axes) {
-    int64_t stride = 1;
-    bool first = true, previous = false;
-    for (int k = shape.rank() - 1; k >= 0; --k) {
-      const int64_t size = shape.dim(k);
-      const bool is_reduced = axes[static_cast<size_t>(k)];
-      (is_reduced ? count : results) *= size;
-      if (size == 1) continue;
-      StridedDims& dims = is_reduced ? reduced : kept;
-      if (!first && is_reduced == previous) {
-        dims.back().size *= size;
-      } else {
-        dims.push_back({size, stride});
-      }
-      if (first) inner_reduced = is_reduced;
-      first = false;
-      previous = is_reduced;
-      stride *= size;
-    }
-  }
-};
-
-// Memory for totals of parts.
-template <class Total>
-class Scratch {
- public:
-  Scratch(Device& device, int64_t n)
-      : bytes_(n == 0 ? Tensor()
-                      : allocate_tensor(device, kUint8, Shape{checked_mul(n, static_cast<int64_t>(sizeof(Total)))})) {}
-  Total* data() const { return bytes_.defined() ? mutable_data<Total>(bytes_) : nullptr; }
-
- private:
-  Tensor bytes_;
 };
 
 // The innermost dimension is reduced: results are totals of runs.
@@ -172,7 +126,7 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
   using Total = typename R::Total;
   // One run for each element of `segments`; a result's runs are seen as one sequence that is cut into parts.
   const int64_t run = s.reduced.empty() ? 1 : s.reduced[0].size;
-  StridedDims segments;
+  ReduceShape::Dims segments;
   for (size_t d = 1; d < s.reduced.size(); ++d) segments.push_back(s.reduced[d]);
   const int64_t parts = ceil_div(s.count, kPart);
   if (parts == 1 && segments.empty() && s.kept.size() <= 1) {
@@ -252,12 +206,12 @@ template <class R, class Out>
 void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out, Device& device) {
   using Total = typename R::Total;
   const int64_t width = s.kept[0].size;  // of a row
-  StridedDims outer;
+  ReduceShape::Dims outer;
   for (size_t d = 1; d < s.kept.size(); ++d) outer.push_back(s.kept[d]);
   // Rows that follow one another in memory; there is such a group for each element of `segments`.
   const int64_t group = s.reduced.empty() ? 1 : s.reduced[0].size;
   const int64_t stride = s.reduced.empty() ? width : s.reduced[0].stride;
-  StridedDims segments;
+  ReduceShape::Dims segments;
   for (size_t d = 1; d < s.reduced.size(); ++d) segments.push_back(s.reduced[d]);
   // Narrow rows are taken several at a time, as one long row.
   const int64_t joined = stride == width ? std::max<int64_t>(1, std::min(group, 128 / width)) : 1;

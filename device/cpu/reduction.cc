@@ -1,34 +1,21 @@
 // Kernels of the reductions, of ArgMax and ArgMin, and of Cumsum.
 #include <type_traits>
 
+#include "panto/device/axes.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/reduce.h"
-#include "panto/device/cpu/reducers.h"
+#include "panto/device/reducers.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call.h"
 
 namespace panto {
 namespace {
 
-// Element i of an index tensor, read once. (A prepared call's shape function may not have seen the values.)
-int64_t axis_at(const KernelContext& c, int input, int64_t i, int rank) {
-  if (i >= c.numel(input)) invalid("axis: expected a scalar, got no element");
-  int64_t axis = 0;
-  switch (c.in(input).dtype()) {
-    case DType::kInt16: axis = c.data<int16_t>(input)[i]; break;
-    case DType::kInt32: axis = c.data<int32_t>(input)[i]; break;
-    default: axis = c.data<int64_t>(input)[i]; break;
-  }
-  if (axis < -rank || axis >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, axis);
-  return axis < 0 ? axis + rank : axis;
-}
-
 template <class R>
 void reduce_axes(KernelContext& c) {
-  AxisFlags axes;
-  for (int64_t i = 0; i < c.numel(1); ++i) axes.set(static_cast<size_t>(axis_at(c, 1, i, c.shape(0).rank())));
   using Out = std::remove_cvref_t<decltype(R::finish(R::total(), int64_t{}))>;
-  cpu::reduce<R>(c.data<typename R::Element>(0), c.shape(0), axes, c.out_data<Out>(0), c.out_numel(0), c.device());
+  cpu::reduce<R>(c.data<typename R::Element>(0), c.shape(0), reduced_axes(c), c.out_data<Out>(0), c.out_numel(0),
+                 c.device());
 }
 
 template <template <class> class R>
@@ -39,49 +26,19 @@ struct Reduction {
   }
 };
 
-const CpuKernel sum_kernel("Sum", types::numeric{}, Reduction<cpu::SumOf>{});
-const CpuKernel mean_kernel("Mean", types::numeric{}, Reduction<cpu::MeanOf>{});
-const CpuKernel prod_kernel("Prod", types::numeric{}, Reduction<cpu::ProdOf>{});
-const CpuKernel complex_sum_kernel("Sum", types::complex{}, Reduction<cpu::SumOf>{});
-const CpuKernel complex_mean_kernel("Mean", types::complex{}, Reduction<cpu::MeanOf>{});
-const CpuKernel complex_prod_kernel("Prod", types::complex{}, Reduction<cpu::ProdOf>{});
-const CpuKernel max_kernel("Max", types::numeric{}, Reduction<cpu::MaxOf>{});
-const CpuKernel min_kernel("Min", types::numeric{}, Reduction<cpu::MinOf>{});
-const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<cpu::AllOf>);
-const CpuKernel any_kernel("Any", dtypes::kIndex, reduce_axes<cpu::AnyOf>);
-
-// A shape seen from one of its dimensions.
-struct AlongAxis {
-  int64_t outer = 1, size = 1, inner = 1;
-  AlongAxis(const Shape& shape, int64_t axis) : size(shape[static_cast<int>(axis)]) {
-    for (int k = 0; k < shape.rank(); ++k) (k < axis ? outer : inner) *= k == axis ? 1 : shape[k];
-  }
-};
+const CpuKernel sum_kernel("Sum", types::numeric{}, Reduction<SumOf>{});
+const CpuKernel mean_kernel("Mean", types::numeric{}, Reduction<MeanOf>{});
+const CpuKernel prod_kernel("Prod", types::numeric{}, Reduction<ProdOf>{});
+const CpuKernel complex_sum_kernel("Sum", types::complex{}, Reduction<SumOf>{});
+const CpuKernel complex_mean_kernel("Mean", types::complex{}, Reduction<MeanOf>{});
+const CpuKernel complex_prod_kernel("Prod", types::complex{}, Reduction<ProdOf>{});
+const CpuKernel max_kernel("Max", types::numeric{}, Reduction<MaxOf>{});
+const CpuKernel min_kernel("Min", types::numeric{}, Reduction<MinOf>{});
+const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf>);
+const CpuKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf>);
 
 constexpr int64_t kColumns = 256;    // treated at a time
 constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, before a request to stop is looked for
-
-// Where NaN stands neither before nor after anything; so it never becomes the best.
-struct Greater {
-  template <class T>
-  static bool better(T x, T best) {
-    return x > best;
-  }
-  template <class T>
-  static T worst() {
-    return cpu::MaxOf<T>::lane();
-  }
-};
-struct Less {
-  template <class T>
-  static bool better(T x, T best) {
-    return x < best;
-  }
-  template <class T>
-  static T worst() {
-    return cpu::MinOf<T>::lane();
-  }
-};
 
 template <class Order, class T>
 int64_t best_of_row(const T* x, int64_t n) {
@@ -132,10 +89,7 @@ void arg_best(KernelContext& c) {
   if (c.out_numel(0) == 0) return;
   const AlongAxis s(c.shape(0), axis_at(c, 1, 0, c.shape(0).rank()));
   // A prepared call's shape function may not have known the axis.
-  if (s.size == 0) invalid("dimension: expected at least one element, got 0");
-  if (s.size - 1 > static_cast<int64_t>(std::numeric_limits<Index>::max())) {
-    invalid("dimension: expected a size whose positions fit {}, got {}", dtype_name(dtype_of<Index>), s.size);
-  }
+  expect_positions(s.size, dtype_of<Index>);
   if (s.inner > 1 && s.size > std::numeric_limits<Position<T>>::max()) {
     failf(Code::kUnimplemented, "dimension: expected a size below 2^31 where it is not the last, got {}", s.size);
   }
@@ -176,15 +130,14 @@ struct ArgBest {
 const CpuKernel argmax_kernel("ArgMax", types::numeric_and_bool{}, ArgBest<Greater>{});
 const CpuKernel argmin_kernel("ArgMin", types::numeric_and_bool{}, ArgBest<Less>{});
 
-// One column of a running sum. `y` may be `x`. Floats run in double: the sum of many small numbers does not lose them.
+// One column of a running sum. `y` may be `x`.
 template <class T>
 void running_sum(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
-  using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-  Running sum{0};
+  Running<T> sum{0};
   cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const Running before = sum;
-      sum = k::add(before, static_cast<Running>(x[i * stride]));
+      const Running<T> before = sum;
+      sum = k::add(before, static_cast<Running<T>>(x[i * stride]));
       y[i * stride] = static_cast<T>(exclusive ? before : sum);
     }
   });
@@ -193,14 +146,13 @@ void running_sum(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
 // Several side by side.
 template <class T>
 void running_sums(const T* x, T* y, int64_t n, int64_t stride, int64_t columns, bool exclusive) {
-  using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-  Running sums[kColumns];
-  std::fill_n(sums, columns, Running{0});
+  Running<T> sums[kColumns];
+  std::fill_n(sums, columns, Running<T>{0});
   cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i, x += stride, y += stride) {
       for (int64_t j = 0; j < columns; ++j) {
-        const Running before = sums[j];
-        sums[j] = k::add(before, static_cast<Running>(x[j]));
+        const Running<T> before = sums[j];
+        sums[j] = k::add(before, static_cast<Running<T>>(x[j]));
         y[j] = static_cast<T>(exclusive ? before : sums[j]);
       }
     }

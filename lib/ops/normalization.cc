@@ -203,8 +203,8 @@ const Op& kLayerNorm = define_op(
 
 const Op& kFusedLayerNorm = define_op(
     "_FusedLayerNorm(x: T, scale: T, offset: T; epsilon: float = 0.00001, T: floating) -> (y: T)",
-    {.doc = "LayerNorm in one loop over the rows. Made by the optimizer, and by LayerNorm where nobody records; the "
-            "result is that of the separate ops, bit by bit.",
+    {.doc = "LayerNorm in one loop over the rows. Made by the optimizer, and by LayerNorm where nobody records; on the "
+            "CPU the result is that of the separate ops, bit by bit.",
      .cpp = "fused_layer_norm",
      .shape =
          [](ShapeContext& c) {

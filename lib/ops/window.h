@@ -67,7 +67,7 @@ int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_
 
 // A pool, over an input of this shape (of rank 4, or unknown): attributes `ksize`, `strides`, `padding` and, if the op
 // has it, `explicit_paddings`. Throws as above, and Unimplemented for windows over batch or channels.
-Windows pool_of(const CallView& call, const PartialShape& input);
+PANTO_EXPORT Windows pool_of(const CallView& call, const PartialShape& input);
 // The shape of its result.
 PartialShape pooled_shape(const Windows& windows, const PartialShape& input);
 

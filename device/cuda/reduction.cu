@@ -1,0 +1,46 @@
+// Kernels of the reductions.
+#include "panto/device/axes.h"
+#include "panto/device/cuda/kernel.h"
+#include "panto/device/cuda/reduce.cuh"
+
+namespace panto {
+namespace {
+
+template <class R, class Out>
+struct Store {
+  Out* out;
+  __device__ void operator()(int64_t i, const typename R::Total& total, int64_t n) const {
+    out[i] = R::finish(total, n);
+  }
+};
+
+template <class R>
+void reduce_axes(KernelContext& c) {
+  using Out = std::remove_cvref_t<decltype(R::finish(R::total(), int64_t{}))>;
+  const ReduceShape s(c.shape(0), reduced_axes(c));
+  if (s.results != c.out_numel(0)) {
+    fail(Code::kInternal, "reduction: expected an output as inferred from these axes, got another");
+  }
+  if (s.results == 0) return;
+  cuda::reduce<R>(cuda::device_of(c), s, cuda::Elements<typename R::Element>{c.data<typename R::Element>(0)},
+                  Store<R, Out>{c.out_data<Out>(0)});
+}
+
+template <template <class> class R>
+struct Reduction {
+  template <class T>
+  static void run(KernelContext& c) {
+    reduce_axes<R<T>>(c);
+  }
+};
+
+const CudaKernel sum_kernel("Sum", types::numeric{}, Reduction<SumOf>{});
+const CudaKernel mean_kernel("Mean", types::numeric{}, Reduction<MeanOf>{});
+const CudaKernel prod_kernel("Prod", types::numeric{}, Reduction<ProdOf>{});
+const CudaKernel max_kernel("Max", types::numeric{}, Reduction<MaxOf>{});
+const CudaKernel min_kernel("Min", types::numeric{}, Reduction<MinOf>{});
+const CudaKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf>);
+const CudaKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf>);
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,43 @@
+// What the kernels of pools have in common on all devices.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "panto/device/vocabulary.h"
+#include "panto/lib/ops/window.h"
+
+namespace panto {
+
+// Images with channels first are as many images of one lane; else the lanes are the channels.
+struct PoolShape {
+  WindowAxis height, width;
+  int64_t images, lanes;
+
+  PoolShape(const CallView& call, const PartialShape& input) {
+    const Windows w = pool_of(call, input);
+    height = w.height;
+    width = w.width;
+    const int64_t channels = input.dim(w.axes.channels);
+    const bool first = w.axes.channels == 1;
+    images = input.dim(w.axes.batch) * (first ? channels : 1);
+    lanes = first ? 1 : channels;
+  }
+
+  int64_t in_image() const { return height.input * width.input * lanes; }
+  int64_t out_image() const { return height.output * width.output * lanes; }
+};
+
+// What the largest element of padding only is.
+template <class T>
+PANTO_FN constexpr T lowest() {
+  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
+
+// Whether `v` takes the place of `best`: the first of equal ones stays, and so does a NaN.
+template <class T>
+PANTO_FN bool beats(T v, T best) {
+  return (v > best) | ((v != v) & (best == best));
+}
+
+}  // namespace panto
