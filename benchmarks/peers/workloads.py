@@ -162,6 +162,9 @@ ROWS = {row.name: row for _, rows in SECTIONS for row in rows}
 ALL_LARGE = {row.name for title, rows in SECTIONS for row in rows if title == "Large tensors"}
 # Of these our traced function is timed as well, in a column of its own: it must not be slower.
 LARGE = {name for name in ALL_LARGE if ROWS[name].mode == "eager"}
-# What is done on a GPU: all but what runs on CPUs alone, and the networks that take minutes to compile.
-GPU = [name for title, rows in SECTIONS if "session" not in title for name in (row.name for row in rows)
-       if ROWS[name].mode not in ("taped", "cold") and ROWS[name].work not in ("l2hmc", "resnet", "log_exp")]
+# What is done on a GPU.
+GPU = ["add_8x8", "matmul_8x8", "chain", "chain_grad", "add_8x8_traced", "chain_traced", "chain_grad_traced",
+       "add_16m", "exp_16m", "gelu_16m", "gelu_16m_traced", "sum_16m", "rows_4096", "columns_4096", "bias_4096",
+       "transpose_4096", "softmax_4096", "layer_norm_4096", "layer_norm_4096_traced", "matmul_256", "matmul_1024",
+       "matmul_2048", "conv_56", "conv_28", "conv_28_nchw", "conv_14", "mlp", "mlp_traced", "cnn", "cnn_traced",
+       "lstm", "lstm_traced", "transformer", "transformer_traced"]
