@@ -25,6 +25,13 @@ struct NegFn {
     return k::neg(x);
   }
 };
+// One, whatever x is.
+struct OneFn {
+  template <class T>
+  PANTO_FN T operator()(T) const {
+    return static_cast<T>(1);
+  }
+};
 struct ConjFn {
   template <class T>
   PANTO_FN T operator()(T x) const {

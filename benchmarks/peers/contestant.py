@@ -24,16 +24,16 @@ def input_array(text, seed):
 
 
 class Workload:
-    def __init__(self, run, host, output=None):
-        """`run()` starts the work; `host` waits for what it gave and makes an array of it, without a copy, or a list
-        of some; `output()`: of one run."""
-        self.run, self.host = run, host
+    def __init__(self, run, host, output=None, wait=None):
+        """`run()` starts the work; `wait` waits for what it gave; `host` does, too, and makes an array of it, or a list
+        of some (without a copy, where it stands for `wait`); `output()`: of one run."""
+        self.run, self.host, self.wait = run, host, wait or host
         self.output = output or (lambda: host(run()))
 
 
-def training(step, host):
+def training(step, host, wait=None):
     """`step()` gives the loss. Its output is the losses of three steps."""
-    return Workload(step, host, lambda: [float(host(step())) for _ in range(3)])
+    return Workload(step, host, lambda: [float(host(step())) for _ in range(3)], wait)
 
 
 def summary(output):
@@ -49,7 +49,7 @@ def measure(work, seconds):
         start = time.perf_counter()
         for _ in range(runs):
             result = work.run()
-        work.host(result)
+        work.wait(result)
         return time.perf_counter() - start
 
     start = time.perf_counter()

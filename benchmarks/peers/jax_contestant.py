@@ -231,7 +231,7 @@ def training(f, x, labels, parameters, compiled):
         nonlocal parameters, state
         loss, parameters, state = step(parameters, state)
         return loss
-    return contestant.training(run, host)
+    return contestant.training(run, host, jax.block_until_ready)
 
 
 def make(work, mode, arrays):
@@ -245,7 +245,7 @@ def make(work, mode, arrays):
         return training(f, x[0], x[1], x[2:], mode == "traced_train")
     f = gradient(f) if mode in ("grad", "traced_grad") else f
     f = jax.jit(f) if mode in ("traced", "traced_grad") else f
-    return contestant.Workload(lambda: f(*x), host)
+    return contestant.Workload(lambda: f(*x), host, wait=jax.block_until_ready)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,10 @@ def host(result):
     return result.detach().cpu().numpy()
 
 
+def wait(_):
+    torch.cuda.synchronize()
+
+
 def chain(x, factor):
     for _ in range(100):
         x = x * factor
@@ -125,7 +129,7 @@ def training(f, x, labels, parameters):
         with torch.no_grad():
             torch._foreach_add_(parameters, gradients, alpha=-0.01)
         return loss
-    return contestant.training(step, host)
+    return contestant.training(step, host, wait)
 
 
 def make(work, mode, arrays):
@@ -138,7 +142,7 @@ def make(work, mode, arrays):
         return training(f, x[0], x[1].long(), x[2:])
     f = torch.compile(f) if mode in ("traced", "traced_grad") else f
     f = gradient(f) if mode in ("grad", "traced_grad") else f
-    return contestant.Workload(lambda: f(*x), host)
+    return contestant.Workload(lambda: f(*x), host, wait=wait)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,6 @@ struct CopyFn {
     return x;
   }
 };
-// One, whatever x is.
-struct OneFn {
-  template <class T>
-  __device__ T operator()(T) const {
-    return static_cast<T>(1);
-  }
-};
 
 // Input 1 is the value; input 0, the shape, stays on the host.
 struct Fill {

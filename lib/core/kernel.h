@@ -33,7 +33,7 @@ struct Kernel {
   // could be moved meanwhile.
   RowFn row = nullptr;
   int64_t row_work = 0;
-  // Of elementwise kernels on GPUs: the functor (device/functors.h) that fused programs call.
+  // Of elementwise kernels on GPUs: the functor that fused programs call; it is in device/functors.h, which they have.
   const std::type_info* functor = nullptr;
 };
 

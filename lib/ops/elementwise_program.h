@@ -30,9 +30,9 @@ struct PANTO_EXPORT ElementwiseProgram {
 };
 
 // What an op of a program may be: elementwise, with one to three inputs and one output, none of them a list.
-bool may_be_step(const Op& op);
+PANTO_EXPORT bool may_be_step(const Op& op);
 // The type of `op`'s output where its inputs have these types; kInvalid if it does not take them.
-DType step_result(const Op& op, DType type, std::span<const DType> operands);
+PANTO_EXPORT DType step_result(const Op& op, DType type, std::span<const DType> operands);
 
 // The shape of a value, where the inputs have these. Throws InvalidArgument where they do not broadcast.
 PartialShape value_shape(const ElementwiseProgram& program, std::span<const PartialShape> inputs, int value);
