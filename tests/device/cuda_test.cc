@@ -1,7 +1,5 @@
 // The GPU against the CPU. Without a GPU these are skipped.
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <cmath>
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/error.h"
@@ -12,6 +10,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/nn/optimizer.h"
+#include "panto/tests/device/gpu_compare.h"
 #include "panto/tests/gpu.h"
 #include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
@@ -29,23 +28,11 @@ Tensor ramp(const Shape& shape, float from, float step) {
   return tensor(values, shape);
 }
 
-// `f` of the tensors on the GPU and on the CPU; libraries' functions differ in the last bits.
+// Libraries' functions differ in the last bits.
 template <class Function>
 void compare(Function f, const std::vector<Tensor>& inputs, double tolerance) {
-  std::vector<Tensor> there;
-  for (const Tensor& t : inputs) there.push_back(t.to(*gpu()));
-  const Tensor expected = cast(f(inputs), kFloat64);
-  const Tensor on_gpu = f(there);
-  BOOST_TEST(&on_gpu.device() == gpu());
-  const Tensor got = cast(on_gpu.cpu(), kFloat64);
-  BOOST_REQUIRE(got.shape() == expected.shape());
-  const std::vector<double> a = expected.to_vector<double>();
-  const std::vector<double> b = got.to_vector<double>();
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
-    BOOST_REQUIRE_MESSAGE(a[i] == b[i] || std::abs(a[i] - b[i]) <= tolerance * std::max(1., std::abs(a[i])),
-                          "element " << i << ": expected " << a[i] << ", got " << b[i]);
-  }
+  test::compare_on_gpu([&](const test::Tensors& in) { return test::Tensors{f(in)}; }, inputs, tolerance,
+                       inputs[0].shape().to_string());
 }
 
 BOOST_AUTO_TEST_SUITE(cuda, *utf::label("cuda") * utf::precondition(has_gpu))
