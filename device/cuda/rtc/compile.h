@@ -15,7 +15,7 @@ struct Header {
   const char* name;
   const char* text;
 };
-// Those of this library that hold device code, and what stands for the standard library's (rtc/std.h).
+// Those of this library that hold device code, and what stands for the standard library's (rtc/std.inc).
 std::span<const Header> headers();
 
 // The kernel called `name` (extern "C") that `source` defines, for that device: compiled at the first call, which takes
