@@ -162,9 +162,11 @@ ConcreteFunction::Compiled ConcreteFunction::compiled(Arguments inputs, const st
   std::vector<ExecutableFeed> feeds;
   for (size_t i = 0; i < args.size(); ++i) {
     feeds.push_back(feed_like(parts_.inputs[i], *args[i]));
-    feeds.back().handle = Tensor();  // the next call may have another
   }
-  for (const Capture& c : parts_.captures) feeds.push_back(feed_like(c.input, c.value));
+  for (const Capture& c : parts_.captures) {
+    feeds.push_back(feed_like(c.input, c.value));
+    if (c.value.dtype() == kResource) feeds.back().handle = c.value;
+  }
   ExecutableOptions options;
   options.passes = passes;
   Compiled made{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)};

@@ -23,6 +23,21 @@ def input_array(text, seed):
     return (float(low) + (float(high) - float(low)) * values).astype(np.float32)
 
 
+def chain(x, factor):
+    for _ in range(100):
+        x = x * factor
+    return x
+
+
+def log_exp(log, exp):
+    """20 times log(exp(x)), by a library's functions."""
+    def of(x):
+        for _ in range(20):
+            x = log(exp(x))
+        return x
+    return of
+
+
 class Workload:
     def __init__(self, run, host, output=None, wait=None):
         """`run()` starts the work; `wait` waits for what it gave; `host` does, too, and makes an array of it, or a list

@@ -20,18 +20,6 @@ def host(result):
     return [np.asarray(r) for r in result] if isinstance(result, (list, tuple)) else np.asarray(result)
 
 
-def chain(x, factor):
-    for _ in range(100):
-        x = x * factor
-    return x
-
-
-def log_exp(x):
-    for _ in range(20):
-        x = jnp.log(jnp.exp(x))
-    return x
-
-
 def conv(layout):
     """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave."""
     def of(x, kernel, seed):
@@ -185,8 +173,8 @@ WORKS = {
     "add": jnp.add,
     "mul": jnp.multiply,
     "matmul": jnp.matmul,
-    "chain": chain,
-    "log_exp": log_exp,
+    "chain": contestant.chain,
+    "log_exp": contestant.log_exp(jnp.log, jnp.exp),
     "conv": conv("NHWC"),
     "conv_nchw": conv("NCHW"),
     "exp": jnp.exp,

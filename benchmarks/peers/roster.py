@@ -71,7 +71,8 @@ def command(name, places, threads):
     if name in (OURS, TRACED):
         return [str(places.build / "benchmarks/panto_contestant"), threads, *(["gpu:0"] if places.gpu else [])]
     if places.gpu:
-        return [str(places.python), str(HERE / f"{ {'PyTorch': 'torch', 'JAX': 'jax'}[name] }_contestant.py"), "gpu"]
+        script = HERE / ("torch_contestant.py" if name == "PyTorch" else "jax_contestant.py")
+        return [str(places.python), str(script), "gpu"]
     if name in ("JAX", "TensorFlow", "XLA"):
         script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
         return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]

@@ -21,18 +21,6 @@ def function(f, xla):
     return tf.function(f, autograph=False, jit_compile=xla or None)
 
 
-def chain(x, factor):
-    for _ in range(100):
-        x = x * factor
-    return x
-
-
-def log_exp(x):
-    for _ in range(20):
-        x = tf.math.log(tf.exp(x))
-    return x
-
-
 def conv(x, kernel, seed):
     """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave."""
     with tf.GradientTape() as tape:
@@ -182,8 +170,8 @@ WORKS = {
     "add": tf.add,
     "mul": tf.multiply,
     "matmul": tf.matmul,
-    "chain": chain,
-    "log_exp": log_exp,
+    "chain": contestant.chain,
+    "log_exp": contestant.log_exp(tf.math.log, tf.exp),
     "conv": conv,
     "exp": tf.exp,
     "tanh": tf.tanh,

@@ -20,14 +20,6 @@ void infer(Call& call) {
   call.op->shape()(context);
 }
 
-// Where an input is: a resource is where its value is.
-Device& device_of(const Tensor& t) {
-  if (t.dtype() != kResource || t.is_meta() || t.numel() == 0) return t.device();
-  const auto* variable =
-      dynamic_cast<const VariableResource*>(static_cast<const ResourceHandle*>(t.impl()->data)->get());
-  return variable == nullptr ? t.device() : variable->device();
-}
-
 // Explicit device, else the scope's, else where the inputs are, else the first CPU.
 Device* place(const Call& call, const ThreadState& state, Device* asked) {
   if (asked != nullptr) return asked;
@@ -36,7 +28,7 @@ Device* place(const Call& call, const ThreadState& state, Device* asked) {
     return &find_device(state.device_spec.to_string());  // throws, listing what there is
   if (has_accelerators()) [[unlikely]] {
     for (const Tensor* t : call.inputs) {
-      Device& d = device_of(*t);
+      Device& d = home_of(*t);
       if (d.kind() != DeviceKind::kCpu && !d.is_meta()) return &d;
     }
   }

@@ -51,20 +51,18 @@ Device& VariableResource::device() const {
   return value_.defined() ? value_.device() : cpu_device();
 }
 
-Tensor VariableResource::read(Device& device) {
-  {
-    const std::lock_guard lock(mutex_);
-    expect_initialized();
-    if (&value_.device() != &device) value_ = copy_to_device(value_, device);
-  }
-  return read();
-}
-
+// A handle of its own for every read: the value's may be updated in place once nobody looks, and an id must not name
+// two values.
 Tensor VariableResource::read() const {
   const std::lock_guard lock(mutex_);
   expect_initialized();
-  // A handle of its own for every read: the value's may be updated in place once nobody looks, and an id must not name
-  // two values.
+  return view_tensor(value_, value_.shape());
+}
+
+Tensor VariableResource::read(Device& device) {
+  const std::lock_guard lock(mutex_);
+  expect_initialized();
+  if (&value_.device() != &device) value_ = copy_to_device(value_, device);
   return view_tensor(value_, value_.shape());
 }
 
@@ -173,6 +171,13 @@ VariableResource& variable_of(const Tensor& handle) {
     invalid("variable: expected a handle of a Variable, got a {} named \"{}\"", resource->kind(), resource->name());
   }
   return *variable;
+}
+
+Device& home_of(const Tensor& t) {
+  if (t.dtype() != kResource || t.is_meta() || t.numel() == 0) return t.device();
+  const auto* variable =
+      dynamic_cast<const VariableResource*>(static_cast<const ResourceHandle*>(t.impl()->data)->get());
+  return variable == nullptr ? t.device() : variable->device();
 }
 
 }  // namespace panto

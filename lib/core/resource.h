@@ -114,4 +114,7 @@ class PANTO_EXPORT ResourceManagerScope {
 // The variable that scalar resource tensor `handle` refers to. Throws InvalidArgument for anything else.
 PANTO_EXPORT VariableResource& variable_of(const Tensor& handle);
 
+// Where a tensor is; of a handle, where the value of its variable is.
+PANTO_EXPORT Device& home_of(const Tensor& t);
+
 }  // namespace panto

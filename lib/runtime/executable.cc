@@ -181,8 +181,7 @@ void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
 Device& usual_device(std::span<const ExecutableFeed> feeds, const ExecutableOptions& options) {
   if (options.device != nullptr) return *options.device;
   for (const ExecutableFeed& feed : feeds) {
-    Device* device = feed.device;
-    if (feed.handle.defined()) device = &variable_of(feed.handle).device();
+    Device* device = feed.handle.defined() ? &home_of(feed.handle) : feed.device;
     if (device != nullptr && device->kind() != DeviceKind::kCpu) return *device;
   }
   return cpu_device();
@@ -206,7 +205,6 @@ void check_all_fed(const WorkGraph& work) {
 
 ExecutableFeed feed_like(NodeOutput output, const Tensor& value) {
   ExecutableFeed feed{output, {value.dtype(), value.partial_shape()}};
-  if (value.dtype() == kResource) feed.handle = value;
   if (is_plain(value.dtype())) feed.device = &value.device();
   return feed;
 }

@@ -34,7 +34,8 @@ struct ExecutableFeed {
   Device* device = nullptr;
 };
 
-// What is known of the value that every run will have for `output`, from one such value.
+// What is known of the value that every run will have for `output`, from one such value. Another may have another
+// handle.
 PANTO_EXPORT ExecutableFeed feed_like(NodeOutput output, const Tensor& value);
 
 // The states (random generators) that nodes keep between runs, by node name: executables of one session share them.

@@ -181,7 +181,6 @@ class Session::Impl {
     std::vector<ExecutableFeed> feeds;
     for (size_t i = 0; i < inputs.size(); ++i) {
       feeds.push_back(feed_like(call.feed_outputs[i], *inputs[i]));
-      feeds.back().handle = Tensor();  // the next run may have another
       if (!open) continue;
       feeds.back().info = graph_.info(call.feed_outputs[i]);
       feeds.back().device = nullptr;

@@ -146,15 +146,13 @@ class Grouper {
   // Whether fused programs on the node's device can do what it does.
   static bool has_part(const Node& node, std::span<const DType> operands) {
     const Op& op = node.op();
-    const Kernel& kernel = op.kernel(kind_of(node), type_of(node));
-    if (kind_of(node) == DeviceKind::kCpu) return op.has(Trait::kConverts) || kernel.row != nullptr;
-    if (!kFusedElementwise.has_kernel(kind_of(node))) return false;
+    const DeviceKind kind = device_kind(node);
+    const Kernel& kernel = op.kernel(kind, type_of(node));
+    if (kind == DeviceKind::kCpu) return op.has(Trait::kConverts) || kernel.row != nullptr;
+    if (!kFusedElementwise.has_kernel(kind)) return false;
     const auto is_complex = [](DType t) { return t == kComplex64 || t == kComplex128; };
     if (is_complex(node.output(0).dtype) || std::ranges::any_of(operands, is_complex)) return false;
     return op.has(Trait::kConverts) ? kernel.run != nullptr : kernel.functor != nullptr;
-  }
-  static DeviceKind kind_of(const Node& node) {
-    return DeviceSpec::parse(node.device()).type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
   }
   static DType type_of(const Node& node) {
     const int primary = node.op().primary_attr();
@@ -232,7 +230,7 @@ class Grouper {
   int replace(const std::vector<int>& nodes) {
     Text text = text_of(nodes);
     const std::vector<int> seen = text.seen;
-    const bool on_gpu = kind_of(graph_.at(nodes[0])) == DeviceKind::kCuda;
+    const bool on_gpu = device_kind(graph_.at(nodes[0])) == DeviceKind::kCuda;
     if (text.inputs.size() > (on_gpu ? kMostGpuInputs : kMostInputs) || seen.empty()) return 0;  // none seen: dead
     if (seen.size() == 1 && reduce(text, graph_.at(seen[0]))) return static_cast<int>(nodes.size()) + 1;
     if (nodes.size() < 2) return 0;
@@ -255,7 +253,7 @@ class Grouper {
     const PartialShape& shape = value.output(0).shape;
     const DType type = value.output(0).dtype;
     if (!has_one_reader(value) || value.consumers()[0].slot != 0 || !shape.fully_known() || shape.numel() == 0 ||
-        (type != kFloat32 && type != kFloat64) || kFusedReduction.kernel(kind_of(value), type).run == nullptr) {
+        (type != kFloat32 && type != kFloat64) || kFusedReduction.kernel(device_kind(value), type).run == nullptr) {
       return false;
     }
     const Node& reader = graph_.at(value.consumers()[0].node);

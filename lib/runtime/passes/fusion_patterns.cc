@@ -132,9 +132,7 @@ class Fuser {
     const DType type = base.output(0).dtype;
     const int at = op.signature().find_attr("T");
     if (!op.signature().attrs[static_cast<size_t>(at)].allowed_types.contains(type)) return false;
-    const DeviceSpec spec = DeviceSpec::parse(base.device());
-    const DeviceKind kind = spec.type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
-    return op.kernel(kind, type).run != nullptr;
+    return op.kernel(device_kind(base), type).run != nullptr;
   }
 
   // What becomes one op with a product or a convolution.

@@ -23,8 +23,8 @@ class Matcher {
   // last = centred * rsqrt(variance + epsilon) * scale + offset
   std::optional<LayerNorm> match() {
     const DType type = last_.output(0).dtype;
-    const DeviceKind kind = DeviceSpec::parse(last_.device()).type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
-    if (&last_.op() != &kAddV2 || context_.fixed(last_.id()) || kFusedLayerNorm.kernel(kind, type).run == nullptr) {
+    if (&last_.op() != &kAddV2 || context_.fixed(last_.id()) ||
+        kFusedLayerNorm.kernel(device_kind(last_), type).run == nullptr) {
       return {};
     }
     for (const int side : {0, 1}) {

@@ -32,6 +32,10 @@ int add_inferred(Graph& graph, NodeInit init) {
   return graph.add(std::move(init));
 }
 
+DeviceKind device_kind(const Node& node) {
+  return DeviceSpec::parse(node.device()).type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
+}
+
 bool has_one_reader(const Node& node) {
   return node.consumers().size() == 1 && node.consumers()[0].slot != NodeUse::kControl &&
          node.consumers()[0].output == 0;

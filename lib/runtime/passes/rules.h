@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "panto/lib/core/device.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/rewrite.h"
 
@@ -15,6 +16,8 @@ std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOu
 int add_inferred(Graph& graph, NodeInit init);
 // True if whoever reads the node reads its output 0, and that is one node, which does not wait for it otherwise.
 bool has_one_reader(const Node& node);
+// The kind of device that a placed node is on.
+DeviceKind device_kind(const Node& node);
 // What can end an elementwise loop: the name that `_FusedReduction` has for such an op; null for any other.
 const char* reduction_name(const Op& op);
 
