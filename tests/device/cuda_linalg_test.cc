@@ -5,6 +5,7 @@
 
 #include "panto/lib/core/device.h"
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"

@@ -4,6 +4,7 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/device.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/variable.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/ops/operators.h"
