@@ -1,6 +1,7 @@
 // One traced signature: a graph with inputs, captures, outputs and effects, and the ways to call it. Internal.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -31,10 +32,11 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
 
   const Parts& parts() const { return parts_; }
   using Arguments = std::span<const Tensor* const>;
-  using Outputs = dispatch::Outputs;
+  size_t num_outputs() const { return parts_.outputs.size(); }
   // Runs, records, or becomes part of an outer trace, as the recorders on this thread's stack ask. `passes` as in
-  // Function::set_optimizer. Throws InvalidArgument for arguments that do not fit the specs.
-  Outputs call(Arguments args, const std::string& passes);
+  // Function::set_optimizer; `outputs`: num_outputs() undefined handles, to be set. Throws InvalidArgument for
+  // arguments that do not fit the specs.
+  void call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   // The graph with captures replaced by their values, without what the outputs do not need.
   Graph frozen() const;
 
@@ -53,9 +55,9 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   };
 
   void check_arguments(Arguments args) const;
-  Outputs inline_call(Arguments args) const;
-  Outputs run(Arguments args, const std::string& passes);
-  Outputs taped_call(Arguments args, const std::string& passes);
+  void inline_call(Arguments args, std::span<Tensor> outputs) const;
+  void run(Arguments args, const std::string& passes, std::span<Tensor> outputs);
+  void taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   Compiled compiled(Arguments inputs, const std::string& passes);
   std::shared_ptr<Gradient> gradient(bool higher_orders);
   Backward make_backward(std::span<const NodeOutput> outputs, std::span<const NodeOutput> inputs) const;
@@ -63,6 +65,10 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Parts parts_;
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
+  // The one of compiled_ that was used first: where that needs no frame, calls of it are the cheapest that there are.
+  // It is kept, so that they may read it without taking it away from others.
+  std::shared_ptr<const Compiled> first_;
+  std::atomic<const Compiled*> first_ready_ = nullptr;
   Spares<Ready> ready_;                     // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };

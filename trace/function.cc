@@ -101,9 +101,17 @@ class Function::Impl {
   Impl(ConcretePtr only) : fixed_(std::move(only)) {}  // NOLINT(google-explicit-constructor)
   Impl(TensorFunction fn, std::source_location where) : fn_(std::move(fn)), where_(where) {}
 
-  dispatch::Outputs call(std::span<const Tensor* const> args) {
-    ConcreteFunction& concrete = fixed_ != nullptr ? *fixed_ : find(args);
-    return concrete.call(args, *passes_.load(std::memory_order_acquire));
+  // `outputs`, given the number of outputs, tells where they go.
+  template <class Outputs>
+  void call(std::span<const Tensor* const> args, const std::source_location& where, const Outputs& outputs) {
+    try {
+      ConcreteFunction& concrete = fixed_ != nullptr ? *fixed_ : find(args);
+      concrete.call(args, *passes_.load(std::memory_order_acquire), outputs(concrete.num_outputs()));
+    } catch (Error& error) {
+      error.add_context("in a traced function");
+      if (where.line() != 0) error.add_context(place(where));
+      throw;
+    }
   }
   const ConcreteFunction& latest() const {
     if (fixed_ != nullptr) return *fixed_;
@@ -173,19 +181,17 @@ class Function::Impl {
 };
 
 std::vector<Tensor> Function::call(std::span<const Tensor> inputs, std::source_location where) const {
-  dispatch::Outputs outputs = call_inner(dispatch::pointers_to(inputs), where);
-  return {std::move_iterator(outputs.begin()), std::move_iterator(outputs.end())};
+  std::vector<Tensor> outputs;
+  impl().call(dispatch::pointers_to(inputs), where, [&](size_t count) -> std::span<Tensor> {
+    outputs.resize(count);
+    return outputs;
+  });
+  return outputs;
 }
 
-dispatch::Outputs Function::call_inner(std::span<const Tensor* const> inputs, const std::source_location& where) const {
+Function::Impl& Function::impl() const {
   if (impl_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one that was traced or loaded, got none");
-  try {
-    return impl_->call(inputs);
-  } catch (Error& error) {
-    error.add_context("in a traced function");
-    if (where.line() != 0) error.add_context(place(where));
-    throw;
-  }
+  return *impl_;
 }
 
 Tensor Function::call_one(std::span<Arg* const> args) const {
@@ -196,13 +202,14 @@ Tensor Function::call_one(std::span<Arg* const> args) const {
     if (a.is_literal()) invalid("argument {}: expected a tensor or variable, got a C++ value", i);
     inputs[i] = &a.tensor();
   }
-  dispatch::Outputs outputs =
-      call_inner({inputs, args.size()}, args.empty() ? std::source_location() : args[0]->where());
-  if (outputs.size() > 1) {
-    failf(Code::kFailedPrecondition, "function: expected one with at most one output, got {} (use call)",
-          outputs.size());
-  }
-  return outputs.empty() ? Tensor() : std::move(outputs[0]);
+  Tensor output;
+  impl().call({inputs, args.size()}, args.empty() ? std::source_location() : args[0]->where(), [&](size_t count) {
+    if (count > 1) [[unlikely]] {
+      failf(Code::kFailedPrecondition, "function: expected one with at most one output, got {} (use call)", count);
+    }
+    return std::span<Tensor>(&output, count);
+  });
+  return output;
 }
 
 Tensor Function::operator()() const { return call_one({}); }
@@ -223,11 +230,11 @@ Tensor Function::operator()(Arg a, Arg b, Arg c, Arg d) const {
   return call_one(args);
 }
 
-const Graph& Function::graph() const { return impl_->latest().parts().graph; }
-std::vector<TensorSpec> Function::inputs() const { return impl_->latest().parts().specs; }
+const Graph& Function::graph() const { return impl().latest().parts().graph; }
+std::vector<TensorSpec> Function::inputs() const { return impl().latest().parts().specs; }
 
 std::vector<TensorSpec> Function::outputs() const {
-  const ConcreteFunction* f = &impl_->latest();
+  const ConcreteFunction* f = &impl().latest();
   std::vector<TensorSpec> specs;
   for (NodeOutput o : f->parts().outputs) {
     const OutputInfo& info = f->parts().graph.info(o);
@@ -238,7 +245,7 @@ std::vector<TensorSpec> Function::outputs() const {
 
 std::vector<Variable> Function::variables() const {
   std::vector<Variable> result;
-  for (const Capture& c : impl_->latest().parts().captures) {
+  for (const Capture& c : impl().latest().parts().captures) {
     if (c.value.dtype() != kResource) continue;
     const VariableResource& v = variable_of(c.value);
     result.push_back(Variable::from_handle(c.value, v.dtype(), v.shape(), v.name()));
@@ -246,8 +253,8 @@ std::vector<Variable> Function::variables() const {
   return result;
 }
 
-const std::vector<std::string>& Function::baked() const { return impl_->latest().parts().baked; }
-int Function::num_traces() const { return impl_->num_traces(); }
+const std::vector<std::string>& Function::baked() const { return impl().latest().parts().baked; }
+int Function::num_traces() const { return impl().num_traces(); }
 
 std::string Function::to_string() const {
   std::string text = "(";
@@ -261,7 +268,7 @@ std::string Function::to_string() const {
   return fmt::format("{}), {} nodes", text, graph().num_nodes());
 }
 
-Graph Function::frozen_graph() const { return impl_->latest().frozen(); }
+Graph Function::frozen_graph() const { return impl().latest().frozen(); }
 
 void Function::save(const std::string& path) const {
   const std::string extension = std::filesystem::path(path).extension().string();
@@ -272,7 +279,7 @@ void Function::save(const std::string& path) const {
   write_graph(frozen_graph(), path);
 }
 
-void Function::set_optimizer(std::string passes) const { impl_->set_passes(std::move(passes)); }
+void Function::set_optimizer(std::string passes) const { impl().set_passes(std::move(passes)); }
 
 Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where) {
   return Function(std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where)));

@@ -96,9 +96,9 @@ class PANTO_EXPORT Function {
   friend PANTO_EXPORT Function function_of(Graph graph);
   explicit Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
+  Impl& impl() const;
   static constexpr size_t kMaxArgs = 4;  // of operator()
   Tensor call_one(std::span<Arg* const> args) const;
-  SmallVector<Tensor, 2> call_inner(std::span<const Tensor* const> inputs, const std::source_location& where) const;
 
   std::shared_ptr<Impl> impl_;
 };

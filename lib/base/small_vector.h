@@ -57,6 +57,10 @@ class SmallVector {
     ::new (static_cast<void*>(data_ + size_)) T(std::move(value));
     ++size_;
   }
+  T& emplace_back() {
+    if (size_ == capacity_) reserve(capacity_ * 2);
+    return *::new (static_cast<void*>(data_ + size_++)) T{};
+  }
   void pop_back() noexcept { data_[--size_].~T(); }
   void resize(size_t n) {
     reserve(n);

@@ -137,19 +137,26 @@ void check_attr(const AttrDef& def, const AttrSlot& slot) {
 
 // Most calls: every input has the one type that there is. False if not so, or not in order.
 bool bind_one_type(const Signature& s, const Call& call) {
-  if (call.inputs.size() != s.inputs.size() || call.attrs[0].set) return false;
+  AttrSlot& slot = call.attrs[static_cast<size_t>(s.one_type)];
+  if (call.inputs.size() != s.inputs.size() || slot.set) return false;
   for (const Tensor* t : call.inputs) {
     if (!t->defined() || t->impl()->dtype != call.inputs[0]->impl()->dtype) return false;
   }
   const DType type = call.inputs[0]->impl()->dtype;
-  if (!s.attrs[0].allowed_types.contains(type)) return false;
-  call.attrs[0] = AttrSlot(type);
+  if (!s.attrs[static_cast<size_t>(s.one_type)].allowed_types.contains(type)) return false;
+  slot = AttrSlot(type);
+  if (s.attrs.size() == 1) return true;
+  const AttrDef* def = s.attrs.data();
+  for (AttrSlot& flag : call.attrs) {
+    if (!flag.set) flag = def->default_slot;
+    ++def;
+  }
   return true;
 }
 
 void bind_inputs(Call& call, BindStorage& storage) {
   const Signature& s = call.op->signature();
-  if (s.one_type && bind_one_type(s, call)) return;
+  if (s.one_type >= 0 && bind_one_type(s, call)) return;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (!call.inputs[i]->defined()) [[unlikely]] {
       invalid("input {}: expected a tensor, got an undefined handle", i);
@@ -177,18 +184,10 @@ void bind_inputs(Call& call, BindStorage& storage) {
   }
 }
 
-void bind_outputs(Call& call) {
+namespace {
+
+[[gnu::noinline]] void bind_list_outputs(Call& call) {
   const Signature& s = call.op->signature();
-  call.specs.clear();
-  if (!s.has_output_lists) {
-    call.specs.resize(s.outputs.size());
-    for (size_t k = 0; k < s.outputs.size(); ++k) {
-      const ArgDef& a = s.outputs[k];
-      call.specs[k].dtype = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
-    }
-    call.outputs.resize(call.specs.size());
-    return;
-  }
   for (const ArgDef& a : s.outputs) {
     if (a.type_list_attr >= 0) {
       const AttrSlot& slot = call.attrs[static_cast<size_t>(a.type_list_attr)];
@@ -203,6 +202,17 @@ void bind_outputs(Call& call) {
     for (int64_t i = 0; i < count; ++i) call.specs.push_back({t, PartialShape()});
   }
   call.outputs.resize(call.specs.size());
+}
+
+}  // namespace
+
+void bind_outputs(Call& call) {
+  const Signature& s = call.op->signature();
+  if (s.has_output_lists) return bind_list_outputs(call);
+  for (const ArgDef& a : s.outputs) {
+    call.specs.emplace_back().dtype = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
+    call.outputs.emplace_back();
+  }
 }
 
 bool types_differ(const Op& op, std::span<const Tensor* const> inputs) {

@@ -14,7 +14,7 @@ namespace panto::dispatch {
 // Fills in inferred and defaulted attributes and checks inputs and attributes against the signature. Throws
 // InvalidArgument; Unimplemented never (kernels are looked up later).
 void bind_inputs(Call& call, BindStorage& storage);
-// Sizes `specs` and `outputs` and sets the dtypes of `specs`. Attributes must be bound.
+// Sizes `specs` and `outputs`, which are empty before, and sets the dtypes of `specs`. Attributes must be bound.
 void bind_outputs(Call& call);
 
 // True if two tensors that share a type attribute have different dtypes.

@@ -10,10 +10,9 @@
 namespace panto {
 
 const AttrSlot& CallView::find_slot(uint32_t hash, std::string_view name) const {
-  const auto& defs = call_.op->signature().attrs;
   const AttrSlot* slot = call_.attrs.data();
-  for (const AttrDef& def : defs) {
-    if (def.hash == hash) return *slot;
+  for (const uint32_t h : call_.op->signature().attr_hashes) {
+    if (h == hash) return *slot;
     ++slot;
   }
   failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", call_.op->name(), name);

@@ -86,7 +86,7 @@ bool take_over(Call& call, uint64_t dying, bool recorded, DType dtype, const Par
 }
 
 // Outputs marked @host stay in memory that the host reads (ops with output lists have none such).
-Device& device_of_output(const Op& op, size_t output, Device& device) {
+[[gnu::always_inline]] inline Device& device_of_output(const Op& op, size_t output, Device& device) {
   const auto& outputs = op.signature().outputs;
   return output < outputs.size() && outputs[output].host && !device.host_memory() ? cpu_device() : device;
 }
@@ -397,6 +397,10 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
   for (OutputSpec& spec : call.specs) prepared->specs_.push_back(std::move(spec));
   prepared->static_shapes_ =
       std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) { return s.shape.fully_known(); });
+  prepared->allocated_ = prepared->static_shapes_ && !op.has(Trait::kSelfAllocating);
+  for (size_t k = 0; prepared->allocated_ && k < prepared->specs_.size(); ++k) {
+    prepared->allocations_.push_back({&prepared->output_device(k), prepared->specs_[k].shape.numel()});
+  }
   return prepared;
 }
 
@@ -413,14 +417,20 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
   call.node_name = prepared.node_name_;
   call.state = prepared.state_.get();
   const size_t count = prepared.specs_.size();
-  call.outputs.resize(count);
   bool given = count > 0;
   for (size_t k = 0; k < count; ++k) {
     given = given && outputs[k].defined();
-    call.outputs[k] = std::move(outputs[k]);
+    call.outputs.push_back(std::move(outputs[k]));
   }
   try {
-    if (op.has(Trait::kSelfAllocating)) {
+    if (prepared.allocated_ && dying == 0) {
+      for (size_t k = 0; k < count; ++k) {
+        if (call.outputs[k].defined()) continue;
+        const OutputSpec& spec = prepared.specs_[k];
+        const auto& [device, numel] = prepared.allocations_[k];
+        call.outputs[k] = allocate_tensor(*device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
+      }
+    } else if (op.has(Trait::kSelfAllocating)) {
       if (prepared.static_shapes_) {
         for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape});
       } else {

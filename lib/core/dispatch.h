@@ -90,6 +90,13 @@ class PANTO_EXPORT Prepared {
   SmallVector<OutputSpec, 1> specs_;
   std::shared_ptr<void> state_;
   BindStorage storage_;
+  // Where output k goes, and its elements: of calls with known shapes whose outputs the dispatcher allocates.
+  struct Allocation {
+    Device* device = nullptr;
+    int64_t numel = 0;
+  };
+  SmallVector<Allocation, 1> allocations_;
+  bool allocated_ = false;  // it is such a call
   bool static_shapes_ = false;
   std::string node_name_;
 };

@@ -65,14 +65,22 @@ class Parser {
     auto is_list = [](const ArgDef& a) { return a.is_list(); };
     signature_.has_input_lists = std::ranges::any_of(signature_.inputs, is_list);
     signature_.has_output_lists = std::ranges::any_of(signature_.outputs, is_list);
-    auto has_the_type = [](const ArgDef& a) { return a.type_attr == 0 && !a.is_list(); };
-    signature_.one_type = signature_.attrs.size() == 1 && !signature_.inputs.empty() &&
-                          std::ranges::all_of(signature_.inputs, has_the_type) &&
-                          std::ranges::all_of(signature_.outputs, has_the_type);
+    signature_.one_type = one_type(signature_);
     return std::move(signature_);
   }
 
  private:
+  static int one_type(const Signature& s) {
+    if (s.inputs.empty() || s.inputs[0].type_attr < 0) return -1;
+    const int type = s.inputs[0].type_attr;
+    const auto has_the_type = [&](const ArgDef& a) { return a.type_attr == type && !a.is_list(); };
+    if (!std::ranges::all_of(s.inputs, has_the_type) || !std::ranges::all_of(s.outputs, has_the_type)) return -1;
+    for (int i = 0; const AttrDef& def : s.attrs) {
+      if (i++ != type && !(def.kind == AttrKind::kBool && def.has_default())) return -1;
+    }
+    return type;
+  }
+
   struct RawArg {
     std::string name, number, type;
     bool host = false;
@@ -191,7 +199,6 @@ class Parser {
     do {
       AttrDef a;
       a.name = word("an attribute's name");
-      a.hash = AttrName::hash_of(a.name);
       if (signature_.find_attr(a.name) >= 0) error("an attribute's name that is not taken");
       expect(':');
       domain(a);
@@ -201,6 +208,7 @@ class Parser {
         a.minimum = integer();
       }
       if (accept('=')) a.default_value = default_for(a.kind);
+      signature_.attr_hashes.push_back(AttrName::hash_of(a.name));
       signature_.attrs.push_back(std::move(a));
     } while (accept(','));
   }

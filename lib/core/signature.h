@@ -38,7 +38,6 @@ struct ArgDef {
 
 struct AttrDef {
   std::string name;
-  uint32_t hash = 0;
   AttrKind kind = AttrKind::kNone;
   AttrValue default_value;  // kind kNone: required
   AttrSlot default_slot;    // borrows from default_value; set when the op is linked
@@ -55,9 +54,12 @@ struct PANTO_EXPORT Signature {
   std::vector<ArgDef> inputs;
   std::vector<ArgDef> outputs;
   std::vector<AttrDef> attrs;
+  std::vector<uint32_t> attr_hashes;  // of their names, next to each other: calls search them
   bool has_input_lists = false;
   bool has_output_lists = false;
-  bool one_type = false;  // the only attribute is the type of every input and output, none of which is a list
+  // Position of the attribute that is the type of every input and output, none of which is a list, where all others
+  // are flags with defaults; -1: it is not so.
+  int one_type = -1;
 
   int find_attr(std::string_view name) const;  // -1 if there is none
   // One line in the text form above.

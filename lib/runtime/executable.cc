@@ -25,13 +25,16 @@ std::string type_text(DType dtype, const PartialShape& shape) {
 class StraightLine final : public Executable {
  public:
   explicit StraightLine(Plan plan) : plan_(std::move(plan)), last_fetches_(plan_.fetches.size()) {
-    for (const ExecutableFeed& feed : plan_.feeds) known_.push_back(feed.info.shape.fully_known() ? 1 : 0);
+    for (const ExecutableFeed& feed : plan_.feeds) {
+      expected_.push_back({feed.info.dtype, feed.info.shape.fully_known(), feed.device, &feed.info.shape});
+    }
     std::vector<uint8_t> later(plan_.temporaries.size(), 0);  // by temporary: it is fetched after this
     for (size_t i = plan_.fetches.size(); i-- > 0;) {
       const PlanValue& value = plan_.fetches[i];
       if (value.kind != PlanValue::Kind::kTemporary) continue;
       if (std::exchange(later[static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
     }
+    one_call_ = is_one_call();
   }
 
   bool accepts(std::span<const Tensor* const> inputs) const noexcept override {
@@ -95,20 +98,56 @@ class StraightLine final : public Executable {
       for (const PlanStep& step : plan_.steps) run_step(step, frame);
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, frame);
     } catch (const std::bad_alloc&) {
-      fail(Code::kResourceExhausted, "memory: expected enough for the graph's run, got none");
+      out_of_memory();
     }
+  }
+
+  bool run_without_frame(std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const override {
+    if (!one_call_ || !accepts(inputs)) return false;
+    const Tensor* ordered[kMostInputsOfOneCall];
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const auto& [kind, index, device] = plan_.inputs[i];
+      ordered[i] = kind == PlanValue::Kind::kFeed ? inputs[static_cast<size_t>(index)]
+                                                  : &plan_.constants[static_cast<size_t>(index)];
+    }
+    throw_if_cancelled();
+    try {
+      run_call(plan_.steps[0], {ordered, plan_.inputs.size()}, outputs);
+    } catch (const std::bad_alloc&) {
+      out_of_memory();
+    }
+    return true;
   }
 
   const PlanStats& stats() const override { return plan_.stats; }
   const Graph& optimized() const override { return plan_.graph; }
 
  private:
+  [[noreturn]] static void out_of_memory() {
+    fail(Code::kResourceExhausted, "memory: expected enough for the graph's run, got none");
+  }
+
   bool fits(const Tensor& t, size_t feed) const noexcept {
-    const OutputInfo& expected = plan_.feeds[feed].info;
-    const Device* device = plan_.feeds[feed].device;
-    return t.defined() && t.dtype() == expected.dtype && !t.is_meta() && (device == nullptr || device == &t.device()) &&
-           (known_[feed] != 0 ? t.partial_shape() == expected.shape
-                              : t.partial_shape().compatible_with(expected.shape));
+    const Expected& expected = expected_[feed];
+    const TensorImpl* impl = t.impl();
+    if (impl == nullptr || impl->dtype != expected.dtype) return false;
+    if (expected.device == nullptr ? impl->device->is_meta() : impl->device != expected.device) return false;
+    const PartialShape& shape = impl->shape;
+    return expected.shape_known ? shape == *expected.shape : shape.compatible_with(*expected.shape);
+  }
+
+  // One step, which makes the outputs in their order, of feeds and constants.
+  bool is_one_call() const {
+    if (plan_.steps.size() != 1 || plan_.inputs.size() > kMostInputsOfOneCall) return false;
+    const PlanStep& step = plan_.steps[0];
+    if (step.prepared == nullptr || step.makes_own || step.num_outputs != plan_.fetches.size()) return false;
+    for (size_t i = 0; i < plan_.fetches.size(); ++i) {
+      const PlanValue& value = plan_.fetches[i];
+      if (value.kind != PlanValue::Kind::kTemporary || value.index != static_cast<int>(step.first_output + i)) {
+        return false;
+      }
+    }
+    return std::ranges::all_of(plan_.inputs, [](const PlanValue& v) { return v.kind != PlanValue::Kind::kTemporary; });
   }
 
   void run_step(const PlanStep& step, Frame& frame) const {
@@ -118,17 +157,21 @@ class StraightLine final : public Executable {
       const Tensor& t = *inputs[0];
       outputs[0] = &t.device() == step.device ? t : copy_to_device(t, *step.device);
     } else {
-      try {
-        dispatch::run(*step.prepared, inputs, outputs, step.dying);
-        if (step.makes_own) check_made(step, outputs);
-      } catch (Error& error) {
-        const std::string line = plan_.graph.at(step.node).where().to_string();
-        if (!line.empty()) error.add_context("at " + line);
-        throw;
-      }
+      run_call(step, inputs, outputs);
     }
     for (uint32_t i = 0; i < step.num_dropped; ++i) {
       frame.temporaries[plan_.dropped[step.first_dropped + i]] = Tensor();
+    }
+  }
+
+  void run_call(const PlanStep& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const {
+    try {
+      dispatch::run(*step.prepared, inputs, outputs, step.dying);
+      if (step.makes_own) check_made(step, outputs);
+    } catch (Error& error) {
+      const std::string line = plan_.graph.at(step.node).where().to_string();
+      if (!line.empty()) error.add_context("at " + line);
+      throw;
     }
   }
 
@@ -159,8 +202,18 @@ class StraightLine final : public Executable {
     return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : frame.temporaries[index];
   }
 
+  static constexpr size_t kMostInputsOfOneCall = 8;
+
   Plan plan_;
-  std::vector<uint8_t> known_;         // by feed: its shape is
+  bool one_call_ = false;
+  // Of feeds, what every call looks at.
+  struct Expected {
+    DType dtype;
+    bool shape_known;
+    const Device* device;  // null: any but META
+    const PartialShape* shape;
+  };
+  std::vector<Expected> expected_;
   std::vector<uint8_t> last_fetches_;  // by fetch: of a temporary that nobody asks for after it
 };
 
