@@ -82,8 +82,7 @@ process in this suite had loaded, without those of every C++ program.
 
 TURNS = """\
 The same calls as a traced function: its time by that of eager calls, both measured in one process, a batch of one and a
-batch of the other in turns. Median, and the quartiles; bold: slower by more than they tell apart. A call of a traced
-function costs some 40 ns more than the call of an elementwise op: where there is but one, on a small tensor, it shows.
+batch of the other in turns. Median, and the quartiles; bold: slower by more than they tell apart.
 """
 
 

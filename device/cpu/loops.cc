@@ -26,14 +26,16 @@ class Faults {
 };
 
 constexpr int64_t kShortestStreamed = 1024;  // bytes of a row: of shorter ones too little is whole lines
+// What is read again and again stays in the second-level cache, if it is no larger: asking for it takes time only.
+constexpr int64_t kNearBytes = 256 << 10;
 
 const std::byte* at(const void* data, int64_t element, uint32_t size) {
   return static_cast<const std::byte*>(data) + element * size;
 }
 
-// n elements of an output that shares memory with no input, past the caches.
+// n elements of an output that shares memory with no input, past the caches. Bit i of `far`: input i comes from memory.
 template <int kInputs>
-void stream_row(const RowKernel& kernel, unsigned moves, std::byte* out, int64_t n, const void* const* in,
+void stream_row(const RowKernel& kernel, unsigned moves, unsigned far, std::byte* out, int64_t n, const void* const* in,
                 Faults& faults) {
   alignas(64) std::byte piece[kStreamPiece];
   const int64_t size = kernel.out_size, most = kStreamPiece / size;
@@ -41,9 +43,8 @@ void stream_row(const RowKernel& kernel, unsigned moves, std::byte* out, int64_t
     const int64_t count = std::min(most, n - begin);
     const void* first[kInputs];
     for (int i = 0; i < kInputs; ++i) {
-      const bool moving = (moves >> i & 1u) != 0;
-      const std::byte* from = at(in[i], moving ? begin : 0, kernel.in_size[i]);
-      if (moving) read_ahead(from, count * kernel.in_size[i]);
+      const std::byte* from = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
+      if ((far >> i & 1u) != 0) read_ahead(from, count * kernel.in_size[i]);
       first[i] = from;
     }
     faults.report(kernel.row(moves, piece, count, first));
@@ -54,7 +55,7 @@ void stream_row(const RowKernel& kernel, unsigned moves, std::byte* out, int64_t
 // Elements [begin, end) of the output, row by row.
 template <int kInputs>
 void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
-                     std::byte* out, const void* const* in, bool stream, Faults& faults) {
+                     std::byte* out, const void* const* in, bool stream, unsigned far, Faults& faults) {
   const int64_t row = map.size[0];
   unsigned moves = 0;
   for (int i = 0; i < kInputs; ++i) moves |= map.stride[0][i] != 0 ? 1u << i : 0u;
@@ -73,7 +74,7 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
       first[i] = at(in[i], offset[i] + (map.stride[0][i] != 0 ? column : 0), kernel.in_size[i]);
     }
     if (stream) {
-      stream_row<kInputs>(kernel, moves, out + begin * kernel.out_size, n, first, faults);
+      stream_row<kInputs>(kernel, moves, moves & far, out + begin * kernel.out_size, n, first, faults);
     } else {
       faults.report(kernel.row(moves, out + begin * kernel.out_size, n, first));
     }
@@ -92,7 +93,7 @@ template <int kInputs>
 void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& out_shape, std::byte* out, int64_t n) {
   const void* in[kInputs];
   bool one_row = true, in_place = false;
-  unsigned moves = 0;
+  unsigned moves = 0, far = 0;
   int64_t traffic = n * kernel.out_size;
   for (int i = 0; i < kInputs; ++i) {
     in[i] = inputs[i].data;
@@ -100,7 +101,9 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     one_row = one_row && (inputs[i].numel == n || inputs[i].numel == 1);
     moves |= inputs[i].numel == n ? 1u << i : 0u;
     in_place = in_place || in[i] == out;
-    traffic += inputs[i].numel * kernel.in_size[i];
+    const int64_t bytes = inputs[i].numel * kernel.in_size[i];
+    far |= bytes > kNearBytes ? 1u << i : 0u;
+    traffic += bytes;
   }
   bool stream = !in_place && should_stream(traffic);
   Faults faults;
@@ -109,7 +112,7 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
       const void* first[kInputs];
       for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
       if (!stream) return faults.report(kernel.row(moves, out + begin * kernel.out_size, end - begin, first));
-      stream_row<kInputs>(kernel, moves, out + begin * kernel.out_size, end - begin, first, faults);
+      stream_row<kInputs>(kernel, moves, moves & far, out + begin * kernel.out_size, end - begin, first, faults);
       stream_fence();
     });
   } else {
@@ -119,7 +122,7 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     make_broadcast_map<kInputs>(out_shape, shapes, map);
     stream = stream && map.size[0] * kernel.out_size >= kShortestStreamed;
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
-      broadcast_range<kInputs>(kernel, map, begin, end, out, in, stream, faults);
+      broadcast_range<kInputs>(kernel, map, begin, end, out, in, stream, far, faults);
       if (stream) stream_fence();
     });
   }
