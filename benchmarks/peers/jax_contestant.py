@@ -136,6 +136,11 @@ def l2hmc(x, v, step, *p):
 
 
 def resnet(x, labels, state, *p):
+    logits, new_state = resnet_logits(x, state, p, training=True)
+    return loss_of(logits, labels), new_state
+
+
+def resnet_logits(x, state, p, training):
     """A residual network of bottlenecks, with the step in the 3x3 convolution. p: for each convolution its kernel and its
     norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool, then
     bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first one,
@@ -149,6 +154,8 @@ def resnet(x, labels, state, *p):
         padding = ((kernel.shape[0] // 2,) * 2,) * 2
         y = jax.lax.conv_general_dilated(x, kernel, (stride, stride), padding,
                                          dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        if not training:
+            return (y - old_mean) * (jax.lax.rsqrt(old_variance + 1e-3) * scale) + offset
         mean = y.mean((0, 1, 2))
         variance = jnp.square(y).mean((0, 1, 2)) - jnp.square(mean)
         n = y.size // y.shape[3]
@@ -162,7 +169,7 @@ def resnet(x, labels, state, *p):
         stride = 2 if changes and at > 3 else 1
         y = convolve(jax.nn.relu(convolve(jax.nn.relu(convolve(x, 1)), stride)), 1)
         x = jax.nn.relu(y + (convolve(x, stride) if changes else x))
-    return loss_of(x.mean((1, 2)) @ p[at] + p[at + 1], labels), new_state
+    return x.mean((1, 2)) @ p[at] + p[at + 1], new_state
 
 
 def resnet_state(parameters):
@@ -222,8 +229,16 @@ def training(f, x, labels, parameters, compiled):
     return contestant.training(run, host, jax.block_until_ready)
 
 
+def resnet_of(parameters):
+    """For inference: of the images."""
+    parameters = [jnp.asarray(p) for p in parameters]
+    return lambda x: resnet_logits(x, resnet_state(parameters), parameters, training=False)[0]
+
+
 def make(work, mode, arrays):
     f = WORKS.get(work)
+    if work == "resnet_inference":
+        f, arrays = resnet_of(arrays[2:]), arrays[:1]
     if not f or mode == "taped":  # there is no tape: gradients are made of the whole function
         return None
     x = [jnp.asarray(a) for a in arrays]

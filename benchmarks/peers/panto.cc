@@ -104,6 +104,14 @@ peers::Workload resnet_training(const Tensors& x, bool is_traced) {
   return training(std::make_shared<Training>(loss, Tensors{x[0], x[1]}, network.variables()), is_traced);
 }
 
+// What the network says of the images; traced: with its weights as constants.
+peers::Workload resnet_inference(const Tensors& x, bool is_traced) {
+  const Sequential network = resnet({x.begin() + 2, x.end()});
+  if (!is_traced) return calls_of([network, images = x[0]] { return network(images); });
+  const Function f = trace([network](const Tensor& images) { return network(images); }, specs_of({x[0]}));
+  return calls_of(function_of(f.frozen_graph()), {x[0]});
+}
+
 struct Library {
   using Tensor = panto::Tensor;
 
@@ -306,11 +314,13 @@ peers::Works<Library> works() {
   return w;
 }
 
-std::optional<peers::Workload> resnet_work(const std::string& mode, const std::vector<peers::Input>& inputs) {
-  if (mode != "train" && mode != "traced_train") return std::nullopt;
+std::optional<peers::Workload> resnet_work(const std::string& work, const std::string& mode,
+                                           const std::vector<peers::Input>& inputs) {
+  const bool inference = work == "resnet_inference", is_traced = mode.starts_with("traced");
+  if (mode != (inference ? is_traced ? "traced" : "eager" : is_traced ? "traced_train" : "train")) return std::nullopt;
   Tensors x;
   for (const peers::Input& i : inputs) x.push_back(Library::tensor(i));
-  return resnet_training(x, mode == "traced_train");
+  return inference ? resnet_inference(x, is_traced) : resnet_training(x, is_traced);
 }
 
 // Runs are over when the device has done them.
@@ -334,6 +344,7 @@ int main(int argc, char** argv) {
   const auto all = panto::works();
   return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
     if (mode == "session") return panto::peer_graphs::workload(work, inputs.at(0));
-    return panto::awaited(work == "resnet" ? panto::resnet_work(mode, inputs) : all.make(work, mode, inputs));
+    return panto::awaited(work.starts_with("resnet") ? panto::resnet_work(work, mode, inputs)
+                                                     : all.make(work, mode, inputs));
   });
 }

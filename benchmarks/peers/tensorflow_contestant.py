@@ -136,10 +136,18 @@ def l2hmc(x, v, step, *p):
 def resnet_of(parameters):
     """The network with running statistics, which are its state."""
     state = [(tf.Variable(tf.zeros_like(scale)), tf.Variable(tf.ones_like(scale))) for scale in parameters[1:-2:3]]
-    return lambda x, labels, *p: resnet(x, labels, state, *p)
+    return lambda x, labels, *p: loss_of(resnet(x, state, p, training=True), labels)
 
 
-def resnet(x, labels, state, *p):
+def resnet_for_inference(parameters, eager):
+    """Of the images. Arrays become constants of a graph, where tensors would become its inputs."""
+    constant = tf.constant if eager else np.asarray
+    state = [(constant(np.zeros_like(scale)), constant(np.ones_like(scale))) for scale in parameters[1:-2:3]]
+    parameters = [constant(p) for p in parameters]
+    return lambda x: resnet(x, state, parameters, training=False)
+
+
+def resnet(x, state, p, training):
     """A residual network of bottlenecks, with the step in the 3x3 convolution. p: for each convolution its kernel and its
     norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool, then
     bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first one,
@@ -151,10 +159,11 @@ def resnet(x, labels, state, *p):
         kernel, scale, offset, (mean, variance) = *p[at:at + 3], state[at // 3]
         at += 3
         y, new_mean, new_variance = tf.compat.v1.nn.fused_batch_norm(
-            tf.nn.conv2d(x, kernel, stride, "SAME"), scale, offset, mean, variance, 1e-3, is_training=True,
-            exponential_avg_factor=0.01)
-        mean.assign(new_mean)
-        variance.assign(new_variance)
+            tf.nn.conv2d(x, kernel, stride, "SAME"), scale, offset, mean, variance, 1e-3, is_training=training,
+            exponential_avg_factor=0.01 if training else 1.0)
+        if training:
+            mean.assign(new_mean)
+            variance.assign(new_variance)
         return y
 
     x = tf.nn.max_pool2d(tf.nn.relu(convolve(x, 2)), 3, 2, "SAME")
@@ -163,7 +172,7 @@ def resnet(x, labels, state, *p):
         stride = 2 if changes and at > 3 else 1
         y = convolve(tf.nn.relu(convolve(tf.nn.relu(convolve(x, 1)), stride)), 1)
         x = tf.nn.relu(y + (convolve(x, stride) if changes else x))
-    return loss_of(tf.nn.bias_add(tf.reduce_mean(x, (1, 2)) @ p[at], p[at + 1]), labels)
+    return tf.nn.bias_add(tf.reduce_mean(x, (1, 2)) @ p[at], p[at + 1])
 
 
 WORKS = {
@@ -283,6 +292,8 @@ def make(work, mode, arrays, xla, threads):
     if xla and work == "l2hmc":
         return None  # compiling its unrolled steps takes minutes
     f = resnet_of(arrays[2:]) if work == "resnet" else WORKS.get(work)
+    if work == "resnet_inference":
+        f, arrays = resnet_for_inference(arrays[2:], mode == "eager"), arrays[:1]
     if not f or xla and mode in ("eager", "taped", "grad", "train"):
         return None
     x = [tf.constant(a) for a in arrays]

@@ -149,6 +149,9 @@ Tensors conv_nhwc(const Tensors& in) {
 // one, the images are halved.
 class ResNet {
  public:
+  explicit ResNet(bool training) : training_(training) {}
+
+  // The loss; in inference, what the network says of the images.
   Tensor operator()(const Tensors& in) const {
     size_t at = 2;
     const auto convolve = [&](const Tensor& x, int64_t stride) {
@@ -156,7 +159,7 @@ class ResNet {
       const Statistics& s = statistics(at, scale);
       at += 3;
       const Tensor y = torch::conv2d(x, kernel, {}, stride, kernel.size(2) / 2);
-      return torch::batch_norm(y, scale, offset, s.mean, s.variance, true, 0.01, 1e-3, false);
+      return torch::batch_norm(y, scale, offset, s.mean, s.variance, training_, 0.01, 1e-3, false);
     };
     Tensor x = torch::max_pool2d(torch::relu(convolve(in[0], 2)), 3, 2, 1);
     for (bool first = true; at + 2 < in.size(); first = false) {
@@ -167,7 +170,8 @@ class ResNet {
       y = convolve(y, 1);
       x = torch::relu(y + (changes ? convolve(x, stride) : x));
     }
-    return loss_of(dense(x.mean({2, 3}), in[at], in[at + 1]), in[1]);
+    const Tensor logits = dense(x.mean({2, 3}), in[at], in[at + 1]);
+    return training_ ? loss_of(logits, in[1]) : logits;
   }
 
  private:
@@ -179,6 +183,7 @@ class ResNet {
     if (!s.mean.defined()) s = {torch::zeros(scale.sizes()), torch::ones(scale.sizes())};
     return s;
   }
+  bool training_;
   std::shared_ptr<std::map<size_t, Statistics>> statistics_ = std::make_shared<std::map<size_t, Statistics>>();
 };
 
@@ -280,7 +285,8 @@ peers::Works<Library> works() {
   w.add("lstm", lstm);
   w.add("transformer", transformer);
   w.add("l2hmc", l2hmc);
-  w.add("resnet", ResNet());
+  w.add("resnet", ResNet(true));
+  w.add("resnet_inference", ResNet(false));
   return w;
 }
 

@@ -156,6 +156,9 @@ SECTIONS = [
         Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 1e-3),
         Row("resnet", "ResNet-50, four images of 65x65: training step", "resnet", "train", RESNET, 1, 5e-3),
         Row("resnet_traced", "the same, traced", "resnet", "traced_train", RESNET, 1, 5e-3),
+        Row("resnet_inference", "ResNet-50, four images of 65x65: inference", "resnet_inference", "eager", RESNET, 1, 1e-4),
+        Row("resnet_inference_traced", "the same, traced, weights as constants", "resnet_inference", "traced", RESNET, 1,
+            1e-4),
     ]),
 ]
 ROWS = {row.name: row for _, rows in SECTIONS for row in rows}
