@@ -24,7 +24,7 @@ void run_tiled(const Program& p, const Layout& l, KernelContext& c) {
   const bool stream = cpu::should_stream(traffic);
   std::atomic<uint64_t> found{0};
   const int64_t n = c.out_numel(0);
-  cpu::parallel_ranges(n, n * p.work, [&](int64_t begin, int64_t end) {
+  cpu::parallel_ranges(n, p.work_of(n), [&](int64_t begin, int64_t end) {
     cpu::Range range(p, l, c, repeated, {outputs.data(), outputs.size()}, stream);
     range.run(begin, end);
     if (range.fault() != 0) [[unlikely]]

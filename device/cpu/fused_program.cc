@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "panto/device/cpu/cast.h"
 #include "panto/device/cpu/fused_join.h"
@@ -160,6 +161,13 @@ void write_out(const Repeated& r, int64_t begin, int64_t n, std::byte* to) {
   }
 }
 
+// Of an element, where all but the program's inputs and outputs stays in the first-level cache.
+int64_t work_in_tile(const RowKernel& kernel) {
+  constexpr int64_t kThere = 4;
+  return kernel.work - kernel.out_size - std::accumulate(kernel.in_size, kernel.in_size + kernel.inputs, int64_t{0}) +
+         kThere;
+}
+
 }  // namespace
 
 Program compile(const CallView& call, int64_t tile) {
@@ -170,12 +178,17 @@ Program compile(const CallView& call, int64_t tile) {
     const ElementwiseStep& step = p.text.steps[s];
     Instruction instruction{.kernel = row_kernel(p.text, step)};
     std::ranges::copy(step.operands, instruction.operands.begin());
-    p.work += instruction.kernel.work;
+    p.work += work_in_tile(instruction.kernel);
     p.widest = std::max(p.widest, instruction.kernel.out_size);
     p.code.push_back(instruction);
   }
-  for (size_t i = 0; i < p.text.inputs.size(); ++i) p.widest = std::max(p.widest, p.size_of(static_cast<int>(i)));
+  for (size_t i = 0; i < p.text.inputs.size(); ++i) {
+    const uint32_t size = p.size_of(static_cast<int>(i));
+    p.widest = std::max(p.widest, size);
+    if (call.in(static_cast<int>(i)).partial_shape().numel() != 1) p.work += size;
+  }
   for (size_t k = 0; k < p.text.outputs.size(); ++k) {
+    p.work += p.size_of(p.text.outputs[k]);
     p.code[static_cast<size_t>(p.text.outputs[k]) - p.text.inputs.size()].output = static_cast<int>(k);
   }
   join_instructions(p, call);

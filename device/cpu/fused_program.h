@@ -14,6 +14,7 @@
 
 #include "panto/device/broadcast.h"
 #include "panto/device/cpu/loops.h"
+#include "panto/device/cpu/parallel.h"
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/ops/elementwise_program.h"
@@ -69,6 +70,11 @@ struct Program {
   int64_t work = 0;        // of an element
   std::vector<Shape> fit;  // input shapes for which `layout` is made; empty: none are known
   Layout layout;
+
+  // Of a loop over n elements, for parallel_ranges. None where it is short: each thread's share begins with a Range,
+  // and sharing pays later than elsewhere. GELU of 4096 elements took 2.2 us on one thread and 3.0 on two;
+  // 8192: 3.9, 4.0.
+  int64_t work_of(int64_t n) const { return n * work < 2 * kParallelBytes ? 0 : n * work; }
 
   uint32_t size_of(int value) const { return static_cast<uint32_t>(dtype_size(text.type_of(value))); }
   // Bases: the tile's own memory, inputs, outputs.

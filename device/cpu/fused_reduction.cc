@@ -42,7 +42,7 @@ void reduce_tiled(const Program& p, const Layout& l, const Reduced& reduced, Ker
   const int64_t parts = ceil_div(run, cpu::kPart);
   const Scratch<Total> scratch(c.device(), parts > 1 ? results * parts : 0);
   cpu::parallel_ranges(
-      results * parts, results * run * p.work,
+      results * parts, p.work_of(results * run),
       [&](int64_t begin, int64_t end) {
         std::byte* const none = nullptr;
         cpu::Range range(p, l, c, repeated, {&none, 1});
