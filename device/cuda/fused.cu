@@ -116,7 +116,7 @@ void run_outputs(KernelContext& c, Program& program, std::vector<int> outputs) {
   for (int i = 0; i < c.num_inputs(); ++i) pointers.push_back(c.in(i).impl()->data);
   for (int k : outputs) pointers.push_back(c.out(k).impl()->data);
   Launch launch{c, program, {std::move(outputs)}, std::move(pointers), shape, n};
-  launch.start_with_any(std::make_integer_sequence<int, cuda::kMostFusedInputs>{});
+  launch.start_with_any(std::make_integer_sequence<int, kMostGpuInputs>{});
 }
 
 void run_fused(KernelContext& c) {

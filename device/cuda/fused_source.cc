@@ -72,8 +72,8 @@ int pack_of(const ElementwiseProgram& program) {
 
 std::string fused_source(const ElementwiseProgram& program, const FusedKernel& kernel) {
   const size_t inputs = program.inputs.size();
-  if (inputs > kMostFusedInputs) {
-    failf(Code::kUnimplemented, "Tin: expected at most {} inputs on a GPU, got {}", kMostFusedInputs, inputs);
+  if (inputs > kMostGpuInputs) {
+    failf(Code::kUnimplemented, "Tin: expected at most {} inputs on a GPU, got {}", kMostGpuInputs, inputs);
   }
   const std::vector<bool> needed = needed_steps(program, kernel);
   std::vector<bool> read(inputs, false);

@@ -19,9 +19,6 @@ struct FusedKernel {
   int pack = 1;  // elements that a thread reads at once
 };
 
-// As many inputs as have a bit in what tells which of them move.
-inline constexpr size_t kMostFusedInputs = 32;
-
 // The pack of 16 bytes of the widest input or output; at least 1.
 int pack_of(const ElementwiseProgram& program);
 

@@ -21,7 +21,6 @@ namespace {
 
 constexpr int kMostSteps = 512;
 constexpr size_t kMostInputs = 64;
-constexpr size_t kMostGpuInputs = 32;  // device/cuda/fused_source.h
 
 class Grouper {
  public:
