@@ -139,8 +139,11 @@ void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<
     for (const Capture& c : parts_.captures) with_captures.push_back(&c.value);
     inputs = with_captures;
   }
-  const Compiled* first = first_ready_.load(std::memory_order_acquire);
-  if (first != nullptr && first->passes == passes && first->executable->run_without_frame(inputs, outputs)) return;
+  const Compiled* frameless = frameless_ready_.load(std::memory_order_acquire);
+  if (frameless != nullptr && frameless->passes == passes &&
+      frameless->executable->run_without_frame(inputs, outputs)) {
+    return;
+  }
   std::unique_ptr<Ready> ready = ready_.take(
       [&](const Ready& r) { return r.compiled.executable->accepts(inputs) && r.compiled.passes == passes; });
   if (ready == nullptr) {
@@ -171,9 +174,9 @@ ConcreteFunction::Compiled ConcreteFunction::compiled(Arguments inputs, const st
   options.passes = passes;
   Compiled made{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)};
   made.executable->check(inputs);
-  if (first_ == nullptr) {
-    first_ = std::make_shared<const Compiled>(made);
-    first_ready_.store(first_.get(), std::memory_order_release);
+  if (frameless_ == nullptr && !made.executable->needs_frame()) {
+    frameless_ = std::make_unique<const Compiled>(made);
+    frameless_ready_.store(frameless_.get(), std::memory_order_release);
   }
   constexpr size_t kMaxCompiled = 16;  // beyond that the oldest goes: batches of ever new sizes must not add up
   if (compiled_.size() >= kMaxCompiled) compiled_.erase(compiled_.begin());

@@ -65,10 +65,10 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Parts parts_;
   std::mutex mutex_;
   std::vector<Compiled> compiled_;
-  // The one of compiled_ that was used first: where that needs no frame, calls of it are the cheapest that there are.
-  // It is kept, so that they may read it without taking it away from others.
-  std::shared_ptr<const Compiled> first_;
-  std::atomic<const Compiled*> first_ready_ = nullptr;
+  // The first of compiled_ that needs no frame: calls of it are the cheapest that there are. It is kept, so that they
+  // may read it without taking it away from others.
+  std::unique_ptr<const Compiled> frameless_;
+  std::atomic<const Compiled*> frameless_ready_ = nullptr;
   Spares<Ready> ready_;                     // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };

@@ -229,16 +229,17 @@ def training(f, x, labels, parameters, compiled):
     return contestant.training(run, host, jax.block_until_ready)
 
 
-def resnet_of(parameters):
-    """For inference: of the images."""
+def resnet_for_inference(parameters):
+    """Of the images."""
     parameters = [jnp.asarray(p) for p in parameters]
-    return lambda x: resnet_logits(x, resnet_state(parameters), parameters, training=False)[0]
+    state = resnet_state(parameters)
+    return lambda x: resnet_logits(x, state, parameters, training=False)[0]
 
 
 def make(work, mode, arrays):
     f = WORKS.get(work)
     if work == "resnet_inference":
-        f, arrays = resnet_of(arrays[2:]), arrays[:1]
+        f, arrays = resnet_for_inference(arrays[2:]), arrays[:1]
     if not f or mode == "taped":  # there is no tape: gradients are made of the whole function
         return None
     x = [jnp.asarray(a) for a in arrays]

@@ -316,11 +316,13 @@ peers::Works<Library> works() {
 
 std::optional<peers::Workload> resnet_work(const std::string& work, const std::string& mode,
                                            const std::vector<peers::Input>& inputs) {
-  const bool inference = work == "resnet_inference", is_traced = mode.starts_with("traced");
-  if (mode != (inference ? is_traced ? "traced" : "eager" : is_traced ? "traced_train" : "train")) return std::nullopt;
   Tensors x;
   for (const peers::Input& i : inputs) x.push_back(Library::tensor(i));
-  return inference ? resnet_inference(x, is_traced) : resnet_training(x, is_traced);
+  if (work == "resnet" && mode == "train") return resnet_training(x, false);
+  if (work == "resnet" && mode == "traced_train") return resnet_training(x, true);
+  if (work == "resnet_inference" && mode == "eager") return resnet_inference(x, false);
+  if (work == "resnet_inference" && mode == "traced") return resnet_inference(x, true);
+  return std::nullopt;
 }
 
 // Runs are over when the device has done them.

@@ -33,7 +33,8 @@ const std::byte* at(const void* data, int64_t element, uint32_t size) {
   return static_cast<const std::byte*>(data) + element * size;
 }
 
-// n elements of an output that shares memory with no input, past the caches. Bit i of `far`: input i comes from memory.
+// n elements of an output that shares memory with no input, past the caches. Bit i of `far`: input i is larger
+// than the caches keep.
 template <int kInputs>
 void stream_row(const RowKernel& kernel, unsigned moves, unsigned far, std::byte* out, int64_t n, const void* const* in,
                 Faults& faults) {
@@ -44,7 +45,7 @@ void stream_row(const RowKernel& kernel, unsigned moves, unsigned far, std::byte
     const void* first[kInputs];
     for (int i = 0; i < kInputs; ++i) {
       const std::byte* from = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
-      if ((far >> i & 1u) != 0) read_ahead(from, count * kernel.in_size[i]);
+      if (((moves & far) >> i & 1u) != 0) read_ahead(from, count * kernel.in_size[i]);
       first[i] = from;
     }
     faults.report(kernel.row(moves, piece, count, first));
@@ -74,7 +75,7 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
       first[i] = at(in[i], offset[i] + (map.stride[0][i] != 0 ? column : 0), kernel.in_size[i]);
     }
     if (stream) {
-      stream_row<kInputs>(kernel, moves, moves & far, out + begin * kernel.out_size, n, first, faults);
+      stream_row<kInputs>(kernel, moves, far, out + begin * kernel.out_size, n, first, faults);
     } else {
       faults.report(kernel.row(moves, out + begin * kernel.out_size, n, first));
     }
@@ -112,7 +113,7 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
       const void* first[kInputs];
       for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
       if (!stream) return faults.report(kernel.row(moves, out + begin * kernel.out_size, end - begin, first));
-      stream_row<kInputs>(kernel, moves, moves & far, out + begin * kernel.out_size, end - begin, first, faults);
+      stream_row<kInputs>(kernel, moves, far, out + begin * kernel.out_size, end - begin, first, faults);
       stream_fence();
     });
   } else {

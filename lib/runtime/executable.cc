@@ -102,8 +102,10 @@ class StraightLine final : public Executable {
     }
   }
 
+  bool needs_frame() const noexcept override { return !one_call_; }
+
   bool run_without_frame(std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const override {
-    if (!one_call_ || !accepts(inputs)) return false;
+    if (!accepts(inputs)) return false;
     const Tensor* ordered[kMostInputsOfOneCall];
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
       const auto& [kind, index, device] = plan_.inputs[i];

@@ -75,8 +75,10 @@ class PANTO_EXPORT Executable {
   virtual bool accepts(std::span<const Tensor* const> inputs) const noexcept = 0;
   // Throws InvalidArgument where it does not.
   virtual void check(std::span<const Tensor* const> inputs) const = 0;
-  // Runs what needs no frame: a graph of one call on feeds and constants. False, with nothing done, where it is not
-  // that or does not accept the inputs. `outputs` are undefined before. Throws as `run` does.
+  // False for a graph of one call on feeds and constants.
+  virtual bool needs_frame() const noexcept = 0;
+  // Precondition: it needs no frame. False, with nothing done, where it does not accept the inputs. `outputs` are
+  // undefined before. Throws as `run` does.
   virtual bool run_without_frame(std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const = 0;
   // What one run writes to, and the next one after it. Dropped after an error: steps may have left parts of it behind.
   struct Frame {

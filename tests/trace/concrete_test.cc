@@ -2,8 +2,10 @@
 // than once, since the first call compiles it.
 #include "panto/trace/concrete.h"
 
+#include <cmath>
 #include <source_location>
 #include <thread>
+#include <vector>
 
 #include "panto/lib/core/scopes.h"
 #include "panto/lib/core/variable.h"
