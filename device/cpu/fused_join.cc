@@ -69,15 +69,6 @@ RowFn for_this_machine() {
 #endif
   return Portable::portable;
 }
-template <class F>
-RowFn unary_row() {
-  return for_this_machine<Row<F, float, float>>();
-}
-template <class F>
-RowFn binary_row() {
-  return for_this_machine<Row<F, float, float, float>>();
-}
-
 struct Entry {
   RowFn first, second;
   int place, operands;
@@ -110,11 +101,13 @@ class Table {
   void function() {
     const RowFn scaled = for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
     const RowFn shifted = for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
-    add(binary_row<MulFn>(), unary_row<F>(), 0, 1, {scaled, 0b10});
+    add(binary_row<MulFn, float>(), unary_row<F, float>(), 0, 1, {scaled, 0b10});
     for (int place : {0, 1}) {  // of ops that commute
-      add(unary_row<F>(), binary_row<AddFn>(), place, 2, {for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
-      add(unary_row<F>(), binary_row<MulFn>(), place, 2, {for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
-      add(scaled, binary_row<AddFn>(), place, 2, {shifted, 0b110});
+      add(unary_row<F, float>(), binary_row<AddFn, float>(), place, 2,
+          {for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
+      add(unary_row<F, float>(), binary_row<MulFn, float>(), place, 2,
+          {for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
+      add(scaled, binary_row<AddFn, float>(), place, 2, {shifted, 0b110});
     }
     add(shifted, for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
         {for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
@@ -133,7 +126,7 @@ class Table {
   void with(int place) {
     using R = EndsMove3<ScaledWith<Rounded, G, kSecond>>;
     using P = EndsMove3<ScaledWith<Portable, G, kSecond>>;
-    add(binary_row<F>(), binary_row<G>(), place, 2, {for_this_machine<R, P>(), 0b010});
+    add(binary_row<F, float>(), binary_row<G, float>(), place, 2, {for_this_machine<R, P>(), 0b010});
   }
 
   std::vector<Entry> entries_;
@@ -146,6 +139,6 @@ Joined join(RowFn first, RowFn second, int place, int operands) {
   return table.find(first, second, place, operands);
 }
 
-bool commutes(RowFn row) { return row == binary_row<AddFn>() || row == binary_row<MulFn>(); }
+bool commutes(RowFn row) { return row == binary_row<AddFn, float>() || row == binary_row<MulFn, float>(); }
 
 }  // namespace panto::cpu

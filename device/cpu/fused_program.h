@@ -66,6 +66,7 @@ struct Program {
   std::vector<int> last_use;  // of each value: an instruction
   int slots = 0;
   int64_t tile = 0;        // elements
+  int64_t streamed = 0;    // the same where outputs go past the caches
   uint32_t widest = 1;     // bytes of an element
   int64_t work = 0;        // of an element
   std::vector<Shape> fit;  // input shapes for which `layout` is made; empty: none are known
@@ -133,7 +134,8 @@ class Range {
  private:
   struct Base {
     std::byte* data;
-    int64_t advance;  // bytes from element to element; 0 for what is the tile's own, or has one element
+    int64_t advance;   // bytes from element to element; 0 for what is the tile's own, or has one element
+    unsigned how = 0;  // what rows that write there are told (device/cpu/rows.h)
   };
   struct Copied {
     std::byte* to;

@@ -1,9 +1,10 @@
 // _FusedLayerNorm: a row at a time, which the cache holds while its mean, its variance and the result are made of it.
 // Measured for 4096x4096 floats on two Sapphire Rapids cores: 9.8 ms; the separate ops 39, in fused loops 25.
 //
-// Every step is a loop of its own over a piece in the first-level cache: a compiler that sees two of them at once may
-// join a product and a sum, and the separate ops round in between.
+// A product and a sum of it are in loops of their own: a compiler that sees both may join them, and the separate ops
+// round in between.
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/row_pieces.h"
 #include "panto/device/functors.h"
 #include "panto/device/reducers.h"
@@ -21,25 +22,24 @@ struct Row {
   const T* scale;
   const T* offset;
   T epsilon;
+  RowFn squared_difference = binary_row<SquaredDifferenceFn, T>();
+  RowFn add = binary_row<AddFn, T>();
 
   [[gnu::always_inline]] void operator()(const T* x, int64_t n, T* y, bool stream) const {
     using Mean = MeanOf<T>;
     const T mean = Mean::finish(cpu::reduce_row<Mean>(x, n), n);
-    const auto centre = [&](int64_t begin, int64_t size, T* to) __attribute__((always_inline)) {
-      for (int64_t j = 0; j < size; ++j) to[j] = k::sub(x[begin + j], mean);
-    };
     const auto squares = cpu::reduce_blocks<Mean>(n, [&](int64_t begin, int64_t size, T* to) {
-      centre(begin, size, to);
-      for (int64_t j = 0; j < size; ++j) to[j] = k::mul(to[j], to[j]);
+      const void* const in[] = {x + begin, &mean};
+      squared_difference(0b01, to, size, in);
     });
     const T variance = Mean::finish(squares, n);
     const T factor = RsqrtFn{}(k::add(variance, epsilon));
-    cpu::write_pieces(n, y, stream, [&](int64_t begin, int64_t size, T* to) {
+    cpu::write_pieces(n, y, stream, add, offset, true, [&](int64_t begin, int64_t size, T* to) {
       if (stream) cpu::prefetch(x + n + begin, size);
-      centre(begin, size, to);
-      for (int64_t j = 0; j < size; ++j) to[j] = k::mul(to[j], factor);
-      for (int64_t j = 0; j < size; ++j) to[j] = k::mul(to[j], scale[begin + j]);
-      for (int64_t j = 0; j < size; ++j) to[j] = k::add(to[j], offset[begin + j]);
+      PANTO_INDEPENDENT
+      for (int64_t j = 0; j < size; ++j) {
+        to[j] = k::mul(k::mul(k::sub(x[begin + j], mean), factor), scale[begin + j]);
+      }
     });
   }
 };

@@ -33,30 +33,10 @@ const std::byte* at(const void* data, int64_t element, uint32_t size) {
   return static_cast<const std::byte*>(data) + element * size;
 }
 
-// n elements of an output that shares memory with no input, past the caches. Bit i of `far`: input i is larger
-// than the caches keep.
-template <int kInputs>
-void stream_row(const RowKernel& kernel, unsigned moves, unsigned far, std::byte* out, int64_t n, const void* const* in,
-                Faults& faults) {
-  alignas(64) std::byte piece[kStreamPiece];
-  const int64_t size = kernel.out_size, most = kStreamPiece / size;
-  for (int64_t begin = 0; begin < n; begin += most) {
-    const int64_t count = std::min(most, n - begin);
-    const void* first[kInputs];
-    for (int i = 0; i < kInputs; ++i) {
-      const std::byte* from = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
-      if (((moves & far) >> i & 1u) != 0) read_ahead(from, count * kernel.in_size[i]);
-      first[i] = from;
-    }
-    faults.report(kernel.row(moves, piece, count, first));
-    stream_copy(out + begin * size, piece, static_cast<size_t>(count * size));
-  }
-}
-
-// Elements [begin, end) of the output, row by row.
+// Elements [begin, end) of the output, row by row. `how`: what rows are told besides what moves.
 template <int kInputs>
 void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
-                     std::byte* out, const void* const* in, bool stream, unsigned far, Faults& faults) {
+                     std::byte* out, const void* const* in, unsigned how, Faults& faults) {
   const int64_t row = map.size[0];
   unsigned moves = 0;
   for (int i = 0; i < kInputs; ++i) moves |= map.stride[0][i] != 0 ? 1u << i : 0u;
@@ -74,11 +54,7 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
     for (int i = 0; i < kInputs; ++i) {
       first[i] = at(in[i], offset[i] + (map.stride[0][i] != 0 ? column : 0), kernel.in_size[i]);
     }
-    if (stream) {
-      stream_row<kInputs>(kernel, moves, far, out + begin * kernel.out_size, n, first, faults);
-    } else {
-      faults.report(kernel.row(moves, out + begin * kernel.out_size, n, first));
-    }
+    faults.report(kernel.row(moves | how, out + begin * kernel.out_size, n, first));
     begin += n;
     column = 0;
     for (int d = 1; d < map.rank; ++d) {
@@ -94,7 +70,7 @@ template <int kInputs>
 void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& out_shape, std::byte* out, int64_t n) {
   const void* in[kInputs];
   bool one_row = true, in_place = false;
-  unsigned moves = 0, far = 0;
+  unsigned moves = 0, how = kPastCaches;
   int64_t traffic = n * kernel.out_size;
   for (int i = 0; i < kInputs; ++i) {
     in[i] = inputs[i].data;
@@ -103,7 +79,7 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     moves |= inputs[i].numel == n ? 1u << i : 0u;
     in_place = in_place || in[i] == out;
     const int64_t bytes = inputs[i].numel * kernel.in_size[i];
-    far |= bytes > kNearBytes ? 1u << i : 0u;
+    how |= bytes > kNearBytes ? 1u << (kFar + i) : 0u;
     traffic += bytes;
   }
   bool stream = !in_place && should_stream(traffic);
@@ -112,9 +88,8 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
       const void* first[kInputs];
       for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
-      if (!stream) return faults.report(kernel.row(moves, out + begin * kernel.out_size, end - begin, first));
-      stream_row<kInputs>(kernel, moves, far, out + begin * kernel.out_size, end - begin, first, faults);
-      stream_fence();
+      faults.report(kernel.row(stream ? moves | how : moves, out + begin * kernel.out_size, end - begin, first));
+      if (stream) stream_fence();
     });
   } else {
     const PartialShape* shapes[kInputs];
@@ -123,7 +98,7 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     make_broadcast_map<kInputs>(out_shape, shapes, map);
     stream = stream && map.size[0] * kernel.out_size >= kShortestStreamed;
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
-      broadcast_range<kInputs>(kernel, map, begin, end, out, in, stream, far, faults);
+      broadcast_range<kInputs>(kernel, map, begin, end, out, in, stream ? how : 0, faults);
       if (stream) stream_fence();
     });
   }

@@ -122,6 +122,16 @@ struct Binary {
 template <class F>
 inline constexpr Binary<F> binary{};
 
+// The rows of such ops, for kernels that do the same in passing.
+template <class F, class T>
+RowFn unary_row() {
+  return Unary<F>::template kernel<T>().row;
+}
+template <class F, class T>
+RowFn binary_row() {
+  return Binary<F>::template kernel<T>().row;
+}
+
 // Input 0 is a mask.
 template <class F>
 struct Masked {

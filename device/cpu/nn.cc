@@ -17,7 +17,8 @@ namespace {
 
 // What an exponential costs, in bytes that could be moved meanwhile.
 constexpr int64_t kExpWork = 32;
-constexpr int64_t kKeptRow = 64 << 10;  // bytes of a row that is made in the cache before it is written past it
+constexpr int64_t kKeptRow = 64 << 10;   // bytes of a row that is made in the cache before it is written past it
+constexpr int64_t kStoppable = 1 << 20;  // elements before a request to stop is looked for
 using cpu::kPiece;
 
 template <class T>
@@ -33,19 +34,17 @@ void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T*
   }
   const int64_t n = rows * channels, bytes = n * 2 * static_cast<int64_t>(sizeof(T));
   const bool stream = x != y && cpu::should_stream(bytes);
+  const unsigned how = 0b11u | (stream ? cpu::kPastCaches | 1u << cpu::kFar : 0);
+  const RowFn add = binary_row<AddFn, T>();
   cpu::parallel_ranges(
       n, bytes,
       [&](int64_t begin, int64_t end) {
-        cpu::specialised([&] {
-          for (; begin < end; begin += width) {
-            const T* from = x + begin;
-            cpu::write_pieces(std::min(width, end - begin), y + begin, stream, [&](int64_t i, int64_t m, T* to) {
-              if (stream) cpu::read_ahead(from + i, m);
-              PANTO_INDEPENDENT
-              for (int64_t j = 0; j < m; ++j) to[j] = k::add(from[i + j], bias[i + j]);
-            });
-          }
-        });
+        for (; begin < end; begin += width) {
+          cpu::in_pieces(std::min(width, end - begin), kStoppable, [&](int64_t first, int64_t last) {
+            const void* const in[] = {x + begin + first, bias + first};
+            add(how, y + begin + first, last - first, in);
+          });
+        }
         if (stream) cpu::stream_fence();
       },
       width);
@@ -138,9 +137,8 @@ void softmax_row(const T* x, int64_t n, T* y, bool stream) {
   }
   alignas(64) T kept[kKeptRow / sizeof(T)];
   const T factor = 1 / exponentials(x, n, shift, kept, x + n);
-  cpu::write_pieces(n, y, true, [&](int64_t begin, int64_t size, T* to) {
-    for (int64_t j = 0; j < size; ++j) to[j] = kept[begin + j] * factor;
-  });
+  const void* const in[] = {kept, &factor};
+  binary_row<MulFn, T>()(0b01u | cpu::kPastCaches, y, n, in);
 }
 
 template <class T>
@@ -153,9 +151,9 @@ void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
     });
   });
   const T log_sum = std::log(sum);
-  cpu::write_pieces(n, y, stream, [&](int64_t begin, int64_t size, T* to) {
+  cpu::write_pieces(n, y, stream, binary_row<SubFn, T>(), &log_sum, false, [&](int64_t begin, int64_t size, T* to) {
     PANTO_INDEPENDENT
-    for (int64_t j = 0; j < size; ++j) to[j] = (x[begin + j] - shift) - log_sum;
+    for (int64_t j = 0; j < size; ++j) to[j] = x[begin + j] - shift;
   });
 }
 

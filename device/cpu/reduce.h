@@ -23,6 +23,7 @@
 
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/stream.h"
 #include "panto/device/reduce_shape.h"
 #include "panto/device/scratch.h"
 #include "panto/lib/base/checked.h"
@@ -66,12 +67,12 @@ struct Lanes {
   }
 };
 
-// All elements of a contiguous run, block by block.
+// All elements of a contiguous run, block by block; `in_turns`: several of them, of what comes from memory
+// (device/cpu/stream.h). Inlined: it is for the instruction set of its caller (device/cpu/level.h).
 template <class R>
-typename R::Total reduce_run(const typename R::Element* x, int64_t n, typename R::Total total) {
-  // Several blocks in turns: so many pages are read at once, and more of memory's answers are under way. Measured for
-  // 16M floats on two Sapphire Rapids cores: 3.2 -> 2.5 ms.
-  for (; n >= kTogether * kBlock; n -= kTogether * kBlock, x += kTogether * kBlock) {
+[[gnu::always_inline]] inline typename R::Total reduce_run(const typename R::Element* x, int64_t n,
+                                                           typename R::Total total, bool in_turns = false) {
+  for (; in_turns && n >= kTogether * kBlock; n -= kTogether * kBlock, x += kTogether * kBlock) {
     Lanes<R> lanes[kTogether];
     for (int64_t i = 0; i < kBlock; i += kTurn) {
       for (int64_t k = 0; k < kTogether; ++k) lanes[k].add(x + k * kBlock + i, kTurn);
@@ -129,13 +130,16 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
   ReduceShape::Dims segments;
   for (size_t d = 1; d < s.reduced.size(); ++d) segments.push_back(s.reduced[d]);
   const int64_t parts = ceil_div(s.count, kPart);
+  const bool in_turns = reads_in_turns();
   if (parts == 1 && segments.empty() && s.kept.size() <= 1) {
     // The common case: the last dimension of a matrix, or everything there is and little of it.
     parallel_ranges(
         s.results, s.results * run * static_cast<int64_t>(sizeof(*x)),
         [&](int64_t begin, int64_t end) {
           specialised([&] {
-            for (int64_t r = begin; r < end; ++r) out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total()), run);
+            for (int64_t r = begin; r < end; ++r) {
+              out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total(), in_turns), run);
+            }
           });
         },
         64);
@@ -156,7 +160,7 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
             const int64_t within = i % run;
             const int64_t n = std::min(run - within, last - i);
             const typename R::Element* first = x + result.offset() + segment.offset() + within;
-            specialised([&] { total = reduce_run<R>(first, n, total); });
+            specialised([&] { total = reduce_run<R>(first, n, total, in_turns); });
             segment.next();
             i += n;
           }

@@ -8,6 +8,7 @@
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/reduce.h"
+#include "panto/device/cpu/rows.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/core/cancel.h"
@@ -37,22 +38,20 @@ template <class T, class F>
   }
 }
 
-// y[0, n) = what fill(begin, size, piece) puts into its pieces; `y` may be what `fill` reads, element for element.
-// `stream`: past the caches, and a fence is to follow.
+// y[0, n) = last(z, operand), where fill(begin, size, z) makes a piece of z; `y` may be what `fill` reads, element for
+// element. `last`: a row of two inputs; `moves`: it has an operand for each element. `stream`: past the caches, and a
+// fence is to follow.
 template <class T, class F>
-[[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, const F& fill) {
-  alignas(64) T piece[kStreamed<T>];
-  const int64_t most = stream ? kStreamed<T> : kPiece;
-  for (int64_t i = 0; i < n; i += most) {
+[[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, RowFn last, const T* operand, bool moves,
+                                                const F& fill) {
+  alignas(64) T piece[kPiece];
+  for (int64_t i = 0; i < n; i += kPiece) {
     stop_within_row(i);
-    const int64_t size = std::min(most, n - i);
-    if (stream) {
-      fill(i, size, piece);
-      stream_copy(reinterpret_cast<std::byte*>(y + i), reinterpret_cast<const std::byte*>(piece),
-                  static_cast<size_t>(size) * sizeof(T));
-    } else {
-      fill(i, size, y + i);
-    }
+    const int64_t size = std::min(kPiece, n - i);
+    T* z = stream ? piece : y + i;
+    fill(i, size, z);
+    const void* const in[] = {z, moves ? operand + i : operand};
+    last((moves ? 0b11u : 0b01u) | (stream ? kPastCaches : 0), y + i, size, in);
   }
 }
 

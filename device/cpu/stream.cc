@@ -1,9 +1,8 @@
 #include "panto/device/cpu/stream.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "panto/device/cpu/level.h"
 #ifdef __x86_64__
@@ -15,11 +14,13 @@ namespace {
 
 constexpr int64_t kUsualCache = int64_t{32} << 20;  // where the system does not say
 
-int64_t cache_bytes() noexcept {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  if (const int64_t found = sysconf(_SC_LEVEL3_CACHE_SIZE); found > 0) return found;
-#endif
-  return kUsualCache;
+// The last-level cache that a processor reaches. Not sysconf's figure, which counts all those of a socket of AMD's: 320
+// MiB, where two processors share 32.
+int64_t cache_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  int64_t kilobytes = 0;
+  char unit = 0;
+  return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : kUsualCache;
 }
 
 #ifdef __x86_64__
@@ -69,6 +70,18 @@ bool should_stream([[maybe_unused]] int64_t traffic) noexcept {
   return traffic > cache;
 #else
   return false;
+#endif
+}
+
+bool reads_in_turns() noexcept {
+#ifdef __x86_64__
+  static const bool amd = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") != 0;
+  }();
+  return !amd;
+#else
+  return true;
 #endif
 }
 

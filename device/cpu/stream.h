@@ -16,6 +16,11 @@ namespace panto::cpu {
 // So it is where the traffic exceeds the last-level cache.
 PANTO_EXPORT bool should_stream(int64_t traffic) noexcept;
 
+// Whether memory is read faster from several places in turns than from one end to the other. It is by Intel's
+// processors, which ask for no more than a page ahead: the sum of 16M floats took 3.2 ms on two Sapphire Rapids cores,
+// in turns 2.5. Not by AMD's, which follow one place further: 1.2 ms on two Zen 4 cores, in turns 2.2.
+PANTO_EXPORT bool reads_in_turns() noexcept;
+
 // Copies n bytes from memory that is in the first-level cache to memory that nobody reads soon; no overlap.
 PANTO_EXPORT void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept;
 
@@ -36,13 +41,15 @@ template <class T>
   for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(from + i);
 }
 
-// While n elements from `from` are read, one after the other: those that are read so much later. While a function of
-// elements is computed there is time for it, and the processor itself looks ahead no further than a few vectors' worth
-// of instructions. Measured for 16M floats on two Sapphire Rapids cores: exp 6.1 -> 4.7 ms.
+// What is read while a function of elements is computed is asked for so many bytes ahead: there is time for it, and the
+// processor itself looks ahead no further than a few vectors' worth of instructions. Measured for 16M floats on two
+// Sapphire Rapids cores: exp 6.1 -> 4.7 ms.
+inline constexpr int64_t kReadAhead = 4096;
+
+// While n elements from `from` are read, one after the other: those that are read so much later.
 template <class T>
 [[gnu::always_inline]] inline void read_ahead(const T* from, int64_t n) noexcept {
-  constexpr int64_t kAhead = 4096 / static_cast<int64_t>(sizeof(T));
-  prefetch(from + kAhead, n);
+  prefetch(from + kReadAhead / static_cast<int64_t>(sizeof(T)), n);
 }
 
 // Before another thread is told that what was copied is there.
