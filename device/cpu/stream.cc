@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "panto/device/cpu/level.h"
+#include "panto/device/cpu/vendor.h"
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -73,17 +74,7 @@ bool should_stream([[maybe_unused]] int64_t traffic) noexcept {
 #endif
 }
 
-bool reads_in_turns() noexcept {
-#ifdef __x86_64__
-  static const bool amd = [] {
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd") != 0;
-  }();
-  return !amd;
-#else
-  return true;
-#endif
-}
+bool reads_in_turns() noexcept { return !is_amd(); }
 
 void stream_copy(std::byte* to, const std::byte* from, size_t n) noexcept {
 #ifdef __x86_64__
