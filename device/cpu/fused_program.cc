@@ -210,9 +210,7 @@ Program compile(const CallView& call, int64_t tile) {
   const auto fitting = [&](int64_t bytes) { return bytes / (values * p.widest) / 64 * 64; };
   const int64_t shortest = std::clamp(fitting(kSecondLevelBytes), kShortestTile, kShortTile);
   p.tile = tile > 0 ? tile : std::clamp(fitting(kTileBytes), shortest, kLongestTile);
-  // One step alone writes no faster than it computes.
-  const bool several = std::ranges::count(p.code, false, &Instruction::joined) > 1;
-  p.streamed = std::min(p.tile, several ? std::clamp(p.work / 16 * 64, kBriefTile, kStreamedTile) : kStreamedTile);
+  p.streamed = std::min(p.tile, std::clamp(p.work / 16 * 64, kBriefTile, kStreamedTile));
   return p;
 }
 
@@ -264,6 +262,12 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
     spread.push_back(one ? Spread::kOne : Spread::kFull);
     address.push_back(ready.result);
     (one ? l.once : l.each_tile).push_back(ready);
+  }
+  // A step alone asks for its inputs itself, line by line.
+  for (int k = 0; l.one_step() && k < kMaxRowInputs; ++k) {
+    Ready& step = l.each_tile.front();
+    const size_t i = step.operands[k].base - p.base_of_input(0);
+    if (i < l.inputs.size() && l.inputs[i] == Spread::kFull) step.moves |= 1u << (kFar + k);
   }
   return l;
 }
@@ -351,7 +355,7 @@ int Range::last_reader(const std::byte* data) const {
 }
 
 int64_t Range::together(int64_t begin, int64_t most) const {
-  int64_t n = std::min(stream_ ? p_.streamed : p_.tile, most);
+  int64_t n = std::min(stream_ && !l_.one_step() ? p_.streamed : p_.tile, most);
   for (const Repeated& r : repeated_) {
     if (r.in_place()) n = std::min(n, r.map.size[0] - begin % r.map.size[0]);
   }
@@ -388,7 +392,7 @@ void Range::compute(int64_t begin, int64_t n, int64_t at) {
   if (at != 0) now_[first] += at * p_.size_of(p_.text.outputs[0]);
   uint64_t still = 0;
   for (size_t r = 0; r < repeated_.size(); ++r) place(r, begin, n, still);
-  steps(l_.each_tile, n, still, stream_);
+  steps(l_.each_tile, n, still, stream_ && !l_.one_step());
 }
 
 // Makes an input that is repeated readable for elements [begin, begin + n). A bit of `still`: it is one element.

@@ -46,7 +46,7 @@ enum class Spread : uint8_t {
 // An instruction with addresses.
 struct Ready {
   RowFn row;
-  uint32_t moves;  // operands that are not kOne
+  uint32_t moves;  // operands that are not kOne, and what else rows are told (device/cpu/rows.h)
   uint32_t step;
   Address result;
   Address operands[kMaxRowInputs];
@@ -58,6 +58,7 @@ struct Layout {
   std::vector<Spread> inputs;
   std::vector<Ready> once;       // steps with one element
   std::vector<Ready> each_tile;  // the others
+  bool one_step() const { return each_tile.size() == 1; }
 };
 
 struct Program {
