@@ -69,6 +69,7 @@ RowFn for_this_machine() {
 #endif
   return Portable::portable;
 }
+
 struct Entry {
   RowFn first, second;
   int place, operands;

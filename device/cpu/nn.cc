@@ -17,8 +17,7 @@ namespace {
 
 // What an exponential costs, in bytes that could be moved meanwhile.
 constexpr int64_t kExpWork = 32;
-constexpr int64_t kKeptRow = 64 << 10;   // bytes of a row that is made in the cache before it is written past it
-constexpr int64_t kStoppable = 1 << 20;  // elements before a request to stop is looked for
+constexpr int64_t kKeptRow = 64 << 10;  // bytes of a row that is made in the cache before it is written past it
 using cpu::kPiece;
 
 template <class T>
@@ -40,7 +39,7 @@ void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T*
       n, bytes,
       [&](int64_t begin, int64_t end) {
         for (; begin < end; begin += width) {
-          cpu::in_pieces(std::min(width, end - begin), kStoppable, [&](int64_t first, int64_t last) {
+          cpu::in_pieces(std::min(width, end - begin), cpu::kStoppable, [&](int64_t first, int64_t last) {
             const void* const in[] = {x + begin + first, bias + first};
             add(how, y + begin + first, last - first, in);
           });

@@ -19,10 +19,12 @@ inline constexpr int64_t kPiece = 512;  // elements
 template <class T>
 inline constexpr int64_t kStreamed = kStreamPiece / static_cast<int64_t>(sizeof(T));
 
-// Between pieces of a row: after every so many elements of it a request to stop is heeded.
+// Elements of a row after which a request to stop is heeded.
+inline constexpr int64_t kStoppable = 1 << 20;
+
+// Between pieces of a row.
 [[gnu::always_inline]] inline void stop_within_row(int64_t element) {
-  constexpr int64_t kElements = 1 << 20;
-  if (element != 0 && element % kElements == 0) [[unlikely]]
+  if (element != 0 && element % kStoppable == 0) [[unlikely]]
     throw_if_cancelled();
 }
 
