@@ -88,6 +88,24 @@ BOOST_AUTO_TEST_CASE(constants_are_folded) {
          x = Placeholder(; dtype=float32, shape=[])
          both = Sub(y, x, ^add)
        )"},
+      // Of what only the shape matters, only the shape is known.
+      {"constant_folding",
+       R"(
+         x = Placeholder(; dtype=float32, shape=[2])
+         like = OnesLike(x)
+         u = Placeholder(; dtype=float32, shape=[?])
+         unlike = OnesLike(u)
+         s = Placeholder(; dtype=string, shape=[2])
+         empty = ZerosLike(s)
+       )",
+       R"(
+         x = Placeholder(; dtype=float32, shape=[2])
+         like = Const(; value=float32[2]{1})
+         u = Placeholder(; dtype=float32, shape=[?])
+         unlike = OnesLike(u)
+         s = Placeholder(; dtype=string, shape=[2])
+         empty = ZerosLike(s)
+       )"},
       // Random numbers, effects, and what fails are left to the run.
       {"constant_folding",
        R"(
@@ -117,6 +135,9 @@ BOOST_AUTO_TEST_CASE(what_gives_back_its_input_goes) {
     u = Placeholder(; dtype=float32, shape=?)
     i = Placeholder(; dtype=int32, shape=[2])
     int_zero = Const(; value=int32{0})
+    shape = Const(; value=int32[2]{2, 3})
+    s = Placeholder(; dtype=float32, shape=[])
+    flag = Placeholder(; dtype=bool, shape=[2,3])
   )";
   const std::pair<const char*, const char*> rules[] = {
       {"a = Mul(x, one)\n b = Mul(one, a)\n c = Mul(b, ones)\n d = RealDiv(c, one)\n y = Neg(d)", "y = Neg(x)"},
@@ -131,6 +152,17 @@ BOOST_AUTO_TEST_CASE(what_gives_back_its_input_goes) {
       {"a = Relu(x)\n b = Relu(a)\n y = Tanh(b)", "a = Relu(x)\n y = Tanh(a)"},
       {"a = Identity(x)\n b = StopGradient(a)\n y = Tanh(b)", "y = Tanh(x)"},
       {"a = AddN(x)\n y = Tanh(a)", "y = Tanh(x)"},
+      // A number rather than a tensor of it, and then what follows from that, if something else gives the shape.
+      {"a = BroadcastTo(one, shape)\n b = Mul(a, x)\n y = Neg(b)", "y = Neg(x)"},
+      {"a = Fill(shape, s)\n b = Mul(x, a)\n y = Neg(b)", "b_1 = Mul(x, s)\n y = Neg(b_1)"},
+      {"a = BroadcastTo(s, shape)\n b = SelectV2(flag, a, x)\n y = Neg(b)",
+       "b_1 = SelectV2(flag, s, x)\n y = Neg(b_1)"},
+      {"a = BroadcastTo(s, shape)\n b = Mul(a, s)\n y = Neg(b)",
+       "a = BroadcastTo(s, shape)\n b = Mul(a, s)\n y = Neg(b)"},
+      {"a = BroadcastTo(s, shape)\n b = Mul(a, u)\n y = Neg(b)",
+       "a = BroadcastTo(s, shape)\n b = Mul(a, u)\n y = Neg(b)"},
+      {"a = BroadcastTo(s, shape)\n b = Mul(a, a)\n y = Neg(b)",
+       "a = BroadcastTo(s, shape)\n b_1 = Mul(s, a)\n y = Neg(b_1)"},
       // What is fetched keeps its name.
       {"a = Neg(x)\n y = Neg(a)", "y = Identity(x)"},
   };
@@ -145,6 +177,26 @@ BOOST_AUTO_TEST_CASE(what_gives_back_its_input_goes) {
                  optimize(expected, same, {}, "prune").to_string());
     }
   }
+}
+
+// What a gradient begins with needs nothing of what was computed before it.
+BOOST_AUTO_TEST_CASE(gradients_of_sums_need_no_sums) {
+  const Graph graph = text_graph(R"(
+    x = Placeholder(; dtype=float32, shape=[200,1000])
+    e = Exp(x)
+    axes = Const(; value=int32[2]{0, 1})
+    sum = Sum(e, axes)
+    one = OnesLike(sum)
+    shape = Const(; value=int32[2]{200, 1000})
+    ones = BroadcastTo(one, shape)
+    product = Mul(ones, e)
+    y = Neg(product)
+  )");
+  const NodeOutput fetches[] = {graph.output("y")};
+  BOOST_TEST(optimize(graph, fetches, {}, "prune,constant_folding,arithmetic").to_string() ==
+             "x = Placeholder(; dtype=float32, shape=[200,1000]) -> float32[200,1000]\n"
+             "e = Exp(x) -> float32[200,1000]\n"
+             "y = Neg(e) -> float32[200,1000]\n");
 }
 
 BOOST_AUTO_TEST_CASE(moves_and_casts_are_merged) {

@@ -1,10 +1,12 @@
 // Removes ops that give back what they get, and pairs that undo each other. Every rule holds bit by bit, for NaN,
-// infinities and both zeros too: x * 1, x - 0 and x + (-0.0) are x, while x + 0.0 is not (-0.0 + 0.0 is 0.0).
+// infinities and both zeros too: x * 1, x - 0 and x + (-0.0) are x, while x + 0.0 is not (-0.0 + 0.0 is 0.0). Ops that
+// broadcast read a number rather than a tensor full of it.
 //
 // One of the two files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
@@ -79,12 +81,18 @@ class Simplifier {
   explicit Simplifier(PassContext& context) : context_(context), graph_(context.graph) {}
 
   int run() {
+    const int limit = graph_.id_limit();
     for (int id : graph_.topological_order()) {
       if (context_.fixed(id)) continue;
-      if (const NodeOutput same = source(graph_.at(id)); same.valid()) {
+      // What takes a node's place may be simpler still.
+      for (bool added = true; added;) {
+        const NodeOutput same = source(graph_.at(id));
+        if (!same.valid()) break;
         const NodeOutput with[] = {same};
         replace_node(graph_, id, with);
         ++changes_;
+        added = same.node >= limit && same.node > id;
+        id = same.node;
       }
     }
     return changes_;
@@ -95,7 +103,10 @@ class Simplifier {
   NodeOutput source(const Node& node) {
     if (node.has(Trait::kIdentity)) return identity(node);
     const Op& op = node.op();
-    if (op.has(Trait::kBroadcasts) && node.num_inputs() == 2) return neutral(node);
+    if (op.has(Trait::kBroadcasts)) {
+      const NodeOutput operand = node.num_inputs() == 2 ? neutral(node) : NodeOutput();
+      return operand.valid() ? operand : not_repeated(node);
+    }
     if (&op == &kNeg || &op == &kLogicalNot) return undone_by_itself(node);
     if (&op == &kAbs || &op == &kRelu) return once_is_enough(node);
     if (&op == &kTranspose) return transposed(node);
@@ -134,6 +145,28 @@ class Simplifier {
       if (one || zero) return other;
     }
     return {};
+  }
+
+  // The node reading what an operand repeats (BroadcastTo, Fill), where the others give the result its shape.
+  NodeOutput not_repeated(const Node& node) {
+    NodeInit narrow = node.init();
+    const Node* repeats = nullptr;
+    for (size_t k = 0; k < narrow.inputs.size() && repeats == nullptr; ++k) {
+      const Node& from = graph_.at(narrow.inputs[k].node);
+      if (&from.op() != &kBroadcastTo && &from.op() != &kFill) continue;
+      const NodeOutput repeated = std::exchange(narrow.inputs[k], from.input(&from.op() == &kFill ? 1 : 0));
+      PartialShape shape = Shape{};
+      for (const NodeOutput& input : narrow.inputs) shape = broadcast_shapes(shape, graph_.info(input).shape);
+      if (shape.fully_known() && shape == node.output(0).shape &&
+          graph_.at(narrow.inputs[k].node).device() == node.device()) {
+        repeats = &from;
+      } else {
+        narrow.inputs[k] = repeated;
+      }
+    }
+    if (repeats == nullptr) return {};
+    narrow.name = free_name(graph_, node.name());
+    return add_replacement(std::move(narrow), *repeats);
   }
 
   NodeOutput undone_by_itself(const Node& node) {

@@ -1,5 +1,5 @@
-// Computes, once, what depends on nothing that is fed, drawn or stored: ops on constants, and integers that follow from
-// shapes (Shape, Size, axes to sum over) where the shapes are known.
+// Computes, once, what depends on nothing that is fed, drawn or stored: ops on constants, and what follows from shapes
+// (Shape, Size, axes to sum over, the ones that a gradient begins with) where the shapes are known.
 #include <algorithm>
 
 #include "panto/lib/base/error.h"
@@ -91,10 +91,13 @@ class Folder {
     if (values.back().defined()) return values;
 
     SmallVector<const Tensor*, 8> inputs;
+    std::vector<Tensor> shapes;  // what stands for inputs of which only the shape matters
+    shapes.reserve(static_cast<size_t>(node.num_inputs()));
     int64_t input_bytes = 0;
     for (const NodeOutput& input : node.inputs()) {
       const Tensor* value = constant_value(graph_, input);
-      if (value == nullptr) return {};
+      if (value == nullptr && node.has(Trait::kShapeOnly)) value = &shapes.emplace_back(any_value(input));
+      if (value == nullptr || !value->defined()) return {};
       inputs.push_back(value);
       input_bytes += bytes_of(*value);
     }
@@ -106,6 +109,13 @@ class Folder {
       if (bytes == INT64_MAX ? input_bytes > kAlwaysBytes : bytes > limit) return {};
     }
     return compute(node, inputs);
+  }
+
+  // A small tensor of the output's type and shape, if that is known; undefined otherwise.
+  Tensor any_value(NodeOutput output) {
+    const Tensor& stand_in = inference_.at(output);
+    if (!is_plain(stand_in.dtype()) || bytes_of(stand_in) > kAlwaysBytes) return Tensor();
+    return allocate_tensor(cpu_device(), stand_in.dtype(), Shape(stand_in.partial_shape()));
   }
 
   std::vector<Tensor> compute(const Node& node, std::span<const Tensor* const> inputs) {
