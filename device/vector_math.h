@@ -1,6 +1,6 @@
 // exp, expm1, log, log1p, pow, sin, cos, tanh, sigmoid, softplus, erf, erfc and the remainder of floats that the
 // compiler vectorises: straight-line arithmetic on the bits, no table, no branch, no library call, no intrinsic.
-// Written once for every instruction set.
+// Written once for every instruction set; for exp and erf of rows AVX-512 has tables (device/cpu/vector_math_avx512.h).
 //
 //   for (int64_t i = 0; i < n; ++i) y[i] = vmath::exp(x[i]);      // -O3: four lanes with SSE2, sixteen with AVX-512
 //
@@ -17,8 +17,9 @@
 //   exp 1.0 ulp, expm1 1.7 ulp, log 0.8 ulp, log1p 1.6 ulp, tanh 2.5 ulp, sigmoid 2.4 ulp, erf 2.6 ulp,
 //   erfc 0.54 ulp, softplus 2.5 ulp, pow 0.51 ulp (of random arguments), the remainder is exact,
 //   sin and cos 0.501 ulp up to 2^22 (all floats were tried), beyond that libm's.
-// Results differ in the last bits between machines with and without fused multiply-add (those of the remainder do not,
-// nor those of sin, cos and erfc: all floats were tried), never between numbers of threads or positions in a vector.
+// Results differ in the last bits between machines with and without fused multiply-add, those of exp and erf between
+// such with and without AVX-512, too (those of the remainder, sin, cos and erfc do not: all floats were tried); never
+// between numbers of threads or positions in a vector.
 // Special values as in C: exp(-inf) = 0, exp(inf) = inf, log(0) = -inf, log(x < 0) = NaN; NaN gives NaN; subnormal
 // arguments and results are exact to the same bounds.
 #pragma once

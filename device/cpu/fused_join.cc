@@ -50,6 +50,47 @@ struct GatedByItself {
   }
 };
 
+#ifdef __x86_64__
+// f(x), f(x) * t and the like in vectors, where f is.
+template <class F>
+concept Vectored = requires { &InVectors<F>::value; };
+}  // namespace
+
+template <Vectored F>
+struct InVectors<ScaledThen<MulFn, F>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 s) {
+    return InVectors<F>::value(_mm512_mul_ps(x, s));
+  }
+};
+template <Vectored F>
+struct InVectors<ThenScaled<F, AddFn>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 t) {
+    return _mm512_add_ps(InVectors<F>::value(x), t);
+  }
+};
+template <Vectored F>
+struct InVectors<ThenScaled<F, MulFn>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 t) {
+    return _mm512_mul_ps(InVectors<F>::value(x), t);
+  }
+};
+template <Vectored F>
+struct InVectors<ScaledThenScaled<MulFn, F, AddFn>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 s, __m512 t) {
+    return _mm512_add_ps(InVectors<F>::value(_mm512_mul_ps(x, s)), t);
+  }
+};
+template <Vectored F>
+struct InVectors<GatedByItself<F>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 s, __m512 t, __m512 u) {
+    const __m512 gate = _mm512_add_ps(InVectors<F>::value(_mm512_mul_ps(x, s)), t);
+    return _mm512_mul_ps(_mm512_mul_ps(x, u), gate);
+  }
+};
+
+namespace {
+#endif
+
 // Of floats; only operand 0, or 0 and 2, move: the others are single numbers.
 template <class F>
 using OneMoves2 = PartlyMovingRow<0b01, F, float, float, float>;
@@ -59,16 +100,6 @@ template <class F>
 using OneMoves4 = PartlyMovingRow<0b0001, F, float, float, float, float, float>;
 template <class F>
 using EndsMove3 = PartlyMovingRow<0b101, F, float, float, float, float>;
-
-// `Portable`: another row for machines without the extensions.
-template <class R, class Portable = R>
-RowFn for_this_machine() {
-#ifdef __x86_64__
-  if (level() >= Level::kAvx512) return R::avx512;
-  if (level() >= Level::kAvx2) return R::avx2;
-#endif
-  return Portable::portable;
-}
 
 struct Entry {
   RowFn first, second;
@@ -100,18 +131,18 @@ class Table {
   // f(x * s), f(x) + t, f(x) * t, f(x * s) + t, (x * u) * (f(x * s) + t)
   template <class F>
   void function() {
-    const RowFn scaled = for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
-    const RowFn shifted = for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
+    const RowFn scaled = row_for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
+    const RowFn shifted = row_for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
     add(binary_row<MulFn, float>(), unary_row<F, float>(), 0, 1, {scaled, 0b10});
     for (int place : {0, 1}) {  // of ops that commute
       add(unary_row<F, float>(), binary_row<AddFn, float>(), place, 2,
-          {for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
+          {row_for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
       add(unary_row<F, float>(), binary_row<MulFn, float>(), place, 2,
-          {for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
+          {row_for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
       add(scaled, binary_row<AddFn, float>(), place, 2, {shifted, 0b110});
     }
-    add(shifted, for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
-        {for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
+    add(shifted, row_for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
+        {row_for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
   }
   // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
   template <class F, class Rounded = F, class Portable = F>
@@ -127,7 +158,7 @@ class Table {
   void with(int place) {
     using R = EndsMove3<ScaledWith<Rounded, G, kSecond>>;
     using P = EndsMove3<ScaledWith<Portable, G, kSecond>>;
-    add(binary_row<F, float>(), binary_row<G, float>(), place, 2, {for_this_machine<R, P>(), 0b010});
+    add(binary_row<F, float>(), binary_row<G, float>(), place, 2, {row_for_this_machine<R, P>(), 0b010});
   }
 
   std::vector<Entry> entries_;

@@ -90,7 +90,26 @@ struct LargestNumber : MaxOf<T> {
 
 template <class T>
 T largest(const T* x, int64_t n) {
-  return cpu::reduce_run<LargestNumber<T>>(x, n, LargestNumber<T>::total());
+  // In any order: more at once than a reduction, which keeps to one, and to the end of the row.
+  constexpr int64_t kAtOnce = 64;
+  using Largest = LargestNumber<T>;
+  T last = Largest::total();
+  if (n >= kAtOnce) {
+    T found[kAtOnce];
+    std::fill_n(found, kAtOnce, Largest::total());
+    int64_t i = 0;
+    for (; i + kAtOnce <= n; i += kAtOnce) {
+      for (int64_t l = 0; l < kAtOnce; ++l) found[l] = Largest::add(found[l], x[i + l]);
+    }
+    for (int64_t width = kAtOnce / 2; width > 0; width /= 2) {
+      for (int64_t l = 0; l < width; ++l) found[l] = Largest::add(found[l], found[l + width]);
+    }
+    last = found[0];
+    x += i;
+    n -= i;
+  }
+  for (int64_t i = 0; i < n; ++i) last = Largest::add(last, x[i]);
+  return last;
 }
 
 template <class T>
@@ -110,17 +129,41 @@ T sum_of_pieces(int64_t n, const F& f) {
   return SumOf<T>::finish(total, n);
 }
 
-// y = exp(x - shift); returns its sum. `y` may be `x`. `next`: the row that comes next, or null.
+struct ExpOfDifference {
+  template <class T>
+  [[gnu::always_inline]] T operator()(T x, T shift) const {
+    return vmath::exp(x - shift);
+  }
+};
+}  // namespace
+#ifdef __x86_64__
+template <>
+struct cpu::InVectors<ExpOfDifference> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 shift) {
+    return cpu::avx512::exp(_mm512_sub_ps(x, shift));
+  }
+};
+#endif
+namespace {
+
+// y = exp(x - shift) for n elements that begin at x. `y` may be `x`. `next`: those that are read later, or null.
 template <class T>
-T exponentials(const T* x, int64_t n, T shift, T* y, const T* next = nullptr) {
+void exponentials(const T* x, int64_t n, T shift, T* y, const T* next) {
+  const RowFn row = cpu::row_for_this_machine<cpu::PartlyMovingRow<0b01, ExpOfDifference, T, T, T>>();
+  cpu::with_next_row(next, 0, n, [&](int64_t begin, int64_t end) {
+    const void* const in[] = {x + begin, &shift};
+    row(0b01, y + begin, end - begin, in);
+  });
+}
+
+// The same, whose sum is returned; `next` is the row that comes next, or null.
+template <class T>
+T summed_exponentials(const T* x, int64_t n, T shift, T* y, const T* next = nullptr) {
   SumTotal<T> total{};
-  for (int64_t i = 0; i < n; i += kPiece) {
+  for (int64_t i = 0; i < n; i += cpu::kBlock) {
     cpu::stop_within_row(i);
-    const int64_t size = std::min(kPiece, n - i);
-    cpu::with_next_row(next, i, i + size, [&](int64_t begin, int64_t end) {
-      PANTO_INDEPENDENT
-      for (int64_t j = begin; j < end; ++j) y[j] = vmath::exp(x[j] - shift);
-    });
+    const int64_t size = std::min(cpu::kBlock, n - i);
+    exponentials(x + i, size, shift, y + i, next == nullptr ? nullptr : next + i);
     total = cpu::reduce_run<SumOf<T>>(y + i, size, total);
   }
   return SumOf<T>::finish(total, n);
@@ -130,12 +173,12 @@ template <class T>
 void softmax_row(const T* x, int64_t n, T* y, bool stream) {
   const T shift = largest(x, n);
   if (!stream || n * static_cast<int64_t>(sizeof(T)) > kKeptRow) {
-    const T factor = 1 / exponentials(x, n, shift, y);
+    const T factor = 1 / summed_exponentials(x, n, shift, y);
     for (int64_t j = 0; j < n; ++j) y[j] *= factor;
     return;
   }
   alignas(64) T kept[kKeptRow / sizeof(T)];
-  const T factor = 1 / exponentials(x, n, shift, kept, x + n);
+  const T factor = 1 / summed_exponentials(x, n, shift, kept, x + n);
   const void* const in[] = {kept, &factor};
   binary_row<MulFn, T>()(0b01u | cpu::kPastCaches, y, n, in);
 }
@@ -145,9 +188,7 @@ void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
   const T shift = largest(x, n);
   const T* next = stream ? x + n : nullptr;
   const T sum = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
-    cpu::with_next_row(next, first, first + size, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j) piece[j - first] = vmath::exp(x[j] - shift);
-    });
+    exponentials(x + first, size, shift, piece, next == nullptr ? nullptr : next + first);
   });
   const T log_sum = std::log(sum);
   cpu::write_pieces(n, y, stream, binary_row<SubFn, T>(), &log_sum, false, [&](int64_t begin, int64_t size, T* to) {
@@ -216,7 +257,7 @@ struct CrossEntropyKernel {
               const T* p = labels.row(r, label_row.data());
               T* y = backprop + r * n;
               const T shift = largest(x, n);
-              const T sum = exponentials(x, n, shift, y);
+              const T sum = summed_exponentials(x, n, shift, y);
               const T log_sum = n == 0 ? 0 : std::log(sum);
               loss[r] = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
                 for (int64_t j = 0; j < size; ++j) piece[j] = p[first + j] * (log_sum - (x[first + j] - shift));
@@ -255,7 +296,7 @@ void sparse_cross_entropy(KernelContext& c) {
             const T* x = features + r * n;
             T* y = backprop + r * n;
             const T shift = largest(x, n);
-            const T sum = exponentials(x, n, shift, y);
+            const T sum = summed_exponentials(x, n, shift, y);
             loss[r] = std::log(sum) - (x[label] - shift);
             const T factor = 1 / sum;
             for (int64_t j = 0; j < n; ++j) y[j] *= factor;

