@@ -131,6 +131,16 @@ uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t dying
   return dying;
 }
 
+// The device where all inputs are; null: they are in several places, or there are none.
+Device* common_device(const Call& call) {
+  if (call.inputs.empty()) return nullptr;
+  Device* device = call.inputs[0]->impl()->device;
+  for (size_t i = 1; i < call.inputs.size(); ++i) {
+    if (call.inputs[i]->impl()->device != device) return nullptr;
+  }
+  return device;
+}
+
 bool any_elsewhere(const Call& call) {
   for (const Tensor* t : call.inputs) {
     if (t->impl()->device != call.device) return true;
@@ -204,14 +214,16 @@ void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
     op.body()(context);
     return;
   }
-  call.symbolic = (state.symbolic > 0 || any_meta(call)) && !op.has(Trait::kConstant);
+  Device* const common = common_device(call);
+  const bool meta = common != nullptr ? common->is_meta() : any_meta(call);
+  call.symbolic = (state.symbolic > 0 || meta) && !op.has(Trait::kConstant);
   call.device = call.symbolic ? &meta_device() : place(call, state, asked);
   if (call.symbolic) {
     infer(call);
     make_symbolic_outputs(call);
   } else {
     const Kernel& kernel = find_kernel(call);
-    if (any_elsewhere(call)) [[unlikely]] {
+    if (common != call.device && any_elsewhere(call)) [[unlikely]] {
       run_moved(call, kernel, dying, state);
     } else {
       infer_and_allocate(call, dying, state);
@@ -243,12 +255,15 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t dying, Devi
   }
 }
 
-void ensure_linked(const Op& op) {
-  if (!op.linked()) [[unlikely]] {
-    link_ops();
-    if (!op.linked())
-      fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
-  }
+[[gnu::noinline]] void link(const Op& op) {
+  link_ops();
+  if (!op.linked())
+    fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
+}
+
+[[gnu::always_inline]] inline void ensure_linked(const Op& op) {
+  if (!op.linked()) [[unlikely]]
+    link(op);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
   // Each thread has several tiles of these, and of the images below.
   const Tensor floats = random_normal({2600, 2600}, {.seed = 2}), doubles = cast(floats, kFloat64);
   const Tensor integers = cast(slice(floats, {0, 0}, {1500, 1500}) * 100.0f, kInt32);
-  const Tensor few = slice(integers, {0, 0}, {40, 1500});
+  const Tensor deep = cast(slice(square, {0, 0}, {4000, 4000}) * 100.0f, kInt32), few = slice(deep, {0, 0}, {40, 4000});
   const Tensor batch = random_normal({40, 400, 400}, {.seed = 3});
   const Tensor images = random_normal({32, 96, 96, 64}, {.seed = 4}),
                image = slice(images, {0, 0, 0, 0}, {8, 96, 96, 64});
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
       {"product of floats", [&] { matmul(floats, floats); }},
       {"product of doubles", [&] { matmul(doubles, doubles); }},
       {"product of integers", [&] { matmul(integers, integers); }},
-      {"product of few rows", [&] { matmul(few, integers); }},
+      {"product of few rows", [&] { matmul(few, deep); }},
       {"batch of products", [&] { batch_matmul(batch, batch); }},
       {"pooling", [&] { max_pool(image, {1, 9, 9, 1}, {1, 1, 1, 1}, "SAME"); }},
       {"convolution", [&] { conv2d(images, filter, {1, 1, 1, 1}, "SAME"); }},
