@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panto/device/cpu/conv_few.h"
 #include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/one_thread.h"
@@ -149,7 +150,9 @@ bool ConvPlan::fits(const Convolution& c) {
          saturated_product({c.height.output, c.width.output, c.out_channels}) < kLargest;
 }
 
-ConvPlan::ConvPlan(ConvKind kind, const Convolution& c) : kind_(kind), conv_(c) {
+ConvPlan::ConvPlan(ConvKind kind, const Convolution& c)
+    : kind_(kind), conv_(c), few_channels_(kind == ConvKind::kByInput && has_few_channels(c)) {
+  if (few_channels_) return;
   if (ConvProduct::fits(c)) {
     product_ = std::make_unique<const ConvProduct>(kind, c);
     return;
@@ -365,6 +368,7 @@ void ConvPlan::unpack_filter(const float* packed, float* filter) const {
 }
 
 PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
+  if (few_channels_) return {};
   if (product_ != nullptr) return {{}, product_->pack(filter)};
   if (packing_->parts.empty()) return {};
   PackedFilter result{buffer(device, size_of(packing_->packed)), nullptr};
@@ -455,6 +459,7 @@ void ConvPlan::add_tiles(float* sums, int64_t count) const {
 
 void ConvPlan::run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
                    const BoundEpilogue* epilogue) const {
+  if (few_channels_) return gradient_by_few_channels(conv_, input, filter, output);
   if (product_ != nullptr) {
     return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
   }

@@ -13,7 +13,8 @@
 // A constant filter is laid out once. Doing it in each run takes, of ResNet-50's convolutions that are no products, on
 // two cores with AVX-512: one image of 224x224 2 to 7 %, four 1 to 2 %, four of 65x65 4 to 16 %, one 8 to 23 %.
 //
-// Where a product of matrices does it better, ConvProduct does it.
+// Where a product of matrices does it better, ConvProduct does it; a gradient by images of few channels is
+// conv_few.h's.
 #pragma once
 
 #include <memory>
@@ -76,7 +77,8 @@ class ConvPlan {
 
   ConvKind kind_;
   Convolution conv_;
-  std::unique_ptr<const ConvProduct> product_;  // in place of all that follows
+  bool few_channels_;                           // by gradient_by_few_channels, in place of all that follows
+  std::unique_ptr<const ConvProduct> product_;  // as well
   int64_t images_ = 1;                          // of a tile; the last one may have fewer
   int64_t tiles_ = 1;
   std::vector<Band> bands_;                            // of rows; one where tiles are whole images

@@ -6,6 +6,7 @@
 
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/onednn.h"
+#include "panto/device/cpu/pack_four.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/core/cancel.h"
 
@@ -14,12 +15,6 @@ namespace {
 
 // Everything below is inlined into entrances that are compiled for one instruction set each.
 #define PANTO_INLINE [[gnu::always_inline]] inline
-
-template <class T, int kBytes>
-struct Vector {
-  typedef T type __attribute__((vector_size(kBytes)));                                  // NOLINT(modernize-use-using)
-  typedef T loose __attribute__((vector_size(kBytes), aligned(sizeof(T)), may_alias));  // NOLINT(modernize-use-using)
-};
 
 // Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
 // over such a block and are added to c. The other sizes do not show in the result.
@@ -91,33 +86,6 @@ PANTO_INLINE void row_groups(int64_t m, const Body& body) {
   }
   for (; i + 2 <= m; i += 2) body.template operator()<2>(i);
   if (i < m) body.template operator()<1>(i);
-}
-
-// packed[p * step + i] = x(p, i) for four columns of x, whose rows are next to each other.
-template <class T>
-PANTO_INLINE void pack_four(MatrixRef<T> x, int64_t depth, int64_t step, T* packed) {
-  int64_t p = 0;
-  if constexpr (sizeof(T) == 4) {
-    using V = typename Vector<T, 16>::type;
-    using Loose = typename Vector<T, 16>::loose;
-    for (; p + 4 <= depth; p += 4) {
-      V in[4];
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) in[i] = *reinterpret_cast<const Loose*>(x.data + p + i * x.column);
-      const V low01 = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
-      const V low23 = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
-      const V high01 = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
-      const V high23 = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
-      T* out = packed + p * step;
-      *reinterpret_cast<Loose*>(out) = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
-      *reinterpret_cast<Loose*>(out + step) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
-      *reinterpret_cast<Loose*>(out + 2 * step) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
-      *reinterpret_cast<Loose*>(out + 3 * step) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
-    }
-  }
-  for (; p < depth; ++p) {
-    for (int64_t i = 0; i < 4; ++i) packed[p * step + i] = x.data[p + i * x.column];
-  }
 }
 
 // The first `width` columns of `depth` rows of x, padded with zeros to kWidth columns.

@@ -155,6 +155,9 @@ BOOST_AUTO_TEST_CASE(what_gives_back_its_input_goes) {
       // A number rather than a tensor of it, and then what follows from that, if something else gives the shape.
       {"a = BroadcastTo(one, shape)\n b = Mul(a, x)\n y = Neg(b)", "y = Neg(x)"},
       {"a = Fill(shape, s)\n b = Mul(x, a)\n y = Neg(b)", "b_1 = Mul(x, s)\n y = Neg(b_1)"},
+      {"a = OnesLike(x)\n b = Mul(a, x)\n y = Neg(b)", "y = Neg(x)"},
+      {"a = ZerosLike(x)\n b = Sub(x, a)\n y = Neg(b)", "y = Neg(x)"},
+      {"a = OnesLike(u)\n b = Mul(u, a)\n y = Neg(b)", "a = OnesLike(u)\n b = Mul(u, a)\n y = Neg(b)"},
       {"a = BroadcastTo(s, shape)\n b = SelectV2(flag, a, x)\n y = Neg(b)",
        "b_1 = SelectV2(flag, s, x)\n y = Neg(b_1)"},
       {"a = BroadcastTo(s, shape)\n b = Mul(a, s)\n y = Neg(b)",

@@ -58,6 +58,10 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.boost("case('start', 'a/b'); case('fail', 'a/b'); exit(201)"), ((0, 1, 0), ["x: a/b"]))
         self.assertIsNone(self.boost("print('no test cases matching filter', file=sys.stderr); exit(200)", ["zz"]))
 
+    def test_names_take_the_place_of_the_suites_of_a_program(self):
+        self.assertEqual(run_tests.for_names(["x", "--run_test=a,b"], ["c"]), ["x"])
+        self.assertEqual(run_tests.for_names(["x", "--run_test=a,b"], []), ["x", "--run_test=a,b"])
+
     def test_what_was_skipped_is_said(self):
         text = ("case('skip-suite', 'gpu: no GPU here'); case('skip', 'a/b: no kernel'); case('skip', 'a/c: no kernel')\n"
                 "case('start', 'a/d'); case('pass', 'a/d')")

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "panto/lib/core/tensor_alloc.h"
@@ -147,26 +148,39 @@ class Simplifier {
     return {};
   }
 
-  // The node reading what an operand repeats (BroadcastTo, Fill), where the others give the result its shape.
+  // The node reading what an operand repeats, where the others give the result its shape.
   NodeOutput not_repeated(const Node& node) {
     NodeInit narrow = node.init();
     const Node* repeats = nullptr;
     for (size_t k = 0; k < narrow.inputs.size() && repeats == nullptr; ++k) {
       const Node& from = graph_.at(narrow.inputs[k].node);
-      if (&from.op() != &kBroadcastTo && &from.op() != &kFill) continue;
-      const NodeOutput repeated = std::exchange(narrow.inputs[k], from.input(&from.op() == &kFill ? 1 : 0));
-      PartialShape shape = Shape{};
-      for (const NodeOutput& input : narrow.inputs) shape = broadcast_shapes(shape, graph_.info(input).shape);
-      if (shape.fully_known() && shape == node.output(0).shape &&
-          graph_.at(narrow.inputs[k].node).device() == node.device()) {
-        repeats = &from;
-      } else {
-        narrow.inputs[k] = repeated;
+      const std::optional<PartialShape> repeated = shape_of_repeated(from);
+      if (!repeated) continue;
+      PartialShape shape = *repeated;
+      for (size_t i = 0; i < narrow.inputs.size(); ++i) {
+        if (i != k) shape = broadcast_shapes(shape, graph_.info(narrow.inputs[i]).shape);
       }
+      if (!shape.fully_known() || !(shape == node.output(0).shape)) continue;
+      const NodeOutput value = repeated_by(from);
+      if (graph_.at(value.node).device() != node.device()) continue;
+      narrow.inputs[k] = value;
+      repeats = &from;
     }
     if (repeats == nullptr) return {};
     narrow.name = free_name(graph_, node.name());
     return add_replacement(std::move(narrow), *repeats);
+  }
+  static bool repeats_a_number(const Op& op) { return &op == &kOnesLike || &op == &kZerosLike; }
+  // Of what a node gives repeatedly; nothing where it is no such node.
+  std::optional<PartialShape> shape_of_repeated(const Node& node) const {
+    if (&node.op() == &kBroadcastTo) return graph_.info(node.input(0)).shape;
+    if (&node.op() == &kFill || (repeats_a_number(node.op()) && is_plain(node.output(0).dtype))) return Shape{};
+    return std::nullopt;
+  }
+  NodeOutput repeated_by(const Node& node) {
+    if (!repeats_a_number(node.op())) return node.input(&node.op() == &kFill ? 1 : 0);
+    const Tensor any = allocate_tensor(cpu_device(), node.output(0).dtype, Shape{});
+    return add_const(graph_, node.name(), &node.op() == &kOnesLike ? ones_like(any) : zeros_like(any), node);
   }
 
   NodeOutput undone_by_itself(const Node& node) {
