@@ -257,8 +257,7 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t dying, Devi
 
 [[gnu::noinline]] void link(const Op& op) {
   link_ops();
-  if (!op.linked())
-    fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
+  if (!op.linked()) fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
 }
 
 [[gnu::always_inline]] inline void ensure_linked(const Op& op) {
