@@ -37,8 +37,8 @@ inline constexpr __mmask16 kAll = 0xffff;
   __m512 p = _mm512_fmadd_ps(r, _mm512_set1_ps(0.16667038F), _mm512_set1_ps(0.5000162F));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.F));
   p = _mm512_fmadd_ps(_mm512_mul_ps(power, r), p, power);
-  return _mm512_maskz_scalef_ps(kAll, p,
-                                _mm512_mul_ps(n, _mm512_set1_ps(0.0625F)));  // times 2 to the integer below n / 16
+  // Times 2 to the power of the integer below n / 16.
+  return _mm512_maskz_scalef_ps(kAll, p, _mm512_mul_ps(n, _mm512_set1_ps(0.0625F)));
 }
 
 // One of 32 numbers for each lane, by the last five bits of `which`.
