@@ -35,7 +35,7 @@ struct Row {
     const T variance = Mean::finish(squares, n);
     const T factor = RsqrtFn{}(k::add(variance, epsilon));
     cpu::write_pieces(n, y, stream, add, offset, true, [&](int64_t begin, int64_t size, T* to) {
-      if (stream) cpu::prefetch_beyond(x + n + begin, size);
+      if (stream) cpu::prefetch<2>(x + n + begin, size);
       PANTO_INDEPENDENT
       for (int64_t j = 0; j < size; ++j) {
         to[j] = k::mul(k::mul(k::sub(x[begin + j], mean), factor), scale[begin + j]);

@@ -82,34 +82,27 @@ const CpuKernel bias_add_kernel("BiasAdd", types::numeric{}, BiasAddKernel{});
 // ---- Rows: each function sees one. Sums are those of the reductions. -----------------------------------------------
 
 // The largest number. A NaN is passed over, which takes one instruction rather than four: it reaches the sum of the
-// exponentials, and all that is made of that.
-template <class T>
-struct LargestNumber : MaxOf<T> {
-  static T add(T a, T x) { return a < x ? x : a; }
-};
-
+// exponentials, and all that is made of that. In any order: more at once than a reduction, which keeps to one, and to
+// the end of the row.
 template <class T>
 T largest(const T* x, int64_t n) {
-  // In any order: more at once than a reduction, which keeps to one, and to the end of the row.
   constexpr int64_t kAtOnce = 64;
-  using Largest = LargestNumber<T>;
-  T last = Largest::total();
+  const auto larger = [](T a, T b) __attribute__((always_inline)) { return a < b ? b : a; };
+  T result = MaxOf<T>::total();
+  int64_t i = 0;
   if (n >= kAtOnce) {
     T found[kAtOnce];
-    std::fill_n(found, kAtOnce, Largest::total());
-    int64_t i = 0;
+    std::fill_n(found, kAtOnce, result);
     for (; i + kAtOnce <= n; i += kAtOnce) {
-      for (int64_t l = 0; l < kAtOnce; ++l) found[l] = Largest::add(found[l], x[i + l]);
+      for (int64_t l = 0; l < kAtOnce; ++l) found[l] = larger(found[l], x[i + l]);
     }
     for (int64_t width = kAtOnce / 2; width > 0; width /= 2) {
-      for (int64_t l = 0; l < width; ++l) found[l] = Largest::add(found[l], found[l + width]);
+      for (int64_t l = 0; l < width; ++l) found[l] = larger(found[l], found[l + width]);
     }
-    last = found[0];
-    x += i;
-    n -= i;
+    result = found[0];
   }
-  for (int64_t i = 0; i < n; ++i) last = Largest::add(last, x[i]);
-  return last;
+  for (; i < n; ++i) result = larger(result, x[i]);
+  return result;
 }
 
 template <class T>
@@ -146,24 +139,25 @@ struct cpu::InVectors<ExpOfDifference> {
 #endif
 namespace {
 
-// y = exp(x - shift) for n elements that begin at x. `y` may be `x`. `next`: those that are read later, or null.
+// to = exp(x - shift) for elements [first, first + size) of a row; they may lie there. `next`: the row that comes next,
+// or null.
 template <class T>
-void exponentials(const T* x, int64_t n, T shift, T* y, const T* next) {
+void exponentials(const T* x, int64_t first, int64_t size, T shift, T* to, const T* next) {
   const RowFn row = cpu::row_for_this_machine<cpu::PartlyMovingRow<0b01, ExpOfDifference, T, T, T>>();
-  cpu::with_next_row(next, 0, n, [&](int64_t begin, int64_t end) {
+  cpu::with_next_row(next, first, first + size, [&](int64_t begin, int64_t end) {
     const void* const in[] = {x + begin, &shift};
-    row(0b01, y + begin, end - begin, in);
+    row(0b01, to + (begin - first), end - begin, in);
   });
 }
 
-// The same, whose sum is returned; `next` is the row that comes next, or null.
+// y = exp(x - shift) for a row, and their sum. `y` may be `x`.
 template <class T>
 T summed_exponentials(const T* x, int64_t n, T shift, T* y, const T* next = nullptr) {
   SumTotal<T> total{};
   for (int64_t i = 0; i < n; i += cpu::kBlock) {
     cpu::stop_within_row(i);
     const int64_t size = std::min(cpu::kBlock, n - i);
-    exponentials(x + i, size, shift, y + i, next == nullptr ? nullptr : next + i);
+    exponentials(x, i, size, shift, y + i, next);
     total = cpu::reduce_run<SumOf<T>>(y + i, size, total);
   }
   return SumOf<T>::finish(total, n);
@@ -187,9 +181,8 @@ template <class T>
 void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
   const T shift = largest(x, n);
   const T* next = stream ? x + n : nullptr;
-  const T sum = sum_of_pieces<T>(n, [&](int64_t first, int64_t size, T* piece) {
-    exponentials(x + first, size, shift, piece, next == nullptr ? nullptr : next + first);
-  });
+  const T sum = sum_of_pieces<T>(
+      n, [&](int64_t first, int64_t size, T* piece) { exponentials(x, first, size, shift, piece, next); });
   const T log_sum = std::log(sum);
   cpu::write_pieces(n, y, stream, binary_row<SubFn, T>(), &log_sum, false, [&](int64_t begin, int64_t size, T* to) {
     PANTO_INDEPENDENT

@@ -37,7 +37,7 @@ template <class T, class F>
   constexpr int64_t kAtOnce = 2 * kStreamed<T>;
   for (; begin < end; begin += kAtOnce) {
     const int64_t last = std::min(begin + kAtOnce, end);
-    prefetch_beyond(next + begin, last - begin);
+    prefetch<2>(next + begin, last - begin);
     body(begin, last);
   }
 }
