@@ -79,7 +79,8 @@ def main():
     parser.add_argument("--gpu", action="store_true", help="on the first GPU, beside PyTorch and JAX")
     parser.add_argument("--table", action="store_true",
                         help="write docs/peers.md and docs/peers.svg (of all workloads), or docs/gpu.md")
-    parser.add_argument("--again", action="store_true", help="write them from the last run with --table")
+    parser.add_argument("--again", action="store_true",
+                        help="write them from the last run with --table, or what there is of it")
     options = parser.parse_args()
     saved = options.own / ("gpu.json" if options.gpu else "run.json")
     if options.again:
@@ -102,16 +103,26 @@ def main():
     def complain(text):
         print(f"peers: {text}", file=sys.stderr, flush=True)
         complaints.append(text)
+    names = [c.name for c in contestants]
+    run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
+           "huge_pages": huge_pages(), "gpu": gpu, "versions": roster.versions(places), "names": names, "rows": rows,
+           "turns": turns, "libraries": {}, "complaints": complaints}
+
+    def save():
+        saved.parent.mkdir(parents=True, exist_ok=True)
+        saved.write_text(json.dumps(run))
     for name in options.workloads or (GPU if options.gpu else ROWS):
         rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
         print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
         if ours.name in rows[name] and (found := race.traced_by_eager(ROWS[name], ours, options.seconds, complain)):
             turns[name] = found
-    costs = libraries.measure(places, contestants, options.threads) if options.table and not options.gpu else {}
+        if options.table:
+            save()  # who stops it here has what is there with --again
+    if options.table and not options.gpu:
+        run["libraries"] = libraries.measure(places, contestants, options.threads)
     for c in contestants:
         c.close()
-    load = max(load, others())
-    names = [c.name for c in contestants]
+    run["load"] = max(load, others())
     print()
     for title, section in SECTIONS:
         if any(rows.get(row.name) for row in section):
@@ -119,12 +130,7 @@ def main():
     if turns:
         print("\n".join(["Traced beside eager", "", *page.turns_table(turns), ""]))
     if options.table:
-        run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
-               "huge_pages": huge_pages(), "gpu": gpu,
-               "versions": roster.versions(places), "names": names, "rows": rows, "turns": turns, "libraries": costs,
-               "complaints": complaints}
-        saved.parent.mkdir(parents=True, exist_ok=True)
-        saved.write_text(json.dumps(run))
+        save()
         write_page(run)
 
 
