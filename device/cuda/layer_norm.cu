@@ -21,7 +21,7 @@ struct LayerNormRow {
     const T mean = row.template sum<Mean>([](int64_t, T x) { return x; });
     const T variance = row.template sum<Mean>([=](int64_t, T x) { return (x - mean) * (x - mean); });
     const T factor = RsqrtFn{}(variance + epsilon);
-    row.write(out, vectors, [&](int64_t i, T x) { return (x - mean) * factor * scale[i] + offset[i]; });
+    row.write(out, vectors, [=](int64_t, T x, T s, T o) { return (x - mean) * factor * s + o; }, scale, offset);
   }
 };
 
@@ -37,9 +37,10 @@ struct FusedLayerNorm {
     }
     if (c.out_numel(0) == 0) return;
     T* out = c.out_data<T>(0);
-    cuda::run_rows<T>(
-        cuda::device_of(c), c.out_numel(0) / n, n, cuda::RowInput<T>(c.data<T>(0), n, n),
-        LayerNormRow<T>{c.data<T>(1), c.data<T>(2), static_cast<T>(c.real("epsilon")), out, cuda::whole_units(out, n)});
+    const T *scale = c.data<T>(1), *offset = c.data<T>(2);
+    const bool vectors = cuda::whole_units(out, n) && cuda::whole_units(scale, n) && cuda::whole_units(offset, n);
+    cuda::run_rows<T>(cuda::device_of(c), c.out_numel(0) / n, n, cuda::RowInput<T>(c.data<T>(0), n, n),
+                      LayerNormRow<T>{scale, offset, static_cast<T>(c.real("epsilon")), out, vectors});
   }
 };
 const CudaKernel fused_layer_norm_kernel("_FusedLayerNorm", types::floating{}, FusedLayerNorm{});

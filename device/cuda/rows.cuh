@@ -68,21 +68,16 @@ class Row {
     });
   }
 
-  // to[i] = f(i, element i); `to` has rows like this one. `vectors`: whole units may be written.
-  template <class F>
-  __device__ void write(T* to, bool vectors, const F& f) const {
+  // to[i] = f(i, element i, beside[i]...): `to` has rows like this one, what stands beside is the same for all rows.
+  // `vectors`: whole units may be written, and read of what stands beside.
+  template <class F, class... Beside>
+  __device__ void write(T* to, bool vectors, const F& f, const Beside*... beside) const {
     T* first = to + number * size;
     for_units([&](int64_t i, const T(&x)[kUnit], int n) {
-      if (vectors) {
-        Pack<T, kUnit> unit;
-#pragma unroll
-        for (int j = 0; j < kUnit; ++j) unit.v[j] = f(i + j, x[j]);
-        *reinterpret_cast<Pack<T, kUnit>*>(first + i) = unit;
-        return;
-      }
+      if (vectors) return write_unit(first, f, i, x, *reinterpret_cast<const Pack<Beside, kUnit>*>(beside + i)...);
 #pragma unroll
       for (int j = 0; j < kUnit; ++j) {
-        if (j < n) first[i + j] = f(i + j, x[j]);
+        if (j < n) first[i + j] = f(i + j, x[j], beside[i + j]...);
       }
     });
   }
@@ -123,6 +118,14 @@ class Row {
     for (int j = 0; j < kUnit; ++j) {
       if (i + j < size) x[j] = in_.at(number, i + j);
     }
+  }
+  template <class F, class... Beside>
+  __device__ static void write_unit(T* first, const F& f, int64_t i, const T (&x)[kUnit],
+                                    const Pack<Beside, kUnit>&... beside) {
+    Pack<T, kUnit> unit;
+#pragma unroll
+    for (int j = 0; j < kUnit; ++j) unit.v[j] = f(i + j, x[j], beside.v[j]...);
+    *reinterpret_cast<Pack<T, kUnit>*>(first + i) = unit;
   }
   // f(position of a unit, its elements, how many there are)
   template <class F>
