@@ -21,19 +21,34 @@ void check_blas(cublasStatus_t status) {
 class Handles {
  public:
   std::mutex mutex;
-  // Precondition: locked, and the device is the thread's own.
+  // Precondition: locked. Makes the device the thread's own.
   cublasHandle_t get(CudaDevice& device) {
+    cudaStream_t stream = device.use();
     const auto at = static_cast<size_t>(device.index());
-    if (at >= handles_.size()) handles_.resize(at + 1, nullptr);
-    if (handles_[at] == nullptr) {
-      check_blas(cublasCreate(&handles_[at]));
-      check_blas(cublasSetStream(handles_[at], static_cast<cudaStream_t>(device.stream())));
+    if (at >= handles_.size()) handles_.resize(at + 1);
+    Handle& h = handles_[at];
+    if (h.blas == nullptr) {
+      check_blas(cublasCreate(&h.blas));
+      // Of the size that cuBLAS has for itself, but captured products may not bring memory that comes and goes.
+      h.bytes = size_t{device.architecture() >= 90 ? 32u : 4u} << 20;
+      check(cudaMalloc(&h.workspace, h.bytes), "allocating memory");
     }
-    return handles_[at];
+    if (h.stream != stream) {
+      check_blas(cublasSetStream(h.blas, stream));  // which forgets the workspace
+      check_blas(cublasSetWorkspace(h.blas, h.workspace, h.bytes));
+      h.stream = stream;
+    }
+    return h.blas;
   }
 
  private:
-  std::vector<cublasHandle_t> handles_;
+  struct Handle {
+    cublasHandle_t blas = nullptr;
+    cudaStream_t stream = nullptr;
+    void* workspace = nullptr;
+    size_t bytes = 0;
+  };
+  std::vector<Handle> handles_;
 };
 
 Handles& handles() {
@@ -46,7 +61,6 @@ cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : C
 // body(handle), which gives a status, on the thread that now uses the device.
 template <class Body>
 void with_handle(CudaDevice& device, const Body& body) {
-  device.use();
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);
   check_blas(body(all.get(device)));

@@ -1,7 +1,10 @@
 #include "panto/device/cuda/device.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
+#include "panto/device/cuda/capture.h"
 #include "panto/lib/base/format.h"
 
 namespace panto::cuda {
@@ -19,6 +22,8 @@ CudaDevice::CudaDevice(int index) : Device(DeviceKind::kCuda, index) {
   check(cudaGetDeviceProperties(&properties, index), "device properties");
   multiprocessors_ = properties.multiProcessorCount;
   architecture_ = 10 * properties.major + properties.minor;
+  const char* graphs = std::getenv("PANTO_CUDA_GRAPHS");  // NOLINT(concurrency-mt-unsafe): read once
+  captures_ = graphs != nullptr && std::string_view(graphs) == "1";
   description_ = fmt::format("{}, {} GiB, compute capability {}.{}", properties.name,
                              (properties.totalGlobalMem + (size_t{1} << 29)) >> 30, properties.major, properties.minor);
   stats_.bytes_limit = static_cast<int64_t>(properties.totalGlobalMem);
@@ -31,7 +36,8 @@ CudaDevice::CudaDevice(int index) : Device(DeviceKind::kCuda, index) {
 
 cudaStream_t CudaDevice::use() {
   check(cudaSetDevice(index()), "choosing a device");
-  return stream_;
+  const Capture* capture = Capture::on(*this);
+  return capture == nullptr ? stream_ : capture->stream();
 }
 
 void* CudaDevice::allocate(size_t bytes) {
@@ -40,6 +46,15 @@ void* CudaDevice::allocate(size_t bytes) {
   }
   const SizeClass size = size_class(bytes);
   const std::lock_guard lock(mutex_);
+  Capture* capture = Capture::on(*this);
+  if (capture != nullptr) {
+    if (Capture::Block* block = capture->take(size.index)) {
+      stats_.bytes_in_use += static_cast<int64_t>(bytes) - static_cast<int64_t>(block->bytes);
+      block->bytes = bytes;
+      return block->data;
+    }
+    capture->reserve();
+  }
   Class& c = classes_[static_cast<size_t>(size.index)];
   void* data = nullptr;
   if (!c.free.empty()) {
@@ -66,11 +81,13 @@ void* CudaDevice::allocate(size_t bytes) {
   }
   stats_.bytes_in_use += static_cast<int64_t>(bytes);
   stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
+  if (capture != nullptr) capture->allocated(data, bytes);
   return data;
 }
 
 void CudaDevice::deallocate(void* data, size_t bytes) noexcept {
   if (data == nullptr) return;
+  if (Capture* capture = Capture::on(*this); capture != nullptr && capture->give_back(data)) return;
   const std::lock_guard lock(mutex_);
   stats_.bytes_in_use -= static_cast<int64_t>(bytes);
   classes_[static_cast<size_t>(size_class(bytes).index)].free.push_back(data);
@@ -95,11 +112,13 @@ void CudaDevice::trim() noexcept {
 }
 
 void CudaDevice::copy_to_host(void* host, const void* data, size_t bytes) {
+  if (Capture* capture = Capture::on(*this)) capture->refuse("copying from the device");
   check(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, use()), "copying from the device");
   synchronize();
 }
 
 void CudaDevice::copy_from_host(void* data, const void* host, size_t bytes) {
+  if (Capture* capture = Capture::on(*this)) capture->refuse("copying to the device");
   check(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, use()), "copying to the device");
   // The caller may free or change `host` as soon as this returns, also if it is page-locked.
   check(cudaStreamSynchronize(stream_), "copying to the device");
@@ -109,7 +128,21 @@ void CudaDevice::copy_within(void* to, const void* from, size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use()), "copying on the device");
 }
 
+std::unique_ptr<CapturedWork> CudaDevice::capture(const Callable<void()>& work) {
+  Capture capture(*this);
+  try {
+    work();
+  } catch (const Error&) {
+    if (capture.valid()) throw;
+    return nullptr;
+  }
+  return capture.end();
+}
+
+bool CudaDevice::capturing() const noexcept { return Capture::on(*this) != nullptr; }
+
 void CudaDevice::synchronize() {
+  if (Capture* capture = Capture::on(*this)) capture->refuse("waiting for the device");
   check(cudaStreamSynchronize(use()), "waiting for the device");
   // One of several threads that wait gets to throw it.
   const auto fault =

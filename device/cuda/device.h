@@ -2,7 +2,8 @@
 // which kernels leave their faults.
 //
 // Everything runs in the order in which it was asked for, on the device's one stream. That is what makes it right to
-// hand out a freed block at once: whoever used it comes before whoever gets it.
+// hand out a freed block at once: whoever used it comes before whoever gets it. What is captured (capture.h) has no
+// place in that order until it is launched: blocks that it gives back stay its own.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -35,10 +36,14 @@ class CudaDevice final : public Device {
   void copy_within(void* to, const void* from, size_t bytes) override;
   void* stream() noexcept override { return stream_; }
   void synchronize() override;
+  // Where the environment has PANTO_CUDA_GRAPHS=1.
+  bool captures() const noexcept override { return captures_; }
+  std::unique_ptr<CapturedWork> capture(const Callable<void()>& work) override;
+  bool capturing() const noexcept override;
   MemoryStats memory_stats() const override;
   void trim() noexcept override;
 
-  // Makes this the calling thread's GPU; the stream to launch on.
+  // Makes this the calling thread's GPU; the stream to launch on: the device's, or what the thread captures to.
   cudaStream_t use();
   // Where kernels write a Fault; both addresses are of the same word.
   Fault* fault() const noexcept { return device_fault_; }
@@ -54,6 +59,7 @@ class CudaDevice final : public Device {
   Fault* device_fault_ = nullptr;
   int multiprocessors_ = 1;
   int architecture_ = 0;
+  bool captures_ = false;
   std::string description_;
 
   mutable std::mutex mutex_;

@@ -124,6 +124,8 @@ void Device::set_cache_limit(int64_t /*bytes*/) {
   failf(Code::kUnimplemented, "limit of kept memory: expected a device that has one, got {}", name());
 }
 
+std::unique_ptr<CapturedWork> Device::capture(const Callable<void()>& /*work*/) { return nullptr; }
+
 void add_device(Device* device) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);

@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 
 namespace panto {
@@ -25,6 +27,17 @@ struct MemoryStats {
   int64_t peak_bytes = 0;
   int64_t bytes_reserved = 0;  // held by the allocator, free blocks included
   int64_t bytes_limit = 0;     // 0: none
+};
+
+// Work that a device kept instead of doing it (Device::capture).
+class PANTO_EXPORT CapturedWork {
+ public:
+  CapturedWork() = default;
+  CapturedWork(const CapturedWork&) = delete;
+  CapturedWork& operator=(const CapturedWork&) = delete;
+  virtual ~CapturedWork() = default;
+  // Asks for all of it, any number of times; as other work it comes after what was asked for before.
+  virtual void launch() = 0;
 };
 
 class PANTO_EXPORT Device {
@@ -55,6 +68,14 @@ class PANTO_EXPORT Device {
   virtual void* stream() noexcept { return nullptr; }
   // Waits for all work; throws what a kernel reported since (decision 3: faults found on the device).
   virtual void synchronize() {}
+  // Whether `capture` may give something.
+  virtual bool captures() const noexcept { return false; }
+  // Calls work(). What it asks this device for, on this thread, is kept instead of done, with all addresses and numbers
+  // as they are now; memory that work() allocates and gives back stays with it. Null where it cannot be kept, because
+  // it waits for results or copies from the host: then work() may have ended early. Throws what work() throws.
+  virtual std::unique_ptr<CapturedWork> capture(const Callable<void()>& work);
+  // Whether this thread's work is being captured.
+  virtual bool capturing() const noexcept { return false; }
   virtual MemoryStats memory_stats() const { return {}; }
   // Freed blocks are kept and used again. From now on at most so many bytes of them; 0: none. A CPU begins with 1 GiB.
   // Throws InvalidArgument for less than 0, Unimplemented where the back-end has no such limit.

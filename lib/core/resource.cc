@@ -89,8 +89,17 @@ void VariableResource::assign(Tensor value) {
 
 Tensor VariableResource::begin_update(Device& device) {
   expect_initialized();
-  if (&value_.device() != &device) return copy_to_device(value_, device);
-  return exclusively_owned(value_) ? value_ : copy_of(value_);
+  if (updated_in_place(device)) return value_;
+  // The copy would have its bytes when the work is launched; others see the value now.
+  if (device.capturing()) {
+    failf(Code::kUnimplemented, "variable \"{}\": expected nobody else to hold its value while work is captured",
+          name());
+  }
+  return &value_.device() == &device ? copy_of(value_) : copy_to_device(value_, device);
+}
+
+bool VariableResource::updated_in_place(const Device& device) const noexcept {
+  return value_.defined() && &value_.device() == &device && exclusively_owned(value_);
 }
 
 // ---- Managers ------------------------------------------------------------------------------------------------------

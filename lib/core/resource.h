@@ -62,6 +62,10 @@ class PANTO_EXPORT VariableResource final : public Resource {
   std::mutex& mutex() const noexcept { return mutex_; }
   Tensor begin_update(Device& device);                          // precondition: locked
   void end_update(Tensor value) { value_ = std::move(value); }  // precondition: locked
+  // The value as it is, undefined before the first assignment: to look at where it is. Precondition: locked.
+  const Tensor& value() const noexcept { return value_; }
+  // Whether an update on `device` would be made in its bytes. Precondition: locked.
+  bool updated_in_place(const Device& device) const noexcept;
 
  private:
   void expect_initialized() const;

@@ -10,6 +10,7 @@
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/validate.h"
+#include "panto/lib/runtime/captured_steps.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
@@ -35,6 +36,7 @@ class StraightLine final : public Executable {
       if (std::exchange(later[static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
     }
     one_call_ = is_one_call();
+    capturable_ = find_capturable(plan_);
   }
 
   bool accepts(std::span<const Tensor* const> inputs) const noexcept override {
@@ -88,6 +90,9 @@ class StraightLine final : public Executable {
         case PlanValue::Kind::kTemporary: frame->inputs[i] = &frame->temporaries[index]; break;
       }
     }
+    for (const CapturableSteps& steps : capturable_) {
+      frame->captured.push_back(std::make_shared<CapturedSteps>(plan_, steps));
+    }
     return frame;
   }
 
@@ -95,7 +100,14 @@ class StraightLine final : public Executable {
     try {
       for (const auto& [position, feed] : frame.feeds) frame.inputs[position] = inputs[feed];
       throw_if_cancelled();
-      for (const PlanStep& step : plan_.steps) run_step(step, frame);
+      size_t next = 0;
+      for (const std::shared_ptr<CapturedSteps>& captured : frame.captured) {
+        const CapturableSteps& steps = captured->steps();
+        run_steps(next, steps.first, frame);
+        captured->run(frame, [&] { run_steps(steps.first, steps.end, frame); });
+        next = steps.end;
+      }
+      run_steps(next, plan_.steps.size(), frame);
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, frame);
     } catch (const std::bad_alloc&) {
       out_of_memory();
@@ -150,6 +162,10 @@ class StraightLine final : public Executable {
       }
     }
     return std::ranges::all_of(plan_.inputs, [](const PlanValue& v) { return v.kind != PlanValue::Kind::kTemporary; });
+  }
+
+  void run_steps(size_t first, size_t end, Frame& frame) const {
+    for (size_t s = first; s < end; ++s) run_step(plan_.steps[s], frame);
   }
 
   void run_step(const PlanStep& step, Frame& frame) const {
@@ -207,6 +223,7 @@ class StraightLine final : public Executable {
   static constexpr size_t kMostInputsOfOneCall = 8;
 
   Plan plan_;
+  std::vector<CapturableSteps> capturable_;
   bool one_call_ = false;
   // Of feeds, what every call looks at.
   struct Expected {

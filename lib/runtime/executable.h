@@ -22,6 +22,8 @@
 
 namespace panto {
 
+class CapturedSteps;
+
 // A node output that is given at every run (any node's, not only a Placeholder's), with what is known of it now. Every
 // run must fit; static shapes allow buffers to be planned.
 struct ExecutableFeed {
@@ -83,8 +85,9 @@ class PANTO_EXPORT Executable {
   // What one run writes to, and the next one after it. Dropped after an error: steps may have left parts of it behind.
   struct Frame {
     std::vector<Tensor> temporaries;
-    std::vector<const Tensor*> inputs;             // of all steps, one after the other
-    std::vector<std::pair<size_t, size_t>> feeds;  // positions in `inputs` to be set at each run, and the feed
+    std::vector<const Tensor*> inputs;                     // of all steps, one after the other
+    std::vector<std::pair<size_t, size_t>> feeds;          // positions in `inputs` to be set at each run, and the feed
+    std::vector<std::shared_ptr<CapturedSteps>> captured;  // stretches of steps, in their order
   };
   // A new one.
   virtual std::unique_ptr<Frame> frame() const = 0;

@@ -1,0 +1,110 @@
+#include "panto/device/cuda/capture.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "panto/device/cuda/device.h"
+#include "panto/lib/base/format.h"
+
+namespace panto::cuda {
+namespace {
+
+thread_local Capture* current = nullptr;
+thread_local const CudaDevice* current_device = nullptr;
+
+class Graph final : public CapturedWork {
+ public:
+  // Takes both over.
+  Graph(CudaDevice& device, cudaGraphExec_t graph, std::vector<Capture::Block> blocks)
+      : device_(device), graph_(graph), blocks_(std::move(blocks)) {}
+  // Waits until it has run: nothing says that it may go before. Nobody is there to be told of an error.
+  ~Graph() override {
+    static_cast<void>(cudaStreamSynchronize(static_cast<cudaStream_t>(device_.stream())));
+    static_cast<void>(cudaGraphExecDestroy(graph_));
+    for (const Capture::Block& block : blocks_) device_.deallocate(block.data, block.bytes);
+  }
+  void launch() override { check(cudaGraphLaunch(graph_, device_.use()), "launching captured work"); }
+
+ private:
+  CudaDevice& device_;
+  cudaGraphExec_t graph_;
+  std::vector<Capture::Block> blocks_;
+};
+
+}  // namespace
+
+Capture* Capture::on(const CudaDevice& device) noexcept { return current_device == &device ? current : nullptr; }
+
+Capture::Capture(CudaDevice& device) : device_(device) {
+  if (current != nullptr) fail(Code::kInternal, "capture: expected a thread that captures nothing, got one that does");
+  device.use();
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  // Relaxed: other threads go on as they like, and so do allocations.
+  const cudaError_t begun = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed);
+  if (begun != cudaSuccess) static_cast<void>(cudaStreamDestroy(stream_));
+  check(begun, "beginning to capture");
+  current = this;
+  current_device = &device;
+}
+
+Capture::~Capture() {
+  if (cudaGraph_t graph = stop()) static_cast<void>(cudaGraphDestroy(graph));
+  for (const Block& block : blocks_) {
+    if (block.free) device_.deallocate(block.data, block.bytes);
+  }
+}
+
+// Null if it was stopped before, or invalid.
+cudaGraph_t Capture::stop() noexcept {
+  if (current != this) return nullptr;
+  current = nullptr;
+  current_device = nullptr;
+  cudaGraph_t graph = nullptr;
+  if (cudaStreamEndCapture(stream_, &graph) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // so that the next call does not report it again
+    graph = nullptr;
+  }
+  static_cast<void>(cudaStreamDestroy(stream_));
+  return graph;
+}
+
+void Capture::refuse(const char* what) {
+  refused_ = true;
+  failf(Code::kUnimplemented, "captured work: expected nothing that waits for the device or the host, got {}", what);
+}
+
+bool Capture::valid() const noexcept {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusInvalidated;
+  return !refused_ && cudaStreamIsCapturing(stream_, &status) == cudaSuccess && status == cudaStreamCaptureStatusActive;
+}
+
+std::unique_ptr<CapturedWork> Capture::end() {
+  const bool whole = !refused_;
+  cudaGraph_t graph = stop();
+  if (graph == nullptr) return nullptr;
+  cudaGraphExec_t ready = nullptr;
+  const cudaError_t made = whole ? cudaGraphInstantiate(&ready, graph, 0) : cudaSuccess;
+  static_cast<void>(cudaGraphDestroy(graph));
+  check(made, "making captured work ready");
+  if (ready == nullptr) return nullptr;
+  // What is not free belongs to somebody else by now.
+  std::erase_if(blocks_, [](const Block& block) { return !block.free; });
+  return std::make_unique<Graph>(device_, ready, std::exchange(blocks_, {}));
+}
+
+Capture::Block* Capture::take(int size_class) noexcept {
+  const auto found = std::ranges::find_if(
+      blocks_, [&](const Block& b) { return b.free && panto::size_class(b.bytes).index == size_class; });
+  if (found == blocks_.end()) return nullptr;
+  found->free = false;
+  return &*found;
+}
+
+bool Capture::give_back(void* data) noexcept {
+  const auto found = std::ranges::find_if(blocks_, [&](const Block& b) { return b.data == data && !b.free; });
+  if (found == blocks_.end()) return false;
+  found->free = true;
+  return true;
+}
+
+}  // namespace panto::cuda
