@@ -183,8 +183,8 @@ void CapturedSteps::run(Executable::Frame& frame, const Callable<void()>& one_by
 
 // Makes the outputs. Whether everything that has no place of its own is where it was at the last run.
 bool CapturedSteps::look(Executable::Frame& frame) {
-  bool same = std::exchange(looked_, true);
-  const bool seen = same;
+  const bool seen = std::exchange(looked_, true);
+  bool same = seen;
   const auto look_at = [&](size_t i, const Tensor& t) {
     if (staged_[i].defined() || std::exchange(places_[i], t.impl()->data) == t.impl()->data) return;
     if (seen && t.nbytes() <= kMostStagedBytes) {

@@ -1,7 +1,6 @@
 // Steps that a GPU captures and launches as a whole (lib/runtime/captured_steps.h): the same as one by one, whatever
 // happens between calls. Without a GPU that captures these are skipped; capture_tests runs them on pretend_gpu.cc.
 #include <boost/test/unit_test.hpp>
-#include <functional>
 #include <thread>
 
 #include "panto/autograd/tape.h"
@@ -11,6 +10,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
+#include "panto/tests/device/gpu_compare.h"
 #include "panto/tests/gpu.h"
 #include "panto/trace/function.h"
 
@@ -20,12 +20,7 @@ namespace {
 namespace utf = boost::unit_test;
 using test::gpu;
 using test::has_gpu;
-
-Tensor ramp(const Shape& shape, float from, float step) {
-  std::vector<float> values(static_cast<size_t>(shape.numel()));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = from + step * static_cast<float>(i);
-  return tensor(values, shape);
-}
+using test::ramp;
 
 // A network of two layers and its training step, traced, on the GPU or not.
 class Model {

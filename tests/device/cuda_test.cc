@@ -22,12 +22,7 @@ namespace {
 namespace utf = boost::unit_test;
 using test::gpu;
 using test::has_gpu;
-
-Tensor ramp(const Shape& shape, float from, float step) {
-  std::vector<float> values(static_cast<size_t>(shape.numel()));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = from + step * static_cast<float>(i % 1000);
-  return tensor(values, shape);
-}
+using test::ramp;
 
 // Libraries' functions differ in the last bits.
 template <class Function>

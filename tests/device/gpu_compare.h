@@ -14,6 +14,13 @@ namespace panto::test {
 
 using Tensors = std::vector<Tensor>;
 
+// from, from + step, ...; beginning again after a thousand.
+inline Tensor ramp(const Shape& shape, float from, float step) {
+  std::vector<float> values(static_cast<size_t>(shape.numel()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = from + step * static_cast<float>(i % 1000);
+  return tensor(values, shape);
+}
+
 // Fails where an output of `f`, a function of and to Tensors, is not on the GPU or differs by more than `tolerance`,
 // relative to what is above 1. `hosted`: the inputs that stay on the host.
 template <class Function>
