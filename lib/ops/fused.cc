@@ -36,6 +36,16 @@ FusedActivation activation_named(std::string_view name, std::string_view before)
   failf(Code::kUnimplemented, "fused_ops: expected {}, then at most one of {}, got '{}'", before, known, name);
 }
 
+// `output`, with what is known of the shape of the tensor that is added to it.
+PartialShape with_added(const ShapeContext& c, const Epilogue& epilogue, const PartialShape& output) {
+  if (!epilogue.add) return output;
+  const PartialShape& added = c.shape(2 + epilogue.add_at());
+  if (!output.compatible_with(added)) {
+    invalid("Add: expected shape {}, got {}", output.to_string(), added.to_string());
+  }
+  return output.merged_with(added);
+}
+
 }  // namespace
 
 Epilogue parse_epilogue(const CallView& call) {
@@ -52,8 +62,8 @@ Epilogue parse_epilogue(const CallView& call) {
   };
   epilogue.bias = take("BiasAdd");
   epilogue.batch_norm = convolution && take("FusedBatchNorm");
-  epilogue.add = convolution && take("Add");
-  const char* before = convolution ? "BiasAdd, FusedBatchNorm, Add in this order" : "BiasAdd";
+  epilogue.add = take("Add");
+  const char* before = convolution ? "BiasAdd, FusedBatchNorm, Add in this order" : "BiasAdd, Add in this order";
   if (!names.empty()) epilogue.activation = activation_named(names.front(), before);
   if (names.size() > 1) invalid("fused_ops: expected at most one op after {}, got {}", before, names.size());
   const int64_t args = call.integer("num_args");
@@ -65,10 +75,10 @@ const Op& kFusedMatMul = define_op(
     "_FusedMatMul(a: T, b: T, args: num_args*T; transpose_a: bool = false, transpose_b: bool = false,"
     " T: bfloat16|float16|float32, num_args: int >= 0, fused_ops: list(string) = [], epsilon: float = 0.0001,"
     " leakyrelu_alpha: float = 0.2) -> (product: T)",
-    {.doc = "matmul(a, b), then what `fused_ops` lists: BiasAdd with `args[0]` and one of Relu, Relu6, Tanh, Sigmoid, "
-            "Elu, LeakyRelu, GeluApproximate, GeluExact, either of which may be absent. Made by the optimizer; the "
-            "result is "
-            "that of the separate ops, bit by bit.",
+    {.doc = "matmul(a, b), then what `fused_ops` lists, in this order, any of which may be absent: BiasAdd with a "
+            "vector; Add with a tensor of the result's shape; and one of Relu, Relu6, Tanh, Sigmoid, Elu, LeakyRelu, "
+            "GeluApproximate, GeluExact. `args` are their tensors. Made by the optimizer; the result is that of the "
+            "separate ops, bit by bit.",
      .cpp = "fused_matmul",
      .traits = {Trait::kContraction},
      .shape =
@@ -76,8 +86,9 @@ const Op& kFusedMatMul = define_op(
            const auto [m, k] = c.matrix(0, c.flag("transpose_a"));
            auto [k2, n] = c.matrix(1, c.flag("transpose_b"));
            c.expect_equal(k, k2, "inner dimensions");
-           if (parse_epilogue(c).bias) n = c.merge(n, c.vector(2), "bias: number of columns");
-           c.output({m, n});
+           const Epilogue epilogue = parse_epilogue(c);
+           if (epilogue.bias) n = c.merge(n, c.vector(2), "bias: number of columns");
+           c.output(with_added(c, epilogue, {m, n}));
          },
      .no_gradient = "the optimizer makes it after gradients were taken",
      .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
@@ -110,15 +121,7 @@ const Op& kFusedConv2D = define_op(
              int at = epilogue.batch_norm_at();
              for (const char* name : {"scale", "offset", "mean", "variance"}) by_channel(at++, name);
            }
-           PartialShape output = convolution.output();
-           if (epilogue.add) {
-             const PartialShape& added = c.shape(2 + epilogue.add_at());
-             if (!output.compatible_with(added)) {
-               invalid("Add: expected shape {}, got {}", output.to_string(), added.to_string());
-             }
-             output = output.merged_with(added);
-           }
-           c.output(output);
+           c.output(with_added(c, epilogue, convolution.output()));
          },
      .no_gradient = "the optimizer makes it after gradients were taken",
      .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});

@@ -35,7 +35,7 @@ struct Epilogue {
 };
 
 // From `fused_ops`, `num_args`, `epsilon` and `leakyrelu_alpha` of a product or a convolution; only the latter may have
-// FusedBatchNorm and Add. Throws InvalidArgument for an order or a number of arguments that cannot be, Unimplemented
+// FusedBatchNorm. Throws InvalidArgument for an order or a number of arguments that cannot be, Unimplemented
 // for an op that cannot be fused.
 PANTO_EXPORT Epilogue parse_epilogue(const CallView& call);
 

@@ -26,6 +26,8 @@ struct PassList {
       {"prune", "Drops what neither a fetch nor a target needs.", passes::prune},
       {"constant_folding", "Computes what depends on constants and known shapes only.", passes::fold_constants},
       {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
+      {"products", "Has matrix products read transposed operands as they lie, and make what is read of them only.",
+       passes::narrow_products},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},
       {"layer_norm", "Makes one op of the ops of a layer normalisation.", passes::fuse_layer_norms},

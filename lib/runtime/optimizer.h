@@ -6,8 +6,8 @@
 // A pass works on a graph whose fetches and targets hang on one node, the sink: what it replaces by
 // `graph.replace_output` is replaced for the fetches too. After a pass that changed anything the graph is validated and
 // what the sink does not need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged
-// (those before it run again): giving up is its only failure. Passes keep results exact to the bit, except "fusion" (a
-// stated few ulp). Thread-safety: all functions may be called from several threads at once.
+// (those before it run again): giving up is its only failure. Passes keep results exact to the bit, except "products"
+// (sums of products in another order). Thread-safety: all functions may be called from several threads at once.
 #pragma once
 
 #include <functional>

@@ -305,14 +305,18 @@ BOOST_AUTO_TEST_CASE(fused_is_the_separate_ops_bit_by_bit) {
                         Size{1, 700, 900}, Size{900, 1, 700}, Size{2, 40, 20'000}, Size{70'000, 4, 8}}) {
     const ThreadCount scope(static_cast<int>(s.m % 3) + 1);
     const Tensor a = random_tensor<float>({s.m, s.k}, 1), b = random_tensor<float>({s.k, s.n}, 2);
-    const Tensor bias = random_tensor<float>({s.n}, 3);
+    const Tensor bias = random_tensor<float>({s.n}, 3), other = random_tensor<float>({s.m, s.n}, 4);
+    const Tensor product = matmul(a, b);
     for (const Case& c : cases) {
-      std::vector<std::string> ops{"BiasAdd"};
-      if (*c.name != '\0') ops.emplace_back(c.name);
-      const Tensor fused = fused_matmul(a, b, {bias}, {.fused_ops = ops});
-      BOOST_TEST(same_bits(fused, c.op(bias_add(matmul(a, b), bias))), c.name);
-      ops.erase(ops.begin());
-      BOOST_TEST(same_bits(fused_matmul(a, b, {}, {.fused_ops = ops}), c.op(matmul(a, b))), c.name);
+      const auto fused = [&](std::vector<std::string> ops, const std::vector<Tensor>& args) {
+        if (*c.name != '\0') ops.emplace_back(c.name);
+        return fused_matmul(a, b, args, {.fused_ops = ops});
+      };
+      BOOST_TEST(same_bits(fused({}, {}), c.op(product)), c.name);
+      BOOST_TEST(same_bits(fused({"BiasAdd"}, {bias}), c.op(bias_add(product, bias))), c.name);
+      BOOST_TEST(same_bits(fused({"Add"}, {other}), c.op(add(other, product))), c.name);
+      BOOST_TEST(same_bits(fused({"BiasAdd", "Add"}, {bias, other}), c.op(add(bias_add(product, bias), other))),
+                 c.name);
     }
   }
   // NaN goes through Relu, as in the op of that name.

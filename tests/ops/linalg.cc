@@ -120,6 +120,7 @@ std::vector<Array> fused_matmul(const Given& g) {
     double& v = y.values[i];
     for (const std::string& op : ops) {
       if (op == "BiasAdd") v += g.in[2].values[i % g.in[2].values.size()];
+      if (op == "Add") v += g.in.back().values[i];
       if (op == "Relu") v = std::max(v, 0.0);
       if (op == "Tanh") v = std::tanh(v);
       if (op == "Sigmoid") v = 1 / (1 + std::exp(-v));
@@ -131,8 +132,11 @@ std::vector<Array> fused_matmul(const Given& g) {
 
 Sample fused(std::vector<std::string> ops) {
   Sample s{.in = {draw({2, 3}), draw({3, 4}, -2, 2, 1)}};
-  if (ops[0] == "BiasAdd") s.in.push_back(draw({4}, -2, 2, 2));
-  s.attrs = {{"num_args", ops[0] == "BiasAdd" ? 1 : 0}, {"fused_ops", std::move(ops)}};
+  for (const std::string& op : ops) {
+    if (op == "BiasAdd") s.in.push_back(draw({4}, -2, 2, 2));
+    if (op == "Add") s.in.push_back(draw({2, 4}, -2, 2, 3));
+  }
+  s.attrs = {{"num_args", static_cast<int>(s.in.size()) - 2}, {"fused_ops", std::move(ops)}};
   return s;
 }
 
@@ -140,15 +144,19 @@ const Family fusions("linalg",
                      {
                          {"_FusedMatMul",
                           {.samples = {fused({"BiasAdd"}), fused({"BiasAdd", "Relu"}), fused({"BiasAdd", "Tanh"}),
-                                       fused({"Relu"}), fused({"BiasAdd", "Sigmoid"}), fused({"BiasAdd", "LeakyRelu"})},
+                                       fused({"Relu"}), fused({"BiasAdd", "Sigmoid"}), fused({"BiasAdd", "LeakyRelu"}),
+                                       fused({"Add"}), fused({"BiasAdd", "Add", "Relu"})},
                            .reference = fused_matmul,
                            .errors = {{.in = {draw({2, 3}), draw({3, 4}), draw({3})},
                                        .attrs = {{"num_args", 1}, {"fused_ops", std::vector<std::string>{"BiasAdd"}}},
                                        .text = "bias: number of columns: expected 4, got 3"},
+                                      {.in = {draw({2, 3}), draw({3, 4}), draw({4})},
+                                       .attrs = {{"num_args", 1}, {"fused_ops", std::vector<std::string>{"Add"}}},
+                                       .text = "Add: expected shape [2,4], got [4]"},
                                       {.in = {draw({2, 3}), draw({3, 4})},
                                        .attrs = {{"num_args", 0}, {"fused_ops", std::vector<std::string>{"Conv"}}},
                                        .code = Code::kUnimplemented,
-                                       .text = "fused_ops: expected BiasAdd, then at most one of "}},
+                                       .text = "fused_ops: expected BiasAdd, Add in this order, then at most one of "}},
                            .units = 16,
                            .floor = 4}},
                      });

@@ -226,17 +226,6 @@ BOOST_AUTO_TEST_CASE(a_layer_is_one_op) {
              "x = Placeholder(; dtype=float32, shape=[2,4,3]) -> float32[2,4,3]\n"
              "y = AddV2(x, b) -> float32[2,4,3]\n"
              "z = BiasAdd(x, c; data_format=\"NCHW\") -> float32[2,4,3]\n");
-  // A transposed operand is read as it lies.
-  BOOST_TEST(optimized(R"(
-               x = Placeholder(; dtype=float32, shape=[2,5])
-               w = Placeholder(; dtype=float32, shape=[2,3])
-               p = Const(; value=int32[2]{1, 0})
-               xt = Transpose(x, p)
-               y = MatMul(xt, w)
-             )") ==
-             "w = Placeholder(; dtype=float32, shape=[2,3]) -> float32[2,3]\n"
-             "x = Placeholder(; dtype=float32, shape=[2,5]) -> float32[2,5]\n"
-             "y = MatMul(x, w; transpose_a=true) -> float32[5,3]\n");
   // Not of types that the fused op does not have.
   const std::string doubles = R"(
     x = Placeholder(; dtype=float64, shape=[?,2])
@@ -245,6 +234,39 @@ BOOST_AUTO_TEST_CASE(a_layer_is_one_op) {
     y = Relu(product)
   )";
   BOOST_TEST(optimized(doubles) == optimize(text_graph(doubles), {}, {}, "off").to_string());
+}
+
+// What the product is added to is as large as it is; a small product's sum is left to elementwise loops.
+BOOST_AUTO_TEST_CASE(a_product_takes_a_sum) {
+  const auto optimized = [](const std::string& rest, int rows) {
+    const std::string text = "x = Placeholder(; dtype=float32, shape=[" + std::to_string(rows) + R"(,2])
+      w = Placeholder(; dtype=float32, shape=[2,256])
+      b = Placeholder(; dtype=float32, shape=[256])
+      t = Placeholder(; dtype=float32, shape=[)" +
+                             std::to_string(rows) + R"(,256])
+      p = MatMul(x, w)
+    )";
+    const std::string all = optimize(text_graph(text + rest), {}, {}, "fusion").to_string();
+    return all.substr(all.find("x = Placeholder"));
+  };
+  const auto after = [](const char* rest) {
+    return std::string("x = Placeholder(; dtype=float32, shape=[256,2]) -> float32[256,2]\n") + rest;
+  };
+  BOOST_TEST(optimized("y = AddV2(t, p)", 256) ==
+             after("y = _FusedMatMul(x, w, t; fused_ops=[\"Add\"]) -> float32[256,256]\n"));
+  BOOST_TEST(optimized("s = BiasAdd(p, b)\n y = AddV2(s, t)\n z = Relu(y)", 256) ==
+             after("z = _FusedMatMul(x, w, b, t; fused_ops=[\"BiasAdd\", \"Add\", \"Relu\"]) -> float32[256,256]\n"));
+  // Of two products the later one, where both could.
+  BOOST_TEST(optimized("q = Placeholder(; dtype=float32, shape=[256,256])\n r = MatMul(t, q)\n"
+                       "u = Neg(p)\n v = MatMul(u, q)\n y = AddV2(r, v)",
+                       256) == after("p = MatMul(x, w) -> float32[256,256]\n"
+                                     "u = Neg(p) -> float32[256,256]\n"
+                                     "y = _FusedMatMul(u, q, r; fused_ops=[\"Add\"]) -> float32[256,256]\n"));
+  BOOST_TEST(optimized("y = AddV2(t, p)", 255).find("y = AddV2(t, p)") != std::string::npos);
+  BOOST_TEST(optimized("y = AddV2(p, p)", 256).find("y = AddV2(p, p)") != std::string::npos);
+  BOOST_TEST(optimized("y = AddV2(t, p)\n z = Neg(p)", 256).find("y = AddV2(t, p)") != std::string::npos);
+  BOOST_TEST(optimized("row = Placeholder(; dtype=float32, shape=[1,256])\n y = AddV2(row, p)", 256)
+                 .find("y = AddV2(row, p)") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(fused_layers_give_the_same_numbers) {
@@ -259,8 +281,8 @@ BOOST_AUTO_TEST_CASE(fused_layers_give_the_same_numbers) {
 }
 
 BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
-  BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "cse", "fusion",
-                                                       "layer_norm", "elementwise"}));
+  BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "products", "cse",
+                                                       "fusion", "layer_norm", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n y = Neg(x)");
   const auto ran = [&](const char* passes) {
     std::vector<PassRun> runs;
@@ -269,21 +291,21 @@ BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
     for (const PassRun& run : runs) names += run.name + " ";
     return names;
   };
-  BOOST_TEST(ran("") == "prune constant_folding arithmetic cse fusion layer_norm elementwise ");
+  BOOST_TEST(ran("") == "prune constant_folding arithmetic products cse fusion layer_norm elementwise ");
   BOOST_TEST(ran("off") == "");
-  BOOST_TEST(ran("-cse") == "prune constant_folding arithmetic fusion layer_norm elementwise ");
+  BOOST_TEST(ran("-cse") == "prune constant_folding arithmetic products fusion layer_norm elementwise ");
   BOOST_TEST(ran("fusion,prune") == "prune fusion ");
-  BOOST_TEST(ran("-cse,-prune") == "constant_folding arithmetic fusion layer_norm elementwise ");
+  BOOST_TEST(ran("-cse,-prune") == "constant_folding arithmetic products fusion layer_norm elementwise ");
   BOOST_TEST(ran("cse,-cse") == "");
   expect_error([&] { ran("csx"); },
-               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, cse, fusion, "
-               "layer_norm, elementwise, each with '-' to leave it out, got 'csx'");
+               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, products, "
+               "cse, fusion, layer_norm, elementwise, each with '-' to leave it out, got 'csx'");
   expect_error([&] { ran("cse,"); },
-               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, cse, fusion, "
-               "layer_norm, elementwise, each with '-' to leave it out, got ''");
+               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, products, "
+               "cse, fusion, layer_norm, elementwise, each with '-' to leave it out, got ''");
   expect_error([&] { Session(g, {.passes = "on"}); },
-               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, cse, fusion, "
-               "layer_norm, elementwise, each with '-' to leave it out, got 'on'");
+               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, products, "
+               "cse, fusion, layer_norm, elementwise, each with '-' to leave it out, got 'on'");
 }
 
 // A user who stops the optimizer does not mean to run what it has left.
@@ -333,7 +355,7 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
   }();
   BOOST_TEST(added);
   BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "squares_to_products",
-                                                       "cse", "fusion", "layer_norm", "elementwise"}));
+                                                       "products", "cse", "fusion", "layer_norm", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n s = Square(x)\n y = Neg(s)");
   BOOST_TEST(optimize(g, {}, {}, "-elementwise").to_string() ==
              "x = Placeholder(; dtype=float32, shape=[]) -> float32\nproduct = Mul(x, x) -> float32\n"

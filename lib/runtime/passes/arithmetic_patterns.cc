@@ -2,7 +2,7 @@
 // infinities and both zeros too: x * 1, x - 0 and x + (-0.0) are x, while x + 0.0 is not (-0.0 + 0.0 is 0.0). Ops that
 // broadcast read a number rather than a tensor full of it.
 //
-// One of the two files outside op blocks that name ops (as objects, never as text).
+// One of the files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
 #include <cmath>
 #include <numeric>

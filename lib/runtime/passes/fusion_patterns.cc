@@ -1,12 +1,11 @@
-// One op for a matrix product or a convolution, the bias added to it and the activation that follows; for a convolution
-// also a batch normalisation by given moments, and another tensor added to that: the result is not written to memory
-// and read again. A transposed operand becomes an attribute of the product, a bias of anything else a sum. Sums of
-// products may be taken in another order than by the separate ops where an operand was transposed, so those may differ
-// in the last bits.
+// One op for a matrix product or a convolution, the bias added to it, another tensor added to that (as where gradients
+// are summed up) and the activation that follows; for a convolution also a batch normalisation by given moments: the
+// result is not written to memory and read again. A bias of anything else becomes a sum. Results are the same bits.
 //
-// One of the two files outside op blocks that name ops (as objects, never as text).
+// One of the files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "panto/lib/core/device.h"
 #include "panto/lib/ops/ops.h"
@@ -16,6 +15,9 @@ namespace panto::passes {
 
 namespace {
 
+// A product of fewer elements is still in the cache when an elementwise loop reads it, which adds up more than two.
+constexpr int64_t kLeastSum = 64 * 1024;
+
 // What can end a fused op; its name there is the op's.
 bool is_fusable_activation(const Op& op) { return &op == &kRelu || &op == &kTanh || &op == &kSigmoid; }
 
@@ -24,14 +26,15 @@ class Fuser {
   explicit Fuser(PassContext& context) : context_(context), graph_(context.graph) {}
 
   int run() {
-    for (int id : graph_.topological_order()) {
-      if (graph_.find(id) == nullptr || context_.fixed(id)) continue;
-      const Op& op = graph_.at(id).op();
+    // The later of two products that are added takes the sum: the other need not wait for it.
+    const std::vector<int> order = graph_.topological_order();
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      if (graph_.find(*id) == nullptr || context_.fixed(*id)) continue;
+      const Op& op = graph_.at(*id).op();
       if (&op == &kMatMul) {
-        fold_transposes(id);
-        fuse(id, kFusedMatMul);
+        fuse(*id, kFusedMatMul);
       } else if (&op == &kConv2D) {
-        fuse(id, kFusedConv2D);
+        fuse(*id, kFusedConv2D);
       }
     }
     for (int id : graph_.ids()) add_plainly(id);
@@ -39,23 +42,6 @@ class Fuser {
   }
 
  private:
-  // matmul(transpose(x), y) as matmul(x, y, transpose_a).
-  void fold_transposes(int id) {
-    for (const int side : {0, 1}) {
-      const Node& product = graph_.at(id);
-      const Node& operand = graph_.at(product.input(side).node);
-      if (&operand.op() != &kTranspose || operand.device() != product.device() || !operand.control_inputs().empty()) {
-        continue;
-      }
-      if (constant_integers(graph_, operand.input(1)) != std::vector<int64_t>{1, 0}) continue;
-      const char* attr = side == 0 ? "transpose_a" : "transpose_b";
-      const bool already = product.attr(attr).as<bool>();
-      graph_.set_attr(id, attr, AttrValue(!already));
-      graph_.set_input(id, side, operand.input(0));
-      ++changes_;
-    }
-  }
-
   // A bias that no product has taken is added like any other row: elementwise loops can take that.
   void add_plainly(int id) {
     const Node& node = graph_.at(id);
@@ -119,12 +105,13 @@ class Fuser {
            });
   }
 
-  // What `reader` adds to `before`, element by element.
-  NodeOutput addend_of(const Node& before, const Node& reader) const {
+  // What `reader` adds to `before`, which belongs to `base`, element by element.
+  NodeOutput addend_of(const Node& base, const Node& before, const Node& reader) const {
     if (&reader.op() != &kAddV2) return {};
     const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
     const PartialShape& shape = before.output(0).shape;
-    const bool fits = shape.fully_known() && graph_.info(other).shape == shape;
+    const bool fits = shape.fully_known() && graph_.info(other).shape == shape &&
+                      (&base.op() == &kConv2D || shape.numel() >= kLeastSum);
     return fits ? other : NodeOutput();
   }
 
@@ -164,10 +151,10 @@ class Fuser {
         chain.take(*reader, "FusedBatchNorm", {reader->input(1), reader->input(2), reader->input(3), reader->input(4)});
         chain.epsilon = reader->attr("epsilon").as<float>();
       }
-      if (const Node* reader = next(*chain.last)) {
-        if (const NodeOutput other = addend_of(*chain.last, *reader); other.valid()) {
-          chain.take(*reader, "Add", {other});
-        }
+    }
+    if (const Node* reader = next(*chain.last)) {
+      if (const NodeOutput other = addend_of(base, *chain.last, *reader); other.valid()) {
+        chain.take(*reader, "Add", {other});
       }
     }
     if (const Node* reader = next(*chain.last); reader != nullptr && is_fusable_activation(reader->op())) {

@@ -1,4 +1,4 @@
-// What the two files that know ops by name share. Internal.
+// What the files that know ops by name share. Internal.
 #pragma once
 
 #include <optional>
