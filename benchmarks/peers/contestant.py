@@ -29,6 +29,12 @@ def chain(x, factor):
     return x
 
 
+def product(x, *factors):
+    for factor in factors:
+        x = x * factor
+    return x
+
+
 def log_exp(log, exp):
     """20 times log(exp(x)), by a library's functions."""
     def of(x):

@@ -66,15 +66,37 @@ def lstm(x, labels, kernel, bias, weights, offset):
     return loss_of(h @ weights + offset, labels)
 
 
-def transformer(x, labels, *p):
-    """x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm."""
+def block(x, p, mask=0.0):
+    """x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm. `mask` is
+    added to what each token of a text says of each other."""
     tokens, width = x.shape
     projected = layer_norm(x, p[0], p[1]) @ p[2] + p[3]
     q, k, v = projected.reshape(8, tokens // 8, 3, 4, width // 4).transpose(2, 0, 3, 1, 4)
-    weights = jax.nn.softmax(q @ k.swapaxes(2, 3) * (width // 4) ** -0.5)
+    weights = jax.nn.softmax(q @ k.swapaxes(2, 3) * (width // 4) ** -0.5 + mask)
     x = x + (weights @ v).transpose(0, 2, 1, 3).reshape(tokens, width) @ p[4] + p[5]
     h = jax.nn.gelu(layer_norm(x, p[6], p[7]) @ p[8] + p[9], approximate=False)
-    return loss_of(x + h @ p[10] + p[11], labels)
+    return x + h @ p[10] + p[11]
+
+
+def transformer(x, labels, *p):
+    return loss_of(block(x, p), labels)
+
+
+def gpt2(tokens, labels, words, positions, *p):
+    """Of GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; a vector for each
+    word and for each position, blocks of 12 parameters, and a layer norm. The words' vectors are also the last layer's
+    weights."""
+    mask = jnp.triu(jnp.full((len(positions),) * 2, -1e9, jnp.float32), 1)
+    x = (words[tokens].reshape(-1, *positions.shape) + positions).reshape(len(tokens), -1)
+    for at in range(0, len(p) - 2, 12):
+        x = block(x, p[at:], mask)
+    return loss_of(layer_norm(x, *p[-2:]) @ words.T, labels)
+
+
+def hessian_by_vector(x, w, u, v):
+    """The matrix of second derivatives of sum(tanh(x w) u), by v."""
+    first = jax.grad(lambda x: jnp.sum(jnp.tanh(x * w) * u))
+    return jax.vjp(first, x)[1](v)[0]
 
 
 PRECISION = np.array([[5.005, 4.995], [4.995, 5.005]], np.float32)
@@ -181,6 +203,9 @@ WORKS = {
     "mul": jnp.multiply,
     "matmul": jnp.matmul,
     "chain": contestant.chain,
+    "product": contestant.product,
+    "view": lambda x: x.reshape(-1),
+    "hessian": hessian_by_vector,
     "log_exp": contestant.log_exp(jnp.log, jnp.exp),
     "conv": conv("NHWC"),
     "conv_nchw": conv("NCHW"),
@@ -192,12 +217,14 @@ WORKS = {
     "columns": lambda x: x.sum(0),
     "softmax": lambda x: jax.nn.softmax(x, axis=1),
     "transpose": lambda x: jnp.array(x.T, copy=True),
+    "add_transposed": lambda x, y: x + y.T,
     "bias_add": lambda x, b: x + b,
     "layer_norm": layer_norm,
     "mlp": mlp,
     "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
+    "gpt2": gpt2,
     "l2hmc": l2hmc,
     "resnet": resnet,
 }
@@ -247,6 +274,9 @@ def make(work, mode, arrays):
         return contestant.Workload(lambda: jax.jit(lambda *a: f(*a))(*x), host)
     if mode in ("train", "traced_train"):
         return training(f, x[0], x[1], x[2:], mode == "traced_train")
+    if mode == "captured":
+        g = jax.jit(lambda first: f(first, *x[1:]))
+        return contestant.Workload(lambda: g(x[0]), host, wait=jax.block_until_ready)
     f = gradient(f) if mode in ("grad", "traced_grad") else f
     f = jax.jit(f) if mode in ("traced", "traced_grad") else f
     return contestant.Workload(lambda: f(*x), host, wait=jax.block_until_ready)

@@ -54,11 +54,22 @@ struct Library {
       if (mode == "traced") return calls([g = mx::compile(whole), x] { return g(x)[0]; });
       if (mode == "grad") return calls([g = gradient(whole), x] { return g(x)[0]; });
       if (mode == "traced_grad") return calls([g = mx::compile(gradient(whole)), x] { return g(x)[0]; });
+      if (mode == "captured") return capturing(whole, x);
       if (mode == "cold") return calls([whole, x] { return mx::compile(Function(whole))(x)[0]; });
       if (mode == "train") return training(whole, x, false);
       if (mode == "traced_train") return training(whole, x, true);
     }
     return std::nullopt;
+  }
+
+  // A compiled function of the first input, which reads the others.
+  static peers::Workload capturing(const Function& f, const Arrays& x) {
+    const Function of_first = [f, x](const Arrays& in) {
+      Arrays all = x;
+      all[0] = in[0];
+      return f(all);
+    };
+    return calls([g = mx::compile(of_first), first = Arrays{x[0]}] { return g(first)[0]; });
   }
 
   static Function gradient(const Function& f) {
@@ -147,18 +158,40 @@ array lstm(const Arrays& in) {
 
 array gelu(const array& x) { return 0.5f * x * (1.0f + mx::erf(x * 0.7071067811865476f)); }
 
-// x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm.
-array transformer(const Arrays& in) {
-  const int batch = 8, heads = 4, tokens = in[0].shape(0), width = in[0].shape(1);
-  const array projected = dense(layer_norm(in[0], in[2], in[3]), in[4], in[5]);
+// x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm, with the 12
+// parameters from `at` on. `mask`: "causal", so that no token looks at later ones, or "".
+array block(const array& x, const Arrays& in, size_t at, const char* mask) {
+  const auto p = [&](size_t i) { return in[at + i]; };
+  const int batch = 8, heads = 4, tokens = x.shape(0), width = x.shape(1);
+  const array projected = dense(layer_norm(x, p(0), p(1)), p(2), p(3));
   const Arrays qkv = mx::split(
       mx::transpose(mx::reshape(projected, {batch, tokens / batch, 3, heads, width / heads}), {2, 0, 3, 1, 4}), 3);
   const float scale = 1.0f / std::sqrt(static_cast<float>(width / heads));
   const array mixed = mx::fast::scaled_dot_product_attention(mx::squeeze(qkv[0], 0), mx::squeeze(qkv[1], 0),
-                                                             mx::squeeze(qkv[2], 0), scale);
-  const array x = in[0] + dense(mx::reshape(mx::transpose(mixed, {0, 2, 1, 3}), {tokens, width}), in[6], in[7]);
-  const array h = gelu(dense(layer_norm(x, in[8], in[9]), in[10], in[11]));
-  return loss_of(x + dense(h, in[12], in[13]), in[1]);
+                                                             mx::squeeze(qkv[2], 0), scale, mask);
+  const array y = x + dense(mx::reshape(mx::transpose(mixed, {0, 2, 1, 3}), {tokens, width}), p(4), p(5));
+  return y + dense(gelu(dense(layer_norm(y, p(6), p(7)), p(8), p(9))), p(10), p(11));
+}
+
+array transformer(const Arrays& in) { return loss_of(block(in[0], in, 2, ""), in[1]); }
+
+// GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; parameters: a vector
+// for each word and for each position, blocks, and a layer norm. The words' vectors are also the last layer's weights.
+array gpt2(const Arrays& in) {
+  const array &words = in[2], &positions = in[3];
+  const int tokens = in[0].shape(0), length = positions.shape(0), width = positions.shape(1);
+  const array vectors = mx::reshape(mx::take(words, in[0], 0), {tokens / length, length, width});
+  array x = mx::reshape(vectors + positions, {tokens, width});
+  size_t at = 4;
+  for (; at + 12 < in.size(); at += 12) x = block(x, in, at, "causal");
+  return loss_of(mx::matmul(layer_norm(x, in[at], in[at + 1]), mx::transpose(words)), in[1]);
+}
+
+// The matrix of second derivatives of sum(tanh(x w) u), by v.
+array hessian_by_vector(const Arrays& in) {
+  const auto whole = [&in](const Arrays& of) { return Arrays{mx::sum(mx::tanh(of[0] * in[1]) * in[2])}; };
+  const auto first = [&whole](const Arrays& of) { return mx::vjp(whole, of, {array(1.0f)}).second; };
+  return mx::vjp(first, {in[0]}, {in[3]}).second[0];
 }
 
 // What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
@@ -244,6 +277,13 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = y * factor;
     return y;
   });
+  w.add("product", [](const Arrays& in) {
+    array y = in[0];
+    for (size_t i = 1; i < in.size(); ++i) y = y * in[i];
+    return y;
+  });
+  w.add("view", [](const array& x) { return mx::reshape(x, {-1}); });
+  w.add("hessian", hessian_by_vector);
   w.add("log_exp", [](const array& x) {
     array y = x;
     for (int i = 0; i < 20; ++i) y = mx::log(mx::exp(y));
@@ -258,12 +298,14 @@ peers::Works<Library> works() {
   w.add("columns", [](const array& x) { return mx::sum(x, 0); });
   w.add("softmax", [](const array& x) { return mx::softmax(x, 1); });
   w.add("transpose", [](const array& x) { return mx::contiguous(mx::transpose(x)); });
+  w.add("add_transposed", [](const array& x, const array& y) { return x + mx::transpose(y); });
   w.add("bias_add", [](const array& x, const array& b) { return x + b; });
   w.add("layer_norm", layer_norm);
   w.add("mlp", mlp);
   w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
+  w.add("gpt2", gpt2);
   w.add("l2hmc", l2hmc);
   return w;
 }

@@ -129,12 +129,25 @@ struct Library {
     if constexpr (std::is_same_v<decltype(f(x)), Tensor>) {
       if (mode == "grad") return calls_of([f, x] { return gradient(f, x); });
       if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return gradient(f, in); }, x), x);
+      if (mode == "captured") return capturing(f, x);
       if (mode == "cold") return calls_of([f, x] { return traced(f, x).call(x)[0]; });
       if (mode == "taped") return taped(f, x);
       if (mode == "train") return training(f, x, false);
       if (mode == "traced_train") return training(f, x, true);
     }
     return std::nullopt;
+  }
+
+  // A traced function of the first input; the others are variables that it reads.
+  template <class F>
+  static peers::Workload capturing(F f, const Tensors& x) {
+    const std::vector<Variable> variables(x.begin() + 1, x.end());
+    const auto whole = [f, variables](const Tensors& in) {
+      Tensors all = in;
+      for (const Variable& v : variables) all.push_back(v.value());
+      return f(all);
+    };
+    return calls_of(traced(whole, {x[0]}), {x[0]});
   }
 
   // A fresh tape now and then: one alone would keep all runs.
@@ -187,18 +200,51 @@ Tensor lstm(const Tensors& in) {
   return sparse_cross_entropy(dense(h, in[4], in[5]), in[1]);
 }
 
-// x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm.
-Tensor transformer(const Tensors& in) {
-  const int64_t batch = 8, heads = 4, tokens = in[0].shape()[0], width = in[0].shape()[1];
-  const Tensor projected = dense(layer_norm(in[0], in[2], in[3]), in[4], in[5]);
+// x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm, with 12
+// parameters. `mask` is added to what each token of a text says of each other, if there is one.
+Tensor block(const Tensor& x, std::span<const Tensor> p, const Tensor& mask = {}) {
+  const int64_t batch = 8, heads = 4, tokens = x.shape()[0], width = x.shape()[1];
+  const Tensor projected = dense(layer_norm(x, p[0], p[1]), p[2], p[3]);
   const Tensor parts = transpose(reshape(projected, {batch, tokens / batch, 3, heads, width / heads}), {2, 0, 3, 1, 4});
   const std::vector<Tensor> qkv = unpack(parts, 3);
   const float scale = 1.0f / std::sqrt(static_cast<float>(width / heads));
-  const Tensor weights = softmax(batch_matmul(qkv[0], qkv[1], {.adj_y = true}) * scale);
-  const Tensor mixed = reshape(transpose(batch_matmul(weights, qkv[2]), {0, 2, 1, 3}), {tokens, width});
-  const Tensor x = in[0] + dense(mixed, in[6], in[7]);
-  const Tensor h = gelu(dense(layer_norm(x, in[8], in[9]), in[10], in[11]));
-  return sparse_cross_entropy(x + dense(h, in[12], in[13]), in[1]);
+  Tensor scores = batch_matmul(qkv[0], qkv[1], {.adj_y = true}) * scale;
+  if (mask.defined()) scores = scores + mask;
+  const Tensor mixed = transpose(batch_matmul(softmax(scores), qkv[2]), {0, 2, 1, 3});
+  const Tensor y = x + dense(reshape(mixed, {tokens, width}), p[4], p[5]);
+  return y + dense(gelu(dense(layer_norm(y, p[6], p[7]), p[8], p[9])), p[10], p[11]);
+}
+
+Tensor transformer(const Tensors& in) { return sparse_cross_entropy(block(in[0], std::span(in).subspan(2)), in[1]); }
+
+// What keeps tokens from looking at later ones.
+Tensor causal_mask(int64_t n) {
+  std::vector<float> values(static_cast<size_t>(n * n));
+  for (int64_t i = 0; i < n * n; ++i) values[static_cast<size_t>(i)] = i % n > i / n ? -1e9f : 0.0f;
+  return tensor(values, {n, n});
+}
+
+// GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; parameters: a vector
+// for each word and for each position, blocks, and a layer norm. The words' vectors are also the last layer's weights.
+Tensor gpt2(const Tensors& in) {
+  const Tensor &words = in[2], &positions = in[3];
+  const int64_t tokens = in[0].shape()[0], length = positions.shape()[0], width = positions.shape()[1];
+  const Tensor mask = causal_mask(length);
+  Tensor x = reshape(gather(words, in[0], 0), {tokens / length, length, width}) + positions;
+  x = reshape(x, {tokens, width});
+  size_t at = 4;
+  for (; at + 12 < in.size(); at += 12) x = block(x, std::span(in).subspan(at), mask);
+  return sparse_cross_entropy(matmul(layer_norm(x, in[at], in[at + 1]), words, {.transpose_b = true}), in[1]);
+}
+
+// The matrix of second derivatives of sum(tanh(x w) u), by v.
+Tensor hessian_by_vector(const Tensors& in) {
+  GradientTape outer;
+  outer.watch(in[0]);
+  GradientTape inner;
+  inner.watch(in[0]);
+  const Tensor first = inner.gradient(sum(tanh(in[0] * in[1]) * in[2]), in[0]);
+  return outer.gradient(first, in[0], in[3]);
 }
 
 // The convolution, and its gradients by x and the filter, for the gradient by what it gave.
@@ -288,6 +334,13 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = mul(y, factor);
     return y;
   });
+  w.add("product", [](const Tensors& in) {
+    Tensor y = in[0];
+    for (size_t i = 1; i < in.size(); ++i) y = mul(y, in[i]);
+    return y;
+  });
+  w.add("view", [](const Tensor& x) { return reshape(x, {-1}); });
+  w.add("hessian", hessian_by_vector);
   w.add("log_exp", [](const Tensor& x) {
     Tensor y = x;
     for (int i = 0; i < 20; ++i) y = log(exp(y));
@@ -303,6 +356,7 @@ peers::Works<Library> works() {
   w.add("columns", [](const Tensor& x) { return sum(x, {0}); });
   w.add("softmax", [](const Tensor& x) { return softmax(x); });
   w.add("transpose", [](const Tensor& x) { return transpose(x, {1, 0}); });
+  w.add("add_transposed", [](const Tensor& x, const Tensor& y) { return x + transpose(y, {1, 0}); });
   w.add("bias_add", [](const Tensor& x, const Tensor& b) { return bias_add(x, b); });
   w.add("layer_norm",
         [](const Tensor& x, const Tensor& scale, const Tensor& offset) { return layer_norm(x, scale, offset); });
@@ -310,6 +364,7 @@ peers::Works<Library> works() {
   w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
+  w.add("gpt2", gpt2);
   w.add("l2hmc", l2hmc);
   return w;
 }

@@ -63,17 +63,46 @@ def lstm(x, labels, kernel, bias, weights, offset):
     return loss_of(tf.nn.bias_add(h @ weights, offset), labels)
 
 
-def transformer(x, labels, *p):
-    """x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm."""
+def block(x, p, mask=None):
+    """x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm. `mask` is
+    added to what each token of a text says of each other."""
     tokens, width = x.shape
     projected = tf.nn.bias_add(layer_norm(x, p[0], p[1]) @ p[2], p[3])
     parts = tf.transpose(tf.reshape(projected, (8, tokens // 8, 3, 4, width // 4)), (2, 0, 3, 1, 4))
     q, k, v = tf.unstack(parts)
-    weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * (width // 4) ** -0.5)
+    scores = tf.matmul(q, k, transpose_b=True) * (width // 4) ** -0.5
+    weights = tf.nn.softmax(scores if mask is None else scores + mask)
     mixed = tf.reshape(tf.transpose(weights @ v, (0, 2, 1, 3)), (tokens, width))
     x = x + tf.nn.bias_add(mixed @ p[4], p[5])
     h = tf.nn.gelu(tf.nn.bias_add(layer_norm(x, p[6], p[7]) @ p[8], p[9]))
-    return loss_of(x + tf.nn.bias_add(h @ p[10], p[11]), labels)
+    return x + tf.nn.bias_add(h @ p[10], p[11])
+
+
+def transformer(x, labels, *p):
+    return loss_of(block(x, p), labels)
+
+
+def gpt2(tokens, labels, words, positions, *p):
+    """Of GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; a vector for each
+    word and for each position, blocks of 12 parameters, and a layer norm. The words' vectors are also the last layer's
+    weights."""
+    length, width = positions.shape
+    mask = np.triu(np.full((length, length), -1e9, np.float32), 1)
+    x = tf.reshape(tf.reshape(tf.gather(words, tokens), (-1, length, width)) + positions, (-1, width))
+    for at in range(0, len(p) - 2, 12):
+        x = block(x, p[at:], mask)
+    return loss_of(tf.matmul(layer_norm(x, *p[-2:]), words, transpose_b=True), labels)
+
+
+def hessian_by_vector(x, w, u, v):
+    """The matrix of second derivatives of sum(tanh(x w) u), by v."""
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = tf.reduce_sum(tf.tanh(x * w) * u)
+        first = inner.gradient(y, x)
+    return outer.gradient(first, x, v)
 
 
 def update_of(p, a, b, time):
@@ -180,6 +209,9 @@ WORKS = {
     "mul": tf.multiply,
     "matmul": tf.matmul,
     "chain": contestant.chain,
+    "product": contestant.product,
+    "view": lambda x: tf.reshape(x, (-1,)),
+    "hessian": hessian_by_vector,
     "log_exp": contestant.log_exp(tf.math.log, tf.exp),
     "conv": conv,
     "exp": tf.exp,
@@ -190,12 +222,14 @@ WORKS = {
     "columns": lambda x: tf.reduce_sum(x, 0),
     "softmax": tf.nn.softmax,
     "transpose": tf.transpose,
+    "add_transposed": lambda x, y: x + tf.transpose(y),
     "bias_add": tf.nn.bias_add,
     "layer_norm": layer_norm,
     "mlp": mlp,
     "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
+    "gpt2": gpt2,
     "l2hmc": l2hmc,
 }
 
@@ -303,6 +337,9 @@ def make(work, mode, arrays, xla, threads):
         return taped(f, x)
     if mode in ("train", "traced_train"):
         return training(f, x[0], x[1], x[2:], mode == "traced_train", xla)
+    if mode == "captured":
+        variables = [tf.Variable(v) for v in x[1:]]
+        f, x = function(lambda first: WORKS[work](first, *variables), xla), x[:1]
     f = gradient(f) if mode in ("grad", "traced_grad") else f
     f = function(f, xla) if mode in ("traced", "traced_grad") else f
     return contestant.Workload(lambda: f(*x), host)

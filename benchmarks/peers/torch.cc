@@ -118,16 +118,38 @@ Tensor lstm(const std::vector<Tensor>& in) {
   return loss_of(dense(h, in[4], in[5]), in[1]);
 }
 
-// x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm.
-Tensor transformer(const std::vector<Tensor>& in) {
-  const int64_t batch = 8, heads = 4, tokens = in[0].size(0), width = in[0].size(1);
-  const Tensor projected = dense(layer_norm(in[0], in[2], in[3]), in[4], in[5]);
+// x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm, with the 12
+// parameters from `at` on. Causal: no token looks at later ones.
+Tensor block(const Tensor& x, const Tensors& in, size_t at, bool causal) {
+  const auto p = [&](size_t i) { return in[at + i]; };
+  const int64_t batch = 8, heads = 4, tokens = x.size(0), width = x.size(1);
+  const Tensor projected = dense(layer_norm(x, p(0), p(1)), p(2), p(3));
   const std::vector<Tensor> qkv =
       projected.reshape({batch, tokens / batch, 3, heads, width / heads}).permute({2, 0, 3, 1, 4}).unbind();
-  const Tensor mixed = torch::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]);
-  const Tensor x = in[0] + dense(mixed.permute({0, 2, 1, 3}).reshape({tokens, width}), in[6], in[7]);
-  const Tensor h = torch::gelu(dense(layer_norm(x, in[8], in[9]), in[10], in[11]));
-  return loss_of(x + dense(h, in[12], in[13]), in[1]);
+  const Tensor mixed = torch::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], {}, 0.0, causal);
+  const Tensor y = x + dense(mixed.permute({0, 2, 1, 3}).reshape({tokens, width}), p(4), p(5));
+  return y + dense(torch::gelu(dense(layer_norm(y, p(6), p(7)), p(8), p(9))), p(10), p(11));
+}
+
+Tensor transformer(const Tensors& in) { return loss_of(block(in[0], in, 2, false), in[1]); }
+
+// GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; parameters: a vector
+// for each word and for each position, blocks, and a layer norm. The words' vectors are also the last layer's weights.
+Tensor gpt2(const Tensors& in) {
+  const Tensor &words = in[2], &positions = in[3];
+  const Tensor vectors = torch::embedding(words, in[0]).reshape({-1, positions.size(0), positions.size(1)});
+  Tensor x = (vectors + positions).reshape({-1, positions.size(1)});
+  size_t at = 4;
+  for (; at + 12 < in.size(); at += 12) x = block(x, in, at, true);
+  return loss_of(torch::mm(layer_norm(x, in[at], in[at + 1]), words.t()), in[1]);
+}
+
+// The matrix of second derivatives of sum(tanh(x w) u), by v.
+Tensor hessian_by_vector(const Tensors& in) {
+  const Tensor x = in[0].detach().requires_grad_();
+  const Tensor y = torch::sum(torch::tanh(x * in[1]) * in[2]);
+  const Tensor first = torch::autograd::grad({y}, {x}, {}, true, true)[0];
+  return torch::autograd::grad({first}, {x}, {in[3]})[0];
 }
 
 // The convolution, and its gradients by x and the filter, for the gradient by what it gave.
@@ -263,6 +285,8 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = y * factor;
     return y;
   });
+  w.add("view", [](const Tensor& x) { return x.view({-1}); });
+  w.add("hessian", hessian_by_vector);
   w.add("log_exp", [](const Tensor& x) {
     Tensor y = x;
     for (int i = 0; i < 20; ++i) y = torch::log(torch::exp(y));
@@ -278,12 +302,14 @@ peers::Works<Library> works() {
   w.add("columns", [](const Tensor& x) { return torch::sum(x, 0); });
   w.add("softmax", [](const Tensor& x) { return torch::softmax(x, 1); });
   w.add("transpose", [](const Tensor& x) { return x.t().contiguous(); });
+  w.add("add_transposed", [](const Tensor& x, const Tensor& y) { return x + y.t(); });
   w.add("bias_add", [](const Tensor& x, const Tensor& b) { return x + b; });
   w.add("layer_norm", layer_norm);
   w.add("mlp", mlp);
   w.add("cnn", cnn);
   w.add("lstm", lstm);
   w.add("transformer", transformer);
+  w.add("gpt2", gpt2);
   w.add("l2hmc", l2hmc);
   w.add("resnet", ResNet(true));
   w.add("resnet_inference", ResNet(false));

@@ -6,6 +6,7 @@ import collections
 Row = collections.namedtuple("Row", "name what work mode inputs per tolerance", defaults=(1, 2e-5))
 
 SMALL = "8x8:0.5:1.5 8x8:0.99:1.01"  # a chain of 100 multiplications stays finite
+HESSIAN = "8x8:-1:1 8x8:0.5:1.5 8x8:0.5:1.5 8x8:-1:1"
 LARGE = "16777216"
 WIDE = "4096x4096"
 
@@ -41,6 +42,11 @@ LINEAR = f"200x784 200:class:10 {glorot(784, 10)}"
 LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10)])
 TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
                         glorot(256, 1024), glorot(1024, 256)])
+
+# Four blocks over eight texts of 128 tokens, of 1024 words.
+GPT2 = " ".join(["1024:class:1024 1024:class:1024 1024x128:-0.05:0.05 128x128:-0.05:0.05"] +
+                4 * ["128:0.9:1.1 128:-0.1:0.1", glorot(128, 384), glorot(128, 128), "128:0.9:1.1 128:-0.1:0.1",
+                     glorot(128, 512), glorot(512, 128)] + ["128:0.9:1.1 128:-0.1:0.1"])
 
 CONVOLUTIONS = [("conv_256", 256, 3, 3, 8), ("conv_56", 56, 64, 3, 64), ("conv_28", 28, 128, 3, 128),
                 ("conv_14", 14, 1024, 1, 256)]
@@ -92,16 +98,21 @@ SECTIONS = [
         Row("add_8x8", "add, 8x8", "add", "eager", SMALL),
         Row("mul_8x8", "multiply, 8x8", "mul", "eager", SMALL),
         Row("matmul_8x8", "MatMul, 8x8", "matmul", "eager", SMALL),
+        Row("view_8x8", "reshape, 8x8", "view", "eager", "8x8"),
         Row("add_8x8_taped", "add, 8x8, recorded for a gradient", "add", "taped", SMALL),
         Row("add_8x8_grad", "add, 8x8, and its gradient", "add", "grad", SMALL),
         Row("mul_8x8_grad", "multiply, 8x8, and its gradient", "mul", "grad", SMALL),
         Row("matmul_8x8_grad", "MatMul, 8x8, and its gradient", "matmul", "grad", SMALL),
+        Row("hessian", "Hessian of sum(tanh(x w) u) by a vector, 8x8", "hessian", "eager", HESSIAN),
         Row("chain", "chain of 100 multiplications, 8x8: an op", "chain", "eager", SMALL, 100),
         Row("chain_grad", "the chain and its gradient: an op", "chain", "grad", SMALL, 100),
     ]),
     ("Traced functions of small tensors", [
         Row("add_8x8_traced", "add, 8x8: a call", "add", "traced", SMALL),
         Row("matmul_8x8_traced", "MatMul, 8x8: a call", "matmul", "traced", SMALL),
+        Row("captured_traced", "product of an argument and ten variables, 8x8: a call", "product", "captured",
+            "8x8:0.5:1.5" + 10 * " 8x8:0.99:1.01"),
+        Row("hessian_traced", "Hessian of sum(tanh(x w) u) by a vector, 8x8: a call", "hessian", "traced", HESSIAN),
         Row("chain_traced", "chain of 100 multiplications: a call", "chain", "traced", SMALL),
         Row("chain_grad_traced", "the chain and its gradient: a call", "chain", "traced_grad", SMALL),
         Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", SMALL),
@@ -126,8 +137,10 @@ SECTIONS = [
         Row("rows_4096", "sums of rows, 4096x4096", "rows", "eager", WIDE, 1, 1e-4),
         Row("columns_4096", "sums of columns, 4096x4096", "columns", "eager", WIDE, 1, 1e-4),
         Row("bias_4096", "bias add, 4096x4096", "bias_add", "eager", f"{WIDE} 4096"),
+        Row("add_transposed", "add, 1024x4096, one of them transposed", "add_transposed", "eager", "1024x4096 4096x1024"),
         Row("transpose_4096", "transpose, 4096x4096", "transpose", "eager", WIDE),
         Row("softmax_4096", "softmax of rows, 4096x4096", "softmax", "eager", f"{WIDE}:-3:3"),
+        Row("softmax_512", "softmax of rows, 512x1024", "softmax", "eager", "512x1024:-3:3"),
         Row("layer_norm_4096", "layer norm of rows, 4096x4096", "layer_norm", "eager", f"{WIDE} 4096 4096", 1, 1e-4),
         Row("layer_norm_4096_traced", "the same, traced", "layer_norm", "traced", f"{WIDE} 4096 4096", 1, 1e-4),
         Row("matmul_256", "MatMul, 256x256", "matmul", "eager", "256x256 256x256"),
@@ -136,6 +149,7 @@ SECTIONS = [
         Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768 768x768"),
         Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
         Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096 4096x4096"),
+        Row("matmul_512", "MatMul, 512x8192 by 8192x512", "matmul", "eager", "512x8192:-1:1 8192x512:-1:1"),
         Row("matmul_64", "MatMul, 64x1024 by 1024x4096", "matmul", "eager", "64x1024 1024x4096"),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
@@ -151,6 +165,8 @@ SECTIONS = [
         Row("transformer", "transformer block 256, 8 x 128 tokens: training step", "transformer", "train", TRANSFORMER, 1,
             1e-3),
         Row("transformer_traced", "the same, traced", "transformer", "traced_train", TRANSFORMER, 1, 1e-3),
+        Row("gpt2", "GPT-2 of 4 blocks of 128, 8 x 128 tokens: training step", "gpt2", "train", GPT2, 1, 1e-3),
+        Row("gpt2_traced", "the same, traced", "gpt2", "traced_train", GPT2, 1, 1e-3),
         Row("l2hmc", "L2HMC in two dimensions, 10 steps forward, 200 samples: training step", "l2hmc", "train", L2HMC, 1,
             1e-3),
         Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 1e-3),
