@@ -13,6 +13,7 @@ namespace panto {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+constexpr int64_t kLeastLeft = int64_t{1} << 20;  // bytes; allocating takes longer than planning ahead
 
 // Temporaries that may be views of one another, or written one over the other: all are needed until the last of them
 // is.
@@ -131,6 +132,7 @@ class MemoryPlanner {
     Lives lives(plan_.temporaries);
     join_views(lives);
     choose_arena(lives);
+    leave_to_outputs(lives);
     std::vector<int> base(plan_.temporaries.size());
     std::iota(base.begin(), base.end(), 0);
     write_over(lives, base);
@@ -184,6 +186,24 @@ class MemoryPlanner {
           checked_mul(t.shape.numel(), static_cast<int64_t>(dtype_size(t.dtype)), "bytes of a temporary");
       t.bytes = std::max(kAlignment, checked_add(bytes, kAlignment - 1) / kAlignment * kAlignment);
       plan_.stats.unshared_bytes = checked_add(plan_.stats.unshared_bytes, t.bytes);
+    }
+  }
+
+  // What is given out has memory of its own. Where an elementwise op makes it of a large temporary that nobody needs
+  // any more, that has, too: the output then takes it when the plan runs (step.dying), rather than as much again.
+  void leave_to_outputs(Lives& lives) {
+    for (int s = static_cast<int>(plan_.steps.size()) - 1; s >= 0; --s) {
+      const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
+      if (!has(step, Trait::kElementwise) && !has(step, Trait::kFusedLoop)) continue;
+      const PlanTemporary& output = temporary(static_cast<int>(step.first_output));  // the one that may take an input
+      if (output.in_arena) continue;
+      const std::span<const PlanValue> in = inputs(step);
+      for (size_t i = 0; i < in.size(); ++i) {
+        if (!may_write_over(lives, in, i, output, s) || temporary(in[i].index).bytes < kLeastLeft) continue;
+        temporary(in[i].index).in_arena = false;
+        plan_.stats.unshared_bytes -= temporary(in[i].index).bytes;
+        break;
+      }
     }
   }
 

@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(any_order_and_any_shapes) {
 
 BOOST_AUTO_TEST_CASE(plans_its_memory) {
   const Graph chain = text_graph(R"(
-    x = Placeholder(; dtype=float32, shape=[64,64])
+    x = Placeholder(; dtype=float32, shape=[?,64])
     a = Tanh(x)
     b = Exp(a)
     c = Neg(b)
@@ -197,6 +197,17 @@ BOOST_AUTO_TEST_CASE(plans_its_memory) {
   const std::vector<float> kept = first.to_vector<float>();
   s.run({{"x", tensor(std::vector<float>(4096, 0.f), Shape{64, 64})}}, {"y"});
   BOOST_TEST((first.to_vector<float>() == kept));  // a later run does not touch it
+
+  // Large ones are not planned at all: the result is where they were.
+  Session large(chain, {.passes = "off"});
+  const Tensor many = tensor(std::vector<float>(size_t{1} << 18, 1.f), Shape{1 << 12, 64});
+  const int64_t before = cpu_device().memory_stats().bytes_in_use;
+  const Tensor result = large.run({{"x", many}}, {"y"})[0];
+  BOOST_TEST(cpu_device().memory_stats().bytes_in_use < before + 3 * (int64_t{1} << 19));
+  BOOST_TEST(result.to_vector<float>().back() == kept.back());
+  BOOST_TEST(large.plan_stats().dynamic_steps == 5);
+  BOOST_TEST(large.plan_stats().planned_bytes == 0);
+  BOOST_TEST(large.plan_stats().unshared_bytes == 0);
 
   // Not elementwise: each needs its operand; two buffers do.
   const Graph products = text_graph(R"(
