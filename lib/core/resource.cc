@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <typeinfo>
 #include <utility>
 
 #include "panto/lib/base/format.h"
@@ -165,6 +166,15 @@ ResourceManagerScope::ResourceManagerScope(ResourceManager& manager) noexcept
     : previous_(std::exchange(scoped_manager, &manager)) {}
 ResourceManagerScope::~ResourceManagerScope() { scoped_manager = previous_; }
 
+namespace {
+// Null for anything else. As VariableResource is final, comparing types is enough: dynamic_cast took a fifth of the
+// time of a read.
+VariableResource* as_variable(Resource* resource) {
+  const bool is_one = resource != nullptr && typeid(*resource) == typeid(VariableResource);
+  return is_one ? static_cast<VariableResource*>(resource) : nullptr;
+}
+}  // namespace
+
 VariableResource& variable_of(const Tensor& handle) {
   if (handle.dtype() != kResource) {
     invalid("variable: expected a handle (a scalar resource tensor), got a {} tensor", dtype_name(handle.dtype()));
@@ -175,7 +185,7 @@ VariableResource& variable_of(const Tensor& handle) {
   }
   Resource* resource = static_cast<const ResourceHandle*>(handle.impl()->data)->get();
   if (resource == nullptr) invalid("variable: expected a handle of a Variable, got an empty handle");
-  auto* variable = dynamic_cast<VariableResource*>(resource);
+  VariableResource* variable = as_variable(resource);
   if (variable == nullptr) {
     invalid("variable: expected a handle of a Variable, got a {} named \"{}\"", resource->kind(), resource->name());
   }
@@ -184,8 +194,7 @@ VariableResource& variable_of(const Tensor& handle) {
 
 Device& home_of(const Tensor& t) {
   if (t.dtype() != kResource || t.is_meta() || t.numel() == 0) return t.device();
-  const auto* variable =
-      dynamic_cast<const VariableResource*>(static_cast<const ResourceHandle*>(t.impl()->data)->get());
+  const VariableResource* variable = as_variable(static_cast<const ResourceHandle*>(t.impl()->data)->get());
   return variable == nullptr ? t.device() : variable->device();
 }
 
