@@ -246,6 +246,99 @@ BOOST_AUTO_TEST_CASE(reductions_that_stay) {
   stays("axes = Placeholder(; dtype=int32, shape=[])\n y = Sum(s, axes)");
 }
 
+// Loops on either side of products: which ops, and how many inputs and outputs each loop has.
+std::string loops(const std::string& text, const std::vector<std::string>& names) {
+  const Graph graph = text_graph(R"(
+    x = Placeholder(; dtype=float32, shape=[5,5])
+    w = Placeholder(; dtype=float32, shape=[5,5])
+    b = Placeholder(; dtype=float32, shape=[5])
+    one = Const(; value=float32{1})
+  )" + text);
+  std::vector<NodeOutput> fetches;
+  for (const std::string& name : names) fetches.push_back(graph.output(name));
+  std::vector<PassRun> runs;
+  const Graph optimized = optimize(graph, fetches, {}, "elementwise", &runs);
+  for (const PassRun& run : runs) BOOST_TEST(run.error == "");
+  Session plain(graph, {.passes = "off"}), fused(graph, {.passes = "elementwise"});
+  const Feeds feeds = {{"x", numbers({5, 5}, 1)}, {"w", numbers({5, 5}, 2)}, {"b", numbers({5}, 3)}};
+  const Fetches wanted(names.begin(), names.end());
+  const std::vector<Tensor> expected = plain.run(feeds, wanted), got = fused.run(feeds, wanted);
+  for (size_t i = 0; i < names.size(); ++i) BOOST_TEST(same_bits(got[i], expected[i]), names[i]);
+  std::string found;
+  for (int id : optimized.topological_order()) {
+    const Node& node = optimized.at(id);
+    if (node.op().name() != "_FusedElementwise") continue;
+    for (const auto& op : node.attr("ops").as<std::vector<std::string>>()) found += op + " ";
+    found += std::to_string(node.num_inputs()) + ">" + std::to_string(node.num_outputs()) + "  ";
+  }
+  return found;
+}
+
+// Neither can wait for the other.
+BOOST_AUTO_TEST_CASE(loops_of_one_level_that_read_the_same_are_one) {
+  const std::string product = "p = MatMul(x, w)\n";
+  const std::string two = "a = Neg(p)\n c = Tanh(a)\n y = MatMul(c, w)\n d = Exp(p)\n e = Abs(d)\n z = MatMul(e, w)\n";
+  BOOST_TEST(loops(product + two, {"y", "z"}) == "Neg Tanh Exp Abs 1>2  ");
+  // Of other levels, of other shapes, and where only a number is the same.
+  BOOST_TEST(loops(product + "a = Neg(p)\n c = Tanh(a)\n q = MatMul(c, p)\n d = Exp(q)\n e = AddV2(d, p)\n"
+                             "y = MatMul(e, w)",
+                   {"y"}) == "Neg Tanh 1>1  Exp AddV2 2>1  ");
+  BOOST_TEST(loops("a = Neg(b)\n c = Tanh(a)\n y = Reshape(c, five)\n five = Const(; value=int32[1]{5})\n"
+                   "d = Exp(x)\n e = AddV2(d, b)\n z = MatMul(e, w)",
+                   {"y", "z"}) == "Neg Tanh 1>1  Exp AddV2 2>1  ");
+  BOOST_TEST(
+      loops("a = Neg(x)\n c = AddV2(a, one)\n y = MatMul(c, w)\n d = Exp(w)\n e = AddV2(d, one)\n z = MatMul(e, w)",
+            {"y", "z"}) == "Neg AddV2 2>1  Exp AddV2 2>1  ");
+}
+
+// What a gradient takes from the forward half.
+BOOST_AUTO_TEST_CASE(what_one_other_loop_reads_is_computed_there) {
+  // 1 - y * y beside y.
+  const std::string layer = "p = AddV2(x, b)\n y = Tanh(p)\n q = MatMul(y, w)\n";
+  BOOST_TEST(loops(layer + "s = Square(y)\n d = Sub(one, s)\n z = Mul(q, d)", {"z"}) ==
+             "AddV2 Tanh 2>1  Square Sub Mul 3>1  ");
+  // What is cheap is computed twice: of x * b, which both read, only x and b are kept.
+  BOOST_TEST(loops("p = Mul(x, b)\n y = Erf(p)\n q = MatMul(y, w)\n s = Neg(p)\n z = Mul(q, s)", {"z"}) ==
+             "Mul Erf 2>1  Mul Neg Mul 3>1  ");
+  // What costs more is not, nor what takes more to read.
+  BOOST_TEST(loops("p = Exp(x)\n y = Erf(p)\n q = MatMul(y, w)\n s = Neg(p)\n z = Mul(q, s)", {"z"}) ==
+             "Exp Erf Neg 1>2  ");
+  BOOST_TEST(loops("p = Mul(x, w)\n y = Erf(p)\n q = MatMul(y, w)\n z = Mul(q, p)", {"z"}) == "Mul Erf 2>2  ");
+  // Nor what somebody else reads.
+  BOOST_TEST(loops(layer + "s = Square(y)\n d = Sub(one, s)\n z = Mul(q, d)\n u = MatMul(d, w)", {"z", "u"}) ==
+             "AddV2 Tanh Square Sub 3>2  ");
+}
+
+// Bits are the same whatever reads what, at whatever distance.
+BOOST_AUTO_TEST_CASE(random_graphs_with_products) {
+  std::mt19937 rng(11);
+  const char* const unary[] = {"Neg", "Tanh", "Square", "Sigmoid", "Erf"};
+  const char* const binary[] = {"AddV2", "Sub", "Mul", "Maximum"};
+  for (int trial = 0; trial < 60; ++trial) {
+    std::vector<std::string> values = {"x", "w", "b"}, fetches;
+    std::string text;
+    const auto any = [&](size_t from) { return values[from + rng() % (values.size() - from)]; };
+    for (size_t s = 0, steps = 4 + rng() % 40; s < steps; ++s) {
+      const std::string name = "v" + std::to_string(s),
+                        recent = any(values.size() - std::min<size_t>(values.size(), 6));
+      if (rng() % 7 == 0) {
+        text += "t" + name + " = Tanh(" + recent + ")\n" + name + " = MatMul(";
+        text += (recent == "b" ? std::string("x") : "t" + name) + ", w)\n";
+      } else if (rng() % 2 == 0) {
+        text += name + " = " + unary[rng() % std::size(unary)] + "(" + recent + ")\n";
+        if (recent == "b") text += name + "_ = AddV2(x, " + name + ")\n";
+      } else {
+        text += name + " = " + binary[rng() % std::size(binary)] + "(x, " + recent + ")\n";
+        text += name + "_ = " + binary[rng() % std::size(binary)] + "(" + name + ", " + any(0) + ")\n";
+      }
+      values.push_back(text.find(name + "_ =") == std::string::npos ? name : name + "_");
+      if (rng() % 5 == 0) fetches.push_back(values.back());
+    }
+    fetches.push_back(values.back());
+    BOOST_TEST_CONTEXT(text) { loops(text, fetches); }
+  }
+}
+
 // With shapes known at run time only, steps may turn out to be of different sizes.
 BOOST_AUTO_TEST_CASE(shapes_known_when_it_runs) {
   const std::string text = R"(

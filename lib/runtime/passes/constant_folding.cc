@@ -10,6 +10,7 @@
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
 
 namespace panto::passes {
@@ -125,23 +126,13 @@ class Folder {
     options.node_name = node.name();
     options.device = &cpu_device();
     try {
-      if (flops(node, inputs, slots) > kMaxFlops) return {};
+      if (flops(node, inputs) > kMaxFlops) return {};
       dispatch::Outputs outputs = dispatch::call(node.op(), inputs, slots, options);
       return {outputs.begin(), outputs.end()};
     } catch (const Error& error) {
       if (error.code() == Code::kCancelled) throw;
       return {};  // it will fail, with its context, if it is ever run
     }
-  }
-
-  static int64_t flops(const Node& node, std::span<const Tensor* const> inputs, std::span<AttrSlot> slots) {
-    if (node.op().flops() == nullptr) return 0;
-    Call call;
-    call.op = &node.op();
-    call.inputs = inputs;
-    call.attrs = slots;
-    for (const OutputInfo& output : node.outputs()) call.specs.push_back({output.dtype, output.shape});
-    return node.op().flops()(CostContext(call));
   }
 
   void replace(const Node& node, const std::vector<Tensor>& values) {

@@ -1,5 +1,8 @@
 #include "panto/lib/runtime/passes/rules.h"
 
+#include <algorithm>
+
+#include "panto/lib/core/call.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 
@@ -18,18 +21,54 @@ std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOu
   return integers;
 }
 
-int add_inferred(Graph& graph, NodeInit init) {
-  std::vector<Tensor> stand_ins;
-  for (const NodeOutput& input : init.inputs) {
-    const Tensor* constant = constant_value(graph, input);
-    const OutputInfo& info = graph.info(input);
-    stand_ins.push_back(constant != nullptr ? *constant : meta_tensor(info.dtype, info.shape));
+namespace {
+
+// What is known of inputs, as tensors.
+class StandIns {
+ public:
+  StandIns(const Graph& graph, std::span<const NodeOutput> inputs) {
+    for (const NodeOutput& input : inputs) {
+      const Tensor* constant = constant_value(graph, input);
+      const OutputInfo& info = graph.info(input);
+      tensors_.push_back(constant != nullptr ? *constant : meta_tensor(info.dtype, info.shape));
+    }
+    for (const Tensor& t : tensors_) pointers_.push_back(&t);
   }
-  SmallVector<const Tensor*, 8> inputs;
-  for (const Tensor& t : stand_ins) inputs.push_back(&t);
+  std::span<const Tensor* const> get() const { return {pointers_.data(), pointers_.size()}; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  SmallVector<const Tensor*, 8> pointers_;
+};
+
+}  // namespace
+
+int add_inferred(Graph& graph, NodeInit init) {
+  const StandIns inputs(graph, init.inputs);
   init.outputs.clear();
-  for (const Tensor& output : infer_call(*init.op, inputs, init.attrs)) init.outputs.push_back(info_of(output));
+  for (const Tensor& output : infer_call(*init.op, inputs.get(), init.attrs)) init.outputs.push_back(info_of(output));
   return graph.add(std::move(init));
+}
+
+int64_t flops(const Node& node, std::span<const Tensor* const> inputs) {
+  if (node.op().flops() == nullptr) return 0;
+  SmallVector<AttrSlot, 8> slots;
+  for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
+  Call call;
+  call.op = &node.op();
+  call.inputs = inputs;
+  call.attrs = {slots.data(), slots.size()};
+  for (const OutputInfo& output : node.outputs()) call.specs.push_back({output.dtype, output.shape});
+  return node.op().flops()(CostContext(call));
+}
+
+int64_t flops_of_element(const Graph& graph, const Node& node) {
+  return flops(node, StandIns(graph, node.inputs()).get()) / std::max<int64_t>(1, node.output(0).shape.numel());
+}
+
+DType kernel_type(const Node& node) {
+  const int primary = node.op().primary_attr();
+  return primary < 0 ? DType::kInvalid : node.attrs()[static_cast<size_t>(primary)].as<DType>();
 }
 
 DeviceKind device_kind(const Node& node) {

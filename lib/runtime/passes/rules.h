@@ -14,6 +14,12 @@ namespace panto::passes {
 std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOutput output);
 // Adds a node whose outputs are inferred from its inputs.
 int add_inferred(Graph& graph, NodeInit init);
+// Floating-point operations of a node on these inputs, which may be symbolic; 0 where its op does not say.
+int64_t flops(const Node& node, std::span<const Tensor* const> inputs);
+// The same for an element of its output.
+int64_t flops_of_element(const Graph& graph, const Node& node);
+// The type that selects the node's kernel; kInvalid where none does.
+DType kernel_type(const Node& node);
 // True if whoever reads the node reads its output 0, and that is one node, which does not wait for it otherwise.
 bool has_one_reader(const Node& node);
 // The kind of device that a placed node is on.
