@@ -137,55 +137,6 @@ void assign_slots(Program& p) {
   }
 }
 
-// `n` times the element at `from`. Of a size that is known where this is compiled: a call of memcpy for each took more
-// time than the programs of rows of 128 themselves.
-template <size_t kSize>
-void fill_with(const std::byte* from, int64_t n, std::byte* to) {
-  std::byte element[kSize];
-  std::memcpy(element, from, kSize);
-  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(kSize), element, kSize);
-}
-void fill_with(const std::byte* from, uint32_t size, int64_t n, std::byte* to) {
-  switch (size) {
-    case 1: return fill_with<1>(from, n, to);
-    case 2: return fill_with<2>(from, n, to);
-    case 4: return fill_with<4>(from, n, to);
-    case 8: return fill_with<8>(from, n, to);
-    default: return fill_with<16>(from, n, to);
-  }
-}
-
-// Elements [begin, begin + n), spread out.
-void write_out(const Repeated& r, int64_t begin, int64_t n, std::byte* to) {
-  const int64_t row = r.map.size[0];
-  int64_t column = begin % row;
-  int64_t offset = 0;
-  int64_t index[kMaxRank];
-  for (int64_t rest = begin / row, d = 1; d < r.map.rank; ++d) {
-    index[d] = rest % r.map.size[d];
-    rest /= r.map.size[d];
-    offset += index[d] * r.map.stride[d][0];
-  }
-  while (n > 0) {
-    const int64_t count = std::min(row - column, n);
-    const std::byte* from = r.data + offset * r.size;
-    if (r.map.stride[0][0] != 0) {
-      std::memcpy(to, from + column * r.size, static_cast<size_t>(count) * r.size);
-    } else {
-      fill_with(from, r.size, count, to);
-    }
-    to += count * r.size;
-    n -= count;
-    column = 0;
-    for (int d = 1; d < r.map.rank; ++d) {
-      offset += r.map.stride[d][0];
-      if (++index[d] < r.map.size[d]) break;
-      index[d] = 0;
-      offset -= r.map.size[d] * r.map.stride[d][0];
-    }
-  }
-}
-
 // Of an element, where all but the program's inputs and outputs stays in the first-level cache.
 int64_t work_in_tile(const RowKernel& kernel) {
   constexpr int64_t kThere = 4;
@@ -355,7 +306,7 @@ Range::Range(const Program& p, const Layout& l, const KernelContext& c, std::spa
   }
   for (size_t r = 0; r < repeated.size(); ++r) {
     if (repeated[r].in_place() || !repeated[r].periodic()) continue;
-    write_out(repeated[r], 0, p.tile + Repeated::kLongRow, buffer(r));
+    repeated[r].write_out(0, p.tile + Repeated::kLongRow, buffer(r));
   }
   for (size_t b = 0; b < bases_.size(); ++b) now_[b] = bases_[b].data;
   steps(l_.once, 1, 0, false);
@@ -418,7 +369,7 @@ void Range::place(size_t r, int64_t begin, int64_t n, uint64_t& still) {
   const Repeated& from = repeated_[r];
   const size_t base = p_.base_of_input(static_cast<size_t>(from.input));
   if (!from.in_place()) {
-    if (!from.periodic()) write_out(from, begin, n, buffer(r));
+    if (!from.periodic()) from.write_out(begin, n, buffer(r));
     now_[base] = buffer(r) + (from.periodic() ? begin % from.map.size[0] * from.size : 0);
     return;
   }

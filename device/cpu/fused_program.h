@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "panto/device/broadcast.h"
 #include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/repeated.h"
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/ops/elementwise_program.h"
@@ -101,19 +101,7 @@ void prepare_layout(Program& p, const KernelContext& c, const PartialShape& out)
 // The prepared layout, or `made` for the shapes that the call has.
 const Layout& layout_of(const Program& p, const KernelContext& c, const PartialShape& out, Layout& made);
 
-// An input that is repeated to the shape of the outputs.
-struct Repeated {
-  int input = -1;
-  uint32_t size = 0;
-  const std::byte* data = nullptr;
-  BroadcastMap<1> map;
-  // Short rows that follow one another unchanged, however often: written out once.
-  bool periodic() const { return map.rank == 2 && map.stride[0][0] == 1 && map.stride[1][0] == 0; }
-  bool in_place() const { return map.size[0] >= kLongRow; }
-
-  static constexpr int64_t kLongRow = 256;  // rows from here on are read in place
-};
-
+// Those of the program's inputs that are spread in another way than kFull and kOne.
 std::vector<Repeated> repeated_inputs(const Program& p, const Layout& l, const KernelContext& c,
                                       const PartialShape& out);
 

@@ -199,6 +199,7 @@ bool ElementwiseGroups::alike(const Node& a, const Node& b) const {
 // ---- Computing once more -------------------------------------------------------------------------------------------
 
 void ElementwiseGroups::recompute() {
+  num_inputs_.resize(groups_.size());
   for (size_t g = 0; g < groups_.size(); ++g) {
     const std::vector<int> nodes = members_[g];
     for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) {
@@ -258,16 +259,20 @@ bool ElementwiseGroups::is_wanted_elsewhere(int id, int reader) const {
   });
 }
 
-bool ElementwiseGroups::fits(const Cone& cone, int reader) const {
+bool ElementwiseGroups::fits(const Cone& cone, int reader) {
   const std::vector<int>& nodes = members_[static_cast<size_t>(reader)];
   if (nodes.size() + cone.nodes.size() > kMostSteps) return false;
-  std::set<std::pair<int, int>> inputs;
-  for (int id : nodes) {
-    for (const NodeOutput& input : graph_.at(id).inputs()) {
-      if (of(input.node) != reader) inputs.emplace(input.node, input.index);
+  std::optional<size_t>& inputs = num_inputs_[static_cast<size_t>(reader)];
+  if (!inputs) {
+    std::set<std::pair<int, int>> found;
+    for (int id : nodes) {
+      for (const NodeOutput& input : graph_.at(id).inputs()) {
+        if (of(input.node) != reader) found.emplace(input.node, input.index);
+      }
     }
+    inputs = found.size();
   }
-  return inputs.size() + cone.read.size() <= most_inputs(device_kind(graph_.at(nodes[0])));
+  return *inputs + cone.read.size() <= most_inputs(device_kind(graph_.at(nodes[0])));
 }
 
 // Of the nodes that `reader` is to compute, those that others read, too: inputs last.
@@ -284,6 +289,7 @@ std::vector<int> ElementwiseGroups::needed_here(const Cone& cone, int reader) co
 }
 
 void ElementwiseGroups::compute_in(int reader, const Cone& cone, const std::vector<int>& copied) {
+  num_inputs_[static_cast<size_t>(reader)].reset();
   for (int id : cone.nodes) {
     int now = id;
     if (std::ranges::find(copied, id) != copied.end()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,7 @@ class ElementwiseGroups {
   bool collect(int id, int from, int reader, Cone& cone) const;
   bool reads(int reader, NodeOutput value) const;
   bool is_wanted_elsewhere(int id, int reader) const;
-  bool fits(const Cone& cone, int reader) const;
+  bool fits(const Cone& cone, int reader);
   std::vector<int> needed_here(const Cone& cone, int reader) const;
   void compute_in(int reader, const Cone& cone, const std::vector<int>& copied);
 
@@ -75,7 +76,8 @@ class ElementwiseGroups {
   std::vector<int> level_, group_, position_;  // by node id; the last: in order_, of a copy that of what it copies
   std::vector<Group> groups_;
   std::vector<std::vector<int>> members_;
-  std::map<std::pair<int, int>, int> copies_;  // by node and group
+  std::vector<std::optional<size_t>> num_inputs_;  // of a group; counted when asked for
+  std::map<std::pair<int, int>, int> copies_;      // by node and group
 };
 
 }  // namespace panto::passes
