@@ -85,20 +85,23 @@ def measure(work, seconds):
     times, start = [], time.perf_counter()
     while time.perf_counter() - start < (5 if len(times) < 5 else 1) * seconds:
         times.append(batch(runs) / runs)
+        if times[-1] > 1e-2:
+            gc.collect()  # TensorFlow's tapes are in cycles: a second of training leaves gigabytes
     return "times " + " ".join(f"{t:.9g}" for t in times)
 
 
 def serve(make):
     """`make(WORK, MODE, arrays)` is the workload, or None."""
     current = None
+    gc.freeze()  # what libraries made when they were imported is not looked at
     for line in sys.stdin:
         verb, *rest = line.split()
-        gc.collect()  # TensorFlow's gradients of lookups are in cycles: a second of training leaves gigabytes
         try:
             if verb == "prepare":
                 work, mode, *inputs = rest
                 arrays = [input_array(text, i + 1) for i, text in enumerate(inputs)]
                 current = None  # its memory first
+                gc.collect()
                 current = make(work, mode, arrays)
                 print(f"ready {summary(current.output())}" if current else "none", flush=True)
             elif verb == "measure" and current:
