@@ -13,9 +13,9 @@ namespace panto::passes {
 
 namespace {
 
-class Fuser {
+class LoopFuser {
  public:
-  explicit Fuser(PassContext& context) : context_(context), graph_(context.graph), groups_(context) {}
+  explicit LoopFuser(PassContext& context) : context_(context), graph_(context.graph), groups_(context) {}
 
   int run() {
     int changes = 0;
@@ -157,6 +157,6 @@ class Fuser {
 
 }  // namespace
 
-int fuse_elementwise(PassContext& context) { return Fuser(context).run(); }
+int fuse_elementwise(PassContext& context) { return LoopFuser(context).run(); }
 
 }  // namespace panto::passes

@@ -20,6 +20,8 @@ constexpr int64_t kCheap = 2;          // operations of an element that may be d
 constexpr size_t kMostLookedAt = 64;   // readers of a value
 constexpr int kNobody = -1, kSeveral = -2;
 
+bool alike(const Node& a, const Node& b) { return a.output(0).shape == b.output(0).shape && a.device() == b.device(); }
+
 // Whether fused programs on the node's device can do what it does.
 bool has_part(const Node& node, std::span<const DType> operands) {
   const Op& op = node.op();
@@ -93,7 +95,7 @@ void ElementwiseGroups::visit(const Node& node) {
   }
   if (joined.empty() || size > kMostSteps) return begin(node, highest + 1);
   for (size_t i = 1; i < joined.size(); ++i) merge(joined[0], joined[i]);
-  group(joined[0]).size = size;
+  ++group(joined[0]).size;
   group_[static_cast<size_t>(node.id())] = joined[0];
 }
 
@@ -101,6 +103,10 @@ void ElementwiseGroups::begin(const Node& node, int level) {
   const int g = static_cast<int>(groups_.size());
   group_[static_cast<size_t>(node.id())] = g;
   groups_.push_back({.parent = g, .like = node.id(), .level = level});
+}
+
+bool ElementwiseGroups::may_be_one(int a, int b) {
+  return alike(graph_.at(group(a).like), graph_.at(group(b).like)) && group(a).size + group(b).size <= kMostSteps;
 }
 
 void ElementwiseGroups::merge(int into, int from) {
@@ -132,14 +138,22 @@ void ElementwiseGroups::join_equals() {
       }
       const auto [found, first] = by_level.emplace(group(g).level, g);
       const int other = root(found->second);
-      if (first || other == g || group(g).reduced || group(other).reduced ||
-          !alike(graph_.at(group(g).like), graph_.at(group(other).like)) ||
-          group(g).size + group(other).size > kMostSteps) {
-        continue;
-      }
-      merge(other, g);
+      if (!first && other != g && !group(g).reduced && !group(other).reduced && may_be_one(g, other)) merge(other, g);
     }
   }
+}
+
+// The only group besides its own that reads a node; kNobody where there is none, kSeveral where somebody else does.
+int ElementwiseGroups::only_reader(int id) {
+  const int own = root(of(id));
+  int reader = kNobody;
+  for (const NodeUse& use : graph_.at(id).consumers()) {
+    const int other = use.slot == NodeUse::kControl ? kNobody : root(of(use.node));
+    if (other == own) continue;
+    if (other < 0 || (reader >= 0 && reader != other)) return kSeveral;
+    reader = other;
+  }
+  return reader;
 }
 
 // Readers first: they may have joined theirs.
@@ -151,19 +165,12 @@ void ElementwiseGroups::join_readers() {
   for (const int g : by_level) {
     int reader = kNobody;
     for (int id : members_[static_cast<size_t>(g)]) {
-      for (const NodeUse& use : graph_.at(id).consumers()) {
-        const int other = use.slot == NodeUse::kControl ? kSeveral : root(of(use.node));
-        if (other == g) continue;
-        reader = other < 0 || (reader != kNobody && reader != other) ? kSeveral : other;
-        if (reader == kSeveral) break;
-      }
+      const int other = only_reader(id);
+      if (other == kNobody) continue;
+      reader = reader == kNobody || reader == other ? other : kSeveral;
       if (reader == kSeveral) break;
     }
-    if (reader < 0 || !alike(graph_.at(group(g).like), graph_.at(group(reader).like)) ||
-        group(reader).size + group(g).size > kMostSteps) {
-      continue;
-    }
-    merge(reader, g);
+    if (reader >= 0 && may_be_one(reader, g)) merge(reader, g);
   }
 }
 
@@ -192,10 +199,6 @@ bool ElementwiseGroups::may_be_fused(const Node& node) const {
   return true;
 }
 
-bool ElementwiseGroups::alike(const Node& a, const Node& b) const {
-  return a.output(0).shape == b.output(0).shape && a.device() == b.device();
-}
-
 // ---- Computing once more -------------------------------------------------------------------------------------------
 
 void ElementwiseGroups::recompute() {
@@ -213,18 +216,6 @@ void ElementwiseGroups::recompute() {
       if (cheap) compute_in(reader, cone, copied);
     }
   }
-}
-
-// The only group besides its own that reads a node; negative where there is none, or somebody else does.
-int ElementwiseGroups::only_reader(int id) const {
-  int reader = kNobody;
-  for (const NodeUse& use : graph_.at(id).consumers()) {
-    const int other = use.slot == NodeUse::kControl ? kNobody : of(use.node);
-    if (other == of(id)) continue;
-    if (other < 0 || (reader >= 0 && reader != other)) return kSeveral;
-    reader = other;
-  }
-  return reader;
 }
 
 // What `reader` lacks to make this value of group `from`. False where that is much.

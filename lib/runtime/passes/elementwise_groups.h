@@ -53,16 +53,16 @@ class ElementwiseGroups {
   int level_of(int id);
   void visit(const Node& node);
   void begin(const Node& node, int level);
+  bool may_be_one(int a, int b);
   void merge(int into, int from);
   void mark_reduced();
   void join_equals();
+  int only_reader(int id);
   void join_readers();
   void collect_members();
   bool may_be_fused(const Node& node) const;
-  bool alike(const Node& a, const Node& b) const;
 
   void recompute();
-  int only_reader(int id) const;
   bool collect(int id, int from, int reader, Cone& cone) const;
   bool reads(int reader, NodeOutput value) const;
   bool is_wanted_elsewhere(int id, int reader) const;
