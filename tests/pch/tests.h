@@ -1,4 +1,5 @@
-// Precompiled for the test program; see lib/pch/library.h.
+// Precompiled for the test program, as lib/pch/library.h is for the library; with our own public header, which nearly
+// every test includes.
 
 #include <fmt/format.h>
 
