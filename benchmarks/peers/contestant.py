@@ -46,10 +46,10 @@ def log_exp(log, exp):
 
 
 class Workload:
-    def __init__(self, run, host, output=None, wait=None):
+    def __init__(self, run, host, output=None, wait=None, close=lambda: None):
         """`run()` starts the work; `wait` waits for what it gave; `host` does, too, and makes an array of it, or a list
-        of some (without a copy, where it stands for `wait`); `output()`: of one run."""
-        self.run, self.host, self.wait = run, host, wait or host
+        of some (without a copy, where it stands for `wait`); `output()`: of one run; `close()` ends what runs began."""
+        self.run, self.host, self.wait, self.close = run, host, wait or host, close
         self.output = output or (lambda: host(run()))
 
 
@@ -85,8 +85,6 @@ def measure(work, seconds):
     times, start = [], time.perf_counter()
     while time.perf_counter() - start < (5 if len(times) < 5 else 1) * seconds:
         times.append(batch(runs) / runs)
-        if times[-1] > 1e-2:
-            gc.collect()  # TensorFlow's tapes are in cycles: a second of training leaves gigabytes
     return "times " + " ".join(f"{t:.9g}" for t in times)
 
 
@@ -100,6 +98,8 @@ def serve(make):
             if verb == "prepare":
                 work, mode, *inputs = rest
                 arrays = [input_array(text, i + 1) for i, text in enumerate(inputs)]
+                if current:
+                    current.close()
                 current = None  # its memory first
                 gc.collect()
                 current = make(work, mode, arrays)

@@ -1,4 +1,5 @@
 """TensorFlow's contestant: eager calls and tf.function; with the argument `xla`, tf.function compiled by XLA."""
+import contextlib
 import functools
 import os
 import sys
@@ -293,19 +294,18 @@ def gradient(f):
 
 
 def taped(f, x):
-    """A fresh tape now and then: one alone would keep all runs."""
-    state = {"count": 0, "tape": None}
+    """A fresh tape now and then: one alone would keep all runs. The last is closed: open, it would record, and keep, all
+    that later workloads do."""
+    count, tapes = 0, contextlib.ExitStack()
 
     def run():
-        if state["count"] % 1000 == 0:
-            if state["tape"]:
-                state["tape"].__exit__(None, None, None)
-            state["tape"] = tf.GradientTape()
-            state["tape"].__enter__()
-            state["tape"].watch(x[0])
-        state["count"] += 1
+        nonlocal count
+        if count % 1000 == 0:
+            tapes.close()
+            tapes.enter_context(tf.GradientTape()).watch(x[0])
+        count += 1
         return f(*x)
-    return contestant.Workload(run, host)
+    return contestant.Workload(run, host, close=tapes.close)
 
 
 def training(f, x, labels, parameters, compiled, xla):
