@@ -64,15 +64,37 @@ def lstm(x, labels, kernel, bias, weights, offset):
     return functional.cross_entropy(torch.addmm(offset, h, weights), labels)
 
 
-def transformer(x, labels, *p):
-    """x [batch of 8 x 128 tokens, 256]; attention with four heads, then two dense layers, each after a layer norm."""
+def block(x, p, causal=False):
+    """x [tokens of 8 texts, width]; attention with four heads, then two dense layers, each after a layer norm. `causal`:
+    a token hears of none that comes after it."""
     tokens, width = x.shape
     projected = torch.addmm(p[3], layer_norm(x, p[0], p[1]), p[2])
     q, k, v = projected.reshape(8, tokens // 8, 3, 4, width // 4).permute(2, 0, 3, 1, 4).unbind()
-    weights = torch.softmax(q @ k.transpose(2, 3) * (width // 4) ** -0.5, -1)
-    x = x + torch.addmm(p[5], (weights @ v).transpose(1, 2).reshape(tokens, width), p[4])
+    mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    x = x + torch.addmm(p[5], mixed.transpose(1, 2).reshape(tokens, width), p[4])
     h = functional.gelu(torch.addmm(p[9], layer_norm(x, p[6], p[7]), p[8]))
-    return functional.cross_entropy(x + torch.addmm(p[11], h, p[10]), labels)
+    return x + torch.addmm(p[11], h, p[10])
+
+
+def transformer(x, labels, *p):
+    return functional.cross_entropy(block(x, p), labels)
+
+
+def gpt2(tokens, labels, words, positions, *p):
+    """Of GPT-2 (Radford and others 2019). Tokens of 8 texts, one after the other, and those that follow; a vector for each
+    word and for each position, blocks of 12 parameters, and a layer norm. The words' vectors are also the last layer's
+    weights."""
+    x = (words[tokens].reshape(-1, *positions.shape) + positions).reshape(len(tokens), -1)
+    for at in range(0, len(p) - 2, 12):
+        x = block(x, p[at:], causal=True)
+    return functional.cross_entropy(layer_norm(x, *p[-2:]) @ words.t(), labels)
+
+
+def hessian_by_vector(x, w, u, v):
+    """The matrix of second derivatives of sum(tanh(x w) u), by v."""
+    x = x.detach().requires_grad_()
+    first = torch.autograd.grad(torch.sum(torch.tanh(x * w) * u), x, create_graph=True)[0]
+    return torch.autograd.grad(first, x, v)[0]
 
 
 WORKS = {
@@ -80,6 +102,9 @@ WORKS = {
     "mul": torch.mul,
     "matmul": torch.matmul,
     "chain": contestant.chain,
+    "product": contestant.product,
+    "view": lambda x: x.reshape(-1),
+    "hessian": hessian_by_vector,
     "log_exp": contestant.log_exp(torch.log, torch.exp),
     "conv": conv("NHWC"),
     "conv_nchw": conv("NCHW"),
@@ -91,12 +116,14 @@ WORKS = {
     "columns": lambda x: x.sum(0),
     "softmax": lambda x: torch.softmax(x, 1),
     "transpose": lambda x: x.t().contiguous(),
+    "add_transposed": lambda x, y: x + y.t(),
     "bias_add": lambda x, b: x + b,
     "layer_norm": layer_norm,
     "mlp": mlp,
     "cnn": cnn,
     "lstm": lstm,
     "transformer": transformer,
+    "gpt2": gpt2,
 }
 
 
@@ -128,6 +155,8 @@ def make(work, mode, arrays):
     if mode in ("train", "traced_train"):
         f = torch.compile(f) if mode == "traced_train" else f
         return training(f, x[0], x[1].long(), x[2:])
+    if mode == "captured":
+        f, x = torch.compile(lambda first, rest=x[1:]: WORKS[work](first, *rest)), x[:1]
     f = torch.compile(f) if mode in ("traced", "traced_grad") else f
     f = gradient(f) if mode in ("grad", "traced_grad") else f
     return contestant.Workload(lambda: f(*x), host, wait=wait)

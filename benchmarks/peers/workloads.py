@@ -182,8 +182,9 @@ ALL_LARGE = {row.name for title, rows in SECTIONS for row in rows if title == "L
 # Of these our traced function is timed as well, in a column of its own: it must not be slower.
 LARGE = {name for name in ALL_LARGE if ROWS[name].mode == "eager"}
 # What is done on a GPU.
-GPU = ["add_8x8", "matmul_8x8", "chain", "chain_grad", "add_8x8_traced", "chain_traced", "chain_grad_traced",
-       "add_16m", "exp_16m", "gelu_16m", "gelu_16m_traced", "sum_16m", "rows_4096", "columns_4096", "bias_4096",
-       "transpose_4096", "softmax_4096", "layer_norm_4096", "layer_norm_4096_traced", "matmul_256", "matmul_1024",
-       "matmul_2048", "conv_56", "conv_28", "conv_28_nchw", "conv_14", "mlp", "mlp_traced", "cnn", "cnn_traced",
-       "lstm", "lstm_traced", "transformer", "transformer_traced"]
+GPU = ["add_8x8", "matmul_8x8", "view_8x8", "chain", "chain_grad", "hessian", "add_8x8_traced", "captured_traced",
+       "chain_traced", "chain_grad_traced", "add_16m", "exp_16m", "gelu_16m", "gelu_16m_traced", "sum_16m", "rows_4096",
+       "columns_4096", "bias_4096", "add_transposed", "transpose_4096", "softmax_4096", "softmax_512", "layer_norm_4096",
+       "layer_norm_4096_traced", "matmul_256", "matmul_1024", "matmul_2048", "matmul_512", "conv_56", "conv_28",
+       "conv_28_nchw", "conv_14", "mlp", "mlp_traced", "cnn", "cnn_traced", "lstm", "lstm_traced", "transformer",
+       "transformer_traced", "gpt2", "gpt2_traced"]
