@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of a build folder and ends with `N passed, N failed` over all of them.
 
-run_tests.py BUILD [--title WORDS] [--interop PYTHON] [slow] [NAME...]
+run_tests.py BUILD [--title WORDS] [--interop PYTHON | --under COMMAND] [slow] [NAME...]
 
 The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
 tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
@@ -11,6 +11,8 @@ counted, or what Python's unittest says at the end, and without either its exit 
 A NAME is a test program, or else a Boost.Test filter (graph/import, @label). Suites with the label `slow` run only
 when they are named, or all are with `slow`.
 With --interop the scripts of tests/interop run instead, under that Python.
+With --under the programs of suite `boost` run alone, each under that command: an emulator of the machine that they were
+built for. The label `heavy`, of more arithmetic than an emulator does in a minute, then means what `slow` does.
 """
 import argparse
 import collections
@@ -19,6 +21,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -154,6 +157,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--title", default="tests")
     parser.add_argument("--interop", metavar="PYTHON")
+    parser.add_argument("--under", metavar="COMMAND", type=shlex.split, default=[])
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     build, names = options.build.resolve(), options.names
@@ -189,11 +193,14 @@ def main():
             name, boost = test["name"], any(s.endswith("boost") for s in test["suite"])
             if programs and name not in programs or not programs and filters and not boost:
                 continue
+            if options.under and not boost:
+                continue
             start = time.monotonic()
             own_environment = environment | test["env"]
             if boost:
-                chosen = filters or ([] if slow else ["!@slow"])
-                count = run_boost(name, for_names(test["cmd"], filters), own_environment, test["timeout"], chosen)
+                chosen = filters or ([] if slow else ["!@slow", "!@heavy"] if options.under else ["!@slow"])
+                command = options.under + for_names(test["cmd"], filters)
+                count = run_boost(name, command, own_environment, test["timeout"], chosen)
                 if count is None:
                     continue
                 matched = True

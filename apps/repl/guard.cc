@@ -15,6 +15,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <typeinfo>
 
@@ -52,16 +53,34 @@ bool in_compiled_input(void* pc) {
   return ::dladdr(pc, &info) == 0;
 }
 
+struct Registers {
+  uintptr_t pc, stack, frame;
+};
+
+// Those of the interrupted code; null where this file does not know the processor.
+std::optional<Registers> registers(const ucontext_t& context) {
+  [[maybe_unused]] const mcontext_t& machine = context.uc_mcontext;
+#if defined(__x86_64__)
+  const auto value = [&](int number) { return static_cast<uintptr_t>(machine.gregs[number]); };
+  return Registers{value(REG_RIP), value(REG_RSP), value(REG_RBP)};
+#elif defined(__aarch64__)
+  constexpr int kFrame = 29;  // of AAPCS64, whose frame record has the order of x86's
+  return Registers{machine.pc, machine.sp, machine.regs[kFrame]};
+#else
+  return std::nullopt;
+#endif
+}
+
 // Whether all frames between the interrupted one and the caller of inputs are compiled inputs': then no lock of a
 // library's is held and no state half changed. Inputs are compiled with frame pointers.
 // NOLINTBEGIN(performance-no-int-to-ptr): registers and the stack hold addresses as integers
 bool can_leave(const ucontext_t& context) {
   if (in_generated_code()) return false;
-  const auto reg = [&](int number) { return static_cast<uintptr_t>(context.uc_mcontext.gregs[number]); };
-  if (!in_compiled_input(reinterpret_cast<void*>(reg(REG_RIP)))) return false;
+  const std::optional<Registers> now = registers(context);
+  if (!now || !in_compiled_input(reinterpret_cast<void*>(now->pc))) return false;
   const auto stop = reinterpret_cast<uintptr_t>(bottom);
-  uintptr_t lowest = reg(REG_RSP);
-  for (uintptr_t frame = reg(REG_RBP); frame != stop;) {
+  uintptr_t lowest = now->stack;
+  for (uintptr_t frame = now->frame; frame != stop;) {
     if (frame < lowest || frame >= stop || frame % sizeof(uintptr_t) != 0) return false;
     const auto* slots = reinterpret_cast<const uintptr_t*>(frame);  // the caller's frame, and where it goes on
     if (slots[0] != stop && !in_compiled_input(reinterpret_cast<void*>(slots[1]))) return false;

@@ -13,6 +13,7 @@
 namespace panto::cpu {
 namespace {
 
+#ifdef __x86_64__
 constexpr int64_t kUsualCache = int64_t{32} << 20;  // where the system does not say
 
 // The last-level cache that a processor reaches. Not sysconf's figure, which counts all those of a socket of AMD's: 320
@@ -24,7 +25,6 @@ int64_t cache_bytes() {
   return file >> kilobytes >> unit && unit == 'K' && kilobytes > 0 ? kilobytes << 10 : kUsualCache;
 }
 
-#ifdef __x86_64__
 constexpr size_t kLine = 64;
 
 // Rows of whole lines; each row of `to` begins one. Wider stores fill a line's buffer with fewer instructions.

@@ -102,7 +102,7 @@ Both both(const Convolution& k, const std::vector<std::string>& ops) {
           y};
 }
 
-BOOST_AUTO_TEST_SUITE(fused_conv)
+BOOST_AUTO_TEST_SUITE(fused_conv, *boost::unit_test::label("heavy"))
 
 BOOST_AUTO_TEST_CASE(same_bits_as_separate_ops) {
   const std::vector<std::vector<std::string>> epilogues = {

@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(few_steps_are_not) {
 
 // Large ones are not copied: the steps run one by one where they are somewhere else each time, and are not captured
 // again and again.
-BOOST_AUTO_TEST_CASE(large_tensors_that_move_are_not_copied) {
+BOOST_AUTO_TEST_CASE(large_tensors_that_move_are_not_copied, *boost::unit_test::label("heavy")) {
   const Function f = trace(
       [](const Tensor& x) {
         Tensor y = x;

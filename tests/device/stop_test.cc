@@ -161,7 +161,7 @@ struct Long {
   std::function<void()> compute;
 };
 
-BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle) {
+BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle, *boost::unit_test::label("heavy")) {
   const ThreadCount scope(2);  // many more would be done before anybody asks them to stop
   const Tensor x = random_normal({20'000'000}, {.seed = 1});
   const Tensor row = reshape(x, {1, -1}), square = reshape(x, {-1, 4000});

@@ -17,7 +17,7 @@ namespace {
 
 using test::random_tensor;
 
-BOOST_AUTO_TEST_SUITE(stream)
+BOOST_AUTO_TEST_SUITE(stream, *boost::unit_test::label("heavy"))
 
 BOOST_AUTO_TEST_CASE(copies_from_and_to_any_address) {
   constexpr size_t kRoom = 600;
