@@ -8,19 +8,19 @@
 
 namespace panto::bench {
 
-// [m, k] x [k, n] in float32, each operand transposed in memory where that is asked for.
+// [m, k] x [k, n], each operand transposed in memory where that is asked for.
 class Gemm {
  public:
-  Gemm(int64_t m, int64_t k, int64_t n, bool transpose_a = false, bool transpose_b = false)
+  Gemm(int64_t m, int64_t k, int64_t n, bool transpose_a = false, bool transpose_b = false,
+       dnnl::memory::data_type type = dnnl::memory::data_type::f32)
       : flops_(2.0 * static_cast<double>(m * k * n)),
         a_(static_cast<size_t>(m * k), 1.0f),
         b_(static_cast<size_t>(k * n), 1.0f),
         c_(static_cast<size_t>(m * n)) {
     using dnnl::memory;
-    const auto f32 = memory::data_type::f32;
-    const memory::desc a({m, k}, f32, transpose_a ? memory::dims{1, m} : memory::dims{k, 1});
-    const memory::desc b({k, n}, f32, transpose_b ? memory::dims{1, k} : memory::dims{n, 1});
-    const memory::desc c({m, n}, f32, memory::dims{n, 1});
+    const memory::desc a({m, k}, type, transpose_a ? memory::dims{1, m} : memory::dims{k, 1});
+    const memory::desc b({k, n}, type, transpose_b ? memory::dims{1, k} : memory::dims{n, 1});
+    const memory::desc c({m, n}, type, memory::dims{n, 1});
     const dnnl::matmul::desc desc(a, b, c);
     matmul_ = dnnl::matmul(dnnl::matmul::primitive_desc(desc, engine()));
     arguments_ = {{DNNL_ARG_SRC, memory(a, engine(), a_.data())},
@@ -46,7 +46,7 @@ class Gemm {
   }
 
   double flops_;
-  std::vector<float> a_, b_, c_;
+  std::vector<float> a_, b_, c_;  // as many, of whatever type, fit
   dnnl::matmul matmul_;
   std::unordered_map<int, dnnl::memory> arguments_;
 };

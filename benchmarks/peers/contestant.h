@@ -43,7 +43,7 @@ struct Input {
   std::vector<int64_t> shape;
   std::vector<float> floats;
   std::vector<int32_t> classes;  // in place of floats
-  std::string layout;            // "" where there is nothing to say
+  std::string form;              // how it is held: a layout, or "bfloat16"; "" where there is nothing to say
 };
 
 inline Input input(const std::string& text, int seed) {
@@ -53,7 +53,7 @@ inline Input input(const std::string& text, int seed) {
   std::getline(parts, dims, ':');
   std::getline(parts, low, ':');
   std::getline(parts, high, ':');
-  std::getline(parts, result.layout, ':');
+  std::getline(parts, result.form, ':');
   int64_t count = 1;
   std::istringstream numbers(dims);
   for (std::string dim; std::getline(numbers, dim, 'x');) {

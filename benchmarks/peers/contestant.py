@@ -3,6 +3,7 @@ import gc
 import sys
 import time
 
+import ml_dtypes
 import numpy as np
 
 
@@ -15,13 +16,16 @@ def fractions(count, seed):
 
 
 def input_array(text, seed):
-    """The numbers that a text such as `64x784:-1:1` or `64:class:10` stands for; a layout after them changes nothing."""
-    dims, low, high = (text.split(":") + ["0", "1"])[:3]
+    """The numbers that a text such as `64x784:-1:1` or `64:class:10` stands for; after them, `bfloat16` is their type,
+    and a layout changes nothing."""
+    parts = text.split(":")
+    dims, low, high, form = parts + ["", "0", "1", ""][len(parts):]
     shape = [int(d) for d in dims.split("x")]
     values = fractions(int(np.prod(shape)), seed).reshape(shape)
     if low == "class":
         return (values * float(high)).astype(np.int32)
-    return (float(low) + (float(high) - float(low)) * values).astype(np.float32)
+    floats = (float(low) + (float(high) - float(low)) * values).astype(np.float32)
+    return floats.astype(ml_dtypes.bfloat16) if form == "bfloat16" else floats
 
 
 def chain(x, factor):

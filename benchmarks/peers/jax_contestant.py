@@ -202,6 +202,7 @@ WORKS = {
     "add": jnp.add,
     "mul": jnp.multiply,
     "matmul": jnp.matmul,
+    "matmul_bfloat16": jnp.matmul,
     "chain": contestant.chain,
     "product": contestant.product,
     "view": lambda x: x.reshape(-1),

@@ -182,8 +182,9 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
     return std::find(names.begin(), names.end(), work) != names.end();
   };
   std::vector<Gemm> products = products_of(work, in);
-  if (work == "matmul" && in[1].floats.size() >= 128 * 128) {
-    products.emplace_back(in[0].shape[0], in[0].shape[1], in[1].shape[1]);
+  if (any_of({"matmul", "matmul_bfloat16"}) && in[1].floats.size() >= 128 * 128) {
+    const auto type = work == "matmul" ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+    products.emplace_back(in[0].shape[0], in[0].shape[1], in[1].shape[1], false, false, type);
   }
   if (!products.empty()) return runs_of(std::move(products));
   if (work == "cnn") {

@@ -16,7 +16,7 @@ using Arrays = std::vector<array>;
 using Function = std::function<Arrays(const Arrays&)>;
 
 std::vector<float> host(array x) {
-  x = mx::contiguous(x);
+  x = mx::contiguous(mx::astype(x, mx::float32));
   x.eval();
   return {x.data<float>(), x.data<float>() + x.size()};
 }
@@ -41,7 +41,8 @@ struct Library {
   static array tensor(const peers::Input& in) {
     const mx::Shape shape(in.shape.begin(), in.shape.end());
     if (!in.classes.empty()) return array(in.classes.data(), shape);
-    return array(in.floats.data(), shape);
+    const array floats(in.floats.data(), shape);
+    return in.form == "bfloat16" ? mx::astype(floats, mx::bfloat16) : floats;
   }
 
   template <class F>
@@ -272,6 +273,7 @@ peers::Works<Library> works() {
   w.add("add", [](const array& x, const array& y) { return x + y; });
   w.add("mul", [](const array& x, const array& y) { return x * y; });
   w.add("matmul", [](const array& x, const array& y) { return mx::matmul(x, y); });
+  w.add("matmul_bfloat16", [](const array& x, const array& y) { return mx::matmul(x, y); });
   w.add("chain", [](const array& x, const array& factor) {
     array y = x;
     for (int i = 0; i < 100; ++i) y = y * factor;

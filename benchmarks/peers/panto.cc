@@ -14,7 +14,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-std::vector<float> host(const Tensor& t) { return t.to_vector<float>(); }
+std::vector<float> host(const Tensor& t) { return cast(t, kFloat32).to_vector<float>(); }
 std::vector<float> host(const Tensors& list) {
   return peers::all_of(list, [](const Tensor& t) { return host(t); });
 }
@@ -119,7 +119,8 @@ struct Library {
 
   static Tensor tensor(const peers::Input& in) {
     const Shape shape(in.shape);
-    return (in.classes.empty() ? panto::tensor(in.floats, shape) : panto::tensor(in.classes, shape)).to(*device);
+    const Tensor t = in.classes.empty() ? panto::tensor(in.floats, shape) : panto::tensor(in.classes, shape);
+    return (in.form == "bfloat16" ? cast(t, kBFloat16) : t).to(*device);
   }
 
   template <class F>
@@ -329,6 +330,7 @@ peers::Works<Library> works() {
   w.add("add", [](const Tensor& x, const Tensor& y) { return add(x, y); });
   w.add("mul", [](const Tensor& x, const Tensor& y) { return mul(x, y); });
   w.add("matmul", [](const Tensor& x, const Tensor& y) { return matmul(x, y); });
+  w.add("matmul_bfloat16", [](const Tensor& x, const Tensor& y) { return matmul(x, y); });
   w.add("chain", [](const Tensor& x, const Tensor& factor) {
     Tensor y = x;
     for (int i = 0; i < 100; ++i) y = mul(y, factor);

@@ -209,6 +209,7 @@ WORKS = {
     "add": tf.add,
     "mul": tf.multiply,
     "matmul": tf.matmul,
+    "matmul_bfloat16": tf.matmul,
     "chain": contestant.chain,
     "product": contestant.product,
     "view": lambda x: tf.reshape(x, (-1,)),

@@ -16,7 +16,7 @@ using torch::Tensor;
 using Tensors = std::vector<Tensor>;
 
 std::vector<float> host(const Tensor& t) {
-  const Tensor flat = t.detach().contiguous().reshape({-1});
+  const Tensor flat = t.detach().to(torch::kFloat).contiguous().reshape({-1});
   return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
 std::vector<float> host(const Tensors& list) {
@@ -34,9 +34,10 @@ struct Library {
   static Tensor tensor(const peers::Input& in) {
     if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong);
     const Tensor t = torch::tensor(in.floats).reshape(in.shape);
-    if (in.layout == "nhwc") return t.permute({0, 3, 1, 2}).contiguous(at::MemoryFormat::ChannelsLast);
-    if (in.layout == "hwio") return t.permute({3, 2, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
-    if (in.layout == "hwio_nchw") return t.permute({3, 2, 0, 1}).contiguous();
+    if (in.form == "bfloat16") return t.to(torch::kBFloat16);
+    if (in.form == "nhwc") return t.permute({0, 3, 1, 2}).contiguous(at::MemoryFormat::ChannelsLast);
+    if (in.form == "hwio") return t.permute({3, 2, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
+    if (in.form == "hwio_nchw") return t.permute({3, 2, 0, 1}).contiguous();
     return t;
   }
 
@@ -280,6 +281,7 @@ peers::Works<Library> works() {
   w.add("add", [](const Tensor& x, const Tensor& y) { return x + y; });
   w.add("mul", [](const Tensor& x, const Tensor& y) { return x * y; });
   w.add("matmul", [](const Tensor& x, const Tensor& y) { return torch::mm(x, y); });
+  w.add("matmul_bfloat16", [](const Tensor& x, const Tensor& y) { return torch::mm(x, y); });
   w.add("chain", [](const Tensor& x, const Tensor& factor) {
     Tensor y = x;
     for (int i = 0; i < 100; ++i) y = y * factor;

@@ -1,6 +1,8 @@
 """PyTorch's contestant on a GPU: eager calls, and the same compiled. (On CPUs it is called from C++: torch.cc.)"""
 import math
 
+import ml_dtypes
+import numpy as np
 import torch
 import torch.nn.functional as functional
 
@@ -12,8 +14,15 @@ torch.backends.cudnn.allow_tf32 = False
 
 def host(result):
     if isinstance(result, (list, tuple)):
-        return [r.detach().cpu().numpy() for r in result]
-    return result.detach().cpu().numpy()
+        return [host(r) for r in result]
+    result = result.detach().cpu()
+    return (result.float() if result.dtype == torch.bfloat16 else result).numpy()
+
+
+def tensor(array):
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.astype(np.float32)).bfloat16()
+    return torch.from_numpy(array)
 
 
 def wait(_):
@@ -101,6 +110,7 @@ WORKS = {
     "add": torch.add,
     "mul": torch.mul,
     "matmul": torch.matmul,
+    "matmul_bfloat16": torch.matmul,
     "chain": contestant.chain,
     "product": contestant.product,
     "view": lambda x: x.reshape(-1),
@@ -151,7 +161,7 @@ def make(work, mode, arrays):
     f = WORKS.get(work)
     if not f or mode in ("cold", "taped"):
         return None
-    x = [torch.from_numpy(a).cuda() for a in arrays]
+    x = [tensor(a).cuda() for a in arrays]
     if mode in ("train", "traced_train"):
         f = torch.compile(f) if mode == "traced_train" else f
         return training(f, x[0], x[1].long(), x[2:])

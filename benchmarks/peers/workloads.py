@@ -93,6 +93,12 @@ def graph_row(name, what, work, width, depth):
     return Row(name, f"{what}: a node", work, "session", f"{width}x{depth}:-1:1", nodes)
 
 
+def bfloat16_row(name, sizes):
+    m, k, n = sizes
+    inputs = f"{m}x{k}:0:1:bfloat16 {k}x{n}:0:1:bfloat16"
+    return Row(name, f"MatMul, {m}x{k} by {k}x{n}, bfloat16", "matmul_bfloat16", "eager", inputs, 1, 1e-2)
+
+
 SECTIONS = [
     ("Calls on small tensors", [
         Row("add_8x8", "add, 8x8", "add", "eager", SMALL),
@@ -151,6 +157,9 @@ SECTIONS = [
         Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096 4096x4096"),
         Row("matmul_512", "MatMul, 512x8192 by 8192x512", "matmul", "eager", "512x8192:-1:1 8192x512:-1:1"),
         Row("matmul_64", "MatMul, 64x1024 by 1024x4096", "matmul", "eager", "64x1024 1024x4096"),
+        bfloat16_row("matmul_1024_bfloat16", (1024, 1024, 1024)),
+        bfloat16_row("matmul_16_bfloat16", (16, 768, 768)),
+        bfloat16_row("matmul_1_bfloat16", (1, 4096, 4096)),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Networks", [

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "panto/device/convert.h"
+#include "panto/device/cpu/as_floats.h"
 #include "panto/device/cpu/constant_input.h"
 #include "panto/device/cpu/conv_direct.h"
 #include "panto/device/cpu/conv_plan.h"
@@ -70,25 +71,6 @@ void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T*
   }
 }
 
-// A tensor of half numbers as floats, for the time of a call.
-template <class T>
-class AsFloats {
- public:
-  AsFloats(const void* data, int64_t n, bool read, Device& device)
-      : floats_(allocate_tensor(device, kFloat32, Shape{n})), n_(n) {
-    if (!read) return;
-    for (int64_t i = 0; i < n; ++i) this->data()[i] = static_cast<float>(static_cast<const T*>(data)[i]);
-  }
-  float* data() const { return mutable_data<float>(floats_); }
-  void write(void* data) const {
-    for (int64_t i = 0; i < n_; ++i) static_cast<T*>(data)[i] = T(this->data()[i]);
-  }
-
- private:
-  Tensor floats_;
-  int64_t n_;
-};
-
 // One of the three: where input, filter and output of the convolution are among the call's tensors. kFused: what
 // follows them belongs to an epilogue.
 template <ConvKind kKind, bool kFused = false>
@@ -146,11 +128,12 @@ struct ConvolutionKernel {
       return;
     }
     if constexpr (is_half_type<T>) {
-      const AsFloats<T> input(tensors[0], sizes[0], written != 0, c.device());
-      const AsFloats<T> filter(tensors[1], sizes[1], written != 1, c.device());
-      const AsFloats<T> output(tensors[2], sizes[2], written != 2, c.device());
+      const auto floats = [&](int i) {
+        return cpu::AsFloats<T>(i == written ? nullptr : static_cast<const T*>(tensors[i]), sizes[i], c.device());
+      };
+      const cpu::AsFloats<T> input = floats(kInput), filter = floats(kFilter), output = floats(kOutput);
       convolve(c, kKind, convolution, input.data(), filter.data(), output.data(), sizes[kFilter], nullptr);
-      (written == 0 ? input : written == 1 ? filter : output).write(tensors[written]);
+      (written == 0 ? input : written == 1 ? filter : output).write(static_cast<T*>(tensors[written]));
     } else {
       convolve(c, kKind, convolution, static_cast<T*>(tensors[0]), static_cast<T*>(tensors[1]),
                static_cast<T*>(tensors[2]), sizes[kFilter], epilogue ? &*epilogue : nullptr);

@@ -122,19 +122,20 @@ GemmPlan::GemmPlan(DType dtype, const GemmSize& size)
     column_tiles_ = ceil_div(size_.n, tile_columns_);
   }
   const int64_t elements = size_.m * size_.n;
-  if (tiles() <= kFewTiles && size_.k >= 2 * kPartDepth && elements <= kPartElements) {
+  // In bfloat16 the sums of parts would be rounded once more each.
+  if (dtype != kBFloat16 && tiles() <= kFewTiles && size_.k >= 2 * kPartDepth && elements <= kPartElements) {
     const int64_t parts = std::min({size_.k / kPartDepth, kMaxParts});
     part_depth_ = round_up(ceil_div(size_.k, parts), kCacheLine);
     parts_ = ceil_div(size_.k, part_depth_);
   }
-  if (dtype != kFloat32 || for_tile_gemm(size_)) return;
+  if (dtype == kFloat64 || (dtype == kFloat32 && for_tile_gemm(size_))) return;
   const OneThread scope;  // a primitive is made for a number of threads
   primitives_ = std::make_unique<Primitives>();
   for (int64_t rows : {tile_rows_, size_.m - (row_tiles_ - 1) * tile_rows_}) {
     for (int64_t columns : {tile_columns_, size_.n - (column_tiles_ - 1) * tile_columns_}) {
       for (int64_t depth : {part_depth_, size_.k - (parts_ - 1) * part_depth_}) {
         const Rectangle r{rows, columns, depth};
-        if (primitives_->find(r) == nullptr) primitives_->add(size_, r, right_desc(size_, r));
+        if (primitives_->find(r) == nullptr) primitives_->add(dtype, size_, r, right_desc(dtype, size_, r));
       }
     }
   }
@@ -177,13 +178,14 @@ void GemmPlan::run_rectangle(int64_t row, int64_t rows, int64_t column, int64_t 
   }
   throw_if_cancelled();
   const OneThread scope;
-  if (dtype_ == kFloat32) {
-    const float* left = static_cast<const float*>(a) + a_offset;
-    float* product = static_cast<float*>(c) + c_offset;
+  if (primitives_ != nullptr) {
+    const auto size = static_cast<int64_t>(dtype_size(dtype_));
+    const char* left = static_cast<const char*>(a) + a_offset * size;
+    char* product = static_cast<char*>(c) + c_offset * size;
     if (packed != nullptr) {
       packed->multiply(r, depth / part_depth_ * column_tiles_ + column / tile_columns_, left, product);
     } else {
-      primitives_->find(r)->run(left, static_cast<const float*>(b) + b_offset, product);
+      primitives_->find(r)->run(left, static_cast<const char*>(b) + b_offset * size, product);
     }
   } else {
     blas_rectangle(size_, r, static_cast<const double*>(a) + a_offset, static_cast<const double*>(b) + b_offset,

@@ -1,5 +1,5 @@
-// Products of large matrices: tiles of the result are computed on one thread each, by libraries (oneDNN for float, BLAS
-// for double) or by our own tile_gemm where that is as fast, and the tiles are shared between threads.
+// Products of large matrices: tiles of the result are computed on one thread each, by libraries (oneDNN for float and
+// bfloat16, BLAS for double) or by our own tile_gemm where that is as fast, and the tiles are shared between threads.
 //
 // Left to themselves the libraries give other bits on other numbers of threads, because they may cut the inner
 // dimension: oneDNN 2.6 for 64x64x64 and 1x512x512, OpenBLAS 0.3.21 from 96x96x96 on. How a plan cuts depends on the
@@ -40,7 +40,8 @@ class PackedFactor;
 // Immutable; may be used by several threads at once.
 class GemmPlan {
  public:
-  // For float32 or float64. No size may be 0. Throws Internal or ResourceExhausted where oneDNN fails.
+  // For float32, float64, or bfloat16 where has_bfloat16() (level.h). No size may be 0. Throws Internal or
+  // ResourceExhausted where oneDNN fails.
   GemmPlan(DType dtype, const GemmSize& size);
   ~GemmPlan();
   GemmPlan(const GemmPlan&) = delete;

@@ -15,18 +15,20 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-dnnl_memory_desc_t matrix_desc(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+dnnl_data_type_t element(DType type) { return type == kBFloat16 ? dnnl_bf16 : dnnl_f32; }
+
+dnnl_memory_desc_t matrix_desc(DType type, int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   dnnl_memory_desc_t desc;
   const dnnl_dims_t dims = {rows, columns};
   const dnnl_dims_t strides = {row_stride, column_stride};
-  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 2, dims, dnnl_f32, strides), "matrix");
+  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 2, dims, element(type), strides), "matrix");
   return desc;
 }
 
-dnnl_memory_desc_t any_layout(const Rectangle& r) {
+dnnl_memory_desc_t any_layout(DType type, const Rectangle& r) {
   dnnl_memory_desc_t desc;
   const dnnl_dims_t dims = {r.depth, r.columns};
-  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_f32, dnnl_format_tag_any), "matrix");
+  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, 2, dims, element(type), dnnl_format_tag_any), "matrix");
   return desc;
 }
 
@@ -36,15 +38,15 @@ std::atomic<int64_t> alive = 0;
 
 }  // namespace
 
-dnnl_memory_desc_t right_desc(const GemmSize& s, const Rectangle& r) {
-  return matrix_desc(r.depth, r.columns, s.transpose_b ? 1 : s.n, s.transpose_b ? s.k : 1);
+dnnl_memory_desc_t right_desc(DType type, const GemmSize& s, const Rectangle& r) {
+  return matrix_desc(type, r.depth, r.columns, s.transpose_b ? 1 : s.n, s.transpose_b ? s.k : 1);
 }
 
-TileProduct::TileProduct(const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right)
+TileProduct::TileProduct(DType type, const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right)
     : rectangle_(r),
-      a_(matrix_desc(r.rows, r.depth, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1)),
+      a_(matrix_desc(type, r.rows, r.depth, s.transpose_a ? 1 : s.k, s.transpose_a ? s.m : 1)),
       b_(right),
-      c_(matrix_desc(r.rows, r.columns, s.n, 1)) {
+      c_(matrix_desc(type, r.rows, r.columns, s.n, 1)) {
   dnnl_matmul_desc_t desc;
   check_dnnl(dnnl_matmul_desc_init(&desc, &a_, &b_, nullptr, &c_), "matmul");
   primitive_ = DnnlPrimitive(&desc, "matmul");
@@ -69,7 +71,7 @@ struct PackedFactor::Blocks {
   std::vector<Block> all;
   Tensor data;
 
-  float* at(const Block& b) const { return reinterpret_cast<float*>(mutable_data<uint8_t>(data) + b.to); }
+  void* at(const Block& b) const { return mutable_data<uint8_t>(data) + b.to; }
 
   bool copies(const Tensor& given, const std::vector<Block>& blocks) const {
     return factor.impl() == given.impl() && std::ranges::equal(all, blocks, [](const Block& a, const Block& b) {
@@ -77,7 +79,8 @@ struct PackedFactor::Blocks {
            });
   }
   void copy() {
-    const auto* from = static_cast<const float*>(factor.impl()->data);
+    const auto* from = static_cast<const char*>(factor.impl()->data);
+    const auto size = static_cast<int64_t>(dtype_size(factor.dtype()));
     parallel_ranges(
         static_cast<int64_t>(all.size()), 2 * static_cast<int64_t>(data.nbytes()),
         [&](int64_t begin, int64_t end) {
@@ -85,7 +88,7 @@ struct PackedFactor::Blocks {
           for (int64_t i = begin; i < end; ++i) {
             const Block& b = all[static_cast<size_t>(i)];
             const DnnlPrimitive reorder = DnnlPrimitive::reorder(b.ours, b.packed);
-            reorder.run({{DNNL_ARG_FROM, &b.ours, from + b.from}, {DNNL_ARG_TO, &b.packed, at(b)}});
+            reorder.run({{DNNL_ARG_FROM, &b.ours, from + b.from * size}, {DNNL_ARG_TO, &b.packed, at(b)}});
           }
         },
         1);
@@ -127,6 +130,7 @@ std::shared_ptr<const PackedFactor> PackedFactor::make(const GemmPlan& plan, con
   const OneThread scope;
   auto made = std::make_shared<PackedFactor>();
   const GemmSize& s = plan.size_;
+  const DType type = plan.dtype_;
   // Tiles of as many columns and as deep read the same block, however many rows they have.
   const auto sibling = [&](int64_t columns, int64_t depth) -> const TileProduct* {
     for (const auto& p : made->primitives_.all) {
@@ -137,7 +141,8 @@ std::shared_ptr<const PackedFactor> PackedFactor::make(const GemmPlan& plan, con
   for (const auto& plain : plan.primitives_->all) {
     const Rectangle& r = plain->rectangle();
     const TileProduct* like = sibling(r.columns, r.depth);
-    const TileProduct& packed = made->primitives_.add(s, r, like != nullptr ? like->right() : any_layout(r));
+    const TileProduct& packed =
+        made->primitives_.add(type, s, r, like != nullptr ? like->right() : any_layout(type, r));
     const auto known = [](const TileProduct& p) { return p.implementation().starts_with("brg"); };
     if (!known(*plain) || !known(packed) || same(packed.right(), plain->right())) return nullptr;
   }
@@ -146,14 +151,14 @@ std::shared_ptr<const PackedFactor> PackedFactor::make(const GemmPlan& plan, con
     for (int64_t column = 0; column < s.n; column += plan.tile_columns_) {
       const Rectangle r{0, std::min(plan.tile_columns_, s.n - column), std::min(plan.part_depth_, s.k - depth)};
       const int64_t from = s.transpose_b ? column * s.k + depth : depth * s.n + column;
-      blocks.push_back({right_desc(s, r), sibling(r.columns, r.depth)->right(), from, 0});
+      blocks.push_back({right_desc(type, s, r), sibling(r.columns, r.depth)->right(), from, 0});
     }
   }
   made->blocks_ = Blocks::of(right, std::move(blocks));
   return made;
 }
 
-void PackedFactor::multiply(const Rectangle& r, int64_t block, const float* a, float* c) const {
+void PackedFactor::multiply(const Rectangle& r, int64_t block, const void* a, void* c) const {
   primitives_.find(r)->run(a, blocks_->at(blocks_->all[static_cast<size_t>(block)]), c);
 }
 

@@ -19,19 +19,19 @@ struct Rectangle {
   bool operator==(const Rectangle&) const = default;
 };
 
-// The right factor of a rectangle in a product of size `s`, as it lies.
-dnnl_memory_desc_t right_desc(const GemmSize& s, const Rectangle& r);
+// The right factor of a rectangle in a product of size `s`, as it lies. `type`: kFloat32 or kBFloat16, here and below.
+dnnl_memory_desc_t right_desc(DType type, const GemmSize& s, const Rectangle& r);
 
 // One oneDNN primitive with what it is executed on.
 class TileProduct {
  public:
   // `right`: the right factor's layout, which may be left to oneDNN.
-  TileProduct(const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right);
+  TileProduct(DType type, const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right);
 
   const Rectangle& rectangle() const { return rectangle_; }
   const dnnl_memory_desc_t& right() const { return b_; }
   std::string_view implementation() const { return primitive_.implementation(); }
-  void run(const float* a, const float* b, float* c) const {
+  void run(const void* a, const void* b, void* c) const {
     primitive_.run({{DNNL_ARG_SRC, &a_, a}, {DNNL_ARG_WEIGHTS, &b_, b}, {DNNL_ARG_DST, &c_, c}});
   }
 
@@ -50,8 +50,8 @@ struct GemmPlan::Primitives {
     }
     return nullptr;
   }
-  const TileProduct& add(const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right) {
-    return *all.emplace_back(std::make_unique<TileProduct>(s, r, right));
+  const TileProduct& add(DType type, const GemmSize& s, const Rectangle& r, const dnnl_memory_desc_t& right) {
+    return *all.emplace_back(std::make_unique<TileProduct>(type, s, r, right));
   }
 };
 
@@ -61,7 +61,7 @@ class PackedFactor {
   // which the bits are known to be the same: "brgemm", which it has for tiles that are whole rows of the result.
   static std::shared_ptr<const PackedFactor> make(const GemmPlan& plan, const Tensor& right);
   // `block`: the number of the part of the inner dimension times that of column tiles, plus that of the column tile.
-  void multiply(const Rectangle& r, int64_t block, const float* a, float* c) const;
+  void multiply(const Rectangle& r, int64_t block, const void* a, void* c) const;
 
  private:
   struct Blocks;

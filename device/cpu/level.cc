@@ -28,4 +28,13 @@ Level level() noexcept {
   return found;
 }
 
+bool has_bfloat16() noexcept {
+#ifdef __x86_64__
+  static const bool found = level() == Level::kAvx512 && __builtin_cpu_supports("avx512bf16");
+  return found;
+#else
+  return false;
+#endif
+}
+
 }  // namespace panto::cpu

@@ -9,6 +9,9 @@ enum class Level { kPortable, kAvx2, kAvx512 };  // kAvx2: AVX2 and FMA; kAvx512
 // it is lower. The same for the life of the process; may be asked before main.
 Level level() noexcept;
 
+// Whether that has an instruction for products of bfloat16 (AVX-512 BF16).
+bool has_bfloat16() noexcept;
+
 #ifdef __x86_64__
 // Attributes of a function that is compiled for a level.
 #define PANTO_AVX2 gnu::target("avx2,fma")

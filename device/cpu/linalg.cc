@@ -2,10 +2,13 @@
 #include <climits>
 #include <type_traits>
 
+#include "panto/device/convert.h"
+#include "panto/device/cpu/as_floats.h"
 #include "panto/device/cpu/constant_input.h"
 #include "panto/device/cpu/epilogue.h"
 #include "panto/device/cpu/gemm.h"
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/tile_gemm.h"
 #include "panto/device/gemm_size.h"
@@ -16,6 +19,8 @@ namespace {
 
 using cpu::GemmPlan;
 
+using ProductTypes = TypeList<float, double, int32_t, int64_t, Half, BFloat16>;
+
 // Signed integers are multiplied as unsigned ones: the product wraps.
 template <class T>
 using Factor = std::conditional_t<std::is_integral_v<T>,
@@ -23,6 +28,7 @@ using Factor = std::conditional_t<std::is_integral_v<T>,
 
 template <class T>
 bool for_library(const GemmSize& s) {
+  if constexpr (std::is_same_v<T, BFloat16>) return cpu::has_bfloat16() && !cpu::is_small(s);
   // BLAS counts in 32 bits.
   const bool fits = std::is_same_v<T, float> || (s.m <= INT_MAX && s.n <= INT_MAX && s.k <= INT_MAX);
   return std::is_floating_point_v<T> && fits && !cpu::is_small(s);
@@ -64,23 +70,50 @@ void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin
                     reinterpret_cast<F*>(c) + begin * s.n, s.n);
 }
 
+// The plan of a product for a library: the one that the call was prepared with, if there is such, or a cached one.
+struct ChosenPlan {
+  std::shared_ptr<const GemmPlan> cached;
+  const GemmPlan* plan = nullptr;
+  const cpu::PackedFactor* packed = nullptr;
+
+  ChosenPlan(DType type, const GemmSize& s, const KernelContext* call) {
+    const auto* prepared = call == nullptr ? nullptr : call->state<PreparedProduct>();
+    if (prepared != nullptr && prepared->plan.size() == s) {
+      plan = &prepared->plan;
+      packed = prepared->packed(call->in(1));
+    } else {
+      cached = cpu::cached_gemm_plan(type, s);
+      plan = cached.get();
+    }
+  }
+};
+
+// `call`, here and below: of which the factors are the inputs, or null.
+template <class T>
+void product_by_plan(const GemmSize& s, const T* a, const T* b, T* c, const KernelContext* call,
+                     const cpu::TileDone& done = {}) {
+  const ChosenPlan chosen(dtype_of<T>, s, call);
+  chosen.plan->run(a, b, c, done, chosen.packed);
+}
+
 // `done` hears of products by a plan only.
 template <class T>
-void product(const KernelContext& call, const GemmSize& s, T* c, const cpu::TileDone& done = {}) {
-  const T *a = call.data<T>(0), *b = call.data<T>(1);
+void product(const GemmSize& s, const T* a, const T* b, T* c, const KernelContext* call,
+             const cpu::TileDone& done = {}) {
   if (cpu::is_small(s)) return product_rows(s, a, b, c, 0, s.m);
-  if (!for_library<T>(s)) {
-    // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
-    return cpu::parallel_shares(
-        s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    const auto* prepared = call.state<PreparedProduct>();
-    if (prepared != nullptr && prepared->plan.size() == s) {
-      return prepared->plan.run(a, b, c, done, prepared->packed(call.in(1)));
-    }
-    cpu::cached_gemm_plan(dtype_of<T>, s)->run(a, b, c, done);
-  }
+  if (for_library<T>(s)) return product_by_plan(s, a, b, c, call, done);
+  // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
+  cpu::parallel_shares(s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
+}
+
+// Of bfloat16 and float16, whose products are added up in floats and rounded once. `multiply(a, b, c)` does it for
+// floats.
+template <class T, class Multiply>
+void product_as_floats(KernelContext& c, const Multiply& multiply) {
+  const cpu::AsFloats<T> a(c.data<T>(0), c.numel(0), c.device()), b(c.data<T>(1), c.numel(1), c.device());
+  const cpu::AsFloats<T> made(nullptr, c.out_numel(0), c.device());
+  multiply(a.data(), b.data(), made.data());
+  made.write(c.out_data<T>(0));
 }
 
 struct MatMulKernel {
@@ -91,10 +124,15 @@ struct MatMulKernel {
   template <class T>
   static void run(KernelContext& c) {
     const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("transpose_a"), c.flag("transpose_b"));
-    product(c, s, c.out_data<T>(0));
+    if constexpr (is_half_type<T>) {
+      if (for_library<T>(s)) return product_by_plan(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);
+      product_as_floats<T>(c, [&](const float* a, const float* b, float* y) { product(s, a, b, y, nullptr); });
+    } else {
+      product(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);
+    }
   }
 };
-const CpuKernel matmul_kernel("MatMul", types::numeric{}, MatMulKernel{});
+const CpuKernel matmul_kernel("MatMul", ProductTypes{}, MatMulKernel{});
 
 // Where the factors of each product of a batch begin, in matrices.
 class Batch {
@@ -119,6 +157,68 @@ class Batch {
   int64_t count_ = 1;
 };
 
+template <class T>
+struct BatchProduct {
+  const GemmSize& s;
+  const Batch& batch;
+  const T *x, *y;
+  T* out;
+
+  int64_t work() const {
+    const int64_t most = INT64_MAX / batch.count();
+    return s.work() > most ? INT64_MAX : s.work() * batch.count();
+  }
+  // body(a, b, r): of the product with this number.
+  template <class Body>
+  void one(int64_t i, const Body& body) const {
+    const auto [at_x, at_y] = batch.at(i);
+    body(x + at_x * s.m * s.k, y + at_y * s.k * s.n, out + i * s.m * s.n);
+  }
+
+  // As one sequence of the rows of all products.
+  void by_rows() const {
+    const int64_t grain = cpu::is_small(s) && s.work() > 0 ? s.m : 16;
+    constexpr int64_t kPiece = 1 << 22;  // multiplications
+    cpu::parallel_shares(
+        batch.count() * s.m, work(),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t done = 0; begin < end;) {
+            const int64_t first = begin % s.m;
+            const int64_t last = std::min(s.m, first + (end - begin));
+            one(begin / s.m, [&](const T* a, const T* b, T* r) { product_rows(s, a, b, r, first, last); });
+            begin += last - first;
+            done += s.work();
+            if (done < kPiece) continue;
+            throw_if_cancelled();
+            done = 0;
+          }
+        },
+        grain);
+  }
+
+  void by_plan(const KernelContext* call) const {
+    const ChosenPlan chosen(dtype_of<T>, s, call);
+    const GemmPlan& plan = *chosen.plan;
+    if (plan.parts() > 1) {
+      for (int64_t i = 0; i < batch.count(); ++i) {
+        one(i, [&](const T* a, const T* b, T* r) { plan.run(a, b, r, {}, chosen.packed); });
+      }
+      return;
+    }
+    const int64_t tiles = plan.tiles();
+    cpu::parallel_ranges(
+        batch.count() * tiles, work(),
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            one(i / tiles, [&](const T* a, const T* b, T* r) { plan.run_tile(i % tiles, 0, a, b, r, chosen.packed); });
+          }
+        },
+        1);
+  }
+
+  void run(const KernelContext* call) const { for_library<T>(s) ? by_plan(call) : by_rows(); }
+};
+
 struct BatchMatMulKernel {
   template <class T>
   static std::shared_ptr<void> prepare(const KernelContext& c) {
@@ -130,65 +230,18 @@ struct BatchMatMulKernel {
     const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("adj_x"), c.flag("adj_y"));
     if (c.out_numel(0) == 0) return;
     const Batch batch(c.shape(0), c.shape(1), c.out_shape(0));
-    const T *x = c.data<T>(0), *y = c.data<T>(1);
-    T* out = c.out_data<T>(0);
-    const auto one = [&](int64_t i, const auto& body) {
-      const auto [at_x, at_y] = batch.at(i);
-      body(x + at_x * s.m * s.k, y + at_y * s.k * s.n, out + i * s.m * s.n);
-    };
-    const int64_t most = INT64_MAX / batch.count();
-    const int64_t work = s.work() > most ? INT64_MAX : s.work() * batch.count();
-    if (!for_library<T>(s)) {
-      // Rows of all products, as one sequence.
-      const int64_t grain = cpu::is_small(s) && s.work() > 0 ? s.m : 16;
-      constexpr int64_t kPiece = 1 << 22;  // multiplications
-      return cpu::parallel_shares(
-          batch.count() * s.m, work,
-          [&](int64_t begin, int64_t end) {
-            for (int64_t done = 0; begin < end;) {
-              const int64_t first = begin % s.m;
-              const int64_t last = std::min(s.m, first + (end - begin));
-              one(begin / s.m, [&](const T* a, const T* b, T* r) { product_rows(s, a, b, r, first, last); });
-              begin += last - first;
-              done += s.work();
-              if (done < kPiece) continue;
-              throw_if_cancelled();
-              done = 0;
-            }
-          },
-          grain);
-    }
-    if constexpr (std::is_floating_point_v<T>) {
-      std::shared_ptr<const GemmPlan> cached;
-      const auto* prepared = c.state<PreparedProduct>();
-      const GemmPlan* plan = nullptr;
-      const cpu::PackedFactor* packed = nullptr;
-      if (prepared != nullptr && prepared->plan.size() == s) {
-        plan = &prepared->plan;
-        packed = prepared->packed(c.in(1));
-      } else {
-        cached = cpu::cached_gemm_plan(dtype_of<T>, s);
-        plan = cached.get();
-      }
-      if (plan->parts() > 1) {
-        for (int64_t i = 0; i < batch.count(); ++i) {
-          one(i, [&](const T* a, const T* b, T* r) { plan->run(a, b, r, {}, packed); });
-        }
-        return;
-      }
-      const int64_t tiles = plan->tiles();
-      cpu::parallel_ranges(
-          batch.count() * tiles, work,
-          [&](int64_t begin, int64_t end) {
-            for (int64_t i = begin; i < end; ++i) {
-              one(i / tiles, [&](const T* a, const T* b, T* r) { plan->run_tile(i % tiles, 0, a, b, r, packed); });
-            }
-          },
-          1);
+    const BatchProduct<T> products{s, batch, c.data<T>(0), c.data<T>(1), c.out_data<T>(0)};
+    if constexpr (is_half_type<T>) {
+      if (for_library<T>(s)) return products.by_plan(&c);
+      product_as_floats<T>(c, [&](const float* x, const float* y, float* out) {
+        BatchProduct<float>{s, batch, x, y, out}.run(nullptr);
+      });
+    } else {
+      products.run(&c);
     }
   }
 };
-const CpuKernel batch_matmul_kernel("BatchMatMulV2", types::numeric{}, BatchMatMulKernel{});
+const CpuKernel batch_matmul_kernel("BatchMatMulV2", ProductTypes{}, BatchMatMulKernel{});
 
 // What runs after the product has the functors of the separate kernels, not oneDNN's post-operations: those turn a NaN
 // into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies by its gemm, as here, they are a
@@ -206,7 +259,7 @@ struct FusedMatMulKernel {
     const auto finish = [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
       epilogue.finish_rows(y, row * s.n + column, rows, column, columns, s.n);
     };
-    product<T>(c, s, y, finish);
+    product(s, c.data<T>(0), c.data<T>(1), y, &c, finish);
     if (!for_library<T>(s)) epilogue.finish_all(y, s.m, 1);
   }
 };

@@ -24,8 +24,14 @@ struct Size {
 
 std::ostream& operator<<(std::ostream& out, const Size& s) { return out << s.m << 'x' << s.n << 'x' << s.k; }
 
+// How far a number may be from one of 1 that it was rounded from, at most.
+template <class T>
+constexpr double kRounding = std::is_same_v<T, BFloat16> ? 0x1p-8
+                             : std::is_same_v<T, Half>   ? 0x1p-11
+                                                         : 0;
+
 // Elements of the product at `count` places spread over it, against the definition. Floats may differ by a few units of
-// the sum of the absolute products.
+// the sum of the absolute products; smaller types are added up in floats and rounded once.
 template <class T>
 void check_product(const Tensor& a, const Tensor& b, const Tensor& c, Size s, bool ta, bool tb, int64_t count = 200) {
   BOOST_REQUIRE(c.shape() == Shape({s.m, s.n}));
@@ -41,17 +47,21 @@ void check_product(const Tensor& a, const Tensor& b, const Tensor& c, Size s, bo
       }
       BOOST_REQUIRE_EQUAL(z[static_cast<size_t>(at)], static_cast<T>(sum));
     } else {
+      using Sum = std::conditional_t<is_half_type<T>, float, T>;
+      const auto number = [](const T& v) { return static_cast<long double>(static_cast<Sum>(v)); };
       long double sum = 0, size = 0;
       for (int64_t p = 0; p < s.k; ++p) {
-        const long double term = static_cast<long double>(x[static_cast<size_t>(ta ? p * s.m + i : i * s.k + p)]) *
-                                 y[static_cast<size_t>(tb ? j * s.k + p : p * s.n + j)];
+        const long double term = number(x[static_cast<size_t>(ta ? p * s.m + i : i * s.k + p)]) *
+                                 number(y[static_cast<size_t>(tb ? j * s.k + p : p * s.n + j)]);
         sum += term;
         size += std::abs(term);
       }
-      const auto error = std::abs(static_cast<long double>(z[static_cast<size_t>(at)]) - sum);
-      const auto bound = static_cast<long double>(std::numeric_limits<T>::epsilon()) * 8 * size;
-      BOOST_REQUIRE_MESSAGE(error <= bound, s << " at " << i << ',' << j << ": " << z[static_cast<size_t>(at)]
-                                              << ", expected " << static_cast<double>(sum));
+      const long double got = number(z[static_cast<size_t>(at)]);
+      const long double subnormal = is_half_type<T> ? 0x1p-25 : 0;  // half of float16's least
+      const long double bound = static_cast<long double>(std::numeric_limits<Sum>::epsilon()) * 8 * size +
+                                kRounding<T> * std::abs(sum) + subnormal;
+      BOOST_REQUIRE_MESSAGE(std::abs(got - sum) <= bound,
+                            s << " at " << i << ',' << j << ": " << got << ", expected " << static_cast<double>(sum));
     }
   }
 }
@@ -100,6 +110,8 @@ BOOST_AUTO_TEST_CASE(sizes_around_the_crossovers) {
   for (const Size& s : sizes) {
     try_product<float>(s);
     try_product<double>(s);
+    try_product<BFloat16>(s);
+    try_product<Half>(s);
   }
   for (const Size& s : {Size{40, 50, 300}, Size{100, 64, 513}, Size{450, 70, 260}, Size{400, 530, 40}}) {
     try_product<int32_t>(s);
@@ -169,16 +181,18 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
       };
       run(float{});
       run(double{});
+      run(BFloat16{});
     }
   }
 }
 
-BOOST_AUTO_TEST_CASE(batches) {
-  // Small and large products; broadcasting on either side and in the middle.
+// Small and large products; broadcasting on either side and in the middle.
+template <class T>
+void try_batches() {
   for (const Size& s : {Size{3, 4, 5}, Size{90, 80, 70}}) {
     for (const bool adj : {false, true}) {
-      const Tensor x = random_tensor<float>(adj ? Shape{2, 1, 3, s.k, s.m} : Shape{2, 1, 3, s.m, s.k}, 1);
-      const Tensor y = random_tensor<float>(adj ? Shape{4, 1, s.n, s.k} : Shape{4, 1, s.k, s.n}, 2);
+      const Tensor x = random_tensor<T>(adj ? Shape{2, 1, 3, s.k, s.m} : Shape{2, 1, 3, s.m, s.k}, 1);
+      const Tensor y = random_tensor<T>(adj ? Shape{4, 1, s.n, s.k} : Shape{4, 1, s.k, s.n}, 2);
       const auto product = [&](int threads) {
         const ThreadCount scope(threads);
         return batch_matmul(x, y, {.adj_x = adj, .adj_y = adj});
@@ -188,11 +202,17 @@ BOOST_AUTO_TEST_CASE(batches) {
       BOOST_TEST(same_bits(z, product(2)));
       for (int64_t i = 0; i < 2; ++i) {
         for (int64_t j = 0; j < 4; ++j) {
-          for (int64_t l = 0; l < 3; ++l) check_product<float>(x(i, 0, l), y(j, 0), z(i, j, l), s, adj, adj, 30);
+          for (int64_t l = 0; l < 3; ++l) check_product<T>(x(i, 0, l), y(j, 0), z(i, j, l), s, adj, adj, 30);
         }
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(batches) {
+  try_batches<float>();
+  try_batches<BFloat16>();
+  try_batches<Half>();
   const Tensor x = random_tensor<int32_t>({5, 20, 300}), y = random_tensor<int32_t>({300, 30});
   const Tensor z = batch_matmul(x, y);
   for (int64_t i = 0; i < 5; ++i) check_product<int32_t>(x[i], y, z[i], {20, 30, 300}, false, false);
@@ -264,22 +284,26 @@ BOOST_AUTO_TEST_CASE(constant_right_factors) {
                         Size{1, 700, 900}, Size{900, 1, 700}, Size{5, 6, 7}}) {
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
-        const Tensor a = random_tensor<float>(ta ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
-        const Tensor b = random_tensor<float>(tb ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
         std::vector<std::string> flags;
         if (ta) flags.emplace_back("transpose_a");
         if (tb) flags.emplace_back("transpose_b");
-        const auto call = prepared("MatMul", a, b, flags);
-        const auto product = [&](const Tensor& right) {
-          return matmul(a, right, {.transpose_a = ta, .transpose_b = tb});
+        const auto check = [&]<class T>(T) {
+          const Tensor a = random_tensor<T>(ta ? Shape{s.k, s.m} : Shape{s.m, s.k}, 1);
+          const Tensor b = random_tensor<T>(tb ? Shape{s.n, s.k} : Shape{s.k, s.n}, 2);
+          const auto call = prepared("MatMul", a, b, flags);
+          const auto product = [&](const Tensor& right) {
+            return matmul(a, right, {.transpose_a = ta, .transpose_b = tb});
+          };
+          for (const int threads : {1, 3}) {
+            const ThreadCount scope(threads);
+            BOOST_TEST(same_bits(run(call, a, b), product(b)), s << ", " << ta << tb);
+          }
+          // The copy is that tensor's and no other's.
+          const Tensor other = random_tensor<T>(b.shape(), 3);
+          BOOST_TEST(same_bits(run(call, a, other), product(other)), s << ", " << ta << tb);
         };
-        for (const int threads : {1, 3}) {
-          const ThreadCount scope(threads);
-          BOOST_TEST(same_bits(run(call, a, b), product(b)), s << ", " << ta << tb);
-        }
-        // The copy is that tensor's and no other's.
-        const Tensor other = random_tensor<float>(b.shape(), 3);
-        BOOST_TEST(same_bits(run(call, a, other), product(other)), s << ", " << ta << tb);
+        check(float{});
+        check(BFloat16{});
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "panto/device/convert.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/core/threads.h"
 
@@ -36,6 +37,8 @@ std::vector<T> random_values(int64_t n, unsigned seed) {
   for (T& v : values) {
     if constexpr (std::is_integral_v<T>) {
       v = static_cast<T>(static_cast<int>(random() % 201) - 100);
+    } else if constexpr (is_half_type<T>) {
+      v = T(static_cast<float>(random()) * 0x1p-31f - 1);
     } else {
       v = static_cast<T>(static_cast<double>(random()) * 0x1p-31 - 1);
     }

@@ -283,7 +283,7 @@ class OurContestant(unittest.TestCase):
              "mlp": "4x6 4:class:3 6x5:-1:1 5 5x3:-1:1 3", "cnn": "2x8x8x1 2:class:3 3x3x1x4:-1:1 4 3x3x4x5:-1:1 5 20x3:-1:1 3",
              "lstm": "3x4x6 4:class:3 11x20:-1:1 20 5x3:-1:1 3",
              "transformer": "16x8:-1:1 16:class:8 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8",
-             "matmul": "4x5 5x6", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
+             "matmul": "4x5 5x6", "matmul_bfloat16": "4x5:0:1:bfloat16 5x6:0:1:bfloat16", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
              "layer_norm": "4x5 5 5", "conv": "2x5x5x3:-1:1:nhwc 3x3x3x4:-1:1:hwio 2x5x5x4:-1:1:nhwc",
              "conv_nchw": "2x3x5x5:-1:1:nchw 3x3x3x4:-1:1:hwio_nchw 2x4x5x5:-1:1:nchw",
              "product": "2x3 2x3 2x3", "hessian": "2x3 2x3 2x3 2x3", "add_transposed": "4x5 5x4",
