@@ -84,7 +84,16 @@ def resnet(blocks, classes, width=64, side=65, batch=4):
     return " ".join([*parts, glorot(channels, classes)])
 
 
-RESNET = resnet([3, 4, 6, 3], 1000)
+RESNET = [3, 4, 6, 3], 1000  # ResNet-50
+
+
+def resnet_rows(suffix, images, batch):
+    inputs = resnet(*RESNET, batch=batch)
+    train, infer = f"resnet{suffix}", f"resnet_inference{suffix}"
+    yield Row(train, f"ResNet-50, {images} of 65x65: training step", "resnet", "train", inputs, 1, 5e-3)
+    yield Row(f"{train}_traced", "the same, traced", "resnet", "traced_train", inputs, 1, 5e-3)
+    yield Row(infer, f"ResNet-50, {images} of 65x65: inference", "resnet_inference", "eager", inputs, 1, 1e-4)
+    yield Row(f"{infer}_traced", "the same, traced, weights as constants", "resnet_inference", "traced", inputs, 1, 1e-4)
 
 
 # Width and depth of graphs in the shapes of TensorFlow's benchmark of its executor, and how many nodes they have.
@@ -179,11 +188,8 @@ SECTIONS = [
         Row("l2hmc", "L2HMC in two dimensions, 10 steps forward, 200 samples: training step", "l2hmc", "train", L2HMC, 1,
             1e-3),
         Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 1e-3),
-        Row("resnet", "ResNet-50, four images of 65x65: training step", "resnet", "train", RESNET, 1, 5e-3),
-        Row("resnet_traced", "the same, traced", "resnet", "traced_train", RESNET, 1, 5e-3),
-        Row("resnet_inference", "ResNet-50, four images of 65x65: inference", "resnet_inference", "eager", RESNET, 1, 1e-4),
-        Row("resnet_inference_traced", "the same, traced, weights as constants", "resnet_inference", "traced", RESNET, 1,
-            1e-4),
+        *resnet_rows("", "four images", 4),
+        *resnet_rows("_1", "one image", 1),
     ]),
 ]
 ROWS = {row.name: row for _, rows in SECTIONS for row in rows}

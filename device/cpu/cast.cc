@@ -47,11 +47,17 @@ struct TruncateFn {
   }
 };
 
+// Those that mixed precision is made of; others are compiled for every machine alone.
+template <class To, class From>
+constexpr bool kForThisMachine =
+    (is_half_type<To> && std::is_same_v<From, float>) || (is_half_type<From> && std::is_same_v<To, float>);
+
 template <class To, class From>
 RowFn cast_row_between(bool truncate) {
   if constexpr (kMayTruncate<To, From>) {
     if (truncate) return Row<TruncateFn<To>, To, From>::portable;
   }
+  if constexpr (kForThisMachine<To, From>) return row_for_this_machine<Row<ConvertFn<To>, To, From>>();
   return Row<ConvertFn<To>, To, From>::portable;
 }
 

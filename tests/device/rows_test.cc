@@ -2,6 +2,7 @@
 // result begins and ends.
 #include "panto/device/cpu/rows.h"
 
+#include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
@@ -9,7 +10,10 @@
 #include <random>
 #include <vector>
 
+#include "panto/lib/core/half.h"
 #include "panto/lib/core/op.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/ops/ops.h"
 
 namespace panto {
 namespace {
@@ -116,6 +120,25 @@ BOOST_AUTO_TEST_CASE(faults_past_the_caches) {
   const RowFn row = get_op("FloorMod").kernel(DeviceKind::kCpu, kInt32).row;
   BOOST_TEST(row(0b11u | cpu::kPastCaches, out.data(), kMost, in) == static_cast<uint32_t>(Fault::kDivisionByZero));
   BOOST_TEST(row(0b01u | cpu::kPastCaches, out.data(), kMost, in) == 0u);
+}
+
+// Whichever instructions convert: what the types' own constructors say, which core/half_test.cc tests.
+template <class T>
+void check_conversions() {
+  std::vector<float> floats;
+  for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 9973)
+    floats.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  const Tensor halves = cast(tensor(floats), dtype_of<T>), back = cast(halves, kFloat32);
+  for (size_t i = 0; i < floats.size(); ++i) {
+    const T half = halves.data<T>()[i];
+    BOOST_REQUIRE(half.bits == T(floats[i]).bits);
+    BOOST_REQUIRE(std::bit_cast<uint32_t>(back.data<float>()[i]) == std::bit_cast<uint32_t>(static_cast<float>(half)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(conversions_of_halves) {
+  check_conversions<Half>();
+  check_conversions<BFloat16>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

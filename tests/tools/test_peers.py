@@ -256,7 +256,7 @@ class Workloads(unittest.TestCase):
         self.assertEqual(len(rows), len(workloads.ROWS))
 
     def test_a_network_has_what_its_layers_need(self):
-        parts = [part.split(":")[0] for part in workloads.RESNET.split()]
+        parts = [part.split(":")[0] for part in workloads.resnet(*workloads.RESNET).split()]
         self.assertEqual(len(parts), 2 + 3 * (1 + 3 * (3 + 4 + 6 + 3) + 4) + 2)
         self.assertEqual(parts[:3] + parts[-2:], ["4x65x65x3", "4", "7x7x3x64", "2048x1000", "1000"])
         self.assertEqual(parts[5:17:3], ["1x1x64x64", "3x3x64x64", "1x1x64x256", "1x1x64x256"])
