@@ -106,7 +106,7 @@ AS_TRACED = {"eager": "traced", "grad": "traced_grad", "train": "traced_train"}
 
 def traced_by_eager(row, ours, seconds, complain):
     """Quartiles of a traced function's time by that of the same calls without, both measured in turns; None where
-    there is no such pair. `ours` has been prepared for the row."""
+    there is no such pair, or no time for two turns. `ours` has been prepared for the row."""
     if row.mode not in AS_TRACED:
         return None
     try:
@@ -114,4 +114,4 @@ def traced_by_eager(row, ours, seconds, complain):
     except Refused as refused:
         complain(f"{row.name}: {ours.name} in turns fails: {refused}")
         return None
-    return ratios and statistics.quantiles(ratios, n=4)
+    return statistics.quantiles(ratios, n=4) if ratios and len(ratios) > 1 else None
