@@ -14,7 +14,7 @@
 namespace panto::cpu {
 namespace {
 
-constexpr int64_t kTileWork = 8 << 20;                  // multiplications of a tile, where there are enough
+constexpr int64_t kTileWork = 2 << 20;                  // multiplications of a tile, where there are enough
 constexpr int64_t kMaxTiles = 64;                       // however many processors there are; there are more where
 constexpr int64_t kMaxTileWork = int64_t{1} << 30;      // one takes some 20 ms, in which nothing stops it
 constexpr int64_t kMaxFilterTiles = 16;                 // each of which has a filter's gradient to itself,

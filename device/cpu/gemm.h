@@ -40,14 +40,15 @@ class PackedFactor;
 // Immutable; may be used by several threads at once.
 class GemmPlan {
  public:
-  // For float32, float64, or bfloat16 where has_bfloat16() (level.h). No size may be 0. Throws Internal or
+  // For float32, float64, or bfloat16 where has_bfloat16() (level.h). `products`: so many of this size are computed
+  // together; the more there are, the fewer tiles each needs. No size may be 0. Throws Internal or
   // ResourceExhausted where oneDNN fails.
-  GemmPlan(DType dtype, const GemmSize& size);
+  GemmPlan(DType dtype, const GemmSize& size, int64_t products = 1);
   ~GemmPlan();
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
-  const GemmSize& size() const { return asked_; }
+  bool is_for(const GemmSize& size, int64_t products) const;
   // Tiles in all; they may be computed in any order, by any thread.
   int64_t tiles() const { return row_tiles_ * column_tiles_; }
   // Rows of the inner dimension that are multiplied at a time, where the result is too small to be shared and the inner
@@ -75,6 +76,7 @@ class GemmPlan {
                      const void* a, const void* b, void* c, const TileDone& done, const PackedFactor* packed) const;
 
   DType dtype_;
+  int64_t products_;
   GemmSize asked_, size_;  // the product that is asked for, and the one of the same memory that is computed
   int64_t row_tiles_ = 1, column_tiles_ = 1, parts_ = 1;
   int64_t tile_rows_, tile_columns_, part_depth_;
@@ -82,7 +84,7 @@ class GemmPlan {
 };
 
 // The plan for these sizes, from a cache of this thread's that keeps the most recently used ones.
-std::shared_ptr<const GemmPlan> cached_gemm_plan(DType dtype, const GemmSize& size);
+std::shared_ptr<const GemmPlan> cached_gemm_plan(DType dtype, const GemmSize& size, int64_t products = 1);
 // Plans that the calling thread's cache has made so far: for tests.
 PANTO_EXPORT int64_t gemm_plans_made();
 // Factors that are packed at the moment, in all threads: for tests.

@@ -39,7 +39,7 @@ struct PreparedProduct {
   GemmPlan plan;
   cpu::MadeOfConstant<std::shared_ptr<const cpu::PackedFactor>> right;
 
-  PreparedProduct(DType type, const GemmSize& size) : plan(type, size) {}
+  PreparedProduct(DType type, const GemmSize& size, int64_t products) : plan(type, size, products) {}
   const cpu::PackedFactor* packed(const Tensor& given) const {
     const auto* made = right.of(given);
     return made == nullptr ? nullptr : made->get();
@@ -53,7 +53,8 @@ std::shared_ptr<void> prepare_product(const KernelContext& c, bool transpose_a, 
   if (!a.fully_known() || !b.fully_known()) return nullptr;
   const GemmSize s = gemm_size(a, b, transpose_a, transpose_b);
   if (!for_library<T>(s)) return nullptr;
-  auto prepared = std::make_shared<PreparedProduct>(dtype_of<T>, s);
+  const int64_t products = c.spec(0).shape.numel() / (s.m * s.n);
+  auto prepared = std::make_shared<PreparedProduct>(dtype_of<T>, s, products);
   if (cpu::is_constant(c, 1) && c.numel(1) == s.k * s.n) {
     prepared->right.set(c.in(1), [&](const Tensor& right) { return prepared->plan.pack(right); });
   }
@@ -76,13 +77,13 @@ struct ChosenPlan {
   const GemmPlan* plan = nullptr;
   const cpu::PackedFactor* packed = nullptr;
 
-  ChosenPlan(DType type, const GemmSize& s, const KernelContext* call) {
+  ChosenPlan(DType type, const GemmSize& s, int64_t products, const KernelContext* call) {
     const auto* prepared = call == nullptr ? nullptr : call->state<PreparedProduct>();
-    if (prepared != nullptr && prepared->plan.size() == s) {
+    if (prepared != nullptr && prepared->plan.is_for(s, products)) {
       plan = &prepared->plan;
       packed = prepared->packed(call->in(1));
     } else {
-      cached = cpu::cached_gemm_plan(type, s);
+      cached = cpu::cached_gemm_plan(type, s, products);
       plan = cached.get();
     }
   }
@@ -92,7 +93,7 @@ struct ChosenPlan {
 template <class T>
 void product_by_plan(const GemmSize& s, const T* a, const T* b, T* c, const KernelContext* call,
                      const cpu::TileDone& done = {}) {
-  const ChosenPlan chosen(dtype_of<T>, s, call);
+  const ChosenPlan chosen(dtype_of<T>, s, 1, call);
   chosen.plan->run(a, b, c, done, chosen.packed);
 }
 
@@ -197,7 +198,7 @@ struct BatchProduct {
   }
 
   void by_plan(const KernelContext* call) const {
-    const ChosenPlan chosen(dtype_of<T>, s, call);
+    const ChosenPlan chosen(dtype_of<T>, s, batch.count(), call);
     const GemmPlan& plan = *chosen.plan;
     if (plan.parts() > 1) {
       for (int64_t i = 0; i < batch.count(); ++i) {
