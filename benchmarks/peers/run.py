@@ -58,8 +58,13 @@ def others(seconds=1.0):
     return (processor_times() - before) / seconds
 
 
+def times_of(saved):
+    """{contestant: Time}, of one row as JSON has it."""
+    return {name: race.Time(*time) for name, time in saved.items()}
+
+
 def write_page(run, folder=DOCS):
-    run = run | {"rows": {row: {name: race.Time(*t) for name, t in times.items()} for row, times in run["rows"].items()}}
+    run = run | {"rows": {row: times_of(times) for row, times in run["rows"].items()}}
     texts = [("gpu.md", page.document(run))] if run.get("gpu") else [("peers.md", page.document(run)),
                                                                      ("peers.svg", picture.picture(run))]
     for name, text in texts:
@@ -78,7 +83,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--gpu", action="store_true", help="on the first GPU, beside PyTorch and JAX")
     parser.add_argument("--table", action="store_true",
-                        help="write docs/peers.md and docs/peers.svg (of all workloads), or docs/gpu.md")
+                        help="write docs/peers.md and docs/peers.svg, or docs/gpu.md; with workloads: those rows anew")
     parser.add_argument("--again", action="store_true",
                         help="write them from the last run with --table, or what there is of it")
     options = parser.parse_args()
@@ -86,8 +91,10 @@ def main():
     if options.again:
         write_page(json.loads(saved.read_text()))
         return
-    if options.table and options.workloads:
-        parser.error("the table has all workloads: expected none named with --table")
+    if options.table and options.workloads and not saved.exists():
+        parser.error("there is no table yet: expected no workloads named with the first --table")
+    # What is not measured anew.
+    kept = json.loads(saved.read_text()) if options.table and options.workloads else {}
     if unknown := set(options.workloads) - set(ROWS):
         parser.error(f"expected workloads among {' '.join(ROWS)}; got {' '.join(sorted(unknown))}")
     # What a library cannot be told, it finds: as many processors as it may use.
@@ -97,7 +104,9 @@ def main():
     places = roster.Places(options.build, options.own, options.venv, options.gpu)
     load = others()  # before the contestants begin: they are busy until they have started
     contestants = roster.start(places, options.threads)
-    rows, turns, complaints = {}, {}, []
+    rows = {name: times_of(times) for name, times in kept.get("rows", {}).items()}
+    turns = kept.get("turns", {})
+    complaints = [text for text in kept.get("complaints", []) if text.partition(":")[0] not in options.workloads]
     ours = next(c for c in contestants if c.name == roster.OURS)
 
     def complain(text):
@@ -106,7 +115,7 @@ def main():
     names = [c.name for c in contestants]
     run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
            "huge_pages": huge_pages(), "gpu": gpu, "versions": roster.versions(places), "names": names, "rows": rows,
-           "turns": turns, "libraries": {}, "complaints": complaints}
+           "turns": turns, "libraries": kept.get("libraries", {}), "complaints": complaints}
 
     def save():
         saved.parent.mkdir(parents=True, exist_ok=True)
@@ -118,11 +127,11 @@ def main():
             turns[name] = found
         if options.table:
             save()  # who stops it here has what is there with --again
-    if options.table and not options.gpu:
+    if options.table and not options.gpu and not kept:
         run["libraries"] = libraries.measure(places, contestants, options.threads)
     for c in contestants:
         c.close()
-    run["load"] = max(load, others())
+    run["load"] = max(load, others(), kept.get("load", 0))
     print()
     for title, section in SECTIONS:
         if any(rows.get(row.name) for row in section):
