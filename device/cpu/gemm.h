@@ -48,6 +48,7 @@ class GemmPlan {
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
+  // Whether a plan for these would be no other.
   bool is_for(const GemmSize& size, int64_t products) const;
   // Tiles in all; they may be computed in any order, by any thread.
   int64_t tiles() const { return row_tiles_ * column_tiles_; }
