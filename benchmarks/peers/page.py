@@ -21,8 +21,8 @@ METHOD = """\
   a mean with weights. A training step's output are the losses of three steps.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
   environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
-- Inputs are the same float32 numbers, rounded to bfloat16 in rows that say so. What starts work and returns (JAX, MLX) is
-  waited for at the end of a batch.
+- Inputs are the same float32 numbers, rounded to bfloat16 in rows that say so. What starts work and returns (JAX, MLX)
+  is waited for at the end of a batch.
 - The ratio is our time by that of the best peer in the row, which is named; bold: we are slower.
 - A limit is what the machine can do: memory read and written by loops that do nothing else, in huge pages and with
   stores past the caches, or the arithmetic alone by oneDNN's own primitives.
