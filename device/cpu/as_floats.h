@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "panto/device/cpu/level.h"
+#include "panto/device/cpu/cast.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/lib/core/half.h"
 #include "panto/lib/core/shape.h"
@@ -18,26 +18,21 @@ class AsFloats {
  public:
   // n floats: those that stand in `data`, or undefined ones where it is null. Throws ResourceExhausted.
   AsFloats(const T* data, int64_t n, Device& device) : floats_(allocate_tensor(device, kFloat32, Shape{n})), n_(n) {
-    if (data == nullptr) return;
-    float* to = this->data();
-    in_parallel([data, to](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<float>(data[i]);
-    });
+    if (data != nullptr) convert(this->data(), data);
   }
   float* data() const { return mutable_data<float>(floats_); }
   // Each to the nearest T, ties to even.
-  void write(T* data) const {
-    const float* from = this->data();
-    in_parallel([data, from](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) data[i] = T(from[i]);
-    });
-  }
+  void write(T* data) const { convert(data, static_cast<const float*>(this->data())); }
 
  private:
-  template <class Body>
-  void in_parallel(const Body& body) const {
-    constexpr int64_t kBytes = sizeof(float) + sizeof(T);
-    parallel_ranges(n_, n_ * kBytes, [&](int64_t begin, int64_t end) { specialised([&] { body(begin, end); }); });
+  template <class To, class From>
+  void convert(To* to, const From* from) const {
+    const RowFn row = cast_row(dtype_of<To>, dtype_of<From>);
+    constexpr int64_t kBytes = sizeof(To) + sizeof(From);
+    parallel_ranges(n_, n_ * kBytes, [&](int64_t begin, int64_t end) {
+      const void* in[] = {from + begin};
+      row(1, to + begin, end - begin, in);
+    });
   }
 
   Tensor floats_;
