@@ -159,7 +159,7 @@ void run_kernel(Call& call, const Kernel& kernel) {
 }
 
 // The shape function of an elementwise op is not asked where there is nothing to find out: its inputs have one shape.
-bool same_known_shapes(const Call& call) {
+[[gnu::always_inline]] inline bool same_known_shapes(const Call& call) {
   if (call.inputs.empty()) return false;
   const TensorImpl& first = *call.inputs[0]->impl();
   for (size_t i = 1; i < call.inputs.size(); ++i) {
@@ -200,6 +200,41 @@ bool any_meta(const Call& call) {
     if (t->is_meta()) return true;
   }
   return false;
+}
+
+// Whether a shape function that is asked now says what it would say of every run: all shapes are known, and the values
+// of inputs that shape the output.
+bool knows_all(const Call& call) {
+  const CallView view(call);
+  const auto& args = call.op->signature().inputs;
+  for (size_t a = 0; a < args.size(); ++a) {
+    const auto [first, last] = view.list(static_cast<int>(a));
+    for (int i = first; i < last; ++i) {
+      const Tensor& t = view.in(i);
+      if (!t.partial_shape().fully_known()) return false;
+      if (!args[a].host || !t.is_meta()) continue;
+      const std::optional<PartialValues> values = known_integers(t);
+      if (!values || std::ranges::any_of(*values, [](const auto& v) { return !v; })) return false;
+    }
+  }
+  return true;
+}
+
+// Of a prepared call whose inputs were not all known: kernels rely on shapes that their op's shape function has seen,
+// and later steps, and memory that is set aside, on what it said when the call was prepared.
+[[gnu::noinline]] void infer_late(Call& call, std::span<const OutputSpec> prepared) {
+  if (call.op->has(Trait::kElementwise) && prepared.size() == 1 && same_known_shapes(call)) {
+    call.specs.push_back({prepared[0].dtype, call.inputs[0]->impl()->shape});
+  } else {
+    infer(call);
+    call.outputs.resize(prepared.size());  // it had them already
+  }
+  for (size_t k = 0; k < prepared.size(); ++k) {
+    const PartialShape& shape = call.specs[k].shape;
+    if (prepared[k].shape.compatible_with(shape)) continue;
+    failf(Code::kInternal, "output {}: expected shape {}, as prepared for, got {}", k, prepared[k].shape.to_string(),
+          shape.to_string());
+  }
 }
 
 // `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
@@ -409,8 +444,9 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
     throw;
   }
   for (OutputSpec& spec : call.specs) prepared->specs_.push_back(std::move(spec));
-  prepared->static_shapes_ =
-      std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) { return s.shape.fully_known(); });
+  prepared->static_shapes_ = knows_all(call) && std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) {
+                               return s.shape.fully_known();
+                             });
   prepared->allocated_ = prepared->static_shapes_ && !op.has(Trait::kSelfAllocating);
   for (size_t k = 0; prepared->allocated_ && k < prepared->specs_.size(); ++k) {
     prepared->allocations_.push_back({&prepared->output_device(k), prepared->specs_[k].shape.numel()});
@@ -448,12 +484,14 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
       if (prepared.static_shapes_) {
         for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape});
       } else {
-        infer(call);
+        infer_late(call, prepared.specs());
       }
-    } else if (!given) {
-      if (!prepared.static_shapes_) infer(call);
-      allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), dying,
-               false);
+    } else {
+      if (!prepared.static_shapes_) infer_late(call, prepared.specs());
+      if (!given) {
+        allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), dying,
+                 false);
+      }
     }
     if (any_elsewhere(call)) [[unlikely]] {
       run_on_moved_inputs(call, prepared.kernel_);

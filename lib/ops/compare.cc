@@ -38,7 +38,7 @@ void equality_shape(ShapeContext& c) {
 void select_shape(ShapeContext& c) {
   const PartialShape& condition = c.shape(0);
   if (condition.fully_known() && condition == c.shape(1) && condition == c.shape(2)) return c.output(condition);
-  c.output(broadcast_shapes(condition, c.broadcast(1, 2)));
+  c.output(broadcast_shapes(c.broadcast(0, 1), c.shape(2)));
 }
 
 }  // namespace

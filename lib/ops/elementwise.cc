@@ -17,14 +17,16 @@ bool fits(int64_t value, DType type) {
 
 }  // namespace
 
+void merge_equal(PartialShape& shape, const PartialShape& other) {
+  if (!shape.compatible_with(other)) [[unlikely]] {
+    invalid("shapes: expected equal ones, got {} and {}", shape.to_string(), other.to_string());
+  }
+  if (!shape.fully_known()) shape = shape.merged_with(other);
+}
+
 void all_equal(ShapeContext& c) {
   PartialShape shape = c.shape(0);
-  for (int i = 1; i < c.num_inputs(); ++i) {
-    if (!shape.compatible_with(c.shape(i))) [[unlikely]] {
-      invalid("shapes: expected equal ones, got {} and {}", shape.to_string(), c.shape(i).to_string());
-    }
-    if (!shape.fully_known()) shape = shape.merged_with(c.shape(i));
-  }
+  for (int i = 1; i < c.num_inputs(); ++i) merge_equal(shape, c.shape(i));
   c.output(std::move(shape));
 }
 

@@ -14,6 +14,8 @@ using ValueFn = std::optional<int64_t> (*)(int64_t x, int64_t y);
 
 namespace shapes {
 
+// Adds to `shape` what `other`, which must be equal, is known to be. Throws InvalidArgument where it is not equal.
+void merge_equal(PartialShape& shape, const PartialShape& other);
 // Both inputs, or all three or more, have one shape.
 void all_equal(ShapeContext& c);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/ops/elementwise.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -43,7 +44,12 @@ PartialShape value_shape(const ElementwiseProgram& program, std::span<const Part
     if (static_cast<int>(shapes.size()) > value) break;
     PartialShape shape = shapes[static_cast<size_t>(step.operands[0])];
     for (size_t k = 1; k < step.operands.size(); ++k) {
-      shape = broadcast_shapes(shape, shapes[static_cast<size_t>(step.operands[k])]);
+      const PartialShape& other = shapes[static_cast<size_t>(step.operands[k])];
+      if (step.op->has(Trait::kBroadcasts)) {
+        shape = broadcast_shapes(shape, other);
+      } else {
+        shapes::merge_equal(shape, other);
+      }
     }
     shapes.push_back(std::move(shape));
   }

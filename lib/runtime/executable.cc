@@ -259,6 +259,17 @@ Device& usual_device(std::span<const ExecutableFeed> feeds, const ExecutableOpti
   return cpu_device();
 }
 
+// What a graph says of shapes holds for the values that it computes. Where another value is fed in the place of one,
+// what depends on it is inferred anew.
+void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
+  Inference inference(work.graph);
+  for (size_t i = 0; i < values.size(); ++i) inference.set(work.feeds[i], values[i]);
+  for (int id : work.graph.topological_order()) {
+    inference.run(work.graph.at(id));
+    work.graph.set_outputs(id, inference.infos(work.graph.at(id)));
+  }
+}
+
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
   std::string missing;
@@ -298,11 +309,14 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
     stand_ins.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
   }
 
+  const bool instead_of_computed =
+      std::ranges::any_of(outputs, [&](NodeOutput output) { return !graph.at(output.node).has(Trait::kPlaceholder); });
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, outputs, infos, fetches, targets);
     check_all_fed(made);
     validate(made.graph);
     expand_composites(made.graph);
+    if (instead_of_computed) infer_from_feeds(made, stand_ins);
     place(made.graph, usual_device(feeds, options), options.soft_placement);
     return made;
   };

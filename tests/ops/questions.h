@@ -46,6 +46,9 @@ void ask_gradient(const Row& row);      // equals finite differences
 void ask_second_order(const Row& row);  // and the gradient's gradient does
 void ask_taped(const Row& row);         // under a tape: the same values; gradients of the right type, in every type
 
+// questions_late.cc
+void ask_late(const Row& row);  // prepared before shapes are known: whatever comes, as eagerly
+
 // questions_graph.cc
 void ask_traced(const Row& row);           // as a function, not optimized, with known and with unknown shapes
 void ask_optimized(const Row& row);        // optimized; folded

@@ -54,6 +54,13 @@ void count_all() {
   const Function unfused = trace(chain, two);
   unfused.set_optimizer("off");
   count("traced_node", kChain, [&] { unfused(x, y); });
+  // The other operand's shape is known only at the run: each node's shape function is asked then.
+  const Function late =
+      trace([](const Tensor& a, const Tensor& n) { return chain(a, cast(ones_like(fill(pack({n, n}), 0)), kFloat32)); },
+            {TensorSpec(kFloat32, {8, 8}), TensorSpec(kInt32, {})});
+  late.set_optimizer("off");
+  const Tensor eight = tensor(8);
+  count("late_node", kChain, [&] { late(x, eight); });
 }
 
 }  // namespace

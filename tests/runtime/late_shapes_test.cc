@@ -1,0 +1,171 @@
+// Shapes and values that are known only when a graph runs: whatever comes, a run gives what eager calls give, or their
+// error. (The same is asked of every op alone by the question "late" of the op table.)
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/variable.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/graph/text_graph.h"
+#include "panto/trace/function.h"
+
+namespace panto::test {
+namespace {
+
+using Floats = std::vector<float>;
+
+// As many ones as `n` says: an operand whose length nobody knows before the run.
+Tensor some_ones(const Tensor& n) { return cast(ones_like(range(0, n, 1)), kFloat32); }
+
+const std::vector<TensorSpec> kHundredAndCount = {TensorSpec(kFloat32, {100}), TensorSpec(kInt32, {})};
+
+BOOST_AUTO_TEST_SUITE(late_shapes)
+
+BOOST_AUTO_TEST_CASE(operands_that_turn_out_not_to_fit_are_refused) {
+  const Function f = trace([](const Tensor& a, const Tensor& n) { return a * some_ones(n); }, kHundredAndCount);
+  for (const char* passes : {"", "off"}) {
+    f.set_optimizer(passes);
+    for (const int n : {3, 99, 101}) {
+      expect_error_begins([&] { f(ones({100}), tensor(n)); },
+                          error_text([&] { mul(ones({100}), ones({n})); }).substr(0, 60));
+    }
+    BOOST_TEST((f(ones({100}), tensor(100)).to_vector<float>() == Floats(100, 1.f)));
+    BOOST_TEST((f(ones({100}), tensor(1)).to_vector<float>() == Floats(100, 1.f)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(operands_of_a_loop_are_refused_too) {
+  const Function f = trace(
+      [](const Tensor& a, const Tensor& n) {
+        const Tensor b = some_ones(n);
+        return tanh(a * b + 1.f) - select(a > b, b, a);
+      },
+      kHundredAndCount);
+  for (const char* passes : {"", "off"}) {
+    f.set_optimizer(passes);
+    expect_error_begins([&] { f(ones({100}), tensor(3)); }, "InvalidArgument: shapes: expected");
+    BOOST_TEST(f(ones({100}), tensor(100)).shape() == Shape{100});
+    BOOST_TEST(f(ones({100}), tensor(1)).shape() == Shape{100});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_that_turn_out_not_to_fit_are_refused) {
+  // ReluGrad does not broadcast: one number is not a hundred.
+  Session s(text_graph(R"(
+    dy = Placeholder(; dtype=float32, shape=[100])
+    n = Placeholder(; dtype=int32, shape=[])
+    zero = Const(; value=int32{0})
+    one = Const(; value=int32{1})
+    counted = Range(zero, n, one)
+    y = Cast(counted; SrcT=int32, DstT=float32)
+    dx = ReluGrad(dy, y)
+    twice = AddV2(dx, dx)
+  )"));
+  for (const int n : {1, 99}) {
+    expect_error_begins([&] { s.run({{"dy", ones({100})}, {"n", tensor(n)}}, {"twice"}); },
+                        "InvalidArgument: shapes: expected equal ones, got [100] and [" + std::to_string(n) + "]");
+  }
+  BOOST_TEST(s.run({{"dy", ones({100})}, {"n", tensor(100)}}, {"twice"})[0].shape() == Shape{100});
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_for_ever_new_shapes_checks_each_of_them) {
+  Session s(text_graph(R"(
+    a = Placeholder(; dtype=float32, shape=[100])
+    b = Placeholder(; dtype=float32, shape=[?])
+    y = Mul(a, b)
+    z = AddN(a, b; N=2)
+  )"));
+  for (int n = 1; n < 40; ++n) {
+    const Tensor a = ones({100}), b = ones({n});
+    if (n == 1) {
+      BOOST_TEST((s.run({{"a", a}, {"b", b}}, {"y"})[0].to_vector<float>() == Floats(100, 1.f)));
+    } else {
+      expect_error_begins([&] { s.run({{"a", a}, {"b", b}}, {"y"}); }, "InvalidArgument: shapes: expected");
+    }
+    expect_error_begins([&] { s.run({{"a", a}, {"b", b}}, {"z"}); }, "InvalidArgument: shapes: expected equal ones");
+  }
+  // The same where many shapes were right: the plan then knows none.
+  Session open(text_graph(R"(
+    a = Placeholder(; dtype=float32, shape=[?])
+    b = Placeholder(; dtype=float32, shape=[?])
+    c = Const(; value=float32[3]{1, 2, 3})
+    y = Mul(a, b)
+    z = Mul(y, c)
+  )"));
+  for (int n = 1; n < 40; ++n) BOOST_TEST(open.run({{"a", ones({n})}, {"b", ones({n})}}, {"y"})[0].dim(0) == n);
+  expect_error_begins([&] { open.run({{"a", ones({50})}, {"b", ones({51})}}, {"y"}); },
+                      "InvalidArgument: shapes: expected");
+  for (int n = 1; n < 40; ++n) {
+    const auto run = [&] { return open.run({{"a", ones({n})}, {"b", ones({n})}}, {"z"})[0]; };
+    if (n == 1 || n == 3) {
+      BOOST_TEST((run().to_vector<float>() == Floats{1, 2, 3}));
+    } else {
+      expect_error_begins(run, "InvalidArgument: shapes: expected");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(values_of_variables_of_any_length_are_checked) {
+  Session s(text_graph(R"(
+    v = VarHandleOp(; dtype=float32, shape=[?])
+    new = Placeholder(; dtype=float32, shape=[?])
+    assign = AssignVariableOp(v, new; dtype=float32)
+    value = ReadVariableOp(v; dtype=float32)
+    a = Placeholder(; dtype=float32, shape=[100])
+    y = Mul(a, value)
+  )"));
+  s.run({{"new", ones({3})}}, {}, {"assign"});
+  expect_error_begins([&] { s.run({{"a", ones({100})}}, {"y"}); }, "InvalidArgument: shapes: expected");
+  s.run({{"new", ones({100})}}, {}, {"assign"});
+  BOOST_TEST(s.run({{"a", ones({100})}}, {"y"})[0].shape() == Shape{100});
+}
+
+BOOST_AUTO_TEST_CASE(values_that_come_late_are_checked) {
+  Session s(text_graph(R"(
+    x = Placeholder(; dtype=float32, shape=[10])
+    begin = Placeholder(; dtype=int32, shape=[1])
+    size = Const(; value=int32[1]{3})
+    y = Slice(x, begin, size)
+  )"));
+  const Tensor x = cast(range(0, 10, 1), kFloat32);
+  BOOST_TEST((s.run({{"x", x}, {"begin", tensor({7})}}, {"y"})[0].to_vector<float>() == Floats{7, 8, 9}));
+  const std::string eager = error_text([&] { slice(x, tensor({9}), tensor({3})); });
+  expect_error_begins([&] { s.run({{"x", x}, {"begin", tensor({9})}}, {"y"}); }, eager.substr(0, eager.find(" [in")));
+  expect_error_begins([&] { s.run({{"x", x}, {"begin", tensor({-1})}}, {"y"}); }, "InvalidArgument: begin");
+}
+
+BOOST_AUTO_TEST_CASE(what_depends_on_a_fed_tensor_is_inferred_anew) {
+  for (const char* passes : {"", "off"}) {
+    Session s(text_graph(R"(
+      x = Placeholder(; dtype=float32, shape=[2,3])
+      shape = Const(; value=int32[2]{2, 3})
+      y = Reshape(x, shape)
+      z = Reshape(y, shape)
+      w = Relu(y)
+      rows = Shape(y)
+      size = Const(; value=int32[2]{2, 2})
+      one = Const(; value=float32{1})
+      filled = Fill(size, one)
+      sum = Mul(filled, filled)
+    )"),
+              {.passes = passes});
+    const Tensor x = tensor({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
+    const auto got = s.run({{"x", x}, {"shape", tensor({3, 2})}}, {"y", "z", "w", "rows"});
+    BOOST_TEST((got[0].shape() == Shape{3, 2}), passes);
+    BOOST_TEST((got[1].shape() == Shape{3, 2}), passes);
+    BOOST_TEST((got[2].shape() == Shape{3, 2}), passes);
+    BOOST_TEST((got[3].to_vector<int32_t>() == std::vector<int32_t>{3, 2}), passes);
+    BOOST_TEST((s.run({{"size", tensor({4, 1})}}, {"sum"})[0].shape() == Shape{4, 1}), passes);
+    expect_error_begins([&] { s.run({{"x", x}, {"shape", tensor({4, 2})}}, {"w"}); }, "InvalidArgument: ");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto::test
