@@ -259,8 +259,8 @@ Device& usual_device(std::span<const ExecutableFeed> feeds, const ExecutableOpti
   return cpu_device();
 }
 
-// What a graph says of shapes holds for the values that it computes. Where another value is fed in the place of one,
-// what depends on it is inferred anew.
+// What a graph says of shapes holds for the values that it computes. Where others are fed in their place, or more is
+// known of what is fed than its Placeholder declares, what depends on them is inferred anew.
 void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
   Inference inference(work.graph);
   for (size_t i = 0; i < values.size(); ++i) inference.set(work.feeds[i], values[i]);
@@ -301,22 +301,22 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
   std::vector<NodeOutput> outputs;
   std::vector<OutputInfo> infos;
   std::vector<Tensor> stand_ins;
+  bool news = false;  // the graph's shapes do not say what is known of the feeds
   for (const ExecutableFeed& feed : feeds) {
     outputs.push_back(feed.output);
     // What the Placeholder declares is known of every value that is let in.
     const OutputInfo& declared = graph.info(feed.output);
     infos.push_back({feed.info.dtype, feed.info.shape.merged_with(declared.shape)});
+    news = news || !graph.at(feed.output.node).has(Trait::kPlaceholder) || !(infos.back().shape == declared.shape);
     stand_ins.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
   }
 
-  const bool instead_of_computed =
-      std::ranges::any_of(outputs, [&](NodeOutput output) { return !graph.at(output.node).has(Trait::kPlaceholder); });
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, outputs, infos, fetches, targets);
     check_all_fed(made);
     validate(made.graph);
     expand_composites(made.graph);
-    if (instead_of_computed) infer_from_feeds(made, stand_ins);
+    if (news) infer_from_feeds(made, stand_ins);
     place(made.graph, usual_device(feeds, options), options.soft_placement);
     return made;
   };
