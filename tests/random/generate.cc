@@ -38,10 +38,10 @@ bool has_special(const Tensor& t) {
 
 Tensor draw_tensor(Rng& rng, DType dtype, const Shape& shape, double low, double high) {
   if (kComplexTypes.contains(dtype)) {
+    // Real and imaginary parts, one after the other.
     const DType part = dtype == DType::kComplex64 ? kFloat32 : kFloat64;
-    const Tensor parts[] = {draw_tensor(rng, part, shape, low, high), draw_tensor(rng, part, shape, low, high)};
-    const std::pair<std::string, AttrValue> attrs[] = {{"Tout", AttrValue(dtype)}};
-    return dispatch::call("Complex", parts, attrs)[0];
+    const Tensor parts = draw_tensor(rng, part, Shape({shape.numel(), 2}), low, high);
+    return tensor_from_bytes(dtype, shape, parts.impl()->data, parts.nbytes());
   }
   Array a;
   a.dims.assign(shape.dims().begin(), shape.dims().end());
@@ -381,7 +381,7 @@ class Generator {
     s.body = inner;
     const Tensor& first = values_.at(arguments[0]);
     const double x = rng_.real();
-    s.form = x < 0.4 ? Statement::Form::kSpecs : x < 0.8 ? Statement::Form::kPolymorphic : Statement::Form::kRecursive;
+    s.form = x < 0.45 ? Statement::Form::kSpecs : x < 0.95 ? Statement::Form::kPolymorphic : Statement::Form::kRecursive;
     if (s.form == Statement::Form::kRecursive && (!dtypes::kNumeric.contains(first.dtype()) || first.rank() > 3)) {
       s.form = Statement::Form::kPolymorphic;
     }

@@ -52,7 +52,7 @@ std::vector<Tensor> gradients_of(const Call& call, std::span<const Tensor> given
   for (const Variable& v : world.variables()) {
     if (dtypes::kFloating.contains(v.dtype())) sources.emplace_back(v);
   }
-  const GradientTape::Options options{.persistent = how.persistent};
+  const GradientTape::Options options{.persistent = how.persistent, .unconnected_zero = true};
   GradientTape outer(options);
   for (const GradSource& s : sources) outer.watch(s);
   std::vector<Tensor> first;

@@ -102,6 +102,7 @@ class Interpreter {
           failed_at.push_back(i);
         }
       }
+      outcome.blocked = outcome.blocked || blocked;
       lost.insert(s.out.begin(), s.out.end());
       // A value that is given instead of computed is there all the same.
       if (options_.replaced >= 0 && lost.erase(options_.replaced) > 0) {
@@ -304,7 +305,27 @@ std::string leaf_of(const Error& error) {
   const std::string& text = error.message();
   size_t end = text.size();
   for (const char* context : {" [in ", " [node '", " [at ", " [while "}) end = std::min(end, text.find(context));
-  return text.substr(0, end);
+  std::string leaf = text.substr(0, end);
+  for (size_t at = leaf.find("random_"); at != std::string::npos; at = leaf.find("random_", at + 1)) {
+    at += 7;
+    size_t digits = 0;
+    while (at + digits < leaf.size() && leaf[at + digits] >= '0' && leaf[at + digits] <= '9') ++digits;
+    leaf.replace(at, digits, "#");
+  }
+  return leaf;
+}
+
+std::string without_numbers(const std::string& leaf) {
+  std::string result;
+  for (const char c : leaf) {
+    const bool number = (c >= '0' && c <= '9') || c == '?' || c == '-';
+    if (!number) {
+      result += c;
+    } else if (result.empty() || result.back() != '#') {
+      result += '#';
+    }
+  }
+  return result;
 }
 
 std::string to_text(const Failure& failure) { return fmt::format("{}: {}", code_name(failure.code), failure.leaf); }

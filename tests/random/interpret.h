@@ -58,7 +58,10 @@ struct Failure {
   bool needed = false;  // an output or an effect depends on it
   bool operator==(const Failure&) const = default;
 };
+// Without the numbers that variables got in this world.
 std::string leaf_of(const Error& error);
+// Without what is not known everywhere: numbers and question marks.
+std::string without_numbers(const std::string& leaf);
 std::string to_text(const Failure& failure);
 
 // What one run gives.
@@ -66,8 +69,7 @@ struct Outcome {
   std::vector<Tensor> outputs;
   std::vector<Tensor> variables;  // afterwards
   std::vector<Failure> failures;  // more than one only by `try_everything`
-  bool skipped = false;
-  std::string why;                // it was skipped
+  bool blocked = false;           // something that depends on what failed was not tried
   std::map<int, Tensor> values;
 };
 

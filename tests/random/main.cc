@@ -35,8 +35,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSecondsForOne = 20;      // a program that takes longer does not end
-constexpr int kSecondsSanitized = 120;  // where everything is slow
+constexpr int kSecondsForOne = 5;      // a mode that takes longer does not end
+constexpr int kSecondsSanitized = 60;  // where everything is slow
 constexpr size_t kMaxFailures = 2000;   // that are noted
 constexpr uint64_t kProgramsOfOneChild = 1000;
 constexpr int kShrunk = 5;
@@ -51,7 +51,7 @@ struct Failed {
 
 // What parent and children see of each other.
 struct Board {
-  std::atomic<uint64_t> seed, programs, asked, skipped, legal, failures;
+  std::atomic<uint64_t> seed, steps, programs, asked, skipped, legal, failures;
   char mode[64];
   Failed failed[kMaxFailures];
   std::atomic<uint32_t> tried[kMaxOps][kDTypeSlots];
@@ -111,7 +111,10 @@ void prepare_child() {
       ++board.tried[number_of(*s.op) % kMaxOps][static_cast<size_t>(s.type)];
     });
     const Answers answers =
-        ask(program, mode, [&](const std::string& name) { put(board.mode, sizeof board.mode, name); });
+        ask(program, mode, [&](const std::string& name) {
+          put(board.mode, sizeof board.mode, name);
+          ++board.steps;
+        });
     for (const Verdict& v : answers.wrong) note_failure(board, seed, v.mode, v.text);
     ++board.programs;
     board.asked += static_cast<uint64_t>(answers.asked);
@@ -269,7 +272,7 @@ int run(const Options& o) {
         leave(7);
       }
     }
-    const int status = wait_for(child, [&] { return board.seed.load(); });
+    const int status = wait_for(child, [&] { return board.seed + board.steps; });
     if (status == 0) {
       from = to;
       continue;

