@@ -588,13 +588,22 @@ class Generator {
       if ((dtypes::kInteger - dtypes::kSigned).contains(t.dtype())) v = std::max(v, 0.0);
       b.values.push_back(v);
     }
+    // They may be the sizes of something.
+    double product = 1;
+    for (double& v : b.values) {
+      if (t.rank() == 1 && v > 1 && product * v > 2000) v = 1;
+      product *= std::max(v, 1.0);
+    }
     b.drawn = true;
     return test::to_tensor(b, t.dtype());
   }
 
   void choose_feed() {
+    // What is inside of functions, composites and gradients may be the same tensor as what they give.
+    if (has_kind(p_.body, Statement::Kind::kTape)) return;
     std::vector<int> all;
     for (const Statement& s : p_.body.statements) {
+      if (s.kind == Statement::Kind::kCall || (s.op != nullptr && s.op->body() != nullptr)) continue;
       for (const int v : s.out) {
         if (values_.contains(v) && is_plain(values_.at(v).dtype())) all.push_back(v);
       }

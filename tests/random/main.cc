@@ -163,6 +163,7 @@ std::string kind_of(std::string text) {
 
 // In a child of this process, which has one thread.
 std::string outcome_of(const Program& program, const std::string& mode, Board& board) {
+  std::fflush(stdout);
   const pid_t child = fork();
   board.failed[0].text[0] = '\0';
   if (child == 0) {
@@ -286,18 +287,25 @@ int run(const Options& o) {
   std::map<std::string, int> kinds;
   const uint64_t noted = std::min<uint64_t>(board.failures, kMaxFailures);
   int shrunk = 0;
+  std::set<std::string> shrunk_kinds;
+  std::set<uint64_t> shrunk_seeds;
   for (uint64_t i = 0; i < noted; ++i) {
     const Failed& f = board.failed[i];
     seeds.insert(f.seed);
     const int seen = kinds[fmt::format("{}: {}", f.mode, kind_of(f.text))]++;
     if (seen < 3) fmt::print("seed {}, mode '{}': {}\n", f.seed, f.mode, f.text);
-    if (o.shrinks && seen == 0 && shrunk++ < kShrunk) print_smaller(f);
+    // One of each kind, and one of each program.
+    if (o.shrinks && shrunk_kinds.insert(kind_of(f.text)).second && shrunk_seeds.insert(f.seed).second &&
+        shrunk++ < kShrunk) {
+      print_smaller(f);
+    }
   }
   for (const auto& [kind, count] : kinds) fmt::print("{} x {}\n", count, kind);
   if (o.prints) {
     const pid_t child = fork();
     if (child == 0) {
       prepare_child();
+      std::fflush(stdout);
       for (uint64_t seed = o.seed; seed < end; ++seed) fmt::print("{}", to_cpp(generate(seed)));
       leave(0);
     }

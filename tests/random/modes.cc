@@ -311,6 +311,13 @@ class Asker {
 
   // ---- Session --------------------------------------------------------------------------------------------------
 
+  void check_alone(const std::map<int, Tensor>& values) const {
+    const Tensor& fed = values.at(p_.fed);
+    for (const auto& [v, t] : values) {
+      if (v != p_.fed && t.impl() == fed.impl()) throw Unanswerable();
+    }
+  }
+
   void in_session() {
     if (has_effects(p_.body)) return;
     const bool known = p_.seed % 4 == 0;
@@ -342,6 +349,8 @@ class Asker {
               }
               fetched = interpret(p_.body, placeholders, world, {.const_nodes = true}, &values);
             }
+            // A tensor that stands for several values would be fed for all of them.
+            if (feeds_value) check_alone(values);
             session.emplace(graph, SessionOptions{.passes = feeds_value && p_.seed % 3 == 0 ? "off"
                                                             : feeds_value                  ? "-products"
                                                                                            : ""});

@@ -133,7 +133,7 @@ class Shrinker {
           // Calls may have moved.
           Bodies now;
           collect_bodies(p_.body, {}, now);
-          if (now.size() != ways.size()) return true;
+          if (now != ways) return true;
         }
       }
     }
