@@ -1,0 +1,649 @@
+#include "panto/tests/random/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/optimizer.h"
+#include "panto/tests/random/candidates.h"
+#include "panto/tests/random/interpret.h"
+
+namespace panto::random {
+
+using test::Array;
+
+namespace {
+
+constexpr int64_t kMaxElements = 20'000;  // of one value
+constexpr DTypeSet kComplexTypes = dtypes::kComplex;
+
+bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
+
+std::vector<int64_t> dims_of(const Tensor& t) { return {t.shape().dims().begin(), t.shape().dims().end()}; }
+
+// Whether there is a NaN or an infinity among the elements.
+bool has_special(const Tensor& t) {
+  if (!dtypes::kFloating.contains(t.dtype())) return false;
+  const Tensor wide = cast(t, kFloat64);
+  return std::ranges::any_of(wide.data<double>(), [](double v) { return !std::isfinite(v); });
+}
+
+}  // namespace
+
+Tensor draw_tensor(Rng& rng, DType dtype, const Shape& shape, double low, double high) {
+  if (kComplexTypes.contains(dtype)) {
+    // Real and imaginary parts, one after the other.
+    const DType part = dtype == DType::kComplex64 ? kFloat32 : kFloat64;
+    const Tensor parts = draw_tensor(rng, part, Shape({shape.numel(), 2}), low, high);
+    return tensor_from_bytes(dtype, shape, parts.impl()->data, parts.nbytes());
+  }
+  Array a;
+  a.dims.assign(shape.dims().begin(), shape.dims().end());
+  a.drawn = true;
+  for (int64_t i = 0; i < shape.numel(); ++i) {
+    if (!a.values.empty() && rng.chance(0.1)) {
+      a.values.push_back(rng.pick(a.values));
+    } else if (dtype == kBool) {
+      a.values.push_back(rng.below(2));
+    } else {
+      a.values.push_back(rng.between(low, high));
+    }
+  }
+  return test::to_tensor(a, dtype);
+}
+
+namespace {
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : rng_(seed) { p_.seed = seed; }
+
+  Program run() {
+    choose_style();
+    const int steps = rng_.chance(0.1) ? rng_.between(12, 25) : rng_.between(1, 10);
+    body_ = &p_.body;
+    for (int i = 0; i < steps; ++i) step();
+    close_tapes();
+    choose_outputs();
+    if (rng_.chance(0.05)) add_illegal();
+    drop_unused(p_, false);
+    describe_inputs();
+    choose_feed();
+    const std::vector<std::string> names = pass_names();
+    p_.passes = (rng_.chance(0.6) ? "-" : "") + rng_.pick(names);
+    return std::move(p_);
+  }
+
+ private:
+  // ---- Style ----------------------------------------------------------------------------------------------------
+
+  void choose_style() {
+    const int kind = rng_.below(20);
+    main_ = kind < 8 ? kFloat32 : kind < 14 ? kFloat64 : kind < 16 ? kInt32 : DType::kInvalid;
+    while (main_ == DType::kInvalid) main_ = rng_.pick(candidates()).type;
+    static const std::vector<int> kSizes = {1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64, 65, 100};
+    for (int64_t& d : sizes_) d = rng_.pick(kSizes);
+    if (rng_.chance(0.02)) sizes_[0] = rng_.between(100, 400);
+    p_functions_ = rng_.chance(0.35) ? 0.15 : 0;
+    p_tapes_ = rng_.chance(0.3) ? 0.15 : 0;
+    p_variables_ = rng_.chance(0.35) ? 0.25 : 0;
+  }
+
+  Shape some_shape() {
+    const int64_t a = sizes_[0], b = sizes_[1], c = sizes_[2];
+    switch (rng_.below(14)) {
+      case 0: return Shape(std::vector<int64_t>{});
+      case 1: return Shape({a});
+      case 2: return Shape({b});
+      case 3:
+      case 4: return Shape({a, b});
+      case 5: return Shape({b, a});
+      case 6: return Shape({1, b});
+      case 7: return Shape({a, 1});
+      case 8: return Shape({1});
+      case 9: return a * b * c <= kMaxElements ? Shape({c, a, b}) : Shape({a, b});
+      case 10: return Shape({a, a});
+      case 11: return rng_.chance(0.3) ? Shape({0, b}) : Shape({b, c});
+      case 12: return rng_.chance(0.3) ? Shape({a, 0}) : Shape({c, a});
+      default: return Shape({b});
+    }
+  }
+
+  // ---- Values ---------------------------------------------------------------------------------------------------
+
+  struct Mark {
+    size_t statements, inputs, variables, visible;
+  };
+  Mark mark() const { return {body_->statements.size(), p_.inputs.size(), p_.variables.size(), visible_.size()}; }
+  void undo(const Mark& m) {
+    body_->statements.resize(m.statements);
+    p_.inputs.resize(m.inputs);
+    p_.body.inputs.resize(m.inputs);
+    p_.variables.resize(m.variables);
+    world_.truncate(m.variables);
+    visible_.resize(m.visible);
+  }
+
+  int new_value(Tensor t) {
+    const int v = p_.next_value++;
+    values_[v] = std::move(t);
+    visible_.push_back(v);
+    return v;
+  }
+
+  bool at_top() const { return body_ == &p_.body; }
+
+  // A value that is there, with what f says of it; -1 if there is none. Late ones are preferred.
+  template <class F>
+  int pick_value(F f) {
+    std::vector<int> fitting;
+    for (const int v : visible_) {
+      if (f(values_.at(v))) fitting.push_back(v);
+    }
+    if (fitting.empty()) return -1;
+    if (rng_.chance(0.5)) return fitting[fitting.size() - 1 - static_cast<size_t>(rng_.below(std::min<int>(3, static_cast<int>(fitting.size()))))];
+    return rng_.pick(fitting);
+  }
+
+  int add_constant(const Tensor& t, Statement::Origin origin) {
+    Statement s;
+    s.kind = Statement::Kind::kConstant;
+    s.value = t;
+    s.origin = origin;
+    s.out = {new_value(t)};
+    body_->statements.push_back(s);
+    return s.out[0];
+  }
+
+  int add_input(const Tensor& t) {
+    Input in{t, Input::Memory::kPlain, PartialShape(), {}};
+    if (rng_.chance(0.15)) in.memory = Input::Memory::kView;
+    if (rng_.chance(0.1)) in.memory = Input::Memory::kAdopted;
+    if (!is_plain(t.dtype())) in.memory = Input::Memory::kPlain;
+    p_.inputs.push_back(in);
+    const int v = new_value(t);
+    p_.body.inputs.push_back(v);
+    return v;
+  }
+
+  int add_variable(const Tensor& t) {
+    VariableInit init{t, t.partial_shape()};
+    if (rng_.chance(0.3) && t.rank() > 0) {
+      std::vector<int64_t> dims = dims_of(t);
+      for (int64_t& d : dims) d = rng_.chance(0.6) ? -1 : d;
+      init.declared = PartialShape(dims);
+    }
+    p_.variables.push_back(init);
+    world_.add(init);
+    return static_cast<int>(p_.variables.size()) - 1;
+  }
+
+  // A new value from outside: an input, a constant of some kind, or what a variable holds. `fixed`: it says something
+  // (an axis, a shape), so that it is rather written down.
+  int add_leaf(const Tensor& t, bool fixed) {
+    const bool plain = is_plain(t.dtype()) || t.dtype() == kString;
+    if (at_top() && plain && rng_.chance(fixed ? 0.25 : 0.65)) return add_input(t);
+    if (!fixed && rng_.chance(p_variables_)) {
+      const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(t.dtype())}};
+      Statement s;
+      s.op = &get_op("ReadVariableOp");
+      s.type = t.dtype();
+      s.in = {variable_ref(add_variable(t))};
+      s.attrs.assign(attrs, attrs + 1);
+      s.out = {new_value(t)};
+      body_->statements.push_back(s);
+      return s.out[0];
+    }
+    const double x = rng_.real();
+    if (x < (fixed ? 0.8 : 0.3)) return add_constant(t, Statement::Origin::kLiteral);
+    return add_constant(t, x < 0.9 ? Statement::Origin::kMade : Statement::Origin::kCaptured);
+  }
+
+  // ---- Statements -----------------------------------------------------------------------------------------------
+
+  void step() {
+    const double x = rng_.real();
+    if (x < p_functions_ && depth_ < 2) return add_call();
+    if (at_top() && rng_.chance(p_tapes_)) {
+      if (tapes_.empty() || (tapes_.size() < 2 && rng_.chance(0.3))) return open_tape();
+      return ask_tape();
+    }
+    const Candidate& c = pick_candidate(rng_, main_);
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      if (try_op(c, attempt)) return;
+    }
+  }
+
+  // Runs it; false, and everything as before, where it is not to be kept.
+  bool try_statement(Statement s, const Mark& before, size_t max_special) {
+    try {
+      Body one;
+      std::vector<Tensor> in;
+      for (const Ref r : s.in) {
+        if (r < 0 || std::ranges::find(one.inputs, r) != one.inputs.end()) continue;
+        one.inputs.push_back(r);
+        in.push_back(values_.at(r));
+      }
+      one.statements = {s};
+      std::vector<Tensor> got = run_one(one, in);
+      size_t special = 0;
+      for (const Tensor& t : got) {
+        if (t.numel() > kMaxElements || t.dtype() == kResource || t.dtype() == kVariant) {
+          undo(before);
+          return false;
+        }
+        special += has_special(t) ? 1 : 0;
+      }
+      if (special > max_special) {
+        undo(before);
+        return false;
+      }
+      for (Tensor& t : got) s.out.push_back(new_value(std::move(t)));
+      body_->statements.push_back(std::move(s));
+      return true;
+    } catch (const Error&) {
+      undo(before);
+      return false;
+    }
+  }
+
+  // The number of outputs is known afterwards only.
+  std::vector<Tensor> run_one(Body& one, std::span<const Tensor> in) {
+    Statement& s = one.statements[0];
+    if (s.kind == Statement::Kind::kOp) {
+      std::vector<Tensor> inputs;
+      for (const Ref r : s.in) {
+        inputs.push_back(r >= 0 ? values_.at(r)
+                                : world_.variables()[static_cast<size_t>(variable_of_ref(r))].handle());
+      }
+      dispatch::Outputs outputs = dispatch::call(s.op->name(), inputs, s.attrs);
+      return {outputs.begin(), outputs.end()};
+    }
+    const size_t count = s.body->outputs.size();
+    for (size_t k = 0; k < count; ++k) {
+      s.out.push_back(-1000 - static_cast<int>(k));
+      one.outputs.push_back(s.out.back());
+    }
+    return interpret(one, in, world_, {});
+  }
+
+  bool try_op(const Candidate& c, int attempt) {
+    const Mark before = mark();
+    const test::Sample& sample = *rng_.pick(c.samples);
+    const test::Bound bound = test::bind(*c.row, sample, c.type);
+    const std::vector<int> args = test::argument_of_inputs(*bound.op, bound.in.size(), sample.attrs);
+    // Elementwise ops take any shape: one for this call.
+    const bool free = c.row->operands > 0;
+    const Shape shape = some_shape();
+    Statement s;
+    s.op = bound.op;
+    s.type = c.type;
+    s.attrs = bound.attr_pairs();
+    for (size_t i = 0; i < bound.in.size(); ++i) {
+      const Array& a = bound.given.in[i];
+      if (a.is_variable) {
+        s.in.push_back(variable_ref(variable_like(variable_of(bound.in[i]).read())));
+        continue;
+      }
+      const Tensor& t = bound.in[i];
+      const bool host = bound.op->signature().inputs[static_cast<size_t>(args[i])].host;
+      const bool fixed = host || (is_integer(t.dtype()) && !a.drawn && !free);
+      s.in.push_back(argument(t, a, fixed, free, shape, attempt, c, i));
+    }
+    const size_t max_special = rng_.chance(0.1) ? 100 : 0;
+    return try_statement(std::move(s), before, max_special);
+  }
+
+  int variable_like(const Tensor& t) {
+    for (size_t i = 0; i < p_.variables.size(); ++i) {
+      const Tensor& have = p_.variables[i].value;
+      if (have.dtype() == t.dtype() && have.shape() == t.shape() && rng_.chance(0.7)) return static_cast<int>(i);
+    }
+    return add_variable(t);
+  }
+
+  int argument(const Tensor& t, const Array& a, bool fixed, bool free, const Shape& shape, int attempt,
+               const Candidate& c, size_t i) {
+    const DType type = t.dtype();
+    if (fixed) {
+      if (attempt == 0 && rng_.chance(0.25)) {
+        const int v = pick_value([&](const Tensor& x) { return x.dtype() == type && x.rank() == t.rank(); });
+        if (v >= 0) return v;
+      }
+      if (attempt < 2 && is_integer(type) && t.rank() == 0 && rng_.chance(0.15)) {
+        return add_leaf(draw_tensor(rng_, type, t.shape(), 0, 5), true);
+      }
+      return add_leaf(t, true);
+    }
+    if (attempt < 2 && rng_.chance(attempt == 0 ? 0.85 : 0.6)) {
+      const int v = pick_value([&](const Tensor& x) {
+        return x.dtype() == type && (free || attempt == 0 || x.shape() == t.shape());
+      });
+      if (v >= 0 && (attempt == 0 || free || values_.at(v).shape() == t.shape())) return v;
+      // A value of other shape with as many elements.
+    }
+    if (free && attempt < 2) {
+      const test::Domain& d = c.row->domains[std::min<size_t>(i, 1)];
+      Shape own = shape;
+      if (i == 1 && rng_.chance(0.3)) own = broadcast_partner(shape);
+      return add_leaf(draw_tensor(rng_, type, own, std::max(d.low, -50.0), std::min(d.high, 50.0)), false);
+    }
+    if (a.drawn && !a.values.empty() && rng_.chance(0.5)) {
+      const auto [low, high] = std::ranges::minmax(a.values);
+      return add_leaf(draw_tensor(rng_, type, t.shape(), low, high), false);
+    }
+    return add_leaf(t, false);
+  }
+
+  Shape broadcast_partner(const Shape& shape) {
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    for (int64_t& d : dims) d = rng_.chance(0.4) ? 1 : d;
+    if (!dims.empty() && rng_.chance(0.4)) dims.erase(dims.begin());
+    return Shape(dims);
+  }
+
+  // ---- Functions ------------------------------------------------------------------------------------------------
+
+  void add_call() {
+    std::vector<int> arguments;
+    const int count = rng_.between(1, 3);
+    for (int i = 0; i < count; ++i) {
+      const int v = pick_value([&](const Tensor& t) { return is_plain(t.dtype()) && (i > 0 || t.dtype() == main_); });
+      if (v >= 0) arguments.push_back(v);
+    }
+    if (arguments.empty()) return;
+    const Mark before = mark();
+    auto inner = std::make_shared<Body>();
+    Body* const outer = body_;
+    std::vector<int> outer_visible;
+    outer_visible.swap(visible_);
+    for (const int v : arguments) inner->inputs.push_back(new_value(values_.at(v)));
+    body_ = inner.get();
+    ++depth_;
+    const int steps = rng_.between(0, 4);
+    for (int i = 0; i < steps; ++i) step();
+    const int outputs = rng_.between(1, 3);
+    for (int k = 0; k < outputs; ++k) {
+      inner->outputs.push_back(k == 0 || rng_.chance(0.4) ? visible_.back() : rng_.pick(visible_));
+    }
+    --depth_;
+    body_ = outer;
+    visible_.swap(outer_visible);
+    Statement s;
+    s.kind = Statement::Kind::kCall;
+    s.in = arguments;
+    s.body = inner;
+    const Tensor& first = values_.at(arguments[0]);
+    const double x = rng_.real();
+    s.form = x < 0.45 ? Statement::Form::kSpecs : x < 0.95 ? Statement::Form::kPolymorphic : Statement::Form::kRecursive;
+    if (s.form == Statement::Form::kRecursive && (!dtypes::kNumeric.contains(first.dtype()) || first.rank() > 3)) {
+      s.form = Statement::Form::kPolymorphic;
+    }
+    for (const int v : arguments) s.specs.push_back(loosened(values_.at(v), 0.4, 0.1));
+    Mark reset = before;
+    reset.variables = p_.variables.size();  // the body's are not taken back with it
+    try_statement(std::move(s), reset, 0);
+  }
+
+  PartialShape loosened(const Tensor& t, double unknown, double no_rank) {
+    if (rng_.chance(no_rank)) return PartialShape();
+    std::vector<int64_t> dims = dims_of(t);
+    for (int64_t& d : dims) d = rng_.chance(unknown) ? -1 : d;
+    return PartialShape(dims);
+  }
+
+  // ---- Tapes ----------------------------------------------------------------------------------------------------
+
+  struct OpenTape {
+    int number;
+    bool persistent;
+    std::vector<Ref> watched;
+    size_t opened_at;  // number of visible values
+    std::unique_ptr<GradientTape> tape;
+  };
+
+  void open_tape() {
+    OpenTape open{p_.next_tape++, rng_.chance(0.4), {}, visible_.size(), nullptr};
+    const int count = rng_.between(1, 3);
+    for (int i = 0; i < count; ++i) {
+      const int v = !tapes_.empty() && rng_.chance(0.6)
+                        ? rng_.pick(tapes_.back().watched)
+                        : pick_value([](const Tensor& t) { return dtypes::kFloating.contains(t.dtype()); });
+      if (v >= 0 && std::ranges::find(open.watched, v) == open.watched.end()) open.watched.push_back(v);
+    }
+    if (open.watched.empty()) return;
+    for (size_t i = 0; i < p_.variables.size() && rng_.chance(0.5); ++i) {
+      if (dtypes::kFloating.contains(p_.variables[i].value.dtype())) {
+        open.watched.push_back(variable_ref(static_cast<int>(i)));
+      }
+    }
+    open.tape = std::make_unique<GradientTape>(
+        GradientTape::Options{.persistent = open.persistent, .unconnected_zero = true});
+    for (const Ref r : open.watched) {
+      if (r >= 0) open.tape->watch(values_.at(r));
+    }
+    Statement s;
+    s.kind = Statement::Kind::kTape;
+    s.tape = open.number;
+    s.persistent = open.persistent;
+    s.in = open.watched;
+    body_->statements.push_back(s);
+    tapes_.push_back(std::move(open));
+  }
+
+  void ask_tape() {
+    OpenTape& open = tapes_.back();
+    std::vector<int> targets;
+    for (size_t i = open.opened_at; i < visible_.size(); ++i) {
+      if (dtypes::kFloating.contains(values_.at(visible_[i]).dtype())) targets.push_back(visible_[i]);
+    }
+    if (targets.empty()) return;
+    Statement s;
+    s.kind = Statement::Kind::kGradient;
+    s.tape = open.number;
+    s.in = {rng_.chance(0.6) ? targets.back() : rng_.pick(targets)};
+    for (const Ref r : open.watched) {
+      if (s.in.size() == 1 || rng_.chance(0.7)) s.in.push_back(r);
+    }
+    std::vector<GradSource> sources;
+    for (size_t i = 1; i < s.in.size(); ++i) {
+      if (s.in[i] >= 0) {
+        sources.emplace_back(values_.at(s.in[i]));
+      } else {
+        sources.emplace_back(world_.variables()[static_cast<size_t>(variable_of_ref(s.in[i]))]);
+      }
+    }
+    std::vector<Tensor> got;
+    bool gave = true;
+    try {
+      got = open.tape->gradient(values_.at(s.in[0]), std::span<const GradSource>(sources));
+      for (const Tensor& t : got) gave = gave && t.defined() && !has_special(t);
+    } catch (const Error&) {
+      gave = false;
+    }
+    if (gave) {
+      for (Tensor& t : got) s.out.push_back(new_value(std::move(t)));
+      body_->statements.push_back(std::move(s));
+    }
+    if (!open.persistent || !gave || rng_.chance(0.4)) close_tape();
+  }
+
+  void close_tape() {
+    Statement s;
+    s.kind = Statement::Kind::kEndTape;
+    s.tape = tapes_.back().number;
+    body_->statements.push_back(s);
+    tapes_.pop_back();
+  }
+  void close_tapes() {
+    while (!tapes_.empty()) close_tape();
+  }
+
+  // ---- The end --------------------------------------------------------------------------------------------------
+
+  void choose_outputs() {
+    while (visible_.empty()) add_input(draw_tensor(rng_, kFloat32, some_shape(), -2, 2));
+    std::vector<Ref>& outputs = p_.body.outputs;
+    std::set<int> read;
+    for (const Statement& s : body_->statements) read.insert(s.in.begin(), s.in.end());
+    outputs.push_back(visible_.back());
+    // What nobody has read yet, mostly: otherwise it would be dropped.
+    for (size_t i = visible_.size() - 1; i-- > 0;) {
+      if (!read.contains(visible_[i]) && outputs.size() < 6 && rng_.chance(0.7)) outputs.push_back(visible_[i]);
+    }
+    if (rng_.chance(0.3)) outputs.push_back(rng_.pick(visible_));
+    if (rng_.chance(0.1)) outputs.push_back(rng_.pick(outputs));
+    for (size_t i = outputs.size(); i-- > 1;) {
+      std::swap(outputs[i], outputs[static_cast<size_t>(rng_.below(static_cast<int>(i) + 1))]);
+    }
+  }
+
+  void add_illegal() {
+    const Illegal& illegal = rng_.pick(illegal_samples());
+    const test::Sample sample{illegal.sample->in, illegal.sample->attrs, {}};
+    Mark before = mark();
+    try {
+      const test::Bound bound = test::bind(*illegal.row, sample, illegal.type);
+      Statement s;
+      s.op = bound.op;
+      s.attrs = bound.attr_pairs();
+      for (size_t i = 0; i < bound.in.size(); ++i) {
+        if (bound.given.in[i].is_variable) {
+          s.in.push_back(variable_ref(add_variable(variable_of(bound.in[i]).read())));
+        } else {
+          s.in.push_back(add_leaf(bound.in[i], rng_.chance(0.5)));
+        }
+      }
+      for (size_t k = 0; k < bound.op->signature().outputs.size(); ++k) s.out.push_back(p_.next_value++);
+      p_.body.outputs.push_back(s.out[0]);
+      body_->statements.push_back(std::move(s));
+    } catch (const Error&) {
+      undo(before);
+    }
+  }
+
+  // What traces know of the inputs, and what these are in further calls.
+  void describe_inputs() {
+    p_.num_others = 3;
+    std::map<int64_t, int64_t> renamed;  // dimensions that are another size in further calls
+    for (const Input& in : p_.inputs) {
+      for (const int64_t d : dims_of(in.value)) {
+        if (d > 1 && !renamed.contains(d)) renamed[d] = rng_.chance(0.6) ? rng_.between(1, 12) : d;
+      }
+    }
+    const bool ranks = !has_form(p_.body, Statement::Form::kRecursive);
+    const auto odd = static_cast<size_t>(rng_.below(std::max<int>(1, static_cast<int>(p_.inputs.size()))));
+    for (size_t i = 0; i < p_.inputs.size(); ++i) {
+      Input& in = p_.inputs[i];
+      std::vector<int64_t> dims = dims_of(in.value), changed = dims, inconsistent = dims;
+      for (size_t k = 0; k < dims.size(); ++k) {
+        const int64_t d = dims[k];
+        if (renamed.contains(d) && renamed[d] != d) {
+          dims[k] = -1;
+          changed[k] = renamed[d];
+        } else if (rng_.chance(0.15)) {
+          dims[k] = -1;
+        }
+        if (dims[k] == -1 && i == odd) inconsistent[k] = rng_.between(0, 9);
+      }
+      in.spec = ranks && rng_.chance(0.1) ? PartialShape() : PartialShape(dims);
+      in.others = {other_value(in.value, Shape(in.value.shape()), {}, 0.4),
+                   other_value(in.value, Shape(changed), renamed, 0.1),
+                   other_value(in.value, Shape(inconsistent), {}, 0.4)};
+    }
+  }
+
+  // Of the same type. Integers keep what they say, but for dimensions that are renamed and, now and then, one more or
+  // less.
+  Tensor other_value(const Tensor& t, const Shape& shape, const std::map<int64_t, int64_t>& renamed, double change) {
+    if (!is_plain(t.dtype())) return t;
+    if (!is_integer(t.dtype()) && t.dtype() != kBool) {
+      double low = -2, high = 2;
+      if (dtypes::kFloating.contains(t.dtype()) && t.numel() > 0) {
+        const Tensor wide = cast(t, kFloat64);
+        for (const double v : wide.data<double>()) {
+          if (!std::isfinite(v)) continue;
+          low = std::min(low, v);
+          high = std::max(high, v);
+        }
+        if (std::ranges::all_of(wide.data<double>(), [](double v) { return v > 0; })) low = 1e-3;
+      }
+      return draw_tensor(rng_, t.dtype(), shape, low, high);
+    }
+    const bool same = shape == t.shape();
+    Array a = test::to_array(t);
+    Array b;
+    b.dims.assign(shape.dims().begin(), shape.dims().end());
+    for (int64_t i = 0; i < shape.numel(); ++i) {
+      double v = a.values.empty() ? 0 : a.values[same ? static_cast<size_t>(i) : static_cast<size_t>(rng_.below(static_cast<int>(a.values.size())))];
+      const auto to = renamed.find(static_cast<int64_t>(v));
+      if (to != renamed.end()) v = static_cast<double>(to->second);
+      if (rng_.chance(change)) v = t.dtype() == kBool ? rng_.below(2) : v + rng_.between(-2, 2);
+      if ((dtypes::kInteger - dtypes::kSigned).contains(t.dtype())) v = std::max(v, 0.0);
+      b.values.push_back(v);
+    }
+    // They may be the sizes of something.
+    double product = 1;
+    for (double& v : b.values) {
+      if (t.rank() == 1 && v > 1 && product * v > 2000) v = 1;
+      product *= std::max(v, 1.0);
+    }
+    b.drawn = true;
+    return test::to_tensor(b, t.dtype());
+  }
+
+  void choose_feed() {
+    // What is inside of functions, composites and gradients may be the same tensor as what they give.
+    if (has_kind(p_.body, Statement::Kind::kTape)) return;
+    std::vector<int> all;
+    for (const Statement& s : p_.body.statements) {
+      if (s.kind == Statement::Kind::kCall || (s.op != nullptr && s.op->body() != nullptr)) continue;
+      for (const int v : s.out) {
+        if (values_.contains(v) && is_plain(values_.at(v).dtype())) all.push_back(v);
+      }
+    }
+    if (all.empty()) return;
+    p_.fed = rng_.pick(all);
+    const Tensor& t = values_.at(p_.fed);
+    std::vector<int64_t> dims = dims_of(t);
+    if (is_integer(t.dtype()) && t.rank() == 1 && rng_.chance(0.5)) {
+      Array a = test::to_array(t);
+      std::ranges::reverse(a.values);
+      a.drawn = true;
+      p_.fed_value = test::to_tensor(a, t.dtype());
+      return;
+    }
+    if (!dims.empty() && rng_.chance(0.5)) {
+      if (rng_.chance(0.5)) {
+        std::ranges::reverse(dims);
+      } else {
+        dims[static_cast<size_t>(rng_.below(static_cast<int>(dims.size())))] = rng_.between(0, 5);
+      }
+    }
+    p_.fed_value = other_value(t, Shape(dims), {}, 0.3);
+  }
+
+  Rng rng_;
+  Program p_;
+  World world_;
+  Body* body_ = nullptr;
+  std::map<int, Tensor> values_;
+  std::vector<int> visible_;
+  std::vector<OpenTape> tapes_;
+  int depth_ = 0;
+  DType main_ = kFloat32;
+  int64_t sizes_[3] = {};
+  double p_functions_ = 0, p_tapes_ = 0, p_variables_ = 0;
+};
+
+}  // namespace
+
+Program generate(uint64_t seed) { return Generator(seed).run(); }
+
+}  // namespace panto::random

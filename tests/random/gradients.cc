@@ -1,0 +1,193 @@
+#include "panto/tests/random/gradients.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/random/generate.h"
+#include "panto/tests/random/oracle.h"
+
+namespace panto::random {
+namespace {
+
+bool has_floating_inputs(const Program& p) {
+  return std::ranges::any_of(p.inputs, [](const Input& in) { return dtypes::kFloating.contains(in.value.dtype()); }) ||
+         std::ranges::any_of(p.variables,
+                             [](const VariableInit& v) { return dtypes::kFloating.contains(v.value.dtype()); });
+}
+
+struct How {
+  bool persistent = false;
+  bool second = false;  // gradients of the gradients
+};
+
+using Call = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+
+// What flows into each floating output: no two elements count alike.
+std::vector<Tensor> weights(std::span<const Tensor> targets, uint64_t seed) {
+  std::vector<Tensor> result;
+  Rng rng(seed);
+  for (const Tensor& t : targets) result.push_back(draw_tensor(rng, t.dtype(), t.shape(), 0.25, 1.75));
+  return result;
+}
+
+std::vector<Tensor> floating(std::span<const Tensor> tensors) {
+  std::vector<Tensor> result;
+  for (const Tensor& t : tensors) {
+    if (t.defined() && dtypes::kFloating.contains(t.dtype())) result.push_back(t);
+  }
+  return result;
+}
+
+// The values, and the gradients of their weighted sum by all floating inputs and variables.
+std::vector<Tensor> gradients_of(const Call& call, std::span<const Tensor> given, const World& world, const How& how) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& t : given) inputs.push_back(view_tensor(t, t.shape()));
+  std::vector<GradSource> sources;
+  for (const Tensor& t : floating(inputs)) sources.emplace_back(t);
+  for (const Variable& v : world.variables()) {
+    if (dtypes::kFloating.contains(v.dtype())) sources.emplace_back(v);
+  }
+  const GradientTape::Options options{.persistent = how.persistent, .unconnected_zero = true};
+  GradientTape outer(options);
+  for (const GradSource& s : sources) outer.watch(s);
+  std::vector<Tensor> first;
+  if (how.second) {
+    GradientTape inner(options);
+    for (const GradSource& s : sources) inner.watch(s);
+    const std::vector<Tensor> targets = floating(call(inputs));
+    first = inner.gradients(targets, sources, weights(targets, 1));
+    const std::vector<Tensor> there = floating(first);
+    const std::vector<Tensor> second =
+        there.empty() ? std::vector<Tensor>() : outer.gradients(there, sources, weights(there, 2));
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  }
+  const std::vector<Tensor> targets = floating(call(inputs));
+  if (targets.empty()) return {};
+  return outer.gradients(targets, sources, weights(targets, 1));
+}
+
+std::string traced_against_eager(const Program& p, std::span<const Tensor> inputs, bool known, const How& how) {
+  std::vector<Tensor> expected;
+  {
+    World world(p);
+    try {
+      expected = gradients_of([&](std::span<const Tensor> in) { return interpret(p.body, in, world); }, inputs, world,
+                              how);
+    } catch (const Error&) {
+      return {};  // some op has no gradient
+    }
+  }
+  World world(p);
+  std::vector<TensorSpec> specs;
+  for (const Input& in : p.inputs) specs.emplace_back(in.value.dtype(), known ? in.value.partial_shape() : in.spec);
+  const Function f = make_traced(
+      [&](std::span<const Tensor> in) { return interpret(p.body, in, world, {.functions = p.seed % 3 != 0}); }, specs,
+      std::source_location::current());
+  world.reset();
+  const std::vector<Tensor> got =
+      gradients_of([&](std::span<const Tensor> in) { return f.call(in); }, inputs, world, how);
+  return difference_of_gradients(expected, got);
+}
+
+// Everything in float64, so that differences mean something.
+bool all_double(const Program& p) {
+  const auto fine = [](const Tensor& t) { return !dtypes::kDifferentiable.contains(t.dtype()) || t.dtype() == kFloat64; };
+  return std::ranges::all_of(p.inputs, [&](const Input& in) { return fine(in.value); }) &&
+         std::ranges::any_of(p.inputs, [](const Input& in) { return in.value.dtype() == kFloat64; }) &&
+         !has_effects(p.body) && !has_kind(p.body, Statement::Kind::kGradient) &&
+         !any_op(p.body, [](const Op& op) { return op.has(Trait::kStopsGradient); });
+}
+
+std::string against_differences(const Program& p, std::span<const Tensor> inputs) {
+  World world(p);
+  const Call call = [&](std::span<const Tensor> in) { return interpret(p.body, in, world); };
+  std::map<int, Tensor> values;
+  interpret(p.body, inputs, world, {}, &values);
+  for (const auto& [v, t] : values) {
+    if (dtypes::kDifferentiable.contains(t.dtype()) && t.dtype() != kFloat64) return {};
+  }
+  std::vector<Tensor> gradients;
+  try {
+    gradients = gradients_of(call, inputs, world, {});
+  } catch (const Error&) {
+    return {};
+  }
+  if (gradients.empty()) return {};
+  // Along one direction, with several steps: where they disagree there is a kink, or rounding is all that is seen.
+  Rng rng(p.seed);
+  std::vector<Tensor> directions;
+  for (const Tensor& t : inputs) {
+    directions.push_back(t.dtype() == kFloat64 ? draw_tensor(rng, kFloat64, t.shape(), -1, 1) : Tensor());
+  }
+  std::vector<Tensor> seeds;
+  const auto value_at = [&](double h) {
+    std::vector<Tensor> moved(inputs.begin(), inputs.end());
+    for (size_t i = 0; i < moved.size(); ++i) {
+      if (directions[i].defined()) moved[i] = add(moved[i], mul(directions[i], tensor(h)));
+    }
+    const std::vector<Tensor> targets = floating(call(moved));
+    if (seeds.empty()) seeds = weights(targets, 1);
+    double total = 0;
+    for (size_t k = 0; k < targets.size(); ++k) total += sum(mul(targets[k], seeds[k])).item<double>();
+    return total;
+  };
+  double slopes[3];
+  double kink = 0;  // how far the slopes to both sides are apart
+  const double steps[] = {1e-4, 3e-5, 1e-5};
+  try {
+    const double here = value_at(0);
+    for (int i = 0; i < 3; ++i) {
+      const double before = value_at(-steps[i]), behind = value_at(steps[i]);
+      slopes[i] = (behind - before) / (2 * steps[i]);
+      kink = std::abs(behind - here - (here - before)) / steps[i];
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  double expected = 0, scale = 0;
+  size_t at = 0;
+  for (const Tensor& d : directions) {
+    if (!d.defined()) continue;
+    const Tensor g = gradients[at++];
+    if (!g.defined()) continue;
+    expected += sum(mul(g, d)).item<double>();
+    scale += sum(abs(mul(g, d))).item<double>();
+  }
+  const double spread = std::max(std::abs(slopes[0] - slopes[1]), std::abs(slopes[1] - slopes[2]));
+  const double curved = 1e-2 * (scale + std::abs(slopes[1])) + 1e-4;
+  const double allowed = 1e-4 * (scale + std::abs(slopes[1])) + 1e-6;
+  if (!std::isfinite(expected) || !std::isfinite(slopes[0] + slopes[1] + slopes[2]) || spread > allowed || kink > curved) return {};
+  if (std::abs(expected - slopes[1]) <= 4 * allowed) return {};
+  return fmt::format("directional derivative: {} by the tape, {} by differences", expected, slopes[1]);
+}
+
+}  // namespace
+
+const std::vector<GradientMode>& gradient_modes() {
+  static const auto* modes = new std::vector<GradientMode>{
+      {"gradient", has_floating_inputs,
+       [](const Program& p, std::span<const Tensor> in) { return traced_against_eager(p, in, true, {}); }},
+      {"gradient, unknown dimensions", has_floating_inputs,
+       [](const Program& p, std::span<const Tensor> in) {
+         return traced_against_eager(p, in, false, {.persistent = p.seed % 2 == 0});
+       }},
+      {"gradient, persistent", has_floating_inputs,
+       [](const Program& p, std::span<const Tensor> in) {
+         return traced_against_eager(p, in, p.seed % 2 == 0, {.persistent = true});
+       }},
+      {"gradient, second order", has_floating_inputs,
+       [](const Program& p, std::span<const Tensor> in) {
+         return traced_against_eager(p, in, p.seed % 2 == 0, {.second = true});
+       }},
+      {"differences", all_double, against_differences},
+  };
+  return *modes;
+}
+
+}  // namespace panto::random

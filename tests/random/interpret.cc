@@ -1,0 +1,345 @@
+#include "panto/tests/random/interpret.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/random/rng.h"
+
+namespace panto::random {
+
+// ---- World ------------------------------------------------------------------------------------------------------
+
+World::World(const Program& program) {
+  for (const VariableInit& init : program.variables) add(init);
+}
+
+void World::add(const VariableInit& init) {
+  static int count = 0;
+  const std::string name = fmt::format("random_{}", count++);
+  const std::pair<std::string, AttrValue> attrs[] = {
+      {"dtype", AttrValue(init.value.dtype())},
+      {"shape", AttrValue(init.declared)},
+      {"shared_name", AttrValue(name)},
+  };
+  const Tensor handle = dispatch::call("VarHandleOp", {}, attrs)[0];
+  variables_.push_back(Variable::from_handle(handle, init.value.dtype(), init.declared, name));
+  initial_.push_back(init);
+  variables_.back().assign(init.value);
+}
+
+void World::truncate(size_t count) {
+  variables_.resize(std::min(count, variables_.size()));
+  initial_.resize(variables_.size());
+}
+
+void World::reset() {
+  for (size_t i = 0; i < variables_.size(); ++i) variables_[i].assign(initial_[i].value);
+}
+
+std::vector<Tensor> World::variable_values() const {
+  std::vector<Tensor> values;
+  for (const Variable& v : variables_) values.push_back(v.value());
+  return values;
+}
+
+// ---- Interpreter ------------------------------------------------------------------------------------------------
+
+namespace {
+
+Tensor copy_of(const Tensor& t) {
+  if (!is_plain(t.dtype()) || t.is_meta()) return t;
+  return tensor_from_bytes(t.dtype(), t.shape(), t.impl()->data, t.nbytes());
+}
+
+// With a factor of one unit of the last place more or less.
+Tensor with_noise(const Tensor& t, double noise, Rng& rng) {
+  if (!dtypes::kFloating.contains(t.dtype()) || t.is_meta()) return t;
+  std::vector<double> factors;
+  for (int64_t i = 0; i < t.numel(); ++i) factors.push_back(1 + (rng.chance(0.5) ? noise : -noise));
+  return cast(mul(cast(t, kFloat64), reshape(tensor(factors), t.shape())), t.dtype());
+}
+
+}  // namespace
+
+class Interpreter {
+ public:
+  Interpreter(World& world, const RunOptions& options) : world_(world), options_(options), rng_(options.noise_seed) {}
+
+  std::vector<Tensor> run(const Body& body, std::span<const Tensor> inputs, std::map<int, Tensor>* values, bool top) {
+    Frame frame;
+    for (size_t i = 0; i < body.inputs.size(); ++i) frame.values[body.inputs[i]] = inputs[i];
+    for (size_t i = 0; i < body.statements.size(); ++i) {
+      step(body, i, frame, top);
+      if (values != nullptr) *values = frame.values;
+    }
+    std::vector<Tensor> outputs;
+    for (const Ref r : body.outputs) outputs.push_back(frame.values.at(r));
+    return outputs;
+  }
+
+  Outcome run_tolerantly(const Program& program, std::span<const Tensor> inputs) {
+    const Body& body = program.body;
+    Outcome outcome;
+    Frame frame;
+    std::vector<size_t> failed_at;
+    std::set<int> lost;
+    for (size_t i = 0; i < body.inputs.size(); ++i) frame.values[body.inputs[i]] = inputs[i];
+    for (size_t i = 0; i < body.statements.size(); ++i) {
+      const Statement& s = body.statements[i];
+      const bool blocked = std::ranges::any_of(s.in, [&](Ref r) { return r >= 0 && lost.contains(r); });
+      if (!blocked) {
+        try {
+          step(body, i, frame, true);
+          continue;
+        } catch (const Error& error) {
+          outcome.failures.push_back({error.code(), leaf_of(error), false});
+          failed_at.push_back(i);
+        }
+      }
+      outcome.blocked = outcome.blocked || blocked;
+      lost.insert(s.out.begin(), s.out.end());
+      // A value that is given instead of computed is there all the same.
+      if (options_.replaced >= 0 && lost.erase(options_.replaced) > 0) {
+        frame.values[options_.replaced] = options_.replacement;
+      }
+    }
+    if (failed_at.empty()) {
+      for (const Ref r : body.outputs) outcome.outputs.push_back(frame.values.at(r));
+    } else {
+      note_needed(body, failed_at, outcome);
+      const bool complete = std::ranges::none_of(body.outputs, [&](Ref r) { return lost.contains(r); });
+      for (size_t i = 0; complete && i < body.outputs.size(); ++i) {
+        outcome.outputs.push_back(frame.values.at(body.outputs[i]));
+      }
+    }
+    outcome.values = std::move(frame.values);
+    return outcome;
+  }
+
+ private:
+  struct Frame {
+    std::map<int, Tensor> values;
+    std::map<int, std::unique_ptr<GradientTape>> tapes;
+  };
+
+  static void note_needed(const Body& body, const std::vector<size_t>& failed, Outcome& outcome) {
+    for (size_t f = 0; f < failed.size(); ++f) {
+      std::set<int> hit(body.statements[failed[f]].out.begin(), body.statements[failed[f]].out.end());
+      bool needed = writes(body.statements[failed[f]]) || body.statements[failed[f]].out.empty();
+      for (size_t i = failed[f] + 1; i < body.statements.size(); ++i) {
+        const Statement& s = body.statements[i];
+        if (!std::ranges::any_of(s.in, [&](Ref r) { return hit.contains(r); })) continue;
+        hit.insert(s.out.begin(), s.out.end());
+        needed = needed || writes(s);
+      }
+      needed = needed || std::ranges::any_of(body.outputs, [&](Ref r) { return hit.contains(r); });
+      outcome.failures[f].needed = needed;
+    }
+  }
+
+  Tensor value(const Frame& frame, Ref r) const {
+    return r >= 0 ? frame.values.at(r) : world_.variables_[static_cast<size_t>(variable_of_ref(r))].handle();
+  }
+
+  static bool used_later(const Body& body, size_t after, Ref r) {
+    if (std::ranges::find(body.outputs, r) != body.outputs.end()) return true;
+    for (size_t i = after + 1; i < body.statements.size(); ++i) {
+      if (std::ranges::find(body.statements[i].in, r) != body.statements[i].in.end()) return true;
+    }
+    return false;
+  }
+
+  void step(const Body& body, size_t index, Frame& frame, bool top) {
+    const Statement& s = body.statements[index];
+    std::vector<Tensor> got;
+    switch (s.kind) {
+      case Statement::Kind::kOp: got = call_op(body, index, frame); break;
+      case Statement::Kind::kConstant: got = {constant(s)}; break;
+      case Statement::Kind::kCall: got = call_function(s, frame); break;
+      case Statement::Kind::kTape: {
+        auto tape =
+            std::make_unique<GradientTape>(GradientTape::Options{.persistent = s.persistent, .unconnected_zero = true});
+        for (const Ref r : s.in) {
+          if (r >= 0) tape->watch(value(frame, r));
+        }
+        frame.tapes[s.tape] = std::move(tape);
+        break;
+      }
+      case Statement::Kind::kGradient: {
+        std::vector<GradSource> sources;
+        for (size_t i = 1; i < s.in.size(); ++i) {
+          const Ref r = s.in[i];
+          if (r >= 0) {
+            sources.emplace_back(value(frame, r));
+          } else {
+            sources.emplace_back(world_.variables_[static_cast<size_t>(variable_of_ref(r))]);
+          }
+        }
+        const auto tape = frame.tapes.find(s.tape);
+        if (tape == frame.tapes.end()) fail(Code::kFailedPrecondition, "random program: the tape did not open");
+        got = tape->second->gradient(value(frame, s.in[0]), std::span<const GradSource>(sources));
+        break;
+      }
+      case Statement::Kind::kEndTape: frame.tapes.erase(s.tape); break;
+    }
+    for (size_t k = 0; k < s.out.size(); ++k) {
+      const bool replaced = top && s.out[k] == options_.replaced && options_.replacement.defined();
+      frame.values[s.out[k]] = replaced ? options_.replacement : std::move(got[k]);
+    }
+  }
+
+  std::vector<Tensor> call_op(const Body& body, size_t index, Frame& frame) {
+    const Statement& s = body.statements[index];
+    std::vector<AttrSlot> slots(s.op->signature().attrs.size());
+    for (const auto& [name, v] : s.attrs) {
+      const int at = s.op->signature().find_attr(name);
+      if (at >= 0) slots[static_cast<size_t>(at)] = borrow(v);
+    }
+    std::vector<const Tensor*> pointers;
+    uint64_t dying = 0;
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      const Ref r = s.in[i];
+      if (r < 0) {
+        pointers.push_back(&world_.variables_[static_cast<size_t>(variable_of_ref(r))].handle());
+        continue;
+      }
+      pointers.push_back(&frame.values.at(r));
+      if (options_.moved && i < 64 && std::ranges::count(s.in, r) == 1 && !used_later(body, index, r)) {
+        dying |= uint64_t{1} << i;
+      }
+    }
+    dispatch::Outputs outputs = dispatch::call(*s.op, pointers, slots, {.dying = dying});
+    if (dying != 0) {
+      for (size_t i = 0; i < s.in.size(); ++i) {
+        if (i < 64 && ((dying >> i) & 1) != 0) frame.values.erase(s.in[i]);
+      }
+    }
+    std::vector<Tensor> got(outputs.begin(), outputs.end());
+    if (options_.noise > 0 && s.op->has(Trait::kContraction)) {
+      for (Tensor& t : got) t = with_noise(t, options_.noise, rng_);
+    }
+    return got;
+  }
+
+  Tensor constant(const Statement& s) {
+    if (options_.const_nodes) {
+      const std::pair<std::string, AttrValue> attrs[] = {{"value", AttrValue(s.value)},
+                                                         {"dtype", AttrValue(s.value.dtype())}};
+      return dispatch::call("Const", {}, attrs)[0];
+    }
+    if (s.origin == Statement::Origin::kCaptured) {
+      Tensor& kept = world_.captured_[s.out[0]];
+      if (!kept.defined()) kept = copy_of(s.value);
+      return kept;
+    }
+    Tensor made = copy_of(s.value);
+    if (s.origin == Statement::Origin::kLiteral) made.impl()->literal = true;
+    return made;
+  }
+
+  std::vector<Tensor> call_function(const Statement& s, Frame& frame) {
+    std::vector<Tensor> args;
+    for (const Ref r : s.in) args.push_back(value(frame, r));
+    if (!options_.functions) {
+      if (s.form == Statement::Form::kSpecs) check_specs(s, args);
+      return s.form == Statement::Form::kRecursive ? recurse(s, args) : run(*s.body, args, nullptr, false);
+    }
+    Function& f = world_.functions_[s.out[0]];
+    if (!f.defined()) {
+      // It may be called when this interpreter is gone.
+      TensorFunction body = [&world = world_, &s, options = options_](std::span<const Tensor> in) {
+        RunOptions own = options;
+        own.replaced = -1;
+        own.const_nodes = false;
+        Interpreter inner(world, own);
+        return s.form == Statement::Form::kRecursive ? inner.recurse(s, in) : inner.run(*s.body, in, nullptr, false);
+      };
+      if (s.form == Statement::Form::kSpecs) {
+        std::vector<TensorSpec> specs;
+        for (size_t i = 0; i < args.size(); ++i) specs.emplace_back(args[i].dtype(), s.specs[i]);
+        f = make_traced(std::move(body), std::move(specs), std::source_location::current());
+      } else {
+        f = make_polymorphic(std::move(body), std::source_location::current());
+      }
+    }
+    const Function keep = f;
+    return keep.call(args);
+  }
+
+  static void check_specs(const Statement& s, const std::vector<Tensor>& args) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (args[i].partial_shape().compatible_with(s.specs[i])) continue;
+      fail(Code::kInvalidArgument, fmt::format("argument 'arg_{}': expected {}{}, got {}{}", i,
+                                               dtype_name(args[i].dtype()), s.specs[i].to_string(),
+                                               dtype_name(args[i].dtype()), args[i].partial_shape().to_string()));
+    }
+  }
+
+  // The body, plus what the same function gives for fewer dimensions.
+  std::vector<Tensor> recurse(const Statement& s, std::span<const Tensor> args) {
+    std::vector<Tensor> outputs = run(*s.body, args, nullptr, false);
+    if (!args[0].partial_shape().known_rank()) throw Unanswerable();
+    if (args[0].partial_shape().rank() == 0) return outputs;
+    std::vector<Tensor> fewer(args.begin(), args.end());
+    fewer[0] = sum(fewer[0], {0});
+    const std::vector<Tensor> inner =
+        options_.functions ? world_.functions_.at(s.out[0]).call(fewer) : recurse(s, fewer);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (dtypes::kNumeric.contains(outputs[k].dtype())) outputs[k] = add(outputs[k], sum(inner[k]));
+    }
+    return outputs;
+  }
+
+  World& world_;
+  const RunOptions& options_;
+  Rng rng_;
+};
+
+std::string leaf_of(const Error& error) {
+  const std::string& text = error.message();
+  size_t end = text.size();
+  for (const char* context : {" [in ", " [node '", " [at ", " [while "}) end = std::min(end, text.find(context));
+  std::string leaf = text.substr(0, end);
+  for (size_t at = leaf.find("random_"); at != std::string::npos; at = leaf.find("random_", at + 1)) {
+    at += 7;
+    size_t digits = 0;
+    while (at + digits < leaf.size() && leaf[at + digits] >= '0' && leaf[at + digits] <= '9') ++digits;
+    leaf.replace(at, digits, "#");
+  }
+  return leaf;
+}
+
+std::string without_numbers(const std::string& leaf) {
+  std::string result;
+  for (const char c : leaf) {
+    const bool number = (c >= '0' && c <= '9') || c == '?' || c == '-';
+    if (!number) {
+      result += c;
+    } else if (result.empty() || result.back() != '#') {
+      result += '#';
+    }
+  }
+  return result;
+}
+
+std::string to_text(const Failure& failure) { return fmt::format("{}: {}", code_name(failure.code), failure.leaf); }
+
+std::vector<Tensor> interpret(const Body& body, std::span<const Tensor> inputs, World& world,
+                              const RunOptions& options, std::map<int, Tensor>* values) {
+  return Interpreter(world, options).run(body, inputs, values, true);
+}
+
+Outcome try_everything(const Program& program, std::span<const Tensor> inputs, World& world,
+                       const RunOptions& options) {
+  Outcome outcome = Interpreter(world, options).run_tolerantly(program, inputs);
+  outcome.variables = world.variable_values();
+  return outcome;
+}
+
+}  // namespace panto::random

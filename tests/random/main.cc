@@ -1,0 +1,333 @@
+// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--print] [--coverage]
+//
+// Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks each
+// for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a failure
+// with a seed, and the search goes on behind it. The first failures are made smaller and printed as C++. Ends with how
+// often each op was tried with each type, and "N passed, M failed".
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "panto/device/cpu/device.h"
+#include "panto/lib/base/error.h"
+#include "panto/lib/core/threads.h"
+#include "panto/tests/random/candidates.h"
+#include "panto/tests/random/generate.h"
+#include "panto/tests/random/modes.h"
+#include "panto/tests/random/oracle.h"
+#include "panto/tests/random/shrink.h"
+
+namespace panto::random {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kSecondsForOne = 5;      // a mode that takes longer does not end
+constexpr int kSecondsSanitized = 60;  // where everything is slow
+constexpr size_t kMaxFailures = 2000;   // that are noted
+constexpr uint64_t kProgramsOfOneChild = 1000;
+constexpr int kShrunk = 5;
+constexpr int kCandidates = 400;  // of one failure's smaller forms
+constexpr size_t kMaxOps = 1024;
+
+struct Failed {
+  uint64_t seed;
+  char mode[64];
+  char text[600];
+};
+
+// What parent and children see of each other.
+struct Board {
+  std::atomic<uint64_t> seed, steps, programs, asked, skipped, legal, failures;
+  char mode[64];
+  Failed failed[kMaxFailures];
+  std::atomic<uint32_t> tried[kMaxOps][kDTypeSlots];
+};
+
+void put(char* to, size_t size, const std::string& text) {
+  const size_t n = std::min(size - 1, text.size());
+  std::memcpy(to, text.data(), n);
+  to[n] = '\0';
+}
+
+void note_failure(Board& board, uint64_t seed, const std::string& mode, const std::string& text) {
+  const uint64_t at = board.failures.fetch_add(1);
+  if (at >= kMaxFailures) return;
+  Failed& f = board.failed[at];
+  f.seed = seed;
+  put(f.mode, sizeof f.mode, mode);
+  put(f.text, sizeof f.text, text);
+}
+
+template <class F>
+void for_each_op(const Body& body, F f) {
+  for (const Statement& s : body.statements) {
+    if (s.op != nullptr) f(s);
+    if (s.body != nullptr) for_each_op(*s.body, f);
+  }
+}
+
+// Numbers of ops, the same in all processes.
+size_t number_of(const Op& op) {
+  static const auto* numbers = [] {
+    auto* map = new std::map<const Op*, size_t>;
+    for (const Op* each : all_ops()) map->emplace(each, map->size());
+    return map;
+  }();
+  return numbers->at(&op);
+}
+
+void prepare_child() {
+  WatchedErrors::begin();
+  set_num_threads(1);
+  cpu::set_memory_limit(int64_t{2} << 30);
+}
+
+[[noreturn]] void leave(int status) {
+  std::fflush(stdout);
+  std::_Exit(status);
+}
+
+[[noreturn]] void work(Board& board, uint64_t from, uint64_t to, const std::string& mode) {
+  prepare_child();
+  for (uint64_t seed = from; seed < to; ++seed) {
+    put(board.mode, sizeof board.mode, "generating");
+    board.seed = seed;
+    const Program program = generate(seed);
+    for_each_op(program.body, [&](const Statement& s) {
+      ++board.tried[number_of(*s.op) % kMaxOps][static_cast<size_t>(s.type)];
+    });
+    const Answers answers =
+        ask(program, mode, [&](const std::string& name) {
+          put(board.mode, sizeof board.mode, name);
+          ++board.steps;
+        });
+    for (const Verdict& v : answers.wrong) note_failure(board, seed, v.mode, v.text);
+    ++board.programs;
+    board.asked += static_cast<uint64_t>(answers.asked);
+    board.skipped += static_cast<uint64_t>(answers.skipped);
+    board.legal += static_cast<uint64_t>(answers.legal);
+  }
+  leave(0);
+}
+
+int seconds_for_one() { return std::getenv("ASAN_OPTIONS") != nullptr ? kSecondsSanitized : kSecondsForOne; }
+
+// Waits for a child; ends it where `progress` stays as it is for too long. Its status, or -1 if it did not end.
+int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
+  uint64_t last = progress();
+  auto since = Clock::now();
+  for (;;) {
+    int status = 0;
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (const uint64_t now = progress(); now != last) {
+      last = now;
+      since = Clock::now();
+    } else if (Clock::now() - since > std::chrono::seconds(seconds_for_one())) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return -1;
+    }
+  }
+}
+
+std::string how_it_ended(int status) {
+  if (status == -1) return fmt::format("did not end within {} s", seconds_for_one());
+  if (WIFSIGNALED(status)) return fmt::format("crashed: signal {}", WTERMSIG(status));
+  return fmt::format("crashed: exit status {}", WEXITSTATUS(status));
+}
+
+// What a failure is about, without numbers and calls: smaller programs must fail in the same way.
+std::string kind_of(std::string text) {
+  if (text.starts_with("call with ")) text = text.substr(text.find(": ") + 2);
+  if (text.starts_with("unexpected error")) return text.substr(0, text.find(" [")).substr(0, 40);
+  if (text.starts_with("expected the error")) return text.find("got outputs") != text.npos ? "no error" : "another error";
+  std::string kind;
+  for (const char c : text.substr(0, text.find(':'))) kind += c >= '0' && c <= '9' ? '#' : c;
+  return kind;
+}
+
+// In a child of this process, which has one thread.
+std::string outcome_of(const Program& program, const std::string& mode, Board& board) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  board.failed[0].text[0] = '\0';
+  if (child == 0) {
+    const Answers answers = ask(program, mode, [](const std::string&) {});
+    if (!answers.wrong.empty()) put(board.failed[0].text, sizeof board.failed[0].text, answers.wrong[0].text);
+    leave(0);
+  }
+  const int status = wait_for(child, [] { return uint64_t{0}; });
+  return status == 0 ? board.failed[0].text : how_it_ended(status);
+}
+
+template <class T>
+T* shared() {
+  void* memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  return new (memory) T();
+}
+
+// In a child of its own, as generating runs ops.
+void print_smaller(const Failed& failed) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    prepare_child();
+    Board& board = *shared<Board>();
+    const Program program = generate(failed.seed);
+    const std::string kind = kind_of(failed.text);
+    const Program small = shrink(
+        program, [&](const Program& p) { return kind_of(outcome_of(p, failed.mode, board)) == kind; },
+        failed.text[0] == 'd' ? 40 : kCandidates);  // waiting takes long
+    fmt::print("---- seed {}, mode '{}': {} statements of {}\n{}", failed.seed, failed.mode, small.num_statements(),
+               program.num_statements(), to_cpp(small));
+    fmt::print("// mode '{}': {}\n", failed.mode, outcome_of(small, failed.mode, board));
+    leave(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) fmt::print("---- seed {}: making it smaller {}\n", failed.seed, how_it_ended(status));
+}
+
+void print_coverage(const Board& board, bool all) {
+  std::set<std::pair<std::string, DType>> pairs;
+  for (const Candidate& c : candidates()) pairs.emplace(c.row->op().name(), c.type);
+  size_t rare = 0, never = 0;
+  for (const auto& [name, type] : pairs) {
+    const uint32_t count = board.tried[number_of(get_op(name))][static_cast<size_t>(type)];
+    rare += count < 50 ? 1 : 0;
+    never += count == 0 ? 1 : 0;
+    if (all) fmt::print("{} {}: {}\n", name, dtype_name(type), count);
+  }
+  fmt::print("{} pairs of op and type, {} of them in fewer than 50 programs, {} in none\n", pairs.size(), rare, never);
+}
+
+struct Options {
+  uint64_t programs = 2000, seed = 1;
+  std::string mode;
+  bool shrinks = true, prints = false, coverage = false;
+};
+
+Options parse(int count, char** arguments) {
+  Options o;
+  if (std::getenv("PANTO_SLOW") != nullptr) o.programs = 20'000;
+  if (const char* text = std::getenv("PANTO_PROGRAMS")) o.programs = std::strtoull(text, nullptr, 10);
+  for (int i = 1; i < count; ++i) {
+    const std::string name = arguments[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 >= count) fail(Code::kInvalidArgument, name + ": expected a value, got none");
+      return arguments[++i];
+    };
+    if (name == "--programs") {
+      o.programs = std::stoull(value());
+    } else if (name == "--seed") {
+      o.seed = std::stoull(value());
+    } else if (name == "--only") {
+      o.seed = std::stoull(value());
+      o.programs = 1;
+    } else if (name == "--mode") {
+      o.mode = value();
+    } else if (name == "--no-shrink") {
+      o.shrinks = false;
+    } else if (name == "--shrink") {
+      o.shrinks = true;
+    } else if (name == "--print") {
+      o.prints = true;
+    } else if (name == "--coverage") {
+      o.coverage = true;
+    } else {
+      fail(Code::kInvalidArgument, "argument: expected one of those at the top of tests/random/main.cc, got " + name);
+    }
+  }
+  return o;
+}
+
+int run(const Options& o) {
+  Board& board = *shared<Board>();
+  const auto begin = Clock::now();
+  const uint64_t end = o.seed + o.programs;
+  for (uint64_t from = o.seed; from < end;) {
+    const uint64_t to = std::min(end, from + kProgramsOfOneChild);
+    std::fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        work(board, from, to, o.mode);
+      } catch (const std::exception& error) {
+        note_failure(board, board.seed, board.mode, fmt::format("the generator: {}", error.what()));
+        leave(7);
+      }
+    }
+    const int status = wait_for(child, [&] { return board.seed + board.steps; });
+    if (status == 0) {
+      from = to;
+      continue;
+    }
+    ++board.programs;
+    note_failure(board, board.seed, board.mode, how_it_ended(status));
+    from = board.seed + 1;
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::set<uint64_t> seeds;
+  std::map<std::string, int> kinds;
+  const uint64_t noted = std::min<uint64_t>(board.failures, kMaxFailures);
+  int shrunk = 0;
+  std::set<std::string> shrunk_kinds;
+  std::set<uint64_t> shrunk_seeds;
+  for (uint64_t i = 0; i < noted; ++i) {
+    const Failed& f = board.failed[i];
+    seeds.insert(f.seed);
+    const int seen = kinds[fmt::format("{}: {}", f.mode, kind_of(f.text))]++;
+    if (seen < 3) fmt::print("seed {}, mode '{}': {}\n", f.seed, f.mode, f.text);
+    // One of each kind, and one of each program.
+    if (o.shrinks && shrunk_kinds.insert(kind_of(f.text)).second && shrunk_seeds.insert(f.seed).second &&
+        shrunk++ < kShrunk) {
+      print_smaller(f);
+    }
+  }
+  for (const auto& [kind, count] : kinds) fmt::print("{} x {}\n", count, kind);
+  if (o.prints) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prepare_child();
+      std::fflush(stdout);
+      for (uint64_t seed = o.seed; seed < end; ++seed) fmt::print("{}", to_cpp(generate(seed)));
+      leave(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+  }
+  if (o.coverage || o.programs >= 2000) print_coverage(board, o.coverage);
+  fmt::print("{} programs in {:.1f} s ({:.0f} a second), {} answers compared, {} not judged, {} further legal calls\n",
+             board.programs.load(), seconds, static_cast<double>(board.programs.load()) / seconds, board.asked.load(),
+             board.skipped.load(), board.legal.load());
+  fmt::print("{} passed, {} failed\n", board.programs.load() - seeds.size(), seeds.size());
+  return seeds.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace panto::random
+
+int main(int count, char** arguments) {
+  try {
+    return panto::random::run(panto::random::parse(count, arguments));
+  } catch (const std::exception& error) {
+    fmt::print("{}\n0 passed, 1 failed\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,411 @@
+#include "panto/tests/random/modes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/threads.h"
+#include "panto/lib/graph/io.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/tests/ops/array_value.h"
+#include "panto/tests/random/gradients.h"
+#include "panto/tests/random/interpret.h"
+#include "panto/tests/random/oracle.h"
+#include "panto/trace/graph_scope.h"
+
+namespace panto::random {
+namespace {
+
+// An input as the program says that it lies in memory.
+Tensor placed(const Tensor& t, Input::Memory memory) {
+  if (!is_plain(t.dtype())) return t;
+  if (memory == Input::Memory::kAdopted) return test::unaligned(t);
+  if (memory == Input::Memory::kPlain || t.rank() == 0) {
+    return tensor_from_bytes(t.dtype(), t.shape(), t.impl()->data, t.nbytes());
+  }
+  // In the middle of a larger one.
+  std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end());
+  const int64_t rows = dims[0];
+  dims[0] = rows + 3;
+  const Tensor whole = allocate_tensor(cpu_device(), t.dtype(), Shape(dims));
+  const int64_t row = rows > 0 ? t.numel() / rows : 0;
+  const size_t size = dtype_size(t.dtype());
+  std::fill_n(mutable_data<char>(whole), whole.nbytes(), char{1});
+  std::copy_n(static_cast<const char*>(t.impl()->data), t.nbytes(),
+              mutable_data<char>(whole) + static_cast<size_t>(row) * size);
+  return view_tensor(whole, t.shape(), row);
+}
+
+class Asker {
+ public:
+  Asker(const Program& program, const std::string& only, const Notify& notify)
+      : p_(program), only_(only), notify_(notify) {}
+
+  Answers run() {
+    for (size_t k = 0; k <= p_.num_others; ++k) {
+      std::vector<Tensor> given;
+      for (const Input& in : p_.inputs) {
+        given.push_back(placed(k == 0 ? in.value : in.others[k - 1], k == 0 ? in.memory : Input::Memory::kPlain));
+      }
+      inputs_.push_back(std::move(given));
+      notify_("eager");
+      World world(p_);
+      expected_.push_back(try_everything(p_, inputs_.back(), world));
+      answers_.legal += k > 0 && expected_.back().failures.empty() ? 1 : 0;
+    }
+    WatchedErrors::take();
+    eagerly();
+    traced();
+    saved();
+    in_session();
+    gradients();
+    return std::move(answers_);
+  }
+
+ private:
+  static constexpr bool kBits = false, kNoise = true;
+
+  // ---- Judging --------------------------------------------------------------------------------------------------
+
+  bool wanted(const std::string& mode) const { return only_.empty() || only_ == mode; }
+
+  void wrong(const std::string& mode, const std::string& text) { answers_.wrong.push_back({mode, text}); }
+
+  // Whether an error that the eager program does not throw is no fault: some things need to be known while tracing.
+  static bool excused(const Error& error, bool loose) {
+    const std::string& text = error.message();
+    if (loose && error.code() == Code::kUnimplemented && text.starts_with("gradient of ")) return true;
+    // Files hold values of variables, not variables; and feeds must fit what is known of a node.
+    return text.starts_with("freezing: expected only reads") || text.starts_with("feed '");
+  }
+
+  // Runs `body`, which gives outputs, and compares them with what is expected of call `call`. `world`: whose variables
+  // are compared too. `loose`: shapes were unknown while tracing.
+  template <class F>
+  void judge(const std::string& mode, const std::string& which, const Outcome& expected, std::span<const Tensor> inputs,
+             World* world, bool noise, bool loose, F body) {
+    // A program that is illegal by itself has one thing to say.
+    const bool again = !which.empty() && !expected_[0].failures.empty();
+    if (again || !judgeable(expected)) {
+      ++answers_.skipped;
+      return;
+    }
+    ++answers_.asked;
+    const bool must_fail = std::ranges::any_of(expected.failures, &Failure::needed);
+    std::string text;
+    try {
+      const std::vector<Tensor> got = body();
+      if (must_fail) {
+        text = "expected the error '" + to_text(expected.failures[0]) + "', got outputs";
+      } else if (expected.outputs.empty() && !expected.failures.empty()) {
+        text = {};
+      } else {
+        text = difference_in_bits(expected.outputs, got);
+        if (!text.empty() && noise && got.size() == expected.outputs.size() && has_contraction()) {
+          text = difference_beyond_noise(p_, inputs, expected.outputs, got);
+        }
+        if (text.empty() && world != nullptr) {
+          text = difference_in_bits(expected.variables, world->variable_values());
+          if (!text.empty() && noise && has_contraction()) text = {};
+          if (!text.empty()) text = "variables: " + text;
+        }
+      }
+    } catch (const Unanswerable&) {
+      ++answers_.skipped;
+    } catch (const Error& error) {
+      const Failure failure{error.code(), leaf_of(error), false};
+      const bool known = std::ranges::any_of(expected.failures, [&](const Failure& f) {
+        return f.code == failure.code &&
+               (f.leaf == failure.leaf || (loose && without_numbers(f.leaf) == without_numbers(failure.leaf)));
+      });
+      // A trace for these shapes may find first what the eager program does not come to.
+      const bool other = loose && expected.blocked && mode == "polymorphic";
+      if (!known && (other || excused(error, loose))) {
+        ++answers_.skipped;
+      } else if (!known) {
+        text = expected.failures.empty()
+                   ? fmt::format("unexpected error: {}", error.what())
+                   : fmt::format("expected the error '{}', got '{}'", to_text(expected.failures[0]), to_text(failure));
+      }
+    } catch (const std::exception& error) {
+      text = fmt::format("an exception that is no panto::Error: {}", error.what());
+    }
+    const std::string log = WatchedErrors::take();
+    if (const size_t at = log.find("was undone"); at != std::string::npos && text.empty()) {
+      const size_t begin = log.rfind("pass '", at);
+      text = "a pass was undone: " + log.substr(begin, log.find('\n', at) - begin);
+    }
+    if (!text.empty()) wrong(mode, which.empty() ? text : which + ": " + text);
+  }
+
+  bool has_contraction() const {
+    return any_op(p_.body, [](const Op& op) { return op.has(Trait::kContraction) || op.body() != nullptr; }) ||
+           has_kind(p_.body, Statement::Kind::kGradient);
+  }
+
+  static std::string call_name(size_t k) { return k == 0 ? "" : fmt::format("call with others_{}", k - 1); }
+
+  // ---- Eagerly --------------------------------------------------------------------------------------------------
+
+  void eagerly() {
+    const auto run = [&](const std::string& mode, const RunOptions& options) {
+      if (!wanted(mode)) return;
+      notify_(mode);
+      for (size_t k = 0; k <= p_.num_others; ++k) {
+        World world(p_);
+        judge(mode, call_name(k), expected_[k], inputs_[k], &world, kBits, false,
+              [&] { return interpret(p_.body, inputs_[k], world, options); });
+      }
+    };
+    run("moved", {.moved = true});
+    if (has_kind(p_.body, Statement::Kind::kCall)) run("functions", {.functions = true});
+    if (wanted("taped")) {
+      notify_("taped");
+      World world(p_);
+      judge("taped", "", expected_[0], inputs_[0], &world, kBits, false, [&] {
+        GradientTape tape({.persistent = p_.seed % 2 == 0});
+        for (const Tensor& t : inputs_[0]) {
+          if (dtypes::kDifferentiable.contains(t.dtype())) tape.watch(t);
+        }
+        return interpret(p_.body, inputs_[0], world, {.moved = true, .functions = p_.seed % 3 == 0});
+      });
+    }
+    if (wanted("threads")) {
+      notify_("threads");
+      World world(p_);
+      judge("threads", "", expected_[0], inputs_[0], &world, kBits, false, [&] {
+        const int before = num_threads();
+        set_num_threads(3);
+        std::vector<Tensor> got;
+        try {
+          got = interpret(p_.body, inputs_[0], world, {});
+        } catch (...) {
+          set_num_threads(before);
+          throw;
+        }
+        set_num_threads(before);
+        return got;
+      });
+    }
+  }
+
+  // ---- Traced ---------------------------------------------------------------------------------------------------
+
+  std::vector<TensorSpec> specs(bool known) const {
+    std::vector<TensorSpec> result;
+    for (const Input& in : p_.inputs) {
+      result.emplace_back(in.value.dtype(), known ? in.value.partial_shape() : in.spec);
+    }
+    return result;
+  }
+  // Moved or not, nested functions as such or in place: both, by the program's number.
+  RunOptions run_options() const { return {.moved = p_.seed % 2 == 0, .functions = p_.seed % 3 != 0}; }
+
+  Function trace_in(World& world, bool known) const {
+    return make_traced([this, &world](std::span<const Tensor> in) { return interpret(p_.body, in, world, run_options()); },
+                       specs(known), std::source_location::current());
+  }
+
+  bool fits(size_t k, bool known) const {
+    for (size_t i = 0; i < p_.inputs.size(); ++i) {
+      const PartialShape& spec = known ? p_.inputs[i].value.partial_shape() : p_.inputs[i].spec;
+      if (!inputs_[k][i].partial_shape().compatible_with(spec)) return false;
+    }
+    return true;
+  }
+
+  // One function, called several times.
+  template <class Make>
+  void judge_function(const std::string& mode, const std::string& passes, bool known, bool any_shapes, bool noise,
+                      Make make) {
+    if (!wanted(mode)) return;
+    notify_(mode);
+    World world(p_);
+    Function f;
+    for (size_t k = 0; k <= p_.num_others; ++k) {
+      if (!any_shapes && !fits(k, known)) continue;
+      for (int again = 0; again < (k == 0 ? 2 : 1); ++again) {
+        world.reset();
+        judge(mode, call_name(k), expected_[k], inputs_[k], &world, noise, !known, [&] {
+          if (!f.defined()) {
+            f = make(world);
+            f.set_optimizer(passes);
+            world.reset();
+          }
+          return f.call(inputs_[k]);
+        });
+      }
+    }
+  }
+
+  void traced() {
+    for (const bool known : {true, false}) {
+      const std::string mode = known ? "traced" : "traced, unknown dimensions";
+      const auto make = [&, known](World& world) { return trace_in(world, known); };
+      judge_function(mode, "", known, false, kNoise, make);
+      judge_function(mode + ", passes off", "off", known, false, kBits, make);
+      judge_function(mode + ", all but products", "-products", known, false, kBits, make);
+      judge_function(mode + ", some passes", p_.passes, known, false, kNoise, make);
+    }
+    judge_function("polymorphic", "", false, true, kNoise, [&](World& world) {
+      return make_polymorphic(
+          [this, &world](std::span<const Tensor> in) { return interpret(p_.body, in, world, run_options()); },
+          std::source_location::current());
+    });
+    if (wanted("trace_with")) {
+      notify_("trace_with");
+      for (const bool moved : {true, false}) {
+        World world(p_);
+        judge("trace_with", moved ? "temporaries" : "", expected_[0], inputs_[0], &world, kNoise, false, [&] {
+          const Function f = make_traced_with(
+              [&](std::span<const Tensor> in) {
+                return interpret(p_.body, in, world, {.moved = moved, .functions = p_.seed % 3 != 0});
+              },
+              inputs_[0], std::source_location::current());
+          world.reset();
+          return f.call(inputs_[0]);
+        });
+      }
+    }
+  }
+
+  // ---- Saved ----------------------------------------------------------------------------------------------------
+
+  // The loaded function's inputs are found by name: what the outputs do not need is not in the file.
+  std::vector<Tensor> call_loaded(const Function& f, std::span<const Tensor> inputs) const {
+    std::vector<Tensor> given;
+    for (const TensorSpec& spec : f.inputs()) {
+      if (!spec.name.starts_with("arg_")) {
+        fail(Code::kInternal, "random program: the loaded function has the input " + spec.name);
+      }
+      given.push_back(inputs[static_cast<size_t>(std::stoi(spec.name.substr(4)))]);
+    }
+    return f.call(given);
+  }
+
+  void saved() {
+    if (has_effects(p_.body)) return;
+    for (const bool text : {false, true}) {
+      const std::string mode = text ? "saved as text" : "saved";
+      if (!wanted(mode)) continue;
+      notify_(mode);
+      const bool known = (p_.seed % 2 == 0) == text;
+      World world(p_);
+      std::optional<Function> loaded;
+      for (size_t k = 0; k <= p_.num_others; ++k) {
+        if (!fits(k, known)) continue;
+        judge(mode, call_name(k), expected_[k], inputs_[k], nullptr, kNoise, !known, [&] {
+          if (!loaded) {
+            const Graph graph = trace_in(world, known).frozen_graph();
+            loaded = function_of(parse_graph(text ? to_graph_def_text(graph, {.own_ops = true}) : to_graph_def(graph, {.own_ops = true})));
+          }
+          return call_loaded(*loaded, inputs_[k]);
+        });
+      }
+    }
+  }
+
+  // ---- Session --------------------------------------------------------------------------------------------------
+
+  void check_alone(const std::map<int, Tensor>& values) const {
+    const Tensor& fed = values.at(p_.fed);
+    for (const auto& [v, t] : values) {
+      if (v != p_.fed && t.impl() == fed.impl()) throw Unanswerable();
+    }
+  }
+
+  void in_session() {
+    if (has_effects(p_.body)) return;
+    const bool known = p_.seed % 4 == 0;
+    for (const char* mode : {"session", "session, fed"}) {
+      if (!wanted(mode)) continue;
+      const bool feeds_value = std::string_view(mode) == "session, fed";
+      if (feeds_value && p_.fed < 0) continue;
+      notify_(mode);
+      World world(p_);
+      Graph graph;
+      std::vector<Tensor> placeholders, fetched;
+      std::map<int, Tensor> values;
+      std::optional<Session> session;
+      for (size_t k = 0; k <= p_.num_others; ++k) {
+        if (!fits(k, known)) continue;
+        Outcome expected = expected_[k];
+        if (feeds_value) {
+          World own(p_);
+          expected = try_everything(p_, inputs_[k], own, {.replaced = p_.fed, .replacement = p_.fed_value});
+          // Whether a value of another shape may be fed is for the session to say.
+          if (!expected.failures.empty() && k > 0) continue;
+        }
+        judge(mode, call_name(k), expected, inputs_[k], nullptr, feeds_value ? kBits : kNoise, !known, [&] {
+          if (!session) {
+            {
+              const GraphScope scope(graph);
+              for (size_t i = 0; i < p_.inputs.size(); ++i) {
+                placeholders.push_back(placeholder(p_.inputs[i].value.dtype(), specs(known)[i].shape));
+              }
+              fetched = interpret(p_.body, placeholders, world, {.const_nodes = true}, &values);
+            }
+            // A tensor that stands for several values would be fed for all of them.
+            if (feeds_value) check_alone(values);
+            session.emplace(graph, SessionOptions{.passes = feeds_value && p_.seed % 3 == 0 ? "off"
+                                                            : feeds_value                  ? "-products"
+                                                                                           : ""});
+          }
+          Feeds feeds;
+          for (size_t i = 0; i < placeholders.size(); ++i) feeds.emplace_back(placeholders[i], inputs_[k][i]);
+          if (feeds_value) feeds.emplace_back(values.at(p_.fed), p_.fed_value);
+          Fetches fetches;
+          for (const Tensor& t : fetched) fetches.emplace_back(t);
+          // One of them twice.
+          fetches.emplace_back(fetched[0]);
+          std::vector<Tensor> got = session->run(feeds, fetches);
+          const std::string twice = difference_in_bits(std::span(got).subspan(0, 1), std::span(got).last(1));
+          if (!twice.empty()) fail(Code::kInternal, "random program: fetched twice: " + twice);
+          got.pop_back();
+          return got;
+        });
+      }
+    }
+  }
+
+  // ---- Gradients ------------------------------------------------------------------------------------------------
+
+  void gradients() {
+    if (!expected_[0].failures.empty()) return;
+    for (const GradientMode& mode : gradient_modes()) {
+      if (!wanted(mode.name) || !mode.applies(p_)) continue;
+      notify_(mode.name);
+      ++answers_.asked;
+      std::string text;
+      try {
+        text = mode.compare(p_, inputs_[0]);
+      } catch (const Unanswerable&) {
+        ++answers_.skipped;
+      } catch (const Error& error) {
+        if (!excused(error, true)) text = fmt::format("unexpected error: {}", error.what());
+      }
+      const std::string log = WatchedErrors::take();
+      if (text.empty() && log.find("was undone") != std::string::npos) text = "a pass was undone: " + log;
+      if (!text.empty()) wrong(mode.name, text);
+    }
+  }
+
+  const Program& p_;
+  const std::string& only_;
+  const Notify& notify_;
+  std::vector<std::vector<Tensor>> inputs_;  // by call
+  std::vector<Outcome> expected_;
+  Answers answers_;
+};
+
+}  // namespace
+
+Answers ask(const Program& program, const std::string& only, const Notify& notify) {
+  return Asker(program, only, notify).run();
+}
+
+}  // namespace panto::random
