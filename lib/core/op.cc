@@ -92,7 +92,6 @@ class OpRegistry {
       const std::lock_guard queue_lock(queue.mutex);
       ops.swap(queue.ops);
       kernels.swap(queue.kernels);
-      something_pending = false;
     }
     std::string faults;
     Code code = Code::kInvalidArgument;
@@ -104,8 +103,22 @@ class OpRegistry {
         faults.append(faults.empty() ? "" : "; ").append(error.message());
       }
     };
-    for (const PendingOp& p : ops) attempt([&] { link_op(p); });
+    std::vector<Op*> linked;
+    for (const PendingOp& p : ops) {
+      attempt([&] {
+        link_op(p);
+        linked.push_back(p.op);
+      });
+    }
     for (const PendingKernel& k : kernels) attempt([&] { link_kernel(k); });
+    // Other threads look at an op from now on: it has its kernels.
+    for (Op* op : linked) op->linked_.store(true, std::memory_order_release);
+    {
+      // Only now: who finds something pending waits above until all is linked.
+      Pending& queue = pending();
+      const std::lock_guard queue_lock(queue.mutex);
+      if (queue.ops.empty() && queue.kernels.empty()) something_pending = false;
+    }
     if (!faults.empty()) fail(code, faults);
   }
 
@@ -168,7 +181,6 @@ class OpRegistry {
         invalid("op {}: expected `saves` to name one of {} arguments, got {}", name, args.size(), s.index);
       }
     }
-    op.linked_ = true;
     by_name_.emplace(name, &op);
     for (const std::string& alias : op.aliases_) by_name_.emplace(alias, &op);
   }

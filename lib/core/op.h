@@ -12,6 +12,7 @@
 // Thread-safety: definitions are immutable once linked; linking takes a lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -125,13 +126,13 @@ class PANTO_EXPORT Op {
   }
   DTypeSet kernel_types(DeviceKind kind) const noexcept;
   bool has_kernel(DeviceKind kind) const noexcept;
-  bool linked() const noexcept { return linked_; }
+  bool linked() const noexcept { return linked_.load(std::memory_order_acquire); }
 
  private:
   friend class OpRegistry;
   Op() = default;
 
-  bool linked_ = false;
+  std::atomic<bool> linked_ = false;
   int primary_ = -1;
   TraitSet traits_;
   ShapeFn shape_ = nullptr;
@@ -160,7 +161,8 @@ PANTO_EXPORT const Op& get_op(std::string_view name);
 // Sorted by name, without aliases.
 PANTO_EXPORT std::vector<const Op*> all_ops();
 // Opens a shared library whose static initializers define ops and kernels, then links them. A second call with the same
-// file does nothing. Throws NotFound if it cannot be opened and what link_ops throws.
+// file does nothing. Throws NotFound if it cannot be opened and what link_ops throws. Not while other threads call ops:
+// a library may bring kernels for those.
 PANTO_EXPORT void load_library(const std::string& path);
 
 }  // namespace panto
