@@ -105,6 +105,19 @@ BOOST_AUTO_TEST_CASE(captured_work_is_done_when_it_is_launched) {
   BOOST_TEST(other.cpu().to_vector<float>() == std::vector<float>({2, 2}), boost::test_tools::per_element());
 }
 
+// The copy of a number that is written in the source is used again and again; work that reads it has its address.
+BOOST_AUTO_TEST_CASE(numbers_in_captured_work_stay) {
+  const Variable v(tensor({1.f, 2.f}).to(*gpu()), "v");
+  const Tensor one = tensor({1.f, 1.f}).to(*gpu());
+  static_cast<void>(mul(one, 3.25f));  // copied now, not while it is captured
+  const std::unique_ptr<CapturedWork> work = gpu()->capture([&] { v.assign_add(mul(one, 3.25f)); });
+  BOOST_REQUIRE(work != nullptr);
+  for (int i = 0; i < 3000; ++i) static_cast<void>(mul(one, static_cast<float>(i) + 0.125f));
+  work->launch();
+  BOOST_TEST(v.value().cpu().to_vector<float>() == std::vector<float>({4.25f, 5.25f}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_waits_for_results_cannot_be_captured) {
   const Tensor x = tensor({1.f, 2.f}).to(*gpu());
   BOOST_TEST(gpu()->capture([&] { static_cast<void>(add(x, x).cpu()); }) == nullptr);
