@@ -1,12 +1,15 @@
 // _FusedElementwise: a kernel made at run time (fused_source.h) for each of the few ways in which inputs are spread.
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "panto/device/cuda/elements.cuh"
+#include "panto/device/cuda/fused_launches.h"
 #include "panto/device/cuda/fused_source.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/loops.cuh"
 #include "panto/device/cuda/rtc/compile.h"
+#include "panto/lib/base/format.h"
 
 namespace panto {
 namespace {
@@ -16,7 +19,7 @@ using cuda::Indexing;
 
 // What calls of one node have in common.
 struct Program {
-  explicit Program(const CallView& call) : text(parse_elementwise_program(call)), pack(cuda::pack_of(text)) {}
+  explicit Program(const CallView& call) : text(cuda::gpu_program(call)), pack(cuda::pack_of(text)) {}
 
   // The kernel that makes all outputs; others are rare and looked up by their text.
   cudaKernel_t kernel(const cuda::CudaDevice& device, const FusedKernel& wanted) {
@@ -102,18 +105,19 @@ struct Launch {
   template <int... N>
   void start_with_any(std::integer_sequence<int, N...>) {
     const int inputs = c.num_inputs();
-    static_cast<void>(((inputs == N + 1 ? (start_with<N + 1>(), true) : false) || ...));
+    const bool started = ((inputs == N + 1 ? (start_with<N + 1>(), true) : false) || ...);
+    if (!started) failf(Code::kInternal, "inputs: expected 1 to {}, got {}", sizeof...(N), inputs);
   }
 
   static inline const PartialShape kScalar{Shape{}};
 };
 
-void run_outputs(KernelContext& c, Program& program, std::vector<int> outputs) {
+void run_outputs(KernelContext& c, Program& program, std::span<const Tensor> inputs, std::vector<int> outputs) {
   const Shape& shape = c.out_shape(outputs[0]);
   const int64_t n = c.out_numel(outputs[0]);
   if (n == 0) return;
   std::vector<void*> pointers;
-  for (int i = 0; i < c.num_inputs(); ++i) pointers.push_back(c.in(i).impl()->data);
+  for (const Tensor& input : inputs) pointers.push_back(input.impl()->data);
   for (int k : outputs) pointers.push_back(c.out(k).impl()->data);
   Launch launch{c, program, {std::move(outputs)}, std::move(pointers), shape, n};
   launch.start_with_any(std::make_integer_sequence<int, kMostGpuInputs>{});
@@ -123,18 +127,8 @@ void run_fused(KernelContext& c) {
   Program* program = c.state<Program>();
   std::optional<Program> made;
   if (program == nullptr) program = &made.emplace(c);
-  // As a rule all outputs have one shape.
-  std::vector<bool> done(static_cast<size_t>(c.num_outputs()), false);
-  for (int k = 0; k < c.num_outputs(); ++k) {
-    if (done[static_cast<size_t>(k)]) continue;
-    std::vector<int> alike;
-    for (int other = k; other < c.num_outputs(); ++other) {
-      if (!(c.out_shape(other) == c.out_shape(k))) continue;
-      alike.push_back(other);
-      done[static_cast<size_t>(other)] = true;
-    }
-    run_outputs(c, *program, std::move(alike));
-  }
+  cuda::FusedLaunches launches = cuda::fused_launches(c);
+  for (std::vector<int>& outputs : launches.outputs) run_outputs(c, *program, launches.inputs, std::move(outputs));
 }
 
 std::shared_ptr<void> prepare_fused(const KernelContext& c) { return std::make_shared<Program>(c); }

@@ -94,7 +94,7 @@ bool take_over(Call& call, uint64_t dying, bool recorded, DType dtype, const Par
 void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t dying, bool recorded) {
   size_t first = 0;
   const Op& op = *call.op;
-  if (dying != 0 && !specs.empty() &&
+  if (dying != 0 && !specs.empty() && !call.outputs[0].defined() &&
       (op.has(Trait::kElementwise) || op.has(Trait::kFusedLoop) || op.has(Trait::kReusesInput0))) {
     if (op.has(Trait::kReusesInput0)) dying &= 1;
     if (take_over(call, dying, recorded, specs[0].dtype, specs[0].shape)) first = 1;

@@ -16,14 +16,20 @@ Tensor literal_on(Device& device, const Tensor& literal) {
   struct Known {
     std::mutex mutex;
     std::map<Key, Tensor> tensors;
+    std::map<Key, Tensor> captured;  // those that captured work reads: it has their addresses, so they stay
   };
   constexpr size_t kMost = 1024;
   static auto* known = new Known;  // leaked on purpose, like the devices
   Key key{&device, literal.dtype(), {}};
   std::memcpy(std::get<2>(key).data(), literal.impl()->data, literal.nbytes());
   const std::lock_guard lock(known->mutex);
-  if (const auto found = known->tensors.find(key); found != known->tensors.end()) {
+  if (const auto found = known->captured.find(key); found != known->captured.end()) {
     return view_tensor(found->second, literal.shape());
+  }
+  if (const auto found = known->tensors.find(key); found != known->tensors.end()) {
+    const Tensor t = found->second;
+    if (device.capturing()) known->captured.insert(known->tensors.extract(found));
+    return view_tensor(t, literal.shape());
   }
   if (known->tensors.size() >= kMost) known->tensors.clear();
   const Tensor made = copy_to_device(literal, device);

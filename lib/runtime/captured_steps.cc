@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "panto/lib/core/resource.h"
+#include "panto/lib/base/error.h"
 #include "panto/lib/core/tensor_alloc.h"
 
 namespace panto {
@@ -133,6 +133,14 @@ void copy_bytes(const Tensor& to, const Tensor& from) {
   if (from.nbytes() > 0) to.device().copy_within(to.impl()->data, from.impl()->data, from.nbytes());
 }
 
+const ResourceHandle& resource_of(const Tensor& handle) {
+  return *static_cast<const ResourceHandle*>(handle.impl()->data);
+}
+
+bool is_same(const std::weak_ptr<Resource>& a, const ResourceHandle& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
 // Precondition: locked.
 bool is_usable(const VariableResource& variable, const CapturableSteps::Handle& handle, const Device& device) {
   if (handle.written) return variable.updated_in_place(device);
@@ -146,9 +154,7 @@ std::vector<CapturableSteps> find_capturable(const Plan& plan) { return Finder(p
 // All variables of the steps, each once, in an order that is the same for everybody.
 class CapturedSteps::Locks {
  public:
-  explicit Locks(const std::vector<std::pair<VariableResource*, const void*>>& places) {
-    std::vector<VariableResource*> variables;
-    for (const auto& [variable, place] : places) variables.push_back(variable);
+  explicit Locks(std::vector<VariableResource*> variables) {
     std::ranges::sort(variables);
     const auto repeated = std::ranges::unique(variables);
     variables.erase(repeated.begin(), repeated.end());
@@ -187,8 +193,7 @@ bool CapturedSteps::look(Executable::Frame& frame) {
   bool same = seen;
   const auto look_at = [&](size_t i, const Tensor& t) {
     if (staged_[i].defined() || std::exchange(places_[i], t.impl()->data) == t.impl()->data) return;
-    if (seen && t.nbytes() <= kMostStagedBytes) {
-      staged_[i] = allocate_tensor(*steps_.device, t.dtype(), t.shape());
+    if (seen && stage(i, t)) {
       captured_ = {};
     } else {
       same = false;
@@ -204,15 +209,27 @@ bool CapturedSteps::look(Executable::Frame& frame) {
   return same;
 }
 
+// A place of its own for what moves. False: it is too large for that, or there is no memory.
+bool CapturedSteps::stage(size_t i, const Tensor& like) {
+  if (like.nbytes() > kMostStagedBytes) return false;
+  try {
+    staged_[i] = allocate_tensor(*steps_.device, like.dtype(), like.shape());
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
 // False: nothing was done, and nothing is captured.
 bool CapturedSteps::capture(Executable::Frame& frame, const Callable<void()>& one_by_one) {
   captured_.variables.clear();
   for (const CapturableSteps::Handle& handle : steps_.variables) {
-    VariableResource& variable = variable_of(*frame.inputs[handle.input]);
+    const Tensor& input = *frame.inputs[handle.input];
+    const VariableResource& variable = variable_of(input);
     const std::lock_guard lock(variable.mutex());
     // A value of another shape would need other work.
     if (!variable.shape().fully_known() || !is_usable(variable, handle, *steps_.device)) return false;
-    captured_.variables.emplace_back(&variable, variable.value().impl()->data);
+    captured_.variables.push_back({resource_of(input), variable.value().impl()->data});
   }
   // Held, so that no step takes them over: they are needed again.
   const std::vector<Tensor> before = frame.temporaries;
@@ -231,29 +248,42 @@ bool CapturedSteps::capture(Executable::Frame& frame, const Callable<void()>& on
     if (place.defined()) frame.temporaries[steps_.outputs[k]] = place;
   }
   ++captures_;
-  captured_.work = steps_.device->capture(one_by_one);
-  refused_ = captured_.work == nullptr;
+  try {
+    captured_.work = steps_.device->capture(one_by_one);
+    refused_ = captured_.work == nullptr;
+  } catch (const Error&) {
+    // There is no memory for it, or a step needs what it cannot have while it is captured. What is wrong with a step
+    // itself is thrown again when it is done by itself.
+  }
   std::ranges::copy(given, inputs.begin());
   std::ranges::copy(before, frame.temporaries.begin());
-  return !refused_;
+  return captured_.work != nullptr;
 }
 
-// False: nothing was done, since a variable is not as it was.
+// False: nothing was done, since a variable is another one or not as it was, or the device refused.
 bool CapturedSteps::launch(Executable::Frame& frame) {
+  std::vector<VariableResource*> variables;
+  for (size_t v = 0; v < steps_.variables.size(); ++v) {
+    const Tensor& input = *frame.inputs[steps_.variables[v].input];
+    if (!is_same(captured_.variables[v].variable, resource_of(input))) return false;
+    variables.push_back(&variable_of(input));
+  }
   for (size_t i = 0; i < steps_.inputs.size(); ++i) {
     if (staged_[i].defined()) copy_bytes(staged_[i], *frame.inputs[steps_.inputs[i]]);
   }
   {
-    const Locks locks(captured_.variables);
-    for (size_t v = 0; v < steps_.variables.size(); ++v) {
-      const auto& [variable, place] = captured_.variables[v];
-      const CapturableSteps::Handle& handle = steps_.variables[v];
-      if (&variable_of(*frame.inputs[handle.input]) != variable || !is_usable(*variable, handle, *steps_.device) ||
-          variable->value().impl()->data != place) {
+    const Locks locks(variables);
+    for (size_t v = 0; v < variables.size(); ++v) {
+      if (!is_usable(*variables[v], steps_.variables[v], *steps_.device) ||
+          variables[v]->value().impl()->data != captured_.variables[v].value) {
         return false;
       }
     }
-    captured_.work->launch();
+    try {
+      captured_.work->launch();
+    } catch (const Error&) {
+      return false;  // a step that is done by itself says what is wrong
+    }
   }
   ++launches_;
   for (size_t k = 0; k < steps_.outputs.size(); ++k) {

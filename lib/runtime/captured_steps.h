@@ -10,15 +10,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
+#include "panto/lib/core/resource.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/plan.h"
 
 namespace panto {
-
-class VariableResource;
 
 // Which steps, and what they have to do with the rest of the plan.
 struct CapturableSteps {
@@ -52,6 +50,7 @@ class CapturedSteps {
 
  private:
   bool look(Executable::Frame& frame);
+  bool stage(size_t i, const Tensor& like);
   bool capture(Executable::Frame& frame, const Callable<void()>& one_by_one);
   bool launch(Executable::Frame& frame);
   class Locks;
@@ -65,9 +64,13 @@ class CapturedSteps {
   // Of inputs, then outputs: where they were at the last run, or the place of their own.
   std::vector<const void*> places_;
   std::vector<Tensor> staged_;
+  struct Place {
+    std::weak_ptr<Resource> variable;  // not kept alive, but told from another one at its address
+    const void* value = nullptr;       // where it was
+  };
   struct Captured {
-    std::unique_ptr<CapturedWork> work;                                // null: nothing is captured
-    std::vector<std::pair<VariableResource*, const void*>> variables;  // and where their values were
+    std::unique_ptr<CapturedWork> work;  // null: nothing is captured
+    std::vector<Place> variables;
   } captured_;
 };
 

@@ -1,18 +1,26 @@
 // Steps that a GPU captures and launches as a whole (lib/runtime/captured_steps.h): the same as one by one, whatever
 // happens between calls. Without a GPU that captures these are skipped; capture_tests runs them on pretend_gpu.cc.
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <future>
 #include <thread>
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/device.h"
+#include "panto/lib/core/scopes.h"
+#include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/core/variable.h"
+#include "panto/lib/graph/graph.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
+#include "panto/lib/runtime/executable.h"
 #include "panto/tests/device/gpu_compare.h"
 #include "panto/tests/gpu.h"
 #include "panto/trace/function.h"
+#include "panto/trace/graph_scope.h"
 
 namespace panto {
 namespace {
@@ -95,6 +103,19 @@ BOOST_AUTO_TEST_CASE(captured_work_is_done_when_it_is_launched) {
   for (int i = 0; i < 3; ++i) work->launch();
   BOOST_TEST(v.value().cpu().to_vector<float>() == std::vector<float>({7, 8}), boost::test_tools::per_element());
   BOOST_TEST(other.cpu().to_vector<float>() == std::vector<float>({2, 2}), boost::test_tools::per_element());
+}
+
+// The copy of a number that is written in the source is used again and again; work that reads it has its address.
+BOOST_AUTO_TEST_CASE(numbers_in_captured_work_stay) {
+  const Variable v(tensor({1.f, 2.f}).to(*gpu()), "v");
+  const Tensor one = tensor({1.f, 1.f}).to(*gpu());
+  static_cast<void>(mul(one, 3.25f));  // copied now, not while it is captured
+  const std::unique_ptr<CapturedWork> work = gpu()->capture([&] { v.assign_add(mul(one, 3.25f)); });
+  BOOST_REQUIRE(work != nullptr);
+  for (int i = 0; i < 3000; ++i) static_cast<void>(mul(one, static_cast<float>(i) + 0.125f));
+  work->launch();
+  BOOST_TEST(v.value().cpu().to_vector<float>() == std::vector<float>({4.25f, 5.25f}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(what_waits_for_results_cannot_be_captured) {
@@ -194,6 +215,72 @@ BOOST_AUTO_TEST_CASE(values_that_were_read_stay_and_values_that_were_assigned_co
     check_close(held[i].cpu().to_vector<float>(), expected[i].to_vector<float>());
   }
   check_close(there.weights(), here.weights());
+}
+
+// While it is added its value is held, by the step itself: that cannot be captured.
+BOOST_AUTO_TEST_CASE(a_variable_may_be_added_to_itself) {
+  const Variable v(tensor(std::vector<float>(16, 1.f), {4, 4}).to(*gpu()), "v");
+  const Function f = trace(
+      [&](const Tensor& x) {
+        Tensor y = x;
+        for (int i = 0; i < 10; ++i) y = matmul(y, x);
+        v.assign_add(v.value());
+        return y;
+      },
+      {{kFloat32, {4, 4}}});
+  const Tensor x = tensor(std::vector<float>(16, 0.25f), {4, 4}).to(*gpu());
+  float expected = 1;
+  for (int i = 0; i < 8; ++i) {
+    BOOST_TEST(f(x).cpu().to_vector<float>() == std::vector<float>(16, 0.25f), boost::test_tools::per_element());
+    expected *= 2;
+    BOOST_TEST(v.value().cpu().to_vector<float>() == std::vector<float>(16, expected),
+               boost::test_tools::per_element());
+  }
+}
+
+// Work that was captured with one variable does not touch it when another one is given: it may be gone, or locked.
+BOOST_AUTO_TEST_CASE(steps_may_be_given_another_variable) {
+  Graph graph;
+  {
+    const GraphScope in(graph);
+    const Variable v = Variable::from_handle(placeholder(kResource, {}, "handle"), kFloat32, {4, 4}, "v");
+    Tensor y = v.value();
+    for (int i = 0; i < 10; ++i) y = matmul(y, y);
+    named("y", y);
+  }
+  const NodeOutput handle = graph.output("handle"), y = graph.output("y");
+  ExecutableFeed feed = feed_like(handle, Variable(zeros({4, 4})).handle());
+  const HandleInfo known{kFloat32, PartialShape({4, 4})};
+  feed.handle = meta_tensor(kResource, Shape{}, std::nullopt, nullptr, std::make_shared<HandleInfo>(known));
+  const auto executable = Executable::make(graph, {&feed, 1}, {&y, 1}, {}, {.passes = "", .device = gpu()});
+  const auto frame = executable->frame();
+  const auto run = [&](const Variable& v) {
+    const Tensor* input = &v.handle();
+    Tensor result;
+    executable->run(*frame, {&input, 1}, {&result, 1});
+    return result.cpu().to_vector<float>();
+  };
+  const auto filled_with = [](float value) {
+    return Variable(tensor(std::vector<float>(16, value), {4, 4}).to(*gpu()), "v");
+  };
+  const std::vector<float> quarter(16, 0.25f), none(16, 0.f);
+  auto first = std::make_unique<Variable>(filled_with(0.25f));
+  for (int i = 0; i < 4; ++i) BOOST_TEST(run(*first) == quarter, boost::test_tools::per_element());
+  const Variable second = filled_with(0.f);
+  {
+    const std::lock_guard lock(variable_of(first->handle()).mutex());
+    std::future<std::vector<float>> got = std::async(std::launch::async, [&] { return run(second); });
+    const bool ready = got.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    BOOST_TEST(ready, "the steps of one variable wait for another");
+    if (!ready) variable_of(first->handle()).mutex().unlock();
+    BOOST_TEST(got.get() == none, boost::test_tools::per_element());
+    if (!ready) variable_of(first->handle()).mutex().lock();
+  }
+  for (int i = 0; i < 4; ++i) BOOST_TEST(run(*first) == quarter, boost::test_tools::per_element());
+  first.reset();
+  // One that may be where the first was.
+  const Variable third = filled_with(0.f);
+  for (int i = 0; i < 4; ++i) BOOST_TEST(run(third) == none, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(random_numbers_differ_from_call_to_call) {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "panto/lib/base/error.h"
+#include "panto/lib/core/dispatch.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/device/support.h"
@@ -89,6 +90,83 @@ BOOST_AUTO_TEST_CASE(shapes_may_differ_from_call_to_call) {
     const Tensor x = some({5, columns}).to(*gpu()), y = some({columns}, 2).to(*gpu());
     BOOST_TEST(test::same_bits(f.call(Tensors{x, y})[0].cpu(), (exp(x) * y + 1.f).cpu()), columns);
   }
+}
+
+// Shapes that turn out to differ take a kernel each. An output may be where an input was: in the arena, or, where it is
+// large and given out, in that input's own memory.
+BOOST_AUTO_TEST_CASE(shapes_of_outputs_may_differ) {
+  const auto body = [](bool first_is_given_out, std::span<const Tensor> in) {
+    const Tensor first = cumsum(in[0], 1) + in[1];
+    const Tensor second = first * in[2];
+    return Tensors{first_is_given_out ? first : sum(first, {0}), second};
+  };
+  const Shape shapes[][3] = {{{5, 4}, {5, 4}, {5, 4}},
+                             {{1, 4}, {1, 4}, {5, 4}},
+                             {{300, 1}, {300, 1}, {300, 400}},
+                             {{1, 300'000}, {1, 300'000}, {3, 300'000}}};
+  for (const bool first_is_given_out : {false, true}) {
+    const Function f = trace([&](std::span<const Tensor> in) { return body(first_is_given_out, in); },
+                             {{kFloat32, {-1, -1}}, {kFloat32, {-1, -1}}, {kFloat32, {-1, -1}}});
+    for (const auto& [a, b, c] : shapes) {
+      const Tensors in = {some(a), some(b, 2), some(c, 3)};
+      Tensors there;
+      for (const Tensor& t : in) there.push_back(t.to(*gpu()));
+      const Tensors expected = body(first_is_given_out, in);
+      for (int i = 0; i < 2; ++i) {
+        const Tensors got = f.call(there);
+        for (size_t k = 0; k < 2; ++k) {
+          BOOST_REQUIRE(got[k].shape() == expected[k].shape());
+          const Tensor apart = reduce_max(abs(got[k].cpu() - expected[k]));
+          const Tensor size = reduce_max(abs(expected[k]));
+          BOOST_TEST(apart.item<float>() <= 1e-4f * size.item<float>(), c.to_string() << ", output " << k);
+        }
+      }
+    }
+  }
+}
+
+// The sum of the inputs.
+Tensor sum_in_one_loop(const Tensors& inputs) {
+  std::vector<int64_t> operands = {0, 1};
+  const auto count = static_cast<int64_t>(inputs.size());
+  for (int64_t i = 2; i < count; ++i) operands.insert(operands.end(), {count + i - 2, i});
+  const std::vector<std::pair<std::string, AttrValue>> attrs = {
+      {"Tin", AttrValue(std::vector<DType>(inputs.size(), kFloat32))},
+      {"Tout", AttrValue(std::vector<DType>{kFloat32})},
+      {"ops", AttrValue(std::vector<std::string>(inputs.size() - 1, "AddV2"))},
+      {"types", AttrValue(std::vector<DType>(inputs.size() - 1, kFloat32))},
+      {"operands", AttrValue(operands)},
+      {"outputs", AttrValue(std::vector<int64_t>{2 * count - 2})}};
+  return dispatch::call("_FusedElementwise", inputs, attrs)[0];
+}
+
+BOOST_AUTO_TEST_CASE(as_many_inputs_as_a_kernel_takes_and_more) {
+  for (const size_t count : {2, 31, 32, 33, 64}) {
+    const Tensors inputs(count, tensor({1.f, 2.f, 3.f}).to(*gpu()));
+    const auto n = static_cast<float>(count);
+    if (count <= 32) {
+      BOOST_TEST(sum_in_one_loop(inputs).cpu().to_vector<float>() == std::vector<float>({n, 2 * n, 3 * n}),
+                 boost::test_tools::per_element());
+    } else {
+      BOOST_CHECK_EXCEPTION(sum_in_one_loop(inputs), Error, [](const Error& e) {
+        return e.code() == Code::kUnimplemented && std::string(e.what()).find("at most 32 inputs") != std::string::npos;
+      });
+    }
+  }
+}
+
+// What the optimizer makes has no more inputs than that.
+BOOST_AUTO_TEST_CASE(sums_of_many_inputs) {
+  Tensors inputs;
+  for (unsigned i = 0; i < 70; ++i) inputs.push_back(some({65}, i + 1));
+  check(
+      "many inputs",
+      [](const Tensors& in) -> Tensors {
+        Tensor y = in[0];
+        for (size_t i = 1; i < in.size(); ++i) y = y + in[i];
+        return {y};
+      },
+      inputs);
 }
 
 BOOST_AUTO_TEST_CASE(faults_are_thrown_at_the_next_read) {
