@@ -2,7 +2,9 @@
 #pragma once
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -35,6 +37,23 @@ class TestFolder {
 
  private:
   std::filesystem::path path_;
+};
+
+// Root may do everything. Where it runs the tests, another user does what is done in this scope.
+class OrdinaryUser {
+ public:
+  OrdinaryUser() {
+    constexpr uid_t kNobody = 65534;
+    if (root_ && setresuid(kNobody, kNobody, 0) != 0) throw std::runtime_error("setresuid");
+  }
+  ~OrdinaryUser() {
+    if (root_ && setresuid(0, 0, 0) != 0) std::abort();
+  }
+  OrdinaryUser(const OrdinaryUser&) = delete;
+  OrdinaryUser& operator=(const OrdinaryUser&) = delete;
+
+ private:
+  bool root_ = geteuid() == 0;
 };
 
 }  // namespace panto

@@ -1,10 +1,13 @@
 // A contestant of `./dev bench peers`: a program that does the suite's workloads with one library. It answers on
 // standard output what race.py asks on standard input, a line for a line:
 //
-//   prepare WORK MODE INPUT...   "ready COUNT MEAN MAGNITUDE WEIGHTED", what its output looks like; or "none"
+//   prepare WORK MODE INPUT...   "ready PART ; PART...", what its output is; or "none"
 //   measure SECONDS              "times T...", seconds a run, each of a batch that is long enough for the clock
 //   turns SECONDS MODE           "ratios R...": what the same in another mode takes, by what was prepared; a batch of
 //                                each in turns, so that a machine that becomes slower is slow for both; or "none"
+//
+// A PART is one of the arrays of an output: COUNT MEAN MAGNITUDE WEIGHTED VALUE..., of its elements how many there are,
+// their mean, the mean of their magnitudes, a mean with weights, and, of a few thousand places, the elements there.
 //
 // An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers. A
 // further :LAYOUT says what the dimensions are, for libraries that want them in another order: nhwc or nchw of images,
@@ -12,6 +15,7 @@
 // No library is included here: every contestant is compiled by itself against its own.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -43,11 +47,13 @@ struct Input {
   std::vector<int64_t> shape;
   std::vector<float> floats;
   std::vector<int32_t> classes;  // in place of floats
+  std::string text;              // as it was asked for
   std::string form;              // how it is held: a layout, or "bfloat16"; "" where there is nothing to say
 };
 
 inline Input input(const std::string& text, int seed) {
   Input result;
+  result.text = text;
   std::istringstream parts(text);
   std::string dims, low, high;
   std::getline(parts, dims, ':');
@@ -76,9 +82,12 @@ inline Input input(const std::string& text, int seed) {
   return result;
 }
 
+// The arrays that a run gives.
+using Parts = std::vector<std::vector<float>>;
+
 struct Workload {
-  std::function<std::vector<float>()> output;  // of one run
-  std::function<void(int64_t)> runs;           // so many, the last one over when it returns
+  std::function<Parts()> output;      // of one run
+  std::function<void(int64_t)> runs;  // so many, the last one over when it returns
 };
 
 // Tells the compiler that `value` is used.
@@ -87,21 +96,42 @@ inline void keep(const T& value) {
   asm volatile("" : : "m"(value) : "memory");
 }
 
-// The numbers of several results, one after the other; `host` makes a vector of one.
+inline Parts parts(std::vector<float> one) {
+  Parts result;
+  result.push_back(std::move(one));
+  return result;
+}
+inline Parts parts(Parts several) { return several; }
+
+// Of each of several results what `host` makes of it.
 template <class T, class Host>
-std::vector<float> all_of(const std::vector<T>& results, const Host& host) {
-  std::vector<float> all;
-  for (const T& result : results) {
-    const std::vector<float> more = host(result);
-    all.insert(all.end(), more.begin(), more.end());
-  }
+Parts each(const std::vector<T>& results, const Host& host) {
+  Parts all;
+  for (const T& result : results) all.push_back(host(result));
   return all;
 }
 
-// A workload that calls `f`, whose result `host` makes a vector of. The loop is here, so that `f` is inlined into it.
+// What three steps of training give: their losses, then by how much each parameter has changed. `values()` has the
+// parameters, `step()` gives the loss.
+template <class Step, class Values>
+Parts three_steps(const Step& step, const Values& values) {
+  const Parts before = values();
+  Parts result(1);
+  for (int i = 0; i < 3; ++i) result[0].push_back(step());
+  const Parts after = values();
+  for (size_t p = 0; p < before.size(); ++p) {
+    std::vector<float> change(before[p].size());
+    for (size_t i = 0; i < change.size(); ++i) change[i] = after[p][i] - before[p][i];
+    result.push_back(std::move(change));
+  }
+  return result;
+}
+
+// A workload that calls `f`, whose result `host` makes a vector of, or several. The loop is here, so that `f` is
+// inlined into it.
 template <class F, class Host>
 Workload calls(F f, Host host) {
-  return {.output = [f, host]() mutable { return host(f()); },
+  return {.output = [f, host]() mutable { return parts(host(f())); },
           .runs =
               [f](int64_t count) mutable {
                 for (int64_t i = 0; i < count; ++i) keep(f());
@@ -147,18 +177,45 @@ class Works {
   std::map<std::string, std::function<std::optional<Workload>(const std::string&, const std::vector<Input>&)>> makers_;
 };
 
-inline std::string summary(const std::vector<float>& output) {
-  double sum = 0, magnitude = 0, weighted = 0;
-  for (size_t i = 0; i < output.size(); ++i) {
-    const double v = output[i];
-    sum += v;
-    magnitude += std::abs(v);
-    weighted += v * (number(static_cast<int64_t>(i), 99) - 0.5);
+// How many elements of an output are compared one by one, in all its parts, and in one at least.
+inline constexpr int64_t kCompared = 4096, kComparedOfPart = 64;
+
+// Places among `count` elements: all, or `n` of them, one in each of as many ranges of the same length, anywhere there.
+inline std::vector<int64_t> places(int64_t count, int64_t n) {
+  std::vector<int64_t> result;
+  if (count <= n) n = count;
+  for (int64_t i = 0; i < n; ++i) {
+    const double at = count == n ? 0.0 : number(i, 98);
+    result.push_back(
+        static_cast<int64_t>((static_cast<double>(i) + at) * (static_cast<double>(count) / static_cast<double>(n))));
   }
-  const double n = output.empty() ? 1.0 : static_cast<double>(output.size());
-  char text[160];
-  std::snprintf(text, sizeof(text), "%zu %.17g %.17g %.17g", output.size(), sum / n, magnitude / n, weighted / n);
-  return text;
+  return result;
+}
+
+inline std::string text_of(const Parts& output) {
+  const int64_t each = std::max(kComparedOfPart, kCompared / std::max<int64_t>(1, static_cast<int64_t>(output.size())));
+  std::string result;
+  const auto write = [&result](const char* form, double v) {
+    char text[40];
+    std::snprintf(text, sizeof(text), form, v);
+    result += text;
+  };
+  for (const std::vector<float>& part : output) {
+    double sum = 0, magnitude = 0, weighted = 0;
+    for (size_t i = 0; i < part.size(); ++i) {
+      const double v = part[i];
+      sum += v;
+      magnitude += std::abs(v);
+      weighted += v * (number(static_cast<int64_t>(i), 99) - 0.5);
+    }
+    const double n = part.empty() ? 1.0 : static_cast<double>(part.size());
+    result += (result.empty() ? "" : " ; ") + std::to_string(part.size());
+    for (const double mean : {sum / n, magnitude / n, weighted / n}) write(" %.17g", mean);
+    for (const int64_t i : places(static_cast<int64_t>(part.size()), each)) {
+      write(" %.9g", static_cast<double>(part[static_cast<size_t>(i)]));
+    }
+  }
+  return result;
 }
 
 // Seconds since its making.
@@ -239,7 +296,7 @@ int serve(std::istream& in, std::ostream& out, const Make& make) {
         for (std::string text; words >> text;) inputs.push_back(input(text, static_cast<int>(inputs.size()) + 1));
         current.reset();  // its memory first
         current = make(work, mode, inputs);
-        out << (current ? "ready " + summary(current->output()) : "none") << std::endl;
+        out << (current ? "ready " + text_of(current->output()) : "none") << std::endl;
       } else if (verb == "measure" && current) {
         out << measure(*current, std::stod(what)) << std::endl;
       } else if (verb == "turns" && current) {

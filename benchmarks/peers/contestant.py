@@ -17,7 +17,7 @@ def fractions(count, seed):
 
 def input_array(text, seed):
     """The numbers that a text such as `64x784:-1:1` or `64:class:10` stands for; after them, `bfloat16` is their type,
-    and a layout changes nothing."""
+    and a layout, `form_of`, changes nothing."""
     parts = text.split(":")
     dims, low, high, form = parts + ["", "0", "1", ""][len(parts):]
     shape = [int(d) for d in dims.split("x")]
@@ -26,6 +26,11 @@ def input_array(text, seed):
         return (values * float(high)).astype(np.int32)
     floats = (float(low) + (float(high) - float(low)) * values).astype(np.float32)
     return floats.astype(ml_dtypes.bfloat16) if form == "bfloat16" else floats
+
+
+def form_of(text):
+    """The layout that the text of an input names, "" if none."""
+    return (text.split(":") + 4 * [""])[3]
 
 
 def chain(x, factor):
@@ -57,17 +62,36 @@ class Workload:
         self.output = output or (lambda: host(run()))
 
 
-def training(step, host, wait=None):
-    """`step()` gives the loss. Its output is the losses of three steps."""
-    return Workload(step, host, lambda: [float(host(step())) for _ in range(3)], wait)
+def training(step, host, parameters, wait=None):
+    """`step()` gives the loss, `parameters()` what is trained, as arrays. Its output is the losses of three steps, and by
+    how much each parameter changed."""
+    def output():
+        before = [np.array(p, dtype=np.float32) for p in parameters()]
+        losses = np.array([float(host(step())) for _ in range(3)], np.float32)
+        return [losses, *(np.asarray(after, np.float32) - was for was, after in zip(before, parameters()))]
+    return Workload(step, host, output, wait)
 
 
-def summary(output):
-    parts = output if isinstance(output, (list, tuple)) else [output]
-    values = np.concatenate([np.asarray(p, dtype=np.float64).ravel() for p in parts])
-    weights = fractions(values.size, 99) - 0.5
-    n = max(values.size, 1)
-    return " ".join([str(values.size)] + [repr(float(v.sum() / n)) for v in (values, np.abs(values), values * weights)])
+COMPARED, COMPARED_OF_PART = 4096, 64  # how many elements of an output, and in a part at least, are compared one by one
+
+
+def places(count, n):
+    """As contestant.h has them."""
+    n = min(count, n)
+    at = np.zeros(n) if count == n else fractions(n, 98)
+    return ((np.arange(n) + at) * (count / max(n, 1))).astype(np.int64)
+
+
+def text_of(output):
+    """As contestant.h has it."""
+    parts = [np.asarray(p).astype(np.float32).ravel() for p in (output if isinstance(output, (list, tuple)) else [output])]
+    each, texts = max(COMPARED_OF_PART, COMPARED // max(1, len(parts))), []
+    for part in parts:
+        values = part.astype(np.float64)
+        means = [v.sum() / max(part.size, 1) for v in (values, np.abs(values), values * (fractions(part.size, 99) - 0.5))]
+        texts.append(" ".join([str(part.size), *(f"{m:.17g}" for m in means),
+                               *(f"{v:.9g}" for v in part[places(part.size, each)])]))
+    return " ; ".join(texts)
 
 
 def measure(work, seconds):
@@ -93,7 +117,7 @@ def measure(work, seconds):
 
 
 def serve(make):
-    """`make(WORK, MODE, arrays)` is the workload, or None."""
+    """`make(WORK, MODE, arrays, forms)` is the workload, or None; `forms`: the layouts that inputs name."""
     current = None
     gc.freeze()  # what libraries made when they were imported is not looked at
     for line in sys.stdin:
@@ -106,8 +130,8 @@ def serve(make):
                     current.close()
                 current = None  # its memory first
                 gc.collect()
-                current = make(work, mode, arrays)
-                print(f"ready {summary(current.output())}" if current else "none", flush=True)
+                current = make(work, mode, arrays, [form_of(text) for text in inputs])
+                print(f"ready {text_of(current.output())}" if current else "none", flush=True)
             elif verb == "measure" and current:
                 print(measure(current, float(rest[0])), flush=True)
             else:

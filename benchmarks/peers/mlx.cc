@@ -20,14 +20,14 @@ std::vector<float> host(array x) {
   x.eval();
   return {x.data<float>(), x.data<float>() + x.size()};
 }
-std::vector<float> host(const Arrays& list) {
-  return peers::all_of(list, [](const array& x) { return host(x); });
+peers::Parts host(const Arrays& list) {
+  return peers::each(list, [](const array& x) { return host(x); });
 }
 
 // Nothing is computed before it is asked for. Here each run is asked for at once, and waited for at the end.
 template <class F>
 peers::Workload calls(F f) {
-  return {.output = [f]() mutable { return host(f()); },
+  return {.output = [f]() mutable { return peers::parts(host(f())); },
           .runs =
               [f](int64_t count) mutable {
                 for (int64_t i = 1; i < count; ++i) mx::async_eval(f());
@@ -53,8 +53,8 @@ struct Library {
     } else {
       const Function whole = [f](const Arrays& in) { return Arrays{f(in)}; };
       if (mode == "traced") return calls([g = mx::compile(whole), x] { return g(x)[0]; });
-      if (mode == "grad") return calls([g = gradient(whole), x] { return g(x)[0]; });
-      if (mode == "traced_grad") return calls([g = mx::compile(gradient(whole)), x] { return g(x)[0]; });
+      if (mode == "grad") return calls([g = with_gradient(whole, x), x] { return g(x); });
+      if (mode == "traced_grad") return calls([g = mx::compile(with_gradient(whole, x)), x] { return g(x); });
       if (mode == "captured") return capturing(whole, x);
       if (mode == "cold") return calls([whole, x] { return mx::compile(Function(whole))(x)[0]; });
       if (mode == "train") return training(whole, x, false);
@@ -73,19 +73,21 @@ struct Library {
     return calls([g = mx::compile(of_first), first = Arrays{x[0]}] { return g(first)[0]; });
   }
 
-  static Function gradient(const Function& f) {
-    return [f](const Arrays& in) {
+  // What f gives, and the gradient of its sum by the first input. The shape of what it gives is found once, here.
+  static Function with_gradient(const Function& f, const Arrays& x) {
+    const array seed = mx::ones(f(x)[0].shape());
+    return [f, seed](const Arrays& in) {
       const auto of_first = [&f, &in](const Arrays& first) {
         Arrays all = in;
         all[0] = first[0];
         return f(all);
       };
-      const array seed = mx::ones_like(of_first({in[0]})[0]);
-      return mx::vjp(of_first, {in[0]}, {seed}).second;
+      const auto [y, gradients] = mx::vjp(of_first, {in[0]}, {seed});
+      return Arrays{y[0], gradients[0]};
     };
   }
 
-  // Plain gradient descent on all inputs but the first two; its output: the losses of three steps.
+  // Plain gradient descent on all inputs but the first two.
   static peers::Workload training(const Function& loss, const Arrays& x, bool compiled) {
     std::vector<int> parameters;
     for (size_t i = 2; i < x.size(); ++i) parameters.push_back(static_cast<int>(i));
@@ -97,7 +99,8 @@ struct Library {
       return all;
     };
     if (compiled) step = mx::compile(step);
-    const auto once = [step, state = std::make_shared<Arrays>(x)] {
+    const auto state = std::make_shared<Arrays>(x);
+    const auto once = [step, state] {
       Arrays all = step(*state);
       mx::async_eval(all);
       array value = all.back();
@@ -106,10 +109,9 @@ struct Library {
       return value;
     };
     peers::Workload work = calls(once);
-    work.output = [once] {
-      std::vector<float> losses;
-      for (int i = 0; i < 3; ++i) losses.push_back(once().item<float>());
-      return losses;
+    work.output = [once, state] {
+      const auto values = [&] { return host(Arrays(state->begin() + 2, state->end())); };
+      return peers::three_steps([&] { return once().item<float>(); }, values);
     };
     return work;
   }
@@ -213,7 +215,7 @@ Update update_of(const Arrays& in, size_t at, const array& a, const array& b, co
 
 // Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
 array energy(const array& x) {
-  const array precision({5.005f, 4.995f, 4.995f, 5.005f}, {2, 2});
+  static const array precision({5.005f, 4.995f, 4.995f, 5.005f}, {2, 2});
   return 0.5f * mx::sum(mx::matmul(x, precision) * x, 1);
 }
 
@@ -222,13 +224,26 @@ array energy_gradient(const array& x) {
   return mx::vjp(whole, {x}, {mx::ones({x.shape(0)})}).second[0];
 }
 
+// Of ten steps.
+const Arrays& times() {
+  static const Arrays all = [] {
+    Arrays result;
+    for (int i = 0; i < 10; ++i) {
+      const double angle = 2 * std::acos(-1.0) * i / 10;
+      result.push_back(array({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}, {1, 2}));
+    }
+    return result;
+  }();
+  return all;
+}
+
 // Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
 // Ten leapfrog steps forward; the loss of section 4, scaled.
 array l2hmc(const Arrays& in) {
   constexpr int kSteps = 10;
   const array step = mx::exp(in[2]);
   array x = in[0], v = in[1], log_jacobian = mx::zeros({x.shape(0)});
-  const array masks[] = {array({1.f, 0.f}, {1, 2}), array({0.f, 1.f}, {1, 2})};
+  static const array masks[] = {array({1.f, 0.f}, {1, 2}), array({0.f, 1.f}, {1, 2})};
   const auto move_momentum = [&](const array& time) {
     const array slope = energy_gradient(x);
     const Update u = update_of(in, 17, x, slope, time);
@@ -243,8 +258,7 @@ array l2hmc(const Arrays& in) {
     log_jacobian = log_jacobian + mx::sum(moved * scale, 1);
   };
   for (int i = 0; i < kSteps; ++i) {
-    const double angle = 2 * std::acos(-1.0) * i / kSteps;
-    const array time({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}, {1, 2});
+    const array& time = times()[static_cast<size_t>(i)];
     move_momentum(time);
     move_position(time, masks[i % 2], masks[1 - i % 2]);
     move_position(time, masks[1 - i % 2], masks[i % 2]);

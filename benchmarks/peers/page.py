@@ -1,14 +1,14 @@
 """docs/peers.md: what a run of the suite found."""
 import textwrap
 
-from roster import LIMIT, OURS, TRACED
+from roster import OURS, PEERS, REFERENCE, TRACED, TUNED
 from workloads import SECTIONS
 
 INTRODUCTION = """\
 # Side by side
 
 Written by `./dev bench peers --table`; run it again rather than editing. The same work in Pantograph and in other
-libraries, one after the other in one run.
+libraries: in a row all of them, one after the other.
 
 ![How much faster or slower than the best peer](peers.svg)
 """
@@ -17,35 +17,47 @@ METHOD = """\
 - Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
   between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A, for a
   third of a second each time; what takes five times as long is run once each time.
-- Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
-  a mean with weights. A training step's output are the losses of three steps.
+- Before it is timed, a library's output must be ours, element by element: a few thousand of them, anywhere in it, each
+  within the row's tolerance of its own size or of the mean magnitude (a millionth where single elements are computed,
+  see `benchmarks/peers/workloads.py`), and three means of all. A training step's output are the losses of three steps,
+  and by how much each parameter changed in them.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
   environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
-- Inputs are the same float32 numbers, rounded to bfloat16 in rows that say so. What starts work and returns (JAX, MLX)
-  is waited for at the end of a batch.
-- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower.
-- A limit is what the machine can do: memory read and written by loops that do nothing else, in huge pages and with
-  stores past the caches, or the arithmetic alone by oneDNN's own primitives.
+- Inputs are the same float32 numbers of both signs, rounded to bfloat16 in rows that say so. What starts work and
+  returns (JAX, MLX) is waited for at the end of a batch.
+- A row is measured at one time: where that is not the time at the head of the page, it says when. What other programs
+  did meanwhile is counted by the kernel's figures without ours; above 0.2 processors the row says so.
+- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower. A difference that the
+  two spreads explain is a tie.
+- The reference is memory read and written by loops that do nothing else, in huge pages and with stores past the
+  caches, or the arithmetic alone by oneDNN's own primitives. It is no bound: other loops and orders may be faster.
+- A call "and its gradient" gives both what the function gives and the gradient.
 - "traced" is the same call of ours as a traced function; bold: slower than eager in this race, where a machine may have
   been slower meanwhile.
 
 What is not comparable:
 
-- JAX, TensorFlow and XLA are called from Python, as their users call them: rows of small tensors have the interpreter
-  in them. PyTorch and MLX are called from C++. PyTorch compiles functions in Python only: it has no figures in rows of
-  traced functions.
+- JAX, TensorFlow, XLA and torch.compile are called from Python, as their users call them: rows of small tensors have
+  the interpreter in them. PyTorch (in inference mode where no gradient is asked for), its packages compiled ahead of
+  time (AOTInductor, of functions without gradients) and MLX are called from C++.
+- TensorFlow's functions are called below `tf.function`, by what it compiled: binding arguments and comparing their
+  types in Python takes it 0.1 ms more at each call.
+- torch.compile has no figure for tracing anew, nor for L2HMC.
+- torch.compile has whole training steps, parameters written in place; JAX's steps donate their parameters.
 - JAX and MLX have no tape: they make a gradient by transforming the function, anew at each eager call, and recording
   alone has no figure.
 - MLX compiles kernels by the C++ compiler before what is timed here: tracing anew finds them.
-- Large results are new memory at each run. Where huge pages are for those who ask (madvise), Pantograph does; most
-  others do not by default, and pay for each page of 4 KiB. In Eigen and xtensor the result is the same memory each
-  time, as one writes it there.
+- Large results are where Pantograph keeps freed blocks for the next (1 GiB of them unless `set_cache_limit` says
+  otherwise), in huge pages where they are for those who ask (madvise); the column "no cache" is without what it keeps.
+  Most others ask the system for new memory at each run by default, and pay for each page of 4 KiB. The column "best
+  peer, tuned" is the best of PyTorch, MLX, JAX and TensorFlow where the allocator of the C library keeps all memory and
+  asks for huge pages (GLIBC_TUNABLES, as `benchmarks/peers/roster.py` has them). In Eigen and xtensor the result is the
+  same memory each time, as one writes it there.
 - Eigen and xtensor are compiled for this processor (`-O3 -march=native`, xtensor with xsimd, OpenMP and OpenBLAS);
   everything else chooses at run time.
 - Of an expression of several ops Eigen and xtensor make one loop when it is compiled: GELU is compared with traced
   functions.
-- Graphs in a session have no feeds, and neither library rewrites them. Our plans have no steps for NoOp and Identity
-  nodes: those rows say what TensorFlow's executor spends on a node, and that we spend nothing.
+- Graphs in a session have no feeds, and neither library rewrites them.
 - XLA makes x of log(exp(x)). Compiling L2HMC's ten unrolled steps takes it minutes, so it has no figure there; JAX has
   them, like the steps of LSTM, as a scan.
 - MLX has no figure for ResNet-50: its convolutions take seconds each.
@@ -56,21 +68,29 @@ What is not comparable:
 GPU_INTRODUCTION = """\
 # Side by side on a GPU
 
-Written by `./dev bench peers --gpu --table` on a machine with a GPU; run it again rather than editing. The same work in
-Pantograph, in PyTorch (eager; compiled in rows of traced functions) and in JAX (eager; jitted), one after the other in
-one run. All tensors are on the GPU; a batch of runs is over when the GPU has done it.
+Written by `PANTO_CUDA_GRAPHS=1 ./dev bench peers --gpu --table` on a machine with an NVIDIA GPU, its driver, and nvcc
+(`meson setup -Dcuda=enabled` makes its absence an error); run it again rather than editing. The same work in Pantograph,
+in PyTorch (eager; compiled in rows of traced functions) and in JAX (eager; jitted), in a row one after the other. All
+tensors are on the GPU; a batch of runs is over when the GPU has done it.
 """
 
 GPU_METHOD = """\
 - Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
   between the quartiles, where it is over 5 %. Each library is measured twice, in the order A B C ... C B A.
-- Before it is timed, a library's output must be ours within a tolerance: number of elements, mean, mean magnitude, and
-  a mean with weights. A training step's output are the losses of three steps.
+- Before it is timed, a library's output must be ours, element by element: a few thousand of them, anywhere in it, each
+  within the row's tolerance of its own size or of the mean magnitude (a millionth where single elements are computed,
+  see `benchmarks/peers/workloads.py`), and three means of all. A training step's output are the losses of three steps,
+  and by how much each parameter changed in them.
 - Products and convolutions are of float32 everywhere (TF32 is off in PyTorch, precision is "highest" in JAX).
 - PyTorch and JAX are called from Python, as their users call them, Pantograph from C++: rows of small tensors have the
   interpreter in them.
-- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower. "traced" is the same
-  call of ours as a traced function; bold: slower than eager.
+- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower; a difference that the
+  two spreads explain is a tie. "traced" is the same call of ours as a traced function; bold: slower than eager.
+- PyTorch finds its fastest convolutions before it is timed (`cudnn.benchmark`) and has filters in its own order. In rows
+  of traced functions it is compiled with `mode="reduce-overhead"`, whole training steps as well.
+- JAX's training steps donate their parameters.
+- Our traced functions are launched as CUDA graphs where the environment has PANTO_CUDA_GRAPHS=1. That is off by
+  default; the line above the tables says how it was here.
 - Convolutions here are products of patches by cuBLAS; PyTorch and JAX have cuDNN.
 """
 
@@ -97,11 +117,15 @@ def show(seconds):
     return f"{value:.0f} {unit}" if value >= 99.5 else f"{value:.3g} {unit}"
 
 
+def best_of(times, names):
+    """(name, Time) of the fastest of these; None where there is none."""
+    found = [n for n in names if n in times]
+    name = min(found, key=lambda n: times[n].median, default=None)
+    return name and (name, times[name])
+
+
 def best_peer(times):
-    """(name, Time) of the fastest that is neither ours nor a limit; None where there is none."""
-    peers = {n: t for n, t in times.items() if n not in (OURS, TRACED, LIMIT)}
-    name = min(peers, key=lambda n: peers[n].median, default=None)
-    return name and (name, peers[name])
+    return best_of(times, PEERS)
 
 
 def cell(time):
@@ -114,29 +138,55 @@ def clearly_slower(a, b):
     return a.median - a.spread > b.median + b.spread
 
 
-def table(rows, results, names):
-    """Lines of Markdown; contestants that do nothing in these rows have no column."""
-    found = [(row, results[row.name]) for row in rows if results.get(row.name)]
-    present = [n for n in names if any(n in times for _, times in found)]
-    columns = [n for n in present if n != LIMIT]
-    head = ["work", *columns, "ours / best peer", *(["limit (ours / limit)"] if LIMIT in present else [])]
+def verdict(ours, other):
+    """"slower", "faster", or "tie" where spreads explain the difference."""
+    return "slower" if clearly_slower(ours, other) else "faster" if clearly_slower(other, ours) else "tie"
+
+
+def ratio(ours, other, name):
+    """Our time by another's, in words."""
+    value = ours.median / other.median
+    text = f"{value:.2f}" if value < 99.5 else f"{value:.0f}"
+    return {"slower": f"**{text}** ({name})", "faster": f"{text} ({name})", "tie": f"tie, {text} ({name})"}[verdict(ours, other)]
+
+
+QUIET = 0.2  # processors that others may keep busy while a row is measured
+
+
+def title(row, found, date):
+    """What a row is, with the date of its own run where that is another, and what else ran where that was much."""
+    marks = [found.date] if found.date != date else []
+    marks += [f"others kept {found.load:.1f} processors busy"] if found.load > QUIET else []
+    return row.what + (f" **[{'; '.join(marks)}]**" if marks else "")
+
+
+TUNED_HEAD = "best peer, tuned (ours / it)"
+
+
+def table(rows, results, names, date):
+    """Lines of Markdown; contestants that do nothing in these rows have no column. `date`: of the page's run."""
+    rows = [(row, results[row.name]) for row in rows if row.name in results and results[row.name].times]
+    present = [n for n in names if any(n in found.times for _, found in rows)]
+    columns = [n for n in present if n != REFERENCE and n not in TUNED]
+    tuned = any(n in TUNED for n in present)
+    head = ["work", *columns, "ours / best peer", *([TUNED_HEAD] if tuned else []),
+            *(["reference (ours / it)"] if REFERENCE in present else [])]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-    for row, times in found:
-        ours, best = times.get(OURS), best_peer(times)
-        cells = [row.what]
+    for row, found in rows:
+        times = found.times
+        ours, best, best_tuned = times.get(OURS), best_peer(times), best_of(times, TUNED)
+        cells = [title(row, found, date)]
         for name in columns:
             text = cell(times[name]) if name in times else ""
             slower = name == TRACED and name in times and ours and clearly_slower(times[name], ours)
             cells.append(f"**{text}**" if slower else text)
-        if ours and best:
-            ratio = ours.median / best[1].median
-            text = f"{ratio:.2f}" if ratio < 99.5 else f"{ratio:.0f}"
-            cells.append(f"**{text}** ({best[0]})" if ratio > 1 else f"{text} ({best[0]})")
-        else:
-            cells.append("")
-        if LIMIT in present:
-            limit = times.get(LIMIT)
-            cells.append(f"{show(limit.median)} ({ours.median / limit.median:.2f})" if ours and limit else "")
+        cells.append(ratio(ours, best[1], best[0]) if ours and best else "")
+        if tuned:
+            cells.append(f"{cell(best_tuned[1])}: {ratio(ours, best_tuned[1], TUNED[best_tuned[0]])}"
+                         if ours and best_tuned else "")
+        if REFERENCE in present:
+            reference = times.get(REFERENCE)
+            cells.append(f"{show(reference.median)} ({ours.median / reference.median:.2f})" if ours and reference else "")
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
@@ -162,15 +212,20 @@ def libraries_table(costs):
 def document(run):
     """`run`: what run.py saves."""
     gpu = run.get("gpu")
-    machine = [gpu, run["date"]] if gpu else [run["cpu"], f"{run['threads']} threads",
+    machine = [gpu, f"PANTO_CUDA_GRAPHS={run.get('graphs') or ' (not set)'}", run["date"]] if gpu else [run["cpu"], f"{run['threads']} threads",
                                               f"transparent huge pages: {run['huge_pages']}", run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
     lines = [GPU_INTRODUCTION if gpu else INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
-    if run["load"] > 0.2:
-        lines += [f"**Other programs kept {run['load']:.1f} processors busy: do not rely on these figures.**", ""]
-    for title, rows in SECTIONS:
-        if any(run["rows"].get(row.name) for row in rows):
-            lines += [f"## {title}", "", *table(rows, run["rows"], run["names"]), ""]
+    measured = [found for found in run["rows"].values() if found.times]
+    others = sorted({found.date for found in measured} - {run["date"]})
+    load = max((found.load for found in measured), default=0)
+    if others:
+        lines += [textwrap.fill(f"Not all rows are of that run: {sum(f.date in others for f in measured)} of "
+                                f"{len(measured)} were measured anew, and say when.", 120), ""]
+    lines += [f"While a row was measured, other programs kept at most {load:.2f} processors busy.", ""]
+    for heading, rows in SECTIONS:
+        if any(row.name in run["rows"] and run["rows"][row.name].times for row in rows):
+            lines += [f"## {heading}", "", *table(rows, run["rows"], run["names"], run["date"]), ""]
     if run["turns"]:
         lines += ["## Traced beside eager", "", TURNS, *turns_table(run["turns"]), ""]
     if run["libraries"]:

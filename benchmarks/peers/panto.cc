@@ -15,8 +15,8 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 std::vector<float> host(const Tensor& t) { return cast(t, kFloat32).to_vector<float>(); }
-std::vector<float> host(const Tensors& list) {
-  return peers::all_of(list, [](const Tensor& t) { return host(t); });
+peers::Parts host(const Tensors& list) {
+  return peers::each(list, [](const Tensor& t) { return host(t); });
 }
 
 std::vector<TensorSpec> specs_of(const Tensors& x) {
@@ -43,14 +43,16 @@ peers::Workload calls_of(const Function& f, const Tensors& x) {
   return calls_of([f, x] { return f.call(x)[0]; });
 }
 
+// What f gives, and the gradient of its sum by the first input.
 template <class F>
-Tensor gradient(const F& f, const Tensors& x) {
+Tensors with_gradient(const F& f, const Tensors& x) {
   GradientTape tape;
   tape.watch(x[0]);
-  return tape.gradient(f(x), x[0]);
+  const Tensor y = f(x);
+  return {y, tape.gradient(y, x[0])};
 }
 
-// Plain gradient descent; its output: the losses of three steps.
+// Plain gradient descent.
 struct Training {
   std::function<Tensor(const Tensor& x, const Tensor& labels)> loss;
   Tensors inputs;  // x and labels
@@ -75,10 +77,11 @@ peers::Workload training(const std::shared_ptr<Training>& t, bool is_traced) {
     step = [t, g] { return g(t->inputs[0], t->inputs[1]); };
   }
   peers::Workload work = calls_of(step);
-  work.output = [step] {
-    std::vector<float> losses;
-    for (int i = 0; i < 3; ++i) losses.push_back(step().item<float>());
-    return losses;
+  work.output = [step, t] {
+    const auto values = [&] {
+      return peers::each(t->optimizer.variables(), [](const Variable& v) { return host(v.value()); });
+    };
+    return peers::three_steps([&] { return step().item<float>(); }, values);
   };
   return work;
 }
@@ -128,8 +131,8 @@ struct Library {
     if (mode == "eager") return calls_of([f, x] { return f(x); });
     if (mode == "traced") return calls_of(traced(f, x), x);
     if constexpr (std::is_same_v<decltype(f(x)), Tensor>) {
-      if (mode == "grad") return calls_of([f, x] { return gradient(f, x); });
-      if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return gradient(f, in); }, x), x);
+      if (mode == "grad") return calls_of([f, x] { return with_gradient(f, x); });
+      if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return with_gradient(f, in); }, x), x);
       if (mode == "captured") return capturing(f, x);
       if (mode == "cold") return calls_of([f, x] { return traced(f, x).call(x)[0]; });
       if (mode == "taped") return taped(f, x);
@@ -396,10 +399,11 @@ std::optional<peers::Workload> awaited(std::optional<peers::Workload> work) {
 }  // namespace
 }  // namespace panto
 
-// Arguments: threads, and "gpu" for a run there.
+// Arguments: threads, the device, and how many bytes of freed memory it keeps at most.
 int main(int argc, char** argv) {
   panto::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   panto::Library::device = argc > 2 ? &panto::find_device(argv[2]) : &panto::cpu_device();
+  if (argc > 3) panto::Library::device->set_cache_limit(std::atoll(argv[3]));
   const auto all = panto::works();
   return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
     if (mode == "session") return panto::peer_graphs::workload(work, inputs.at(0));

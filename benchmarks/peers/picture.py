@@ -1,24 +1,26 @@
 """docs/peers.svg: a line for each workload, times on a logarithmic scale relative to ours. A bar leads from our time to
-that of the best peer, to the right where it is slower; dots are the other peers."""
+that of the best peer, to the right where it is slower, grey where spreads explain the difference; dots are the other peers."""
 import html
 import math
 
-from page import best_peer, show
-from roster import LIMIT, OURS
+from page import best_peer, show, verdict
+from roster import OURS, REFERENCE
 from workloads import SECTIONS
 
-LABEL, PLOT, NOTE, LINE, TOP = 300, 420, 190, 17, 64
-COLOURS = {"PyTorch": "#e8543f", "MLX": "#8a8f98", "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a",
+LABEL, PLOT, NOTE, LINE, TOP = 300, 420, 240, 17, 64
+COLOURS = {"PyTorch": "#e8543f", "torch.compile": "#a3271a", "AOTInductor": "#ff9d8a", "MLX": "#8a8f98", "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a",
            "Eigen": "#3b8fd6", "xtensor": "#1ba39c"}
 STYLE = """
   .paper { fill: #ffffff; }
   text { font: 12px system-ui, sans-serif; fill: #24292f; }
   .title { font-weight: 600; } .note { fill: #57606a; } .grid { stroke: #d0d7de; } .one { stroke: #57606a; }
-  .faster { fill: #2da44e; } .slower { fill: #cf222e; } .limit { stroke: #24292f; stroke-width: 2; }
+  .faster { fill: #2da44e; } .slower { fill: #cf222e; } .tie { fill: #8c959f; }
+  .reference { stroke: #24292f; stroke-width: 2; }
   @media (prefers-color-scheme: dark) {
     .paper { fill: #0d1117; }
     text { fill: #e6edf3; } .note { fill: #9198a1; } .grid { stroke: #3d444d; } .one { stroke: #9198a1; }
-    .faster { fill: #3fb950; } .slower { fill: #f85149; } .limit { stroke: #e6edf3; }
+    .faster { fill: #3fb950; } .slower { fill: #f85149; } .tie { fill: #6e7681; }
+    .reference { stroke: #e6edf3; }
   }
 """
 
@@ -28,19 +30,16 @@ def text(x, y, words, kind="", anchor="start"):
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"{kind}>{html.escape(words)}</text>'
 
 
-NOTHING = 1e-10  # seconds: what takes less was not done at all, and would stretch the scale
-
-
 def factor(ratio):
     """How much slower than ours, or faster."""
     return f"{ratio:.2g}x" if ratio < 10 else f"{ratio:.0f}x"
 
 
 def picture(run):
-    compared = [(title, [(row, run["rows"][row.name]) for row in rows if OURS in run["rows"].get(row.name, {})])
-                for title, rows in SECTIONS]
-    compared = [(title, [(row, times) for row, times in rows if best_peer(times) and times[OURS].median > NOTHING])
-                for title, rows in compared]
+    shown = {OURS, REFERENCE, *COLOURS}
+    found = {name: {n: t for n, t in row.times.items() if n in shown} for name, row in run["rows"].items()}
+    compared = [(title, [(row, found[row.name]) for row in rows
+                         if OURS in found.get(row.name, {}) and best_peer(found[row.name])]) for title, rows in SECTIONS]
     compared = [(title, rows) for title, rows in compared if rows]
     ratios = [t.median / times[OURS].median for _, rows in compared for _, times in rows for t in times.values()]
     low = min(-1, math.floor(math.log10(min(ratios, default=1))))
@@ -59,8 +58,8 @@ def picture(run):
         if any(name in times for _, rows in compared for _, times in rows):
             out += [f'<circle cx="{x + 4:.0f}" cy="34" r="4" fill="{colour}"/>', text(x + 12, 38, name)]
             x += 30 + 7 * len(name)
-    if any(LIMIT in times for _, rows in compared for _, times in rows):
-        out += [f'<path class="limit" d="M{x + 4:.0f} 28v12"/>', text(x + 12, 38, "what the machine can do")]
+    if any(REFERENCE in times for _, rows in compared for _, times in rows):
+        out += [f'<path class="reference" d="M{x + 4:.0f} 28v12"/>', text(x + 12, 38, "reference")]
     for exponent in range(low, high + 1):
         x = place(10.0 ** exponent)
         out.append(f'<path class="{"grid" if exponent else "one"}" d="M{x:.1f} {TOP - 6}V{height - 12}"/>')
@@ -74,7 +73,7 @@ def picture(run):
             name, best = best_peer(times)
             ratio = best.median / ours
             left, right = sorted((place(1), place(ratio)))
-            kind = "faster" if ratio >= 1 else "slower"
+            kind = verdict(times[OURS], best)
             out += [text(LABEL - 8, y + 12, row.what, anchor="end"),
                     f'<rect class="{kind}" x="{left:.1f}" y="{y + 3}" width="{max(right - left, 1):.1f}" height="11"/>']
             for other, t in times.items():
@@ -82,8 +81,8 @@ def picture(run):
                 if other in COLOURS:
                     out.append(f'<circle cx="{at:.1f}" cy="{y + 8.5}" r="4" fill="{COLOURS[other]}">'
                                f"<title>{other}: {show(t.median)}</title></circle>")
-                elif other == LIMIT:
-                    out.append(f'<path class="limit" d="M{at:.1f} {y + 2}v13"><title>{show(t.median)}</title></path>')
-            out.append(text(LABEL + PLOT + 8, y + 12, f"{show(ours)}; {name} {factor(ratio)}", "note"))
+                elif other == REFERENCE:
+                    out.append(f'<path class="reference" d="M{at:.1f} {y + 2}v13"><title>{show(t.median)}</title></path>')
+            out.append(text(LABEL + PLOT + 8, y + 12, f"{show(ours)}; {name} {factor(ratio)}{', a tie' if kind == 'tie' else ''}", "note"))
             y += LINE
     return "\n".join(out + ["</svg>", ""])

@@ -9,16 +9,32 @@ import sys
 Time = collections.namedtuple("Time", "median spread batches")
 
 
+# One of the arrays of an output, as contestant.h has it: how many elements, their mean, their mean magnitude, their mean
+# with weights, and a few thousand of the elements themselves.
+Part = collections.namedtuple("Part", "count mean magnitude weighted values")
+
+
 class Refused(Exception):
     """What a contestant says instead of a result."""
 
 
+def output_of(words):
+    """The parts of an output, of a contestant's answer."""
+    parts = [[]]
+    for word in words:
+        if word == ";":
+            parts.append([])
+        else:
+            parts[-1].append(float(word))
+    return [Part(*part[:4], part[4:]) for part in parts]
+
+
 class Contestant:
-    """A program that speaks the protocol of contestant.h. `limit`: its outputs mean nothing, only its times do.
+    """A program that speaks the protocol of contestant.h. `reference`: its outputs mean nothing, only its times do.
     `mode(row)`: what it is asked for in place of the row's mode; None: it does not take part."""
 
-    def __init__(self, name, command, environment=None, limit=False, mode=lambda row: row.mode):
-        self.name, self.limit, self.mode = name, limit, mode
+    def __init__(self, name, command, environment=None, reference=False, mode=lambda row: row.mode):
+        self.name, self.reference, self.mode, self.holds = name, reference, mode, False
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment)
 
@@ -37,10 +53,16 @@ class Contestant:
         return verb, rest
 
     def prepare(self, row):
-        """What its output looks like: count, mean, mean magnitude, weighted mean. None if it does not do this."""
+        """The parts of its output. None if it does not do this."""
         mode = self.mode(row)
-        verb, rest = self.ask(f"prepare {row.work} {mode} {row.inputs}") if mode else ("none", [])
-        return None if verb == "none" else [float(r) for r in rest]
+        if not mode:
+            if self.holds:
+                self.ask("prepare nothing none")  # it gives back what it has of another row
+                self.holds = False
+            return None
+        verb, rest = self.ask(f"prepare {row.work} {mode} {row.inputs}")
+        self.holds = verb != "none"
+        return output_of(rest) if self.holds else None
 
     def measure(self, seconds):
         return [float(t) for t in self.ask(f"measure {seconds}")[1]]
@@ -59,9 +81,36 @@ class Contestant:
         self.process.wait()
 
 
-def agree(a, b, tolerance):
-    """Two outputs' summaries: equal within `tolerance` of the mean magnitude."""
-    return a[0] == b[0] and all(abs(x - y) <= tolerance * max(a[2], 1e-30) for x, y in zip(a[1:], b[1:]))
+def difference(expected, got, row):
+    """In what two outputs differ, in words; "" if in nothing. Each element that is compared must be within the row's
+    tolerance of its own size, or of the mean magnitude of its part if that is more; so must the means be. Of training
+    the first part are losses; the others are how parameters changed, for which the tolerance is another."""
+    if len(expected) != len(got):
+        return f"{len(got)} results, not {len(expected)}"
+    for number, (e, g) in enumerate(zip(expected, got)):
+        where = f"result {number}: " if len(expected) > 1 else ""
+        tolerance = row.tolerance if number == 0 or row.changes is None else row.changes
+        if e.count != g.count or len(e.values) != len(g.values):
+            return f"{where}{g.count:.0f} elements, not {e.count:.0f}"
+
+        def far(a, b):
+            return not abs(a - b) <= tolerance * max(abs(a), e.magnitude)  # also of what is no number
+        for at, (a, b) in enumerate(zip(e.values, g.values)):
+            if far(a, b):
+                off = abs(a - b) / max(abs(a), e.magnitude, 1e-300)
+                return f"{where}of {len(e.values)} elements that are compared number {at} is {b:.9g}, not {a:.9g}: " \
+                       f"{off:.2g} of its size, more than {tolerance:g}"
+        for what in ("mean", "magnitude", "weighted"):
+            a, b = getattr(e, what), getattr(g, what)
+            if far(a, b):
+                return f"{where}{what} {b:.9g}, not {a:.9g}"
+    return ""
+
+
+def largest_difference(expected, got):
+    """By which share elements of two outputs differ, as `difference` counts it, the largest of each part."""
+    return [max((abs(a - b) / max(abs(a), e.magnitude, 1e-300) for a, b in zip(e.values, g.values)), default=0.0)
+            for e, g in zip(expected, got)]
 
 
 def time_of(times, per=1):
@@ -82,10 +131,10 @@ def race(row, contestants, seconds, complain=lambda text: print(text, file=sys.s
             continue
         if output is None:
             continue
-        if not c.limit:
+        if not c.reference:
             expected = expected or output
-            if not agree(expected, output, row.tolerance):
-                complain(f"{row.name}: {c.name} computes something else: {output}, not {expected}")
+            if wrong := difference(expected, output, row):
+                complain(f"{row.name}: {c.name} computes something else: {wrong}")
                 continue
         racing.append(c)
     failed = set()
@@ -106,10 +155,15 @@ AS_TRACED = {"eager": "traced", "grad": "traced_grad", "train": "traced_train"}
 
 def traced_by_eager(row, ours, seconds, complain):
     """Quartiles of a traced function's time by that of the same calls without, both measured in turns; None where
-    there is no such pair, or no time for two turns. `ours` has been prepared for the row."""
+    there is no such pair, where the two give something else, or where there is no time for two turns."""
     if row.mode not in AS_TRACED:
         return None
     try:
+        traced = ours.prepare(row._replace(mode=AS_TRACED[row.mode]))
+        eager = ours.prepare(row)
+        if traced and (wrong := difference(eager, traced, row)):
+            complain(f"{row.name}: {ours.name} traced computes something else: {wrong}")
+            return None
         ratios = ours.turns(seconds, AS_TRACED[row.mode])
     except Refused as refused:
         complain(f"{row.name}: {ours.name} in turns fails: {refused}")

@@ -9,10 +9,19 @@ from race import Contestant
 from workloads import ALL_LARGE, LARGE
 
 HERE = pathlib.Path(__file__).resolve().parent
-OURS, TRACED, LIMIT = "Pantograph", "traced", "limit"
+OURS, TRACED, NO_CACHE, REFERENCE = "Pantograph", "traced", "no cache", "reference"
+COMPILED, AHEAD = "torch.compile", "AOTInductor"
+PEERS = ["PyTorch", COMPILED, AHEAD, "MLX", "JAX", "TensorFlow", "XLA", "Eigen", "xtensor"]
+# Those whose results are new memory at each run, with the memory that they could have been given: {what: who}.
+TUNED = {f"{name}, tuned": name for name in ("PyTorch", "MLX", "JAX", "TensorFlow")}
 # Ours first, as they are listed.
-NAMES = [OURS, TRACED, "PyTorch", "MLX", "JAX", "TensorFlow", "XLA", "Eigen", "xtensor", LIMIT]
+NAMES = [OURS, TRACED, NO_CACHE, *PEERS, *TUNED, REFERENCE]
 ON_GPU = [OURS, TRACED, "PyTorch", "JAX"]
+# Huge pages for whoever asks for much, which is never given back: glibc's allocator keeps all that is freed and takes
+# none of it from the kernel directly; PyTorch has a switch of its own beside it.
+TUNING = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=17179869184:"
+                            "glibc.malloc.top_pad=268435456:glibc.malloc.arena_max=1",
+          "THP_MEM_ALLOC_ENABLE": "1"}
 
 
 class Places:
@@ -46,14 +55,14 @@ def compiler_flags(name, places):
         "Eigen": Flags(here, ["-isystem/usr/include/eigen3"], []),
         "xtensor": Flags([*here, "-DXTENSOR_USE_XSIMD", "-DXTENSOR_USE_OPENMP"], [],
                          [f"-L{openblas}", "-lopenblas", f"-Wl,-rpath,{openblas}"]),
-        LIMIT: Flags(here, [], ["-ldnnl"]),
+        REFERENCE: Flags(here, [], ["-ldnnl"]),
     }[name]
 
 
 def compiled(name, places):
     """Its program; compiled where it is older than what it is made of."""
     source = HERE / {"PyTorch": "torch.cc", "MLX": "mlx.cc", "Eigen": "eigen.cc", "xtensor": "xtensor.cc",
-                     LIMIT: "limits.cc"}[name]
+                     REFERENCE: "reference.cc"}[name]
     program = places.own / f"{source.stem}_contestant"
     newest = max(p.stat().st_mtime for p in (source, *HERE.glob("*.h"), HERE / "requirements.txt", HERE / "roster.py"))
     if not program.exists() or program.stat().st_mtime < newest:
@@ -68,14 +77,21 @@ def compiled(name, places):
 
 
 def command(name, places, threads):
-    if name in (OURS, TRACED):
-        return [str(places.build / "benchmarks/panto_contestant"), threads, *(["gpu:0"] if places.gpu else [])]
+    name = TUNED.get(name, name)
+    if name in (OURS, TRACED, NO_CACHE):
+        more = ["gpu:0"] if places.gpu else ["cpu:0", "0"] if name == NO_CACHE else []
+        return [str(places.build / "benchmarks/panto_contestant"), threads, *more]
     if places.gpu:
         script = HERE / ("torch_contestant.py" if name == "PyTorch" else "jax_contestant.py")
         return [str(places.python), str(script), "gpu"]
     if name in ("JAX", "TensorFlow", "XLA"):
         script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
         return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]
+    if name == COMPILED:
+        return [str(places.python), str(HERE / "torch_contestant.py"), threads]
+    if name == AHEAD:
+        return [*compiled("PyTorch", places), threads, str(places.python), str(HERE / "torch_package.py"),
+                str(places.own / "packages")]
     return [*compiled(name, places), threads]
 
 
@@ -83,21 +99,29 @@ def mode(name):
     """What it is asked for, by row: our traced function does eager rows, those where the comparison is wanted."""
     if name == TRACED:
         return lambda row: "traced" if row.name in LARGE else None
+    if name == NO_CACHE or name in TUNED:  # of small results nobody asks the kernel for memory
+        return lambda row: row.mode if row.name in ALL_LARGE else None
+    if name == AHEAD:  # packages are of functions without gradients
+        return lambda row: row.mode if row.mode == "traced" else None
     if name in ("Eigen", "xtensor"):  # what they make of small tensors is no call
         return lambda row: row.mode if row.name in ALL_LARGE else None
     return lambda row: row.mode
 
 
-def environment(threads):
-    """Two threads for each library that asks its environment; the others are told in their programs."""
+def environment(threads, tuned=False):
+    """Two threads for each library that asks its environment; the others are told in their programs. `tuned`: with
+    memory as TUNING says."""
     own = {name: threads for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
     # JAX would take most of a GPU's memory when it starts.
-    return os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    # PyTorch compiles in its own process, whose time is known.
+    return os.environ | own | {"PYTHONDONTWRITEBYTECODE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"} | (
+        TUNING if tuned else {})
 
 
-def start(places, threads):
-    return [Contestant(name, command(name, places, str(threads)), environment(str(threads)), name == LIMIT, mode(name))
-            for name in (ON_GPU if places.gpu else NAMES)]
+def start(places, threads, names=None):
+    return [Contestant(name, command(name, places, str(threads)), environment(str(threads), name in TUNED),
+                       name == REFERENCE, mode(name))
+            for name in names or (ON_GPU if places.gpu else NAMES)]
 
 
 def versions(places):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The same work in Pantograph and its peers, side by side. `./dev bench peers` calls this."""
 import argparse
+import collections
 import datetime
 import json
 import os
@@ -51,20 +52,47 @@ def processor_times():
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
-def others(seconds=1.0):
-    """How many processors other programs keep busy; ours wait meanwhile."""
-    before = processor_times()
-    time.sleep(seconds)
-    return (processor_times() - before) / seconds
+def own_times(pids):
+    """Seconds that these processes were busy, with those that they waited for, and this one."""
+    ticks = 0
+    for pid in [*pids, os.getpid()]:
+        try:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def times_of(saved):
-    """{contestant: Time}, of one row as JSON has it."""
-    return {name: race.Time(*time) for name, time in saved.items()}
+class Load:
+    """How many processors others than these processes keep busy from its making on."""
+
+    def __init__(self, pids):
+        self.pids, self.start = pids, time.monotonic()
+        self.before = processor_times() - own_times(pids)
+
+    def processors(self):
+        busy = processor_times() - own_times(self.pids) - self.before
+        return max(0.0, busy / max(time.monotonic() - self.start, 1e-3))
+
+
+# A row as it was measured: {contestant: Time}, when, and how many processors others kept busy meanwhile.
+Found = collections.namedtuple("Found", "times date load")
+
+
+def found_of(saved):
+    """Of one row as JSON has it."""
+    times, date, load = saved
+    return Found({name: race.Time(*time) for name, time in times.items()}, date, load)
+
+
+def other_place(kept, place):
+    """What was another where the rows that are kept were measured: rows of two machines or versions make no table."""
+    return [f"{what} was {kept.get(what)}, is {place[what]}" for what in place if kept and kept.get(what) != place[what]]
 
 
 def write_page(run, folder=DOCS):
-    run = run | {"rows": {row: times_of(times) for row, times in run["rows"].items()}}
+    run = run | {"rows": {row: found_of(saved) for row, saved in run["rows"].items()}}
     texts = [("gpu.md", page.document(run))] if run.get("gpu") else [("peers.md", page.document(run)),
                                                                      ("peers.svg", picture.picture(run))]
     for name, text in texts:
@@ -102,28 +130,38 @@ def main():
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
     gpu = gpu_model() if options.gpu else None
     places = roster.Places(options.build, options.own, options.venv, options.gpu)
-    load = others()  # before the contestants begin: they are busy until they have started
     contestants = roster.start(places, options.threads)
-    rows = {name: times_of(times) for name, times in kept.get("rows", {}).items()}
+    ours = next(c for c in contestants if c.name == roster.OURS)
+
+    names = [c.name for c in contestants]
+    date = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
+    place = {"cpu": cpu_model(), "threads": options.threads, "huge_pages": huge_pages(), "gpu": gpu,
+             "graphs": os.environ.get("PANTO_CUDA_GRAPHS") if options.gpu else None,
+             "versions": roster.versions(places), "names": names}
+    if other := other_place(kept, place):
+        for c in contestants:
+            c.close()
+        raise SystemExit(f"peers: the table is of another place, measure it as a whole: {'; '.join(other)}")
+    rows = {name: found_of(saved) for name, saved in kept.get("rows", {}).items()}
     turns = kept.get("turns", {})
     complaints = [text for text in kept.get("complaints", []) if text.partition(":")[0] not in options.workloads]
-    ours = next(c for c in contestants if c.name == roster.OURS)
+    run = place | {"date": kept.get("date", date), "rows": rows, "turns": turns, "libraries": kept.get("libraries", {}),
+                   "complaints": complaints}
 
     def complain(text):
         print(f"peers: {text}", file=sys.stderr, flush=True)
         complaints.append(text)
-    names = [c.name for c in contestants]
-    run = {"cpu": cpu_model(), "threads": options.threads, "date": datetime.date.today().isoformat(), "load": load,
-           "huge_pages": huge_pages(), "gpu": gpu, "versions": roster.versions(places), "names": names, "rows": rows,
-           "turns": turns, "libraries": kept.get("libraries", {}), "complaints": complaints}
 
     def save():
         saved.parent.mkdir(parents=True, exist_ok=True)
         saved.write_text(json.dumps(run))
     for name in options.workloads or (GPU if options.gpu else ROWS):
-        rows[name] = race.race(ROWS[name], contestants, options.seconds, complain)
-        print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in rows[name].items()), flush=True)
-        if ours.name in rows[name] and (found := race.traced_by_eager(ROWS[name], ours, options.seconds, complain)):
+        load = Load([c.process.pid for c in contestants])
+        times = race.race(ROWS[name], contestants, options.seconds, complain)
+        rows[name] = Found(times, date, load.processors())
+        print(f"{name}: " + ", ".join(f"{n} {page.show(t.median)}" for n, t in times.items()), flush=True)
+        turns.pop(name, None)
+        if ours.name in times and (found := race.traced_by_eager(ROWS[name], ours, options.seconds, complain)):
             turns[name] = found
         if options.table:
             save()  # who stops it here has what is there with --again
@@ -131,11 +169,10 @@ def main():
         run["libraries"] = libraries.measure(places, contestants, options.threads)
     for c in contestants:
         c.close()
-    run["load"] = max(load, others(), kept.get("load", 0))
     print()
     for title, section in SECTIONS:
-        if any(rows.get(row.name) for row in section):
-            print("\n".join([title, "", *page.table(section, rows, names), ""]))
+        if any(row.name in rows for row in section):
+            print("\n".join([title, "", *page.table(section, rows, names, date), ""]))
     if turns:
         print("\n".join(["Traced beside eager", "", *page.turns_table(turns), ""]))
     if options.table:

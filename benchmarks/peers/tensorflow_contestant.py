@@ -22,6 +22,21 @@ def function(f, xla):
     return tf.function(f, autograph=False, jit_compile=xla or None)
 
 
+def call_of(f, x, xla):
+    """A call of the function of tensors x that gives one tensor, or a list. Of the compiled function itself:
+    tf.function binds arguments and compares their types in Python at each call, which takes longer than small functions
+    do (0.1 ms)."""
+    concrete = function(f, xla).get_concrete_function(*x)
+    one = not isinstance(concrete.structured_outputs, (list, tuple))
+    call, inputs = concrete.inference_fn.call_flat, [*x, *concrete.captured_inputs]
+
+    def run():
+        results = call(*inputs)
+        return results[0] if one else results
+    run.keeps = concrete  # whoever calls what belongs to it
+    return run
+
+
 def conv(x, kernel, seed):
     """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave."""
     with tf.GradientTape() as tape:
@@ -236,16 +251,6 @@ WORKS = {
 }
 
 
-def no_ops(constants, depth):
-    """`depth` nodes one after the other, before and after each of which as many as constants stand side by side."""
-    layer = [tf.no_op() for _ in constants]
-    for _ in range(depth):
-        joint = tf.group(*layer)
-        with tf.control_dependencies([joint]):
-            layer = [tf.no_op() for _ in constants]
-    return layer
-
-
 def chains(constants, depth):
     for _ in range(depth):
         constants = [tf.negative(c) for c in constants]
@@ -259,12 +264,7 @@ def sums(layer, depth):
     return layer
 
 
-GRAPHS = {
-    "no_ops": no_ops,
-    "identities": lambda constants, depth: [tf.identity(c) for c in constants for _ in range(depth)],
-    "chains": chains,
-    "sums": sums,
-}
+GRAPHS = {"chains": chains, "sums": sums}
 
 
 def session(build, x, threads):
@@ -272,25 +272,25 @@ def session(build, x, threads):
     numbers are the constants. Output: how many nodes, and the tensors at the ends."""
     with tf.Graph().as_default() as graph:
         width, depth = x.shape
-        ends = build(range(width) if build is no_ops else list(map(tf.constant, x.flat[:width])), depth)
+        ends = build(list(map(tf.constant, x.flat[:width])), depth)
         everything = tf.group(*ends)
     config = tf.compat.v1.ConfigProto(intra_op_parallelism_threads=threads, inter_op_parallelism_threads=threads)
     config.graph_options.optimizer_options.opt_level = config.graph_options.optimizer_options.L0
     config.graph_options.rewrite_options.disable_meta_optimizer = True
     run = tf.compat.v1.Session(graph=graph, config=config)
-    fetches = [] if build is no_ops else ends
 
     def output():
-        return [len(graph.get_operations()), *run.run([everything, *fetches])[1:]]
+        return [len(graph.get_operations()), np.array(run.run([everything, *ends])[1:])]
     return contestant.Workload(run.make_callable(everything), lambda result: result, output)
 
 
-def gradient(f):
+def with_gradient(f):
+    """What f gives, and the gradient of its sum by the first input."""
     def of(x, *rest):
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = f(x, *rest)
-        return tape.gradient(y, x)
+        return [y, tape.gradient(y, x)]
     return of
 
 
@@ -318,7 +318,7 @@ def training(f, x, labels, parameters, compiled, xla):
         for p, g in zip(parameters, tape.gradient(loss, parameters)):
             p.assign_sub(0.01 * g)
         return loss
-    return contestant.training(function(step, xla) if compiled else step, host)
+    return contestant.training(call_of(step, [], xla) if compiled else step, host, lambda: parameters)
 
 
 def make(work, mode, arrays, xla, threads):
@@ -340,9 +340,10 @@ def make(work, mode, arrays, xla, threads):
         return training(f, x[0], x[1], x[2:], mode == "traced_train", xla)
     if mode == "captured":
         variables = [tf.Variable(v) for v in x[1:]]
-        f, x = function(lambda first: WORKS[work](first, *variables), xla), x[:1]
-    f = gradient(f) if mode in ("grad", "traced_grad") else f
-    f = function(f, xla) if mode in ("traced", "traced_grad") else f
+        return contestant.Workload(call_of(lambda first: WORKS[work](first, *variables), x[:1], xla), host)
+    f = with_gradient(f) if mode in ("grad", "traced_grad") else f
+    if mode in ("traced", "traced_grad"):
+        return contestant.Workload(call_of(f, x, xla), host)
     return contestant.Workload(lambda: f(*x), host)
 
 
@@ -352,7 +353,7 @@ def main():
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     xla = "xla" in sys.argv[2:]
-    contestant.serve(lambda *what: make(*what, xla, threads))
+    contestant.serve(lambda work, mode, arrays, _: make(work, mode, arrays, xla, threads))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 // PyTorch: its C++ API, as it lies in the wheel. lint: allow(built) roster.py compiles it, against what was installed
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 #include <torch/torch.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -19,8 +21,8 @@ std::vector<float> host(const Tensor& t) {
   const Tensor flat = t.detach().to(torch::kFloat).contiguous().reshape({-1});
   return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
-std::vector<float> host(const Tensors& list) {
-  return peers::all_of(list, [](const Tensor& t) { return host(t); });
+peers::Parts host(const Tensors& list) {
+  return peers::each(list, [](const Tensor& t) { return host(t); });
 }
 
 template <class F>
@@ -43,14 +45,21 @@ struct Library {
 
   template <class F>
   static std::optional<peers::Workload> make(const std::string& mode, F f, std::vector<Tensor> x) {
-    if (mode == "eager") return calls([f, x] { return f(x); });
+    if (mode == "eager") {
+      peers::Workload work = calls([f, x] { return f(x); });
+      work.runs = [runs = work.runs](int64_t count) {
+        const c10::InferenceMode inference;
+        runs(count);
+      };
+      return work;
+    }
     if constexpr (std::is_same_v<decltype(f(x)), Tensor>) {
       if (mode == "taped" || mode == "grad") x[0].requires_grad_();
       if (mode == "taped") return calls([f, x] { return f(x); });
       if (mode == "grad") {
         return calls([f, x] {
           const Tensor y = f(x);
-          return torch::autograd::grad({y}, {x[0]}, {torch::ones_like(y)})[0];
+          return std::vector<Tensor>{y, torch::autograd::grad({y}, {x[0]}, {torch::ones_like(y)})[0]};
         });
       }
       if (mode == "train") return training(f, x);
@@ -58,7 +67,7 @@ struct Library {
     return std::nullopt;
   }
 
-  // Plain gradient descent on all inputs but the first two; its output: the losses of three steps.
+  // Plain gradient descent on all inputs but the first two.
   static peers::Workload training(const std::function<Tensor(const std::vector<Tensor>&)>& f,
                                   const std::vector<Tensor>& x) {
     const std::vector<Tensor> parameters(x.begin() + 2, x.end());
@@ -71,10 +80,13 @@ struct Library {
       return loss.detach();
     };
     peers::Workload work = calls(step);
-    work.output = [step] {
-      std::vector<float> losses;
-      for (int i = 0; i < 3; ++i) losses.push_back(step().item<float>());
-      return losses;
+    work.output = [step, parameters] {
+      const auto values = [&] {
+        // Filters in the order in which they came.
+        return peers::each(parameters,
+                           [](const Tensor& p) { return host(p.dim() == 4 ? p.permute({2, 3, 1, 0}) : p); });
+      };
+      return peers::three_steps([&] { return step().item<float>(); }, values);
     };
     return work;
   }
@@ -147,6 +159,7 @@ Tensor gpt2(const Tensors& in) {
 
 // The matrix of second derivatives of sum(tanh(x w) u), by v.
 Tensor hessian_by_vector(const Tensors& in) {
+  const c10::InferenceMode off(false);
   const Tensor x = in[0].detach().requires_grad_();
   const Tensor y = torch::sum(torch::tanh(x * in[1]) * in[2]);
   const Tensor first = torch::autograd::grad({y}, {x}, {}, true, true)[0];
@@ -155,6 +168,7 @@ Tensor hessian_by_vector(const Tensors& in) {
 
 // The convolution, and its gradients by x and the filter, for the gradient by what it gave.
 Tensors conv(const Tensors& in) {
+  const c10::InferenceMode off(false);
   const Tensor x = in[0].detach().requires_grad_(), filter = in[1].detach().requires_grad_();
   const Tensor y = torch::conv2d(x, filter, {}, 1, "same");
   const Tensors gradients = torch::autograd::grad({y}, {x, filter}, {in[2]});
@@ -318,10 +332,48 @@ peers::Works<Library> works() {
   return w;
 }
 
+// What the command prints, without the end of its line.
+std::string printed(const std::string& command) {
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("popen");
+  std::string text;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  if (pclose(pipe) != 0) throw std::runtime_error("torch_package.py fails");
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+// The work compiled ahead of time. `packages`: the command that makes a package of it, and prints where it is.
+std::optional<peers::Workload> packaged(const std::string& packages, const std::string& work,
+                                        const std::vector<peers::Input>& inputs) {
+  std::string command = packages + " " + work;
+  Tensors x;
+  for (const peers::Input& in : inputs) {
+    command += " " + in.text;
+    if (x.empty() || work != "resnet_inference") x.push_back(Library::tensor(in));  // others are constants there
+  }
+  const std::string path = printed(command);
+  if (path == "none") return std::nullopt;
+  const auto loader = std::make_shared<torch::inductor::AOTIModelPackageLoader>(path);
+  peers::Workload result = calls([loader, x] { return loader->run(x); });
+  result.runs = [runs = result.runs](int64_t count) {
+    const c10::InferenceMode inference;
+    runs(count);
+  };
+  return result;
+}
+
 }  // namespace
 
+// Arguments: threads; for works that are compiled ahead of time: Python, torch_package.py, and a folder for packages.
 int main(int argc, char** argv) {
   at::set_num_threads(argc > 1 ? std::atoi(argv[1]) : 2);
   const auto all = works();
+  if (argc > 4) {
+    const std::string packages = std::string(argv[2]) + " " + argv[3] + " " + argv[4];
+    return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
+      return mode == "traced" ? packaged(packages, work, inputs) : std::nullopt;
+    });
+  }
   return peers::serve(std::cin, std::cout, [&](const auto&... what) { return all.make(what...); });
 }

@@ -1,5 +1,7 @@
-"""PyTorch's contestant on a GPU: eager calls, and the same compiled. (On CPUs it is called from C++: torch.cc.)"""
+"""PyTorch's contestant in Python: with the argument `gpu` eager calls there, and the same compiled; otherwise, with the
+number of threads, compiled functions alone (eager calls are made from C++: torch.cc)."""
 import math
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -8,8 +10,11 @@ import torch.nn.functional as functional
 
 import contestant
 
+GPU = "gpu" in sys.argv
+DEVICE = "cuda" if GPU else "cpu"
 torch.backends.cuda.matmul.allow_tf32 = False  # products of float32, as ours
 torch.backends.cudnn.allow_tf32 = False
+torch.backends.cudnn.benchmark = True  # it tries its ways of doing a convolution, and takes the fastest
 
 
 def host(result):
@@ -19,26 +24,51 @@ def host(result):
     return (result.float() if result.dtype == torch.bfloat16 else result).numpy()
 
 
-def tensor(array):
+def tensor(array, form=""):
+    """Images and filters in PyTorch's order of dimensions; where channels are last, they stay so in memory."""
     if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.astype(np.float32)).bfloat16()
-    return torch.from_numpy(array)
+        return torch.from_numpy(array.astype(np.float32)).bfloat16().to(DEVICE)
+    t = torch.from_numpy(array).to(DEVICE)
+    if form == "nhwc":
+        return t.permute(0, 3, 1, 2)
+    if form in ("hwio", "hwio_nchw"):
+        last = torch.channels_last if form == "hwio" else torch.contiguous_format
+        return t.permute(3, 2, 0, 1).contiguous(memory_format=last)
+    return t
+
+
+def as_given(t):
+    """A filter with its dimensions in the order in which it came."""
+    return t.permute(2, 3, 1, 0) if t.dim() == 4 else t
 
 
 def wait(_):
-    torch.cuda.synchronize()
+    if GPU:
+        torch.cuda.synchronize()
 
 
-def conv(layout):
-    """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave."""
-    def images(x):  # to PyTorch's order, without moving anything
-        return x.permute(0, 3, 1, 2) if layout == "NHWC" else x
+def compiled(f):
+    return torch.compile(f, fullgraph=True, dynamic=False, mode="reduce-overhead" if GPU else None)
+
+
+def conv(layout, vjp):
+    """The convolution, and its gradients by x and the kernel, for the gradient `seed` by what it gave. `vjp`: as a
+    function that compiles has them."""
+    def images(x):
+        return x.permute(0, 2, 3, 1) if layout == "NHWC" else x
+
+    def forward(x, kernel):
+        return functional.conv2d(x, kernel, padding=kernel.shape[2] // 2)
 
     def of(x, kernel, seed):
-        x, kernel = x.detach().requires_grad_(), kernel.detach().requires_grad_()
-        y = functional.conv2d(images(x), kernel.permute(3, 2, 0, 1), padding=kernel.shape[0] // 2)
-        gradients = torch.autograd.grad(y, (x, kernel), images(seed))
-        return [y.permute(0, 2, 3, 1) if layout == "NHWC" else y, *gradients]
+        if vjp:
+            y, back = torch.func.vjp(forward, x, kernel)
+            by_x, by_kernel = back(seed)
+        else:
+            x, kernel = x.detach().requires_grad_(), kernel.detach().requires_grad_()
+            y = forward(x, kernel)
+            by_x, by_kernel = torch.autograd.grad(y, (x, kernel), seed)
+        return [images(y), images(by_x), as_given(by_kernel)]
     return of
 
 
@@ -54,10 +84,9 @@ def mlp(x, labels, *layers):
 
 
 def cnn(x, labels, *p):
-    """x [batch, height, width, channels]; two convolutions, each with a pool, and a dense layer."""
-    x = x.permute(0, 3, 1, 2)
+    """x [batch, channels, height, width]; two convolutions, each with a pool, and a dense layer."""
     for i in (0, 2):
-        x = torch.relu(functional.conv2d(x, p[i].permute(3, 2, 0, 1), p[i + 1], padding="same"))
+        x = torch.relu(functional.conv2d(x, p[i], p[i + 1], padding="same"))
         x = functional.max_pool2d(x, 2)
     x = x.permute(0, 2, 3, 1).reshape(x.shape[0], -1)
     return functional.cross_entropy(torch.addmm(p[5], x, p[4]), labels)
@@ -106,6 +135,48 @@ def hessian_by_vector(x, w, u, v):
     return torch.autograd.grad(first, x, v)[0]
 
 
+def compilable_hessian(x, w, u, v):
+    first = torch.func.grad(lambda x: torch.sum(torch.tanh(x * w) * u))
+    return torch.func.vjp(first, x)[1](v)[0]
+
+
+def resnet(x, state, p, training):
+    """A residual network of bottlenecks, with the step in the 3x3 convolution. p: for each convolution its kernel and its
+    norm's scale and offset; at the end a dense layer's weights and bias. First comes a convolution with a pool, then
+    bottlenecks of three convolutions, four where the number of channels changes. From there on, but for the first one,
+    the images are halved. Gives what it says of the images, and the running statistics as they are then."""
+    at, new_state = 0, []
+
+    def convolve(x, stride):
+        nonlocal at
+        kernel, scale, offset, (mean, variance) = *p[at:at + 3], state[at // 3]
+        at += 3
+        y = functional.conv2d(x, kernel, stride=stride, padding=kernel.shape[2] // 2)
+        if not training:
+            return functional.batch_norm(y, mean, variance, scale, offset, eps=1e-3)
+        new_variance, new_mean = torch.var_mean(y.detach(), (0, 2, 3))
+        new_state.append((0.99 * mean + 0.01 * new_mean, 0.99 * variance + 0.01 * new_variance))
+        return functional.batch_norm(y, None, None, scale, offset, training=True, eps=1e-3)
+
+    x = functional.max_pool2d(torch.relu(convolve(x, 2)), 3, 2, 1)
+    while at < len(p) - 2:
+        changes = p[at].shape[1] != p[at + 6].shape[0]
+        stride = 2 if changes and at > 3 else 1
+        y = convolve(torch.relu(convolve(torch.relu(convolve(x, 1)), stride)), 1)
+        x = torch.relu(y + (convolve(x, stride) if changes else x))
+    return torch.addmm(p[at + 1], x.mean((2, 3)), p[at]), new_state
+
+
+def resnet_state(parameters):
+    return [(torch.zeros_like(scale), torch.ones_like(scale)) for scale in parameters[1:-2:3]]
+
+
+def resnet_for_inference(parameters):
+    """Of the images."""
+    state = resnet_state(parameters)
+    return lambda x: resnet(x, state, parameters, training=False)[0]
+
+
 WORKS = {
     "add": torch.add,
     "mul": torch.mul,
@@ -116,8 +187,8 @@ WORKS = {
     "view": lambda x: x.reshape(-1),
     "hessian": hessian_by_vector,
     "log_exp": contestant.log_exp(torch.log, torch.exp),
-    "conv": conv("NHWC"),
-    "conv_nchw": conv("NCHW"),
+    "conv": conv("NHWC", False),
+    "conv_nchw": conv("NCHW", False),
     "exp": torch.exp,
     "tanh": torch.tanh,
     "gelu": lambda x: 0.5 * x * (1.0 + torch.erf(x * math.sqrt(0.5))),
@@ -137,11 +208,23 @@ WORKS = {
 }
 
 
-def gradient(f):
+# What compiles is written with functions of functions.
+COMPILABLE = WORKS | {"hessian": compilable_hessian, "conv": conv("NHWC", True), "conv_nchw": conv("NCHW", True)}
+
+
+def with_gradient(f):
+    """What f gives, and the gradient of its sum by the first input."""
     def of(x, *rest):
         x = x.detach().requires_grad_()
         y = f(x, *rest)
-        return torch.autograd.grad(y, x, torch.ones_like(y))[0]
+        return [y, torch.autograd.grad(y, x, torch.ones_like(y))[0]]
+    return of
+
+
+def compilable_with_gradient(f):
+    def of(x, *rest):
+        y, back = torch.func.vjp(lambda x: f(x, *rest), x)
+        return [y, back(torch.ones_like(y))[0]]
     return of
 
 
@@ -154,23 +237,61 @@ def training(f, x, labels, parameters):
         with torch.no_grad():
             torch._foreach_add_(parameters, gradients, alpha=-0.01)
         return loss
-    return contestant.training(step, host, wait)
+    return contestant.training(step, host, lambda: host([as_given(p) for p in parameters]), wait)
 
 
-def make(work, mode, arrays):
-    f = WORKS.get(work)
-    if not f or mode in ("cold", "taped"):
+def compiled_training(f, x, labels, parameters):
+    """The whole step, which writes parameters where they are."""
+    state = resnet_state(parameters) if f is resnet else []
+    for t in (*parameters, *(s for pair in state for s in pair)):
+        torch._dynamo.mark_static_address(t)
+
+    def loss_of(parameters, state):
+        if f is not resnet:
+            return f(x, labels, *parameters), state
+        logits, new_state = resnet(x, state, parameters, training=True)
+        return functional.cross_entropy(logits, labels), new_state
+
+    def step(parameters, state):
+        gradients, (loss, new_state) = torch.func.grad_and_value(loss_of, has_aux=True)(parameters, state)
+        with torch.no_grad():
+            for p, g in zip(parameters, gradients):
+                p.add_(g, alpha=-0.01)
+            for old, new in zip(state, new_state):
+                for o, n in zip(old, new):
+                    o.copy_(n)
+        return loss
+    run = compiled(step)
+    return contestant.training(lambda: run(parameters, state), host, lambda: host([as_given(p) for p in parameters]), wait)
+
+
+def make(work, mode, arrays, forms):
+    traced = mode.startswith("traced") or mode == "captured"
+    if mode in ("cold", "taped", "session") or not (GPU or traced):
         return None
-    x = [tensor(a).cuda() for a in arrays]
+    torch._dynamo.reset()  # what was compiled before does not make shapes of this one unknown
+    x = [tensor(a, form) for a, form in zip(arrays, forms)]
+    if work == "resnet_inference":
+        f, x = resnet_for_inference(x[2:]), x[:1]
+    else:
+        f = resnet if work == "resnet" else (COMPILABLE if traced else WORKS).get(work)
+    if not f:
+        return None
     if mode in ("train", "traced_train"):
-        f = torch.compile(f) if mode == "traced_train" else f
-        return training(f, x[0], x[1].long(), x[2:])
+        return (compiled_training if traced else training)(f, x[0], x[1].long(), x[2:])
     if mode == "captured":
-        f, x = torch.compile(lambda first, rest=x[1:]: WORKS[work](first, *rest)), x[:1]
-    f = torch.compile(f) if mode in ("traced", "traced_grad") else f
-    f = gradient(f) if mode in ("grad", "traced_grad") else f
-    return contestant.Workload(lambda: f(*x), host, wait=wait)
+        f, x = lambda first, rest=x[1:], f=f: f(first, *rest), x[:1]
+    if mode in ("grad", "traced_grad"):
+        f = (compilable_with_gradient if traced else with_gradient)(f)
+    f = compiled(f) if traced else f
+
+    def run():
+        with torch.inference_mode(mode not in ("grad",) and work not in ("hessian", "conv", "conv_nchw")):
+            return f(*x)
+    return contestant.Workload(run, host, wait=wait)
 
 
 if __name__ == "__main__":
+    if not GPU:
+        torch.set_num_threads(int(sys.argv[1]))
     contestant.serve(make)

@@ -2,13 +2,16 @@
 import collections
 
 # `work`, `mode` and `inputs` are what a contestant is asked for (contestant.h says how inputs are written). `per`: a
-# run's time is divided by it. `tolerance`: how far outputs may differ, relative to their mean magnitude.
-Row = collections.namedtuple("Row", "name what work mode inputs per tolerance", defaults=(1, 2e-5))
+# run's time is divided by it. `tolerance`: how far outputs may differ (race.difference); `changes`: by how much
+# parameters may that were trained. Inputs are of both signs, so that not even sums are alike.
+Row = collections.namedtuple("Row", "name what work mode inputs per tolerance changes", defaults=(1, 1e-6, None))
 
-SMALL = "8x8:0.5:1.5 8x8:0.99:1.01"  # a chain of 100 multiplications stays finite
+SMALL = "8x8:-1:1 8x8:-1:1"
+CHAIN = "8x8:-1:1 8x8:0.99:1.01"  # 100 multiplications stay finite
 HESSIAN = "8x8:-1:1 8x8:0.5:1.5 8x8:0.5:1.5 8x8:-1:1"
-LARGE = "16777216"
-WIDE = "4096x4096"
+LARGE = "16777216:-1:1"
+WIDE = "4096x4096:-1:1"
+LARGE_3, WIDE_3 = (f"{dims}:-3:3" for dims in ("16777216", "4096x4096"))
 
 
 def glorot(rows, columns):
@@ -36,9 +39,9 @@ def convolution(side, channels, size, features, layout="nhwc"):
 
 
 NORM = "256:0.9:1.1 256:-0.1:0.1"
-MLP = " ".join(["64x784 64:class:10", glorot(784, 512), glorot(512, 256), glorot(256, 10)])
-CNN = " ".join(["64x28x28x1:0:1:nhwc 64:class:10", filters(5, 1, 32), filters(5, 32, 64), glorot(3136, 10)])
-LINEAR = f"200x784 200:class:10 {glorot(784, 10)}"
+MLP = " ".join(["64x784:-1:1 64:class:10", glorot(784, 512), glorot(512, 256), glorot(256, 10)])
+CNN = " ".join(["64x28x28x1:-1:1:nhwc 64:class:10", filters(5, 1, 32), filters(5, 32, 64), glorot(3136, 10)])
+LINEAR = f"200x784:-1:1 200:class:10 {glorot(784, 10)}"
 LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10)])
 TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
                         glorot(256, 1024), glorot(1024, 256)])
@@ -56,10 +59,10 @@ def convolution_rows():
     for name, side, channels, size, features in CONVOLUTIONS:
         what = f"{side}x{side}x{channels}, {size}x{size} to {features}"
         shape = (side, channels, size, features)
-        yield Row(name, what, "conv", "eager", convolution(*shape))
-        yield Row(f"{name}_traced", "the same, traced", "conv", "traced", convolution(*shape))
+        yield Row(name, what, "conv", "eager", convolution(*shape), 1, 6e-5)
+        yield Row(f"{name}_traced", "the same, traced", "conv", "traced", convolution(*shape), 1, 6e-5)
         if channels >= 16:  # layers of a network, of which some are trained with channels first
-            yield Row(f"{name}_nchw", "the same, NCHW", "conv_nchw", "eager", convolution(*shape, "nchw"))
+            yield Row(f"{name}_nchw", "the same, NCHW", "conv_nchw", "eager", convolution(*shape, "nchw"), 1, 6e-5)
 
 
 # For a network of L2HMC with ten hidden units: of its first layer, then as the contestants read them.
@@ -85,27 +88,29 @@ def resnet(blocks, classes, width=64, side=65, batch=4):
 
 
 RESNET = [3, 4, 6, 3], 1000  # ResNet-50
+RESNET_CLOSE = 5e-4, 5e-2
 
 
 def resnet_rows(suffix, images, batch):
     inputs = resnet(*RESNET, batch=batch)
     train, infer = f"resnet{suffix}", f"resnet_inference{suffix}"
-    yield Row(train, f"ResNet-50, {images} of 65x65: training step", "resnet", "train", inputs, 1, 5e-3)
-    yield Row(f"{train}_traced", "the same, traced", "resnet", "traced_train", inputs, 1, 5e-3)
+    yield Row(train, f"ResNet-50, {images} of 65x65: training step", "resnet", "train", inputs, 1, *RESNET_CLOSE)
+    yield Row(f"{train}_traced", "the same, traced", "resnet", "traced_train", inputs, 1, *RESNET_CLOSE)
     yield Row(infer, f"ResNet-50, {images} of 65x65: inference", "resnet_inference", "eager", inputs, 1, 1e-4)
-    yield Row(f"{infer}_traced", "the same, traced, weights as constants", "resnet_inference", "traced", inputs, 1, 1e-4)
+    yield Row(f"{infer}_traced", "the same, traced, weights as constants", "resnet_inference", "traced", inputs, 1,
+              1e-4)
 
 
 # Width and depth of graphs in the shapes of TensorFlow's benchmark of its executor, and how many nodes they have.
 def graph_row(name, what, work, width, depth):
-    nodes = width + width * depth + (depth if work == "no_ops" else 0) + 1
+    nodes = width + width * depth + 1
     return Row(name, f"{what}: a node", work, "session", f"{width}x{depth}:-1:1", nodes)
 
 
 def bfloat16_row(name, sizes):
     m, k, n = sizes
-    inputs = f"{m}x{k}:0:1:bfloat16 {k}x{n}:0:1:bfloat16"
-    return Row(name, f"MatMul, {m}x{k} by {k}x{n}, bfloat16", "matmul_bfloat16", "eager", inputs, 1, 1e-2)
+    inputs = f"{m}x{k}:-1:1:bfloat16 {k}x{n}:-1:1:bfloat16"
+    return Row(name, f"MatMul, {m}x{k} by {k}x{n}, bfloat16", "matmul_bfloat16", "eager", inputs, 1, 8e-3)
 
 
 SECTIONS = [
@@ -113,29 +118,26 @@ SECTIONS = [
         Row("add_8x8", "add, 8x8", "add", "eager", SMALL),
         Row("mul_8x8", "multiply, 8x8", "mul", "eager", SMALL),
         Row("matmul_8x8", "MatMul, 8x8", "matmul", "eager", SMALL),
-        Row("view_8x8", "reshape, 8x8", "view", "eager", "8x8"),
+        Row("view_8x8", "reshape, 8x8", "view", "eager", "8x8:-1:1"),
         Row("add_8x8_taped", "add, 8x8, recorded for a gradient", "add", "taped", SMALL),
         Row("add_8x8_grad", "add, 8x8, and its gradient", "add", "grad", SMALL),
         Row("mul_8x8_grad", "multiply, 8x8, and its gradient", "mul", "grad", SMALL),
         Row("matmul_8x8_grad", "MatMul, 8x8, and its gradient", "matmul", "grad", SMALL),
         Row("hessian", "Hessian of sum(tanh(x w) u) by a vector, 8x8", "hessian", "eager", HESSIAN),
-        Row("chain", "chain of 100 multiplications, 8x8: an op", "chain", "eager", SMALL, 100),
-        Row("chain_grad", "the chain and its gradient: an op", "chain", "grad", SMALL, 100),
+        Row("chain", "chain of 100 multiplications, 8x8: an op", "chain", "eager", CHAIN, 100),
+        Row("chain_grad", "the chain and its gradient: an op", "chain", "grad", CHAIN, 100),
     ]),
     ("Traced functions of small tensors", [
         Row("add_8x8_traced", "add, 8x8: a call", "add", "traced", SMALL),
         Row("matmul_8x8_traced", "MatMul, 8x8: a call", "matmul", "traced", SMALL),
         Row("captured_traced", "product of an argument and ten variables, 8x8: a call", "product", "captured",
-            "8x8:0.5:1.5" + 10 * " 8x8:0.99:1.01"),
+            "8x8:-1:1" + 10 * " 8x8:-1.5:1.5"),
         Row("hessian_traced", "Hessian of sum(tanh(x w) u) by a vector, 8x8: a call", "hessian", "traced", HESSIAN),
-        Row("chain_traced", "chain of 100 multiplications: a call", "chain", "traced", SMALL),
-        Row("chain_grad_traced", "the chain and its gradient: a call", "chain", "traced_grad", SMALL),
-        Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", SMALL),
+        Row("chain_traced", "chain of 100 multiplications: a call", "chain", "traced", CHAIN),
+        Row("chain_grad_traced", "the chain and its gradient: a call", "chain", "traced_grad", CHAIN),
+        Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", CHAIN),
     ]),
     ("Graphs in a session, not optimized", [
-        graph_row("no_ops_tall", "NoOp, 1024 layers of 16 joined by one", "no_ops", 16, 1024),
-        graph_row("no_ops_fat", "NoOp, 16 layers of 1024 joined by one", "no_ops", 1024, 16),
-        graph_row("identities", "Identity, 100 of each of 100 constants", "identities", 100, 100),
         graph_row("chain_deep", "Neg of a scalar, 10000 in a chain", "chains", 1, 10000),
         graph_row("chains_wide", "Neg of scalars, 1000 chains of 10", "chains", 1000, 10),
         graph_row("sums_wide", "AddN of 64 scalars, 16 layers of 64", "sums", 64, 16),
@@ -143,51 +145,55 @@ SECTIONS = [
     ("Large tensors", [
         Row("add_16m", "add, 16 M", "add", "eager", f"{LARGE} {LARGE}"),
         Row("exp_16m", "exp, 16 M", "exp", "eager", LARGE),
-        Row("tanh_16m", "tanh, 16 M", "tanh", "eager", f"{LARGE}:-3:3"),
-        Row("gelu_16m", "GELU written with erf, 16 M", "gelu", "eager", f"{LARGE}:-3:3"),
-        Row("gelu_16m_traced", "the same, traced", "gelu", "traced", f"{LARGE}:-3:3"),
-        Row("log_exp", "20 times log(exp(x)), 200x1000, and its gradient", "log_exp", "grad", "200x1000:-1:1"),
-        Row("log_exp_traced", "the same, traced (XLA takes log(exp(x)) for x)", "log_exp", "traced_grad", "200x1000:-1:1"),
-        Row("sum_16m", "sum, 16 M", "sum", "eager", LARGE, 1, 1e-4),
-        Row("rows_4096", "sums of rows, 4096x4096", "rows", "eager", WIDE, 1, 1e-4),
-        Row("columns_4096", "sums of columns, 4096x4096", "columns", "eager", WIDE, 1, 1e-4),
-        Row("bias_4096", "bias add, 4096x4096", "bias_add", "eager", f"{WIDE} 4096"),
-        Row("add_transposed", "add, 1024x4096, one of them transposed", "add_transposed", "eager", "1024x4096 4096x1024"),
+        Row("tanh_16m", "tanh, 16 M", "tanh", "eager", LARGE_3),
+        Row("gelu_16m", "GELU written with erf, 16 M", "gelu", "eager", LARGE_3),
+        Row("gelu_16m_traced", "the same, traced", "gelu", "traced", LARGE_3),
+        Row("log_exp", "20 times log(exp(x)), 200x1000, and its gradient", "log_exp", "grad", "200x1000:-1:1", 1, 1e-5),
+        Row("log_exp_traced", "the same, traced (XLA takes log(exp(x)) for x)", "log_exp", "traced_grad",
+            "200x1000:-1:1", 1, 1e-5),
+        Row("sum_16m", "sum, 16 M", "sum", "eager", "16777216:-0.5:1", 1, 5e-5),
+        Row("rows_4096", "sums of rows, 4096x4096", "rows", "eager", WIDE, 1, 2e-5),
+        Row("columns_4096", "sums of columns, 4096x4096", "columns", "eager", WIDE, 1, 2e-5),
+        Row("bias_4096", "bias add, 4096x4096", "bias_add", "eager", f"{WIDE} 4096:-1:1"),
+        Row("add_transposed", "add, 1024x4096, one of them transposed", "add_transposed", "eager",
+            "1024x4096:-1:1 4096x1024:-1:1"),
         Row("transpose_4096", "transpose, 4096x4096", "transpose", "eager", WIDE),
-        Row("softmax_4096", "softmax of rows, 4096x4096", "softmax", "eager", f"{WIDE}:-3:3"),
-        Row("softmax_512", "softmax of rows, 512x1024", "softmax", "eager", "512x1024:-3:3"),
-        Row("layer_norm_4096", "layer norm of rows, 4096x4096", "layer_norm", "eager", f"{WIDE} 4096 4096", 1, 1e-4),
-        Row("layer_norm_4096_traced", "the same, traced", "layer_norm", "traced", f"{WIDE} 4096 4096", 1, 1e-4),
-        Row("matmul_256", "MatMul, 256x256", "matmul", "eager", "256x256 256x256"),
-        Row("matmul_1024", "MatMul, 1024x1024", "matmul", "eager", "1024x1024 1024x1024"),
-        Row("matmul_2048", "MatMul, 2048x2048", "matmul", "eager", "2048x2048 2048x2048"),
-        Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768 768x768"),
-        Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096 4096x4096"),
-        Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096 4096x4096"),
-        Row("matmul_512", "MatMul, 512x8192 by 8192x512", "matmul", "eager", "512x8192:-1:1 8192x512:-1:1"),
-        Row("matmul_64", "MatMul, 64x1024 by 1024x4096", "matmul", "eager", "64x1024 1024x4096"),
+        Row("softmax_4096", "softmax of rows, 4096x4096", "softmax", "eager", WIDE_3, 1, 1e-5),
+        Row("softmax_512", "softmax of rows, 512x1024", "softmax", "eager", "512x1024:-3:3", 1, 1e-5),
+        Row("layer_norm_4096", "layer norm of rows, 4096x4096", "layer_norm", "eager",
+            f"{WIDE} 4096:-1:1 4096:-1:1", 1, 1e-5),
+        Row("layer_norm_4096_traced", "the same, traced", "layer_norm", "traced",
+            f"{WIDE} 4096:-1:1 4096:-1:1", 1, 1e-5),
+        Row("matmul_256", "MatMul, 256x256", "matmul", "eager", "256x256:-1:1 256x256:-1:1", 1, 2e-5),
+        Row("matmul_1024", "MatMul, 1024x1024", "matmul", "eager", "1024x1024:-1:1 1024x1024:-1:1", 1, 2e-5),
+        Row("matmul_2048", "MatMul, 2048x2048", "matmul", "eager", "2048x2048:-1:1 2048x2048:-1:1", 1, 2e-5),
+        Row("matmul_16", "MatMul, 16x768 by 768x768", "matmul", "eager", "16x768:-1:1 768x768:-1:1", 1, 2e-5),
+        Row("matmul_1", "MatMul, 1x4096 by 4096x4096", "matmul", "eager", "1x4096:-1:1 4096x4096:-1:1", 1, 2e-5),
+        Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096:-1:1 4096x4096:-1:1", 1, 2e-5),
+        Row("matmul_512", "MatMul, 512x8192 by 8192x512", "matmul", "eager", "512x8192:-1:1 8192x512:-1:1", 1, 2e-5),
+        Row("matmul_64", "MatMul, 64x1024 by 1024x4096", "matmul", "eager", "64x1024:-1:1 1024x4096:-1:1", 1, 2e-5),
         bfloat16_row("matmul_1024_bfloat16", (1024, 1024, 1024)),
         bfloat16_row("matmul_16_bfloat16", (16, 768, 768)),
         bfloat16_row("matmul_1_bfloat16", (1, 4096, 4096)),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Networks", [
-        Row("linear", "softmax regression 784-10, batch 200: training step", "mlp", "train", LINEAR, 1, 1e-3),
-        Row("linear_traced", "the same, traced", "mlp", "traced_train", LINEAR, 1, 1e-3),
-        Row("mlp", "dense 784-512-256-10, batch 64: training step", "mlp", "train", MLP, 1, 1e-3),
-        Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 1e-3),
-        Row("cnn", "convolutions 5x5x32 and 5x5x64, 28x28, batch 64: training step", "cnn", "train", CNN, 1, 1e-3),
-        Row("cnn_traced", "the same, traced", "cnn", "traced_train", CNN, 1, 1e-3),
-        Row("lstm", "LSTM of 256, 16 steps, batch 64: training step", "lstm", "train", LSTM, 1, 1e-3),
-        Row("lstm_traced", "the same, traced", "lstm", "traced_train", LSTM, 1, 1e-3),
+        Row("linear", "softmax regression 784-10, batch 200: training step", "mlp", "train", LINEAR, 1, 5e-6, 5e-3),
+        Row("linear_traced", "the same, traced", "mlp", "traced_train", LINEAR, 1, 5e-6, 5e-3),
+        Row("mlp", "dense 784-512-256-10, batch 64: training step", "mlp", "train", MLP, 1, 5e-6, 5e-3),
+        Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 5e-6, 5e-3),
+        Row("cnn", "convolutions 5x5x32 and 5x5x64, 28x28, batch 64: training step", "cnn", "train", CNN, 1, 5e-6, 5e-3),
+        Row("cnn_traced", "the same, traced", "cnn", "traced_train", CNN, 1, 5e-6, 5e-3),
+        Row("lstm", "LSTM of 256, 16 steps, batch 64: training step", "lstm", "train", LSTM, 1, 5e-6, 5e-3),
+        Row("lstm_traced", "the same, traced", "lstm", "traced_train", LSTM, 1, 5e-6, 5e-3),
         Row("transformer", "transformer block 256, 8 x 128 tokens: training step", "transformer", "train", TRANSFORMER, 1,
-            1e-3),
-        Row("transformer_traced", "the same, traced", "transformer", "traced_train", TRANSFORMER, 1, 1e-3),
-        Row("gpt2", "GPT-2 of 4 blocks of 128, 8 x 128 tokens: training step", "gpt2", "train", GPT2, 1, 1e-3),
-        Row("gpt2_traced", "the same, traced", "gpt2", "traced_train", GPT2, 1, 1e-3),
+            5e-6, 5e-3),
+        Row("transformer_traced", "the same, traced", "transformer", "traced_train", TRANSFORMER, 1, 5e-6, 5e-3),
+        Row("gpt2", "GPT-2 of 4 blocks of 128, 8 x 128 tokens: training step", "gpt2", "train", GPT2, 1, 5e-6, 5e-3),
+        Row("gpt2_traced", "the same, traced", "gpt2", "traced_train", GPT2, 1, 5e-6, 5e-3),
         Row("l2hmc", "L2HMC in two dimensions, 10 steps forward, 200 samples: training step", "l2hmc", "train", L2HMC, 1,
-            1e-3),
-        Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 1e-3),
+            3e-5, 5e-3),
+        Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 3e-5, 5e-3),
         *resnet_rows("", "four images", 4),
         *resnet_rows("_1", "one image", 1),
     ]),

@@ -121,10 +121,11 @@ BOOST_AUTO_TEST_CASE(broadcasting_to_results_larger_than_the_cache) {
 BOOST_AUTO_TEST_CASE(results_larger_than_the_cache) {
   const int64_t n = large() / 4;
   BOOST_TEST(!cpu::should_stream(1 << 20));
-  if (!cpu::should_stream(8 * n)) {
-    BOOST_TEST_MESSAGE("nothing is streamed on this processor");
-    return;
-  }
+#ifdef __x86_64__
+  BOOST_TEST(cpu::should_stream(8 * n));
+#else  // whose results are the same without
+  BOOST_TEST(!cpu::should_stream(8 * n));
+#endif
   const Tensor x = allocate_tensor(cpu_device(), kInt32, Shape{n});
   for (int64_t i = 0; i < n; ++i) mutable_data<int32_t>(x)[i] = static_cast<int32_t>(i % 101);
   const auto f = [](const Tensor& t) { return t * t; };

@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(gradients_reach_all_variables) {
   const Tensor y = model(tensor({{1.F, 2.F, 3.F}}));
   const auto variables = model.variables();
   const auto grads = tape.gradient(sum(square(y)), variables);
+  BOOST_REQUIRE_EQUAL(grads.size(), 4U);
   for (size_t i = 0; i < grads.size(); ++i) {
     BOOST_REQUIRE(grads[i].defined());
     BOOST_TEST(grads[i].shape().to_string() == variables[i].shape().to_string());

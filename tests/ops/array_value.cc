@@ -297,6 +297,7 @@ std::string difference(const Array& expected, const Tensor& actual, Tolerance to
     return fmt::format("shape: expected {}, got {}", shape_text(expected.dims), shape_text(got.dims));
   }
   if (!expected.texts.empty() || actual.dtype() == kString) {
+    if (actual.dtype() != kString) return fmt::format("dtype: expected string, got {}", dtype_name(actual.dtype()));
     for (size_t i = 0; i < got.texts.size(); ++i) {
       const std::string wanted = expected.texts.empty() ? element<std::string>(expected.values[i]) : expected.texts[i];
       if (wanted != got.texts[i]) {

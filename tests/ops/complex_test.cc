@@ -28,7 +28,7 @@ void expect_close(const Tensor& t, const Complexes& expected, double tolerance) 
   const Complexes got = cast(t, kComplex128).to_vector<Complex>();
   BOOST_REQUIRE_EQUAL(got.size(), expected.size());
   for (size_t i = 0; i < got.size(); ++i) {
-    if (std::abs(got[i] - expected[i]) <= tolerance * std::max(1.0, std::abs(expected[i]))) continue;
+    if (std::abs(got[i] - expected[i]) <= tolerance * std::abs(expected[i])) continue;
     BOOST_ERROR("element " << i << ": expected " << expected[i] << ", got " << got[i]);
   }
 }

@@ -74,6 +74,9 @@ void check_run(const Sample& sample, const Bound& b, const Program& program, con
   session.run({}, {}, {program.init});
   compare(initial(b), session.run({}, program.reads), b, what + ": initialized variable");
   const std::vector<Tensor> got = session.run(program.feeds, program.fetches, {program.node});
+  if (got.size() != program.fetches.size()) {
+    return complain(b, fmt::format("{}: expected {} outputs, got {}", what, program.fetches.size(), got.size()));
+  }
   if (b.row->d.random) {
     const std::vector<Tensor> alike = b.call();
     for (size_t k = 0; k < got.size(); ++k) {

@@ -11,6 +11,7 @@ namespace panto::test {
 namespace {
 
 void replay(const ReferenceGraph& reference, const Graph& graph, const std::string& passes) {
+  BOOST_REQUIRE(!reference.runs.empty());
   Session session(graph, {.passes = passes});
   for (size_t i = 0; i < reference.runs.size(); ++i) {
     const ReferenceRun& run = reference.runs[i];
@@ -25,6 +26,7 @@ void replay(const ReferenceGraph& reference, const Graph& graph, const std::stri
         BOOST_ERROR(error.what());
         return;
       }
+      BOOST_REQUIRE_EQUAL(got.size(), run.expected.size());
       for (size_t k = 0; k < got.size(); ++k) {
         BOOST_TEST(graph_difference(got[k], run.expected[k]) == "",
                    run.fetches[k] << ": " << graph_difference(got[k], run.expected[k]));

@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(captured_variables_and_tensors) {
   eager.watch(x);
   eager.watch(b);
   const auto expected = eager.gradient(sum(tanh(matmul(x, w) + b)), {x, w, b});
+  BOOST_REQUIRE_EQUAL(grads.size(), 3U);
   for (size_t i = 0; i < grads.size(); ++i) {
     BOOST_REQUIRE(grads[i].defined());
     expect_near(grads[i], expected[i].shape(), values_of(expected[i]), 1e-12);
