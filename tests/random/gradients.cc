@@ -101,7 +101,7 @@ bool all_double(const Program& p) {
   return std::ranges::all_of(p.inputs, [&](const Input& in) { return fine(in.value); }) &&
          std::ranges::any_of(p.inputs, [](const Input& in) { return in.value.dtype() == kFloat64; }) &&
          !has_effects(p.body) && !has_kind(p.body, Statement::Kind::kGradient) &&
-         !any_op(p.body, [](const Op& op) { return op.has(Trait::kStopsGradient); });
+         !any_op(p.body, [](const Op& op) { return op.has(Trait::kStopsGradient) || !op.no_gradient().empty(); });
 }
 
 std::string against_differences(const Program& p, std::span<const Tensor> inputs) {

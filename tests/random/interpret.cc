@@ -98,7 +98,10 @@ class Interpreter {
           step(body, i, frame, true);
           continue;
         } catch (const Error& error) {
-          outcome.failures.push_back({error.code(), leaf_of(error), false});
+          Body one;
+          one.statements = {s};
+          const bool composite = any_op(one, [](const Op& op) { return op.body() != nullptr; });
+          outcome.failures.push_back({error.code(), leaf_of(error), false, composite});
           failed_at.push_back(i);
         }
       }
@@ -139,7 +142,8 @@ class Interpreter {
         needed = needed || writes(s);
       }
       needed = needed || std::ranges::any_of(body.outputs, [&](Ref r) { return hit.contains(r); });
-      outcome.failures[f].needed = needed;
+      // Of a function only what its outputs need has to run, which is not known here.
+      outcome.failures[f].needed = needed && body.statements[failed[f]].kind != Statement::Kind::kCall;
     }
   }
 

@@ -55,7 +55,8 @@ struct RunOptions {
 struct Failure {
   Code code = Code::kInternal;
   std::string leaf;  // the message up to its contexts
-  bool needed = false;  // an output or an effect depends on it
+  bool needed = false;     // an output or an effect depends on it
+  bool composite = false;  // its op has a body: in a graph the ops of the body speak
   bool operator==(const Failure&) const = default;
 };
 // Without the numbers that variables got in this world.

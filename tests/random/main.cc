@@ -1,4 +1,4 @@
-// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--print] [--coverage]
+// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--print] [--coverage] [--all]
 //
 // Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks each
 // for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a failure
@@ -220,7 +220,7 @@ void print_coverage(const Board& board, bool all) {
 struct Options {
   uint64_t programs = 2000, seed = 1;
   std::string mode;
-  bool shrinks = true, prints = false, coverage = false;
+  bool shrinks = true, prints = false, coverage = false, all = false;
 };
 
 Options parse(int count, char** arguments) {
@@ -248,6 +248,8 @@ Options parse(int count, char** arguments) {
       o.shrinks = true;
     } else if (name == "--print") {
       o.prints = true;
+    } else if (name == "--all") {
+      o.all = true;
     } else if (name == "--coverage") {
       o.coverage = true;
     } else {
@@ -293,7 +295,7 @@ int run(const Options& o) {
     const Failed& f = board.failed[i];
     seeds.insert(f.seed);
     const int seen = kinds[fmt::format("{}: {}", f.mode, kind_of(f.text))]++;
-    if (seen < 3) fmt::print("seed {}, mode '{}': {}\n", f.seed, f.mode, f.text);
+    if (seen < 3 || o.all) fmt::print("seed {}, mode '{}': {}\n", f.seed, f.mode, f.text);
     // One of each kind, and one of each program.
     if (o.shrinks && shrunk_kinds.insert(kind_of(f.text)).second && shrunk_seeds.insert(f.seed).second &&
         shrunk++ < kShrunk) {
