@@ -147,6 +147,13 @@ class Generator {
       if (f(values_.at(v))) fitting.push_back(v);
     }
     if (fitting.empty()) return -1;
+    if (rng_.chance(0.4)) {
+      std::vector<int> told;
+      for (const int v : fitting) {
+        if (told_.contains(v)) told.push_back(v);
+      }
+      if (!told.empty()) return rng_.pick(told);
+    }
     if (rng_.chance(0.5)) return fitting[fitting.size() - 1 - static_cast<size_t>(rng_.below(std::min<int>(3, static_cast<int>(fitting.size()))))];
     return rng_.pick(fitting);
   }
@@ -188,7 +195,7 @@ class Generator {
   // (an axis, a shape), so that it is rather written down.
   int add_leaf(const Tensor& t, bool fixed) {
     const bool plain = is_plain(t.dtype()) || t.dtype() == kString;
-    if (at_top() && plain && rng_.chance(fixed ? 0.25 : 0.65)) return add_input(t);
+    if (at_top() && plain && rng_.chance(fixed ? 0.4 : 0.65)) return add_input(t);
     if (!fixed && rng_.chance(p_variables_)) {
       const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(t.dtype())}};
       Statement s;
@@ -244,7 +251,11 @@ class Generator {
         undo(before);
         return false;
       }
-      for (Tensor& t : got) s.out.push_back(new_value(std::move(t)));
+      const bool told = is_told(s);
+      for (Tensor& t : got) {
+        s.out.push_back(new_value(std::move(t)));
+        if (told) told_.insert(s.out.back());
+      }
       body_->statements.push_back(std::move(s));
       return true;
     } catch (const Error&) {
@@ -252,6 +263,19 @@ class Generator {
       return false;
     }
   }
+
+  // Whether the shapes it gives may depend on values that are inputs.
+  bool is_told(const Statement& s) const {
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (told_.contains(s.in[i])) return true;
+      if (s.kind != Statement::Kind::kOp || !is_integer(value_type(s.in[i]))) continue;
+      const bool given = std::ranges::find(p_.body.inputs, s.in[i]) != p_.body.inputs.end();
+      const std::vector<ArgDef>& args = s.op->signature().inputs;
+      if (given && args.size() == s.in.size() && args[i].host) return true;
+    }
+    return false;
+  }
+  DType value_type(Ref r) const { return r >= 0 ? values_.at(r).dtype() : kResource; }
 
   // The number of outputs is known afterwards only.
   std::vector<Tensor> run_one(Body& one, std::span<const Tensor> in) {
@@ -280,7 +304,7 @@ class Generator {
     const std::vector<int> args = test::argument_of_inputs(*bound.op, bound.in.size(), sample.attrs);
     // Elementwise ops take any shape: one for this call.
     const bool free = c.row->operands > 0;
-    const Shape shape = some_shape();
+    Shape shape = some_shape();
     Statement s;
     s.op = bound.op;
     s.type = c.type;
@@ -295,6 +319,8 @@ class Generator {
       const bool host = bound.op->signature().inputs[static_cast<size_t>(args[i])].host;
       const bool fixed = host || (is_integer(t.dtype()) && !a.drawn && !free);
       s.in.push_back(argument(t, a, fixed, free, shape, attempt, c, i));
+      // The other operand is mostly of the same shape.
+      if (free && i == 0) shape = values_.at(s.in[0]).shape();
     }
     const size_t max_special = rng_.chance(0.1) ? 100 : 0;
     return try_statement(std::move(s), before, max_special);
@@ -322,11 +348,13 @@ class Generator {
       return add_leaf(t, true);
     }
     if (attempt < 2 && rng_.chance(attempt == 0 ? 0.85 : 0.6)) {
+      const bool alike = free && i > 0 && rng_.chance(0.7);
       const int v = pick_value([&](const Tensor& x) {
-        return x.dtype() == type && (free || attempt == 0 || x.shape() == t.shape());
+        if (x.dtype() != type) return false;
+        if (free) return !alike || x.shape() == shape;
+        return attempt == 0 || x.shape() == t.shape();
       });
-      if (v >= 0 && (attempt == 0 || free || values_.at(v).shape() == t.shape())) return v;
-      // A value of other shape with as many elements.
+      if (v >= 0) return v;
     }
     if (free && attempt < 2) {
       const test::Domain& d = c.row->domains[std::min<size_t>(i, 1)];
@@ -530,7 +558,7 @@ class Generator {
 
   // What traces know of the inputs, and what these are in further calls.
   void describe_inputs() {
-    p_.num_others = 3;
+    p_.num_others = 4;
     std::map<int64_t, int64_t> renamed;  // dimensions that are another size in further calls
     for (const Input& in : p_.inputs) {
       for (const int64_t d : dims_of(in.value)) {
@@ -539,6 +567,12 @@ class Generator {
     }
     const bool ranks = !has_form(p_.body, Statement::Form::kRecursive);
     const auto odd = static_cast<size_t>(rng_.below(std::max<int>(1, static_cast<int>(p_.inputs.size()))));
+    // One that says something is other in the last call, where all else stays as it is.
+    std::vector<size_t> telling;
+    for (size_t i = 0; i < p_.inputs.size(); ++i) {
+      if (is_integer(p_.inputs[i].value.dtype()) && p_.inputs[i].value.numel() < 10) telling.push_back(i);
+    }
+    const size_t alone = telling.empty() ? odd : rng_.pick(telling);
     for (size_t i = 0; i < p_.inputs.size(); ++i) {
       Input& in = p_.inputs[i];
       std::vector<int64_t> dims = dims_of(in.value), changed = dims, inconsistent = dims;
@@ -555,7 +589,8 @@ class Generator {
       in.spec = ranks && rng_.chance(0.1) ? PartialShape() : PartialShape(dims);
       in.others = {other_value(in.value, Shape(in.value.shape()), {}, 0.4),
                    other_value(in.value, Shape(changed), renamed, 0.1),
-                   other_value(in.value, Shape(inconsistent), {}, 0.4)};
+                   other_value(in.value, Shape(inconsistent), {}, 0.4),
+                   i == alone ? other_value(in.value, Shape(in.value.shape()), {}, 0.7) : in.value};
     }
   }
 
@@ -635,6 +670,7 @@ class Generator {
   Body* body_ = nullptr;
   std::map<int, Tensor> values_;
   std::vector<int> visible_;
+  std::set<int> told_;  // values of shapes that inputs tell: only a run knows those
   std::vector<OpenTape> tapes_;
   int depth_ = 0;
   DType main_ = kFloat32;

@@ -48,6 +48,7 @@ struct RunOptions {
   int replaced = -1;             // this value is `replacement` instead of what is computed
   Tensor replacement = {};
   double noise = 0;              // relative, on what contractions give: how much rounding there may matter
+  bool noise_everywhere = false;  // on what all ops give
   uint64_t noise_seed = 0;
 };
 

@@ -1,9 +1,10 @@
-// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--print] [--coverage] [--all]
+// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--export FOLDER] [--no-shrink] [--print] [--coverage] [--all]
 //
 // Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks each
 // for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a failure
-// with a seed, and the search goes on behind it. The first failures are made smaller and printed as C++. Ends with how
+// with a seed, and the search goes on behind it. With --export the programs are written to files instead (export.h). The first failures are made smaller and printed as C++. Ends with how
 // often each op was tried with each type, and "N passed, M failed".
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/threads.h"
 #include "panto/tests/random/candidates.h"
+#include "panto/tests/random/export.h"
 #include "panto/tests/random/generate.h"
 #include "panto/tests/random/modes.h"
 #include "panto/tests/random/oracle.h"
@@ -35,8 +37,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSecondsForOne = 5;      // a mode that takes longer does not end
-constexpr int kSecondsSanitized = 60;  // where everything is slow
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kSecondsForOne = 60;
+#else
+constexpr int kSecondsForOne = 5;  // a mode that takes longer does not end
+#endif
 constexpr size_t kMaxFailures = 2000;   // that are noted
 constexpr uint64_t kProgramsOfOneChild = 1000;
 constexpr int kShrunk = 5;
@@ -90,8 +95,31 @@ size_t number_of(const Op& op) {
   return numbers->at(&op);
 }
 
+// Where standard error goes of children.
+int errors_file() {
+  static const int file = [] {
+    std::FILE* made = std::tmpfile();
+    const int own = made != nullptr ? dup(fileno(made)) : dup(STDERR_FILENO);
+    if (made != nullptr) std::fclose(made);
+    fcntl(own, F_SETFL, O_APPEND);
+    return own;
+  }();
+  return file;
+}
+
+// What a child that crashed wrote last: a sanitizer's report.
+std::string last_errors(off_t from) {
+  std::string text(6000, '\0');
+  const ssize_t got = pread(errors_file(), text.data(), text.size(), from);
+  text.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  const size_t report = text.find("ERROR: ");
+  const size_t fault = text.find("runtime error: ");
+  const size_t begin = std::min(report, fault);
+  return begin == std::string::npos ? "" : text.substr(begin, 2500);
+}
+
 void prepare_child() {
-  WatchedErrors::begin();
+  WatchedErrors::begin(errors_file());
   set_num_threads(1);
   cpu::set_memory_limit(int64_t{2} << 30);
 }
@@ -124,8 +152,6 @@ void prepare_child() {
   leave(0);
 }
 
-int seconds_for_one() { return std::getenv("ASAN_OPTIONS") != nullptr ? kSecondsSanitized : kSecondsForOne; }
-
 // Waits for a child; ends it where `progress` stays as it is for too long. Its status, or -1 if it did not end.
 int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
   uint64_t last = progress();
@@ -137,7 +163,7 @@ int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
     if (const uint64_t now = progress(); now != last) {
       last = now;
       since = Clock::now();
-    } else if (Clock::now() - since > std::chrono::seconds(seconds_for_one())) {
+    } else if (Clock::now() - since > std::chrono::seconds(kSecondsForOne)) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return -1;
@@ -146,7 +172,7 @@ int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
 }
 
 std::string how_it_ended(int status) {
-  if (status == -1) return fmt::format("did not end within {} s", seconds_for_one());
+  if (status == -1) return fmt::format("did not end within {} s", kSecondsForOne);
   if (WIFSIGNALED(status)) return fmt::format("crashed: signal {}", WTERMSIG(status));
   return fmt::format("crashed: exit status {}", WEXITSTATUS(status));
 }
@@ -219,7 +245,7 @@ void print_coverage(const Board& board, bool all) {
 
 struct Options {
   uint64_t programs = 2000, seed = 1;
-  std::string mode;
+  std::string mode, folder;
   bool shrinks = true, prints = false, coverage = false, all = false;
 };
 
@@ -242,6 +268,8 @@ Options parse(int count, char** arguments) {
       o.programs = 1;
     } else if (name == "--mode") {
       o.mode = value();
+    } else if (name == "--export") {
+      o.folder = value();
     } else if (name == "--no-shrink") {
       o.shrinks = false;
     } else if (name == "--shrink") {
@@ -259,13 +287,26 @@ Options parse(int count, char** arguments) {
   return o;
 }
 
+// So many programs that are graphs of TensorFlow's too.
+int export_programs(const Options& o) {
+  prepare_child();
+  uint64_t made = 0;
+  for (uint64_t seed = o.seed; made < o.programs; ++seed) {
+    if (export_program(generate(seed), fmt::format("{}/{}", o.folder, seed))) ++made;
+  }
+  fmt::print("{} programs in {}\n", made, o.folder);
+  return 0;
+}
+
 int run(const Options& o) {
+  if (!o.folder.empty()) return export_programs(o);
   Board& board = *shared<Board>();
   const auto begin = Clock::now();
   const uint64_t end = o.seed + o.programs;
   for (uint64_t from = o.seed; from < end;) {
     const uint64_t to = std::min(end, from + kProgramsOfOneChild);
     std::fflush(stdout);
+    const off_t errors = lseek(errors_file(), 0, SEEK_END);
     const pid_t child = fork();
     if (child == 0) {
       try {
@@ -282,6 +323,9 @@ int run(const Options& o) {
     }
     ++board.programs;
     note_failure(board, board.seed, board.mode, how_it_ended(status));
+    if (const std::string report = last_errors(errors); !report.empty()) {
+      fmt::print("seed {}:\n{}\n", board.seed.load(), report);
+    }
     from = board.seed + 1;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -108,7 +108,7 @@ class Asker {
         if (!text.empty() && noise && got.size() == expected.outputs.size() && has_contraction()) {
           text = difference_beyond_noise(p_, inputs, expected.outputs, got);
         }
-        if (text.empty() && world != nullptr) {
+        if (text.empty() && world != nullptr && expected.failures.empty()) {
           text = difference_in_bits(expected.variables, world->variable_values());
           if (!text.empty() && noise && has_contraction()) text = {};
           if (!text.empty()) text = "variables: " + text;
