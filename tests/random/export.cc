@@ -37,7 +37,8 @@ Tensor tolerances(const Tensor& expected, std::span<const Tensor> noisy) {
     const Tensor wide_run = cast(run, kFloat64);
     for (size_t i = 0; i < result.size(); ++i) {
       const double spread = std::abs(wide_run.data<double>()[i] - e[i]);
-      if (!std::isfinite(spread)) result[i] = std::isnan(e[i]) == std::isnan(wide_run.data<double>()[i]) ? result[i] : -1;
+      if (!std::isfinite(spread))
+        result[i] = std::isnan(e[i]) == std::isnan(wide_run.data<double>()[i]) ? result[i] : -1;
       if (std::isfinite(spread) && result[i] >= 0) result[i] = std::max(result[i], spread);
     }
   }

@@ -305,9 +305,9 @@ class Interpreter {
   static void check_specs(const Statement& s, const std::vector<Tensor>& args) {
     for (size_t i = 0; i < args.size(); ++i) {
       if (args[i].partial_shape().compatible_with(s.specs[i])) continue;
-      fail(Code::kInvalidArgument, fmt::format("argument 'arg_{}': expected {}{}, got {}{}", i,
-                                               dtype_name(args[i].dtype()), s.specs[i].to_string(),
-                                               dtype_name(args[i].dtype()), args[i].partial_shape().to_string()));
+      fail(Code::kInvalidArgument,
+           fmt::format("argument 'arg_{}': expected {}{}, got {}{}", i, dtype_name(args[i].dtype()),
+                       s.specs[i].to_string(), dtype_name(args[i].dtype()), args[i].partial_shape().to_string()));
     }
   }
 
@@ -360,8 +360,8 @@ std::string without_numbers(const std::string& leaf) {
 
 std::string to_text(const Failure& failure) { return fmt::format("{}: {}", code_name(failure.code), failure.leaf); }
 
-std::vector<Tensor> interpret(const Body& body, std::span<const Tensor> inputs, World& world,
-                              const RunOptions& options, std::map<int, Tensor>* values) {
+std::vector<Tensor> interpret(const Body& body, std::span<const Tensor> inputs, World& world, const RunOptions& options,
+                              std::map<int, Tensor>* values) {
   return Interpreter(world, options).run(body, inputs, values, true);
 }
 

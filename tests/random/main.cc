@@ -1,9 +1,11 @@
-// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--export FOLDER] [--no-shrink] [--print] [--coverage] [--all]
+// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--all] [--print] [--coverage]
+//                 [--export FOLDER]
 //
 // Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks each
-// for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a failure
-// with a seed, and the search goes on behind it. With --export the programs are written to files instead (export.h). The first failures are made smaller and printed as C++. Ends with how
-// often each op was tried with each type, and "N passed, M failed".
+// for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a
+// failure with a seed, and the search goes on behind it. The first failures of different kinds are made smaller and
+// printed as C++; --all prints a line for every one. Ends with how many pairs of op and type were rarely tried
+// (--coverage: each of them), and "N passed, M failed". With --export the programs are written to files (export.h).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -42,7 +44,7 @@ constexpr int kSecondsForOne = 60;
 #else
 constexpr int kSecondsForOne = 5;  // a mode that takes longer does not end
 #endif
-constexpr size_t kMaxFailures = 2000;   // that are noted
+constexpr size_t kMaxFailures = 2000;  // that are noted
 constexpr uint64_t kProgramsOfOneChild = 1000;
 constexpr int kShrunk = 5;
 constexpr int kCandidates = 400;  // of one failure's smaller forms
@@ -135,14 +137,12 @@ void prepare_child() {
     put(board.mode, sizeof board.mode, "generating");
     board.seed = seed;
     const Program program = generate(seed);
-    for_each_op(program.body, [&](const Statement& s) {
-      ++board.tried[number_of(*s.op) % kMaxOps][static_cast<size_t>(s.type)];
+    for_each_op(program.body,
+                [&](const Statement& s) { ++board.tried[number_of(*s.op) % kMaxOps][static_cast<size_t>(s.type)]; });
+    const Answers answers = ask(program, mode, [&](const std::string& name) {
+      put(board.mode, sizeof board.mode, name);
+      ++board.steps;
     });
-    const Answers answers =
-        ask(program, mode, [&](const std::string& name) {
-          put(board.mode, sizeof board.mode, name);
-          ++board.steps;
-        });
     for (const Verdict& v : answers.wrong) note_failure(board, seed, v.mode, v.text);
     ++board.programs;
     board.asked += static_cast<uint64_t>(answers.asked);
@@ -181,7 +181,8 @@ std::string how_it_ended(int status) {
 std::string kind_of(std::string text) {
   if (text.starts_with("call with ")) text = text.substr(text.find(": ") + 2);
   if (text.starts_with("unexpected error")) return text.substr(0, text.find(" [")).substr(0, 40);
-  if (text.starts_with("expected the error")) return text.find("got outputs") != text.npos ? "no error" : "another error";
+  if (text.starts_with("expected the error"))
+    return text.find("got outputs") != text.npos ? "no error" : "another error";
   std::string kind;
   for (const char c : text.substr(0, text.find(':'))) kind += c >= '0' && c <= '9' ? '#' : c;
   return kind;

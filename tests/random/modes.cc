@@ -207,8 +207,9 @@ class Asker {
   RunOptions run_options() const { return {.moved = p_.seed % 2 == 0, .functions = p_.seed % 3 != 0}; }
 
   Function trace_in(World& world, bool known) const {
-    return make_traced([this, &world](std::span<const Tensor> in) { return interpret(p_.body, in, world, run_options()); },
-                       specs(known), std::source_location::current());
+    return make_traced(
+        [this, &world](std::span<const Tensor> in) { return interpret(p_.body, in, world, run_options()); },
+        specs(known), std::source_location::current());
   }
 
   bool fits(size_t k, bool known) const {
@@ -302,7 +303,8 @@ class Asker {
         judge(mode, call_name(k), expected_[k], inputs_[k], nullptr, kNoise, !known, [&] {
           if (!loaded) {
             const Graph graph = trace_in(world, known).frozen_graph();
-            loaded = function_of(parse_graph(text ? to_graph_def_text(graph, {.own_ops = true}) : to_graph_def(graph, {.own_ops = true})));
+            loaded = function_of(parse_graph(text ? to_graph_def_text(graph, {.own_ops = true})
+                                                  : to_graph_def(graph, {.own_ops = true})));
           }
           return call_loaded(*loaded, inputs_[k]);
         });
@@ -353,8 +355,8 @@ class Asker {
             // A tensor that stands for several values would be fed for all of them.
             if (feeds_value) check_alone(values);
             session.emplace(graph, SessionOptions{.passes = feeds_value && p_.seed % 3 == 0 ? "off"
-                                                            : feeds_value                  ? "-products"
-                                                                                           : ""});
+                                                            : feeds_value                   ? "-products"
+                                                                                            : ""});
           }
           Feeds feeds;
           for (size_t i = 0; i < placeholders.size(); ++i) feeds.emplace_back(placeholders[i], inputs_[k][i]);

@@ -118,7 +118,8 @@ std::string difference_beyond_noise(const Program& program, std::span<const Tens
       if (special || e[i] == g[i]) continue;
       const double allowed = kTimes * spread + 8 * test::epsilon(expected[k].dtype()) * scale;
       if (spread > 0 && std::abs(g[i] - e[i]) <= allowed) continue;
-      return at_output(k, fmt::format("element {}: expected {}, got {} (noise explains {:.3g})", i, e[i], g[i], allowed));
+      return at_output(k,
+                       fmt::format("element {}: expected {}, got {} (noise explains {:.3g})", i, e[i], g[i], allowed));
     }
   }
   return {};
