@@ -1,9 +1,9 @@
 // random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--all] [--print] [--coverage]
 //                 [--export FOLDER]
 //
-// Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks each
-// for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a
-// failure with a seed, and the search goes on behind it. The first failures of different kinds are made smaller and
+// Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks
+// each for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a
+// failure with a seed, and the search goes on behind it. First failures of different kinds are made smaller and
 // printed as C++; --all prints a line for every one. Ends with how many pairs of op and type were rarely tried
 // (--coverage: each of them), and "N passed, M failed". With --export the programs are written to files (export.h).
 #include <fcntl.h>

@@ -141,7 +141,16 @@ class Varier {
       }
     }
     if (all.empty()) return;
-    p_.fed = rng_.pick(all);
+    // What says something, a shape or an axis, mostly.
+    std::vector<int> telling;
+    for (const Statement& s : p_.body.statements) {
+      if (s.op == nullptr || s.op->signature().inputs.size() != s.in.size()) continue;
+      for (size_t i = 0; i < s.in.size(); ++i) {
+        const bool there = std::ranges::find(all, s.in[i]) != all.end();
+        if (there && s.op->signature().inputs[i].host) telling.push_back(s.in[i]);
+      }
+    }
+    p_.fed = !telling.empty() && rng_.chance(0.6) ? rng_.pick(telling) : rng_.pick(all);
     const Tensor& t = values_.at(p_.fed);
     std::vector<int64_t> dims = dims_of(t);
     if (is_integer(t.dtype()) && t.rank() == 1 && rng_.chance(0.5)) {
