@@ -10,9 +10,9 @@
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/runtime/optimizer.h"
 #include "panto/tests/random/candidates.h"
 #include "panto/tests/random/interpret.h"
+#include "panto/tests/random/vary.h"
 
 namespace panto::random {
 
@@ -21,11 +21,8 @@ using test::Array;
 namespace {
 
 constexpr int64_t kMaxElements = 20'000;  // of one value
-constexpr DTypeSet kComplexTypes = dtypes::kComplex;
 
 bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
-
-std::vector<int64_t> dims_of(const Tensor& t) { return {t.shape().dims().begin(), t.shape().dims().end()}; }
 
 // Whether there is a NaN or an infinity among the elements.
 bool has_special(const Tensor& t) {
@@ -33,32 +30,6 @@ bool has_special(const Tensor& t) {
   const Tensor wide = cast(t, kFloat64);
   return std::ranges::any_of(wide.data<double>(), [](double v) { return !std::isfinite(v); });
 }
-
-}  // namespace
-
-Tensor draw_tensor(Rng& rng, DType dtype, const Shape& shape, double low, double high) {
-  if (kComplexTypes.contains(dtype)) {
-    // Real and imaginary parts, one after the other.
-    const DType part = dtype == DType::kComplex64 ? kFloat32 : kFloat64;
-    const Tensor parts = draw_tensor(rng, part, Shape({shape.numel(), 2}), low, high);
-    return tensor_from_bytes(dtype, shape, parts.impl()->data, parts.nbytes());
-  }
-  Array a;
-  a.dims.assign(shape.dims().begin(), shape.dims().end());
-  a.drawn = true;
-  for (int64_t i = 0; i < shape.numel(); ++i) {
-    if (!a.values.empty() && rng.chance(0.1)) {
-      a.values.push_back(rng.pick(a.values));
-    } else if (dtype == kBool) {
-      a.values.push_back(rng.below(2));
-    } else {
-      a.values.push_back(rng.between(low, high));
-    }
-  }
-  return test::to_tensor(a, dtype);
-}
-
-namespace {
 
 class Generator {
  public:
@@ -68,15 +39,17 @@ class Generator {
     choose_style();
     const int steps = rng_.chance(0.1) ? rng_.between(12, 25) : rng_.between(1, 10);
     body_ = &p_.body;
-    for (int i = 0; i < steps; ++i) step();
+    const size_t mine = p_.seed % candidates().size();
+    const int turn = rng_.below(steps);
+    for (int i = 0; i < steps; ++i) {
+      if (i == turn) take_turn(candidates()[mine]);
+      step();
+    }
     close_tapes();
     choose_outputs();
     if (rng_.chance(0.05)) add_illegal();
     drop_unused(p_, false);
-    describe_inputs();
-    choose_feed();
-    const std::vector<std::string> names = pass_names();
-    p_.passes = (rng_.chance(0.6) ? "-" : "") + rng_.pick(names);
+    vary(p_, values_, rng_);
     return std::move(p_);
   }
 
@@ -147,7 +120,16 @@ class Generator {
       if (f(values_.at(v))) fitting.push_back(v);
     }
     if (fitting.empty()) return -1;
-    if (rng_.chance(0.5)) return fitting[fitting.size() - 1 - static_cast<size_t>(rng_.below(std::min<int>(3, static_cast<int>(fitting.size()))))];
+    if (rng_.chance(0.4)) {
+      std::vector<int> told;
+      for (const int v : fitting) {
+        if (told_.contains(v)) told.push_back(v);
+      }
+      if (!told.empty()) return rng_.pick(told);
+    }
+    if (rng_.chance(0.5))
+      return fitting[fitting.size() - 1 -
+                     static_cast<size_t>(rng_.below(std::min<int>(3, static_cast<int>(fitting.size()))))];
     return rng_.pick(fitting);
   }
 
@@ -188,7 +170,7 @@ class Generator {
   // (an axis, a shape), so that it is rather written down.
   int add_leaf(const Tensor& t, bool fixed) {
     const bool plain = is_plain(t.dtype()) || t.dtype() == kString;
-    if (at_top() && plain && rng_.chance(fixed ? 0.25 : 0.65)) return add_input(t);
+    if (at_top() && plain && rng_.chance(fixed ? 0.4 : 0.65)) return add_input(t);
     if (!fixed && rng_.chance(p_variables_)) {
       const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(t.dtype())}};
       Statement s;
@@ -220,6 +202,15 @@ class Generator {
     }
   }
 
+  // Every op and type has its turn, one a program, and is then not dropped as unused.
+  void take_turn(const Candidate& c) {
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      if (!try_op(c, attempt)) continue;
+      must_ = body_->statements.back().out;
+      return;
+    }
+  }
+
   // Runs it; false, and everything as before, where it is not to be kept.
   bool try_statement(Statement s, const Mark& before, size_t max_special) {
     try {
@@ -244,7 +235,11 @@ class Generator {
         undo(before);
         return false;
       }
-      for (Tensor& t : got) s.out.push_back(new_value(std::move(t)));
+      const bool told = is_told(s);
+      for (Tensor& t : got) {
+        s.out.push_back(new_value(std::move(t)));
+        if (told) told_.insert(s.out.back());
+      }
       body_->statements.push_back(std::move(s));
       return true;
     } catch (const Error&) {
@@ -253,14 +248,26 @@ class Generator {
     }
   }
 
+  // Whether the shapes it gives may depend on values that are inputs.
+  bool is_told(const Statement& s) const {
+    for (size_t i = 0; i < s.in.size(); ++i) {
+      if (told_.contains(s.in[i])) return true;
+      if (s.kind != Statement::Kind::kOp || !is_integer(value_type(s.in[i]))) continue;
+      const bool given = std::ranges::find(p_.body.inputs, s.in[i]) != p_.body.inputs.end();
+      const std::vector<ArgDef>& args = s.op->signature().inputs;
+      if (given && args.size() == s.in.size() && args[i].host) return true;
+    }
+    return false;
+  }
+  DType value_type(Ref r) const { return r >= 0 ? values_.at(r).dtype() : kResource; }
+
   // The number of outputs is known afterwards only.
   std::vector<Tensor> run_one(Body& one, std::span<const Tensor> in) {
     Statement& s = one.statements[0];
     if (s.kind == Statement::Kind::kOp) {
       std::vector<Tensor> inputs;
       for (const Ref r : s.in) {
-        inputs.push_back(r >= 0 ? values_.at(r)
-                                : world_.variables()[static_cast<size_t>(variable_of_ref(r))].handle());
+        inputs.push_back(r >= 0 ? values_.at(r) : world_.variables()[static_cast<size_t>(variable_of_ref(r))].handle());
       }
       dispatch::Outputs outputs = dispatch::call(s.op->name(), inputs, s.attrs);
       return {outputs.begin(), outputs.end()};
@@ -280,7 +287,7 @@ class Generator {
     const std::vector<int> args = test::argument_of_inputs(*bound.op, bound.in.size(), sample.attrs);
     // Elementwise ops take any shape: one for this call.
     const bool free = c.row->operands > 0;
-    const Shape shape = some_shape();
+    Shape shape = some_shape();
     Statement s;
     s.op = bound.op;
     s.type = c.type;
@@ -295,6 +302,8 @@ class Generator {
       const bool host = bound.op->signature().inputs[static_cast<size_t>(args[i])].host;
       const bool fixed = host || (is_integer(t.dtype()) && !a.drawn && !free);
       s.in.push_back(argument(t, a, fixed, free, shape, attempt, c, i));
+      // The other operand is mostly of the same shape.
+      if (free && i == 0) shape = values_.at(s.in[0]).shape();
     }
     const size_t max_special = rng_.chance(0.1) ? 100 : 0;
     return try_statement(std::move(s), before, max_special);
@@ -322,11 +331,13 @@ class Generator {
       return add_leaf(t, true);
     }
     if (attempt < 2 && rng_.chance(attempt == 0 ? 0.85 : 0.6)) {
+      const bool alike = free && i > 0 && rng_.chance(0.7);
       const int v = pick_value([&](const Tensor& x) {
-        return x.dtype() == type && (free || attempt == 0 || x.shape() == t.shape());
+        if (x.dtype() != type) return false;
+        if (free) return !alike || x.shape() == shape;
+        return attempt == 0 || x.shape() == t.shape();
       });
-      if (v >= 0 && (attempt == 0 || free || values_.at(v).shape() == t.shape())) return v;
-      // A value of other shape with as many elements.
+      if (v >= 0) return v;
     }
     if (free && attempt < 2) {
       const test::Domain& d = c.row->domains[std::min<size_t>(i, 1)];
@@ -381,7 +392,9 @@ class Generator {
     s.body = inner;
     const Tensor& first = values_.at(arguments[0]);
     const double x = rng_.real();
-    s.form = x < 0.45 ? Statement::Form::kSpecs : x < 0.95 ? Statement::Form::kPolymorphic : Statement::Form::kRecursive;
+    s.form = x < 0.45   ? Statement::Form::kSpecs
+             : x < 0.95 ? Statement::Form::kPolymorphic
+                        : Statement::Form::kRecursive;
     if (s.form == Statement::Form::kRecursive && (!dtypes::kNumeric.contains(first.dtype()) || first.rank() > 3)) {
       s.form = Statement::Form::kPolymorphic;
     }
@@ -423,8 +436,8 @@ class Generator {
         open.watched.push_back(variable_ref(static_cast<int>(i)));
       }
     }
-    open.tape = std::make_unique<GradientTape>(
-        GradientTape::Options{.persistent = open.persistent, .unconnected_zero = true});
+    open.tape =
+        std::make_unique<GradientTape>(GradientTape::Options{.persistent = open.persistent, .unconnected_zero = true});
     for (const Ref r : open.watched) {
       if (r >= 0) open.tape->watch(values_.at(r));
     }
@@ -493,9 +506,15 @@ class Generator {
     std::set<int> read;
     for (const Statement& s : body_->statements) read.insert(s.in.begin(), s.in.end());
     outputs.push_back(visible_.back());
+    for (const int v : must_) {
+      if (v != outputs[0] && !read.contains(v)) outputs.push_back(v);
+    }
     // What nobody has read yet, mostly: otherwise it would be dropped.
     for (size_t i = visible_.size() - 1; i-- > 0;) {
-      if (!read.contains(visible_[i]) && outputs.size() < 6 && rng_.chance(0.7)) outputs.push_back(visible_[i]);
+      const bool there = std::ranges::find(outputs, visible_[i]) != outputs.end();
+      if (!read.contains(visible_[i]) && !there && outputs.size() < 6 && rng_.chance(0.8)) {
+        outputs.push_back(visible_[i]);
+      }
     }
     if (rng_.chance(0.3)) outputs.push_back(rng_.pick(visible_));
     if (rng_.chance(0.1)) outputs.push_back(rng_.pick(outputs));
@@ -528,113 +547,14 @@ class Generator {
     }
   }
 
-  // What traces know of the inputs, and what these are in further calls.
-  void describe_inputs() {
-    p_.num_others = 3;
-    std::map<int64_t, int64_t> renamed;  // dimensions that are another size in further calls
-    for (const Input& in : p_.inputs) {
-      for (const int64_t d : dims_of(in.value)) {
-        if (d > 1 && !renamed.contains(d)) renamed[d] = rng_.chance(0.6) ? rng_.between(1, 12) : d;
-      }
-    }
-    const bool ranks = !has_form(p_.body, Statement::Form::kRecursive);
-    const auto odd = static_cast<size_t>(rng_.below(std::max<int>(1, static_cast<int>(p_.inputs.size()))));
-    for (size_t i = 0; i < p_.inputs.size(); ++i) {
-      Input& in = p_.inputs[i];
-      std::vector<int64_t> dims = dims_of(in.value), changed = dims, inconsistent = dims;
-      for (size_t k = 0; k < dims.size(); ++k) {
-        const int64_t d = dims[k];
-        if (renamed.contains(d) && renamed[d] != d) {
-          dims[k] = -1;
-          changed[k] = renamed[d];
-        } else if (rng_.chance(0.15)) {
-          dims[k] = -1;
-        }
-        if (dims[k] == -1 && i == odd) inconsistent[k] = rng_.between(0, 9);
-      }
-      in.spec = ranks && rng_.chance(0.1) ? PartialShape() : PartialShape(dims);
-      in.others = {other_value(in.value, Shape(in.value.shape()), {}, 0.4),
-                   other_value(in.value, Shape(changed), renamed, 0.1),
-                   other_value(in.value, Shape(inconsistent), {}, 0.4)};
-    }
-  }
-
-  // Of the same type. Integers keep what they say, but for dimensions that are renamed and, now and then, one more or
-  // less.
-  Tensor other_value(const Tensor& t, const Shape& shape, const std::map<int64_t, int64_t>& renamed, double change) {
-    if (!is_plain(t.dtype())) return t;
-    if (!is_integer(t.dtype()) && t.dtype() != kBool) {
-      double low = -2, high = 2;
-      if (dtypes::kFloating.contains(t.dtype()) && t.numel() > 0) {
-        const Tensor wide = cast(t, kFloat64);
-        for (const double v : wide.data<double>()) {
-          if (!std::isfinite(v)) continue;
-          low = std::min(low, v);
-          high = std::max(high, v);
-        }
-        if (std::ranges::all_of(wide.data<double>(), [](double v) { return v > 0; })) low = 1e-3;
-      }
-      return draw_tensor(rng_, t.dtype(), shape, low, high);
-    }
-    const bool same = shape == t.shape();
-    Array a = test::to_array(t);
-    Array b;
-    b.dims.assign(shape.dims().begin(), shape.dims().end());
-    for (int64_t i = 0; i < shape.numel(); ++i) {
-      double v = a.values.empty() ? 0 : a.values[same ? static_cast<size_t>(i) : static_cast<size_t>(rng_.below(static_cast<int>(a.values.size())))];
-      const auto to = renamed.find(static_cast<int64_t>(v));
-      if (to != renamed.end()) v = static_cast<double>(to->second);
-      if (rng_.chance(change)) v = t.dtype() == kBool ? rng_.below(2) : v + rng_.between(-2, 2);
-      if ((dtypes::kInteger - dtypes::kSigned).contains(t.dtype())) v = std::max(v, 0.0);
-      b.values.push_back(v);
-    }
-    // They may be the sizes of something.
-    double product = 1;
-    for (double& v : b.values) {
-      if (t.rank() == 1 && v > 1 && product * v > 2000) v = 1;
-      product *= std::max(v, 1.0);
-    }
-    b.drawn = true;
-    return test::to_tensor(b, t.dtype());
-  }
-
-  void choose_feed() {
-    // What is inside of functions, composites and gradients may be the same tensor as what they give.
-    if (has_kind(p_.body, Statement::Kind::kTape)) return;
-    std::vector<int> all;
-    for (const Statement& s : p_.body.statements) {
-      if (s.kind == Statement::Kind::kCall || (s.op != nullptr && s.op->body() != nullptr)) continue;
-      for (const int v : s.out) {
-        if (values_.contains(v) && is_plain(values_.at(v).dtype())) all.push_back(v);
-      }
-    }
-    if (all.empty()) return;
-    p_.fed = rng_.pick(all);
-    const Tensor& t = values_.at(p_.fed);
-    std::vector<int64_t> dims = dims_of(t);
-    if (is_integer(t.dtype()) && t.rank() == 1 && rng_.chance(0.5)) {
-      Array a = test::to_array(t);
-      std::ranges::reverse(a.values);
-      a.drawn = true;
-      p_.fed_value = test::to_tensor(a, t.dtype());
-      return;
-    }
-    if (!dims.empty() && rng_.chance(0.5)) {
-      if (rng_.chance(0.5)) {
-        std::ranges::reverse(dims);
-      } else {
-        dims[static_cast<size_t>(rng_.below(static_cast<int>(dims.size())))] = rng_.between(0, 5);
-      }
-    }
-    p_.fed_value = other_value(t, Shape(dims), {}, 0.3);
-  }
-
   Rng rng_;
   Program p_;
   World world_;
   Body* body_ = nullptr;
   std::map<int, Tensor> values_;
   std::vector<int> visible_;
+  std::vector<int> must_;  // values that are wanted
+  std::set<int> told_;     // values of shapes that inputs tell: only a run knows those
   std::vector<OpenTape> tapes_;
   int depth_ = 0;
   DType main_ = kFloat32;

@@ -77,8 +77,8 @@ std::string traced_against_eager(const Program& p, std::span<const Tensor> input
   {
     World world(p);
     try {
-      expected = gradients_of([&](std::span<const Tensor> in) { return interpret(p.body, in, world); }, inputs, world,
-                              how);
+      expected =
+          gradients_of([&](std::span<const Tensor> in) { return interpret(p.body, in, world); }, inputs, world, how);
     } catch (const Error&) {
       return {};  // some op has no gradient
     }
@@ -97,11 +97,13 @@ std::string traced_against_eager(const Program& p, std::span<const Tensor> input
 
 // Everything in float64, so that differences mean something.
 bool all_double(const Program& p) {
-  const auto fine = [](const Tensor& t) { return !dtypes::kDifferentiable.contains(t.dtype()) || t.dtype() == kFloat64; };
+  const auto fine = [](const Tensor& t) {
+    return !dtypes::kDifferentiable.contains(t.dtype()) || t.dtype() == kFloat64;
+  };
   return std::ranges::all_of(p.inputs, [&](const Input& in) { return fine(in.value); }) &&
          std::ranges::any_of(p.inputs, [](const Input& in) { return in.value.dtype() == kFloat64; }) &&
          !has_effects(p.body) && !has_kind(p.body, Statement::Kind::kGradient) &&
-         !any_op(p.body, [](const Op& op) { return op.has(Trait::kStopsGradient); });
+         !any_op(p.body, [](const Op& op) { return op.has(Trait::kStopsGradient) || !op.no_gradient().empty(); });
 }
 
 std::string against_differences(const Program& p, std::span<const Tensor> inputs) {
@@ -162,7 +164,9 @@ std::string against_differences(const Program& p, std::span<const Tensor> inputs
   const double spread = std::max(std::abs(slopes[0] - slopes[1]), std::abs(slopes[1] - slopes[2]));
   const double curved = 1e-2 * (scale + std::abs(slopes[1])) + 1e-4;
   const double allowed = 1e-4 * (scale + std::abs(slopes[1])) + 1e-6;
-  if (!std::isfinite(expected) || !std::isfinite(slopes[0] + slopes[1] + slopes[2]) || spread > allowed || kink > curved) return {};
+  if (!std::isfinite(expected) || !std::isfinite(slopes[0] + slopes[1] + slopes[2]) || spread > allowed ||
+      kink > curved)
+    return {};
   if (std::abs(expected - slopes[1]) <= 4 * allowed) return {};
   return fmt::format("directional derivative: {} by the tape, {} by differences", expected, slopes[1]);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "panto/autograd/tape.h"
@@ -62,6 +63,9 @@ Tensor with_noise(const Tensor& t, double noise, Rng& rng) {
   if (!dtypes::kFloating.contains(t.dtype()) || t.is_meta()) return t;
   std::vector<double> factors;
   for (int64_t i = 0; i < t.numel(); ++i) factors.push_back(1 + (rng.chance(0.5) ? noise : -noise));
+  // Not less than a unit of the last place.
+  const double least = t.dtype() == kFloat16 ? 0x1p-10 : t.dtype() == kBFloat16 ? 0x1p-7 : 0;
+  for (double& f : factors) f = f > 1 ? std::max(f, 1 + least) : std::min(f, 1 - least);
   return cast(mul(cast(t, kFloat64), reshape(tensor(factors), t.shape())), t.dtype());
 }
 
@@ -98,7 +102,10 @@ class Interpreter {
           step(body, i, frame, true);
           continue;
         } catch (const Error& error) {
-          outcome.failures.push_back({error.code(), leaf_of(error), false});
+          Body one;
+          one.statements = {s};
+          const bool composite = any_op(one, [](const Op& op) { return op.body() != nullptr; });
+          outcome.failures.push_back({error.code(), leaf_of(error), false, composite});
           failed_at.push_back(i);
         }
       }
@@ -128,18 +135,40 @@ class Interpreter {
     std::map<int, std::unique_ptr<GradientTape>> tapes;
   };
 
+  // Adds the values of `body` that cannot be had without those in `hit`: where only shapes, or gradients, are taken of
+  // one, a graph may do without. True where a variable is written.
+  static bool spread(const Body& body, size_t from, std::set<int>& hit) {
+    bool written = false;
+    for (size_t i = from; i < body.statements.size(); ++i) {
+      const Statement& s = body.statements[i];
+      const auto is_hit = [&](Ref r) { return hit.contains(r); };
+      if (s.kind == Statement::Kind::kGradient || !std::ranges::any_of(s.in, is_hit)) continue;
+      if (s.kind == Statement::Kind::kOp) {
+        if (s.op->has(Trait::kShapeOnly)) continue;
+        hit.insert(s.out.begin(), s.out.end());
+        written = written || writes(s);
+      } else if (s.kind == Statement::Kind::kCall) {
+        std::set<int> inside;
+        for (size_t k = 0; k < s.in.size(); ++k) {
+          if (is_hit(s.in[k])) inside.insert(s.body->inputs[k]);
+        }
+        written = spread(*s.body, 0, inside) || written;
+        for (size_t k = 0; k < s.out.size(); ++k) {
+          if (inside.contains(s.body->outputs[k])) hit.insert(s.out[k]);
+        }
+      }
+    }
+    return written;
+  }
+
   static void note_needed(const Body& body, const std::vector<size_t>& failed, Outcome& outcome) {
     for (size_t f = 0; f < failed.size(); ++f) {
-      std::set<int> hit(body.statements[failed[f]].out.begin(), body.statements[failed[f]].out.end());
-      bool needed = writes(body.statements[failed[f]]) || body.statements[failed[f]].out.empty();
-      for (size_t i = failed[f] + 1; i < body.statements.size(); ++i) {
-        const Statement& s = body.statements[i];
-        if (!std::ranges::any_of(s.in, [&](Ref r) { return hit.contains(r); })) continue;
-        hit.insert(s.out.begin(), s.out.end());
-        needed = needed || writes(s);
-      }
-      needed = needed || std::ranges::any_of(body.outputs, [&](Ref r) { return hit.contains(r); });
-      outcome.failures[f].needed = needed;
+      const Statement& s = body.statements[failed[f]];
+      // Of a function only what its outputs need has to run, which is not known here.
+      if (s.kind != Statement::Kind::kOp) continue;
+      std::set<int> hit(s.out.begin(), s.out.end());
+      outcome.failures[f].needed = spread(body, failed[f] + 1, hit) || writes(s) ||
+                                   std::ranges::any_of(body.outputs, [&](Ref r) { return hit.contains(r); });
     }
   }
 
@@ -221,7 +250,8 @@ class Interpreter {
       }
     }
     std::vector<Tensor> got(outputs.begin(), outputs.end());
-    if (options_.noise > 0 && s.op->has(Trait::kContraction)) {
+    const bool moves = s.op->has(Trait::kDataMovement) || s.op->has(Trait::kIdentity);
+    if (options_.noise > 0 && (s.op->has(Trait::kContraction) || (options_.noise_everywhere && !moves))) {
       for (Tensor& t : got) t = with_noise(t, options_.noise, rng_);
     }
     return got;
@@ -275,9 +305,9 @@ class Interpreter {
   static void check_specs(const Statement& s, const std::vector<Tensor>& args) {
     for (size_t i = 0; i < args.size(); ++i) {
       if (args[i].partial_shape().compatible_with(s.specs[i])) continue;
-      fail(Code::kInvalidArgument, fmt::format("argument 'arg_{}': expected {}{}, got {}{}", i,
-                                               dtype_name(args[i].dtype()), s.specs[i].to_string(),
-                                               dtype_name(args[i].dtype()), args[i].partial_shape().to_string()));
+      fail(Code::kInvalidArgument,
+           fmt::format("argument 'arg_{}': expected {}{}, got {}{}", i, dtype_name(args[i].dtype()),
+                       s.specs[i].to_string(), dtype_name(args[i].dtype()), args[i].partial_shape().to_string()));
     }
   }
 
@@ -330,8 +360,8 @@ std::string without_numbers(const std::string& leaf) {
 
 std::string to_text(const Failure& failure) { return fmt::format("{}: {}", code_name(failure.code), failure.leaf); }
 
-std::vector<Tensor> interpret(const Body& body, std::span<const Tensor> inputs, World& world,
-                              const RunOptions& options, std::map<int, Tensor>* values) {
+std::vector<Tensor> interpret(const Body& body, std::span<const Tensor> inputs, World& world, const RunOptions& options,
+                              std::map<int, Tensor>* values) {
   return Interpreter(world, options).run(body, inputs, values, true);
 }
 

@@ -34,7 +34,7 @@ class World {
   friend class Interpreter;
   std::vector<VariableInit> initial_;
   std::vector<Variable> variables_;
-  std::map<int, Tensor> captured_;      // by value number
+  std::map<int, Tensor> captured_;     // by value number
   std::map<int, Function> functions_;  // by the number of the call's first output
 };
 
@@ -42,20 +42,22 @@ class World {
 struct Unanswerable {};
 
 struct RunOptions {
-  bool moved = false;            // values are given away where they are used last
-  bool functions = false;        // nested functions are Functions; otherwise their bodies are run in place
-  bool const_nodes = false;      // constants by op Const: a GraphScope gives them a node of their own
-  int replaced = -1;             // this value is `replacement` instead of what is computed
+  bool moved = false;        // values are given away where they are used last
+  bool functions = false;    // nested functions are Functions; otherwise their bodies are run in place
+  bool const_nodes = false;  // constants by op Const: a GraphScope gives them a node of their own
+  int replaced = -1;         // this value is `replacement` instead of what is computed
   Tensor replacement = {};
-  double noise = 0;              // relative, on what contractions give: how much rounding there may matter
+  double noise = 0;               // relative, on what contractions give: how much rounding there may matter
+  bool noise_everywhere = false;  // on what all ops give
   uint64_t noise_seed = 0;
 };
 
 // What a failing statement threw.
 struct Failure {
   Code code = Code::kInternal;
-  std::string leaf;  // the message up to its contexts
-  bool needed = false;  // an output or an effect depends on it
+  std::string leaf;        // the message up to its contexts
+  bool needed = false;     // an output or an effect depends on it
+  bool composite = false;  // its op has a body: in a graph the ops of the body speak
   bool operator==(const Failure&) const = default;
 };
 // Without the numbers that variables got in this world.

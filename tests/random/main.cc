@@ -1,9 +1,12 @@
-// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--print] [--coverage]
+// random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--all] [--print] [--coverage]
+//                 [--export FOLDER]
 //
-// Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks each
-// for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a failure
-// with a seed, and the search goes on behind it. The first failures are made smaller and printed as C++. Ends with how
-// often each op was tried with each type, and "N passed, M failed".
+// Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks
+// each for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a
+// failure with a seed, and the search goes on behind it. First failures of different kinds are made smaller and
+// printed as C++; --all prints a line for every one. Ends with how many pairs of op and type were rarely tried
+// (--coverage: each of them), and "N passed, M failed". With --export the programs are written to files (export.h).
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -25,6 +28,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/threads.h"
 #include "panto/tests/random/candidates.h"
+#include "panto/tests/random/export.h"
 #include "panto/tests/random/generate.h"
 #include "panto/tests/random/modes.h"
 #include "panto/tests/random/oracle.h"
@@ -35,9 +39,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSecondsForOne = 5;      // a mode that takes longer does not end
-constexpr int kSecondsSanitized = 60;  // where everything is slow
-constexpr size_t kMaxFailures = 2000;   // that are noted
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kSecondsForOne = 60;
+#else
+constexpr int kSecondsForOne = 5;  // a mode that takes longer does not end
+#endif
+constexpr size_t kMaxFailures = 2000;  // that are noted
 constexpr uint64_t kProgramsOfOneChild = 1000;
 constexpr int kShrunk = 5;
 constexpr int kCandidates = 400;  // of one failure's smaller forms
@@ -90,8 +97,31 @@ size_t number_of(const Op& op) {
   return numbers->at(&op);
 }
 
+// Where standard error goes of children.
+int errors_file() {
+  static const int file = [] {
+    std::FILE* made = std::tmpfile();
+    const int own = made != nullptr ? dup(fileno(made)) : dup(STDERR_FILENO);
+    if (made != nullptr) std::fclose(made);
+    fcntl(own, F_SETFL, O_APPEND);
+    return own;
+  }();
+  return file;
+}
+
+// What a child that crashed wrote last: a sanitizer's report.
+std::string last_errors(off_t from) {
+  std::string text(6000, '\0');
+  const ssize_t got = pread(errors_file(), text.data(), text.size(), from);
+  text.resize(got < 0 ? 0 : static_cast<size_t>(got));
+  const size_t report = text.find("ERROR: ");
+  const size_t fault = text.find("runtime error: ");
+  const size_t begin = std::min(report, fault);
+  return begin == std::string::npos ? "" : text.substr(begin, 2500);
+}
+
 void prepare_child() {
-  WatchedErrors::begin();
+  WatchedErrors::begin(errors_file());
   set_num_threads(1);
   cpu::set_memory_limit(int64_t{2} << 30);
 }
@@ -107,14 +137,12 @@ void prepare_child() {
     put(board.mode, sizeof board.mode, "generating");
     board.seed = seed;
     const Program program = generate(seed);
-    for_each_op(program.body, [&](const Statement& s) {
-      ++board.tried[number_of(*s.op) % kMaxOps][static_cast<size_t>(s.type)];
+    for_each_op(program.body,
+                [&](const Statement& s) { ++board.tried[number_of(*s.op) % kMaxOps][static_cast<size_t>(s.type)]; });
+    const Answers answers = ask(program, mode, [&](const std::string& name) {
+      put(board.mode, sizeof board.mode, name);
+      ++board.steps;
     });
-    const Answers answers =
-        ask(program, mode, [&](const std::string& name) {
-          put(board.mode, sizeof board.mode, name);
-          ++board.steps;
-        });
     for (const Verdict& v : answers.wrong) note_failure(board, seed, v.mode, v.text);
     ++board.programs;
     board.asked += static_cast<uint64_t>(answers.asked);
@@ -123,8 +151,6 @@ void prepare_child() {
   }
   leave(0);
 }
-
-int seconds_for_one() { return std::getenv("ASAN_OPTIONS") != nullptr ? kSecondsSanitized : kSecondsForOne; }
 
 // Waits for a child; ends it where `progress` stays as it is for too long. Its status, or -1 if it did not end.
 int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
@@ -137,7 +163,7 @@ int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
     if (const uint64_t now = progress(); now != last) {
       last = now;
       since = Clock::now();
-    } else if (Clock::now() - since > std::chrono::seconds(seconds_for_one())) {
+    } else if (Clock::now() - since > std::chrono::seconds(kSecondsForOne)) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return -1;
@@ -146,7 +172,7 @@ int wait_for(pid_t child, const std::function<uint64_t()>& progress) {
 }
 
 std::string how_it_ended(int status) {
-  if (status == -1) return fmt::format("did not end within {} s", seconds_for_one());
+  if (status == -1) return fmt::format("did not end within {} s", kSecondsForOne);
   if (WIFSIGNALED(status)) return fmt::format("crashed: signal {}", WTERMSIG(status));
   return fmt::format("crashed: exit status {}", WEXITSTATUS(status));
 }
@@ -155,7 +181,8 @@ std::string how_it_ended(int status) {
 std::string kind_of(std::string text) {
   if (text.starts_with("call with ")) text = text.substr(text.find(": ") + 2);
   if (text.starts_with("unexpected error")) return text.substr(0, text.find(" [")).substr(0, 40);
-  if (text.starts_with("expected the error")) return text.find("got outputs") != text.npos ? "no error" : "another error";
+  if (text.starts_with("expected the error"))
+    return text.find("got outputs") != text.npos ? "no error" : "another error";
   std::string kind;
   for (const char c : text.substr(0, text.find(':'))) kind += c >= '0' && c <= '9' ? '#' : c;
   return kind;
@@ -219,8 +246,8 @@ void print_coverage(const Board& board, bool all) {
 
 struct Options {
   uint64_t programs = 2000, seed = 1;
-  std::string mode;
-  bool shrinks = true, prints = false, coverage = false;
+  std::string mode, folder;
+  bool shrinks = true, prints = false, coverage = false, all = false;
 };
 
 Options parse(int count, char** arguments) {
@@ -242,12 +269,16 @@ Options parse(int count, char** arguments) {
       o.programs = 1;
     } else if (name == "--mode") {
       o.mode = value();
+    } else if (name == "--export") {
+      o.folder = value();
     } else if (name == "--no-shrink") {
       o.shrinks = false;
     } else if (name == "--shrink") {
       o.shrinks = true;
     } else if (name == "--print") {
       o.prints = true;
+    } else if (name == "--all") {
+      o.all = true;
     } else if (name == "--coverage") {
       o.coverage = true;
     } else {
@@ -257,13 +288,26 @@ Options parse(int count, char** arguments) {
   return o;
 }
 
+// So many programs that are graphs of TensorFlow's too.
+int export_programs(const Options& o) {
+  prepare_child();
+  uint64_t made = 0;
+  for (uint64_t seed = o.seed; made < o.programs; ++seed) {
+    if (export_program(generate(seed), fmt::format("{}/{}", o.folder, seed))) ++made;
+  }
+  fmt::print("{} programs in {}\n", made, o.folder);
+  return 0;
+}
+
 int run(const Options& o) {
+  if (!o.folder.empty()) return export_programs(o);
   Board& board = *shared<Board>();
   const auto begin = Clock::now();
   const uint64_t end = o.seed + o.programs;
   for (uint64_t from = o.seed; from < end;) {
     const uint64_t to = std::min(end, from + kProgramsOfOneChild);
     std::fflush(stdout);
+    const off_t errors = lseek(errors_file(), 0, SEEK_END);
     const pid_t child = fork();
     if (child == 0) {
       try {
@@ -280,6 +324,9 @@ int run(const Options& o) {
     }
     ++board.programs;
     note_failure(board, board.seed, board.mode, how_it_ended(status));
+    if (const std::string report = last_errors(errors); !report.empty()) {
+      fmt::print("seed {}:\n{}\n", board.seed.load(), report);
+    }
     from = board.seed + 1;
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -293,7 +340,7 @@ int run(const Options& o) {
     const Failed& f = board.failed[i];
     seeds.insert(f.seed);
     const int seen = kinds[fmt::format("{}: {}", f.mode, kind_of(f.text))]++;
-    if (seen < 3) fmt::print("seed {}, mode '{}': {}\n", f.seed, f.mode, f.text);
+    if (seen < 3 || o.all) fmt::print("seed {}, mode '{}': {}\n", f.seed, f.mode, f.text);
     // One of each kind, and one of each program.
     if (o.shrinks && shrunk_kinds.insert(kind_of(f.text)).second && shrunk_seeds.insert(f.seed).second &&
         shrunk++ < kShrunk) {

@@ -1,13 +1,10 @@
 #include "panto/tests/random/oracle.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/array_value.h"
@@ -121,7 +118,8 @@ std::string difference_beyond_noise(const Program& program, std::span<const Tens
       if (special || e[i] == g[i]) continue;
       const double allowed = kTimes * spread + 8 * test::epsilon(expected[k].dtype()) * scale;
       if (spread > 0 && std::abs(g[i] - e[i]) <= allowed) continue;
-      return at_output(k, fmt::format("element {}: expected {}, got {} (noise explains {:.3g})", i, e[i], g[i], allowed));
+      return at_output(k,
+                       fmt::format("element {}: expected {}, got {} (noise explains {:.3g})", i, e[i], g[i], allowed));
     }
   }
   return {};
@@ -170,14 +168,10 @@ off_t seen = 0;
 
 }  // namespace
 
-void WatchedErrors::begin() {
-  std::FILE* file = std::tmpfile();
-  if (file == nullptr) return;
-  watched = dup(fileno(file));
-  std::fclose(file);
-  fcntl(watched, F_SETFL, O_APPEND);
+void WatchedErrors::begin(int file) {
+  watched = file;
   dup2(watched, STDERR_FILENO);
-  seen = 0;
+  seen = lseek(watched, 0, SEEK_END);
 }
 
 std::string WatchedErrors::take() {

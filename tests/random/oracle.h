@@ -22,8 +22,8 @@ bool judgeable(const Outcome& expected);
 // Lines that the library wrote to standard error, which is a file here, since it was last asked.
 class WatchedErrors {
  public:
-  // Sends standard error to a file of its own.
-  static void begin();
+  // Sends standard error to this file, which is read from its end on.
+  static void begin(int file);
   static std::string take();
 };
 

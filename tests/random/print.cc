@@ -167,7 +167,9 @@ class Printer {
     }
   }
 
-  void line(int depth, const std::string& text) { text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + '\n'; }
+  void line(int depth, const std::string& text) {
+    text_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + '\n';
+  }
 
   void results(int depth, const Statement& s, const std::string& call) {
     if (s.out.empty()) return line(depth, call + ";");
@@ -216,16 +218,18 @@ class Printer {
         for (size_t i = 0; i < s.specs.size() && s.form == Statement::Form::kSpecs; ++i) {
           specs += fmt::format("{}TensorSpec(t{}.dtype(), {})", i > 0 ? ", " : "", s.in[i], cpp_shape(s.specs[i]));
         }
-        line(depth, fmt::format("static Function {} = trace([&](std::span<const Tensor> args) -> std::vector<Tensor> {{", f));
+        line(depth,
+             fmt::format("static Function {} = trace([&](std::span<const Tensor> args) -> std::vector<Tensor> {{", f));
         print(*s.body, depth + 1);
         line(depth, s.form == Statement::Form::kSpecs ? fmt::format("}}, {{{}}});", specs) : "});");
         results(depth, s, fmt::format("{}.call(std::vector<Tensor>{{{}}})", f, names(s.in)));
         break;
       }
       case Statement::Kind::kTape:
-        line(depth, fmt::format("auto tape{0} = std::make_unique<GradientTape>(GradientTape::Options{{.persistent = {1}, "
-                                ".unconnected_zero = true}});",
-                                s.tape, s.persistent));
+        line(depth,
+             fmt::format("auto tape{0} = std::make_unique<GradientTape>(GradientTape::Options{{.persistent = {1}, "
+                         ".unconnected_zero = true}});",
+                         s.tape, s.persistent));
         for (const Ref r : s.in) line(depth, fmt::format("tape{}->watch({});", s.tape, source(r)));
         break;
       case Statement::Kind::kGradient: {

@@ -100,7 +100,7 @@ struct Program {
 
 // ---- Looking at bodies ------------------------------------------------------------------------------------------
 
-bool writes(const Statement& s);    // a variable
+bool writes(const Statement& s);  // a variable
 bool has_effects(const Body& body);
 bool uses_variables(const Body& body);
 bool has_kind(const Body& body, Statement::Kind kind);

@@ -99,9 +99,8 @@ class Shrinker {
   }
 
   static bool computes(const Body& body, int value) {
-    return std::ranges::any_of(body.statements, [&](const Statement& s) {
-      return std::ranges::find(s.out, value) != s.out.end();
-    });
+    return std::ranges::any_of(body.statements,
+                               [&](const Statement& s) { return std::ranges::find(s.out, value) != s.out.end(); });
   }
 
   bool outputs() {

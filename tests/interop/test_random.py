@@ -1,0 +1,109 @@
+"""Random programs (tests/random) beside TensorFlow: the same graphs, the same feeds, the same numbers.
+
+PANTO_PROGRAMS says how many (500). Integers, bools and strings are equal; floating-point elements differ by what rounding
+in the program's own ops makes of them, which the exporter measured. What TensorFlow has no kernel for is counted.
+"""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import support
+
+import numpy as np
+
+BUILD = os.environ.get("PANTO_BUILD")
+# TensorFlow's refusals that say nothing about an answer.
+NO_KERNEL = ("No OpKernel was registered", "could not find a kernel", "Could not find device", "not supported",
+             "not implemented", "Unimplemented", "only supports", "is not in the list of allowed values",
+             "Op type not registered", "No registered")
+
+
+def read_arrays(path):
+    import ml_dtypes
+
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    return {n: a.view(ml_dtypes.bfloat16) if a.dtype.kind == "V" else a for n, a in arrays.items()}
+
+
+def numbered(arrays, prefix):
+    count = sum(name.startswith(prefix) for name in arrays)
+    return [arrays[f"{prefix}{i}"] for i in range(count)]
+
+
+def difference(got, expected, tolerance):
+    """What is wrong, or None."""
+    got = support.as_array(got)
+    if got.shape != expected.shape:
+        return f"shape {list(expected.shape)}, TensorFlow {list(got.shape)}"
+    if expected.dtype.kind == "S":
+        return None if got.tolist() == expected.tolist() else f"{expected.tolist()}, TensorFlow {got.tolist()}"
+    if got.dtype != expected.dtype:
+        return f"dtype {expected.dtype}, TensorFlow {got.dtype}"
+    tolerance = tolerance.reshape(expected.shape)
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    if expected.dtype.kind in "iub":
+        wrong = (got != expected) & (tolerance >= 0)
+    else:
+        with np.errstate(all="ignore"):
+            a, b = got.astype(wide), expected.astype(wide)
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+            if expected.dtype.kind == "c":
+                scale = np.max(np.abs(b[np.isfinite(b)]), initial=1)
+                tolerance = np.full(expected.shape, scale * (1e-3 if expected.dtype == np.complex64 else 1e-9))
+            wrong = ~same & (tolerance >= 0) & ~(np.abs(a - b) <= tolerance)
+    if not wrong.any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return f"element {list(at)}: {expected[at]!r}, TensorFlow {got[at]!r}, allowed {tolerance[at]:.3g}"
+
+
+@unittest.skipUnless(BUILD, "the environment variable PANTO_BUILD does not name the build folder")
+class RandomPrograms(unittest.TestCase):
+    def run_one(self, base):
+        """What is wrong with one program; (None, False) where TensorFlow has no kernel."""
+        import tensorflow as tf
+
+        arrays = read_arrays(base.with_suffix(".npz"))
+        names = base.with_suffix(".txt").read_text().split()
+        feeds = {}
+        for i, value in enumerate(numbered(arrays, "in_")):
+            feeds[f"in_{i}"] = value.astype(object) if value.dtype.kind == "S" else value
+        try:
+            definition = support.read_graph_def(base.with_suffix(".pb"))
+            graph = tf.Graph()
+            with graph.as_default():
+                tf.import_graph_def(definition, name="")
+            with tf.compat.v1.Session(graph=graph) as session:
+                fed = {f"{name}:0": value for name, value in feeds.items()}
+                got = session.run([support.tensor_name(name) for name in names], fed)
+        except Exception as error:  # noqa: BLE001: whatever TensorFlow throws is its answer
+            text = " ".join(str(error).split())
+            return (None, False) if any(word in text for word in NO_KERNEL) else (f"TensorFlow: {text[:300]}", True)
+        for k, (expected, tolerance) in enumerate(zip(numbered(arrays, "out_"), numbered(arrays, "tol_"))):
+            if wrong := difference(got[k], expected, tolerance):
+                return f"output {k} ({names[k]}): {wrong}", True
+        return None, True
+
+    def test_same_numbers(self):
+        count = os.environ.get("PANTO_PROGRAMS", "500")
+        program = pathlib.Path(BUILD) / "tests/random/random_programs"
+        failures, compared, without_kernel = [], 0, 0
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([program, "--export", folder, "--programs", count], check=True, stdout=subprocess.DEVNULL)
+            for path in sorted(pathlib.Path(folder).glob("*.pb"), key=lambda p: int(p.stem)):
+                wrong, has_kernels = self.run_one(path.with_suffix(""))
+                compared += has_kernels
+                without_kernel += not has_kernels
+                if wrong:
+                    failures.append(f"seed {path.stem}: {wrong}")
+        print(f"random programs: {compared} compared with TensorFlow, {without_kernel} that it has no kernel for")
+        self.assertEqual(failures, [], "\n".join(failures))
+        self.assertGreater(compared, without_kernel)
+
+
+if __name__ == "__main__":
+    support.main()
