@@ -8,7 +8,7 @@
 //   const CpuKernel no_op_kernel("NoOp", run_no_op);                           // an op without a type attribute
 //
 // A maker is an empty object with `template <class T> static void run(KernelContext&)` and, if work can be done once
-// per prepared call, `template <class T> static std::shared_ptr<void> prepare(const KernelContext&)`; or one with
+// per prepared call, `template <class T> static std::shared_ptr<KernelState> prepare(const KernelContext&)`; or one with
 // `template <class T> static Kernel kernel()`, which says everything at once; or a lambda without captures. The type
 // stands for the op's primary type attribute.
 #pragma once
@@ -49,7 +49,7 @@ using UnsignedOfSize = std::conditional_t<
 
 template <class Maker, class T>
 concept HasPrepare = requires(const KernelContext& c) {
-  { Maker::template prepare<T>(c) } -> std::convertible_to<std::shared_ptr<void>>;
+  { Maker::template prepare<T>(c) } -> std::convertible_to<std::shared_ptr<KernelState>>;
 };
 template <class Maker, class T>
 concept HasRun = requires(KernelContext& c) { Maker::template run<T>(c); };

@@ -47,7 +47,7 @@ template void find_key_and_counter<int64_t>(KernelContext&);
 namespace {
 
 // The generator of one prepared call: a node of a session keeps its own.
-class NodeGenerator {
+class NodeGenerator final : public KernelState {
  public:
   explicit NodeGenerator(Stream start) : stream_(start) {}
   Stream take(int64_t elements) {
@@ -70,7 +70,7 @@ bool has_seed(const KernelContext& c) { return c.integer("seed") != 0 || c.integ
 
 }  // namespace
 
-std::shared_ptr<void> prepare_generator(const KernelContext& c) {
+std::shared_ptr<KernelState> prepare_generator(const KernelContext& c) {
   if (has_seed(c)) return std::make_shared<NodeGenerator>(seeded_stream(c));
   // A stream of its own for every node: its key is drawn from the process's generator.
   const detail::RandomStart drawn = detail::take_random(1);

@@ -19,7 +19,7 @@ philox::IntegerBlock<T> asked_integers(const KernelContext& c);
 
 // Of a stateful one. A prepared call, a node of a session, has a generator of its own, which goes on from run to run;
 // other calls start at their seed, or go on with the process's generator.
-PANTO_EXPORT std::shared_ptr<void> prepare_generator(const KernelContext& c);
+PANTO_EXPORT std::shared_ptr<KernelState> prepare_generator(const KernelContext& c);
 PANTO_EXPORT philox::Stream next_stream(KernelContext& c);
 
 // StatelessRandomGetKeyCounter, all of which happens on the host. T: int32_t or int64_t.

@@ -145,23 +145,24 @@ void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<
     return;
   }
   std::unique_ptr<Ready> ready = ready_.take(
-      [&](const Ready& r) { return r.compiled.executable->accepts(inputs) && r.compiled.passes == passes; });
+      [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
   if (ready == nullptr) {
     ready = std::make_unique<Ready>(compiled(inputs, passes));
-    ready->frame = ready->compiled.executable->frame();
+    ready->frame = ready->compiled->executable->frame();
   }
-  ready->compiled.executable->run(*ready->frame, inputs, outputs);
+  ready->compiled->executable->run(*ready->frame, inputs, outputs);
   ready_.put(std::move(ready));
 }
 
 // `inputs`: arguments, then captures.
-ConcreteFunction::Compiled ConcreteFunction::compiled(Arguments inputs, const std::string& passes) {
+std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arguments inputs, const std::string& passes) {
   const Arguments args = inputs.first(inputs.size() - parts_.captures.size());
   check_arguments(args);
   const std::lock_guard lock(mutex_);
-  for (const Compiled& c : compiled_) {
-    if (c.passes == passes && c.executable->accepts(inputs)) return c;
-  }
+  const auto* known = compiled_.find([&](const std::shared_ptr<const Compiled>& c) {
+    return c->passes == passes && c->executable->accepts(inputs);
+  });
+  if (known != nullptr) return *known;
   std::vector<ExecutableFeed> feeds;
   for (size_t i = 0; i < args.size(); ++i) {
     feeds.push_back(feed_like(parts_.inputs[i], *args[i]));
@@ -172,15 +173,14 @@ ConcreteFunction::Compiled ConcreteFunction::compiled(Arguments inputs, const st
   }
   ExecutableOptions options;
   options.passes = passes;
-  Compiled made{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)};
-  made.executable->check(inputs);
-  if (frameless_ == nullptr && !made.executable->needs_frame()) {
-    frameless_ = std::make_unique<const Compiled>(made);
+  auto made = std::make_shared<const Compiled>(
+      Compiled{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)});
+  made->executable->check(inputs);
+  if (frameless_ == nullptr && !made->executable->needs_frame()) {
+    frameless_ = made;
     frameless_ready_.store(frameless_.get(), std::memory_order_release);
   }
-  constexpr size_t kMaxCompiled = 16;  // beyond that the oldest goes: batches of ever new sizes must not add up
-  if (compiled_.size() >= kMaxCompiled) compiled_.erase(compiled_.begin());
-  compiled_.push_back(made);
+  compiled_.add(made);
   return made;
 }
 

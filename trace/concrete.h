@@ -12,6 +12,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/recent_plans.h"
 #include "panto/trace/function.h"
 #include "panto/trace/tracer.h"
 
@@ -50,7 +51,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   };
   // The same with all that the next call needs.
   struct Ready {
-    Compiled compiled;
+    std::shared_ptr<const Compiled> compiled;
     std::unique_ptr<Executable::Frame> frame;
   };
 
@@ -58,16 +59,16 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   void inline_call(Arguments args, std::span<Tensor> outputs) const;
   void run(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   void taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
-  Compiled compiled(Arguments inputs, const std::string& passes);
+  std::shared_ptr<const Compiled> compiled(Arguments inputs, const std::string& passes);
   std::shared_ptr<Gradient> gradient(bool higher_orders);
   Backward make_backward(std::span<const NodeOutput> outputs, std::span<const NodeOutput> inputs) const;
 
   Parts parts_;
   std::mutex mutex_;
-  std::vector<Compiled> compiled_;
+  RecentPlans<std::shared_ptr<const Compiled>> compiled_;
   // The first of compiled_ that needs no frame: calls of it are the cheapest that there are. It is kept, so that they
   // may read it without taking it away from others.
-  std::unique_ptr<const Compiled> frameless_;
+  std::shared_ptr<const Compiled> frameless_;
   std::atomic<const Compiled*> frameless_ready_ = nullptr;
   Spares<Ready> ready_;                     // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones

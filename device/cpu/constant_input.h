@@ -26,6 +26,8 @@ struct MadeOfConstant {
       if (error.code() != Code::kResourceExhausted) throw;
     }
   }
+  // What was made is about as large as what it was made of.
+  int64_t bytes() const noexcept { return constant.defined() ? static_cast<int64_t>(constant.nbytes()) : 0; }
   // Null for any other input.
   const Made* of(const Tensor& input) const {
     return constant.defined() && input.impl() == constant.impl() ? &made : nullptr;

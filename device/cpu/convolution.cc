@@ -45,9 +45,10 @@ void finish_whole(const Convolution& c, const cpu::BoundEpilogue& epilogue, floa
 }
 
 // What a prepared call keeps.
-struct PreparedConvolution {
+struct PreparedConvolution final : KernelState {
   std::shared_ptr<const ConvPlan> plan;
   cpu::MadeOfConstant<cpu::PackedFilter> filter;
+  int64_t bytes() const noexcept override { return filter.bytes(); }
 };
 
 // `epilogue`: of a forward convolution, or null.
@@ -84,7 +85,7 @@ struct ConvolutionKernel {
   }
 
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     if constexpr (std::is_same_v<T, float>) {
       const PartialShape& result = c.spec(0).shape;
       for (int i = 0; i < c.num_inputs(); ++i) {

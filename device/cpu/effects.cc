@@ -105,12 +105,15 @@ void run_assert(KernelContext& c) {
 }
 
 // How often a node has printed. An eager call is always the first.
-std::shared_ptr<void> prepare_print(const KernelContext&) { return std::make_shared<std::atomic<int64_t>>(0); }
+struct PrintCount final : KernelState {
+  std::atomic<int64_t> printed = 0;
+};
+std::shared_ptr<KernelState> prepare_print(const KernelContext&) { return std::make_shared<PrintCount>(); }
 
 void run_print(KernelContext& c) {
   const int64_t most = c.integer("first_n");
-  auto* printed = c.state<std::atomic<int64_t>>();
-  const int64_t before = printed != nullptr ? printed->fetch_add(1, std::memory_order_relaxed) : 0;
+  auto* count = c.state<PrintCount>();
+  const int64_t before = count != nullptr ? count->printed.fetch_add(1, std::memory_order_relaxed) : 0;
   if (most < 0 || before < most) {
     std::string line(c.text("message"));
     for (int i = 1; i < c.num_inputs(); ++i) line += summarized(c.in(i), c.integer("summarize"));

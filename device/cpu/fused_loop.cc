@@ -41,7 +41,7 @@ bool all_outputs_alike(const KernelContext& c) {
   return true;
 }
 
-std::shared_ptr<void> prepare_fused(const KernelContext& c) {
+std::shared_ptr<KernelState> prepare_fused(const KernelContext& c) {
   auto p = std::make_shared<Program>(cpu::compile(c));
   prepare_layout(*p, c, c.spec(0).shape);
   return p;

@@ -61,7 +61,7 @@ struct Layout {
   bool one_step() const { return each_tile.size() == 1; }
 };
 
-struct Program {
+struct Program : KernelState {
   ElementwiseProgram text;
   std::vector<Instruction> code;
   std::vector<int> last_use;  // of each value: an instruction

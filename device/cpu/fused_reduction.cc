@@ -94,7 +94,7 @@ void reduce_program(const Program& p, KernelContext& c) {
 
 struct FusedReduction {
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     auto p = std::make_shared<Program>(cpu::compile(c, cpu::kBlock));
     prepare_layout(*p, c, what_is_reduced(*p, c).shape);
     return p;

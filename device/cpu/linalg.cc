@@ -35,7 +35,7 @@ bool for_library(const GemmSize& s) {
 }
 
 // For a library, made when a call is prepared.
-struct PreparedProduct {
+struct PreparedProduct final : KernelState {
   GemmPlan plan;
   cpu::MadeOfConstant<std::shared_ptr<const cpu::PackedFactor>> right;
 
@@ -44,11 +44,12 @@ struct PreparedProduct {
     const auto* made = right.of(given);
     return made == nullptr ? nullptr : made->get();
   }
+  int64_t bytes() const noexcept override { return right.bytes(); }
 };
 
 // Null where the sizes are unknown or too small. A right factor for all of a batch is packed, if it is a constant.
 template <class T>
-std::shared_ptr<void> prepare_product(const KernelContext& c, bool transpose_a, bool transpose_b) {
+std::shared_ptr<KernelState> prepare_product(const KernelContext& c, bool transpose_a, bool transpose_b) {
   const PartialShape &a = c.in(0).partial_shape(), &b = c.in(1).partial_shape();
   if (!a.fully_known() || !b.fully_known()) return nullptr;
   const GemmSize s = gemm_size(a, b, transpose_a, transpose_b);
@@ -119,7 +120,7 @@ void product_as_floats(KernelContext& c, const Multiply& multiply) {
 
 struct MatMulKernel {
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     return prepare_product<T>(c, c.flag("transpose_a"), c.flag("transpose_b"));
   }
   template <class T>
@@ -222,7 +223,7 @@ struct BatchProduct {
 
 struct BatchMatMulKernel {
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     return prepare_product<T>(c, c.flag("adj_x"), c.flag("adj_y"));
   }
 
@@ -249,7 +250,7 @@ const CpuKernel batch_matmul_kernel("BatchMatMulV2", ProductTypes{}, BatchMatMul
 // pass of their own as well.
 struct FusedMatMulKernel {
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     return prepare_product<T>(c, c.flag("transpose_a"), c.flag("transpose_b"));
   }
   template <class T>

@@ -80,7 +80,7 @@ struct RunUniform {
     fill<T, UniformBlock<T>>(c, next_stream(c), kUniformCost);
   }
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     return prepare_generator(c);
   }
 };
@@ -91,7 +91,7 @@ struct RunNormal {
     fill<T, NormalBlock<T>>(c, next_stream(c), kNormalCost);
   }
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     return prepare_generator(c);
   }
 };

@@ -18,7 +18,7 @@ using cuda::FusedKernel;
 using cuda::Indexing;
 
 // What calls of one node have in common.
-struct Program {
+struct Program final : KernelState {
   explicit Program(const CallView& call) : text(cuda::gpu_program(call)), pack(cuda::pack_of(text)) {}
 
   // The kernel that makes all outputs; others are rare and looked up by their text.
@@ -131,7 +131,7 @@ void run_fused(KernelContext& c) {
   for (std::vector<int>& outputs : launches.outputs) run_outputs(c, *program, launches.inputs, std::move(outputs));
 }
 
-std::shared_ptr<void> prepare_fused(const KernelContext& c) { return std::make_shared<Program>(c); }
+std::shared_ptr<KernelState> prepare_fused(const KernelContext& c) { return std::make_shared<Program>(c); }
 
 const CudaKernel fused_elementwise_kernel("_FusedElementwise", run_fused, prepare_fused);
 

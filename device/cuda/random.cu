@@ -65,7 +65,7 @@ struct Stateful {
     fill<T, Block<T>>(c, next_stream(c));
   }
   template <class T>
-  static std::shared_ptr<void> prepare(const KernelContext& c) {
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     return prepare_generator(c);
   }
 };

@@ -44,7 +44,7 @@ struct Call {
   Device* device = nullptr;
   const std::source_location* where = nullptr;
   std::string_view node_name;  // asked for by `named`, or the graph node that runs
-  void* state = nullptr;       // of a prepared kernel
+  KernelState* state = nullptr;  // of a prepared kernel
   bool symbolic = false;       // on META
   bool one_shape = false;      // an elementwise op whose inputs have one known shape, which is then the output's
 };

@@ -75,8 +75,8 @@ class PANTO_EXPORT Prepared {
   std::span<const OutputSpec> specs() const { return {specs_.data(), specs_.size()}; }
   bool static_shapes() const { return static_shapes_; }
   // What the kernel's prepare part made. Another prepared call of the same graph node may go on with it.
-  const std::shared_ptr<void>& state() const { return state_; }
-  void set_state(std::shared_ptr<void> state) { state_ = std::move(state); }
+  const std::shared_ptr<KernelState>& state() const { return state_; }
+  void set_state(std::shared_ptr<KernelState> state) { state_ = std::move(state); }
 
  private:
   friend PANTO_EXPORT std::shared_ptr<Prepared> prepare(const Op&, std::span<const Tensor>, std::span<const AttrValue>,
@@ -88,7 +88,7 @@ class PANTO_EXPORT Prepared {
   std::vector<AttrValue> values_;
   SmallVector<AttrSlot, 4> slots_;  // borrow from values_
   SmallVector<OutputSpec, 1> specs_;
-  std::shared_ptr<void> state_;
+  std::shared_ptr<KernelState> state_;
   BindStorage storage_;
   // Where output k goes, and its elements: of calls with known shapes whose outputs the dispatcher allocates.
   struct Allocation {

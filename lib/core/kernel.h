@@ -17,9 +17,21 @@ namespace panto {
 
 class KernelContext;
 
+// What a kernel's prepare part made (parsed attributes, primitives, packed constants), kept for the runs of its call.
+struct PANTO_EXPORT KernelState {
+  KernelState() = default;
+  KernelState(const KernelState&) = default;
+  KernelState(KernelState&&) = default;
+  KernelState& operator=(const KernelState&) = default;
+  KernelState& operator=(KernelState&&) = default;
+  virtual ~KernelState() = default;
+  // Memory that it takes beyond the call's own tensors, where that is much.
+  virtual int64_t bytes() const noexcept { return 0; }
+};
+
 using KernelFn = void (*)(KernelContext&);
-// Runs once per prepared call; what it returns is handed to every run of that call (parsed attributes, primitives).
-using KernelPrepareFn = std::shared_ptr<void> (*)(const KernelContext&);
+// Runs once per prepared call; what it returns is handed to every run of that call. Null: nothing to keep.
+using KernelPrepareFn = std::shared_ptr<KernelState> (*)(const KernelContext&);
 
 // Computes n consecutive elements of the output of an elementwise kernel. Bit i of `moves` tells whether input i moves
 // along with the output; the others stay at their first element; if none moves, n is 1. The output may be an input's

@@ -45,11 +45,11 @@ PANTO_EXPORT ExecutableFeed feed_like(NodeOutput output, const Tensor& value);
 class PANTO_EXPORT NodeStates {
  public:
   // What is kept for that node, or `fresh`, which is kept from now on.
-  std::shared_ptr<void> share(const std::string& node, std::shared_ptr<void> fresh);
+  std::shared_ptr<KernelState> share(const std::string& node, std::shared_ptr<KernelState> fresh);
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<void>> states_;
+  std::map<std::string, std::shared_ptr<KernelState>> states_;
 };
 
 struct ExecutableOptions {

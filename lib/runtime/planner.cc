@@ -10,7 +10,7 @@
 
 namespace panto {
 
-std::shared_ptr<void> NodeStates::share(const std::string& node, std::shared_ptr<void> fresh) {
+std::shared_ptr<KernelState> NodeStates::share(const std::string& node, std::shared_ptr<KernelState> fresh) {
   const std::lock_guard lock(mutex_);
   return states_.try_emplace(node, std::move(fresh)).first->second;
 }
@@ -45,6 +45,11 @@ class Planner {
       }
     }
     plan_memory(plan_);
+    for (const PlanStep& step : plan_.steps) {
+      if (step.prepared != nullptr && step.prepared->state() != nullptr) {
+        plan_.stats.packed_bytes += step.prepared->state()->bytes();
+      }
+    }
     return std::move(plan_);
   }
 

@@ -12,13 +12,14 @@
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/recent_plans.h"
 
 namespace panto {
 
 namespace {
 
 constexpr size_t kMaxCalls = 64;   // combinations of feeds, fetches and targets that are remembered
-constexpr size_t kMaxShapes = 16;  // of each: combinations of shapes
+constexpr int kMaxShapes = 16;     // of each: combinations of shapes that get plans of their own
 
 std::string shown(const TensorRef& ref) {
   return ref.symbolic().defined() ? ref.symbolic().to_string() : "'" + printable(ref.name()) + "'";
@@ -40,7 +41,8 @@ struct CallPlans {
     Spares<Executable::Frame> frames;
   };
   std::mutex mutex;
-  std::list<std::shared_ptr<Plan>> plans;  // latest first
+  RecentPlans<std::shared_ptr<Plan>> plans;
+  int num_planned = 0;
   std::shared_ptr<Plan> open_plan;
 
   bool fits(const Feeds& given, const Fetches& wanted, const std::vector<std::string>& run) const {
@@ -146,18 +148,19 @@ class Session::Impl {
   std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs) {
     // Held while planning too: two threads with the same new shapes must not both plan.
     const std::lock_guard lock(call.mutex);
-    for (auto it = call.plans.begin(); it != call.plans.end(); ++it) {
+    const std::shared_ptr<Plan>* known = call.plans.find([&](const std::shared_ptr<Plan>& plan) {
       bool same = true;
       for (size_t i = 0; same && i < inputs.size(); ++i) {
-        same = (*it)->shapes[i] == inputs[i]->partial_shape() && (*it)->devices[i] == &inputs[i]->device();
+        same = plan->shapes[i] == inputs[i]->partial_shape() && plan->devices[i] == &inputs[i]->device();
       }
-      if (!same) continue;
-      if (it != call.plans.begin()) call.plans.splice(call.plans.begin(), call.plans, it);
-      set_latest((*it)->executable);
-      return call.plans.front();
+      return same;
+    });
+    if (known != nullptr) {
+      set_latest((*known)->executable);
+      return *known;
     }
     // Ever new shapes (lengths of sentences) are served by one plan that leaves open what the graph leaves open.
-    const bool open = call.plans.size() >= kMaxShapes;
+    const bool open = call.num_planned >= kMaxShapes;
     if (open && call.open_plan != nullptr) {
       set_latest(call.open_plan->executable);
       return call.open_plan;
@@ -171,7 +174,8 @@ class Session::Impl {
     if (open) {
       call.open_plan = made;
     } else {
-      call.plans.push_front(made);
+      call.plans.add(made);
+      ++call.num_planned;
     }
     set_latest(made->executable);
     return made;
