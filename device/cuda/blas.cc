@@ -87,7 +87,7 @@ void with_handle(CudaDevice& device, const Body& body) {
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);
   const DeviceUse stream = device.use();
-  const cublasHandle_t handle = all.get(device, stream);
+  cublasHandle_t handle = all.get(device, stream);
   check_blas(with_memory(device, [&] { return body(handle); }));
 }
 

@@ -97,7 +97,7 @@ std::string open_cuda() {
     try {
       link_ops();
       if (void* start = dlsym(library, "panto_start_backend")) reinterpret_cast<void (*)()>(start)();
-      return "the NVIDIA driver has none";
+      return "the NVIDIA driver has none that can be used";
     } catch (const std::exception& error) {
       what = error.what();
     }
