@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kThreads) range_elements(T start, T delta, T* 
 
 void check_indices(CudaDevice& device, const IndexList& list, int64_t low, int64_t limit) {
   if (list.count == 0) return;
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   look_at_indices<<<grid_size(device, list.count), kThreads, 0, stream>>>(list, low, limit, device.fault());
   check(cudaGetLastError(), "starting a kernel");
 }
@@ -203,7 +203,7 @@ void one_hot(CudaDevice& device, const OneHotDims& dims, size_t element_size, co
 template <class T>
 void invert_permutation(CudaDevice& device, const T* x, T* y, int64_t n) {
   if (n == 0) return;
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   check(cudaMemsetAsync(y, 0xff, static_cast<size_t>(n) * sizeof(T), stream), "filling with -1");
   invert_elements<<<grid_size(device, n), kThreads, 0, stream>>>(x, y, n, device.fault());
   check(cudaGetLastError(), "starting a kernel");
@@ -212,7 +212,7 @@ void invert_permutation(CudaDevice& device, const T* x, T* y, int64_t n) {
 template <class T>
 void range(CudaDevice& device, T start, T delta, T* out, int64_t n) {
   if (n == 0) return;
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   range_elements<<<grid_size(device, n), kThreads, 0, stream>>>(start, delta, out, n);
   check(cudaGetLastError(), "starting a kernel");
 }

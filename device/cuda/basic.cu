@@ -29,7 +29,7 @@ struct Fill {
 const CudaKernel fill_kernel("Fill", types::plain{}, Fill{});
 
 const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kPlain, [](KernelContext& c) {
-  cudaStream_t stream = cuda::device_of(c).use();
+  const cuda::DeviceUse stream = cuda::device_of(c).use();
   if (c.out(0).nbytes() == 0) return;
   cuda::check(cudaMemsetAsync(c.out_data<void>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
 });
@@ -70,7 +70,7 @@ struct AddN {
     if (n == 0) return;
     for (int i = 0; i < terms.count; ++i) terms.in[i] = c.data<T>(i);
     cuda::CudaDevice& device = cuda::device_of(c);
-    cudaStream_t stream = device.use();
+    const cuda::DeviceUse stream = device.use();
     run_add_n<<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, terms, c.out_data<T>(0));
     cuda::check(cudaGetLastError(), "starting a kernel");
   }

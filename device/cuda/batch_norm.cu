@@ -138,7 +138,7 @@ struct Normalise {
 void batch_norm(KernelContext& c) {
   expect_float(c, 1);
   CudaDevice& device = cuda::device_of(c);
-  cudaStream_t stream = device.use();
+  const cuda::DeviceUse stream = device.use();
   const Channels l = channels_of(c, c.shape(0));
   cuda::check(cudaMemsetAsync(c.out_data<float>(5), 0, sizeof(float), stream), "setting a value");
   if (l.channels == 0) return;

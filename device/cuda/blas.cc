@@ -17,22 +17,28 @@ void check_blas(cublasStatus_t status) {
         "matrix product: expected cuBLAS to do it, got '{}'", cublasGetStatusString(status));
 }
 
+// What body() gives; where it is no success, once more after the memory that the device keeps was given back, which
+// cuBLAS and the driver cannot use.
+template <class Body>
+cublasStatus_t with_memory(CudaDevice& device, const Body& body) {
+  const cublasStatus_t status = body();
+  if (status != CUBLAS_STATUS_ALLOC_FAILED && status != CUBLAS_STATUS_NOT_INITIALIZED) [[likely]]
+    return status;
+  static_cast<void>(cudaGetLastError());  // so that the next call does not report it again
+  device.trim();
+  return body();
+}
+
 // One handle for each device, made at its first product. A handle must not be used by two threads at once.
 class Handles {
  public:
   std::mutex mutex;
-  // Precondition: locked. Makes the device the thread's own.
-  cublasHandle_t get(CudaDevice& device) {
-    cudaStream_t stream = device.use();
+  // Preconditions: locked; the device is the thread's, to work on that stream.
+  cublasHandle_t get(CudaDevice& device, cudaStream_t stream) {
     const auto at = static_cast<size_t>(device.index());
     if (at >= handles_.size()) handles_.resize(at + 1);
     Handle& h = handles_[at];
-    if (h.blas == nullptr) {
-      check_blas(cublasCreate(&h.blas));
-      // Of the size that cuBLAS has for itself, but captured products may not bring memory that comes and goes.
-      h.bytes = size_t{device.architecture() >= 90 ? 32u : 4u} << 20;
-      check(cudaMalloc(&h.workspace, h.bytes), "allocating memory");
-    }
+    if (h.blas == nullptr) make(h, device);
     if (h.stream != stream) {
       check_blas(cublasSetStream(h.blas, stream));  // which forgets the workspace
       check_blas(cublasSetWorkspace(h.blas, h.workspace, h.bytes));
@@ -48,6 +54,23 @@ class Handles {
     void* workspace = nullptr;
     size_t bytes = 0;
   };
+
+  // All of it or nothing.
+  static void make(Handle& h, CudaDevice& device) {
+    cublasHandle_t blas = nullptr;
+    check_blas(with_memory(device, [&] { return cublasCreate(&blas); }));
+    // Of the size that cuBLAS has for itself, but captured products may not bring memory that comes and goes.
+    const size_t bytes = size_t{device.architecture() >= 90 ? 32u : 4u} << 20;
+    void* workspace = nullptr;
+    try {
+      workspace = device.allocate_uncaptured(bytes);
+    } catch (...) {
+      static_cast<void>(cublasDestroy(blas));
+      throw;
+    }
+    h = {.blas = blas, .stream = nullptr, .workspace = workspace, .bytes = bytes};
+  }
+
   std::vector<Handle> handles_;
 };
 
@@ -58,12 +81,14 @@ Handles& handles() {
 
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-// body(handle), which gives a status, on the thread that now uses the device.
+// body(handle), which gives a status, while this thread uses the device.
 template <class Body>
 void with_handle(CudaDevice& device, const Body& body) {
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);
-  check_blas(body(all.get(device)));
+  const DeviceUse stream = device.use();
+  cublasHandle_t handle = all.get(device, stream);
+  check_blas(with_memory(device, [&] { return body(handle); }));
 }
 
 }  // namespace

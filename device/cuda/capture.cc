@@ -12,23 +12,38 @@ namespace {
 thread_local Capture* current = nullptr;
 thread_local const CudaDevice* current_device = nullptr;
 
+// Room for a fault.
+constexpr size_t kFaultBytes = sizeof(Fault);
+
 class Graph final : public CapturedWork {
  public:
-  // Takes both over.
-  Graph(CudaDevice& device, cudaGraphExec_t graph, std::vector<Capture::Block> blocks)
-      : device_(device), graph_(graph), blocks_(std::move(blocks)) {}
+  // Takes all of it over.
+  Graph(CudaDevice& device, cudaGraphExec_t graph, std::vector<Capture::Block> blocks, void* fault)
+      : device_(device), graph_(graph), blocks_(std::move(blocks)), fault_(fault) {}
   // Waits until it has run: nothing says that it may go before. Nobody is there to be told of an error.
   ~Graph() override {
     static_cast<void>(cudaStreamSynchronize(static_cast<cudaStream_t>(device_.stream())));
     static_cast<void>(cudaGraphExecDestroy(graph_));
     for (const Capture::Block& block : blocks_) device_.deallocate(block.data, block.bytes);
+    device_.deallocate(fault_, kFaultBytes);
   }
-  void launch() override { check(cudaGraphLaunch(graph_, device_.use()), "launching captured work"); }
+  void launch() override {
+    const DeviceUse stream = device_.use();
+    Fault* const mine = fault_ == nullptr ? nullptr : device_.fault();
+    check(cudaGraphLaunch(graph_, stream), "launching captured work");
+    if (fault_ == nullptr) return;
+    try {
+      pass_on(static_cast<Fault*>(fault_), mine, stream);
+    } catch (const Error&) {  // the work is done; what it met with is passed on after the next launch
+      return;
+    }
+  }
 
  private:
   CudaDevice& device_;
   cudaGraphExec_t graph_;
   std::vector<Capture::Block> blocks_;
+  void* fault_;  // null: nothing in it can have one
 };
 
 }  // namespace
@@ -37,7 +52,7 @@ Capture* Capture::on(const CudaDevice& device) noexcept { return current_device 
 
 Capture::Capture(CudaDevice& device) : device_(device) {
   if (current != nullptr) fail(Code::kInternal, "capture: expected a thread that captures nothing, got one that does");
-  device.use();
+  const DeviceUse use = device.use();
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
   // Relaxed: other threads go on as they like, and so do allocations.
   const cudaError_t begun = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed);
@@ -52,6 +67,15 @@ Capture::~Capture() {
   for (const Block& block : blocks_) {
     if (block.free) device_.deallocate(block.data, block.bytes);
   }
+  device_.deallocate(fault_, kFaultBytes);
+}
+
+Fault* Capture::fault() {
+  if (fault_ == nullptr) {
+    fault_ = device_.allocate_uncaptured(kFaultBytes);
+    check(cudaMemsetAsync(fault_, 0, kFaultBytes, static_cast<cudaStream_t>(device_.stream())), "setting a value");
+  }
+  return static_cast<Fault*>(fault_);
 }
 
 // Null if it was stopped before, or invalid.
@@ -89,7 +113,7 @@ std::unique_ptr<CapturedWork> Capture::end() {
   if (ready == nullptr) return nullptr;
   // What is not free belongs to somebody else by now.
   std::erase_if(blocks_, [](const Block& block) { return !block.free; });
-  return std::make_unique<Graph>(device_, ready, std::exchange(blocks_, {}));
+  return std::make_unique<Graph>(device_, ready, std::exchange(blocks_, {}), std::exchange(fault_, nullptr));
 }
 
 Capture::Block* Capture::take(int size_class) noexcept {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "panto/device/fault.h"
 #include "panto/lib/core/device.h"
 
 namespace panto::cuda {
@@ -32,6 +33,9 @@ class Capture {
   static Capture* on(const CudaDevice& device) noexcept;
 
   cudaStream_t stream() const noexcept { return stream_; }
+  // Where what is captured leaves its faults: a word of its own, as anybody may launch it. Throws where there is no
+  // memory.
+  Fault* fault();
   // Throws Unimplemented: captured work cannot do `what`.
   [[noreturn]] void refuse(const char* what);
   // False once something was refused, by us or by CUDA: there is nothing to come of it.
@@ -55,6 +59,7 @@ class Capture {
   cudaStream_t stream_ = nullptr;
   bool refused_ = false;
   std::vector<Block> blocks_;
+  void* fault_ = nullptr;  // a block of the device's
 };
 
 }  // namespace panto::cuda

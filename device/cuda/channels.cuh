@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kReduceThreads) run_channels(ChannelPlan<Index
 // Precondition: l.numel() > 0.
 template <int kSize, class Body>
 void over_channels(CudaDevice& device, const Channels& l, bool whole, const Body& body) {
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   const bool last = l.inner == 1;
   const int64_t neighbours = last ? l.channels : l.inner;
   const int64_t size = whole && neighbours % kSize == 0 ? kSize : 1;

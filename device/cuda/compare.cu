@@ -16,7 +16,7 @@ struct Equality {
   static void run(KernelContext& c) {
     if (c.out_numel(0) == 1 &&
         (!broadcasts_to(c.shape(0), c.out_shape(0)) || !broadcasts_to(c.shape(1), c.out_shape(0)))) {
-      cudaStream_t stream = cuda::device_of(c).use();
+      const cuda::DeviceUse stream = cuda::device_of(c).use();
       cuda::check(cudaMemsetAsync(c.out_data<bool>(0), kIfIncompatible ? 1 : 0, 1, stream), "setting a value");
       return;
     }

@@ -253,7 +253,7 @@ void DirectConvolution<T>::over_images(const Body& body) const {
 
 template <class T>
 void DirectConvolution<T>::forward(const T* input, const T* filter, T* output) const {
-  cudaStream_t stream = device_.use();
+  const DeviceUse stream = device_.use();
   with_way<T>(c_, input, filter, output, [&](auto way) {
     using W = decltype(way);
     over_images([&](int64_t first, int64_t images) {
@@ -266,7 +266,7 @@ void DirectConvolution<T>::forward(const T* input, const T* filter, T* output) c
 
 template <class T>
 void DirectConvolution<T>::by_input(T* input, const T* filter, const T* output) const {
-  cudaStream_t stream = device_.use();
+  const DeviceUse stream = device_.use();
   with_way<T>(c_, input, filter, output, [&](auto way) {
     using W = decltype(way);
     over_images([&](int64_t first, int64_t images) {
@@ -279,7 +279,7 @@ void DirectConvolution<T>::by_input(T* input, const T* filter, const T* output) 
 
 template <class T>
 void DirectConvolution<T>::by_filter(const T* input, T* filter, const T* output) const {
-  cudaStream_t stream = device_.use();
+  const DeviceUse stream = device_.use();
   // Where channels are last, neighbouring threads read neighbouring channels, else pixels.
   constexpr int64_t kChannels = 32, kPart = 2048, kBlocks = 2048;
   const int64_t side = c_.channels_first() ? 1 : kChannels;

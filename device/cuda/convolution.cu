@@ -268,7 +268,7 @@ struct ConvolutionKernel {
     const bool nothing = kKind == Kind::kForward ? c.numel(0) == 0 : c.numel(2) == 0;
     if (nothing || (kKind == Kind::kByFilter && c.numel(0) == 0)) {
       // Sums of nothing.
-      cudaStream_t stream = cuda::device_of(c).use();
+      const cuda::DeviceUse stream = cuda::device_of(c).use();
       cuda::check(cudaMemsetAsync(c.out_data<T>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
     } else if (std::is_integral_v<T> || cuda::prefers_direct(convolution)) {
       convolve(c, cuda::DirectConvolution<T>(cuda::device_of(c), convolution));

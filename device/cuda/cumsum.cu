@@ -117,7 +117,7 @@ struct CumulativeSum {
     const AlongAxis along(c.shape(0), axis_at(c, 1, 0, c.shape(0).rank()));
     if (c.numel(0) == 0) return;
     cuda::CudaDevice& device = cuda::device_of(c);
-    cudaStream_t stream = device.use();
+    const cuda::DeviceUse stream = device.use();
     Scan s;
     s.lines = along.outer * along.inner;
     s.size = along.size;

@@ -1,11 +1,15 @@
 #include "panto/device/cuda/device.h"
 
-#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 #include "panto/device/cuda/capture.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
 
 namespace panto::cuda {
 
@@ -17,111 +21,179 @@ void check(cudaError_t result, const char* what) {
         "{}: expected CUDA to do it, got '{}'", what, cudaGetErrorString(result));
 }
 
-CudaDevice::CudaDevice(int index) : Device(DeviceKind::kCuda, index) {
+DeviceUse::Current::Current(int device) {
+  int now = -1;
+  check(cudaGetDevice(&now), "asking for the device");
+  if (now == device) return;
+  check(cudaSetDevice(device), "choosing a device");
+  before_ = now;
+}
+
+DeviceUse::Current::~Current() {
+  if (before_ >= 0) static_cast<void>(cudaSetDevice(before_));
+}
+
+DeviceUse::DeviceUse(CudaDevice& device) : current_(device.index()) {
+  device.start();
+  const Capture* capture = Capture::on(device);
+  stream_ = capture == nullptr ? device.stream_ : capture->stream();
+}
+
+namespace {
+
+cudaDeviceProp properties_of(int index) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), "device properties");
-  multiprocessors_ = properties.multiProcessorCount;
-  architecture_ = 10 * properties.major + properties.minor;
+  return properties;
+}
+
+}  // namespace
+
+CudaDevice::CudaDevice(int index) : CudaDevice(index, properties_of(index)) {}
+
+CudaDevice::CudaDevice(int index, const cudaDeviceProp& properties)
+    : Device(DeviceKind::kCuda, index),
+      multiprocessors_(properties.multiProcessorCount),
+      architecture_(10 * properties.major + properties.minor),
+      memory_(name(), static_cast<int64_t>(properties.totalGlobalMem)) {
+  if (architecture_ < PANTO_OLDEST_GPU) {
+    failf(Code::kUnimplemented, "{}: expected a compute capability of {}.{} or more, got {}.{}", properties.name,
+          PANTO_OLDEST_GPU / 10, PANTO_OLDEST_GPU % 10, properties.major, properties.minor);
+  }
   const char* graphs = std::getenv("PANTO_CUDA_GRAPHS");  // NOLINT(concurrency-mt-unsafe): read once
   captures_ = graphs != nullptr && std::string_view(graphs) == "1";
   description_ = fmt::format("{}, {} GiB, compute capability {}.{}", properties.name,
                              (properties.totalGlobalMem + (size_t{1} << 29)) >> 30, properties.major, properties.minor);
-  stats_.bytes_limit = static_cast<int64_t>(properties.totalGlobalMem);
-  check(cudaSetDevice(index), "choosing a device");
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-  check(cudaHostAlloc(reinterpret_cast<void**>(&host_fault_), sizeof(Fault), cudaHostAllocMapped), "host memory");
-  *host_fault_ = Fault::kNone;
-  check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device_fault_), host_fault_, 0), "host memory");
 }
 
-cudaStream_t CudaDevice::use() {
-  check(cudaSetDevice(index()), "choosing a device");
-  const Capture* capture = Capture::on(*this);
-  return capture == nullptr ? stream_ : capture->stream();
+void CudaDevice::start() {
+  if (started_.load(std::memory_order_acquire)) [[likely]]
+    return;
+  const std::lock_guard lock(start_mutex_);
+  if (started_.load(std::memory_order_relaxed)) return;
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+  try {
+    faults_.allocate();
+  } catch (...) {
+    static_cast<void>(cudaStreamDestroy(stream));
+    throw;
+  }
+  stream_ = stream;
+  started_.store(true, std::memory_order_release);
+}
+
+// The kernel that moves a fault, from one word to the next.
+void CudaDevice::probe() {
+  constexpr std::array<Fault, 2> kBefore = {Fault::kIndexOutOfRange, Fault::kNone};
+  const DeviceUse stream = use();
+  std::array<Fault, 2> words = kBefore;
+  auto* const data = static_cast<Fault*>(allocate_uncaptured(sizeof(words)));
+  const std::unique_ptr<Fault, std::function<void(Fault*)>> owner(data,
+                                                                  [this](Fault* p) { deallocate(p, sizeof(words)); });
+  check(cudaMemcpyAsync(data, words.data(), sizeof(words), cudaMemcpyHostToDevice, stream), "copying to the device");
+  pass_on(data, data + 1, stream);
+  check(cudaMemcpyAsync(words.data(), data, sizeof(words), cudaMemcpyDeviceToHost, stream), "copying from the device");
+  check(cudaStreamSynchronize(stream), "running a kernel");
+  if (words[0] != kBefore[1] || words[1] != kBefore[0]) {
+    fail(Code::kInternal, "running a kernel: expected it to move a word, got another");
+  }
+}
+
+bool CudaDevice::works() noexcept {
+  std::call_once(probed_, [this] {
+    try {
+      probe();
+      works_ = true;
+    } catch (const std::exception& error) {
+      log_warn(fmt::format("{} is used only where it is asked for by name: {}", name(), error.what()));
+    }
+  });
+  return works_;
+}
+
+void* CudaDevice::stream() noexcept {
+  try {
+    static_cast<void>(use());
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+  return stream_;
+}
+
+Fault* CudaDevice::fault() {
+  Capture* capture = Capture::on(*this);
+  return capture == nullptr ? faults_.own() : capture->fault();
 }
 
 void* CudaDevice::allocate(size_t bytes) {
+  Capture* capture = Capture::on(*this);
+  if (capture == nullptr || bytes > kLargestBlock) return allocate_uncaptured(bytes);
+  if (Capture::Block* block = capture->take(size_class(bytes).index)) {
+    memory_.changed_use(static_cast<int64_t>(bytes) - static_cast<int64_t>(block->bytes));
+    block->bytes = bytes;
+    return block->data;
+  }
+  capture->reserve();
+  void* data = memory_.reuse(bytes, this_user());
+  if (data == nullptr) {
+    const DeviceUse here = use();
+    // Of the whole size of its class: it may become another's of that class.
+    data = memory_.obtain(bytes, this_user(), /*exactly=*/false);
+  }
+  capture->allocated(data, bytes);
+  return data;
+}
+
+void* CudaDevice::allocate_uncaptured(size_t bytes) {
   if (bytes > kLargestBlock) {
     failf(Code::kResourceExhausted, "memory: expected room for {} bytes on {}, got none", bytes, name());
   }
-  const SizeClass size = size_class(bytes);
-  const std::lock_guard lock(mutex_);
-  Capture* capture = Capture::on(*this);
-  if (capture != nullptr) {
-    if (Capture::Block* block = capture->take(size.index)) {
-      stats_.bytes_in_use += static_cast<int64_t>(bytes) - static_cast<int64_t>(block->bytes);
-      block->bytes = bytes;
-      return block->data;
-    }
-    capture->reserve();
-  }
-  Class& c = classes_[static_cast<size_t>(size.index)];
-  void* data = nullptr;
-  if (!c.free.empty()) {
-    data = c.free.back();
-    c.free.pop_back();
-  } else {
-    use();
-    c.bytes = size.bytes;
-    if (c.free.capacity() <= c.blocks) c.free.reserve(2 * c.blocks + 8);
-    cudaError_t result = cudaMalloc(&data, c.bytes);
-    if (result == cudaErrorMemoryAllocation) {
-      static_cast<void>(cudaGetLastError());
-      release_cached();
-      result = cudaMalloc(&data, c.bytes);
-    }
-    if (result == cudaErrorMemoryAllocation) {
-      static_cast<void>(cudaGetLastError());
-      failf(Code::kResourceExhausted, "memory: expected room for {} bytes on {}, got none ({} bytes are in use)", bytes,
-            name(), stats_.bytes_in_use);
-    }
-    check(result, "allocating memory");
-    ++c.blocks;
-    stats_.bytes_reserved += static_cast<int64_t>(c.bytes);
-  }
-  stats_.bytes_in_use += static_cast<int64_t>(bytes);
-  stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.bytes_in_use);
-  if (capture != nullptr) capture->allocated(data, bytes);
-  return data;
+  if (void* data = memory_.reuse(bytes, this_user())) return data;
+  const DeviceUse here = use();
+  return memory_.obtain(bytes, this_user(), /*exactly=*/true);
 }
 
 void CudaDevice::deallocate(void* data, size_t bytes) noexcept {
   if (data == nullptr) return;
   if (Capture* capture = Capture::on(*this); capture != nullptr && capture->give_back(data)) return;
-  const std::lock_guard lock(mutex_);
-  stats_.bytes_in_use -= static_cast<int64_t>(bytes);
-  classes_[static_cast<size_t>(size_class(bytes).index)].free.push_back(data);
-}
-
-// cudaFree waits for the work that may still use a block.
-void CudaDevice::release_cached() noexcept {
-  for (Class& c : classes_) {
-    for (void* data : c.free) {
-      static_cast<void>(cudaFree(data));
-      stats_.bytes_reserved -= static_cast<int64_t>(c.bytes);
-      --c.blocks;
-    }
-    c.free.clear();
+  if (memory_.give_back(data, bytes)) return;
+  try {
+    const DeviceUse here = use();
+    memory_.free(data);
+  } catch (const std::exception&) {  // the driver refuses everything: there is nobody to tell
+    return;
   }
 }
 
+void CudaDevice::set_cache_limit(int64_t bytes) {
+  if (bytes < 0) invalid("limit of kept memory: expected at least 0 bytes, got {}", bytes);
+  if (!memory_.set_cache_limit(static_cast<size_t>(bytes))) trim();
+}
+
 void CudaDevice::trim() noexcept {
-  const std::lock_guard lock(mutex_);
-  static_cast<void>(cudaSetDevice(index()));
-  release_cached();
+  if (!started_.load(std::memory_order_acquire)) return;
+  try {
+    const DeviceUse here = use();
+    memory_.release();
+  } catch (const std::exception&) {  // as above
+    return;
+  }
 }
 
 void CudaDevice::copy_to_host(void* host, const void* data, size_t bytes) {
   if (Capture* capture = Capture::on(*this)) capture->refuse("copying from the device");
-  check(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, use()), "copying from the device");
-  synchronize();
+  const DeviceUse stream = use();
+  check(cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, stream), "copying from the device");
+  wait(data);
 }
 
 void CudaDevice::copy_from_host(void* data, const void* host, size_t bytes) {
   if (Capture* capture = Capture::on(*this)) capture->refuse("copying to the device");
-  check(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, use()), "copying to the device");
+  const DeviceUse stream = use();
+  check(cudaMemcpyAsync(data, host, bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
   // The caller may free or change `host` as soon as this returns, also if it is page-locked.
-  check(cudaStreamSynchronize(stream_), "copying to the device");
+  check(cudaStreamSynchronize(stream), "copying to the device");
 }
 
 void CudaDevice::copy_within(void* to, const void* from, size_t bytes) {
@@ -143,25 +215,53 @@ bool CudaDevice::capturing() const noexcept { return Capture::on(*this) != nullp
 
 void CudaDevice::synchronize() {
   if (Capture* capture = Capture::on(*this)) capture->refuse("waiting for the device");
-  check(cudaStreamSynchronize(use()), "waiting for the device");
-  // One of several threads that wait gets to throw it.
-  const auto fault =
-      static_cast<Fault>(__atomic_exchange_n(reinterpret_cast<uint32_t*>(host_fault_), uint32_t{0}, __ATOMIC_RELAXED));
-  if (fault != Fault::kNone) throw_fault(fault);
+  wait(nullptr);
 }
 
-MemoryStats CudaDevice::memory_stats() const {
-  const std::lock_guard lock(mutex_);
-  return stats_;
+void CudaDevice::wait(const void* data) {
+  const DeviceUse stream = use();
+  const std::vector<int> ended = faults_.ended();
+  check(cudaStreamSynchronize(stream), "waiting for the device");
+  Fault fault = faults_.take(ended);
+  if (fault == Fault::kNone && data != nullptr) {
+    const uint64_t maker = memory_.user_of(data);
+    if (maker != this_user()) fault = faults_.take_of(maker);
+  }
+  if (fault != Fault::kNone) throw_fault(fault);
 }
 
 namespace {
 
-void add_devices() {
+std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
+
+// Throws where there is a driver that does not do. Without a GPU there is nothing to add, and nothing to complain
+// about.
+int count_gpus() {
   int count = 0;
-  // Without a driver or a GPU there is nothing to add, and nothing to complain about.
-  if (cudaGetDeviceCount(&count) != cudaSuccess) return;
-  for (int i = 0; i < count; ++i) add_device(new CudaDevice(i));
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());  // so that the next call does not report it again
+  if (result == cudaErrorNoDevice) return 0;
+  int driver = 0, runtime = 0;
+  if (result == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+      cudaRuntimeGetVersion(&runtime) == cudaSuccess) {
+    failf(Code::kFailedPrecondition, "NVIDIA driver: expected one for {} or newer, got {}", version_text(runtime),
+          driver == 0 ? "none" : "one for " + version_text(driver));
+  }
+  check(result, "counting GPUs");
+  return 0;
+}
+
+// One that refuses does not keep the others from being used.
+void add_devices() {
+  const int count = count_gpus();
+  for (int i = 0; i < count; ++i) {
+    try {
+      add_device(new CudaDevice(i));
+    } catch (const Error& error) {
+      log_warn(fmt::format("/device:GPU:{} is not available: {}", i, error.what()));
+    }
+  }
 }
 
 }  // namespace

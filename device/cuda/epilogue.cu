@@ -59,7 +59,7 @@ void finish(KernelContext& call, int64_t outer, int64_t channels, int64_t inner)
   const int64_t n = outer * channels * inner;
   if (n == 0 || (!terms.any() && asked.activation == FusedActivation::kNone)) return;
   CudaDevice& device = device_of(call);
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   // Memory that is given back at once is not handed to anybody whose work comes before these kernels.
   Tensor factors;
   if (asked.batch_norm) {

@@ -9,7 +9,7 @@
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/loops.cuh"
 #include "panto/device/cuda/rtc/compile.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/error.h"
 
 namespace panto {
 namespace {
@@ -19,10 +19,12 @@ using cuda::Indexing;
 
 // What calls of one node have in common.
 struct Program final : KernelState {
-  explicit Program(const CallView& call) : text(cuda::gpu_program(call)), pack(cuda::pack_of(text)) {}
+  explicit Program(const CallView& call) : text(cuda::gpu_program(call)), pack(cuda::pack_of(text)) {
+    for (const ElementwiseStep& step : text.steps) has_faults = has_faults || dtypes::kInteger.contains(step.type);
+  }
 
   // The kernel that makes all outputs; others are rare and looked up by their text.
-  cudaKernel_t kernel(const cuda::CudaDevice& device, const FusedKernel& wanted) {
+  cudaKernel_t kernel(cuda::CudaDevice& device, const FusedKernel& wanted) {
     const bool all = wanted.outputs.size() == text.outputs.size();
     const size_t at = 2 * static_cast<size_t>(wanted.indexing) + (wanted.pack > 1 ? 1 : 0);
     const std::lock_guard lock(mutex);
@@ -36,6 +38,7 @@ struct Program final : KernelState {
 
   ElementwiseProgram text;
   int pack;
+  bool has_faults = false;  // integers may be divided by zero
 
  private:
   std::mutex mutex;
@@ -70,10 +73,10 @@ struct Launch {
   template <class How>
   void start(How how, Indexing indexing, bool packs) {
     cuda::CudaDevice& device = cuda::device_of(c);
-    cudaStream_t stream = device.use();
+    const cuda::DeviceUse stream = device.use();
     kernel.indexing = indexing;
     kernel.pack = packs ? program.pack : 1;
-    Fault* fault = device.fault();
+    Fault* fault = program.has_faults ? device.fault() : nullptr;
     void* arguments[] = {&n, pointers.data(), &how, &fault};
     const auto blocks = cuda::grid_size(device, ceil_div(n, int64_t{kernel.pack}));
     cuda::check(cudaLaunchKernel(reinterpret_cast<const void*>(program.kernel(device, kernel)), dim3(blocks),
@@ -106,7 +109,7 @@ struct Launch {
   void start_with_any(std::integer_sequence<int, N...>) {
     const int inputs = c.num_inputs();
     const bool started = ((inputs == N + 1 ? (start_with<N + 1>(), true) : false) || ...);
-    if (!started) failf(Code::kInternal, "inputs: expected 1 to {}, got {}", sizeof...(N), inputs);
+    if (!started) fail(Code::kInternal, "inputs: expected as many as a kernel takes, got another number");
   }
 
   static inline const PartialShape kScalar{Shape{}};

@@ -93,7 +93,7 @@ void multiply_batch(KernelContext& c, const GemmSize& s, const BroadcastMap<2>& 
   int64_t count = 1;
   for (int d = 0; d < batch.rank; ++d) count *= batch.size[d];
   cuda::CudaDevice& device = cuda::device_of(c);
-  cudaStream_t stream = device.use();
+  const cuda::DeviceUse stream = device.use();
   T* out = c.out_data<T>(0);
   if (s.k == 0) {
     cuda::check(cudaMemsetAsync(out, 0, c.out(0).nbytes(), stream), "filling with zeros");

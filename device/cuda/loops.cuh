@@ -73,8 +73,9 @@ __global__ void __launch_bounds__(kThreads) run_elements(int64_t n, Body body, H
 
 template <int N, class F, class Body, class How>
 void launch_elements(CudaDevice& device, int64_t n, const Body& body, const How& how) {
-  cudaStream_t stream = device.use();
-  run_elements<N, F><<<grid_size(device, ceil_div(n, N)), kThreads, 0, stream>>>(n, body, how, device.fault());
+  const DeviceUse stream = device.use();
+  Fault* const fault = std::is_base_of_v<Faulty, F> ? device.fault() : nullptr;
+  run_elements<N, F><<<grid_size(device, ceil_div(n, N)), kThreads, 0, stream>>>(n, body, how, fault);
   check(cudaGetLastError(), "starting a kernel");
 }
 

@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(cuda::kThreads)
 
 template <class T, class Body>
 void over_pixels(CudaDevice& device, int64_t images, int height, int width, int64_t lanes, T* out, const Body& body) {
-  cudaStream_t stream = device.use();
+  const cuda::DeviceUse stream = device.use();
   const int64_t total = images * height * width * lanes;
   const auto blocks = static_cast<unsigned>(std::min<int64_t>(ceil_div(total, cuda::kThreads), 1 << 20));
   const auto launch = [&]<class Index>(Index) {

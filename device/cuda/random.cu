@@ -31,7 +31,7 @@ void fill(KernelContext& c, const Stream& stream, const Block& make = {}) {
   const int64_t n = c.out_numel(0);
   if (n == 0) return;
   cuda::CudaDevice& device = cuda::device_of(c);
-  cudaStream_t on = device.use();
+  const cuda::DeviceUse on = device.use();
   make_blocks<<<cuda::grid_size(device, ceil_div(n, Block::kCount)), cuda::kThreads, 0, on>>>(n, stream, make,
                                                                                               c.out_data<T>(0));
   cuda::check(cudaGetLastError(), "starting a kernel");

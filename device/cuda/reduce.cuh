@@ -415,7 +415,7 @@ void finish_parts(CudaDevice& device, cudaStream_t stream, int64_t results, int6
 // Precondition: s.results > 0.
 template <class R, class Source, class Finish>
 void reduce(CudaDevice& device, const ReduceShape& s, const Source& from, const Finish& finish) {
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   if (s.inner_reduced || s.count == 0) {
     RowPlan p;
     p.results = s.results;

@@ -194,7 +194,7 @@ bool whole_units(const T* data, int64_t size) {
 template <class T, class Body>
 void run_rows(CudaDevice& device, int64_t rows, int64_t size, const RowInput<T>& in, const Body& body) {
   if (rows == 0) return;
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   const int64_t units = ceil_div(size, kUnit<T>);
   const auto in_warps = [&]<int kUnits>(std::integral_constant<int, kUnits>) {
     const int width = power_of_two_up_to(ceil_div(units, kUnits), 32);

@@ -150,7 +150,7 @@ void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64
   if (rows > kMost || segments > kMost) {
     fail(Code::kUnimplemented, "rows and segments: expected fewer than 2^31 of each on a GPU, got more");
   }
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   if (out_count > 0) {
     check(cudaMemsetAsync(out, 0, static_cast<size_t>(out_count) * sizeof(T), stream), "filling with zeros");
   }

@@ -7,7 +7,7 @@ namespace panto {
 namespace {
 
 void run_is_initialized(KernelContext& c) {
-  cudaStream_t stream = cuda::device_of(c).use();
+  const cuda::DeviceUse stream = cuda::device_of(c).use();
   const int value = variable_of(c.in(0)).initialized() ? 1 : 0;
   cuda::check(cudaMemsetAsync(c.out_data<bool>(0), value, sizeof(bool), stream), "setting a value");
 }
@@ -27,7 +27,7 @@ template <class Change>
 void launch(const KernelContext& c, int64_t n, const Change& change) {
   if (n == 0) return;
   cuda::CudaDevice& device = cuda::device_of(c);
-  cudaStream_t stream = device.use();
+  const cuda::DeviceUse stream = device.use();
   run_changes<<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, change);
   cuda::check(cudaGetLastError(), "starting a kernel");
 }

@@ -414,7 +414,7 @@ void run_rows(CudaDevice& device, Rows what, int64_t rows, int64_t row, void* ma
 
 void strided_copy(CudaDevice& device, const StridedDims& dims, size_t element_size, const void* in, void* out) {
   if (dims.count() == 0) return;
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   const StridedDims::Dim* row = dims.rank() == 1 ? &dims.dim(0) : nullptr;
   if (dims.rank() == 0 || (row != nullptr && row->in == 1 && row->out == 1)) {
     return check(
@@ -437,7 +437,7 @@ void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_s
     return strided_copy(device, dims, element_size, in,
                         static_cast<std::byte*>(out) + first * static_cast<int64_t>(element_size));
   }
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   if (dims.count() == 0) {
     return check(cudaMemsetAsync(out, 0, static_cast<size_t>(count) * element_size, stream), "filling with zeros");
   }
@@ -469,7 +469,7 @@ void strided_place(CudaDevice& device, const StridedDims& dims, size_t element_s
 void move_rows(CudaDevice& device, Rows what, int64_t rows, int64_t row, size_t element_size, void* matrix,
                std::span<const RowPart> parts) {
   if (rows == 0 || row == 0) return;
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   uint64_t bytes = reinterpret_cast<uintptr_t>(matrix) | static_cast<uint64_t>(row) * element_size;
   for (const RowPart& part : parts) {
     if (part.size == 0) continue;

@@ -173,7 +173,7 @@ std::vector<Piece> pieces_of(const Convolution& c, size_t element_bytes) {
 template <class T>
 void gather_windows(CudaDevice& device, const Convolution& c, const Piece& piece, const WindowSteps& steps,
                     const T* images, T* windows) {
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   images += piece.image * c.height.input * c.width.input * c.in_channels;
   const int64_t taps = c.height.size * c.width.size, pixels = piece.images * piece.rows * c.width.output;
   if (c.channels_first()) {
@@ -199,7 +199,7 @@ void gather_windows(CudaDevice& device, const Convolution& c, const Piece& piece
 template <class T>
 void scatter_windows(CudaDevice& device, const Convolution& c, const Piece& piece, const WindowSteps& steps,
                      const T* windows, T* images, bool accumulate) {
-  cudaStream_t stream = device.use();
+  const DeviceUse stream = device.use();
   const int64_t image = c.height.input * c.width.input * c.in_channels;
   images += piece.image * image;
   const auto run = [&](auto first, auto width) {

@@ -63,29 +63,47 @@ std::string library_folder() {
   return std::string(slash == std::string_view::npos ? "." : file.substr(0, slash));
 }
 
-bool has_gpu_driver() { return access("/dev/nvidiactl", F_OK) == 0 || access("/proc/driver/nvidia", F_OK) == 0; }
+// Where a driver can be seen: on Linux, in WSL2, on Jetson boards.
+bool has_gpu_driver() {
+  const auto exists = [](const char* path) { return access(path, F_OK) == 0; };
+  return exists("/dev/nvidiactl") || exists("/proc/driver/nvidia") || exists("/dev/nvhost-ctrl-gpu") ||
+         (exists("/dev/dxg") && exists("/usr/lib/wsl/lib/libcuda.so.1"));
+}
 
-// Opens the CUDA back-end; its static initializers or `panto_start_backend` add devices and queue kernels.
-void open_cuda() {
-  const char* wanted = std::getenv("PANTO_CUDA");  // NOLINT(concurrency-mt-unsafe): read once
-  if (!has_gpu_driver() || (wanted != nullptr && std::string_view(wanted) == "off")) return;
+// The CUDA back-end's library: installed, beside libpanto; in a build folder, where Meson puts it. Empty: there is
+// none.
+std::string cuda_library() {
   const std::string folder = library_folder();
-  // Installed: beside libpanto. In a build folder: where Meson puts it.
-  for (const std::string& path : {folder + "/libpanto_cuda.so", folder + "/device/cuda/libpanto_cuda.so"}) {
-    if (access(path.c_str(), R_OK) != 0) continue;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
-      log_warn(fmt::format("GPU devices are not available: {}", dlerror()));
-      return;
-    }
-    try {
-      if (void* start = dlsym(library, "panto_start_backend")) reinterpret_cast<void (*)()>(start)();
-      link_ops();
-    } catch (const std::exception& error) {
-      log_warn(fmt::format("GPU devices are not available: {}", error.what()));
-    }
-    return;
+  for (std::string path : {folder + "/libpanto_cuda.so", folder + "/device/cuda/libpanto_cuda.so"}) {
+    if (access(path.c_str(), R_OK) == 0) return path;
   }
+  return "";
+}
+
+// Opens the CUDA back-end: its static initializers queue kernels, `panto_start_backend` adds devices. Why there are
+// none: what the user did not ask for is logged, too.
+std::string open_cuda() {
+  const char* wanted = std::getenv("PANTO_CUDA");  // NOLINT(concurrency-mt-unsafe): read once
+  if (wanted != nullptr && std::string_view(wanted) == "off") return "PANTO_CUDA=off";
+  if (!has_gpu_driver()) return "there is no NVIDIA driver";
+  const std::string path = cuda_library();
+  if (path.empty()) return "libpanto_cuda.so is not beside libpanto, which was built without CUDA";
+  std::string what;
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* said = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
+    what = said == nullptr ? "opening " + path + " failed" : said;
+  } else {
+    try {
+      link_ops();
+      if (void* start = dlsym(library, "panto_start_backend")) reinterpret_cast<void (*)()>(start)();
+      return "the NVIDIA driver has none that can be used";
+    } catch (const std::exception& error) {
+      what = error.what();
+    }
+  }
+  log_warn(fmt::format("GPU devices are not available: {}", what));
+  return what;
 }
 
 // No memory and no work: tensors on it have a dtype and a shape that may be partly unknown.
@@ -164,24 +182,41 @@ Device& meta_device() {
   return *device;
 }
 
+namespace {
+
+// What open_cuda() said.
+const std::string& opened_cuda() {
+  static const auto* said = new std::string(open_cuda());
+  return *said;
+}
+
+}  // namespace
+
 std::vector<Device*> devices() {
   cpu_device();
-  static std::once_flag opened;
-  std::call_once(opened, open_cuda);
+  opened_cuda();
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   return r.devices;
 }
 
+std::string why_no_gpu() {
+  for (const Device* device : devices()) {
+    if (device->kind() == DeviceKind::kCuda) return "";
+  }
+  return opened_cuda();
+}
+
 namespace {
 
-// The first that matches, a GPU before a CPU; null if there is none.
+// The first that matches, a GPU that works before a CPU; null if there is none.
 Device* look_up(const DeviceSpec& spec, const std::vector<Device*>& all) {
   if (spec.type == device_kind_name(DeviceKind::kMeta) && spec.matches(meta_device())) return &meta_device();
   Device* found = nullptr;
   for (Device* device : all) {
     if (!spec.matches(*device)) continue;
-    if (found == nullptr || (found->kind() == DeviceKind::kCpu && device->kind() != DeviceKind::kCpu)) found = device;
+    const bool preferred = found != nullptr && found->kind() == DeviceKind::kCpu && device->kind() != DeviceKind::kCpu;
+    if (found == nullptr || (preferred && device->works())) found = device;
   }
   return found;
 }

@@ -64,6 +64,8 @@ class PANTO_EXPORT Device {
   virtual void copy_to_host(void* host, const void* data, size_t bytes) = 0;
   virtual void copy_from_host(void* data, const void* host, size_t bytes) = 0;
   virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
+  // Whether it does work. A GPU tries it with a kernel when it is first asked, and says in the log what went wrong.
+  virtual bool works() noexcept { return true; }
   // The back-end's stream handle (cudaStream_t), null where work is done when a call returns.
   virtual void* stream() noexcept { return nullptr; }
   // Waits for all work; throws what a kernel reported since (decision 3: faults found on the device).
@@ -109,8 +111,10 @@ struct PANTO_EXPORT DeviceSpec {
 
 // All devices, META not among them: CPUs first. Opens libpanto_cuda.so at the first call where there is a GPU driver.
 PANTO_EXPORT std::vector<Device*> devices();
-// The first device that matches; prefers a GPU where the name leaves the type open. Throws NotFound, listing what there
-// is.
+// Why there is no GPU among them, for `panto devices`; empty where there is one.
+PANTO_EXPORT std::string why_no_gpu();
+// The first device that matches; prefers a GPU that works where the name leaves the type open. Throws NotFound, listing
+// what there is.
 PANTO_EXPORT Device& find_device(std::string_view name);
 PANTO_EXPORT Device& cpu_device();
 PANTO_EXPORT Device& meta_device();

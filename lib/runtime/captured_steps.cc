@@ -254,6 +254,7 @@ bool CapturedSteps::capture(Executable::Frame& frame, const Callable<void()>& on
   } catch (const Error&) {
     // There is no memory for it, or a step needs what it cannot have while it is captured. What is wrong with a step
     // itself is thrown again when it is done by itself.
+    captured_.work = nullptr;
   }
   std::ranges::copy(given, inputs.begin());
   std::ranges::copy(before, frame.temporaries.begin());

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -291,6 +292,11 @@ class CommandTest(unittest.TestCase):
 
     def test_devices(self):
         self.assertRegex(self.good("devices"), r"\A/device:CPU:0 +\S")
+
+    def test_devices_say_why_there_is_no_gpu(self):
+        with unittest.mock.patch.dict(os.environ, {"PANTO_CUDA": "off"}):
+            said = self.good("devices")
+        self.assertEqual(said.splitlines()[1:], ["no GPU: PANTO_CUDA=off"])
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ BOOST_AUTO_TEST_CASE(of_every_indexing_and_architecture_compile) {
        {cuda::Indexing::kStraight, cuda::Indexing::kMapped, cuda::Indexing::kMappedWide}) {
     const std::string source = cuda::fused_source(program, kernel_of(program, indexing, 1));
     BOOST_TEST(!cuda::compile(source, 75).empty());
+    BOOST_TEST(!cuda::compile(source, 999).empty());  // as PTX
   }
 }
 

@@ -1,5 +1,8 @@
 // The GPU against the CPU. Without a GPU these are skipped.
 #include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <future>
+#include <thread>
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/error.h"
@@ -91,6 +94,26 @@ BOOST_AUTO_TEST_CASE(faults_are_thrown_at_the_next_read) {
   BOOST_TEST(div(x, x).cpu().to_vector<int32_t>() == std::vector<int32_t>({1, 1, 1}), boost::test_tools::per_element());
 }
 
+// Another thread, whose work is in order, does not hear of it.
+BOOST_AUTO_TEST_CASE(faults_are_thrown_by_the_thread_that_caused_them) {
+  const Tensor x = tensor({1, 2, 3}).to(*gpu()), zeros = tensor({0, 0, 0}).to(*gpu());
+  std::promise<void> asked, looked;
+  std::thread other([&] {
+    const Tensor bad = div(x, zeros);
+    asked.set_value();
+    looked.get_future().wait();
+    BOOST_CHECK_EXCEPTION(bad.cpu(), Error, [](const Error& e) { return e.code() == Code::kInvalidArgument; });
+  });
+  asked.get_future().wait();
+  BOOST_TEST(div(x, x).cpu().to_vector<int32_t>() == std::vector<int32_t>({1, 1, 1}), boost::test_tools::per_element());
+  looked.set_value();
+  other.join();
+  // What it made, others may read: then they hear of it.
+  Tensor made;
+  std::thread([&] { made = div(x, zeros); }).join();
+  BOOST_CHECK_EXCEPTION(made.cpu(), Error, [](const Error& e) { return e.code() == Code::kInvalidArgument; });
+}
+
 // 16 bytes at once where shapes and addresses allow, one element elsewhere; rows of a length that is no power of two.
 BOOST_AUTO_TEST_CASE(large_and_unaligned_tensors) {
   const auto difference = [](const std::vector<Tensor>& in) { return sub(in[0], in[1]); };
@@ -174,6 +197,22 @@ BOOST_AUTO_TEST_CASE(memory_is_used_again) {
   const MemoryStats stats = gpu()->memory_stats();
   BOOST_TEST(stats.bytes_in_use == before);
   BOOST_TEST(stats.bytes_reserved < before + (int64_t{100} << 20));
+}
+
+BOOST_AUTO_TEST_CASE(no_more_memory_is_kept_than_asked_for) {
+  gpu()->trim();
+  const int64_t before = gpu()->memory_stats().bytes_reserved;
+  gpu()->set_cache_limit(int64_t{1} << 20);
+  static_cast<void>(ramp({1000, 1000}, 0, 1).to(*gpu()));
+  BOOST_TEST(gpu()->memory_stats().bytes_reserved == before);
+  gpu()->set_cache_limit(INT64_MAX);
+  static_cast<void>(ramp({1000, 1000}, 0, 1).to(*gpu()));
+  BOOST_TEST(gpu()->memory_stats().bytes_reserved >= before + 4'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(it_works) {
+  BOOST_TEST(gpu()->works());
+  BOOST_TEST(&find_device("") == gpu());
 }
 
 BOOST_AUTO_TEST_CASE(values_that_shape_an_output_may_be_on_the_gpu) {

@@ -2,6 +2,7 @@
 
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -12,7 +13,7 @@
 namespace panto::cuda {
 namespace {
 
-void check(nvrtcResult result) {
+void check_nvrtc(nvrtcResult result) {
   if (result == NVRTC_SUCCESS) [[likely]]
     return;
   failf(result == NVRTC_ERROR_OUT_OF_MEMORY ? Code::kResourceExhausted : Code::kInternal,
@@ -27,29 +28,46 @@ class Compilation {
       texts.push_back(h.text);
       names.push_back(h.name);
     }
-    check(nvrtcCreateProgram(&program_, source.c_str(), "program.cu", static_cast<int>(names.size()), texts.data(),
-                             names.data()));
+    check_nvrtc(nvrtcCreateProgram(&program_, source.c_str(), "program.cu", static_cast<int>(names.size()),
+                                   texts.data(), names.data()));
   }
   ~Compilation() { nvrtcDestroyProgram(&program_); }
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
   std::string run(int architecture) {
-    const std::string target = fmt::format("--gpu-architecture=sm_{}", architecture);
+    const int known = known_architecture(architecture);
+    const bool is_code = known == architecture;
+    const std::string target = fmt::format("--gpu-architecture={}_{}", is_code ? "sm" : "compute", known);
     // As the separate kernels are compiled (device/cuda/meson.build): results are the same bits.
     const char* const options[] = {target.c_str(), "--std=c++20", "--fmad=false",
                                    "--device-as-default-execution-space"};
     const nvrtcResult result = nvrtcCompileProgram(program_, std::size(options), options);
     if (result == NVRTC_ERROR_COMPILATION) failf(Code::kInternal, "compiling a kernel: {}", log());
-    check(result);
+    check_nvrtc(result);
     size_t size = 0;
-    check(nvrtcGetCUBINSize(program_, &size));
+    check_nvrtc(is_code ? nvrtcGetCUBINSize(program_, &size) : nvrtcGetPTXSize(program_, &size));
     std::string code(size, '\0');
-    check(nvrtcGetCUBIN(program_, code.data()));
+    check_nvrtc(is_code ? nvrtcGetCUBIN(program_, code.data()) : nvrtcGetPTX(program_, code.data()));
     return code;
   }
 
  private:
+  // The newest that NVRTC knows and GPUs of that architecture can run.
+  static int known_architecture(int architecture) {
+    int count = 0;
+    check_nvrtc(nvrtcGetNumSupportedArchs(&count));
+    std::vector<int> all(static_cast<size_t>(count));
+    check_nvrtc(nvrtcGetSupportedArchs(all.data()));
+    int newest = 0;
+    for (const int known : all) newest = known <= architecture ? std::max(newest, known) : newest;
+    if (newest == 0) {
+      failf(Code::kUnimplemented, "compiling a kernel: expected a GPU that NVRTC knows, got compute capability {}.{}",
+            architecture / 10, architecture % 10);
+    }
+    return newest;
+  }
+
   std::string log() const {
     size_t size = 0;
     if (nvrtcGetProgramLogSize(program_, &size) != NVRTC_SUCCESS || size == 0) return "no message";
@@ -62,11 +80,38 @@ class Compilation {
   nvrtcProgram program_ = nullptr;
 };
 
+// The kernel `name` of that code, on the current device. Null: there is no memory for it.
+cudaKernel_t loaded(const std::string& code, const char* name) {
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t kernel = nullptr;
+  cudaFuncAttributes attributes{};
+  cudaError_t result = cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (result == cudaSuccess) result = cudaLibraryGetKernel(&kernel, library, name);
+  // To be asked for its attributes it has to be on the device, where it would be loaded at its first launch only.
+  if (result == cudaSuccess) result = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+  if (result == cudaSuccess) return kernel;
+  if (library != nullptr) static_cast<void>(cudaLibraryUnload(library));
+  if (result != cudaErrorMemoryAllocation) check(result, "loading a kernel");
+  static_cast<void>(cudaGetLastError());  // so that the next call does not report it again
+  return nullptr;
+}
+
+// The same; where there is no memory, once more without what the device keeps.
+cudaKernel_t load(CudaDevice& device, const std::string& code, const char* name) {
+  if (cudaKernel_t kernel = loaded(code, name)) return kernel;
+  device.trim();
+  cudaKernel_t kernel = loaded(code, name);
+  if (kernel == nullptr) {
+    failf(Code::kResourceExhausted, "memory: expected room for a kernel on {}, got none", device.name());
+  }
+  return kernel;
+}
+
 }  // namespace
 
 std::string compile(const std::string& source, int architecture) { return Compilation(source).run(architecture); }
 
-cudaKernel_t compiled_kernel(const CudaDevice& device, const std::string& source, const char* name) {
+cudaKernel_t compiled_kernel(CudaDevice& device, const std::string& source, const char* name) {
   struct Known {
     std::mutex mutex;
     std::map<std::pair<int, std::string>, cudaKernel_t> kernels;  // by architecture and source
@@ -77,9 +122,7 @@ cudaKernel_t compiled_kernel(const CudaDevice& device, const std::string& source
   if (is_new) {
     try {
       const std::string code = compile(source, device.architecture());
-      cudaLibrary_t library = nullptr;
-      check(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading a kernel");
-      check(cudaLibraryGetKernel(&found->second, library, name), "loading a kernel");
+      found->second = load(device, code, name);
     } catch (...) {
       known->kernels.erase(found);
       throw;
