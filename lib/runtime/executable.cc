@@ -210,14 +210,18 @@ class StraightLine final : public Executable {
   }
   const std::string& step_name(const PlanStep& step) const { return plan_.graph.at(step.node).name(); }
 
+  // Every fetch is a tensor of its own, as if an op had made it: a tape that watches one watches no other, no feed and
+  // no result of another run. A handle of a resource stays what it is.
+  static Tensor as_result(const Tensor& t) { return t.dtype() == kResource ? t : view_tensor(t, t.shape()); }
+
   Tensor fetch(size_t i, std::span<const Tensor* const> inputs, Frame& frame) const {
     const auto index = static_cast<size_t>(plan_.fetches[i].index);
     switch (plan_.fetches[i].kind) {
-      case PlanValue::Kind::kFeed: return *inputs[index];
-      case PlanValue::Kind::kConstant: return plan_.constants[index];
+      case PlanValue::Kind::kFeed: return as_result(*inputs[index]);
+      case PlanValue::Kind::kConstant: return as_result(plan_.constants[index]);
       case PlanValue::Kind::kTemporary: break;
     }
-    return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : frame.temporaries[index];
+    return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : as_result(frame.temporaries[index]);
   }
 
   static constexpr size_t kMostInputsOfOneCall = 8;
