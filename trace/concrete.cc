@@ -275,7 +275,9 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeO
     b.seeds.push_back({b.graph.add(placeholder_init(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
   }
-  b.dxs = gradients(b.graph, ys, inputs, b.seeds);
+  std::vector<std::pair<NodeOutput, Tensor>> captured;
+  for (const Capture& c : parts_.captures) captured.emplace_back(c.input, c.value);
+  b.dxs = gradients(b.graph, ys, inputs, b.seeds, captured);
   for (NodeOutput dx : b.dxs) {
     if (dx.valid()) b.valid.push_back(dx);
   }
