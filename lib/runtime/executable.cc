@@ -265,11 +265,12 @@ Device& usual_device(std::span<const ExecutableFeed> feeds, const ExecutableOpti
 
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
+  std::vector<uint8_t> fed(static_cast<size_t>(work.graph.id_limit()), 0);
+  for (NodeOutput feed : work.feeds) fed[static_cast<size_t>(feed.node)] = 1;
   std::string missing;
   for (int id : work.graph.ids()) {
     const Node& node = work.graph.at(id);
-    if (!node.has(Trait::kPlaceholder) || std::ranges::find(work.feeds, NodeOutput{id, 0}) != work.feeds.end())
-      continue;
+    if (!node.has(Trait::kPlaceholder) || fed[static_cast<size_t>(id)] != 0) continue;
     missing += fmt::format("{}'{}' ({})", missing.empty() ? "" : ", ", node.name(),
                            type_text(node.output(0).dtype, node.output(0).shape));
   }
