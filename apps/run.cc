@@ -10,6 +10,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/core/npy.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/runtime/session.h"
 
@@ -32,14 +33,12 @@ Feeds read_feeds(const RunOptions& options) {
   return feeds;
 }
 
-// What is asked for when nothing is said: outputs that nobody consumes, and effects that nobody waits for.
+// What is asked for when nothing is said: a saved function's outputs and effects; of another graph, outputs that nobody
+// consumes, and effects that nobody waits for.
 void add_defaults(const Graph& graph, std::vector<std::string>& fetches, std::vector<std::string>& targets) {
-  for (int id : graph.ids()) {
-    const Node& node = graph.at(id);
-    if (!node.consumers().empty()) continue;
-    for (int k = 0; k < node.num_outputs(); ++k) fetches.push_back(fmt::format("{}:{}", node.name(), k));
-    if (node.num_outputs() == 0) targets.push_back(node.name());
-  }
+  const Endpoints endpoints = endpoints_of(graph);
+  for (NodeOutput o : endpoints.outputs) fetches.push_back(fmt::format("{}:{}", graph.at(o.node).name(), o.index));
+  for (int id : endpoints.effects) targets.push_back(graph.at(id).name());
 }
 
 void set_devices(const std::string& text) {

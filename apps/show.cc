@@ -6,6 +6,7 @@
 
 #include "panto/apps/commands.h"
 #include "panto/lib/core/op.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/io.h"
 
 namespace panto::apps {
@@ -19,27 +20,22 @@ std::string endpoint_text(const Graph& graph, NodeOutput output) {
 void summary(const Graph& graph) {
   std::map<std::string, int> by_op;
   int64_t constant_bytes = 0;
-  std::vector<NodeOutput> inputs, outputs;
-  std::vector<std::string> effects;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     ++by_op[node.op().name()];
-    if (node.has(Trait::kPlaceholder)) inputs.push_back({id, 0});
     if (node.has(Trait::kConstant)) {
       constant_bytes += static_cast<int64_t>(node.attr("value").as<Tensor>().nbytes());
     }
-    if (!node.consumers().empty() || node.has(Trait::kPlaceholder)) continue;
-    for (int k = 0; k < node.num_outputs(); ++k) outputs.push_back({id, k});
-    if (node.num_outputs() == 0) effects.push_back(node.name());
   }
   fmt::print("nodes      {}\nconstants  {} bytes\nversions   producer {}, min_consumer {}\n", graph.num_nodes(),
              constant_bytes, graph.versions().producer, graph.versions().min_consumer);
+  const Endpoints endpoints = endpoints_or_order(graph);
   fmt::print("inputs\n");
-  for (NodeOutput o : inputs) fmt::print("  {}\n", endpoint_text(graph, o));
+  for (NodeOutput o : endpoints.inputs) fmt::print("  {}\n", endpoint_text(graph, o));
   fmt::print("outputs\n");
-  for (NodeOutput o : outputs) fmt::print("  {}\n", endpoint_text(graph, o));
-  if (!effects.empty()) fmt::print("targets\n");
-  for (const std::string& name : effects) fmt::print("  {}\n", name);
+  for (NodeOutput o : endpoints.outputs) fmt::print("  {}\n", endpoint_text(graph, o));
+  if (!endpoints.effects.empty()) fmt::print("targets\n");
+  for (int id : endpoints.effects) fmt::print("  {}\n", graph.at(id).name());
   fmt::print("ops\n");
   for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
 }

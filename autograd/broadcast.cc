@@ -2,13 +2,14 @@
 
 #include <vector>
 
+#include "panto/lib/core/gradient.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
 
 Tensor sum_to(Tensor gradient, const PartialShape& shape, const Tensor& input) {
   const PartialShape& from = gradient.partial_shape();
-  if (shape.fully_known() && from.fully_known()) {
+  if (shape.fully_known() && from.known_rank()) {
     if (from == shape) return gradient;
     // Leading dimensions that the input did not have, then those where it had 1.
     const int extra = from.rank() - shape.rank();
@@ -20,8 +21,8 @@ Tensor sum_to(Tensor gradient, const PartialShape& shape, const Tensor& input) {
     return summed.partial_shape() == shape ? summed : reshape(std::move(summed), Shape(shape));
   }
   if (shape.fully_known() && shape.rank() == 0) return sum(std::move(gradient));
-  const Tensor wanted = panto::shape(input);
-  const Tensor axes = broadcast_gradient_args(wanted, panto::shape(gradient)).r0;
+  const Tensor wanted = shape.fully_known() ? shape_literal(shape) : panto::shape(input);
+  const Tensor axes = broadcast_gradient_args(wanted, panto::shape(gradient, {.out_type = wanted.dtype()})).r0;
   return reshape(sum(std::move(gradient), axes), wanted);
 }
 

@@ -1,7 +1,9 @@
 #include "panto/trace/concrete.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
@@ -12,7 +14,14 @@
 namespace panto {
 namespace {
 
-// Nodes that `roots` need, not looking behind the nodes in `stop`.
+struct OutputHash {
+  size_t operator()(NodeOutput o) const {
+    return std::hash<int64_t>()((int64_t{o.node} << 32) | static_cast<int64_t>(o.index));
+  }
+};
+
+}  // namespace
+
 std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std::vector<uint8_t>& stop) {
   std::vector<uint8_t> seen(static_cast<size_t>(graph.id_limit()), 0);
   while (!roots.empty()) {
@@ -26,23 +35,10 @@ std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std
   return seen;
 }
 
-// Who reads a GraphDef takes the outputs of nodes that nobody consumes, in the nodes' order, for the function's: an
-// output that would not be found so passes an Identity at the end.
-void mark_outputs(Graph& graph, std::span<const NodeOutput> outputs) {
-  int last = -1;
-  for (const NodeOutput o : outputs) {
-    const Node& node = graph.at(o.node);
-    const bool found = node.num_outputs() == 1 && node.consumers().empty() && o.node > last;
-    last = found ? o.node : graph.add(identity_init(graph.unique_name("Identity"), o, graph.info(o)));
-  }
-}
-
-}  // namespace
-
 Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<const NodeOutput> outputs,
               std::vector<NodeOutput>& inputs, std::vector<NodeOutput>& results) {
   Graph part;
-  std::map<NodeOutput, NodeOutput> moved;
+  std::unordered_map<NodeOutput, NodeOutput, OutputHash> moved;
   for (NodeOutput cut : cuts) {
     const std::string name = part.unique_name(graph.at(cut.node).name());
     const NodeOutput to{part.add(placeholder_init(name, graph.info(cut))), 0};
@@ -173,6 +169,7 @@ std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arg
   }
   ExecutableOptions options;
   options.passes = passes;
+  options.states = parts_.states.get();
   auto made = std::make_shared<const Compiled>(
       Compiled{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)});
   made->executable->check(inputs);
@@ -245,6 +242,28 @@ class FunctionBackward final : public CustomBackward {
   std::string passes_;
 };
 
+// Where each output stands in a list, the first time.
+class Positions {
+ public:
+  explicit Positions(std::span<const NodeOutput> list) {
+    for (size_t i = 0; i < list.size(); ++i) positions_.try_emplace(list[i], static_cast<int>(i));
+  }
+  // -1: nowhere.
+  int find(NodeOutput output) const {
+    const auto it = positions_.find(output);
+    return it == positions_.end() ? -1 : it->second;
+  }
+  // Appends it to the list unless it is there; false if it is.
+  bool add(NodeOutput output, std::vector<NodeOutput>& list) {
+    const bool added = positions_.try_emplace(output, static_cast<int>(list.size())).second;
+    if (added) list.push_back(output);
+    return added;
+  }
+
+ private:
+  std::unordered_map<NodeOutput, int, OutputHash> positions_;
+};
+
 TensorSpec spec_of(const Graph& graph, NodeOutput output) {
   const OutputInfo& info = graph.info(output);
   return TensorSpec(info.dtype, info.shape, graph.at(output.node).name());
@@ -275,7 +294,9 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeO
     b.seeds.push_back({b.graph.add(placeholder_init(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
   }
-  b.dxs = gradients(b.graph, ys, inputs, b.seeds);
+  std::vector<std::pair<NodeOutput, Tensor>> captured;
+  for (const Capture& c : parts_.captures) captured.emplace_back(c.input, c.value);
+  b.dxs = gradients(b.graph, ys, inputs, b.seeds, captured);
   for (NodeOutput dx : b.dxs) {
     if (dx.valid()) b.valid.push_back(dx);
   }
@@ -287,9 +308,9 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeO
   std::vector<int> roots;
   for (NodeOutput dx : b.valid) roots.push_back(dx.node);
   const std::vector<uint8_t> used = reach(b.graph, roots, forward_part);
+  std::unordered_set<NodeOutput, OutputHash> cut_already;
   auto cut = [&](NodeOutput o) {
-    if (forward_part[static_cast<size_t>(o.node)] == 0 || std::ranges::find(b.cuts, o) != b.cuts.end()) return;
-    b.cuts.push_back(o);
+    if (forward_part[static_cast<size_t>(o.node)] != 0 && cut_already.insert(o).second) b.cuts.push_back(o);
   };
   for (int id = 0; id < b.graph.id_limit(); ++id) {
     if (used[static_cast<size_t>(id)] == 0 || forward_part[static_cast<size_t>(id)] != 0) continue;
@@ -306,6 +327,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   std::vector<NodeOutput> inputs = parts_.inputs;
   for (const Capture& c : parts_.captures) inputs.push_back(c.input);
   Parts forward = parts_;
+  Positions input_at(inputs), output_at(forward.outputs);
   Backward b = make_backward(forward.outputs, inputs);
   // A second order flows through the inner values that the first one reads: they become outputs with seeds of their
   // own. Their gradients may read more of them.
@@ -313,12 +335,8 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   for (bool more = higher_orders; more;) {
     more = false;
     for (NodeOutput c : b.cuts) {
-      if (!dtypes::kDifferentiable.contains(b.graph.info(c).dtype) || std::ranges::find(inputs, c) != inputs.end() ||
-          std::ranges::find(forward.outputs, c) != forward.outputs.end()) {
-        continue;
-      }
-      forward.outputs.push_back(c);
-      more = true;
+      if (!dtypes::kDifferentiable.contains(b.graph.info(c).dtype) || input_at.find(c) >= 0) continue;
+      more = output_at.add(c, forward.outputs) || more;
     }
     if (more) b = make_backward(forward.outputs, inputs);
   }
@@ -326,18 +344,12 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   int valid = 0;
   for (NodeOutput dx : b.dxs) made->results.push_back(dx.valid() ? valid++ : -1);
   for (NodeOutput c : b.cuts) {
-    const auto input = std::ranges::find(inputs, c);
-    if (input != inputs.end()) {
-      made->sources.push_back({Gradient::Source::What::kArgument, static_cast<int>(input - inputs.begin())});
+    if (const int input = input_at.find(c); input >= 0) {
+      made->sources.push_back({Gradient::Source::What::kArgument, input});
       continue;
     }
-    auto output = std::ranges::find(forward.outputs, c);
-    if (output == forward.outputs.end()) {
-      forward.outputs.push_back(c);
-      output = forward.outputs.end() - 1;
-    }
-    made->sources.push_back(
-        {Gradient::Source::What::kForwardOutput, static_cast<int>(output - forward.outputs.begin())});
+    output_at.add(c, forward.outputs);
+    made->sources.push_back({Gradient::Source::What::kForwardOutput, output_at.find(c)});
   }
   std::vector<NodeOutput> cuts = b.cuts;
   for (size_t i = 0; i < b.seeds.size(); ++i) {
@@ -347,6 +359,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   made->forward = std::make_shared<ConcreteFunction>(std::move(forward));
   if (!b.valid.empty()) {
     Parts backward;
+    backward.states = parts_.states;
     backward.graph = extract(b.graph, cuts, b.valid, backward.inputs, backward.outputs);
     for (NodeOutput in : backward.inputs) backward.specs.push_back(spec_of(backward.graph, in));
     made->backward = std::make_shared<ConcreteFunction>(std::move(backward));
@@ -390,52 +403,6 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
     for (size_t i = recorders().size(); i-- > 0;) recorders()[i]->record_custom(all_inputs, results, backward);
   }
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(made[i]);
-}
-
-// ---- Freezing ---------------------------------------------------------------------------------------------------
-
-Graph ConcreteFunction::frozen() const {
-  Graph graph = parts_.graph;
-  for (int id : parts_.effects) {
-    if (graph.at(id).has(Trait::kWritesResource)) {
-      failf(Code::kFailedPrecondition,
-            "freezing: expected a graph that only reads variables, got node '{}' that assigns", graph.at(id).name());
-    }
-  }
-  for (const Capture& c : parts_.captures) {
-    const std::string name = graph.at(c.input.node).name();
-    if (c.value.dtype() != kResource) {
-      const NodeOutput value{graph.add(const_init(graph.unique_name(name + "/value"), c.value.cpu())), 0};
-      graph.replace_output(c.input, value);
-      continue;
-    }
-    const Tensor value = variable_of(c.value).read().cpu();
-    const NodeOutput constant{graph.add(const_init(graph.unique_name(name + "/value"), value)), 0};
-    const std::vector<NodeUse> uses(graph.at(c.input.node).consumers().begin(),
-                                    graph.at(c.input.node).consumers().end());
-    for (const NodeUse& use : uses) {
-      if (use.slot == NodeUse::kControl) continue;
-      const Node& user = graph.at(use.node);
-      if (!user.has(Trait::kReadsWhole)) {
-        failf(Code::kFailedPrecondition, "freezing: expected only reads of the whole variable '{}', got node '{}' ({})",
-              name, user.name(), user.op().name());
-      }
-      graph.replace_output({use.node, 0}, constant);
-    }
-  }
-  // Keep what the outputs and the remaining effects need, and every input.
-  std::vector<int> roots = parts_.effects;
-  for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
-  const std::vector<uint8_t> needed =
-      reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
-  std::vector<int> order = graph.topological_order();
-  std::ranges::reverse(order);
-  for (int id : order) {
-    const bool input = std::ranges::any_of(parts_.inputs, [&](NodeOutput in) { return in.node == id; });
-    if (needed[static_cast<size_t>(id)] == 0 && !input) graph.remove(id);
-  }
-  mark_outputs(graph, parts_.outputs);
-  return graph;
 }
 
 }  // namespace panto

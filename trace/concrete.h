@@ -28,6 +28,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
     std::vector<NodeOutput> outputs;
     std::vector<int> effects;  // nodes that every run must reach
     std::vector<std::string> baked;
+    std::shared_ptr<NodeStates> states;  // what nodes keep between runs, however they are compiled
   };
   explicit ConcreteFunction(Parts parts) : parts_(std::move(parts)) {}
 
@@ -38,7 +39,8 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   // Function::set_optimizer; `outputs`: num_outputs() undefined handles, to be set. Throws InvalidArgument for
   // arguments that do not fit the specs.
   void call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
-  // The graph with captures replaced by their values, without what the outputs do not need.
+  // The graph with captures replaced by their values, without what the outputs do not need; it says which its inputs
+  // and outputs are.
   Graph frozen() const;
 
  private:
@@ -74,6 +76,8 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 
+// By id: the nodes that `roots` are or need, not looking behind the nodes in `stop`.
+std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std::vector<uint8_t>& stop);
 // The part of `graph` that computes `outputs` from `cuts`: a graph of its own in which every cut is a Placeholder.
 // `inputs` and `results` are set to where cuts and outputs are in it.
 Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<const NodeOutput> outputs,

@@ -6,6 +6,7 @@
 #include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/print.h"
+#include "panto/lib/graph/endpoints.h"
 
 namespace panto {
 namespace {
@@ -57,23 +58,20 @@ std::string describe(const Function& f) {
 
 std::string describe(const Graph& g) {
   std::map<std::string, int> by_op;
-  std::vector<TensorSpec> inputs, outputs;
-  for (int id : g.ids()) {
-    const Node& node = g.at(id);
-    ++by_op[node.op().name()];
-    if (node.has(Trait::kPlaceholder)) inputs.emplace_back(node.output(0).dtype, node.output(0).shape, node.name());
-    if (!node.consumers().empty() || node.has(Trait::kPlaceholder)) continue;
-    for (int k = 0; k < node.num_outputs(); ++k) {
-      outputs.emplace_back(node.output(k).dtype, node.output(k).shape, g.output_name({id, k}));
-    }
-  }
+  for (int id : g.ids()) ++by_op[g.at(id).op().name()];
+  const Endpoints endpoints = endpoints_or_order(g);
+  const auto specs = [&](const std::vector<NodeOutput>& of) {
+    std::vector<TensorSpec> list;
+    for (NodeOutput o : of) list.emplace_back(g.info(o).dtype, g.info(o).shape, g.output_name(o));
+    return list;
+  };
   std::string ops;
   for (const auto& [name, count] : by_op) {
     ops.append(ops.empty() ? "" : ", ").append(name);
     if (count > 1) ops.append(fmt::format(" x{}", count));
   }
-  return fmt::format("Graph ({}) -> ({}), {}: {}", spec_list(inputs), spec_list(outputs),
-                     counted(g.num_nodes(), "node"), ops.empty() ? "none" : ops);
+  return fmt::format("Graph ({}) -> ({}), {}: {}", spec_list(specs(endpoints.inputs)),
+                     spec_list(specs(endpoints.outputs)), counted(g.num_nodes(), "node"), ops.empty() ? "none" : ops);
 }
 
 std::string describe(const GradientTape& tape) {

@@ -4,15 +4,22 @@
 #include <array>
 #include <atomic>
 #include <filesystem>
+#include <list>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/io.h"
+#include "panto/lib/graph/nodes.h"
+#include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/rewrite.h"
 #include "panto/trace/concrete.h"
+#include "panto/trace/trace_lock.h"
 
 namespace panto {
 namespace {
@@ -27,25 +34,29 @@ std::string place(const std::source_location& where) {
 // Identity.
 std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& returned) {
   std::vector<NodeOutput> outputs;
+  std::set<NodeOutput> seen;
   for (size_t i = 0; i < returned.size(); ++i) {
     if (!returned[i].defined()) invalid("output {}: expected a tensor, got an undefined handle", i);
     NodeOutput o = tracer.output_of(returned[i]);
     const Node& node = tracer.graph().at(o.node);
-    if (node.has(Trait::kPlaceholder) || node.has(Trait::kConstant) || std::ranges::find(outputs, o) != outputs.end()) {
+    if (node.has(Trait::kPlaceholder) || node.has(Trait::kConstant) || seen.contains(o)) {
       const Tensor input = returned[i];
       returned[i] = std::move(dispatch::call("Identity", {&input, 1})[0]);
       o = tracer.output_of(returned[i]);
     }
     outputs.push_back(o);
+    seen.insert(o);
   }
   return outputs;
 }
 
+// `states`: of the Function that it is a trace of.
 ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, std::span<const Tensor> values,
-                       const std::source_location& where) {
+                       const std::source_location& where, std::shared_ptr<NodeStates> states) {
   return with_context([&] { return "while tracing, " + place(where); },
                       [&] {
                         ConcreteFunction::Parts parts;
+                        parts.states = std::move(states);
                         Tracer tracer(parts.graph, {.symbolic = values.empty()});
                         const RecorderPause outer;  // an outer trace hears of the function when it is called
                         const RecorderScope recording(&tracer);
@@ -77,6 +88,17 @@ std::vector<TensorSpec> specs_of(std::span<const Tensor* const> values) {
   std::vector<TensorSpec> specs;
   for (const Tensor* t : values) specs.emplace_back(t->dtype(), t->partial_shape());
   return specs;
+}
+
+bool same(std::span<const TensorSpec> a, std::span<const TensorSpec> b) {
+  return std::ranges::equal(
+      a, b, [](const TensorSpec& x, const TensorSpec& y) { return x.dtype == y.dtype && x.shape == y.shape; });
+}
+
+std::string spec_list(std::span<const TensorSpec> specs) {
+  std::string text;
+  for (const TensorSpec& s : specs) text.append(text.empty() ? "" : ", ").append(s.to_string());
+  return text;
 }
 
 // Why a new trace is needed: the first argument in which the call differs from the latest signature.
@@ -123,6 +145,7 @@ class Function::Impl {
     return fixed_ != nullptr ? 1 : static_cast<int>(num_traced_.load(std::memory_order_acquire));
   }
   void set_passes(std::string passes) {
+    check_passes(passes);
     const std::lock_guard lock(passes_mutex_);
     passes_.store(&*all_passes_.insert(std::move(passes)).first, std::memory_order_release);
   }
@@ -138,26 +161,64 @@ class Function::Impl {
   }
   ConcreteFunction& find(std::span<const Tensor* const> args) {
     if (ConcreteFunction* known = find_traced(args)) return *known;
-    // Held while tracing: two threads with the same new signature must not both trace.
-    const std::lock_guard lock(trace_mutex_);
+    const std::lock_guard lock(trace_lock_);
     if (ConcreteFunction* known = find_traced(args)) return *known;
-    const size_t count = num_traced_.load(std::memory_order_relaxed);
-    if (count >= kMaxTraces) {
-      failf(Code::kFailedPrecondition,
-            "function: expected at most {} signatures, got another ({}): trace it with specs that have -1 for the "
-            "dimensions that change",
-            kMaxTraces, difference(latest().parts().specs, args));
-    }
     for (const Tensor* t : args) {
       if (!t->defined()) invalid("argument: expected a tensor, got an undefined handle");
     }
-    if (count > 0) {
-      log_info(fmt::format("retrace {} of the function traced {}: {}", count, place(where_),
-                           difference(latest().parts().specs, args)));
-    }
-    traced_[count] = trace_once(fn_, specs_of(args), {}, where_);
+    const UnderWay trace(*this, args);
+    ConcretePtr made = trace_once(fn_, specs_of(args), {}, where_, states_);
+    const std::lock_guard adding(mutex_);
+    if (ConcreteFunction* known = find_traced(args)) return *known;  // of a thread that went ahead
+    const size_t count = num_traced_.load(std::memory_order_relaxed);
+    traced_[count] = std::move(made);
     num_traced_.store(count + 1, std::memory_order_release);
     return *traced_[count];
+  }
+
+  // A trace that this thread has begun, in the list of those; several are under way where a function calls itself.
+  class UnderWay {
+   public:
+    UnderWay(Impl& impl, std::span<const Tensor* const> args) : impl_(impl) {
+      const std::lock_guard lock(impl.mutex_);
+      std::vector<TensorSpec> specs = specs_of(args);
+      size_t before = impl.num_traced_.load(std::memory_order_relaxed);
+      for (const auto& [thread, other] : impl.under_way_) {
+        ++before;
+        if (thread == std::this_thread::get_id() && same(other, specs)) {
+          failf(Code::kFailedPrecondition,
+                "function: expected a call that does not need itself, got one with the arguments ({}) that it is being "
+                "traced with",
+                spec_list(specs));
+        }
+      }
+      if (before >= kMaxTraces) {
+        failf(Code::kFailedPrecondition,
+              "function: expected at most {} signatures, got another ({}): trace it with specs that have -1 for the "
+              "dimensions that change",
+              kMaxTraces, difference(impl.latest_specs(), args));
+      }
+      if (before > 0) {
+        log_info(fmt::format("retrace {} of the function traced {}: {}", before, place(impl.where_),
+                             difference(impl.latest_specs(), args)));
+      }
+      position_ = impl.under_way_.emplace(impl.under_way_.end(), std::this_thread::get_id(), std::move(specs));
+    }
+    ~UnderWay() {
+      const std::lock_guard lock(impl_.mutex_);
+      impl_.under_way_.erase(position_);
+    }
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+   private:
+    Impl& impl_;
+    std::list<std::pair<std::thread::id, std::vector<TensorSpec>>>::iterator position_;
+  };
+
+  // Of the trace that was begun last.
+  const std::vector<TensorSpec>& latest_specs() const {
+    return under_way_.empty() ? latest().parts().specs : under_way_.back().second;
   }
   static bool fits(const ConcreteFunction& f, std::span<const Tensor* const> args) {
     const auto& specs = f.parts().specs;
@@ -172,7 +233,11 @@ class Function::Impl {
   ConcretePtr fixed_;
   TensorFunction fn_;
   std::source_location where_;
-  std::mutex trace_mutex_;
+  // One for all signatures: nodes that are the same in another trace go on with what they keep.
+  std::shared_ptr<NodeStates> states_ = std::make_shared<NodeStates>();
+  TraceLock trace_lock_;  // held while tracing: a user's function need not be ready for several threads
+  std::mutex mutex_;      // of what follows; held for moments
+  std::list<std::pair<std::thread::id, std::vector<TensorSpec>>> under_way_;
   std::mutex passes_mutex_;
   std::set<std::string> all_passes_ = {""};
   std::atomic<const std::string*> passes_ = &*all_passes_.begin();
@@ -282,40 +347,120 @@ void Function::save(const std::string& path) const {
 void Function::set_optimizer(std::string passes) const { impl().set_passes(std::move(passes)); }
 
 Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where) {
-  return Function(std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where)));
+  return Function(
+      std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where, std::make_shared<NodeStates>())));
 }
 
 Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values, std::source_location where) {
-  return Function(
-      std::make_shared<Function::Impl>(trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where)));
+  return Function(std::make_shared<Function::Impl>(
+      trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where, std::make_shared<NodeStates>())));
 }
 
 Function make_polymorphic(TensorFunction fn, std::source_location where) {
   return Function(std::make_shared<Function::Impl>(std::move(fn), where));
 }
 
-Function function_of(Graph graph) {
-  ConcreteFunction::Parts parts;
-  parts.graph = std::move(graph);
-  for (int id : parts.graph.ids()) {
-    const Node& node = parts.graph.at(id);
-    if (node.has(Trait::kPlaceholder)) {
-      parts.inputs.push_back({id, 0});
-      parts.specs.emplace_back(node.output(0).dtype, node.output(0).shape, node.name());
-      continue;
-    }
-    if (!node.consumers().empty()) continue;
-    if (node.num_outputs() == 0) parts.effects.push_back(id);
-    for (int k = 0; k < node.num_outputs(); ++k) parts.outputs.push_back({id, k});
+namespace {
+
+// Every Placeholder that is needed must be an input.
+void check_inputs(const Graph& graph, const Endpoints& endpoints) {
+  std::vector<int> roots = endpoints.effects;
+  for (NodeOutput o : endpoints.outputs) roots.push_back(o.node);
+  std::vector<uint8_t> is_input(static_cast<size_t>(graph.id_limit()), 0);
+  for (NodeOutput o : endpoints.inputs) is_input[static_cast<size_t>(o.node)] = 1;
+  const std::vector<uint8_t> needed = reach(graph, std::move(roots), is_input);
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    const auto at = static_cast<size_t>(id);
+    if (needed[at] == 0 || is_input[at] != 0 || !node.has(Trait::kPlaceholder)) continue;
+    invalid("inputs of the function: expected every Placeholder that the outputs need, got '{}' that is none",
+            node.name());
   }
-  return Function(std::make_shared<Function::Impl>(std::make_shared<ConcreteFunction>(std::move(parts))));
 }
 
-Function load(const std::string& path) {
+ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
+  check_inputs(graph, endpoints);
+  ConcreteFunction::Parts parts;
+  for (NodeOutput in : endpoints.inputs) {
+    const OutputInfo& info = graph.info(in);
+    parts.specs.emplace_back(info.dtype, info.shape, graph.at(in.node).name());
+  }
+  parts.graph = std::move(graph);
+  parts.inputs = std::move(endpoints.inputs);
+  parts.outputs = std::move(endpoints.outputs);
+  parts.effects = std::move(endpoints.effects);
+  parts.states = std::make_shared<NodeStates>();
+  return std::make_shared<ConcreteFunction>(std::move(parts));
+}
+
+// The output as one that is given: itself if it is a Placeholder's, else that of a Placeholder in its place.
+NodeOutput as_input(Graph& graph, NodeOutput output) {
+  const Node& node = graph.at(output.node);
+  if (node.has(Trait::kPlaceholder)) return output;
+  const NodeOutput input{graph.add(placeholder_init(graph.unique_name(node.name()), node.output(output.index))), 0};
+  graph.replace_output(output, input);
+  // With its only output given, the node need not run for those who wait for it either.
+  if (graph.at(output.node).num_outputs() == 1) graph.replace_control(output.node, input.node);
+  return input;
+}
+
+}  // namespace
+
+Function function_of(Graph graph) {
+  Endpoints endpoints = endpoints_of(graph);
+  return Function(std::make_shared<Function::Impl>(concrete_of(std::move(graph), std::move(endpoints))));
+}
+
+Function function_of(Graph graph, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  std::vector<NodeOutput> wanted;
+  for (const std::string& name : outputs) wanted.push_back(graph.output(name));
+  std::vector<NodeOutput> given;
+  std::set<NodeOutput> seen;
+  for (const std::string& name : inputs) {
+    given.push_back(graph.output(name));
+    if (seen.insert(given.back()).second) continue;
+    invalid("inputs of the function: expected each once, got '{}' twice", graph.output_name(given.back()));
+  }
+  Endpoints endpoints;
+  std::vector<std::pair<int, std::string>> names;  // that inputs get when what had them is gone
+  for (const NodeOutput o : given) {
+    const std::string name = graph.at(o.node).name();
+    endpoints.inputs.push_back(as_input(graph, o));
+    std::ranges::replace(wanted, o, endpoints.inputs.back());
+    names.emplace_back(endpoints.inputs.back().node, name);
+  }
+  endpoints.outputs = separate_outputs(graph, wanted);
+  std::vector<int> roots;
+  for (NodeOutput o : endpoints.inputs) roots.push_back(o.node);
+  for (NodeOutput o : endpoints.outputs) roots.push_back(o.node);
+  remove_dead(graph, roots);
+  for (auto& [input, name] : names) {
+    if (graph.find(name) == nullptr) graph.rename(input, std::move(name));
+  }
+  write_endpoints(graph, endpoints);
+  return Function(std::make_shared<Function::Impl>(concrete_of(std::move(graph), std::move(endpoints))));
+}
+
+namespace {
+
+Graph read_file(const std::string& path) {
   if (std::filesystem::is_directory(path)) {
     failf(Code::kUnimplemented, "load: expected a .pb or .pbtxt file, got the folder '{}' (a SavedModel)", path);
   }
-  return function_of(read_graph(path));
+  return read_graph(path);
+}
+
+}  // namespace
+
+Function load(const std::string& path) {
+  Graph graph = read_file(path);
+  return with_context([&] { return path; }, [&] { return function_of(std::move(graph)); });
+}
+
+Function load(const std::string& path, const std::vector<std::string>& inputs,
+              const std::vector<std::string>& outputs) {
+  Graph graph = read_file(path);
+  return with_context([&] { return path; }, [&] { return function_of(std::move(graph), inputs, outputs); });
 }
 
 namespace detail {

@@ -9,8 +9,10 @@
 // value there throws and names the line (design decision 6). Variables and tensors from outside are captured by
 // reference: a variable's value is read when the graph runs. Assignments and prints happen at every run, in the
 // program's order. A Function called under a gradient tape is one record whose backward function is traced once; called
-// inside another trace it becomes part of that graph. Thread-safety: a Function is a handle; calls may be made from
-// several threads at once. Tracing takes a lock.
+// inside another trace it becomes part of that graph. What nodes keep between runs (a seeded stateful random op's
+// generator, how often Print has printed) belongs to the function, whatever shapes it is called with. Thread-safety: a
+// Function is a handle; calls may be made from several threads at once. One thread at a time traces a function without
+// a fixed signature; it may call itself, with other dtypes or shapes, while it is traced.
 #pragma once
 
 #include <initializer_list>
@@ -79,13 +81,14 @@ class PANTO_EXPORT Function {
   std::string to_string() const;
 
   // Writes one frozen GraphDef (".pb" binary, ".pbtxt" text): captured variables and tensors become Const nodes with
-  // their present values. Throws FailedPrecondition if the graph assigns to a variable, Unimplemented for a SavedModel
-  // folder (any other name), and what writing files throws. Nothing half-written is left behind.
+  // their present values. It says which the inputs and outputs are, in their order. Throws FailedPrecondition if the
+  // graph assigns to a variable, Unimplemented for a SavedModel folder (any other name), and what writing files throws.
+  // Nothing half-written is left behind.
   void save(const std::string& path) const;
   Graph frozen_graph() const;
 
   // The passes that run on the graph: "" all, "off", or "-cse,-fusion" as in the command's --optimize. Affects later
-  // calls.
+  // calls. Throws InvalidArgument, naming the passes there are, for another.
   void set_optimizer(std::string passes) const;
 
  private:
@@ -94,6 +97,8 @@ class PANTO_EXPORT Function {
   friend PANTO_EXPORT Function make_traced_with(const TensorFunction&, std::span<const Tensor>, std::source_location);
   friend PANTO_EXPORT Function make_polymorphic(TensorFunction, std::source_location);
   friend PANTO_EXPORT Function function_of(Graph graph);
+  friend PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
+                                           const std::vector<std::string>& outputs);
   explicit Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
   Impl& impl() const;
@@ -108,11 +113,20 @@ PANTO_EXPORT Function make_traced(TensorFunction fn, std::vector<TensorSpec> spe
 PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values,
                                        std::source_location where);
 PANTO_EXPORT Function make_polymorphic(TensorFunction fn, std::source_location where);
-// A function around a graph: its Placeholders, in the order of the nodes, are the inputs; the outputs of nodes that
-// nobody consumes are the outputs; nodes without outputs that nobody waits for run too.
+// A function around a graph. A graph that a function was saved as says which its inputs and outputs are (internal
+// attributes of nodes, which TensorFlow keeps); InvalidArgument if it was cut or joined so that it says so no more.
+// Others do not say it: their Placeholders, in the order of the nodes, are the inputs; the outputs of nodes that nobody
+// consumes are the outputs; nodes without outputs that nobody waits for run too.
 PANTO_EXPORT Function function_of(Graph graph);
-// Reads a GraphDef (.pb, .pbtxt). Throws what read_graph throws; Unimplemented for a SavedModel folder.
+// The part that computes `outputs` from `inputs`, each the name of a tensor, "x" or "x:0", in this order. Any output of
+// a node may be an input; what only that was made of is not asked for. Throws what Graph::output throws for a name, and
+// InvalidArgument for an input that is named twice, or a Placeholder that is needed and not named.
+PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
+                                  const std::vector<std::string>& outputs);
+// The same of a GraphDef (.pb, .pbtxt). Throws what read_graph throws; Unimplemented for a SavedModel folder.
 PANTO_EXPORT Function load(const std::string& path);
+PANTO_EXPORT Function load(const std::string& path, const std::vector<std::string>& inputs,
+                           const std::vector<std::string>& outputs);
 
 namespace detail {
 

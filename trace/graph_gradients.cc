@@ -41,12 +41,17 @@ std::vector<int> ancestors(const Graph& graph, std::span<const NodeOutput> ys) {
 
 class Replay {
  public:
-  explicit Replay(Graph& graph) : graph_(graph), values_(static_cast<size_t>(graph.id_limit())) {}
+  Replay(Graph& graph, std::span<const std::pair<NodeOutput, Tensor>> known)
+      : graph_(graph), values_(static_cast<size_t>(graph.id_limit())) {
+    for (const auto& [output, value] : known) values_[static_cast<size_t>(output.node)] = {value};
+  }
 
   void run(int id) {
     const Node& node = graph_.at(id);
     auto& outputs = values_[static_cast<size_t>(id)];
-    if (node.has(Trait::kPlaceholder)) {
+    if (!outputs.empty()) {
+      // A known value.
+    } else if (node.has(Trait::kPlaceholder)) {
       outputs.push_back(meta_tensor(node.output(0).dtype, node.output(0).shape, std::nullopt, graph_.identity()));
     } else {
       std::vector<const Tensor*> inputs;
@@ -76,9 +81,10 @@ class Replay {
 }  // namespace
 
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
-                                  std::span<const NodeOutput> seeds) {
+                                  std::span<const NodeOutput> seeds,
+                                  std::span<const std::pair<NodeOutput, Tensor>> known) {
   const RecorderPause quiet;
-  Replay replay(graph);
+  Replay replay(graph, known);
   GradientTape tape(GradientTape::Options{});
   {
     SymbolicOnly symbolic;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "panto/autograd/tape.h"
@@ -16,8 +17,11 @@ class Tracer;
 // Extends `graph` by nodes that compute the gradients of the sum of `ys` (each weighed by its seed; an invalid output:
 // ones) with respect to `xs`, which are floating outputs, or handles of variables. The forward nodes stay untouched.
 // The result is invalid for an x that no y depends on. Throws Unimplemented where an op on the way has no gradient.
+// `known`: Placeholders that have the same value at every run (what a function captured): what sizes other tensors, and
+// what a variable declares, is then known.
 PANTO_EXPORT std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys,
-                                               std::span<const NodeOutput> xs, std::span<const NodeOutput> seeds = {});
+                                               std::span<const NodeOutput> xs, std::span<const NodeOutput> seeds = {},
+                                               std::span<const std::pair<NodeOutput, Tensor>> known = {});
 
 // The same with the symbolic tensors of the innermost open GraphScope. Undefined tensors where there is no dependence.
 PANTO_EXPORT std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs);

@@ -54,6 +54,7 @@ class Tracer final : public Recorder, public VariableMaker {
   int add_no_op(const std::string& name, std::vector<int> after);
 
   bool keeps(const Call&) override { return false; }
+  bool reads_inputs() const override { return true; }
   void record(const Call& call) override;
   void record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      std::shared_ptr<CustomBackward> backward) override;

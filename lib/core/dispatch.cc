@@ -120,6 +120,7 @@ void make_symbolic_outputs(Call& call) {
 }
 
 uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t dying) {
+  if (std::ranges::any_of(state.recorders, [](Recorder* r) { return r->reads_inputs(); })) return 0;
   const bool kept = std::ranges::any_of(state.recorders, [&](Recorder* r) { return r->keeps(call); });
   if (!kept) return dying;
   const CallView view(call);

@@ -43,23 +43,25 @@ const PartialShape& GradContext::in_shape(int i) const {
   return record_.input_shapes[at];
 }
 
+Tensor shape_literal(const PartialShape& known) {
+  // 32 bits as TensorFlow's Shape gives by default; a larger dimension needs 64.
+  bool narrow = true;
+  for (int64_t d : known.dims()) narrow = narrow && d <= INT32_MAX;
+  Tensor t = allocate_tensor(cpu_device(), narrow ? kInt32 : kInt64, Shape{known.rank()});
+  for (int k = 0; k < known.rank(); ++k) {
+    if (narrow) {
+      mutable_data<int32_t>(t)[k] = static_cast<int32_t>(known.dim(k));
+    } else {
+      mutable_data<int64_t>(t)[k] = known.dim(k);
+    }
+  }
+  t.impl()->literal = true;
+  return t;
+}
+
 Tensor GradContext::shape(int i) const {
   const PartialShape& known = in_shape(i);
-  if (known.fully_known()) {
-    // 32 bits as TensorFlow's Shape gives by default; a larger dimension needs 64.
-    bool narrow = true;
-    for (int64_t d : known.dims()) narrow = narrow && d <= INT32_MAX;
-    Tensor t = allocate_tensor(cpu_device(), narrow ? kInt32 : kInt64, Shape{known.rank()});
-    for (int k = 0; k < known.rank(); ++k) {
-      if (narrow) {
-        mutable_data<int32_t>(t)[k] = static_cast<int32_t>(known.dim(k));
-      } else {
-        mutable_data<int64_t>(t)[k] = known.dim(k);
-      }
-    }
-    t.impl()->literal = true;
-    return t;
-  }
+  if (known.fully_known()) return shape_literal(known);
   const Tensor& input = in(i);
   return std::move(dispatch::call("Shape", {&input, 1})[0]);
 }

@@ -39,6 +39,9 @@ struct GradRecord {
   bool takes_rows = false;                   // the gradient with respect to input 0 may be given as rows
 };
 
+// The vector that Shape gives of a tensor with this shape, which must be known: a constant where a trace hears of it.
+Tensor shape_literal(const PartialShape& known);
+
 class PANTO_EXPORT GradContext {
  public:
   explicit GradContext(const GradRecord& record);

@@ -26,6 +26,9 @@ class PANTO_EXPORT Recorder {
   // Asked before outputs are allocated: will this recorder keep what the op `saves` of this call? (If so, dying inputs
   // that are kept do not give their memory away.)
   virtual bool keeps(const Call& call) = 0;
+  // Reads every input when the call is recorded, whatever the op saves (a tracer, which captures tensors): no input's
+  // memory is given away before that.
+  virtual bool reads_inputs() const { return false; }
   // `call` is complete: attributes bound, outputs made. Must not throw for reasons other than the user's fault.
   virtual void record(const Call& call) = 0;
   // An operation that is no op: outputs computed elsewhere from inputs with a backward function of its own (a traced

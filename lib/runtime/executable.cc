@@ -210,14 +210,18 @@ class StraightLine final : public Executable {
   }
   const std::string& step_name(const PlanStep& step) const { return plan_.graph.at(step.node).name(); }
 
+  // Every fetch is a tensor of its own, as if an op had made it: a tape that watches one watches no other, no feed and
+  // no result of another run. A handle of a resource stays what it is.
+  static Tensor as_result(const Tensor& t) { return t.dtype() == kResource ? t : view_tensor(t, t.shape()); }
+
   Tensor fetch(size_t i, std::span<const Tensor* const> inputs, Frame& frame) const {
     const auto index = static_cast<size_t>(plan_.fetches[i].index);
     switch (plan_.fetches[i].kind) {
-      case PlanValue::Kind::kFeed: return *inputs[index];
-      case PlanValue::Kind::kConstant: return plan_.constants[index];
+      case PlanValue::Kind::kFeed: return as_result(*inputs[index]);
+      case PlanValue::Kind::kConstant: return as_result(plan_.constants[index]);
       case PlanValue::Kind::kTemporary: break;
     }
-    return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : frame.temporaries[index];
+    return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : as_result(frame.temporaries[index]);
   }
 
   static constexpr size_t kMostInputsOfOneCall = 8;
@@ -272,11 +276,12 @@ void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
 
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
+  std::vector<uint8_t> fed(static_cast<size_t>(work.graph.id_limit()), 0);
+  for (NodeOutput feed : work.feeds) fed[static_cast<size_t>(feed.node)] = 1;
   std::string missing;
   for (int id : work.graph.ids()) {
     const Node& node = work.graph.at(id);
-    if (!node.has(Trait::kPlaceholder) || std::ranges::find(work.feeds, NodeOutput{id, 0}) != work.feeds.end())
-      continue;
+    if (!node.has(Trait::kPlaceholder) || fed[static_cast<size_t>(id)] != 0) continue;
     missing += fmt::format("{}'{}' ({})", missing.empty() ? "" : ", ", node.name(),
                            type_text(node.output(0).dtype, node.output(0).shape));
   }

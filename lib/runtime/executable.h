@@ -40,12 +40,14 @@ struct ExecutableFeed {
 // handle.
 PANTO_EXPORT ExecutableFeed feed_like(NodeOutput output, const Tensor& value);
 
-// The states (random generators) that nodes keep between runs, by node name: executables of one session share them.
+// The states (random generators, counts of prints) that nodes keep between runs. Executables of one session, or of one
+// function, share them. A node is known by its name, its op and the values of its attributes, of which types and shapes
+// do not count: passes change none of these, and a function's traces for other shapes have the same nodes.
 // Thread-safe.
 class PANTO_EXPORT NodeStates {
  public:
   // What is kept for that node, or `fresh`, which is kept from now on.
-  std::shared_ptr<KernelState> share(const std::string& node, std::shared_ptr<KernelState> fresh);
+  std::shared_ptr<KernelState> share(const Node& node, std::shared_ptr<KernelState> fresh);
 
  private:
   std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/recorder.h"
 #include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
@@ -144,9 +145,13 @@ std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, c
 
 namespace {
 
-// The output has the name it had; the node that computes it now may have another, or be somebody else's too.
-void restore_name(Graph& graph, const std::string& name, NodeOutput now) {
-  if (graph.find(name) != nullptr) return;
+// Output `before` of the node `name` is to be found under that name; the node that computes it now may have another, or
+// be somebody else's too.
+void restore_name(Graph& graph, const std::string& name, NodeOutput before, NodeOutput now) {
+  if (const Node* holder = graph.find(name)) {
+    if (holder->id() == before.node || now == NodeOutput{holder->id(), before.index}) return;
+    graph.rename(holder->id(), free_name(graph, name + "/fused"));  // it computes several values, this one not first
+  }
   const Node& node = graph.at(now.node);
   NodeInit init = identity_init(name, now, node.output(now.index));
   init.device = node.device();
@@ -160,17 +165,19 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
                std::string_view passes, std::vector<PassRun>* runs) {
   std::vector<NodeOutput> outputs(fetches.begin(), fetches.end());
   std::vector<int> nodes(targets.begin(), targets.end());
-  if (outputs.empty() && nodes.empty()) {
+  const bool all = outputs.empty() && nodes.empty();
+  if (all) {
     for (int id : graph.ids()) {
       const Node& node = graph.at(id);
       std::vector<uint8_t> read(static_cast<size_t>(node.num_outputs()), 0);
       for (const NodeUse& use : node.consumers()) {
         if (use.slot != NodeUse::kControl) read[static_cast<size_t>(use.output)] = 1;
       }
+      const bool asked = is_endpoint(node);
       for (int k = 0; k < node.num_outputs(); ++k) {
-        if (read[static_cast<size_t>(k)] == 0) outputs.push_back({id, k});
+        if (read[static_cast<size_t>(k)] == 0 || asked) outputs.push_back({id, k});
       }
-      if (node.num_outputs() == 0 && node.consumers().empty()) nodes.push_back(id);
+      if (node.num_outputs() == 0 && (node.consumers().empty() || asked)) nodes.push_back(id);
     }
   }
   // Placeholders are fed by whoever runs the result: they stay, with what they declare.
@@ -202,7 +209,12 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   work.graph.remove(work.sink);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (graph.at(outputs[i].node).has(Trait::kPlaceholder)) continue;
-    restore_name(work.graph, graph.at(outputs[i].node).name(), now[i]);
+    restore_name(work.graph, graph.at(outputs[i].node).name(), outputs[i], now[i]);
+  }
+  if (all) {
+    copy_endpoints(graph, work.graph);  // passes make new nodes, which get the old ones' names
+  } else {
+    erase_endpoints(work.graph);  // what is left is another function
   }
   return std::move(work.graph);
 }

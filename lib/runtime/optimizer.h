@@ -36,11 +36,7 @@ struct PassContext {
     for (int other : kept) {
       if (other == id) return true;
     }
-    if (!graph.at(id).has(Trait::kPlaceholder)) return false;  // feeds are
-    for (const NodeOutput& feed : feeds) {
-      if (feed.node == id) return true;
-    }
-    return false;
+    return graph.at(id).has(Trait::kPlaceholder);  // every one that is needed is fed
   }
 };
 
@@ -72,7 +68,8 @@ PANTO_EXPORT void check_passes(std::string_view passes);
 
 // An optimized copy that holds what `fetches` and `targets` (node ids) need, under the same names: of node `y` whose
 // output was fetched there is still an output `y`. Placeholders stay. Without fetches and targets: all that the graph
-// has (outputs that nobody reads; nodes without outputs that nobody waits for).
+// has (outputs that nobody reads; nodes without outputs that nobody waits for); a saved function is still that
+// function.
 PANTO_EXPORT Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches = {},
                             std::span<const int> targets = {}, std::string_view passes = "",
                             std::vector<PassRun>* runs = nullptr);

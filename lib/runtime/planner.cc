@@ -10,9 +10,14 @@
 
 namespace panto {
 
-std::shared_ptr<KernelState> NodeStates::share(const std::string& node, std::shared_ptr<KernelState> fresh) {
+std::shared_ptr<KernelState> NodeStates::share(const Node& node, std::shared_ptr<KernelState> fresh) {
+  std::string key = node.name() + "\n" + node.op().name();
+  for (const AttrValue& attr : node.attrs()) {
+    const bool number = attr.kind() == AttrKind::kInt || attr.kind() == AttrKind::kFloat;
+    if (number || attr.kind() == AttrKind::kBool || attr.kind() == AttrKind::kString) key += "\n" + attr.to_string();
+  }
   const std::lock_guard lock(mutex_);
-  return states_.try_emplace(node, std::move(fresh)).first->second;
+  return states_.try_emplace(std::move(key), std::move(fresh)).first->second;
 }
 
 namespace {
@@ -189,7 +194,7 @@ class Planner {
                                                             node.attrs(), device, node.name());
                                  });
     if (step.prepared->state() != nullptr && node.has(Trait::kStateful) && options_.states != nullptr) {
-      step.prepared->set_state(options_.states->share(node.name(), step.prepared->state()));
+      step.prepared->set_state(options_.states->share(node, step.prepared->state()));
     }
     step.makes_own = node.has(Trait::kSelfAllocating);
     step.first_input = static_cast<uint32_t>(plan_.inputs.size());

@@ -77,6 +77,12 @@ void take_place(Graph& graph, int id, int replacement) {
 }
 
 int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep) {
+  std::vector<int> roots{sink};
+  for (const NodeOutput& output : keep) roots.push_back(output.node);
+  return remove_dead(graph, roots);
+}
+
+int remove_dead(Graph& graph, std::span<const int> roots) {
   std::vector<uint8_t> alive(static_cast<size_t>(graph.id_limit()), 0);
   // From high to low ids: most edges come from lower ones, and nodes then lie one before the other in memory. The stack
   // has what was found alive behind the walk.
@@ -85,8 +91,7 @@ int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep) {
   const auto reach = [&](int id) {
     if (std::exchange(alive[static_cast<size_t>(id)], uint8_t{1}) == 0 && id >= position) stack.push_back(id);
   };
-  reach(sink);
-  for (const NodeOutput& output : keep) reach(output.node);
+  for (const int root : roots) reach(root);
   const auto visit = [&](const Node& node) {
     for (const NodeOutput& input : node.inputs()) reach(input.node);
     for (int control : node.control_inputs()) reach(control);

@@ -25,6 +25,8 @@ void replace_node(Graph& graph, int id, std::span<const NodeOutput> with);
 void take_place(Graph& graph, int id, int replacement);
 // Removes all that `sink` does not need, except the nodes in `keep`. Returns how many.
 int remove_dead(Graph& graph, int sink, std::span<const NodeOutput> keep);
+// Removes all nodes that none of `roots` is or needs. Returns how many.
+int remove_dead(Graph& graph, std::span<const int> roots);
 // Position of `attr` set to `value` in a list of attributes for `op`; throws Internal if the op has none of that name.
 void set_by_name(const Op& op, std::vector<AttrValue>& attrs, std::string_view attr, AttrValue value);
 

@@ -53,5 +53,57 @@ class Saved(unittest.TestCase):
                     support.assert_same(self, results[name], expected[name], name, rtol=1e-5, atol=1e-5)
 
 
+# A function of two inputs and three outputs as it is saved, its nodes in another order than its inputs and outputs.
+ORDERED = """
+node { name: "quotient" op: "RealDiv" input: "a" input: "b"
+  attr { key: "T" value { type: DT_DOUBLE } } attr { key: "_function_output" value { list { i: 2 i: 3 } } } }
+node { name: "b" op: "Placeholder" attr { key: "dtype" value { type: DT_DOUBLE } }
+  attr { key: "shape" value { shape { dim { size: -1 } } } }
+  attr { key: "_function_input" value { list { i: 1 i: 2 } } } }
+node { name: "difference" op: "Sub" input: "a" input: "b"
+  attr { key: "T" value { type: DT_DOUBLE } } attr { key: "_function_output" value { list { i: 0 i: 3 } } } }
+node { name: "a" op: "Placeholder" attr { key: "dtype" value { type: DT_DOUBLE } }
+  attr { key: "shape" value { shape { dim { size: -1 } } } }
+  attr { key: "_function_input" value { list { i: 0 i: 2 } } } }
+node { name: "product" op: "Mul" input: "a" input: "b"
+  attr { key: "T" value { type: DT_DOUBLE } } attr { key: "_function_output" value { list { i: 1 i: 3 } } } }
+versions { producer: 1000 }
+"""
+
+
+class Order(unittest.TestCase):
+    """The order of a function's inputs and outputs, which our files say by attributes that begin with "_"."""
+
+    def test_tensorflow_keeps_it(self):
+        from google.protobuf import text_format
+
+        definition = text_format.Parse(ORDERED, tf.compat.v1.GraphDef())
+        outputs = ["difference", "product", "quotient"]
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(definition, name="")
+        again = graph.as_graph_def()
+        for form, nodes in [
+            ("imported and exported", again.node),
+            ("extracted", tf.compat.v1.graph_util.extract_sub_graph(again, outputs).node),
+            ("cleaned", tf.compat.v1.graph_util.remove_training_nodes(again, outputs).node),
+        ]:
+            said = {node.name: node.attr[key].list.i[:] for node in nodes for key in node.attr if "_function" in key}
+            expected = {"difference": [0, 3], "product": [1, 3], "quotient": [2, 3], "a": [0, 2], "b": [1, 2]}
+            self.assertEqual(said, expected, form)
+
+    @support.needs_panto
+    def test_run_and_show_heed_it(self):
+        feeds = {"a": np.array([6.0, 8.0]), "b": np.array([2.0, 4.0])}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "f.pbtxt"
+            path.write_text(ORDERED)
+            results = support.panto_run(path, feeds)
+            shown = support.panto("show", path)
+        self.assertEqual(list(results), ["difference:0", "product:0", "quotient:0"])
+        np.testing.assert_array_equal(results["product:0"], [12.0, 32.0])
+        names = ["a", "b", "difference", "product", "quotient"]
+        self.assertEqual(sorted(names, key=lambda name: shown.index("\n  " + name + " ")), names)
+
+
 if __name__ == "__main__":
     support.main()

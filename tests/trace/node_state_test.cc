@@ -1,0 +1,166 @@
+// What nodes keep between runs, generators of random numbers and counts of prints, belongs to the function: it goes on
+// for new shapes, under other passes and under a tape.
+#include <vector>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/variable.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/near.h"
+#include "panto/tests/written.h"
+#include "panto/trace/function.h"
+
+namespace panto {
+namespace {
+
+const TensorSpec kVector(kFloat64, {-1}, "x");
+using List = std::vector<Tensor>;
+
+BOOST_AUTO_TEST_SUITE(trace_)
+BOOST_AUTO_TEST_SUITE(node_states)
+
+// Draws of four numbers each, by a node that has seeds.
+Tensor draw(int64_t seed = 3) { return stateful_random_uniform({4}, kFloat64, {.seed = seed, .seed2 = 5}); }
+
+// The numbers of the first `count` calls of a function that is called in one way only.
+std::vector<std::vector<double>> drawn(int count) {
+  const Function f = trace([](const Tensor& a) { return draw() + 0.0 * sum(a); }, {kVector});
+  std::vector<std::vector<double>> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(values_of(f(tensor({1.0}))));
+  for (int i = 1; i < count; ++i) BOOST_TEST((numbers[static_cast<size_t>(i)] != numbers[0]));
+  return numbers;
+}
+
+BOOST_AUTO_TEST_CASE(generators_go_on_whatever_the_call_is_compiled_for) {
+  const auto numbers = drawn(8);
+  const Function f = trace([](const Tensor& a) { return draw() + 0.0 * sum(a); }, {kVector});
+  const Tensor one = tensor({1.0}), two = tensor({1.0, 2.0}), three = tensor({1.0, 2.0, 3.0});
+  BOOST_TEST((values_of(f(one)) == numbers[0]));
+  BOOST_TEST((values_of(f(two)) == numbers[1]));
+  f.set_optimizer("off");
+  BOOST_TEST((values_of(f(two)) == numbers[2]));
+  f.set_optimizer("-cse,-elementwise");
+  BOOST_TEST((values_of(f(one)) == numbers[3]));
+  f.set_optimizer("");
+  BOOST_TEST((values_of(f(three)) == numbers[4]));
+  {
+    GradientTape tape;
+    tape.watch(three);
+    BOOST_TEST((values_of(f(three)) == numbers[5]));
+  }
+  {
+    GradientTape outer, inner({.persistent = true});
+    inner.watch(two);
+    outer.watch(two);
+    BOOST_TEST((values_of(f(two)) == numbers[6]));
+  }
+  BOOST_TEST((values_of(f(one)) == numbers[7]));
+}
+
+// Traced anew for each shape, it is one function still.
+BOOST_AUTO_TEST_CASE(generators_go_on_in_new_traces) {
+  const auto numbers = drawn(4);
+  const Function f = trace([](const Tensor& a) { return draw() + 0.0 * sum(a); });
+  BOOST_TEST((values_of(f(tensor({1.0}))) == numbers[0]));
+  BOOST_TEST((values_of(f(tensor({1.0, 2.0}))) == numbers[1]));
+  BOOST_TEST((values_of(f(tensor({1.F, 2.F, 3.F}))) == numbers[2]));
+  BOOST_TEST((values_of(f(tensor({1.0}))) == numbers[3]));
+  BOOST_TEST(f.num_traces() == 3);
+}
+
+// Nodes that are others in another trace share nothing.
+BOOST_AUTO_TEST_CASE(traces_with_other_nodes) {
+  const auto numbers = drawn(2);
+  const Function f = trace([](const Tensor& a) { return draw(a.dim(0) == 1 ? 3 : 4) + 0.0 * sum(a); });
+  BOOST_TEST((values_of(f(tensor({1.0}))) == numbers[0]));
+  const auto other = values_of(f(tensor({1.0, 2.0})));
+  BOOST_TEST((other != numbers[0]));
+  BOOST_TEST((other != numbers[1]));
+  BOOST_TEST((values_of(f(tensor({1.0}))) == numbers[1]));
+  // One name, two ops.
+  const Function mixed = trace([](const Tensor& a) {
+    return a.dim(0) == 1 ? named("node", draw()) + 0.0 * sum(a)
+                         : named("node", print_data(a, {tensor(1)}, {.message = "p", .first_n = 1}));
+  });
+  for (int i = 0; i < 2; ++i) {
+    BOOST_TEST((values_of(mixed(tensor({1.0}))) == numbers[static_cast<size_t>(i)]));
+    BOOST_TEST(test::written([&] { mixed(tensor({1.0, 2.0})); }) == (i == 0 ? "p[1]\n" : ""));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(functions_share_nothing) {
+  const auto numbers = drawn(2);
+  const auto fn = [](const Tensor& a) { return draw() + 0.0 * sum(a); };
+  const Function f = trace(fn, {kVector}), g = trace(fn, {kVector});
+  for (size_t i = 0; i < 2; ++i) {
+    BOOST_TEST((values_of(f(tensor({1.0}))) == numbers[i]));
+    BOOST_TEST((values_of(g(tensor({1.0}))) == numbers[i]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(prints_are_counted_over_all_shapes) {
+  const Function f =
+      trace([](const Tensor& a) { return print_data(a, {tensor(1)}, {.message = "printed", .first_n = 3}) * 2.0; },
+            {kVector});
+  const auto text = [&](const Tensor& x) { return test::written([&] { f(x); }); };
+  const Tensor one = tensor({1.0}), two = tensor({1.0, 2.0});
+  BOOST_TEST(text(one) == "printed[1]\n");
+  BOOST_TEST(text(two) == "printed[1]\n");
+  {
+    GradientTape tape;
+    tape.watch(two);
+    BOOST_TEST(text(two) == "printed[1]\n");
+  }
+  BOOST_TEST(text(one).empty());
+  f.set_optimizer("off");
+  BOOST_TEST(text(tensor({1.0, 2.0, 3.0})).empty());
+}
+
+// A forward run under a tape draws once, and its gradient belongs to what was drawn.
+BOOST_AUTO_TEST_CASE(gradients_belong_to_what_was_drawn) {
+  const auto numbers = drawn(3);
+  const Function f = trace([](const Tensor& a) { return draw() * a; }, {kVector});
+  const Tensor x = tensor({1.0, 1.0, 1.0, 1.0});
+  for (size_t i = 0; i < 3; ++i) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    BOOST_TEST((values_of(y) == numbers[i]));
+    BOOST_TEST((values_of(tape.gradient(y, x)) == numbers[i]));
+  }
+}
+
+// Passes give other names to other nodes, never to these.
+BOOST_AUTO_TEST_CASE(names_that_passes_give_do_not_count) {
+  const auto numbers = drawn(3);
+  const Function f = trace(
+      [](const Tensor& a) {
+        const Tensor noise = named("noise", draw());
+        return named("result", named("noise_1", noise + 0.0) * 1.0 + named("zero", a * 0.0));
+      },
+      {TensorSpec(kFloat64, {4})});
+  const Tensor x = tensor({1.0, 1.0, 1.0, 1.0});
+  size_t i = 0;
+  for (const char* passes : {"", "off", "cse"}) {
+    f.set_optimizer(passes);
+    BOOST_TEST((values_of(f(x)) == numbers[i++]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_that_is_none) {
+  const Function f = trace([](const Tensor& a) { return a * 2.0; }, {kVector});
+  for (const char* text : {"nonsense", "cse,nonsense", "-nonsense", "cse,"}) {
+    expect_error_begins([&] { f.set_optimizer(text); },
+                        "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, ");
+  }
+  expect_near(f(tensor({1.0})), {1}, {2});  // as before
+  f.set_optimizer("-cse,-fusion");
+  expect_near(f(tensor({1.0})), {1}, {2});
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
