@@ -16,9 +16,12 @@ import numpy as np
 
 BUILD = os.environ.get("PANTO_BUILD")
 # TensorFlow's refusals that say nothing about an answer.
-NO_KERNEL = ("No OpKernel was registered", "could not find a kernel", "Could not find device", "not supported",
+NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtracting", "No OpKernel was registered", "could not find a kernel", "Could not find device", "not supported",
              "not implemented", "Unimplemented", "only supports", "is not in the list of allowed values",
              "Op type not registered", "No registered")
+# Gradients of pooling are given what was pooled and what it gave; a random program gives them anything, for which there
+# is no right answer.
+UNDEFINED = {"MaxPoolGrad", "MaxPoolGradGrad"}
 
 
 def read_arrays(path):
@@ -54,6 +57,7 @@ def difference(got, expected, tolerance):
             if expected.dtype.kind == "c":
                 scale = np.max(np.abs(b[np.isfinite(b)]), initial=1)
                 tolerance = np.full(expected.shape, scale * (1e-3 if expected.dtype == np.complex64 else 1e-9))
+                tolerance[~np.isfinite(b)] = -1  # an infinite part makes the others what the formula makes of them
             wrong = ~same & (tolerance >= 0) & ~(np.abs(a - b) <= tolerance)
     if not wrong.any():
         return None
@@ -64,7 +68,7 @@ def difference(got, expected, tolerance):
 @unittest.skipUnless(BUILD, "the environment variable PANTO_BUILD does not name the build folder")
 class RandomPrograms(unittest.TestCase):
     def run_one(self, base):
-        """What is wrong with one program; (None, False) where TensorFlow has no kernel."""
+        """What is wrong with one program; (None, False) where TensorFlow has no kernel, or no right answer."""
         import tensorflow as tf
 
         arrays = read_arrays(base.with_suffix(".npz"))
@@ -72,12 +76,17 @@ class RandomPrograms(unittest.TestCase):
         feeds = {}
         for i, value in enumerate(numbered(arrays, "in_")):
             feeds[f"in_{i}"] = value.astype(object) if value.dtype.kind == "S" else value
+        definition = support.read_graph_def(base.with_suffix(".pb"))
+        if any(node.op in UNDEFINED for node in definition.node):
+            return None, False
         try:
-            definition = support.read_graph_def(base.with_suffix(".pb"))
             graph = tf.Graph()
             with graph.as_default():
                 tf.import_graph_def(definition, name="")
-            with tf.compat.v1.Session(graph=graph) as session:
+            # Its kernels, not its rewriting of graphs, which makes zeros of OnesLike in uint32 and uint64.
+            config = tf.compat.v1.ConfigProto()
+            config.graph_options.rewrite_options.disable_meta_optimizer = True
+            with tf.compat.v1.Session(graph=graph, config=config) as session:
                 fed = {f"{name}:0": value for name, value in feeds.items()}
                 got = session.run([support.tensor_name(name) for name in names], fed)
         except Exception as error:  # noqa: BLE001: whatever TensorFlow throws is its answer
@@ -100,7 +109,7 @@ class RandomPrograms(unittest.TestCase):
                 without_kernel += not has_kernels
                 if wrong:
                     failures.append(f"seed {path.stem}: {wrong}")
-        print(f"random programs: {compared} compared with TensorFlow, {without_kernel} that it has no kernel for")
+        print(f"random programs: {compared} compared with TensorFlow, {without_kernel} that it has no kernel or answer for")
         self.assertEqual(failures, [], "\n".join(failures))
         self.assertGreater(compared, without_kernel)
 

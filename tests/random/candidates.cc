@@ -59,6 +59,20 @@ const std::vector<Candidate>& candidates() {
   return *list;
 }
 
+const std::vector<Candidate>& generators() {
+  static const auto* list = [] {
+    auto* all = new std::vector<Candidate>;
+    for (const Row* row : test::all_rows()) {
+      const Op* op = find_op(row->op_name);
+      if (op == nullptr || !op->has(Trait::kRandom) || op->signature().inputs.size() != 1) continue;
+      if (op->signature().find_attr("seed") < 0 || op->signature().find_attr("seed2") < 0) continue;
+      for (const DType type : test::types_of(*row)) all->push_back({row, type, {}});
+    }
+    return all;
+  }();
+  return *list;
+}
+
 const Candidate& pick_candidate(Rng& rng, DType main) {
   static const auto* by_type = [] {
     auto* lists = new std::map<DType, std::vector<const Candidate*>>;

@@ -18,7 +18,9 @@ struct Candidate {
 
 // All that a program may hold: ops on data and variables, without random numbers, prints and files.
 const std::vector<Candidate>& candidates();
-// One of them: half of the time by op and type alike, so that each occurs; otherwise one of type `main`, with a
+// Ops that draw random numbers of a shape, from a generator of their own.
+const std::vector<Candidate>& generators();
+// A candidate: half of the time by op and type alike, so that each occurs; otherwise one of type `main`, with a
 // preference for what hands its input on (views, copies, Identity).
 const Candidate& pick_candidate(Rng& rng, DType main);
 // Samples that are errors, of rows whose op has outputs.

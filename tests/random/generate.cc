@@ -43,6 +43,7 @@ class Generator {
     const int turn = rng_.below(steps);
     for (int i = 0; i < steps; ++i) {
       if (i == turn) take_turn(candidates()[mine]);
+      if (i == turn && rng_.chance(0.04)) draw_numbers();
       step();
     }
     close_tapes();
@@ -209,6 +210,21 @@ class Generator {
       must_ = body_->statements.back().out;
       return;
     }
+  }
+
+  // By an op that goes on from call to call, with seeds.
+  void draw_numbers() {
+    const Candidate& c = rng_.pick(generators());
+    Statement s;
+    s.op = &c.row->op();
+    s.type = c.type;
+    const Shape shape = some_shape();
+    const std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    s.in = {add_constant(tensor(std::vector<int32_t>(dims.begin(), dims.end())), Statement::Origin::kLiteral)};
+    for (const char* name : {"seed", "seed2"}) s.attrs.emplace_back(name, AttrValue(int64_t{rng_.between(1, 1000)}));
+    const int type = s.op->primary_attr();
+    s.attrs.emplace_back(s.op->signature().attrs[static_cast<size_t>(type)].name, AttrValue(c.type));
+    try_statement(std::move(s), mark(), 0);
   }
 
   // Runs it; false, and everything as before, where it is not to be kept.

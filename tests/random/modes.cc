@@ -58,6 +58,10 @@ class Asker {
       answers_.legal += k > 0 && expected_.back().failures.empty() ? 1 : 0;
     }
     WatchedErrors::take();
+    if (any_op(p_.body, [](const Op& op) { return op.has(Trait::kRandom); })) {
+      random_numbers();
+      return std::move(answers_);
+    }
     eagerly();
     traced();
     saved();
@@ -372,6 +376,65 @@ class Asker {
           return got;
         });
       }
+    }
+  }
+
+  // ---- Random numbers -------------------------------------------------------------------------------------------
+
+  using Calls = std::vector<std::vector<Tensor>>;
+
+  // What three calls give must be the same however they are made: nodes go on drawing from call to call.
+  void random_numbers() {
+    if (has_effects(p_.body) || !expected_[0].failures.empty()) return;
+    World world(p_);
+    Calls reference;
+    try {
+      const Function f = trace_in(world, true);
+      f.set_optimizer("off");
+      for (int i = 0; i < 3; ++i) reference.push_back(f.call(inputs_[0]));
+    } catch (const Error&) {
+      return;  // what is drawn may not be legal
+    } catch (const Unanswerable&) {
+      return;
+    }
+    compare_calls("random, passes", reference, world, [&](const Function& f, int i) {
+      f.set_optimizer(i == 0 ? "-products" : i == 1 ? "off" : "-products,-elementwise");
+      return f.call(inputs_[0]);
+    });
+    size_t other = 0;
+    for (size_t k = 1; k <= p_.num_others; ++k) {
+      if (fits(k, false) && expected_[k].failures.empty()) other = k;
+    }
+    compare_calls("random, shapes", reference, world, [&](const Function& f, int i) {
+      f.set_optimizer("off");
+      if (i != 1) return f.call(inputs_[0]);
+      f.call(inputs_[other]);
+      return reference[1];
+    });
+    if (uses_variables(p_.body)) return;
+    std::optional<Function> loaded;
+    compare_calls("random, saved", reference, world, [&](const Function& f, int) {
+      if (!loaded) loaded = function_of(parse_graph(to_graph_def(f.frozen_graph(), {.own_ops = true})));
+      loaded->set_optimizer("off");
+      return call_loaded(*loaded, inputs_[0]);
+    });
+  }
+
+  template <class Call>
+  void compare_calls(const std::string& mode, const Calls& reference, World& world, Call call) {
+    if (!wanted(mode)) return;
+    notify_(mode);
+    ++answers_.asked;
+    try {
+      const Function f = trace_in(world, mode != "random, shapes");
+      for (int i = 0; i < 3; ++i) {
+        const std::string text = difference_in_bits(reference[static_cast<size_t>(i)], call(f, i));
+        if (!text.empty()) return wrong(mode, fmt::format("call {}: {}", i, text));
+      }
+    } catch (const Unanswerable&) {
+      ++answers_.skipped;
+    } catch (const Error& error) {
+      if (!excused(error, true)) wrong(mode, fmt::format("unexpected error: {}", error.what()));
     }
   }
 

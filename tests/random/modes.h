@@ -3,8 +3,9 @@
 // Bits are compared. Two things have bounds instead: where the pass "products" may have run, and a contraction is among
 // the ops, what one unit of the last place more or less on every contraction's elements makes of the outputs, 64 times;
 // and gradients of traced functions, which sum in another order (`kGradientBounds` in oracle.cc).
-// A program that fails eagerly must fail with that code and leaf message in every mode, if an output or a variable
-// depends on what failed.
+// Programs that draw random numbers are compared with themselves: three calls of a function give the same, whatever
+// passes run, what shapes are called with in between, saved or not. A program that fails eagerly must fail with that
+// code and leaf message in every mode, if an output or a variable depends on what failed.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,8 @@ namespace panto::random {
 
 class Rng {
  public:
-  explicit Rng(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 0x1234567u) {}
+  // Mixed first: steps of the state are multiples of one number, and so would be the distances between seeds.
+  explicit Rng(uint64_t seed) : state_(seed) { state_ = next() ^ (seed << 32); }
   uint64_t next() {
     state_ += 0x9E3779B97F4A7C15u;
     uint64_t z = state_;
