@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/dispatch.h"
@@ -312,7 +313,7 @@ Function function_of(Graph graph) {
 }
 
 Function load(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
+  if (is_folder(path)) {
     failf(Code::kUnimplemented, "load: expected a .pb or .pbtxt file, got the folder '{}' (a SavedModel)", path);
   }
   return function_of(read_graph(path));
