@@ -13,6 +13,7 @@ struct PlanStats {
   int64_t planned_bytes = 0;        // of the arenas, with reuse: the peak of what the planned values take
   int64_t unshared_bytes = 0;       // the same without reuse
   std::vector<std::string> passes;  // that ran, in order
+  int passes_undone = 0;            // of them, those that failed: a fault of the pass, or of the graph
 };
 
 }  // namespace panto
