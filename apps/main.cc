@@ -2,8 +2,9 @@
 // Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -12,6 +13,8 @@
 #include "panto/apps/commands.h"
 #include "panto/apps/repl/repl.h"
 #include "panto/lib/base/error.h"
+#include "panto/lib/base/file.h"
+#include "panto/lib/base/quote.h"
 
 namespace {
 
@@ -90,17 +93,17 @@ void add_repl_command(CLI::App& app) {
   });
 }
 
-int report(std::string_view code, std::string message) {
-  // One line, whatever a name in a file contained.
-  std::ranges::replace_if(message, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+int report(std::string_view code, const std::string& message) {
   std::fflush(stdout);
-  std::fprintf(stderr, "error: %.*s: %s\n", static_cast<int>(code.size()), code.data(), message.c_str());
+  std::fprintf(stderr, "error: %.*s: %s\n", static_cast<int>(code.size()), code.data(),
+               panto::escaped(message).c_str());
   return 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // output that grows beyond `ulimit -f` is an error like a full disk
   CLI::App app("Tensor programs from C++: run, look at and check TensorFlow-compatible graphs.", "panto");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("panto ") + PANTO_VERSION);
@@ -120,6 +123,8 @@ int main(int argc, char** argv) {
     return report(panto::code_name(error.code()), error.message());
   } catch (const std::bad_alloc&) {
     return report("ResourceExhausted", "memory: expected enough for the run, got none");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(panto::code_name(panto::code_of_errno(error.code().value())), error.what());
   } catch (const std::exception& error) {
     return report("Internal", error.what());
   }

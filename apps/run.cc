@@ -1,12 +1,12 @@
 // panto run MODEL: feeds, runs, prints or saves.
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "panto/apps/commands.h"
+#include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/core/npy.h"
@@ -59,7 +59,7 @@ void set_devices(const std::string& text) {
 void run(const RunOptions& options) {
   if (!options.devices.empty()) set_devices(options.devices);
   for (const std::string& library : options.libraries) load_library(library);
-  if (std::filesystem::is_directory(options.model)) {
+  if (is_folder(options.model)) {
     failf(Code::kUnimplemented, "{}: expected a .pb or .pbtxt file, got a folder (SavedModel)", options.model);
   }
   if (!options.signature.empty()) {

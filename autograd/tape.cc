@@ -29,17 +29,10 @@ bool saves_shapes(const Op& op) {
 class GradientTape::Impl final : public Recorder {
  public:
   explicit Impl(const Options& options) : options_(options), owner_(std::this_thread::get_id()) { push_recorder(this); }
-  ~Impl() override {
-    stop();
-    release();
-  }
+  ~Impl() override { release(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void stop() {
-    if (recording_) remove_recorder(this);
-    recording_ = false;
-  }
   size_t size() const { return entries_.size(); }
 
   void watch(const GradSource& source) {
@@ -99,7 +92,7 @@ class GradientTape::Impl final : public Recorder {
     }
     if (!options_.persistent) {
       used_ = true;
-      stop();
+      remove_recorder(this);
     }
     // Also when a gradient fails: what a used tape keeps is of no use to anybody.
     struct Release {
@@ -418,7 +411,6 @@ class GradientTape::Impl final : public Recorder {
 
   Options options_;
   std::thread::id owner_;
-  bool recording_ = true;
   bool used_ = false;
   int32_t num_slots_ = 0;
   SlotTable table_;
@@ -430,11 +422,11 @@ class GradientTape::Impl final : public Recorder {
 };
 
 GradientTape::GradientTape() : GradientTape(Options{}) {}
-GradientTape::GradientTape(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
-GradientTape::~GradientTape() = default;
+GradientTape::GradientTape(const Options& options) : impl_(std::make_shared<Impl>(options)) {}
+GradientTape::~GradientTape() { end_recorder(std::move(impl_)); }
 
 void GradientTape::watch(const GradSource& source) { impl_->watch(source); }
-void GradientTape::stop() { impl_->stop(); }
+void GradientTape::stop() { end_recorder(impl_); }
 size_t GradientTape::size() const { return impl_->size(); }
 
 std::vector<Tensor> GradientTape::gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,

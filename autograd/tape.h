@@ -7,7 +7,8 @@
 //
 // Tapes nest: the inner one's gradient ops are recorded by the outer one, which gives higher orders. A tape that is not
 // persistent gives gradients once and then lets go of what it kept.
-// Thread-safety: a tape belongs to the thread that made it; FailedPrecondition elsewhere.
+// Thread-safety: a tape belongs to the thread that made it; FailedPrecondition elsewhere. It may be stopped or deleted
+// on any thread: what it kept is then freed when its own thread calls the next op, or ends.
 #pragma once
 
 #include <initializer_list>
@@ -119,7 +120,7 @@ class PANTO_EXPORT GradientTape {
   class Impl;
   std::vector<Gradient> gradients_at(const std::source_location& where, std::span<const Tensor> targets,
                                      std::span<const GradSource> sources, std::span<const Tensor> seeds, bool sparse);
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 namespace detail {

@@ -69,8 +69,10 @@ struct RunTranspose {
     const Strides out = strides_of(c.out_shape(0));
     const KnownIntegers perm(c.in(1));
     typename Engine::Copy copy;
-    for (int i = c.out_shape(0).rank(); i-- > 0;) {
-      copy.add({c.out_shape(0).dim(i), in[static_cast<size_t>(perm[i])], out[static_cast<size_t>(i)]});
+    const int rank = c.out_shape(0).rank();
+    for (int i = rank; i-- > 0;) {
+      const int axis = normal_axis(perm[i], rank);
+      copy.add({c.out_shape(0).dim(i), in[static_cast<size_t>(axis)], out[static_cast<size_t>(i)]});
     }
     Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
   }

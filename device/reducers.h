@@ -181,6 +181,28 @@ struct Less {
 template <class T>
 using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
+// What Cumsum and Cumprod run.
+struct RunningSum {
+  template <class R>
+  PANTO_FN static R nothing() {
+    return R(0);
+  }
+  template <class R>
+  PANTO_FN static R join(R a, R b) {
+    return k::add(a, b);
+  }
+};
+struct RunningProduct {
+  template <class R>
+  PANTO_FN static R nothing() {
+    return R(1);
+  }
+  template <class R>
+  PANTO_FN static R join(R a, R b) {
+    return k::mul(a, b);
+  }
+};
+
 struct AllOf {
   using Element = bool;
   using Lane = uint8_t;

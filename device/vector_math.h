@@ -272,7 +272,8 @@ inline double tanh(double x) { return std::tanh(x); }
   p = p * r + 6.931471825e-01f;
   return parts.with_sign((1.f - power) - p * r * power);
 }
-inline double erf(double x) { return std::erf(x); }
+// Some math libraries give 1 for NaN.
+inline double erf(double x) { return x == x ? std::erf(x) : x; }
 
 // sin and cos of numbers that are not huge, and of NaN.
 //

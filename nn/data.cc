@@ -110,7 +110,8 @@ class IdxReader {
 
 std::string find_idx(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name;
-  return std::filesystem::exists(path + ".gz") ? path + ".gz" : path;
+  std::error_code unknown;  // then opening it says why
+  return std::filesystem::exists(path + ".gz", unknown) ? path + ".gz" : path;
 }
 
 // SplitMix64 (Steele, Lea and Flood 2014): the standard library's distributions differ between implementations.

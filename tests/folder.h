@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -39,21 +40,29 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-// Root may do everything. Where it runs the tests, another user does what is done in this scope.
+// While it lives, the process is an ordinary user, for whom files may be forbidden: root may do everything. To be made
+// before the test's folder.
 class OrdinaryUser {
  public:
-  OrdinaryUser() {
+  OrdinaryUser() : was_root_(geteuid() == 0) {
     constexpr uid_t kNobody = 65534;
-    if (root_ && setresuid(kNobody, kNobody, 0) != 0) throw std::runtime_error("setresuid");
+    if (was_root_ && setresuid(kNobody, kNobody, 0) != 0) forbidden_ = true;
   }
   ~OrdinaryUser() {
-    if (root_ && setresuid(0, 0, 0) != 0) std::abort();
+    if (was_root_ && !forbidden_ && setresuid(0, 0, 0) != 0) std::abort();  // nothing after it would be as it should
   }
   OrdinaryUser(const OrdinaryUser&) = delete;
   OrdinaryUser& operator=(const OrdinaryUser&) = delete;
 
+  // Says so where it is root and cannot be another: the test would find nothing.
+  bool skips(const char* what) const {
+    if (forbidden_) std::printf("not tested as root: %s\n", what);
+    return forbidden_;
+  }
+
  private:
-  bool root_ = geteuid() == 0;
+  bool was_root_;
+  bool forbidden_ = false;
 };
 
 }  // namespace panto

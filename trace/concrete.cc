@@ -400,7 +400,7 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
     auto backward = std::make_shared<FunctionBackward>(grad->backward, std::move(kept), std::move(seed_of_input),
                                                        std::move(likes), grad->results, passes);
     const std::span<const Tensor> results(made.data(), grad->recorded);
-    for (size_t i = recorders().size(); i-- > 0;) recorders()[i]->record_custom(all_inputs, results, backward);
+    for_each_recorder([&](Recorder& r) { r.record_custom(all_inputs, results, backward); });
   }
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(made[i]);
 }

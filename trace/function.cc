@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/dispatch.h"
@@ -443,8 +444,8 @@ Function function_of(Graph graph, const std::vector<std::string>& inputs, const 
 
 namespace {
 
-Graph read_file(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
+Graph read_saved(const std::string& path) {
+  if (is_folder(path)) {
     failf(Code::kUnimplemented, "load: expected a .pb or .pbtxt file, got the folder '{}' (a SavedModel)", path);
   }
   return read_graph(path);
@@ -453,13 +454,13 @@ Graph read_file(const std::string& path) {
 }  // namespace
 
 Function load(const std::string& path) {
-  Graph graph = read_file(path);
+  Graph graph = read_saved(path);
   return with_context([&] { return path; }, [&] { return function_of(std::move(graph)); });
 }
 
 Function load(const std::string& path, const std::vector<std::string>& inputs,
               const std::vector<std::string>& outputs) {
-  Graph graph = read_file(path);
+  Graph graph = read_saved(path);
   return with_context([&] { return path; }, [&] { return function_of(std::move(graph), inputs, outputs); });
 }
 

@@ -29,20 +29,25 @@ struct GraphScope::Impl {
   explicit Impl(Graph& graph)
       : outer(find_tracer() != nullptr ? std::make_unique<RecorderPause>() : nullptr),
         tracer(graph, {.symbolic = true, .order_effects = false, .capture = false, .make_variables = true}),
-        recording(&tracer),
         previous_maker(set_variable_maker(&tracer)) {}
-  ~Impl() { set_variable_maker(previous_maker); }
+  ~Impl() {
+    VariableMaker* const now = set_variable_maker(previous_maker);
+    if (now != &tracer) set_variable_maker(now);  // ends after its thread
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   std::unique_ptr<RecorderPause> outer;  // the graph around this one has no part in what is built here
   Tracer tracer;
-  RecorderScope recording;
   VariableMaker* previous_maker;
 };
 
-GraphScope::GraphScope(Graph& graph) : impl_(std::make_unique<Impl>(graph)) {}
-GraphScope::~GraphScope() = default;
+GraphScope::GraphScope(Graph& graph) : impl_(std::make_shared<Impl>(graph)) { push_recorder(&impl_->tracer); }
+// Elsewhere than on its thread: that one closes it when it calls the next op.
+GraphScope::~GraphScope() {
+  Tracer* const tracer = &impl_->tracer;
+  end_recorder(std::shared_ptr<Recorder>(std::move(impl_), tracer));
+}
 
 Graph& current_graph() { return current_tracer().graph(); }
 

@@ -39,7 +39,7 @@ class PANTO_EXPORT GraphScope {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 // The graph of the innermost GraphScope or symbolic trace of this thread. Throws FailedPrecondition outside of one.

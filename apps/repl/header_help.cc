@@ -19,7 +19,8 @@ namespace {
 std::string header(const std::string& name) {
   for (const std::string& folder : include_folders()) {
     const std::string path = fmt::format("{}/panto/{}", folder, name);
-    if (std::filesystem::exists(path)) return read_file(path);
+    std::error_code unknown;
+    if (std::filesystem::exists(path, unknown)) return read_file(path);
   }
   return "";
 }

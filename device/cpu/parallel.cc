@@ -1,5 +1,6 @@
 #include "panto/device/cpu/parallel.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,10 @@ namespace {
 // One shared loop at a time: threads of the user's that compute at once keep the processors busy without sharing, and
 // a team for each of them would only take turns.
 std::atomic<bool> sharing{false};
+
+// A thread of the parent may have had its turn; the child does not have that thread.
+const bool forgets_in_children =
+    pthread_atfork(nullptr, nullptr, [] { sharing.store(false, std::memory_order_relaxed); }) == 0;
 
 // What one thread does in about a millisecond. Much less would show: a body has to begin anew.
 constexpr int64_t kPieceWork = int64_t{8} << 20;
@@ -57,6 +62,7 @@ void run_ranges(int64_t n, int64_t multiple, int64_t work, RangeFn run, const vo
   if (threads <= 1 || blocks <= 1) return run_blocks(0, blocks);
   const Sharing turn;
   if (!turn.mine()) return run_blocks(0, blocks);
+  note_team();
   std::exception_ptr error;
 #pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
   for (int64_t t = 0; t < threads; ++t) {

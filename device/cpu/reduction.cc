@@ -1,4 +1,4 @@
-// Kernels of the reductions, of ArgMax and ArgMin, and of Cumsum.
+// Kernels of the reductions, of ArgMax and ArgMin, and of running sums and products.
 #include <type_traits>
 
 #include "panto/device/axes.h"
@@ -130,65 +130,109 @@ struct ArgBest {
 const CpuKernel argmax_kernel("ArgMax", types::numeric_and_bool{}, ArgBest<Greater>{});
 const CpuKernel argmin_kernel("ArgMin", types::numeric_and_bool{}, ArgBest<Less>{});
 
-// One column of a running sum. `y` may be `x`.
-template <class T>
-void running_sum(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
-  Running<T> sum{0};
+// One column of a running sum or product. `y` may be `x`.
+template <class Op, class T>
+void running(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
+  auto state = Op::template nothing<Running<T>>();
   cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const Running<T> before = sum;
-      sum = k::add(before, static_cast<Running<T>>(x[i * stride]));
-      y[i * stride] = static_cast<T>(exclusive ? before : sum);
+      const Running<T> before = state;
+      state = Op::join(before, static_cast<Running<T>>(x[i * stride]));
+      y[i * stride] = static_cast<T>(exclusive ? before : state);
     }
   });
 }
 
 // Several side by side.
-template <class T>
-void running_sums(const T* x, T* y, int64_t n, int64_t stride, int64_t columns, bool exclusive) {
-  Running<T> sums[kColumns];
-  std::fill_n(sums, columns, Running<T>{0});
+template <class Op, class T>
+void running_columns(const T* x, T* y, int64_t n, int64_t stride, int64_t columns, bool exclusive) {
+  Running<T> states[kColumns];
+  std::fill_n(states, columns, Op::template nothing<Running<T>>());
   cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i, x += stride, y += stride) {
       for (int64_t j = 0; j < columns; ++j) {
-        const Running<T> before = sums[j];
-        sums[j] = k::add(before, static_cast<Running<T>>(x[j]));
-        y[j] = static_cast<T>(exclusive ? before : sums[j]);
+        const Running<T> before = states[j];
+        states[j] = Op::join(before, static_cast<Running<T>>(x[j]));
+        y[j] = static_cast<T>(exclusive ? before : states[j]);
       }
     }
   });
 }
 
-struct CumulativeSum {
+// y[i + 1] = a[i] y[i] + b[i] from y[0] = 0, several columns side by side.
+template <class T>
+void recurrence_columns(const T* a, const T* b, T* y, int64_t n, int64_t stride, int64_t columns) {
+  Running<T> states[kColumns];
+  std::fill_n(states, columns, Running<T>(0));
+  cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i, a += stride, b += stride, y += stride) {
+      for (int64_t j = 0; j < columns; ++j) {
+        y[j] = static_cast<T>(states[j]);
+        states[j] = k::add(k::mul(static_cast<Running<T>>(a[j]), states[j]), static_cast<Running<T>>(b[j]));
+      }
+    }
+  });
+}
+
+// Calls run(first element, step, columns) for each line along the axis, or several that are side by side.
+template <class Body>
+void for_each_line(const AlongAxis& s, bool reverse, int64_t work, const Body& run) {
+  const int64_t tiles = ceil_div(s.inner, kColumns);
+  // Ranges of several short rows, so that threads do not write to one cache line.
+  const int64_t together = std::max<int64_t>(1, 256 / (s.size * std::min(s.inner, kColumns)));
+  cpu::parallel_ranges(
+      s.outer * tiles, work,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t column = task % tiles * kColumns;
+          const int64_t first = task / tiles * s.size * s.inner + column;
+          const int64_t start = reverse ? first + (s.size - 1) * s.inner : first;
+          run(start, reverse ? -s.inner : s.inner, std::min(kColumns, s.inner - column));
+        }
+      },
+      together);
+}
+
+template <class Op>
+struct Cumulative {
   template <class T>
   static void run(KernelContext& c) {
     const AlongAxis s(c.shape(0), axis_at(c, 1, 0, c.shape(0).rank()));
     if (c.numel(0) == 0) return;
     const T* x = c.data<T>(0);
     T* y = c.out_data<T>(0);
-    const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
-    const int64_t tiles = ceil_div(s.inner, kColumns);
-    // Ranges of several short rows, so that threads do not write to one cache line.
-    const int64_t together = std::max<int64_t>(1, 256 / (s.size * std::min(s.inner, kColumns)));
-    cpu::parallel_ranges(
-        s.outer * tiles, c.numel(0) * 4 * static_cast<int64_t>(sizeof(T)),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t task = begin; task < end; ++task) {
-            const int64_t column = task % tiles * kColumns;
-            const int64_t first = task / tiles * s.size * s.inner + column;
-            const int64_t start = reverse ? first + (s.size - 1) * s.inner : first;
-            const int64_t step = reverse ? -s.inner : s.inner;
-            if (s.inner == 1) {
-              running_sum(x + start, y + start, s.size, step, exclusive);
-            } else {
-              running_sums(x + start, y + start, s.size, step, std::min(kColumns, s.inner - column), exclusive);
-            }
-          }
-        },
-        together);
+    const bool exclusive = c.flag("exclusive");
+    for_each_line(s, c.flag("reverse"), c.numel(0) * 4 * static_cast<int64_t>(sizeof(T)),
+                  [&](int64_t start, int64_t step, int64_t columns) {
+                    if (s.inner == 1) {
+                      running<Op>(x + start, y + start, s.size, step, exclusive);
+                    } else {
+                      running_columns<Op>(x + start, y + start, s.size, step, columns, exclusive);
+                    }
+                  });
   }
 };
-const CpuKernel cumsum_kernel("Cumsum", types::numeric{}, CumulativeSum{});
+const CpuKernel cumsum_kernel("Cumsum", types::numeric{}, Cumulative<RunningSum>{});
+const CpuKernel cumprod_kernel("Cumprod", types::numeric{}, Cumulative<RunningProduct>{});
+const CpuKernel complex_cumsum_kernel("Cumsum", types::complex{}, Cumulative<RunningSum>{});
+const CpuKernel complex_cumprod_kernel("Cumprod", types::complex{}, Cumulative<RunningProduct>{});
+
+struct LinearRecurrence {
+  template <class T>
+  static void run(KernelContext& c) {
+    const AlongAxis s(c.shape(0), axis_at(c, 2, 0, c.shape(0).rank()));
+    if (c.numel(0) == 0) return;
+    const T* a = c.data<T>(0);
+    const T* b = c.data<T>(1);
+    T* y = c.out_data<T>(0);
+    for_each_line(s, c.flag("reverse"), c.numel(0) * 6 * static_cast<int64_t>(sizeof(T)),
+                  [&](int64_t start, int64_t step, int64_t columns) {
+                    recurrence_columns(a + start, b + start, y + start, s.size, step, columns);
+                  });
+  }
+};
+const CpuKernel recurrence_kernel("_LinearRecurrence", types::floating{}, LinearRecurrence{});
+const CpuKernel complex_recurrence_kernel("_LinearRecurrence", types::complex{}, LinearRecurrence{});
 
 }  // namespace
 }  // namespace panto

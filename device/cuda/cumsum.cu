@@ -1,4 +1,4 @@
-// Cumsum.
+// Cumsum, Cumprod and the recurrence of their gradients.
 #include "panto/device/axes.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce.cuh"
@@ -6,8 +6,8 @@
 namespace panto {
 namespace {
 
-// Lines along the axis are cut into parts: a first kernel adds up each part, a second one makes of the sums what comes
-// before each part, and a third one goes on from there.
+// Lines along the axis are cut into parts: a first kernel adds (or multiplies) up each part, a second one makes of the
+// results what comes before each part, and a third one goes on from there.
 struct Scan {
   int64_t lines = 1, size = 1,
           inner = 1;            // line l begins at l / inner * size * inner + l % inner, its elements are `inner` apart
@@ -26,7 +26,7 @@ constexpr int kEach = 4;  // elements that a thread of a warp has side by side
 
 // A warp for each part of each line. `before`: what comes before parts, [lines, parts], or null. With `sums`, which is
 // like it, only sums of parts are made. `y` may be `x`.
-template <class T>
+template <class Op, class T>
 __global__ void __launch_bounds__(kScanThreads)
     scan_rows(Scan s, const T* x, T* y, const Running<T>* before, Running<T>* sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -37,30 +37,31 @@ __global__ void __launch_bounds__(kScanThreads)
     const int64_t part = task % s.parts;
     const int64_t start = s.begin(task / s.parts);
     const int64_t end = min(s.size, (part + 1) * s.part);
-    Running<T> carry = before != nullptr ? before[task] : Running<T>{0};
+    Running<T> carry = before != nullptr ? before[task] : Op::template nothing<Running<T>>();
     for (int64_t first = part * s.part; first < end; first += 32 * kEach) {
       const int64_t mine = first + lane * kEach;
       Running<T> own[kEach];
-      Running<T> sum{0};
+      Running<T> sum = Op::template nothing<Running<T>>();
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        const auto v = mine + j < end ? static_cast<Running<T>>(x[start + (mine + j) * step]) : Running<T>{0};
-        own[j] = s.exclusive ? sum : k::add(sum, v);
-        sum = k::add(sum, v);
+        const auto v =
+            mine + j < end ? static_cast<Running<T>>(x[start + (mine + j) * step]) : Op::template nothing<Running<T>>();
+        own[j] = s.exclusive ? sum : Op::join(sum, v);
+        sum = Op::join(sum, v);
       }
       Running<T> up_to = sum;  // of this lane and those below
 #pragma unroll
       for (int distance = 1; distance < 32; distance *= 2) {
         const Running<T> below = __shfl_up_sync(cuda::kAllLanes, up_to, distance);
-        if (lane >= distance) up_to = k::add(below, up_to);
+        if (lane >= distance) up_to = Op::join(below, up_to);
       }
       const Running<T> below = __shfl_up_sync(cuda::kAllLanes, up_to, 1);
-      const Running<T> from = lane == 0 ? carry : k::add(carry, below);
-      carry = k::add(carry, __shfl_sync(cuda::kAllLanes, up_to, 31));
+      const Running<T> from = lane == 0 ? carry : Op::join(carry, below);
+      carry = Op::join(carry, __shfl_sync(cuda::kAllLanes, up_to, 31));
       if (sums != nullptr) continue;
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        if (mine + j < end) y[start + (mine + j) * step] = static_cast<T>(k::add(from, own[j]));
+        if (mine + j < end) y[start + (mine + j) * step] = static_cast<T>(Op::join(from, own[j]));
       }
     }
     if (sums != nullptr && lane == 0) sums[task] = carry;
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kScanThreads)
 }
 
 // The same with a thread for each part of each line; lines are side by side in memory.
-template <class T>
+template <class Op, class T>
 __global__ void __launch_bounds__(kScanThreads)
     scan_columns(Scan s, const T* x, T* y, const Running<T>* before, Running<T>* sums) {
   const int64_t threads = int64_t{gridDim.x} * kScanThreads;
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(kScanThreads)
     const int64_t part = task / s.lines;
     const int64_t start = s.begin(line);
     const int64_t end = min(s.size, (part + 1) * s.part);
-    Running<T> sum = before != nullptr ? before[line * s.parts + part] : Running<T>{0};
+    Running<T> sum = before != nullptr ? before[line * s.parts + part] : Op::template nothing<Running<T>>();
     int64_t i = part * s.part;
     for (; i + kEach <= end; i += kEach) {
       T v[kEach];
@@ -87,31 +88,34 @@ __global__ void __launch_bounds__(kScanThreads)
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
         const Running<T> old = sum;
-        sum = k::add(sum, static_cast<Running<T>>(v[j]));
+        sum = Op::join(sum, static_cast<Running<T>>(v[j]));
         if (sums == nullptr) y[start + (i + j) * step] = static_cast<T>(s.exclusive ? old : sum);
       }
     }
     for (; i < end; ++i) {
       const Running<T> old = sum;
-      sum = k::add(sum, static_cast<Running<T>>(x[start + i * step]));
+      sum = Op::join(sum, static_cast<Running<T>>(x[start + i * step]));
       if (sums == nullptr) y[start + i * step] = static_cast<T>(s.exclusive ? old : sum);
     }
     if (sums != nullptr) sums[line * s.parts + part] = sum;
   }
 }
 
-template <class T>
+template <class Op, class T>
 void launch_scan(cudaStream_t stream, const Scan& s, const T* x, T* y, const Running<T>* before, Running<T>* sums) {
   const int64_t tasks = s.lines * s.parts;
   if (s.inner == 1) {
-    scan_rows<<<cuda::blocks_for(ceil_div(tasks, kScanThreads / 32)), kScanThreads, 0, stream>>>(s, x, y, before, sums);
+    scan_rows<Op>
+        <<<cuda::blocks_for(ceil_div(tasks, kScanThreads / 32)), kScanThreads, 0, stream>>>(s, x, y, before, sums);
   } else {
-    scan_columns<<<cuda::blocks_for(ceil_div(tasks, kScanThreads)), kScanThreads, 0, stream>>>(s, x, y, before, sums);
+    scan_columns<Op>
+        <<<cuda::blocks_for(ceil_div(tasks, kScanThreads)), kScanThreads, 0, stream>>>(s, x, y, before, sums);
   }
   cuda::check(cudaGetLastError(), "starting a kernel");
 }
 
-struct CumulativeSum {
+template <class Op>
+struct Cumulative {
   template <class T>
   static void run(KernelContext& c) {
     const AlongAxis along(c.shape(0), axis_at(c, 1, 0, c.shape(0).rank()));
@@ -131,18 +135,53 @@ struct CumulativeSum {
     s.parts = ceil_div(s.size, s.part);
     const T* x = c.data<T>(0);
     T* y = c.out_data<T>(0);
-    if (s.parts == 1) return launch_scan<T>(stream, s, x, y, nullptr, nullptr);
+    if (s.parts == 1) return launch_scan<Op, T>(stream, s, x, y, nullptr, nullptr);
     const Scratch<Running<T>> sums(device, checked_mul(s.lines, s.parts));
-    launch_scan<T>(stream, s, x, nullptr, nullptr, sums.data());
+    launch_scan<Op, T>(stream, s, x, nullptr, nullptr, sums.data());
     Scan over_parts;
     over_parts.lines = s.lines;
     over_parts.size = over_parts.part = s.parts;
     over_parts.exclusive = true;
-    launch_scan<Running<T>>(stream, over_parts, sums.data(), sums.data(), nullptr, nullptr);
-    launch_scan<T>(stream, s, x, y, sums.data(), nullptr);
+    launch_scan<Op, Running<T>>(stream, over_parts, sums.data(), sums.data(), nullptr, nullptr);
+    launch_scan<Op, T>(stream, s, x, y, sums.data(), nullptr);
   }
 };
-const CudaKernel cumsum_kernel("Cumsum", types::numeric{}, CumulativeSum{});
+const CudaKernel cumsum_kernel("Cumsum", types::numeric{}, Cumulative<RunningSum>{});
+const CudaKernel cumprod_kernel("Cumprod", types::numeric{}, Cumulative<RunningProduct>{});
+
+// A thread for each line: second derivatives of products are rare.
+template <class T>
+__global__ void __launch_bounds__(kScanThreads) run_recurrence(Scan s, const T* a, const T* b, T* y) {
+  const int64_t threads = int64_t{gridDim.x} * kScanThreads;
+  const int64_t step = s.step();
+  for (int64_t line = int64_t{blockIdx.x} * kScanThreads + threadIdx.x; line < s.lines; line += threads) {
+    const int64_t start = s.begin(line);
+    Running<T> state{0};
+    for (int64_t i = 0; i < s.size; ++i) {
+      const int64_t at = start + i * step;
+      const Running<T> next = k::add(k::mul(static_cast<Running<T>>(a[at]), state), static_cast<Running<T>>(b[at]));
+      y[at] = static_cast<T>(state);
+      state = next;
+    }
+  }
+}
+
+struct LinearRecurrence {
+  template <class T>
+  static void run(KernelContext& c) {
+    const AlongAxis along(c.shape(0), axis_at(c, 2, 0, c.shape(0).rank()));
+    if (c.numel(0) == 0) return;
+    Scan s;
+    s.lines = along.outer * along.inner;
+    s.size = along.size;
+    s.inner = along.inner;
+    s.reverse = c.flag("reverse");
+    run_recurrence<<<cuda::blocks_for(ceil_div(s.lines, kScanThreads)), kScanThreads, 0, cuda::device_of(c).use()>>>(
+        s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0));
+    cuda::check(cudaGetLastError(), "starting a kernel");
+  }
+};
+const CudaKernel recurrence_kernel("_LinearRecurrence", types::floating{}, LinearRecurrence{});
 
 }  // namespace
 }  // namespace panto

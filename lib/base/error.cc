@@ -1,5 +1,7 @@
 #include "panto/lib/base/error.h"
 
+#include "panto/lib/base/quote.h"
+
 namespace panto {
 
 struct Error::State {
@@ -30,6 +32,9 @@ std::string_view code_name(Code code) noexcept {
 
 namespace {
 
+constexpr size_t kLongestMessage = 4000;  // with the code and what says how much was cut, below 4 KB
+constexpr size_t kLongestContext = 1000;
+
 std::string full_text(Code code, const std::string& message) {
   std::string text(code_name(code));
   return text.append(": ").append(message);
@@ -39,8 +44,8 @@ std::string full_text(Code code, const std::string& message) {
 
 Error::Error(Code code, std::string message) : state_(std::make_shared<State>()) {
   state_->code = code;
-  state_->what = full_text(code, message);
-  state_->message = std::move(message);
+  state_->message = shortened(printable(message, kLongestMessage), kLongestMessage);
+  state_->what = full_text(code, state_->message);
 }
 
 Code Error::code() const noexcept { return state_->code; }
@@ -50,7 +55,8 @@ const char* Error::what() const noexcept { return state_->what.c_str(); }
 void Error::add_context(std::string_view context) {
   // A copy may have been taken already (std::exception_ptr, another thread): extend a state of our own.
   auto extended = std::make_shared<State>(*state_);
-  extended->message.append(" [").append(context).append("]");
+  extended->message.append(" [").append(printable(context, kLongestContext)).append("]");
+  extended->message = shortened(extended->message, kLongestMessage);
   extended->what = full_text(extended->code, extended->message);
   state_ = std::move(extended);
 }

@@ -4,6 +4,8 @@
 //
 // The code that finds a fault states one fact, `expected X, got Y`. Whoever called it (dispatcher, importer, executor)
 // adds where it happened with `with_context`; a leaf never repeats the op's name or its shapes.
+// Whatever a user's data put into it, a message is one line of UTF-8 of at most 4 KB: control characters and other
+// bytes are escaped, the middle of what is longer is left out.
 // Thread-safety: values; an Error may be copied and read from several threads.
 #pragma once
 

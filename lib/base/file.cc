@@ -1,6 +1,8 @@
 #include "panto/lib/base/file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's part of it
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -17,9 +20,9 @@
 #include "panto/lib/base/format.h"
 
 namespace panto {
-namespace {
+namespace {}  // namespace
 
-Code code_of(int number) {
+Code code_of_errno(int number) noexcept {
   switch (number) {
     case ENOENT:
     case ENOTDIR:
@@ -44,6 +47,8 @@ Code code_of(int number) {
     default: return Code::kInternal;
   }
 }
+
+namespace {
 
 class Descriptor {
  public:
@@ -83,6 +88,7 @@ size_t read_up_to(int file, char* to, size_t count, const std::string& path) {
 }
 
 void write_all(int file, std::string_view bytes, const std::string& path) {
+  const FileSizeErrors no_signal;
   while (!bytes.empty()) {
     const ssize_t put = write(file, bytes.data(), std::min(bytes.size(), size_t{1} << 30));
     if (put < 0) {
@@ -107,13 +113,14 @@ std::string folder_of(const std::string& path) {
 // What `path` leads to through symbolic links, if it is there: a link stays one.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
+  if (real == nullptr && errno != ENOENT) fail_file(errno, "write", path);
   return real != nullptr ? std::string(real.get()) : path;
 }
 
 }  // namespace
 
 void fail_file(int number, std::string_view verb, const std::string& path) {
-  failf(code_of(number), "cannot {} file '{}': {}", verb, path, std::generic_category().message(number));
+  failf(code_of_errno(number), "cannot {} file '{}': {}", verb, path, std::generic_category().message(number));
 }
 
 std::string read_file(const std::string& path, uint64_t limit) {
@@ -122,6 +129,10 @@ std::string read_file(const std::string& path, uint64_t limit) {
   struct stat info{};
   if (fstat(file.get(), &info) != 0) fail_file(errno, "read", path);
   if (S_ISDIR(info.st_mode)) fail_file(EISDIR, "read", path);
+  if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode)) {
+    invalid("cannot read file '{}': expected a file or a pipe, got a device", path);
+  }
+  if (S_ISFIFO(info.st_mode)) limit = std::min(limit, kMaxPipeBytes);
   const auto size = S_ISREG(info.st_mode) ? static_cast<uint64_t>(info.st_size) : 0;
   const auto too_large = [&] {
     failf(Code::kResourceExhausted, "file '{}': expected at most {} bytes, got {}", path, limit,
@@ -146,6 +157,29 @@ std::string read_file(const std::string& path, uint64_t limit) {
     failf(Code::kResourceExhausted, "file '{}': expected room for its {} bytes, got none", path, size);
   }
   return bytes;
+}
+
+bool is_folder(const std::string& path) noexcept {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+FileSizeErrors::FileSizeErrors() noexcept {
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  blocked_ = pthread_sigmask(SIG_BLOCK, &set, &before) == 0 && sigismember(&before, SIGXFSZ) == 0;
+}
+
+FileSizeErrors::~FileSizeErrors() {
+  if (!blocked_) return;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGXFSZ);
+  const timespec at_once{};
+  while (sigtimedwait(&set, nullptr, &at_once) == SIGXFSZ) {
+  }
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 void write_file(const std::string& path, std::string_view bytes) {

@@ -1,7 +1,8 @@
 // Whole files: read with a limit, written so that nobody ever sees half of one.
 //
 // Faults are Errors that name the file: NotFound (it, or its folder), PermissionDenied, ResourceExhausted (no room, too
-// large), InvalidArgument (a folder), DataLoss (the medium fails).
+// large), InvalidArgument (a folder, a device, a name that is too long, links in a circle), DataLoss (the medium
+// fails).
 // Thread-safety: functions may be called from several threads at once; a NewFile belongs to one thread.
 #pragma once
 
@@ -9,14 +10,20 @@
 #include <string>
 #include <string_view>
 
+#include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
 
 namespace panto {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 31;
+inline constexpr uint64_t kMaxPipeBytes = uint64_t{1} << 28;  // they do not tell how much is to come
 
-// The bytes of a file (or pipe). Throws ResourceExhausted, before memory is taken, where there are more than `limit`.
+// The bytes of a file or pipe. Throws ResourceExhausted, before memory is taken, where there are more than `limit`, or
+// kMaxPipeBytes in a pipe; InvalidArgument for devices, which may have no end.
 PANTO_EXPORT std::string read_file(const std::string& path, uint64_t limit = kMaxFileBytes);
+
+// False too where nobody can tell: opening it says why.
+PANTO_EXPORT bool is_folder(const std::string& path) noexcept;
 
 // Makes `path` hold `bytes`, or leaves what was there. Pipes and devices are written to as they are.
 PANTO_EXPORT void write_file(const std::string& path, std::string_view bytes);
@@ -42,6 +49,21 @@ class PANTO_EXPORT NewFile {
   int file_ = -1;
 };
 
+// A file that grows beyond what the process may write (`ulimit -f`) is an error where this lives, not a signal that
+// ends the process: for the calling thread.
+class PANTO_EXPORT FileSizeErrors {
+ public:
+  FileSizeErrors() noexcept;
+  ~FileSizeErrors();
+  FileSizeErrors(const FileSizeErrors&) = delete;
+  FileSizeErrors& operator=(const FileSizeErrors&) = delete;
+
+ private:
+  bool blocked_;  // by this one
+};
+
+// What `number` (errno) is among our codes.
+PANTO_EXPORT Code code_of_errno(int number) noexcept;
 // Throws the Error that `number` (errno) stands for: "cannot open file 'x': No such file or directory".
 [[noreturn]] PANTO_EXPORT void fail_file(int number, std::string_view verb, const std::string& path);
 

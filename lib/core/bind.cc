@@ -349,7 +349,7 @@ class Groups {
     DType& type = types_[static_cast<size_t>(def.type_attr)];
     if (a.kind() == Arg::Kind::kReal && (dtypes::kInteger.contains(type) || type == kBool)) type = kFloat32;
     if (a.kind() == Arg::Kind::kInt && type == kBool) type = kInt32;
-    if (type == DType::kInvalid) literal_only_[static_cast<size_t>(def.type_attr) % 32] = true;
+    if (type == DType::kInvalid) literal_only_[static_cast<size_t>(def.type_attr)] = true;
   }
   DType of(const ArgDef& def) const {
     return def.type_attr < 0 ? def.dtype : types_[static_cast<size_t>(def.type_attr)];
@@ -358,7 +358,7 @@ class Groups {
   void settle(const ArgDef& def, const Arg& a) {
     if (def.type_attr < 0) return;
     DType& type = types_[static_cast<size_t>(def.type_attr)];
-    if (!literal_only_[static_cast<size_t>(def.type_attr) % 32]) return;
+    if (!literal_only_[static_cast<size_t>(def.type_attr)]) return;
     DType own = a.literal_type();
     const AttrDef& attr = op_.signature().attrs[static_cast<size_t>(def.type_attr)];
     if (a.kind() == Arg::Kind::kInt && attr.has_default() && dtypes::kInteger.contains(own)) {
@@ -370,7 +370,7 @@ class Groups {
  private:
   const Op& op_;
   SmallVector<DType, 8> types_;
-  bool literal_only_[32] = {};
+  bool literal_only_[kMaxOpAttributes] = {};
 };
 
 bool is_number(const Arg& a) {

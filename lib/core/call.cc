@@ -245,7 +245,8 @@ void reduction(ShapeContext& c) {
 }  // namespace shapes
 
 bool CompositeContext::may_be_fused(const Op& op) const {
-  const ThreadState& state = thread_state();
+  ThreadState& state = thread_state();
+  look_at_recorders(state);
   if (!state.recorders.empty() || state.symbolic > 0) return false;
   const Device& device = in(0).device();
   if (device.is_meta() || (state.device != nullptr && state.device != &device)) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <vector>
 
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/recorder.h"
@@ -78,13 +79,21 @@ ScopeMark::~ScopeMark() = default;
 
 void ScopeMark::restore() const {
   ThreadState& now = thread_state();
-  const auto open = now.recorders;
-  now = state_->state;
+  drop_ended_recorders(now);
   // Recorders that ended since are no more.
-  now.recorders.clear();
-  for (Recorder* r : state_->state.recorders) {
-    if (std::ranges::find(open, r) != open.end()) now.recorders.push_back(r);
-  }
+  std::vector<Recorder*> open(now.recorders.begin(), now.recorders.end());
+  for (const auto& stack : now.paused) open.insert(open.end(), stack.begin(), stack.end());
+  const auto still_open = [&](const SmallVector<Recorder*, 4>& stack) {
+    SmallVector<Recorder*, 4> result;
+    for (Recorder* r : stack) {
+      if (std::ranges::find(open, r) != open.end()) result.push_back(r);
+    }
+    return result;
+  };
+  now = state_->state;
+  now.recorders = still_open(now.recorders);
+  for (auto& stack : now.paused) stack = still_open(stack);
+  now.symbolic = static_cast<int>(std::ranges::count_if(now.recorders, [](Recorder* r) { return r->symbolic(); }));
 }
 
 }  // namespace panto

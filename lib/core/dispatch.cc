@@ -51,7 +51,7 @@ DType primary_type(const Call& call) {
   }
   failf(Code::kUnimplemented, "kernel on {}{}{}: expected one of ({}), got none", device_kind_name(kind),
         primary == DType::kInvalid ? "" : " for ", primary == DType::kInvalid ? "" : dtype_name(primary),
-        have.empty() ? "no kernel at all" : have);
+        whole(have.empty() ? "no kernel at all" : have));
 }
 
 const Kernel& find_kernel(const Call& call) {
@@ -250,6 +250,7 @@ void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
     op.body()(context);
     return;
   }
+  look_at_recorders(state);
   Device* const common = common_device(call);
   const bool meta = common != nullptr ? common->is_meta() : any_meta(call);
   call.symbolic = (state.symbolic > 0 || meta) && !op.has(Trait::kConstant);
@@ -338,8 +339,7 @@ Outputs call(std::string_view name, std::span<const Tensor> inputs,
 
 Tensor call_typed_1(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
   ensure_linked(op);
-  constexpr size_t kMaxInputs = 16;
-  const Tensor* inputs[kMaxInputs];
+  const Tensor* inputs[kMaxOpArguments];  // link_ops saw that there are no more
   uint64_t dying = 0;
   bool plain = true;     // neither literals nor variables
   bool one_type = true;  // then there is nothing to promote

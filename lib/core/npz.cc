@@ -32,8 +32,9 @@ using Archive = std::unique_ptr<zip_t, CloseArchive>;
 [[noreturn]] void fail_zip(zip_error_t* error, std::string_view what) {
   const int system = zip_error_code_system(error);
   const int code = zip_error_code_zip(error);
-  const bool memory = code == ZIP_ER_MEMORY || system == ENOSPC;
-  const Code panto_code = memory                 ? Code::kResourceExhausted
+  const bool of_system = zip_error_system_type(error) == ZIP_ET_SYS && system != 0;
+  const Code panto_code = code == ZIP_ER_MEMORY  ? Code::kResourceExhausted
+                          : of_system            ? code_of_errno(system)
                           : code == ZIP_ER_NOZIP ? Code::kInvalidArgument
                           : code == ZIP_ER_COMPNOTSUPP || code == ZIP_ER_ENCRNOTSUPP || code == ZIP_ER_NOPASSWD
                               ? Code::kUnimplemented
@@ -212,6 +213,7 @@ void write_npz(const std::string& path, std::span<const NamedTensor> arrays) {
   }
   std::vector<ImageSource> sources(images.begin(), images.end());
   NewFile target(path);
+  const FileSizeErrors no_signal;  // libzip writes too
   if (target.temporary_path().empty()) {
     failf(Code::kUnimplemented, "npz: expected a file that can be replaced, got a pipe or device '{}'", path);
   }

@@ -161,6 +161,9 @@ class OpRegistry {
     if (p.block.shape == nullptr && p.block.body == nullptr) {
       invalid("op {}: expected a shape function or a body, got neither", name);
     }
+    expect_at_most(name, "inputs", signature.inputs.size(), kMaxOpArguments);
+    expect_at_most(name, "outputs", signature.outputs.size(), kMaxOpArguments);
+    expect_at_most(name, "attributes", signature.attrs.size(), kMaxOpAttributes);
     op.primary_ = find_primary(signature, p.block.primary);
     op.signature_ = std::move(signature);
     for (AttrDef& a : op.signature_.attrs) a.default_slot = borrow(a.default_value);
@@ -183,6 +186,10 @@ class OpRegistry {
     }
     by_name_.emplace(name, &op);
     for (const std::string& alias : op.aliases_) by_name_.emplace(alias, &op);
+  }
+
+  static void expect_at_most(const std::string& name, const char* what, size_t count, size_t most) {
+    if (count > most) invalid("op {}: expected at most {} {}, got {}", name, most, what, count);
   }
 
   static int find_primary(const Signature& signature, const char* asked) {
@@ -275,7 +282,7 @@ const Op& get_op(std::string_view name) {
   if (op != nullptr) return *op;
   const std::string close = OpRegistry::get().closest(name);
   failf(Code::kUnimplemented, "op: expected one that is defined here, got '{}'{}", name,
-        close.empty() ? "" : " (similar: " + close + ")");
+        whole(close.empty() ? "" : " (similar: " + close + ")"));
 }
 
 std::vector<const Op*> all_ops() {

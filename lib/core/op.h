@@ -102,6 +102,10 @@ struct OpBlock {
   CostFn bytes = nullptr;
 };
 
+// What the dispatcher has room for: ops with more are refused when they are linked. An argument may be a list.
+inline constexpr size_t kMaxOpArguments = 16;
+inline constexpr size_t kMaxOpAttributes = 32;
+
 class PANTO_EXPORT Op {
  public:
   const std::string& name() const noexcept { return signature_.name; }

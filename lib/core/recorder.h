@@ -5,6 +5,8 @@
 // kernel ran.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -52,6 +54,16 @@ class PANTO_EXPORT Recorder {
   virtual bool hears_own_gradients() const { return false; }
   // A symbolic tracer: every op below it runs on META (design decision 15).
   virtual bool symbolic() const { return false; }
+
+  // `end_recorder` was called elsewhere, and the thread that it hears has not looked since.
+  bool ended() const noexcept { return life_.load(std::memory_order_acquire) == Life::kEnded; }
+
+ private:
+  friend struct RecorderLife;
+  enum class Life : uint8_t { kIdle, kHears, kEnded, kThreadGone };
+  std::atomic<Life> life_{Life::kIdle};
+  const void* thread_ = nullptr;    // whose stack it is on
+  std::shared_ptr<Recorder> kept_;  // itself, while it is ended and still on that stack
 };
 
 // Pushes a recorder on this thread's stack for its lifetime. Scopes must end in reverse order.
@@ -66,14 +78,25 @@ class PANTO_EXPORT RecorderScope {
   Recorder* recorder_;
 };
 
-// Removes a recorder from this thread's stack wherever it stands (a tape that ends before an inner one does).
+// Removes a recorder from this thread's stack wherever it stands (a tape that ends before an inner one does), and from
+// what the thread's pauses put back.
 PANTO_EXPORT void push_recorder(Recorder* recorder);
 PANTO_EXPORT void remove_recorder(Recorder* recorder) noexcept;
+// The same from any thread. Where `recorder` was pushed by another one, that thread lets go of it when it next looks at
+// its recorders, or ends: until then it is kept alive, and may hear what the thread does at the moment.
+PANTO_EXPORT void end_recorder(std::shared_ptr<Recorder> recorder) noexcept;
 // The stack of this thread, innermost last.
 PANTO_EXPORT std::span<Recorder* const> recorders() noexcept;
+// Calls f(recorder) for each, the innermost first. Recorders may be added or removed by what `f` does.
+template <class F>
+void for_each_recorder(F&& f) {
+  for (size_t i = recorders().size(); i-- > 0;) {
+    if (const auto now = recorders(); i < now.size()) f(*now[i]);
+  }
+}
 
 // While it lives, none of this thread's recorders hears anything, or all but `deaf` do (the tape whose gradient is
-// computed).
+// computed). Those that began meanwhile, and live on, hear what comes afterwards too.
 class PANTO_EXPORT RecorderPause {
  public:
   RecorderPause();
@@ -83,8 +106,8 @@ class PANTO_EXPORT RecorderPause {
   RecorderPause& operator=(const RecorderPause&) = delete;
 
  private:
-  SmallVector<Recorder*, 4> saved_;
-  int saved_symbolic_;
+  const void* thread_;
+  size_t depth_;  // of the thread's pauses
 };
 
 }  // namespace panto

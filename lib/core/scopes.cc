@@ -11,7 +11,7 @@
 namespace panto {
 
 Tensor named(std::string_view name, Tensor value) {
-  for (Recorder* r : recorders()) r->name_value(value, name);
+  for_each_recorder([&](Recorder& r) { r.name_value(value, name); });
   return value;
 }
 

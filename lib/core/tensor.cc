@@ -41,7 +41,7 @@ void check_readable(const TensorImpl& impl, const std::source_location& where) {
 }
 
 void tell_recorders_of_read(const Tensor& t, const std::source_location& where) {
-  for (Recorder* recorder : recorders()) recorder->value_read(t, where);
+  for_each_recorder([&](Recorder& r) { r.value_read(t, where); });
 }
 
 // ---- item ----------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ To number_at(DType dtype, const void* data) {
 // Where tensors made from host values go.
 Device& maker_device() {
   const ThreadState& state = thread_state();
-  const bool real = state.device != nullptr && state.symbolic == 0 && !state.device->is_meta();
+  const bool real = state.device != nullptr && symbolic_recorders() == 0 && !state.device->is_meta();
   return real ? *state.device : cpu_device();
 }
 
@@ -249,7 +249,7 @@ Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size
   Device& device = maker_device();
   Tensor t = allocate_tensor(device, dtype, shape);
   // Inside a trace, what is made from host values is written in the program.
-  t.impl()->literal = thread_state().symbolic > 0;
+  t.impl()->literal = symbolic_recorders() > 0;
   if (bytes == 0) return t;
   if (device.kind() == DeviceKind::kCpu) {
     std::memcpy(t.impl()->data, data, bytes);
@@ -265,7 +265,7 @@ Tensor tensor_from_strings(const Shape& shape, std::vector<std::string> values) 
   }
   Tensor t = allocate_tensor(cpu_device(), kString, shape);
   std::move(values.begin(), values.end(), mutable_data<std::string>(t));
-  t.impl()->literal = thread_state().symbolic > 0;
+  t.impl()->literal = symbolic_recorders() > 0;
   return t;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/device.h"
@@ -19,7 +20,17 @@ struct ThreadState {
   std::string name_scope;               // "" or ends with '/'
   int library_depth = 0;                // > 0: ops are called by the library itself (composites, gradients), whose
                                         // source lines are of no interest to the user
+  std::vector<SmallVector<Recorder*, 4>> paused;  // by open RecorderPause: the stack that it puts back
 };
+
+// Lets go of recorders that were ended on other threads.
+void drop_ended_recorders(ThreadState& state) noexcept;
+inline void look_at_recorders(ThreadState& state) noexcept {
+  for (const Recorder* r : state.recorders) {
+    if (r->ended()) [[unlikely]]
+      return drop_ended_recorders(state);
+  }
+}
 
 // Null until the thread first asks. A plain pointer with the fastest kind of access: every op call reads it.
 extern thread_local constinit ThreadState* current_thread_state
@@ -33,6 +44,13 @@ void put_canceller(ThreadState& state);
 inline ThreadState& thread_state() noexcept {
   ThreadState* state = current_thread_state;
   return state != nullptr ? *state : make_thread_state();
+}
+
+// How many recorders of this thread trace symbolically.
+inline int symbolic_recorders() noexcept {
+  ThreadState& state = thread_state();
+  if (state.symbolic > 0) look_at_recorders(state);
+  return state.symbolic;
 }
 
 class LibraryScope {

@@ -1,5 +1,6 @@
 #include "panto/lib/core/threads.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -18,6 +19,15 @@ constexpr int kMaxThreads = 1024;
 
 std::atomic<int> process_count{0};  // 0: not asked for yet
 thread_local constinit int share = 0;
+thread_local constinit bool has_team = false;
+thread_local constinit bool lost_team = false;  // waiting for it would take for ever
+
+void after_fork_in_child() noexcept {
+  lost_team = lost_team || has_team;
+  has_team = false;
+}
+
+bool watch_forks() noexcept { return pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0; }
 
 // 0 if the variable is absent or no number that can be used.
 int from_environment(const char* variable) noexcept {
@@ -50,6 +60,8 @@ int initial_count() noexcept {
 }  // namespace
 
 int num_threads() noexcept {
+  if (lost_team) [[unlikely]]
+    return 1;
   if (share > 0) return share;
   int count = process_count.load(std::memory_order_relaxed);
   if (count == 0) [[unlikely]] {
@@ -63,6 +75,12 @@ int num_threads() noexcept {
 void set_num_threads(int count) {
   if (count < 1 || count > kMaxThreads) invalid("threads: expected a number in [1, {}], got {}", kMaxThreads, count);
   process_count.store(count, std::memory_order_relaxed);
+}
+
+void note_team() noexcept {
+  static const bool watched = watch_forks();
+  static_cast<void>(watched);
+  has_team = true;
 }
 
 ThreadShare::ThreadShare(int count) noexcept : previous_(share) { share = count < 1 ? 1 : count; }

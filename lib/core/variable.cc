@@ -52,7 +52,7 @@ void call_assign(const Op& op, const Tensor& handle, const Tensor& value, const 
 VariableMaker* set_variable_maker(VariableMaker* maker) noexcept { return std::exchange(current_maker, maker); }
 
 Variable::Variable(const Tensor& initial, std::string_view name, std::source_location where) {
-  if (thread_state().symbolic > 0) {
+  if (symbolic_recorders() > 0) {
     if (current_maker == nullptr) {
       failf(
           Code::kFailedPrecondition,

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 
 namespace panto {
 
@@ -14,17 +15,17 @@ InputName parse_input_name(std::string_view text) {
     name.control = true;
     name.node.remove_prefix(1);
     if (name.node.find(':') != std::string_view::npos) {
-      invalid("control input: expected '^node', got '{}'", printable(text));
+      invalid("control input: expected '^node', got '{}'", text);
     }
   } else if (const size_t colon = text.rfind(':'); colon != std::string_view::npos) {
     name.node = text.substr(0, colon);
     const std::string_view digits = text.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
     if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || name.index < 0) {
-      invalid("tensor name: expected 'node' or 'node:output', got '{}'", printable(text));
+      invalid("tensor name: expected 'node' or 'node:output', got '{}'", text);
     }
   }
-  if (name.node.empty()) invalid("tensor name: expected 'node' or 'node:output', got '{}'", printable(text));
+  if (name.node.empty()) invalid("tensor name: expected 'node' or 'node:output', got '{}'", text);
   return name;
 }
 
@@ -63,24 +64,9 @@ std::string closest_names(std::string_view name, const std::vector<std::string_v
   std::ranges::sort(near);
   std::string text = " (closest:";
   for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) {
-    text += fmt::format("{} '{}'", i == 0 ? "" : ",", near[i].second);
+    text += fmt::format("{} '{}'", i == 0 ? "" : ",", printable(near[i].second));
   }
   return text + ")";
-}
-
-std::string printable(std::string_view text) {
-  constexpr size_t kLongest = 200;
-  std::string out;
-  for (char c : text.substr(0, kLongest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  if (text.size() > kLongest) out += fmt::format("... ({} bytes)", text.size());
-  return out;
 }
 
 namespace {
@@ -93,15 +79,14 @@ std::string quoted_list(const std::vector<std::string>& values) {
 
 void check_type(const AttrDef& attr, DType type) {
   if (type == DType::kInvalid || !attr.allowed_types.contains(type)) {
-    invalid("attribute {}: expected one of {}, got {}", attr.name, dtype_set_text(attr.allowed_types),
+    invalid("attribute {}: expected one of {}, got {}", attr.name, whole(dtype_set_text(attr.allowed_types)),
             dtype_name(type));
   }
 }
 
 void check_string(const AttrDef& attr, const std::string& text) {
   if (!attr.allowed_strings.empty() && std::ranges::find(attr.allowed_strings, text) == attr.allowed_strings.end()) {
-    invalid("attribute {}: expected one of {}, got \"{}\"", attr.name, quoted_list(attr.allowed_strings),
-            printable(text));
+    invalid("attribute {}: expected one of {}, got \"{}\"", attr.name, whole(quoted_list(attr.allowed_strings)), text);
   }
 }
 
@@ -172,9 +157,9 @@ void fail_cycle(std::span<const int> waiting, const std::function<std::vector<in
   std::ranges::rotate(cycle, std::ranges::min_element(cycle));
   std::string text;
   constexpr size_t kShown = 8;
-  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += "'" + name(cycle[i]) + "' -> ";
+  for (size_t i = 0; i < std::min(cycle.size(), kShown); ++i) text += "'" + printable(name(cycle[i])) + "' -> ";
   if (cycle.size() > kShown) text += fmt::format("... ({} nodes) -> ", cycle.size());
-  invalid("graph: expected no cycle, got {}'{}'", text, name(cycle.front()));
+  invalid("graph: expected no cycle, got {}'{}'", whole(text), name(cycle.front()));
 }
 
 }  // namespace panto

@@ -27,8 +27,6 @@ InputName parse_input_name(std::string_view text);
 
 // " (closest: 'a', 'b')", or "" where nothing is close.
 std::string closest_names(std::string_view name, const std::vector<std::string_view>& names);
-// Text from a file on one line of a message: control characters escaped, long text cut.
-std::string printable(std::string_view text);
 
 // Throws InvalidArgument unless `value` is of the attribute's kind and in its domain.
 void check_attr(const AttrDef& attr, const AttrValue& value);

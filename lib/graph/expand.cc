@@ -88,6 +88,7 @@ int add_identity(Graph& graph, const NodeInit& outer, const std::vector<NodeOutp
   init.device = outer.device;
   init.where = outer.where;
   init.control_inputs = outer.control_inputs;
+  init.notes = outer.notes;
   std::vector<DType> types;
   for (const NodeOutput& source : sources) {
     init.outputs.push_back(graph.info(source));
@@ -117,6 +118,7 @@ Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const T
   if (sources.size() == 1 && sources[0].index == 0 && recorder.made_here(sources[0]) &&
       graph.at(sources[0].node).num_outputs() == 1) {
     graph.rename(sources[0].node, init.name);
+    for (const auto& [name, value] : init.notes) graph.set_note(sources[0].node, name, value);
     result.outputs = sources;
     return result;
   }

@@ -91,7 +91,7 @@ const Node& Graph::at(std::string_view name) const {
   for (const auto& node : nodes_) {
     if (node != nullptr) names.emplace_back(node->name());
   }
-  failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, closest_names(name, names));
+  failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, whole(closest_names(name, names)));
 }
 
 Node& Graph::get(int id) { return const_cast<Node&>(at(id)); }
@@ -241,7 +241,7 @@ int Graph::add(NodeInit init) {
   if (init.op == nullptr) invalid("op of node '{}': expected one, got none", init.name);
   if (!is_valid_name(init.name)) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
-            printable(init.name));
+            init.name);
   }
   for (const NodeOutput& input : init.inputs) check_output(input, init.name);
   with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
@@ -301,7 +301,7 @@ void Graph::remove(int id) {
 void Graph::rename(int id, std::string name) {
   Node& node = get(id);
   if (name == node.name()) return;
-  if (!is_valid_name(name)) invalid("node name: expected a well-formed one, got '{}'", printable(name));
+  if (!is_valid_name(name)) invalid("node name: expected a well-formed one, got '{}'", name);
   if (find(name) != nullptr) invalid("node name: expected one that is not taken, got '{}'", name);
   index_->remove(node);
   node.name_ = std::move(name);

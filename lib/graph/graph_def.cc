@@ -9,6 +9,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/graph/attr_proto.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/expand.h"
@@ -92,7 +93,7 @@ class Importer {
       if (!Graph::is_valid_name(def.name())) {
         invalid(
             "name of node {}: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
-            i, printable(def.name()));
+            i, def.name());
       }
       const uint32_t hash = name_hash(def.name());
       if (find(hash, def.name()) >= 0) invalid("node names: expected each once, got '{}' twice", def.name());
@@ -120,8 +121,8 @@ class Importer {
       const NodeDef& def = *record.def;
       if (def.op().empty()) invalid("op: expected a name, got none [node '{}']", def.name());
       if (functions_.contains(def.op())) {
-        failf(Code::kUnimplemented, "op: expected a primitive one, got a call of function '{}' [node '{}']",
-              printable(def.op()), def.name());
+        failf(Code::kUnimplemented, "op: expected a primitive one, got a call of function '{}' [node '{}']", def.op(),
+              def.name());
       }
       record.op = find_op(def.op());
       if (record.op == nullptr && seen.insert(def.op()).second) missing.emplace_back(def.op(), &def);
@@ -134,8 +135,8 @@ class Importer {
     }
     if (missing.size() > kShown) others += fmt::format(" and {} more", missing.size() - kShown);
     if (!others.empty()) others += ")";
-    failf(Code::kUnimplemented, "op: expected one that this build has, got '{}'{} [node '{}']",
-          printable(missing[0].first), others, missing[0].second->name());
+    failf(Code::kUnimplemented, "op: expected one that this build has, got '{}'{} [node '{}']", missing[0].first,
+          whole(others), missing[0].second->name());
   }
 
   void resolve_inputs(Record& record) {
@@ -147,14 +148,14 @@ class Importer {
       const InputName name = parse_input_name(text);
       const int found = find(name_hash(name.node), name.node);
       if (found < 0) {
-        invalid("input {}: expected a node of the graph, got '{}'{}", i, printable(name.node), closest(name.node));
+        invalid("input {}: expected a node of the graph, got '{}'{}", i, name.node, whole(closest(name.node)));
       }
       if (name.control) {
         if (!controls.insert(found).second) continue;
         ++record.num_controls;
       } else {
         if (record.num_controls > 0) {
-          invalid("input {}: expected control inputs after all data inputs, got '{}' after one", i, printable(text));
+          invalid("input {}: expected control inputs after all data inputs, got '{}' after one", i, text);
         }
         ++record.num_inputs;
         ++records_[static_cast<size_t>(found)].readers;
@@ -325,7 +326,7 @@ class Importer {
       if (name->empty()) invalid("attribute: expected a name, got none");
       // The text form takes any bytes; the binary form of a graph that kept them could not be read again.
       if (!std::ranges::all_of(*name, [](char c) { return c > ' ' && c < '\x7f'; })) {
-        invalid("attribute: expected a name of visible ASCII characters, got '{}'", printable(*name));
+        invalid("attribute: expected a name of visible ASCII characters, got '{}'", *name);
       }
       const int at = signature.find_attr(*name);
       if (at >= 0) {
@@ -342,7 +343,7 @@ class Importer {
         }
       } else {
         failf(Code::kUnimplemented, "attribute: expected one that {} has here, got '{}' with a value",
-              record.op->name(), printable(*name));
+              record.op->name(), *name);
       }
     }
     if (record.op->has(Trait::kPlaceholder)) forgive_old_placeholder(signature, init);
@@ -408,7 +409,7 @@ void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* 
     for (size_t i = 0; i < attrs.size(); ++i) {
       const AttrValue& value = node.attrs()[i];
       if (options.strip_defaults && attrs[i].has_default() && value == attrs[i].default_value) continue;
-      with_context([&] { return fmt::format("attribute {} of node '{}'", attrs[i].name, node.name()); },
+      with_context([&] { return fmt::format("attribute {} of node '{}'", attrs[i].name, printable(node.name())); },
                    [&] { attr_to_proto(value, &(*def->mutable_attr())[attrs[i].name]); });
     }
     for (const auto& [name, value] : node.notes()) attr_to_proto(value, &(*def->mutable_attr())[name]);

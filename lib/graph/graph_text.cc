@@ -3,6 +3,7 @@
 #include <queue>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/graph.h"
 

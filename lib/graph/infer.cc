@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/core/bind.h"
 #include "panto/lib/core/dispatch.h"
 
@@ -67,7 +68,7 @@ StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::sp
 
 std::string node_context(const Node& node) {
   const std::string line = node.where().to_string();
-  return fmt::format("node '{}'{}", node.name(), line.empty() ? "" : " at " + line);
+  return fmt::format("node '{}'{}", printable(node.name()), line.empty() ? "" : " at " + line);
 }
 
 OutputInfo info_of(const Tensor& stand_in) { return {stand_in.dtype(), stand_in.partial_shape()}; }

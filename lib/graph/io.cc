@@ -49,7 +49,7 @@ void parse_text(std::string_view bytes, graphdef::GraphDef& proto) {
   parser.RecordErrorsTo(&error);
   parser.SetRecursionLimit(kMaxNesting);
   if (!parser.Parse(&stream, &proto)) {
-    failf(Code::kDataLoss, "GraphDef: expected its text form, got a fault at {}", printable(error.text()));
+    failf(Code::kDataLoss, "GraphDef: expected its text form, got a fault at {}", error.text());
   }
 }
 
@@ -99,8 +99,7 @@ Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
 }
 
 Graph read_graph(const std::string& path, const ImportOptions& options) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  if (is_folder(path)) {
     failf(Code::kUnimplemented, "model '{}': expected a GraphDef in a file, got a folder (SavedModel)", path);
   }
   const std::string bytes = read_file(path, static_cast<uint64_t>(std::max<int64_t>(options.max_bytes, 0)));

@@ -105,6 +105,7 @@ void transpose_shape(ShapeContext& c) {
   }
   const int64_t rank = from.known_rank() ? from.rank() : length;
   if (rank < 0) return c.output(PartialShape::unknown());
+  if (rank > kMaxRank) invalid("perm: expected at most {} axes, got {}", kMaxRank, rank);
   const KnownIntegers perm(c, 1);
   Dims dims;
   std::array<bool, kMaxRank> seen{};
@@ -113,8 +114,10 @@ void transpose_shape(ShapeContext& c) {
       dims.push_back(kUnknownDim);
       continue;
     }
-    const int64_t axis = perm[i];
-    if (axis < 0 || axis >= rank) invalid("perm[{}]: expected an axis in [0, {}), got {}", i, rank, axis);
+    if (perm[i] < -rank || perm[i] >= rank) {
+      invalid("perm[{}]: expected an axis in [-{}, {}), got {}", i, rank, rank, perm[i]);
+    }
+    const int64_t axis = perm[i] < 0 ? perm[i] + rank : perm[i];
     if (seen[static_cast<size_t>(axis)]) invalid("perm: expected every axis once, got {} twice", axis);
     seen[static_cast<size_t>(axis)] = true;
     dims.push_back(from.known_rank() ? from.dim(static_cast<int>(axis)) : kUnknownDim);
@@ -123,8 +126,9 @@ void transpose_shape(ShapeContext& c) {
 }
 
 std::vector<int64_t> inverse_of(const KnownIntegers& perm) {
-  std::vector<int64_t> inverse(static_cast<size_t>(perm.count()));
-  for (int64_t i = 0; i < perm.count(); ++i) inverse[static_cast<size_t>(perm[i])] = i;
+  const int64_t rank = perm.count();
+  std::vector<int64_t> inverse(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < rank; ++i) inverse[static_cast<size_t>(perm[i] < 0 ? perm[i] + rank : perm[i])] = i;
   return inverse;
 }
 
@@ -216,14 +220,16 @@ const Op& kSqueeze = define_op("Squeeze(input: T; T: type, squeeze_dims: list(in
 
 const Op& kTranspose = define_op(
     "Transpose(x: T, perm: Tperm @host; T: type, Tperm: index = int32) -> (y: T)",
-    {.doc = "`x` with its dimensions in another order: dimension i of the result is dimension perm[i] of `x`.",
+    {.doc = "`x` with its dimensions in another order: dimension i of the result is dimension perm[i] of `x`. "
+            "Negative ones count from the end.",
      .traits = {Trait::kDataMovement},
      .shape = transpose_shape,
      .saves = {in(1)},
      .gradient = [](GradContext& g) {
        const KnownIntegers perm(g.in(1));
        if (perm.counted() && perm.complete()) return g.set(0, transpose(g.dy(), inverse_of(perm)));
-       g.set(0, transpose(g.dy(), invert_permutation(g.in(1))));
+       const Tensor rank = cast(size(g.in(1)), g.in(1).dtype());
+       g.set(0, transpose(g.dy(), invert_permutation(floor_mod(add(g.in(1), rank), rank))));
      }});
 
 const Op& kInvertPermutation = define_op("InvertPermutation(x: T; T: index = int32) -> (y: T)",

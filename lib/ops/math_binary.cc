@@ -57,7 +57,6 @@ void choice_gradient(GradContext& g, const Tensor& first) {
 const Op& kAddV2 =
     define_op("AddV2(x: T, y: T; T: numeric) -> (z: T)",
               {.doc = "`x + y`. Integers wrap.",
-               .aliases = {"Add"},
                .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative, Trait::kAggregate},
                .shape = shapes::binary_integers<add_value>,
                .gradient =

@@ -40,8 +40,9 @@ void bias_gradient(CompositeContext& c) {
     }
     return c.set_out(0, sum(dy, axes));
   }
-  if (!first) return c.set_out(0, sum(dy, range(0, panto::rank(dy) - 1, 1)));
-  const Tensor outer = slice(shape(dy), {0}, {2});
+  const Tensor outer = slice(shape(dy), {0}, {2});  // throws where the rank is 1 or 0
+  // For no other reason than that is the number of axes said to depend on it.
+  if (!first) return c.set_out(0, sum(dy, range(0, panto::rank(dy) - 1 + sum(outer) * 0, 1)));
   c.set_out(0, sum(reshape(dy, concat({outer, reshape(-1, {1})}, 0)), {0, 2}));
 }
 

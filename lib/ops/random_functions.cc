@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "panto/lib/base/format.h"
@@ -62,6 +65,18 @@ Tensor scaled(const Tensor& x, double scale, double shift) {
   return add(mul(x, scale), shift);
 }
 
+// `draws` in [0, 1) as numbers in [min, max). The largest draws may round up to `max`: they give the number before it
+// (TensorFlow gives `max`: docs/differences.md).
+template <class T>
+Tensor between(const Tensor& draws, double range, double min, double max) {
+  Tensor x = scaled(draws, range, min);
+  const T low = static_cast<T>(min), end = static_cast<T>(max);
+  const T last = 1 - std::numeric_limits<T>::epsilon();     // of the draws
+  const volatile T product = last * static_cast<T>(range);  // rounded before it is added to, as kernels do it
+  if (product + low < end) return x;
+  return minimum(x, static_cast<double>(std::max(low, std::nextafter(end, -std::numeric_limits<T>::infinity()))));
+}
+
 }  // namespace
 
 const Variable& random_generator() {
@@ -104,7 +119,9 @@ Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
   const bool narrow = options.dtype != kFloat64;
   const double range = narrow ? static_cast<double>(static_cast<float>(options.max) - static_cast<float>(options.min))
                               : options.max - options.min;
-  return scaled(x, range, options.min);
+  if (options.dtype == kFloat64) return between<double>(x, range, options.min, options.max);
+  if (options.dtype == kFloat32) return between<float>(x, range, options.min, options.max);
+  return scaled(x, range, options.min);  // there is no arithmetic in types of 16 bits
 }
 
 Tensor random_normal(Arg shape, const RandomNormalOptions& options) {

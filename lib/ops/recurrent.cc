@@ -30,16 +30,20 @@ void lstm_cell_body(CompositeContext& c) {
   expect_shape(c, 6, "wco", {units});
   expect_shape(c, 7, "b", {gates});
 
+  // A vector, whatever it is at run time: biases are.
+  const auto vector = [&](int i) {
+    return c.in(i).partial_shape().known_rank() ? c.in(i) : bias_add(zeros_like(cs_prev), c.in(i));
+  };
   const bool peephole = c.flag("use_peephole");
   const float clip = c.real("cell_clip");
   const std::vector<Tensor> z = split(1, bias_add(matmul(concat({x, h_prev}, 1), w), b), 4);
-  const Tensor i = sigmoid(peephole ? z[0] + cs_prev * c.in(4) : z[0]);
+  const Tensor i = sigmoid(peephole ? z[0] + cs_prev * vector(4) : z[0]);
   const Tensor ci = tanh(z[1]);
   const Tensor open = z[2] + c.real("forget_bias");
-  const Tensor f = sigmoid(peephole ? open + cs_prev * c.in(5) : open);
+  const Tensor f = sigmoid(peephole ? open + cs_prev * vector(5) : open);
   Tensor cs = ci * i + cs_prev * f;
   if (clip > 0) cs = minimum(maximum(cs, -clip), clip);
-  const Tensor o = sigmoid(peephole ? z[3] + cs * c.in(6) : z[3]);
+  const Tensor o = sigmoid(peephole ? z[3] + cs * vector(6) : z[3]);
   const Tensor co = tanh(cs);
   c.set_out(0, i);
   c.set_out(1, cs);

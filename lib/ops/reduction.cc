@@ -27,7 +27,14 @@ std::optional<std::vector<int64_t>> known_mask(const GradContext& g) {
   return mask;
 }
 
-// The input's shape with 1 for each reduced dimension, made by ops where it is not known yet.
+// The same made by ops, where it is not known yet.
+Tensor mask_of_axes(const GradContext& g) {
+  const Tensor rank = size(g.shape(0));
+  const Tensor axes = floor_mod(cast(reshape(g.in(1), {-1}), kInt32) + rank, rank);
+  return sum(one_hot(axes, rank, 1, 0), 0);
+}
+
+// The input's shape with 1 for each reduced dimension.
 Tensor kept_shape(const GradContext& g, const std::optional<std::vector<int64_t>>& known) {
   const Tensor shape = g.shape(0);
   if (known) {
@@ -35,9 +42,7 @@ Tensor kept_shape(const GradContext& g, const std::optional<std::vector<int64_t>
     for (int64_t reduced : *known) kept.push_back(1 - reduced);
     return shape * kept + *known;
   }
-  const Tensor rank = size(shape);
-  const Tensor axes = floor_mod(cast(reshape(g.in(1), {-1}), kInt32) + rank, rank);
-  const Tensor mask = sum(one_hot(axes, rank, 1, 0), 0);
+  const Tensor mask = mask_of_axes(g);
   return shape * (1 - mask) + mask;
 }
 
@@ -76,21 +81,47 @@ void mean_gradient(GradContext& g) {
   g.set(0, broadcast_to(with_kept_dims(g, share), g.shape(0)));
 }
 
-// The product of the others, also where some factors are zero. Quotients by the factors would do for one derivative of
-// factors without zeros; the sums over zeros make the second derivative right as well.
+// The products of all other elements along an axis. No quotients: they would fail for zeros, for infinities, and where
+// the product overflows.
+Tensor product_of_others(const Tensor& x, const Arg& axis) {
+  return cumprod(x, axis, {.exclusive = true}) * cumprod(x, axis, {.exclusive = true, .reverse = true});
+}
+
+// The same over several axes.
+Tensor product_of_others(const Tensor& x, const std::vector<int64_t>& mask) {
+  Tensor others;
+  Tensor rest = x;  // its size is 1 along the axes that are done
+  for (int64_t axis = static_cast<int64_t>(mask.size()); axis-- > 0;) {
+    if (mask[static_cast<size_t>(axis)] == 0) continue;
+    const Tensor along = product_of_others(rest, axis);
+    others = others.defined() ? others * along : along;
+    rest = reduce_prod(rest, {axis}, {.keep_dims = true});
+  }
+  return others.defined() ? others : ones_like(x);
+}
+
+// The same where axes or rank are known at run time only: as a matrix, whose first dimension is all reduced ones.
+Tensor product_of_others(const Tensor& x, const Tensor& mask, const Tensor& shape) {
+  const Tensor is_reduced = equal(mask, 1);
+  const Tensor kept = 1 - mask;
+  const Tensor position = select(is_reduced, cumsum(mask, 0, {.exclusive = true}),
+                                 sum(mask) + cumsum(kept, 0, {.exclusive = true}));  // of each dimension
+  const Tensor moved = transpose(x, invert_permutation(position));
+  const Tensor one = ones_like(shape);
+  const Tensor reduced = reduce_prod(select(is_reduced, shape, one)),
+               others = reduce_prod(select(is_reduced, one, shape));
+  const Tensor sizes = pack({reduced, others});
+  return transpose(reshape(product_of_others(reshape(moved, sizes), 0), panto::shape(moved)), position);
+}
+
 void prod_gradient(GradContext& g) {
-  const Tensor& x = g.conj_in(0);
-  const Tensor zero = equal(x, zeros_like(x));
-  const Tensor one = ones_like(x), none = zeros_like(x);
-  const Tensor factors = select(zero, one, x);
-  const Tensor others = reduce_prod(factors, g.in(1), {.keep_dims = true}) / factors;  // of the factors that are not 0
-  const Tensor count = sum(select(zero, one, none), g.in(1), {.keep_dims = true}) + none;
-  const Tensor zeros = sum(select(zero, x, none), g.in(1), {.keep_dims = true}) + none;
-  const Tensor two = one + one;
-  // A zero sees the other zeros only; what is not zero sees all of them.
-  const Tensor for_zero = select(equal(count, one), one, select(equal(count, two), zeros - x, none));
-  const Tensor for_other = select(equal(count, none), one, select(equal(count, one), zeros, none));
-  g.set(0, with_kept_dims(g, g.dy()) * others * select(zero, for_zero, for_other));
+  const DType type = g.in_type(0);
+  // Products of some of the factors may leave the range of the type where that of all does not.
+  const DType wide = type == kFloat32 ? kFloat64 : type == kComplex64 ? kComplex128 : type;
+  const Tensor x = type == wide ? g.conj_in(0) : cast(g.conj_in(0), wide);
+  const auto mask = known_mask(g);
+  const Tensor others = mask ? product_of_others(x, *mask) : product_of_others(x, mask_of_axes(g), g.shape(0));
+  g.set(0, with_kept_dims(g, g.dy()) * (type == wide ? others : cast(others, type)));
 }
 
 // Equal extremes share the gradient.
@@ -100,10 +131,10 @@ void extreme_gradient(GradContext& g) {
   g.set(0, chosen / count * with_kept_dims(g, g.dy()));
 }
 
-// Axis (input 1) of input 0; -1 while either is unknown.
-int scalar_axis(ShapeContext& c) {
-  c.expect_scalar(1);
-  const auto values = c.values(1);
+// Axis (input `i`) of input 0; -1 while either is unknown.
+int scalar_axis(ShapeContext& c, int i = 1) {
+  c.expect_scalar(i);
+  const auto values = c.values(i);
   if (!values || !(*values)[0]) return -1;
   if (c.rank(0) < 0) return -1;
   return c.axis(*(*values)[0], c.rank(0));
@@ -160,7 +191,7 @@ const Op& kProd = define_op(
     "Prod(input: T, reduction_indices: Tidx @host = all; keep_dims: bool = false, T: numeric, Tidx: index = int32)"
     " -> (output: T)",
     {.doc = "Product over the axes `reduction_indices` (all, where none are given); 1 for no elements. Integers wrap; "
-            "float32 is multiplied in float64. First and second derivatives hold for factors of 0 as well.",
+            "float32 is multiplied in float64. Derivatives of every order hold for factors of 0 as well.",
      .cpp = "reduce_prod",
      .traits = {Trait::kReduction},
      .shape = shapes::reduction,
@@ -251,5 +282,49 @@ const Op& kCumsum = define_op(
            g.set(0, cumsum(g.dy(), g.in(1), {.exclusive = g.flag("exclusive"), .reverse = !g.flag("reverse")}));
          },
      .flops = one_flop_each});
+
+const Op& kCumprod = define_op(
+    "Cumprod(x: T, axis: Tidx @host = 0; exclusive: bool = false, reverse: bool = false, T: numeric,"
+    " Tidx: index = int32) -> (out: T)",
+    {.doc = "Running product along `axis`: [a, a * b, a * b * c]; [1, a, a * b] if `exclusive`; from the end if "
+            "`reverse`. Floats are multiplied in float64.",
+     .traits = {Trait::kReusesInput0},
+     .shape = scan_shape,
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           const bool exclusive = g.flag("exclusive"), reverse = g.flag("reverse");
+           const Tensor& x = g.conj_in(0);
+           const Tensor before = cumprod(x, g.in(1), {.exclusive = true, .reverse = reverse});
+           // What later products make of the gradient, without dividing by x.
+           const Tensor later = linear_recurrence(x, exclusive ? g.dy() : x * g.dy(), g.in(1), {.reverse = !reverse});
+           g.set(0, before * (exclusive ? later : later + g.dy()));
+         },
+     .flops = one_flop_each});
+
+const Op& kLinearRecurrence = define_op(
+    "_LinearRecurrence(a: T, b: T, axis: Tidx @host; reverse: bool = false, T: floating|complex, Tidx: index = int32)"
+    " -> (y: T)",
+    {.doc = "y[0] = 0 and y[i + 1] = a[i] * y[i] + b[i] along `axis`, from the end if `reverse`: what derivatives of "
+            "running products are made of.",
+     .cpp = "linear_recurrence",
+     .shape =
+         [](ShapeContext& c) {
+           scalar_axis(c, 2);
+           c.expect_rank_at_least(0, 1);
+           const PartialShape &a = c.shape(0), &b = c.shape(1);
+           if (!a.compatible_with(b)) {
+             c.invalid("b: expected the shape of a, " + a.to_string() + ", got " + b.to_string());
+           }
+           c.output(a.fully_known() ? a : b);
+         },
+     .saves = {in(0), in(2), out(0)},
+     .gradient =
+         [](GradContext& g) {
+           const Tensor db = linear_recurrence(g.conj_in(0), g.dy(), g.in(2), {.reverse = !g.flag("reverse")});
+           g.set(0, db * g.conj_out(0));
+           g.set(1, db);
+         },
+     .flops = [](const CostContext& c) { return 2 * c.numel(0); }});
 
 }  // namespace panto

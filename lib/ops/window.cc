@@ -72,11 +72,15 @@ void slide(WindowAxis& a, std::string_view padding, std::span<const int64_t> pad
     return;
   }
   const int64_t padded = checked_add(checked_add(a.input, a.before, "padded size"), a.after, "padded size");
-  if (padded < extent) {
-    invalid("{}: expected at least {}, the window's, got {}{}", what, extent, padded,
-            paddings.empty() ? "" : " with paddings");
+  // As TensorFlow computes it (docs/differences.md): an input that is a little smaller than the window has no position.
+  // The stride is at most what an int64 holds, the rest at most half of that after the checks above.
+  const int64_t room = padded - extent;
+  const int64_t positions = room > INT64_MAX - a.stride ? room / a.stride : (room + a.stride) / a.stride;
+  if (positions < 0) {
+    invalid("{}: expected at least {} for a window of {} and a stride of {}, got {}{}", what, extent - 2 * a.stride + 1,
+            extent, a.stride, padded, paddings.empty() ? "" : " with paddings");
   }
-  a.output = (padded - extent) / a.stride + 1;
+  a.output = positions;
 }
 
 }  // namespace

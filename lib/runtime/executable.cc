@@ -332,7 +332,10 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
   Plan plan = make_plan(std::move(work), std::move(planned), options);
-  for (const PassRun& run : runs) plan.stats.passes.push_back(run.name);
+  for (const PassRun& run : runs) {
+    plan.stats.passes.push_back(run.name);
+    plan.stats.passes_undone += run.error.empty() ? 0 : 1;
+  }
   return std::make_shared<StraightLine>(std::move(plan));
 }
 

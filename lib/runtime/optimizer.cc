@@ -57,7 +57,7 @@ std::vector<Pass> selected(std::string_view text) {
     if (std::ranges::find(list.passes, word, &Pass::name) == list.passes.end()) {
       std::string known;
       for (const Pass& pass : list.passes) known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
-      invalid("passes: expected 'off' or names of {}, each with '-' to leave it out, got '{}'", known, word);
+      invalid("passes: expected 'off' or names of {}, each with '-' to leave it out, got '{}'", whole(known), word);
     }
     (negative ? without : only).push_back(word);
   }
@@ -85,7 +85,8 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
     if (error.code() == Code::kCancelled) throw;
     run.error = error.what();
     run.changes = 0;
-    log_warn(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
+    // No warning: where the graph is at fault, the user hears of it once, when it runs. PlanStats counts.
+    log_info(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (log_debug_enabled()) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/base/spares.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/graph/check.h"
@@ -134,7 +135,7 @@ class Session::Impl {
     }
     for (const std::string& name : targets) {
       if (name.starts_with('^') || name.find(':') != std::string::npos) {
-        invalid("target: expected the name of a node, got '{}'", printable(name));
+        invalid("target: expected the name of a node, got '{}'", name);
       }
       call->targets.push_back(name);
       call->target_nodes.push_back(

@@ -2,10 +2,12 @@
 import ast
 import os
 import pathlib
+import resource
 import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 import unittest.mock
 import zipfile
@@ -219,6 +221,93 @@ class CommandTest(unittest.TestCase):
             status, _, errors = self.panto("run", "m.pbtxt", *self.FEEDS, stdout=full)
         self.assertEqual(status, 1)
         self.assertTrue(errors.startswith("error: "), errors)
+
+    def test_output_beyond_the_limit_is_an_error(self):
+        self.write("large.npy", npy([1.5] * 100000))
+        before = sorted(os.listdir(self.folder))
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100 * 1024, 100 * 1024))
+
+        feeds = ("--feed", "x=large.npy", "--feed", "k=k.npy")
+        for out in ("r.npz", "also-new.npz"):
+            status, output, errors = self.panto("run", "m.pbtxt", *feeds, "--out", out, preexec_fn=limit)
+            self.assertEqual((status, output), (1, ""), errors)
+            self.assertRegex(errors, r"\Aerror: ResourceExhausted: [^\n]+\n\Z")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_devices_and_strange_names_as_files(self):
+        self.bad("InvalidArgument: cannot read file '/dev/zero': ", "run", "/dev/zero")
+        self.bad("InvalidArgument: cannot read file '/dev/zero': ", "show", "/dev/zero")
+        self.bad("InvalidArgument: cannot read file '/dev/zero': ", "run", "m.pbtxt", "--feed", "x=/dev/zero")
+        self.bad("InvalidArgument: ", "run", "m.pbtxt", "--feeds", "/dev/zero")
+        os.symlink("loop", self.folder / "loop")
+        for path in ("loop", "x" * 300, "y/" * 3000):
+            for command in (("run", path), ("show", path), ("run", "m.pbtxt", "--feed", "x=" + path),
+                            ("run", "m.pbtxt", "--feeds", path), ("run", "m.pbtxt", *self.FEEDS, "--out", path)):
+                self.bad("InvalidArgument: ", *command)
+
+    def test_pipes_are_read(self):
+        os.mkfifo(self.folder / "model")
+
+        def feed():
+            with open(self.folder / "model", "w") as pipe:
+                pipe.write(MODEL)
+
+        writer = threading.Thread(target=feed)
+        writer.start()
+        self.good("run", "model", *self.FEEDS)
+        writer.join()
+
+    def test_messages_are_short_and_visible(self):
+        """Whatever bytes a file holds, and however many."""
+        long = "n" * (1 << 20)
+        strange = "a\\377\\033[31m\\001"
+        numbers = "list { " + "i: 7 " * 100000 + "}"
+        for name, text in {
+                "name": node(long, "Neg", ["x"]),
+                "strange": node(strange, "Neg", ["x"]),
+                "op": node("x", long),
+                "strange op": node("x", strange),
+                "input": placeholder("x", [2]) + node("y", "Neg", [long], FLOAT),
+                "strange input": placeholder("x", [2]) + node("y", "Neg", [strange], FLOAT),
+                "attribute": placeholder("x", [2]) + node("y", "Neg", ["x"], FLOAT, ATTR.format(strange, "i: 1")),
+                "text": node("x", "Placeholder", (), ATTR.format("dtype", f's: "{strange}{long}"')),
+                "padding": placeholder("x", [1, 2, 2, 1]) +
+                           node("y", "MaxPool", ["x"], FLOAT, ATTR.format("padding", f's: "{strange}{long}"'),
+                                ATTR.format("ksize", "list { i: [1, 1, 1, 1] }"),
+                                ATTR.format("strides", "list { i: [1, 1, 1, 1] }")),
+                "list": placeholder("x", [1, 2, 2, 1]) +
+                        node("y", "MaxPool", ["x"], FLOAT, ATTR.format("padding", 's: "VALID"'),
+                             ATTR.format("ksize", numbers), ATTR.format("strides", numbers)),
+                "device": placeholder("x", [2]).replace('op: "P', f'device: "/job:{strange}{long}" op: "P'),
+                "dimensions": placeholder("x", [3] * 100000),
+        }.items():
+            with self.subTest(name):
+                self.write("strange.pbtxt", text)
+                status, output, errors = self.panto("run", "strange.pbtxt")
+                self.assertEqual((status, output), (1, ""), errors[:500])
+                self.assertLess(len(errors.encode()), 4200)
+                self.assertTrue(errors[:-1].isprintable(), repr(errors))
+                self.assertEqual(errors.count("\n"), 1)
+
+    def test_graphs_that_are_at_fault_say_so_once(self):
+        def integer(name, value):
+            tensor = f"tensor {{ dtype: DT_INT32 tensor_shape {{ dim {{ size: 1 }} }} int_val: {value} }}"
+            return node(name, "Const", (), ATTR.format("dtype", "type: DT_INT32"), ATTR.format("value", tensor))
+
+        for name, text in {
+                "division": integer("a", 7) + integer("b", 0) +
+                            node("y", "Div", ["a", "b"], ATTR.format("T", "type: DT_INT32")),
+                "shape": integer("a", -5) + placeholder("x", [4]) +
+                         node("y", "Reshape", ["x", "a"], ATTR.format("T", "type: DT_FLOAT")) + node("z", "Neg", ["y"]),
+                "permutation": integer("a", 3) + placeholder("x", [-1]) +
+                               node("y", "Transpose", ["x", "a"], ATTR.format("T", "type: DT_FLOAT")),
+        }.items():
+            with self.subTest(name):
+                self.write("faulty.pbtxt", text)
+                feeds = ["--feed=x=x.npy"] if 'name: "x"' in text else []
+                self.bad("InvalidArgument: ", "run", "faulty.pbtxt", "--fetch", "y", *feeds)
 
     def test_what_is_not_there_yet(self):
         self.bad("Unimplemented: --signature: ", "run", "m.pbtxt", *self.FEEDS, "--signature", "serving_default")

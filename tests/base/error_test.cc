@@ -78,6 +78,24 @@ BOOST_AUTO_TEST_CASE(copies_are_read_in_other_threads_while_context_is_added) {
   BOOST_TEST(error.message() == "x [c] [c] [c] [c] [c] [c] [c] [c] [c] [c]");
 }
 
+BOOST_AUTO_TEST_CASE(a_message_is_one_line_of_at_most_4_kb) {
+  Error error(Code::kDataLoss, "name: expected a\nb, got \x01\xff" + std::string(1 << 20, 'x') + "end");
+  BOOST_TEST(std::string(error.what()).starts_with("DataLoss: name: expected a\\nb, got \\x01\\xffxxx"));
+  for (int i = 0; i < 20; ++i) error.add_context("node '" + std::string(100000, 'n') + "\r'");
+  BOOST_TEST(std::string(error.what()).size() < 4096u);
+  BOOST_TEST(error.message().find_first_of("\n\r\x01\xff") == std::string::npos);
+  BOOST_TEST(error.message().ends_with("nn\\r']"));
+}
+
+BOOST_AUTO_TEST_CASE(text_from_outside_is_short_in_formatted_errors) {
+  const std::string name = std::string(1000, 'a') + "\n" + std::string(1000, 'z');
+  const std::string text = error_text([&] { invalid("name: expected {}, got '{}'", 3, name); });
+  BOOST_TEST(text.size() < 300u);
+  BOOST_TEST(text.starts_with("InvalidArgument: name: expected 3, got 'aaaa"));
+  BOOST_TEST(text.ends_with("zzzz'"));
+  BOOST_TEST(error_text([&] { invalid("{}", whole(std::string(1000, 'a'))); }).size() > 1000u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(names_the_node_and_the_operand_at_fault) {
        "got '_x'"},
       {"node { name: 'a\\nb' op: 'NoOp' }",
        "InvalidArgument: name of node 2: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', "
-       "got 'a\\x0ab'"},
+       "got 'a\\nb'"},
       {"node { name: 'x' op: 'NoOp' }", "InvalidArgument: node names: expected each once, got 'x' twice"},
       // Ops.
       {"node { name: 'y' }", "InvalidArgument: op: expected a name, got none [node 'y']"},

@@ -73,8 +73,10 @@ BOOST_AUTO_TEST_CASE(convolution_misuse) {
                "InvalidArgument: Conv2D: expected an input of shape [batch, height, width, 2], got [1,5,5,3]");
   expect_error([&] { layer(wave({5, 5, 2})); },
                "InvalidArgument: Conv2D: expected an input of shape [batch, height, width, 2], got [5,5,2]");
-  expect_error_begins([&] { layer(wave({1, 2, 5, 2})); },
-                      "InvalidArgument: height of the input: expected at least 3, the window's, got 2");
+  expect_error_begins(
+      [&] { layer(wave({1, 1, 5, 2})); },
+      "InvalidArgument: height of the input: expected at least 2 for a window of 3 and a stride of 1, got 1");
+  BOOST_TEST(layer(wave({1, 2, 5, 2})).shape().to_string() == "[1,0,3,4]");
 }
 
 BOOST_AUTO_TEST_CASE(pools) {

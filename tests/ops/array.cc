@@ -43,8 +43,9 @@ std::vector<Array> squeeze(const Given& g) {
 }
 
 std::vector<Array> transpose(const Given& g) {
-  const Index perm = integers(g.in[1]);
+  Index perm = integers(g.in[1]);
   Index dims;
+  for (int64_t& p : perm) p = static_cast<int64_t>(normal_axis(p, perm.size()));
   for (const int64_t p : perm) dims.push_back(g.in[0].dims[static_cast<size_t>(p)]);
   return {make(dims, [&](const Index& index) {
     Index from(index.size());
@@ -120,13 +121,17 @@ const Family shapes(
                       {.in = {draw({2, 3, 4}), list({0, 1, 2})}},
                       {.in = {draw({2, 1, 3, 2}), list({3, 1, 0, 2})}},
                       {.in = {draw({17, 19}), list({1, 0})}},
+                      {.in = {draw({2, 3}), list({-1, -2})}},
+                      {.in = {draw({2, 3, 4}), list({-2, 2, -3})}},
                       {.in = {draw({}), list({})}},
                       {.in = {draw({0, 3}), list({1, 0})}}},
           .reference = transpose,
           .errors = {{.in = {draw({2, 3}), list({0})},
                       .text = "perm: expected 2 axes, one for each dimension of x, got 1"},
                      {.in = {draw({2, 3}), list({0, 0})}, .text = "perm: expected every axis once, got 0 twice"},
-                     {.in = {draw({2, 3}), list({0, 2})}, .text = "perm[1]: expected an axis in [0, 2), got 2"}}}},
+                     {.in = {draw({2, 3}), list({0, 2})}, .text = "perm[1]: expected an axis in [-2, 2), got 2"},
+                     {.in = {draw({2, 3}), list({1, -3})}, .text = "perm[1]: expected an axis in [-2, 2), got -3"},
+                     {.in = {draw({2, 3}), list({1, -1})}, .text = "perm: expected every axis once, got 1 twice"}}}},
         {"InvertPermutation",
          {.samples = {{.in = {list({2, 0, 1})}, .out = {list({1, 2, 0})}},
                       {.in = {list({3, 1, 2, 0})}, .out = {list({3, 1, 2, 0})}},

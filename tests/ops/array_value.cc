@@ -81,13 +81,13 @@ double number(const T& value) {
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return static_cast<double>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-    if (value.imag() != 0) fail(Code::kInternal, "test array: expected a real number, got a complex one");
     return static_cast<double>(value.real());
   } else {
     return static_cast<double>(value);
   }
 }
 
+bool is_complex(DType t) { return dtypes::kComplex.contains(t); }
 bool is_whole(DType t) { return (dtypes::kInteger | DTypeSet{kBool}).contains(t); }
 
 template <class T>
@@ -95,6 +95,16 @@ bool is_nan(const T& value) {
   if constexpr (std::is_floating_point_v<T>) return std::isnan(value);
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return std::isnan(static_cast<float>(value));
   return false;
+}
+
+// NaNs of any kind are the same.
+template <class T>
+bool same(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+    return same(a.real(), b.real()) && same(a.imag(), b.imag());
+  } else {
+    return a == b || (is_nan(a) && is_nan(b));
+  }
 }
 
 std::string position_text(const std::vector<int64_t>& dims, size_t flat) {
@@ -171,6 +181,27 @@ Array texts(std::vector<int64_t> dims, std::vector<std::string> values) {
   return a;
 }
 
+Array wholes(std::vector<int64_t> dims, std::vector<Whole> values) {
+  std::vector<double> near(values.begin(), values.end());
+  Array a = array(std::move(dims), std::move(near));
+  a.wholes = std::move(values);
+  return a;
+}
+
+Array complexes(std::vector<int64_t> dims, const std::vector<std::complex<double>>& values) {
+  std::vector<double> real;
+  for (const std::complex<double>& v : values) real.push_back(v.real());
+  Array a = array(std::move(dims), std::move(real));
+  for (const std::complex<double>& v : values) a.imag.push_back(v.imag());
+  return a;
+}
+
+Array draw_complex(std::vector<int64_t> dims, double low, double high, int seed) {
+  Array a = draw(std::move(dims), low, high, seed);
+  a.imag = draw(a.dims, low, high, seed + 17).values;
+  return a;
+}
+
 Array iota(std::vector<int64_t> dims, double first) {
   Array a;
   a.dims = std::move(dims);
@@ -211,6 +242,12 @@ Array variable(Array value) {
 
 bool fits(const Array& a, DType t) {
   if (!a.texts.empty()) return t == kString;
+  if (!a.imag.empty() && !is_complex(t)) return false;
+  if (!a.wholes.empty()) {
+    const Whole least = t == kInt64 ? Whole{INT64_MIN} : Whole{0};
+    const Whole most = t == kInt64 ? Whole{INT64_MAX} : t == kUint64 ? Whole{UINT64_MAX} : Whole{-1};
+    return std::ranges::all_of(a.wholes, [&](Whole v) { return v >= least && v <= most; });
+  }
   if (a.drawn || t == kString || t == kResource || t == kVariant) return true;
   const Array rounded = rounded_to(a, t);
   for (size_t i = 0; i < a.values.size(); ++i) {
@@ -220,8 +257,11 @@ bool fits(const Array& a, DType t) {
 }
 
 Array rounded_to(const Array& a, DType t) {
-  if (t == kResource || t == kVariant || t == kString || !a.texts.empty()) return a;
+  if (t == kResource || t == kVariant || t == kString || !a.texts.empty() || !a.wholes.empty()) return a;
   Array result = a;
+  for (double& v : result.imag) {
+    if (t == kComplex64) v = static_cast<double>(static_cast<float>(v));
+  }
   with_type(t, [&]<class T>(T) {
     for (double& v : result.values) {
       if (is_whole(t)) v = std::round(v);
@@ -247,7 +287,16 @@ Tensor to_tensor(const Array& a, DType t) {
   Tensor result = allocate_tensor(cpu_device(), t, shape);
   const Array rounded = rounded_to(a, t);
   with_type(t, [&]<class T>(T) {
-    for (size_t i = 0; i < rounded.values.size(); ++i) mutable_data<T>(result)[i] = element<T>(rounded.values[i]);
+    for (size_t i = 0; i < rounded.values.size(); ++i) {
+      T& to = mutable_data<T>(result)[i];
+      to = element<T>(rounded.values[i]);
+      if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) {
+        if (!a.wholes.empty()) to = static_cast<T>(a.wholes[i]);
+      }
+      if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+        if (!a.imag.empty()) to.imag(static_cast<typename T::value_type>(rounded.imag[i]));
+      }
+    }
   });
   return result;
 }
@@ -274,6 +323,10 @@ Array to_array(const Tensor& tensor) {
       } else {
         a.values.push_back(number(v));
       }
+      if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+        a.imag.push_back(static_cast<double>(v.imag()));
+      }
+      if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, uint64_t>) a.wholes.push_back(v);
     }
   });
   return a;
@@ -291,6 +344,25 @@ double epsilon(DType t) {
   }
 }
 
+namespace {
+
+// Both parts of each element, each within the tolerance of the element's size.
+std::string complex_difference(const Array& expected, const Array& got, DType type, Tolerance tolerance) {
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    const std::complex<double> wanted = expected.complex(i), value = got.complex(i);
+    const double allowed = tolerance.units * epsilon(type) * std::max(std::abs(wanted), tolerance.floor);
+    const auto close = [&](double a, double b) {
+      return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= allowed;
+    };
+    if (close(wanted.real(), value.real()) && close(wanted.imag(), value.imag())) continue;
+    return fmt::format("element {}: expected {} + {}i, got {} + {}i (allowed {:.3g})", position_text(got.dims, i),
+                       wanted.real(), wanted.imag(), value.real(), value.imag(), allowed);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance, DType unit_type) {
   const Array got = to_array(actual);
   if (got.dims != expected.dims) {
@@ -305,6 +377,16 @@ std::string difference(const Array& expected, const Tensor& actual, Tolerance to
       }
     }
     return {};
+  }
+  for (size_t i = 0; i < expected.wholes.size(); ++i) {
+    const Whole value = got.wholes.empty() ? static_cast<Whole>(got.values[i]) : got.wholes[i];
+    if (value != expected.wholes[i]) {
+      return fmt::format("element {}: expected {}, got {}", position_text(got.dims, i), expected.wholes[i], value);
+    }
+  }
+  if (!expected.wholes.empty()) return {};
+  if (is_complex(actual.dtype()) || !expected.imag.empty()) {
+    return complex_difference(expected, got, actual.dtype(), tolerance);
   }
   const bool whole = is_whole(actual.dtype());
   const double unit = std::max(epsilon(actual.dtype()), unit_type == DType::kInvalid ? 0 : epsilon(unit_type));
@@ -341,13 +423,14 @@ std::string difference(const Tensor& expected_tensor, const Tensor& actual_tenso
       if constexpr (std::is_same_v<T, Variant>) {
         if (a[i].value == b[i].value) continue;
       } else {
-        if (a[i] == b[i] || (is_nan(a[i]) && is_nan(b[i]))) continue;
+        if (same(static_cast<T>(a[i]), static_cast<T>(b[i]))) continue;
       }
       const std::string where = position_text(dims_of(expected), i);
       if constexpr (std::is_same_v<T, std::string>) {
         text = fmt::format("element {}: expected '{}', got '{}'", where, a[i], b[i]);
       } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-        text = fmt::format("element {}: expected {}, got {}", where, a[i].real(), b[i].real());
+        text = fmt::format("element {}: expected {} + {}i, got {} + {}i", where, a[i].real(), a[i].imag(), b[i].real(),
+                           b[i].imag());
       } else {
         text = fmt::format("element {}: expected {}, got {}", where, number(a[i]), number(b[i]));
       }

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,9 +11,14 @@
 
 namespace panto::test {
 
+// Holds every int64 and uint64.
+using Whole = __int128;
+
 struct Array {
   std::vector<int64_t> dims;
   std::vector<double> values;
+  std::vector<double> imag = {};   // beside the values, which are the real parts; empty: all are 0
+  std::vector<Whole> wholes = {};  // what the values are near to, for integers beyond 2^53; empty: the values are exact
   std::vector<std::string> texts;  // instead of values, for strings
   DType type = DType::kInvalid;    // kInvalid: the type that the question asks for
   bool drawn = false;              // any values will do: they may be rounded to fit a type
@@ -21,6 +27,7 @@ struct Array {
   int64_t numel() const;
   // The flat position of an index in an array that is broadcast to `shape`, whose flat position is `flat`.
   size_t broadcast_position(const std::vector<int64_t>& shape, size_t flat) const;
+  std::complex<double> complex(size_t flat) const { return {values[flat], imag.empty() ? 0 : imag[flat]}; }
   Array as(DType t) const {
     Array copy = *this;
     copy.type = t;
@@ -32,6 +39,11 @@ Array array(std::vector<int64_t> dims, std::vector<double> values);
 Array scalar(double value);
 Array list(std::vector<double> values);
 Array texts(std::vector<int64_t> dims, std::vector<std::string> values);
+// Of types that hold them, int64 and uint64.
+Array wholes(std::vector<int64_t> dims, std::vector<Whole> values);
+Array complexes(std::vector<int64_t> dims, const std::vector<std::complex<double>>& values);
+// Real and imaginary parts as `draw` gives them.
+Array draw_complex(std::vector<int64_t> dims, double low = -2, double high = 2, int seed = 0);
 // `first`, `first + 1`, ...
 Array iota(std::vector<int64_t> dims, double first = 0);
 Array filled(std::vector<int64_t> dims, double value);
@@ -49,7 +61,6 @@ Array rounded_to(const Array& a, DType t);
 Tensor to_tensor(const Array& a, DType t);
 // The same elements, not aligned to more than one element, in memory that is not the library's.
 Tensor unaligned(const Tensor& t);
-// Throws for complex numbers that are not real.
 Array to_array(const Tensor& t);
 
 // |a - b| <= units * epsilon(type) * max(|b|, floor); integers, bools and strings are equal.

@@ -102,6 +102,16 @@ std::vector<Shapes> convolutions() {
       {{1, 2, 2, 1}, {5, 5, 1, 1}, {1, 2, 2, 1}, attrs_of("SAME")},
       {{0, 3, 3, 2}, {2, 2, 2, 1}, {0, 2, 2, 1}, attrs_of("VALID")},
       {{2, 0, 3, 2}, {2, 2, 2, 1}, {2, 0, 3, 1}, attrs_of("SAME")},
+      // Windows one too large, and more where strides are long: no positions.
+      {{1, 2, 3, 2}, {3, 2, 2, 2}, {1, 0, 2, 2}, attrs_of("VALID")},
+      {{1, 1, 4, 2}, {5, 2, 2, 1}, {1, 0, 3, 1}, attrs_of("VALID", {1, 3, 1, 1})},
+      {{1, 1, 3, 3},
+       {2, 2, 1, 3},
+       {1, 3, 3, 0},
+       attrs_of("EXPLICIT", kOnes,
+                {{"data_format", "NCHW"},
+                 {"explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 1, 0, 0, 0}},
+                 {"dilations", std::vector<int64_t>{1, 1, 1, 3}}})},
   };
 }
 
@@ -257,10 +267,13 @@ const Family family(
                           draw({1, 4, 4, 4})),
                conv_error(attrs_of("VALID"), "filter: expected a shape without zeros, got [0,2,2,3]", kImage,
                           draw({0, 2, 2, 3})),
-               conv_error(attrs_of("VALID"), "height of the input: expected at least 2, the window's, got 0",
+               conv_error(attrs_of("VALID"),
+                          "height of the input: expected at least 1 for a window of 2 and a stride of 1, got 0",
                           draw({1, 0, 4, 2})),
-               conv_error(attrs_of("VALID", kOnes, {{"dilations", std::vector<int64_t>{1, 1, int64_t{1} << 62, 1}}}),
-                          "width of the input: expected at least 4611686018427387905, the window's, got 4")},
+               conv_error(
+                   attrs_of("VALID", kOnes, {{"dilations", std::vector<int64_t>{1, 1, int64_t{1} << 62, 1}}}),
+                   "width of the input: expected at least 4611686018427387904 for a window of 4611686018427387905 "
+                   "and a stride of 1, got 4")},
           .units = 32,
           .floor = 4}},
         {"Conv2DBackpropInput",

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
+#include "panto/trace/function.h"
 
 namespace panto::test {
 namespace {
@@ -172,6 +175,18 @@ std::vector<Array> bias_add(const Given& g) {
   })};
 }
 
+// Where the trace does not know the rank.
+void bias_of_vector() {
+  for (const char* format : {"NHWC", "NCHW"}) {
+    const Function f = trace([&](const Tensor& dy) { return bias_add_grad(dy, {.data_format = format}); },
+                             {TensorSpec(kFloat32, PartialShape())});
+    BOOST_TEST(f(to_tensor(filled({2, 3, 4}, 1), kFloat32)).shape().to_string() ==
+               (std::string_view(format) == "NHWC" ? "[4]" : "[3]"));
+    expect_error_begins([&] { f(to_tensor(filled({3}, 1), kFloat32)); }, "InvalidArgument: ");
+    expect_error_begins([&] { f(to_tensor(filled({}, 1), kFloat32)); }, "InvalidArgument: ");
+  }
+}
+
 std::vector<Array> bias_add_grad(const Given& g) {
   const size_t channel = channel_of(g, g.in[0]);
   Array sums = filled({g.in[0].dims[channel]}, 0);
@@ -265,8 +280,9 @@ const Family networks(
                       {.in = {draw({2, 2, 3})}},
                       {.in = {draw({2, 3, 2, 2})}, .attrs = {{"data_format", "NCHW"}}},
                       {.in = {draw({0, 3})}}},
-          .reference = bias_add_grad,
+          .reference = [](const Given& g) { return bias_add_grad(g); },
           .errors = {{.in = {draw({3})}, .text = "out_backprop: expected a rank of at least 2, got shape [3]"}},
+          .own = {{"rank_found_at_run_time", bias_of_vector}},
           .floor = 4}},
         {"Softmax",
          {.samples = kLogits,

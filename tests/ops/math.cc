@@ -122,6 +122,90 @@ const Family binary(
           .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}}}},
     });
 
+// Numbers of which both parts count.
+std::vector<Sample> complex_samples(int operands, double low = -2, double high = 2) {
+  std::vector<Sample> samples;
+  int seed = 1;
+  for (const Index& dims : {Index{}, {2, 3}, {37}}) {
+    Sample s;
+    for (int i = 0; i < operands; ++i) s.in.push_back(draw_complex(dims, low, high, seed++));
+    samples.push_back(std::move(s));
+  }
+  if (operands == 2) samples.push_back({.in = {draw_complex({2, 3}, low, high, 7), draw_complex({3}, low, high, 8)}});
+  return samples;
+}
+Details complex_row(int operands, Reference reference, double units = 16) {
+  return {.samples = complex_samples(operands),
+          .reference = std::move(reference),
+          .label = "complex",
+          .types = dtypes::kComplex,
+          .units = units,
+          .floor = 0.1};
+}
+
+const Family of_complex("math",
+                        {
+                            {"Neg", complex_row(1, each([](Complex x) { return -x; }))},
+                            {"Conj", complex_row(1, each([](Complex x) { return std::conj(x); }))},
+                            {"Square", complex_row(1, each([](Complex x) { return x * x; }))},
+                            {"Sqrt", complex_row(1, each([](Complex x) { return std::sqrt(x); }))},
+                            {"Rsqrt", complex_row(1, each([](Complex x) { return 1. / std::sqrt(x); }))},
+                            {"Reciprocal", complex_row(1, each([](Complex x) { return 1. / x; }))},
+                            {"Exp", complex_row(1, each([](Complex x) { return std::exp(x); }))},
+                            {"Expm1", complex_row(1, each([](Complex x) { return std::exp(x) - 1.; }), 64)},
+                            {"Log", complex_row(1, each([](Complex x) { return std::log(x); }))},
+                            {"Log1p", complex_row(1, each([](Complex x) { return std::log(1. + x); }), 64)},
+                            {"Sin", complex_row(1, each([](Complex x) { return std::sin(x); }))},
+                            {"Cos", complex_row(1, each([](Complex x) { return std::cos(x); }))},
+                            {"Tanh", complex_row(1, each([](Complex x) { return std::tanh(x); }))},
+                            {"Sigmoid", complex_row(1, each([](Complex x) { return 1. / (1. + std::exp(-x)); }), 64)},
+                            {"AddV2", complex_row(2, each([](Complex x, Complex y) { return x + y; }))},
+                            {"Sub", complex_row(2, each([](Complex x, Complex y) { return x - y; }))},
+                            {"Mul", complex_row(2, each([](Complex x, Complex y) { return x * y; }))},
+                            {"RealDiv", complex_row(2, each([](Complex x, Complex y) { return x / y; }))},
+                            {"Pow", complex_row(2, each([](Complex x, Complex y) { return std::pow(x, y); }), 256)},
+                            {"SquaredDifference",
+                             complex_row(2, each([](Complex x, Complex y) { return (x - y) * std::conj(x - y); }))},
+                        });
+
+// Integers that float64 does not hold.
+constexpr Whole kBig = (Whole{1} << 53) + 1, kMost = INT64_MAX, kLeast = INT64_MIN, kTop = UINT64_MAX;
+Details whole_row(std::vector<Sample> samples) {
+  return {.samples = std::move(samples), .label = "beyond 2^53", .types = {kInt64, kUint64}};
+}
+const Family of_wholes(
+    "math",
+    {
+        {"Neg",
+         whole_row({{.in = {wholes({3}, {kBig, -kMost, kLeast})}, .out = {wholes({3}, {-kBig, kMost, kLeast})}}})},
+        {"Abs",
+         whole_row({{.in = {wholes({3}, {-kBig, -kMost, kLeast})}, .out = {wholes({3}, {kBig, kMost, kLeast})}}})},
+        {"AddV2",
+         whole_row({{.in = {wholes({2}, {kBig, kMost}), wholes({2}, {2, 1})}, .out = {wholes({2}, {kBig + 2, kLeast})}},
+                    {.in = {wholes({2}, {kBig, kTop}), wholes({2}, {2, 2})}, .out = {wholes({2}, {kBig + 2, 1})}}})},
+        {"Sub", whole_row({{.in = {wholes({2}, {kBig, kLeast}), wholes({2}, {2, 1})},
+                            .out = {wholes({2}, {kBig - 2, kMost})}}})},
+        {"Mul", whole_row({{.in = {wholes({2}, {kBig, -kBig}), wholes({2}, {3, 5})},
+                            .out = {wholes({2}, {kBig * 3, -kBig * 5})}}})},
+        {"Div", whole_row({{.in = {wholes({2}, {kMost, -kMost}), wholes({2}, {3, 2})},
+                            .out = {wholes({2}, {kMost / 3, -(kMost / 2)})}},
+                           {.in = {wholes({1}, {kTop}), wholes({1}, {5})}, .out = {wholes({1}, {kTop / 5})}}})},
+        {"FloorDiv", whole_row({{.in = {wholes({2}, {kMost, -kMost}), wholes({2}, {3, 2})},
+                                 .out = {wholes({2}, {kMost / 3, -(kMost / 2) - 1})}}})},
+        {"FloorMod",
+         whole_row({{.in = {wholes({2}, {kBig + 1, -kMost}), wholes({2}, {kBig, 10})}, .out = {wholes({2}, {1, 3})}}})},
+        {"Maximum", whole_row({{.in = {wholes({2}, {kBig, -kMost}), wholes({2}, {kBig - 1, kLeast})},
+                                .out = {wholes({2}, {kBig, -kMost})}}})},
+        {"Minimum", whole_row({{.in = {wholes({2}, {kBig, -kMost}), wholes({2}, {kBig - 1, kLeast})},
+                                .out = {wholes({2}, {kBig - 1, kLeast})}}})},
+        {"Square", whole_row({{.in = {wholes({2}, {kBig, 3037000499})},
+                               .out = {wholes({2}, {(Whole{1} << 54) + 1, Whole{3037000499} * 3037000499})}}})},
+        {"Equal",
+         whole_row({{.in = {wholes({2}, {kBig, kMost}), wholes({2}, {kBig - 1, kMost})}, .out = {list({0, 1})}}})},
+        {"Less",
+         whole_row({{.in = {wholes({2}, {kBig - 1, kMost}), wholes({2}, {kBig, kMost - 1})}, .out = {list({1, 0})}}})},
+    });
+
 std::vector<Array> sum_of_all(const Given& g) {
   Array sum = g.in[0];
   for (size_t k = 1; k < g.in.size(); ++k) {
@@ -141,6 +225,28 @@ const Family many(
           .reference = sum_of_all,
           .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"},
                      {.in = {}, .text = "N: expected at least 1"}}}},
+    });
+
+const Family strings(
+    "strings",
+    {
+        {"StringJoin",
+         {.samples = {{.in = {texts({3}, {"a", "", "c\n"}), texts({3}, {"x", "y", ""})},
+                       .out = {texts({3}, {"ax", "y", "c\n"})}},
+                      {.in = {texts({2, 1}, {"a", "b"}), texts({}, {"-"}), texts({2}, {"x", "y"})},
+                       .attrs = {{"separator", ", "}},
+                       .out = {texts({2, 2}, {"a, -, x", "a, -, y", "b, -, x", "b, -, y"})}},
+                      {.in = {texts({1}, {"alone"})}, .attrs = {{"separator", "+"}}, .out = {texts({1}, {"alone"})}},
+                      {.in = {texts({0}, {}), texts({}, {"a"})}, .out = {texts({0}, {})}}},
+          .errors = {{.in = {texts({2}, {"a", "b"}), texts({3}, {"a", "b", "c"})},
+                      .text = "shapes: expected ones that broadcast, got [2] and [3]"}}}},
+        {"Add", real(-4, 4), real(-4, 4), [](double x, double y) { return x + y; }},
+        {"Add",
+         {.samples = {{.in = {texts({2, 2}, {"a", "b", "", "d"}), texts({2}, {"x", "y"})},
+                       .out = {texts({2, 2}, {"ax", "by", "x", "dy"})}},
+                      {.in = {texts({}, {"a"}), texts({}, {"b"})}, .out = {texts({}, {"ab"})}}},
+          .label = "strings",
+          .types = {kString}}},
     });
 
 // ---- Comparison, logic, selection -------------------------------------------------------------------------------

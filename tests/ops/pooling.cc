@@ -107,6 +107,10 @@ std::vector<PoolShapes> pools() {
       {{1, 2, 3, 1}, {1, 2, 3, 1}, pool_attrs("SAME", {1, 5, 7, 1}, kOnes)},
       {{0, 3, 3, 2}, {0, 1, 1, 2}, pool_attrs("VALID", {1, 2, 2, 1}, {1, 2, 2, 1})},
       {{2, 3, 3, 0}, {2, 1, 1, 0}, pool_attrs("VALID", {1, 3, 3, 1}, kOnes)},
+      // Windows one too large, and more where strides are long: no positions.
+      {{1, 2, 4, 1}, {1, 0, 3, 1}, pool_attrs("VALID", {1, 3, 2, 1}, kOnes)},
+      {{2, 4, 1, 3}, {2, 2, 0, 3}, pool_attrs("VALID", {1, 2, 6, 1}, {1, 2, 3, 1})},
+      {{1, 2, 1, 1}, {1, 2, 0, 0}, pool_attrs("VALID", {1, 1, 2, 2}, kOnes, kFirst)},
   };
 }
 std::vector<PoolShapes> explicit_pools() {
@@ -117,7 +121,11 @@ std::vector<PoolShapes> explicit_pools() {
           {{1, 2, 3, 3},
            {1, 2, 2, 2},
            pool_attrs("EXPLICIT", {1, 1, 3, 3}, {1, 1, 2, 2},
-                      {{"explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 2, 0, 1, 1}}, {"data_format", "NCHW"}})}};
+                      {{"explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 2, 0, 1, 1}}, {"data_format", "NCHW"}})},
+          {{1, 2, 4, 1},
+           {1, 0, 3, 1},
+           pool_attrs("EXPLICIT", {1, 4, 2, 1}, kOnes,
+                      {{"explicit_paddings", std::vector<int64_t>{0, 0, 1, 0, 0, 0, 0, 0}}})}};
 }
 
 enum class Takes : uint8_t { kInput, kInputOutputGrad, kInputOutputGradGrad, kSizesGrad };
@@ -177,7 +185,7 @@ const Family pooling(
                       .text = "ksize of batch and channels: expected 1, got 2"},
                      {.in = {kImage},
                       .attrs = pool_attrs("VALID", {1, 6, 2, 1}, kOnes),
-                      .text = "height of the input: expected at least 6, the window's, got 4"},
+                      .text = "height of the input: expected at least 5 for a window of 6 and a stride of 1, got 4"},
                      {.in = {kImage},
                       .attrs = pool_attrs("EXPLICIT", {1, 2, 2, 1}, kOnes,
                                           {{"explicit_paddings", std::vector<int64_t>{0, 0, 0, 0, 0, 2, 0, 0}}}),

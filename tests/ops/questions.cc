@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <iostream>
+#include <map>
+#include <utility>
 
 namespace panto::test {
 namespace {
@@ -53,12 +56,12 @@ std::span<const Question> questions() {
          return has_samples(row) && !row.d.effect && !op.signature().outputs.empty();
        },
        ask_inference},
-      {"gradient", [](const Row& row, const Op& op) { return row.d.gradient && differentiable(row, op); },
-       ask_gradient},
+      {"gradient", [](const Row& row, const Op& op) { return row.d.gradient && differentiable(row, op); }, ask_gradient,
+       true},
       {"second_order",
        [](const Row& row, const Op& op) { return row.d.gradient && row.d.second_order && differentiable(row, op); },
-       ask_second_order},
-      {"taped", differentiable, ask_taped},
+       ask_second_order, true},
+      {"taped", differentiable, ask_taped, true},
       {"traced", [](const Row& row, const Op&) { return pure(row); }, ask_traced},
       {"optimized", [](const Row& row, const Op&) { return pure(row); }, ask_optimized},
       {"round_trip", [](const Row& row, const Op&) { return pure(row) && !takes_variables(row); }, ask_round_trip},
@@ -67,7 +70,7 @@ std::span<const Question> questions() {
          return has_samples(row) && op.body() == nullptr && (!pure(row) || takes_variables(row));
        },
        ask_saved},
-      {"traced_gradient", differentiable, ask_traced_gradient},
+      {"traced_gradient", differentiable, ask_traced_gradient, true},
       {"late", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_late},
       {"errors", [](const Row& row, const Op&) { return !row.d.errors.empty(); }, ask_errors},
   };
@@ -78,6 +81,40 @@ const Question& gpu_question() {
   static constexpr Question kQuestion = {
       "gpu", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_gpu};
   return kQuestion;
+}
+
+namespace {
+
+// By question and reason: rows, each with how often.
+using Unanswered = std::map<std::pair<std::string, std::string>, std::map<std::string, int>>;
+Unanswered& unanswered() {
+  static auto* notes = new Unanswered;
+  return *notes;
+}
+bool asked_for_gradients = false;
+
+struct ShowUnanswered {
+  ~ShowUnanswered() {
+    if (!asked_for_gradients) return;
+    for (const auto& [key, rows] : unanswered()) {
+      std::string text;
+      int count = 0;
+      for (const auto& [row, times] : rows) {
+        text += fmt::format("{}{}", text.empty() ? "" : ", ", row);
+        count += times;
+      }
+      std::cout << fmt::format("op table: question {} not asked {} times ({}), of {} rows: {}\n", key.first, count,
+                               key.second, rows.size(), text);
+    }
+    std::cout << std::flush;
+  }
+};
+BOOST_TEST_GLOBAL_FIXTURE(ShowUnanswered);
+
+}  // namespace
+
+void note_unanswered(const Row& row, const char* question, const char* reason) {
+  ++unanswered()[{question, reason}][row.name()];
 }
 
 namespace {
@@ -95,6 +132,7 @@ void complain(const Bound& bound, const std::string& text) { complain(bound.text
 
 void ask_within_limit(const Question& question, const Row& row) {
   failures = 0;
+  asked_for_gradients = asked_for_gradients || question.about_gradients;
   question.ask(row);
   if (failures > kShown) BOOST_ERROR("and " << failures - kShown << " more");
 }

@@ -15,6 +15,7 @@ struct Question {
   const char* name;  // of the test case
   bool (*applies)(const Row&, const Op&);
   void (*ask)(const Row&);
+  bool about_gradients = false;
 };
 
 std::span<const Question> questions();
@@ -66,6 +67,10 @@ using TensorsFunction = std::function<std::vector<Tensor>(std::span<const Tensor
 // The gradients, by input, of the sum of all outputs, weighed so that no two elements count alike; undefined where
 // there is none. `call` instead of the op, if given.
 std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs, const TensorsFunction& call = nullptr);
+
+// A question about gradients that a row (or some of its samples) cannot answer, though the op has a gradient. They are
+// counted, and shown when the program ends if any such question was asked.
+void note_unanswered(const Row& row, const char* question, const char* reason);
 
 // A failure of the case that runs. One case shows a few and counts the rest.
 void complain(const std::string& text);

@@ -16,7 +16,7 @@ bool is_floating(const Tensor& t) { return dtypes::kFloating.contains(t.dtype())
 
 // Calls `f(bound, k)` for each sample in float64 and each float64 output `k` that depends on a float64 input.
 template <class F>
-void for_each_float64_output(const Row& row, F f) {
+void for_each_float64_output(const Row& row, const char* question, F f) {
   int asked = 0;
   std::vector<Sample> samples = row.d.samples;
   if (row.operands == 2) {  // with broadcasting
@@ -29,13 +29,24 @@ void for_each_float64_output(const Row& row, F f) {
   for (const Sample& sample : samples) {
     for (const DType t : types_of(row)) {
       if (t != kFloat64 && row.op().primary_attr() >= 0) continue;
-      if (!fits(row, sample, t)) continue;
+      if (!fits(row, sample, t)) {
+        note_unanswered(row, question, "the sample does not fit float64");
+        continue;
+      }
       const Bound b = bind(row, sample, t);
-      if (std::ranges::none_of(b.in, [](const Tensor& x) { return x.dtype() == kFloat64; })) continue;
+      if (std::ranges::none_of(b.in, [](const Tensor& x) { return x.dtype() == kFloat64; })) {
+        note_unanswered(row, question, "the sample has no float64 input");
+        continue;
+      }
       try {
         const std::vector<Tensor> outputs = b.call();
         for (size_t k = 0; k < outputs.size(); ++k) {
-          if (outputs[k].dtype() != kFloat64) continue;
+          if (outputs[k].dtype() != kFloat64) {
+            if (dtypes::kDifferentiable.contains(outputs[k].dtype())) {
+              note_unanswered(row, question, "the output is not float64");
+            }
+            continue;
+          }
           ++asked;
           f(b, k);
         }
@@ -82,19 +93,24 @@ std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs, c
 }
 
 void ask_gradient(const Row& row) {
-  for_each_float64_output(row, [](const Bound& b, size_t k) { report(b, k, gradcheck(output_of(b, k), b.in)); });
+  for_each_float64_output(row, "gradient",
+                          [](const Bound& b, size_t k) { report(b, k, gradcheck(output_of(b, k), b.in)); });
 }
 
 void ask_second_order(const Row& row) {
-  for_each_float64_output(
-      row, [](const Bound& b, size_t k) { report(b, k, gradcheck_second_order(output_of(b, k), b.in)); });
+  for_each_float64_output(row, "second_order", [](const Bound& b, size_t k) {
+    report(b, k, gradcheck_second_order(output_of(b, k), b.in));
+  });
 }
 
 void ask_taped(const Row& row) {
   for_each_bound(row, [&](const Sample& sample, const Bound& b) {
     try {
       // Half types have no kernels for what some gradients are made of.
-      if (b.type != kFloat32 && b.type != kFloat64) return;
+      if (b.type != kFloat32 && b.type != kFloat64) {
+        if (dtypes::kDifferentiable.contains(b.type)) note_unanswered(row, "taped", "the type has no kernels for it");
+        return;
+      }
       std::vector<Tensor> outputs;
       const std::vector<Tensor> eager = b.call();
       const std::vector<Tensor> got = gradients_of(b, outputs);

@@ -56,6 +56,31 @@ BOOST_AUTO_TEST_CASE(seeded_numbers_are_tensorflows) {
   check_close(random_uniform({3}, {.seed = 7, .min = 2, .max = 5}), {4.2412367f, 4.0165405f, 2.1733387f});
 }
 
+// 2 + (1 - 2^-23) rounds up to 3. Of 2^25 draws some are that large.
+BOOST_AUTO_TEST_CASE(uniform_numbers_stay_below_the_maximum) {
+  struct Case {
+    DType type;
+    double min, max;
+    int64_t count;
+  };
+  for (const auto& [type, min, max, count] :
+       {Case{kFloat32, 2, 3, 1 << 25}, Case{kFloat32, -3, -2, 1 << 20}, Case{kFloat32, 1000, 1001, 1 << 16},
+        Case{kFloat32, 1e6, 1e6 + 1, 1 << 16}, Case{kFloat64, 1e15, 1e15 + 1, 1 << 10}}) {
+    const Tensor x = cast(random_uniform({count}, {.seed = 3, .dtype = type, .min = min, .max = max}), kFloat64);
+    const double low = reduce_min(x).item<double>(), high = reduce_max(x).item<double>();
+    BOOST_TEST_CONTEXT(dtype_name(type) << " " << min << " " << max) {
+      BOOST_TEST(low >= min);
+      BOOST_TEST((high < max));
+      BOOST_TEST(high > min + 0.8 * (max - min) - 0.3);  // and comes near
+    }
+  }
+  // Numbers that do not round up are TensorFlow's.
+  const Tensor plain = random_uniform({1000}, {.seed = 3});
+  BOOST_TEST(
+      random_uniform({1000}, {.seed = 3, .min = 2, .max = 3}).to_vector<float>() == add(plain, 2.f).to_vector<float>(),
+      boost::test_tools::per_element());
+}
+
 // tf.random.Generator.from_seed(7): uniform([5]), normal([3]), uniform([4], 0, 10, tf.int32).
 BOOST_AUTO_TEST_CASE(generator_is_tensorflows) {
   set_seed(7);

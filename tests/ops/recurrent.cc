@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
+#include "panto/trace/function.h"
 
 namespace panto::test {
 namespace {
@@ -46,6 +49,29 @@ Sample step(int64_t batch, int64_t inputs, int64_t units, Attrs attrs = {}) {
           .attrs = std::move(attrs)};
 }
 
+// Peepholes that are no vectors, where the trace does not know the shapes.
+void peephole_of_scalars() {
+  const Sample sample = step(2, 3, 2);
+  std::vector<Tensor> in;
+  for (const Array& a : sample.in) in.push_back(to_tensor(a, kFloat32));
+  const Function f = trace(
+      [](const Tensor& x, const Tensor& cs, const Tensor& h, const Tensor& w, const Tensor& i, const Tensor& o,
+         const Tensor& b) { return lstm_block_cell(x, cs, h, w, i, i, o, b, {.use_peephole = true}).h; },
+      {TensorSpec(kFloat32, PartialShape()), TensorSpec(kFloat32, PartialShape()), TensorSpec(kFloat32, PartialShape()),
+       TensorSpec(kFloat32, PartialShape()), TensorSpec(kFloat32, PartialShape()), TensorSpec(kFloat32, PartialShape()),
+       TensorSpec(kFloat32, PartialShape())});
+  const auto run = [&](const Tensor& i, const Tensor& o) {
+    const std::vector<Tensor> args = {in[0], in[1], in[2], in[3], i, o, in[7]};
+    return f.call(args)[0];
+  };
+  BOOST_TEST(run(in[4], in[6]).shape().to_string() == "[2,2]");
+  for (const Index& dims : {Index{}, {1}, {1, 2}, {2, 2}}) {
+    const Tensor other = to_tensor(filled(dims, 1), kFloat32);
+    expect_error_begins([&] { run(other, in[6]); }, "InvalidArgument: ");
+    expect_error_begins([&] { run(in[4], other); }, "InvalidArgument: ");
+  }
+}
+
 ErrorSample wrong(size_t i, Array value, const char* text) {
   Sample sample = step(2, 3, 2);
   sample.in[i] = std::move(value);
@@ -66,6 +92,7 @@ const Family family("recurrent", {
                                                   wrong(5, draw({3}), "wcf: expected shape [2], got [3]"),
                                                   wrong(6, draw({}), "wco: expected shape [2], got []"),
                                                   wrong(7, draw({2}), "b: expected shape [8], got [2]")},
+                                       .own = {{"shapes_found_at_run_time", peephole_of_scalars}},
                                        .units = 32,
                                        .floor = 1}},
                                      {"LSTMBlockCell",

@@ -114,6 +114,26 @@ const Family reductions(
          {.samples = {{.in = {array({2, 3}, {1, 0, 3, 2, 5, 4}), list({1})}, .out = {list({0, 40})}},
                       {.in = {array({3}, {0, 2, 0}), list({0})}, .out = {scalar(0)}}},
           .label = "with zeros"}},
+        {"Sum",
+         {.samples = {{.in = {complexes({2, 2}, {{1, 2}, {3, -4}, {0.5, 0}, {0, 0.25}}), list({1})},
+                       .out = {complexes({2}, {{4, -2}, {0.5, 0.25}})}}},
+          .label = "complex",
+          .types = dtypes::kComplex}},
+        {"Prod",
+         {.samples = {{.in = {complexes({2, 2}, {{1, 2}, {3, -4}, {0.5, 0}, {0, 0.25}}), list({1})},
+                       .out = {complexes({2}, {{11, 2}, {0, 0.125}})}}},
+          .label = "complex",
+          .types = dtypes::kComplex}},
+        {"Sum",
+         {.samples = {{.in = {wholes({3}, {(Whole{1} << 53) + 1, 2, INT64_MAX - (Whole{1} << 54)}), list({0})},
+                       .out = {wholes({}, {INT64_MAX - (Whole{1} << 53) + 3})}}},
+          .label = "beyond 2^53",
+          .types = {kInt64, kUint64}}},
+        {"Max",
+         {.samples = {{.in = {wholes({3}, {(Whole{1} << 60) + 1, (Whole{1} << 60) + 2, Whole{1} << 60}), list({0})},
+                       .out = {wholes({}, {(Whole{1} << 60) + 2})}}},
+          .label = "beyond 2^53",
+          .types = {kInt64, kUint64}}},
         {"Max", {.samples = samples_of(numbers, false), .reference = max, .errors = kErrors}},
         {"Max",
          {.samples = {{.in = {array({0, 2}, {}), list({0})}, .out = {list({-kInfinity, -kInfinity})}},
@@ -154,22 +174,54 @@ std::vector<Array> position(const Given& g) {
   })};
 }
 
-std::vector<Array> cumsum(const Given& g) {
+template <bool product>
+std::vector<Array> running(const Given& g) {
   const Array& x = g.in[0];
   const size_t axis = normal_axis(integer(g.in[1]), x.dims.size());
   const bool exclusive = g.flag("exclusive"), reverse = g.flag("reverse");
   return {make(x.dims, [&](const Index& index) {
-    double sum = 0;
+    double result = product ? 1 : 0;
     for (int64_t i = 0; i < x.dims[axis]; ++i) {
       const int64_t before = reverse ? i - index[axis] : index[axis] - i;
       if (exclusive ? before <= 0 : before < 0) continue;
       Index other = index;
       other[axis] = i;
-      sum += at(x, other);
+      result = product ? result * at(x, other) : result + at(x, other);
     }
-    return sum;
+    return result;
   })};
 }
+
+// y[0] = 0, y[i + 1] = a[i] y[i] + b[i].
+std::vector<Array> recurrence(const Given& g) {
+  const Array &a = g.in[0], &b = g.in[1];
+  const size_t axis = normal_axis(integer(g.in[2]), a.dims.size());
+  const bool reverse = g.flag("reverse");
+  return {make(a.dims, [&](const Index& index) {
+    double y = 0;
+    const int64_t n = a.dims[axis];
+    for (int64_t i = reverse ? n - 1 : 0; i != index[axis]; i += reverse ? -1 : 1) {
+      Index other = index;
+      other[axis] = i;
+      y = at(a, other) * y + at(b, other);
+    }
+    return y;
+  })};
+}
+
+std::vector<Sample> scan_samples(Array (*input)(Index, int)) {
+  return {{.in = {input({5}, 0), scalar(0)}},
+          {.in = {input({2, 3}, 1), scalar(1)}},
+          {.in = {input({2, 3}, 2), scalar(-2)}},
+          {.in = {input({2, 3}, 3), scalar(1)}, .attrs = {{"exclusive", true}}},
+          {.in = {input({2, 3}, 4), scalar(0)}, .attrs = {{"reverse", true}}},
+          {.in = {input({2, 3, 2}, 5), scalar(1)}, .attrs = {{"exclusive", true}, {"reverse", true}}},
+          {.in = {input({0, 3}, 6), scalar(0)}},
+          {.in = {input({37}, 7), scalar(0)}}};
+}
+const std::vector<ErrorSample> kScanErrors = {
+    {.in = {draw({2, 3}), scalar(2)}, .text = "axis: expected one in [-2, 2), got 2"},
+    {.in = {draw({2}), list({0})}, .text = "axis: expected a scalar, got shape [1]"}};
 
 const std::vector<Sample> kPositionSamples = {
     {.in = {draw({5}), scalar(0)}},     {.in = {draw({2, 3}), scalar(1)}},
@@ -190,19 +242,35 @@ const Family scans(
         {"ArgMax", {.samples = kPositionSamples, .reference = position<true>, .errors = kPositionErrors}},
         {"ArgMin", {.samples = kPositionSamples, .reference = position<false>, .errors = kPositionErrors}},
         {"Cumsum",
-         {.samples = {{.in = {draw({5}), scalar(0)}},
-                      {.in = {draw({2, 3}), scalar(1)}},
-                      {.in = {draw({2, 3}), scalar(-2)}},
-                      {.in = {draw({2, 3}), scalar(1)}, .attrs = {{"exclusive", true}}},
-                      {.in = {draw({2, 3}), scalar(0)}, .attrs = {{"reverse", true}}},
-                      {.in = {draw({2, 3, 2}), scalar(1)}, .attrs = {{"exclusive", true}, {"reverse", true}}},
-                      {.in = {draw({0, 3}), scalar(0)}},
-                      {.in = {draw({37}), scalar(0)}}},
-          .reference = cumsum,
-          .errors = {{.in = {draw({2, 3}), scalar(2)}, .text = "axis: expected one in [-2, 2), got 2"},
-                     {.in = {draw({2}), list({0})}, .text = "axis: expected a scalar, got shape [1]"}},
+         {.samples = scan_samples(numbers),
+          .reference = running<false>,
+          .errors = kScanErrors,
           .units = 16,
           .floor = 4}},
+        {"Cumprod", {.samples = scan_samples(factors), .reference = running<true>, .errors = kScanErrors, .units = 64}},
+        {"Cumprod",
+         {.samples = {{.in = {complexes({3}, {{1, 2}, {0, -1}, {2, 1}}), scalar(0)},
+                       .out = {complexes({3}, {{1, 2}, {2, -1}, {5, 0}})}}},
+          .label = "complex",
+          .types = dtypes::kComplex}},
+        {"Cumprod",
+         {.samples = {{.in = {array({2, 3}, {1, 0, 3, 2, 5, 0}), scalar(1)},
+                       .out = {array({2, 3}, {1, 0, 0, 2, 10, 0})}},
+                      {.in = {list({0, 2, 0, 3}), scalar(0)},
+                       .attrs = {{"exclusive", true}, {"reverse", true}},
+                       .out = {list({0, 0, 3, 1})}}},
+          .label = "with zeros"}},
+        {"_LinearRecurrence",
+         {.samples = {{.in = {draw({5}), draw({5}, -2, 2, 1), scalar(0)}},
+                      {.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1), scalar(-1)}},
+                      {.in = {draw({4, 3}), draw({4, 3}, -2, 2, 1), scalar(0)}, .attrs = {{"reverse", true}}},
+                      {.in = {draw({2, 4, 2}), draw({2, 4, 2}, -2, 2, 1), scalar(1)}},
+                      {.in = {draw({0, 3}), draw({0, 3}), scalar(0)}},
+                      {.in = {draw({37}, -0.9, 0.9), draw({37}), scalar(0)}}},
+          .reference = recurrence,
+          .errors = {{.in = {draw({2, 3}), draw({3}), scalar(0)}, .text = "b: expected the shape of a, [2,3], got [3]"},
+                     {.in = {draw({3}), draw({3}), scalar(1)}, .text = "axis: expected one in [-1, 1), got 1"}},
+          .units = 64}},
     });
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What reference functions are written with, above all an array from a function of the index.
 #pragma once
 
+#include <complex>
 #include <functional>
 #include <vector>
 
@@ -53,6 +54,29 @@ inline Index integers(const Array& a) {
 
 inline size_t normal_axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+// The references of elementwise ops on complex numbers; operands broadcast.
+using Complex = std::complex<double>;
+inline Reference each(Complex (*f)(Complex)) {
+  return [f](const Given& g) {
+    std::vector<Complex> y;
+    for (size_t i = 0; i < g.in[0].values.size(); ++i) y.push_back(f(g.in[0].complex(i)));
+    return std::vector<Array>{complexes(g.in[0].dims, y)};
+  };
+}
+inline Reference each(Complex (*f)(Complex, Complex)) {
+  return [f](const Given& g) {
+    const Array &a = g.in[0], &b = g.in[1];
+    const Index& dims = a.values.size() >= b.values.size() ? a.dims : b.dims;
+    Array shape;
+    shape.dims = dims;
+    std::vector<Complex> z;
+    for (size_t i = 0; i < static_cast<size_t>(shape.numel()); ++i) {
+      z.push_back(f(a.complex(a.broadcast_position(dims, i)), b.complex(b.broadcast_position(dims, i))));
+    }
+    return std::vector<Array>{complexes(dims, z)};
+  };
 }
 
 // Of ops that give their input as it is.

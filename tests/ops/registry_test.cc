@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -11,8 +12,10 @@
 #include <set>
 #include <sstream>
 
+#include "panto/lib/core/call.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/core/op.h"
+#include "panto/tests/expect.h"
 #include "panto/tests/ops/questions.h"
 #include "panto/tests/ops/table.h"
 
@@ -40,6 +43,31 @@ BOOST_AUTO_TEST_SUITE(registry)
 BOOST_AUTO_TEST_CASE(links) {
   BOOST_CHECK_NO_THROW(link_ops());
   BOOST_CHECK_GT(all_ops().size(), 80);
+}
+
+// The dispatcher has room for so many and no more.
+BOOST_AUTO_TEST_CASE(ops_with_too_many_arguments_are_refused) {
+  const auto list = [](size_t n, const char* one) {
+    std::string text;
+    for (size_t i = 0; i < n; ++i)
+      text += fmt::format("{}{}{}", i > 0 ? ", " : "", static_cast<char>('a' + i % 26), i) + one;
+    return text;
+  };
+  const auto define = [](const std::string& signature) {
+    static std::deque<std::string> kept;  // definitions keep pointers
+    kept.push_back(signature);
+    define_op(kept.back().c_str(), {.doc = "A test's.", .shape = shapes::scalar, .no_gradient = "it is a test's"});
+    link_ops();
+  };
+  expect_error([&] { define("TestManyInputs(" + list(17, ": float32") + ") -> (y: float32)"); },
+               "InvalidArgument: op TestManyInputs: expected at most 16 inputs, got 17");
+  expect_error([&] { define("TestManyOutputs(x: float32) -> (" + list(17, ": float32") + ")"); },
+               "InvalidArgument: op TestManyOutputs: expected at most 16 outputs, got 17");
+  expect_error([&] { define("TestManyAttributes(x: float32; " + list(33, ": int = 0") + ") -> (y: float32)"); },
+               "InvalidArgument: op TestManyAttributes: expected at most 32 attributes, got 33");
+  BOOST_TEST(find_op("TestManyInputs") == nullptr);
+  BOOST_CHECK_NO_THROW(define("TestSixteen(" + list(16, ": float32") + ") -> (y: float32)"));
+  BOOST_CHECK_NO_THROW(define("TestThirtyTwo(x: float32; " + list(32, ": int = 0") + ") -> (y: float32)"));
 }
 
 BOOST_AUTO_TEST_CASE(documentation) {

@@ -71,7 +71,13 @@ void enter_row(const Row& row) {
     return;
   }
   for (const Question& q : questions()) {
-    if (!q.applies(row, *op)) continue;
+    if (!q.applies(row, *op)) {
+      if (q.about_gradients && (op->gradient() != nullptr || op->body() != nullptr)) {
+        note_unanswered(row, q.name,
+                        row.d.samples.empty() ? "it has no samples" : "its samples or types are not for it");
+      }
+      continue;
+    }
     enter(own, q.name, row, [&row, &q] {
       BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) { ask_within_limit(q, row); }
     });
@@ -303,7 +309,9 @@ std::vector<DType> types_of(const Row& row, DeviceKind kind) {
   if (op.primary_attr() < 0) return {DType::kInvalid};
   const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types & row.d.types;
   // What a composite is made of has kernels for these at least.
-  const DTypeSet there = op.body() != nullptr ? DTypeSet{kFloat32, kFloat64} : op.kernel_types(kind);
+  const bool any = (dtypes::kAny - row.d.types).empty();
+  const DTypeSet composite = any ? DTypeSet{kFloat32, kFloat64} : row.d.types;
+  const DTypeSet there = op.body() != nullptr ? composite : op.kernel_types(kind);
   std::vector<DType> result;
   for (const DType t : {kFloat32, kFloat64, kInt32, kInt64}) {
     if ((allowed & there).contains(t)) result.push_back(t);

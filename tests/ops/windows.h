@@ -45,7 +45,7 @@ inline Side side_of(const Given& g, size_t dim, int64_t input, int64_t size, boo
     s.before = g.integers("explicit_paddings")[2 * dim];
     padded += s.before + g.integers("explicit_paddings")[2 * dim + 1];
   }
-  s.output = (padded - extent) / s.stride + 1;
+  s.output = (padded - extent + s.stride) / s.stride;
   return s;
 }
 

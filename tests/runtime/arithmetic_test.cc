@@ -1,8 +1,15 @@
 // The arithmetic pass: what gives back its input goes, and what undoes each other.
-#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+
+#include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/session.h"
 #include "panto/tests/graph/text_graph.h"
+#include "panto/tests/ops/array_value.h"
 #include "panto/tests/runtime/pass_case.h"
 
 namespace panto::test {
@@ -160,6 +167,110 @@ BOOST_AUTO_TEST_CASE(moves_and_casts_are_merged) {
        )"},
   };
   for (const PassCase& c : cases) check(c);
+}
+
+// Numbers at the limits of a type, and others.
+Tensor limits_of(DType t) {
+  std::vector<double> floats = {0,
+                                -0.0,
+                                1,
+                                -1,
+                                0.5,
+                                -2.5,
+                                255,
+                                256,
+                                65504,
+                                65536,
+                                2147483647,
+                                2147483648.0,
+                                -2147483648.0,
+                                4294967295.0,
+                                4294967296.0,
+                                9.2e18,
+                                1.8e19,
+                                -9.3e18,
+                                1e20,
+                                1e300,
+                                5e-324,
+                                std::numeric_limits<double>::infinity(),
+                                -std::numeric_limits<double>::infinity(),
+                                std::nan("")};
+  if (dtypes::kFloating.contains(t) || dtypes::kComplex.contains(t)) return cast(tensor(floats), t);
+  if (t == kBool) return tensor(std::vector<bool>{true, false});
+  std::vector<int64_t> values = {
+      0,         1,          -1,           2,           127,        128,        -128,
+      255,       256,        32767,        32768,       -32768,     65535,      65536,
+      16777217,  2147483647, 2147483648,   -2147483648, 4294967295, 4294967296, 9007199254740993,
+      INT64_MAX, INT64_MIN,  INT64_MIN + 1};
+  return cast(tensor(values), t);
+}
+
+bool same_bits_or_nan(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || !(a.shape() == b.shape())) return false;
+  return difference(a, b).empty();
+}
+
+// The pass is exact: whatever it makes of two casts gives what they give.
+BOOST_AUTO_TEST_CASE(all_chains_of_two_casts_stay_what_they_are) {
+  std::vector<DType> types;
+  for (int t = 0; t < kDTypeSlots; ++t) {
+    if (dtypes::kPlain.contains(static_cast<DType>(t))) types.push_back(static_cast<DType>(t));
+  }
+  BOOST_TEST(types.size() == 15u);
+  int merged = 0;
+  for (const DType a : types) {
+    const Tensor x = limits_of(a);
+    for (const DType b : types) {
+      for (const DType c : types) {
+        const std::string text = fmt::format(
+            "x = Placeholder(; dtype={}, shape=?)\n m = Cast(x; DstT={})\n y = Cast(m; DstT={})\n"
+            " z = Identity(y)",
+            dtype_name(a), dtype_name(b), dtype_name(c));
+        const Graph graph = text_graph(text);
+        Session session(graph, {.passes = "arithmetic"});
+        const Tensor got = session.run({{"x", x}}, {"z"})[0];
+        if (session.optimized_graph().find("m") == nullptr) ++merged;
+        BOOST_CHECK_MESSAGE(same_bits_or_nan(cast(cast(x, b), c), got),
+                            text << ": expected " << cast(cast(x, b), c).to_string() << ", got " << got.to_string());
+      }
+    }
+  }
+  BOOST_TEST(merged > 500);
+}
+
+// Graphs that are in order, of which each made the pass fail.
+BOOST_AUTO_TEST_CASE(shape_vectors_are_no_operands) {
+  const char* const graphs[] = {
+      "x = Placeholder(; dtype=float32, shape=[4])\n s = Const(; value=int32[2]{1, 4})\n"
+      " t = Const(; value=int32[2]{3, 4})\n a = BroadcastTo(x, s)\n y = BroadcastTo(a, t)",
+      "x = Placeholder(; dtype=float32, shape=[4])\n s = Const(; value=int32[2]{4, 4})\n a = BroadcastTo(x, s)\n"
+      " w = Const(; value=float32[5,4,3]{1})\n y = BatchMatMulV2(a, w)",
+      "x = Placeholder(; dtype=float32, shape=[4])\n s = Const(; value=int32[2]{5, 4})\n a = BroadcastTo(x, s)\n"
+      " l = Const(; value=float32[5,4]{0.25})\n y = SoftmaxCrossEntropyWithLogits(a, l)",
+  };
+  const Tensor x = tensor({1.f, 2.f, 3.f, 4.f});
+  for (const char* text : graphs) {
+    BOOST_TEST_CONTEXT(text) {
+      Session plain(text_graph(text), {.passes = "off"});
+      for (const char* passes : {"arithmetic", ""}) {
+        Session session(text_graph(text), {.passes = passes});
+        BOOST_TEST(difference(plain.run({{"x", x}}, {"y"})[0], session.run({{"x", x}}, {"y"})[0]) == "");
+        BOOST_TEST(session.plan_stats().passes_undone == 0);
+      }
+    }
+  }
+  check({"arithmetic",
+         "x = Placeholder(; dtype=float32, shape=[4])\n s = Const(; value=int32[2]{1, 4})\n"
+         " t = Const(; value=int32[2]{3, 4})\n a = BroadcastTo(x, s)\n b = BroadcastTo(a, t)\n y = Neg(b)",
+         "x = Placeholder(; dtype=float32, shape=[4])\n t = Const(; value=int32[2]{3, 4})\n b_1 = BroadcastTo(x, t)\n"
+         " y = Neg(b_1)"});
+}
+
+BOOST_AUTO_TEST_CASE(permutations_may_count_from_the_end) {
+  check({"arithmetic",
+         "x = Placeholder(; dtype=float32, shape=[2,3,4])\n p = Const(; value=int32[3]{-2, -1, 0})\n"
+         " q = Const(; value=int32[3]{-1, 0, 1})\n a = Transpose(x, p)\n b = Transpose(a, q)\n y = Neg(b)",
+         "x = Placeholder(; dtype=float32, shape=[2,3,4])\n y = Neg(x)"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

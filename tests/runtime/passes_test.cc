@@ -372,6 +372,7 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
       text_graph("x = Placeholder(; dtype=float32, shape=[])\n c = Const(; value=float32[]{3})\n"
                  " d = Neg(c)\n y = Mul(x, d)\n z = Neg(y)"));
   BOOST_TEST(session.run({{"x", tensor(2.f)}}, {"z"})[0].item<float>() == 6.f);
+  BOOST_TEST(session.plan_stats().passes_undone == 1);
   const Graph planned = session.optimized_graph();
   BOOST_TEST((planned.find("d") != nullptr && planned.at("d").has(Trait::kConstant)));
   BOOST_TEST((planned.find("c") == nullptr && planned.at("z").op().name().starts_with('_')));

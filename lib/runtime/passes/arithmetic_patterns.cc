@@ -77,6 +77,15 @@ bool lossless(DType a, DType b) {
   return false;
 }
 
+// Of integers that floats in between hold exactly: numbers that a direct conversion would wrap, one from floats does
+// not wrap but for the low bits of what fits 32 bits (64 for the types of 64).
+bool wraps_alike(DType from, DType between, DType to) {
+  if (!dtypes::kInteger.contains(from) || !dtypes::kFloating.contains(between) || !dtypes::kInteger.contains(to)) {
+    return true;
+  }
+  return from == to || lossless(from, dtype_size(to) <= 4 ? kInt32 : kInt64);
+}
+
 class Simplifier {
  public:
   explicit Simplifier(PassContext& context) : context_(context), graph_(context.graph) {}
@@ -104,7 +113,7 @@ class Simplifier {
   NodeOutput source(const Node& node) {
     if (node.has(Trait::kIdentity)) return identity(node);
     const Op& op = node.op();
-    if (op.has(Trait::kBroadcasts)) {
+    if (op.has(Trait::kBroadcasts) && op.has(Trait::kElementwise)) {
       const NodeOutput operand = node.num_inputs() == 2 ? neutral(node) : NodeOutput();
       return operand.valid() ? operand : not_repeated(node);
     }
@@ -113,6 +122,7 @@ class Simplifier {
     if (&op == &kTranspose) return transposed(node);
     if (&op == &kCast) return cast(node);
     if (&op == &kReshape) return reshaped(node);
+    if (&op == &kBroadcastTo) return repeated_once(node);
     if (&op == &kAddN && node.num_inputs() == 1) return node.input(0);
     return {};
   }
@@ -148,14 +158,15 @@ class Simplifier {
     return {};
   }
 
-  // The node reading what an operand repeats, where the others give the result its shape.
+  // The node reading what an operand repeats, where the others give the result its shape. Only where all shapes are
+  // known: the operand's own, which nobody looks at any more, may else turn out not to fit.
   NodeOutput not_repeated(const Node& node) {
     NodeInit narrow = node.init();
     const Node* repeats = nullptr;
     for (size_t k = 0; k < narrow.inputs.size() && repeats == nullptr; ++k) {
       const Node& from = graph_.at(narrow.inputs[k].node);
       const std::optional<PartialShape> repeated = shape_of_repeated(from);
-      if (!repeated) continue;
+      if (!repeated || !repeated->fully_known() || !from.output(0).shape.fully_known()) continue;
       PartialShape shape = *repeated;
       for (size_t i = 0; i < narrow.inputs.size(); ++i) {
         if (i != k) shape = broadcast_shapes(shape, graph_.info(narrow.inputs[i]).shape);
@@ -170,6 +181,20 @@ class Simplifier {
     narrow.name = free_name(graph_, node.name());
     return add_replacement(std::move(narrow), *repeats);
   }
+
+  // What is repeated twice is repeated once, to the last shape.
+  NodeOutput repeated_once(const Node& node) {
+    const Node& inner = graph_.at(node.input(0).node);
+    if (&inner.op() != &kBroadcastTo || inner.device() != node.device() || !node.output(0).shape.fully_known() ||
+        !graph_.info(inner.input(0)).shape.fully_known() || !inner.output(0).shape.fully_known()) {
+      return {};
+    }
+    NodeInit merged = node.init();
+    merged.name = free_name(graph_, node.name());
+    merged.inputs[0] = inner.input(0);
+    return add_replacement(std::move(merged), inner);
+  }
+
   static bool repeats_a_number(const Op& op) { return &op == &kOnesLike || &op == &kZerosLike; }
   // Of what a node gives repeatedly; nothing where it is no such node.
   std::optional<PartialShape> shape_of_repeated(const Node& node) const {
@@ -192,13 +217,23 @@ class Simplifier {
     return &graph_.at(node.input(0).node).op() == &node.op() ? node.input(0) : NodeOutput();
   }
 
+  // Of a Transpose, without negative axes.
+  std::optional<std::vector<int64_t>> constant_permutation(const Node& node) const {
+    std::optional<std::vector<int64_t>> perm = constant_integers(graph_, node.input(1));
+    for (size_t i = 0; perm && i < perm->size(); ++i) {
+      if ((*perm)[i] < 0) (*perm)[i] += static_cast<int64_t>(perm->size());
+    }
+    return perm;
+  }
+
   NodeOutput transposed(const Node& node) {
-    const std::optional<std::vector<int64_t>> outer = constant_integers(graph_, node.input(1));
-    if (!outer) return {};
+    const std::optional<std::vector<int64_t>> outer = constant_permutation(node);
+    // A rank that is not known may turn out not to be the permutation's.
+    if (!outer || !graph_.info(node.input(0)).shape.known_rank()) return {};
     if (is_identity(*outer)) return node.input(0);
     const Node& inner = graph_.at(node.input(0).node);
-    if (&inner.op() != &kTranspose) return {};
-    const std::optional<std::vector<int64_t>> first = constant_integers(graph_, inner.input(1));
+    if (&inner.op() != &kTranspose || !graph_.info(inner.input(0)).shape.known_rank()) return {};
+    const std::optional<std::vector<int64_t>> first = constant_permutation(inner);
     if (!first || first->size() != outer->size()) return {};
     // Dimension i of the result is dimension first[outer[i]] of the source.
     std::vector<int32_t> both;
@@ -230,7 +265,8 @@ class Simplifier {
     const Node& inner = graph_.at(input.node);
     if (&inner.op() != &kCast || inner.attr("Truncate").as<bool>() || node.attr("Truncate").as<bool>()) return {};
     const DType from = graph_.info(inner.input(0)).dtype;
-    if (!lossless(from, graph_.info(input).dtype)) return {};
+    const DType between = graph_.info(input).dtype;
+    if (!lossless(from, between) || !wraps_alike(from, between, to)) return {};
     if (from == to) return inner.input(0);
     NodeInit merged = node.init();
     merged.name = free_name(graph_, node.name());
