@@ -20,7 +20,7 @@ METHOD = """\
 - Before it is timed, a library's output must be ours, element by element: a few thousand of them, anywhere in it, each
   within the row's tolerance of its own size or of the mean magnitude (a millionth where single elements are computed,
   see `benchmarks/peers/workloads.py`), and three means of all. A training step's output are the losses of three steps,
-  and by how much each parameter changed in them.
+  and by how much each parameter changed in the first.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
   environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
 - Inputs are the same float32 numbers of both signs, rounded to bfloat16 in rows that say so. What starts work and
@@ -80,7 +80,7 @@ GPU_METHOD = """\
 - Before it is timed, a library's output must be ours, element by element: a few thousand of them, anywhere in it, each
   within the row's tolerance of its own size or of the mean magnitude (a millionth where single elements are computed,
   see `benchmarks/peers/workloads.py`), and three means of all. A training step's output are the losses of three steps,
-  and by how much each parameter changed in them.
+  and by how much each parameter changed in the first.
 - Products and convolutions are of float32 everywhere (TF32 is off in PyTorch, precision is "highest" in JAX).
 - PyTorch and JAX are called from Python, as their users call them, Pantograph from C++: rows of small tensors have the
   interpreter in them.
