@@ -302,7 +302,7 @@ class Page(unittest.TestCase):
         self.assertNotIn("OpenMP", text)
 
     def test_lines_are_short(self):
-        for line in (page.METHOD + page.INTRODUCTION + page.LIBRARIES).splitlines():
+        for line in (page.METHOD + page.INTRODUCTION + page.LIBRARIES + page.GPU_METHOD + page.GPU_INTRODUCTION).splitlines():
             self.assertLessEqual(len(line), 120)
 
 
