@@ -111,14 +111,15 @@ Parts each(const std::vector<T>& results, const Host& host) {
   return all;
 }
 
-// What three steps of training give: their losses, then by how much each parameter has changed. `values()` has the
-// parameters, `step()` gives the loss.
+// What three steps of training give: their losses, then by how much each parameter changed in the first (later ones
+// make rounding errors large in deep networks). `values()` has the parameters, `step()` gives the loss.
 template <class Step, class Values>
 Parts three_steps(const Step& step, const Values& values) {
   const Parts before = values();
   Parts result(1);
-  for (int i = 0; i < 3; ++i) result[0].push_back(step());
+  result[0].push_back(step());
   const Parts after = values();
+  for (int i = 1; i < 3; ++i) result[0].push_back(step());
   for (size_t p = 0; p < before.size(); ++p) {
     std::vector<float> change(before[p].size());
     for (size_t i = 0; i < change.size(); ++i) change[i] = after[p][i] - before[p][i];

@@ -141,7 +141,9 @@ array mlp(const Arrays& in) {
 array cnn(const Arrays& in) {
   array h = in[0];
   for (const size_t i : {2, 4}) {
-    h = mx::maximum(mx::conv2d(h, mx::transpose(in[i], {3, 0, 1, 2}), {1, 1}, {2, 2}) + in[i + 1], array(0.0f));
+    const int padding = in[i].shape(0) / 2;
+    h = mx::conv2d(h, mx::transpose(in[i], {3, 0, 1, 2}), {1, 1}, {padding, padding});
+    h = mx::maximum(h + in[i + 1], array(0.0f));
     h = mx::reshape(h, {h.shape(0), h.shape(1) / 2, 2, h.shape(2) / 2, 2, h.shape(3)});
     h = mx::max(h, {2, 4});
   }

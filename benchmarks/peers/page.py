@@ -20,7 +20,7 @@ METHOD = """\
 - Before it is timed, a library's output must be ours, element by element: a few thousand of them, anywhere in it, each
   within the row's tolerance of its own size or of the mean magnitude (a millionth where single elements are computed,
   see `benchmarks/peers/workloads.py`), and three means of all. A training step's output are the losses of three steps,
-  and by how much each parameter changed in them.
+  and by how much each parameter changed in the first.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
   environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
 - Inputs are the same float32 numbers of both signs, rounded to bfloat16 in rows that say so. What starts work and
@@ -69,9 +69,9 @@ GPU_INTRODUCTION = """\
 # Side by side on a GPU
 
 Written by `PANTO_CUDA_GRAPHS=1 ./dev bench peers --gpu --table` on a machine with an NVIDIA GPU, its driver, and nvcc
-(`meson setup -Dcuda=enabled` makes its absence an error); run it again rather than editing. The same work in Pantograph,
-in PyTorch (eager; compiled in rows of traced functions) and in JAX (eager; jitted), in a row one after the other. All
-tensors are on the GPU; a batch of runs is over when the GPU has done it.
+(`meson setup -Dcuda=enabled` makes its absence an error); run it again rather than editing. The same work in
+Pantograph, in PyTorch (eager; compiled in rows of traced functions) and in JAX (eager; jitted), in a row one after the
+other. All tensors are on the GPU; a batch of runs is over when the GPU has done it.
 """
 
 GPU_METHOD = """\
@@ -80,14 +80,14 @@ GPU_METHOD = """\
 - Before it is timed, a library's output must be ours, element by element: a few thousand of them, anywhere in it, each
   within the row's tolerance of its own size or of the mean magnitude (a millionth where single elements are computed,
   see `benchmarks/peers/workloads.py`), and three means of all. A training step's output are the losses of three steps,
-  and by how much each parameter changed in them.
+  and by how much each parameter changed in the first.
 - Products and convolutions are of float32 everywhere (TF32 is off in PyTorch, precision is "highest" in JAX).
 - PyTorch and JAX are called from Python, as their users call them, Pantograph from C++: rows of small tensors have the
   interpreter in them.
-- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower; a difference that the
+- The ratio is our time by that of the best peer in the row, which is named; bold: we are slower. A difference that the
   two spreads explain is a tie. "traced" is the same call of ours as a traced function; bold: slower than eager.
-- PyTorch finds its fastest convolutions before it is timed (`cudnn.benchmark`) and has filters in its own order. In rows
-  of traced functions it is compiled with `mode="reduce-overhead"`, whole training steps as well.
+- PyTorch finds its fastest convolutions before it is timed (`cudnn.benchmark`) and has filters in its own order. In
+  rows of traced functions it is compiled with `mode="reduce-overhead"`, whole training steps as well.
 - JAX's training steps donate their parameters.
 - Our traced functions are launched as CUDA graphs where the environment has PANTO_CUDA_GRAPHS=1. That is off by
   default; the line above the tables says how it was here.

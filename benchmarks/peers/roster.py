@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 from race import Contestant
 from workloads import ALL_LARGE, LARGE
@@ -71,8 +72,10 @@ def compiled(name, places):
         flags = compiler_flags(name, places)
         command = ["g++", "-std=c++20", f"-I{places.build}/include", *flags.optimization, *flags.includes, str(source),
                    "-o", str(program), *flags.links]
+        begin = time.time()
         if subprocess.run(command).returncode != 0:
             raise SystemExit(f"peers: {source.name} does not compile")
+        os.utime(program, (begin, begin))  # what changed meanwhile is newer
     return [str(program)]
 
 
