@@ -202,8 +202,8 @@ bool legal(const Program& program) {
 // smaller form of that.
 std::string outcome_of(const Program& program, bool want_legal, const std::string& mode, Board& board) {
   std::fflush(stdout);
-  const pid_t child = fork();
   board.failed[0].text[0] = '\0';
+  const pid_t child = fork();
   if (child == 0) {
     if (want_legal && !legal(program)) leave(0);
     const Answers answers = ask(program, mode, [](const std::string&) {});
