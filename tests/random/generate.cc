@@ -311,7 +311,7 @@ class Generator {
     for (size_t i = 0; i < bound.in.size(); ++i) {
       const Array& a = bound.given.in[i];
       if (a.is_variable) {
-        s.in.push_back(variable_ref(variable_like(variable_of(bound.in[i]).read())));
+        s.in.push_back(variable_ref(variable_like(variable_of(bound.in[i]).read(), attempt < 2)));
         continue;
       }
       const Tensor& t = bound.in[i];
@@ -325,8 +325,9 @@ class Generator {
     return try_statement(std::move(s), before, max_special);
   }
 
-  int variable_like(const Tensor& t) {
-    for (size_t i = 0; i < p_.variables.size(); ++i) {
+  // One that is there, if it may be, or a new one.
+  int variable_like(const Tensor& t, bool shared) {
+    for (size_t i = 0; shared && i < p_.variables.size(); ++i) {
       const Tensor& have = p_.variables[i].value;
       if (have.dtype() == t.dtype() && have.shape() == t.shape() && rng_.chance(0.7)) return static_cast<int>(i);
     }
