@@ -89,13 +89,12 @@ std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, 
   {
     SymbolicOnly symbolic;
     const RecorderScope scope(&symbolic);
-    std::vector<uint8_t> is_x(static_cast<size_t>(graph.id_limit()), 0);
-    for (NodeOutput x : xs) is_x[static_cast<size_t>(x.node)] = 1;
+    std::vector<NodeOutput> sorted(xs.begin(), xs.end());
+    std::ranges::sort(sorted);
     for (int id : ancestors(graph, ys)) {
       replay.run(id);
-      if (is_x[static_cast<size_t>(id)] == 0) continue;
-      for (NodeOutput x : xs) {
-        if (x.node == id && dtypes::kDifferentiable.contains(graph.info(x).dtype)) tape.watch(replay.value(x));
+      for (auto x = std::ranges::lower_bound(sorted, NodeOutput{id, 0}); x != sorted.end() && x->node == id; ++x) {
+        if (dtypes::kDifferentiable.contains(graph.info(*x).dtype)) tape.watch(replay.value(*x));
       }
     }
   }

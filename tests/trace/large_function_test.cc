@@ -48,31 +48,38 @@ const std::pair<const char*, Body> kBodies[] = {
      }},
 };
 
-double first_taped_call(const Body& body, int steps, const std::string& passes, bool second_order) {
+// With the gradient of the last output, and for a second order the gradient of that.
+double seconds_of_first_call(const Body& body, int steps, const std::string& passes, bool second_order) {
   const Function f = trace([&](const Tensor& a) { return body(a, steps); }, {TensorSpec(kFloat64, {2})});
   f.set_optimizer(passes);
   const Tensor x = tensor({0.5, 1.5});
   const double start = processor_seconds();
-  GradientTape tape({.persistent = second_order});
-  tape.watch(x);
-  const List y = f.call({&x, 1});
-  tape.gradient(y.back(), x);
+  GradientTape outer;
+  outer.watch(x);
+  if (!second_order) outer.stop();
+  Tensor dx;
+  {
+    GradientTape tape;
+    tape.watch(x);
+    dx = tape.gradient(f.call({&x, 1}).back(), x);
+  }
+  if (second_order) outer.gradient(dx, x);
   return processor_seconds() - start;
+}
+
+void expect_linear(const Body& body, const std::string& passes, bool second_order) {
+  const double few = seconds_of_first_call(body, 2000, passes, second_order);
+  const double many = seconds_of_first_call(body, 10000, passes, second_order);
+  BOOST_TEST(many < 9 * few, few << " s, then " << many << " s");
 }
 
 BOOST_AUTO_TEST_CASE(time_grows_as_the_nodes_do) {
   for (const auto& [name, body] : kBodies) {
-    for (const char* passes : {"", "off"}) {
-      for (const bool second_order : {false, true}) {
-        BOOST_TEST_CONTEXT(name << ", passes '" << passes << "', second order " << second_order) {
-          const double few = first_taped_call(body, 2000, passes, second_order);
-          const double many = first_taped_call(body, 10000, passes, second_order);
-          BOOST_TEST(many < 11 * few, few << " s, then " << many << " s");
-        }
-      }
-    }
+    BOOST_TEST_CONTEXT(name) { expect_linear(body, "", false); }
   }
 }
+
+BOOST_AUTO_TEST_CASE(time_of_a_second_order_grows_as_the_nodes_do) { expect_linear(kBodies[0].second, "off", true); }
 
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
