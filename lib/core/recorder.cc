@@ -37,8 +37,11 @@ struct RecorderLife {
     recorder.thread_ = &state;
     recorder.life_.store(Life::kHears, std::memory_order_release);
   }
+  static bool hears(const Recorder& recorder) noexcept {
+    return recorder.life_.load(std::memory_order_acquire) == Life::kHears;
+  }
   static bool hears(const Recorder& recorder, const ThreadState& state) noexcept {
-    return recorder.thread_ == &state && recorder.life_.load(std::memory_order_acquire) == Life::kHears;
+    return recorder.thread_ == &state && hears(recorder);
   }
   // For the thread that it hears. The result is what kept it alive.
   static std::shared_ptr<Recorder> forget(Recorder& recorder, Life now) noexcept {
@@ -120,7 +123,8 @@ void drop_ended_recorders(ThreadState& state) noexcept {
 }
 
 void end_recorder(std::shared_ptr<Recorder> recorder) noexcept {
-  if (recorder == nullptr) return;
+  // Also where this thread's state is gone already: a tape that outlives it ended with it.
+  if (recorder == nullptr || !RecorderLife::hears(*recorder)) return;
   if (RecorderLife::hears(*recorder, thread_state())) {
     remove_recorder(recorder.get());
   } else {

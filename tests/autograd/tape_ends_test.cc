@@ -90,6 +90,17 @@ BOOST_AUTO_TEST_CASE(before_its_thread) {
   BOOST_TEST(kept.impl()->refs.load() == 1);
 }
 
+// Its destructor runs when the thread's own state is gone.
+BOOST_AUTO_TEST_CASE(with_its_thread) {
+  std::thread([] {
+    static thread_local std::unique_ptr<GradientTape> tape;
+    static_cast<void>(tape.get());  // made before the state, destroyed after it
+    tape = std::make_unique<GradientTape>();
+    tape->watch(tensor(1.0));
+  }).join();
+  BOOST_TEST(recorders().empty());
+}
+
 BOOST_AUTO_TEST_CASE(stopped_before_it_ends_elsewhere) {
   const Tensor x = tensor(3.0);
   auto tape = std::make_unique<GradientTape>();
