@@ -123,8 +123,10 @@ PANTO_EXPORT Function function_of(Graph graph);
 // InvalidArgument for an input that is named twice, or a Placeholder that is needed and not named.
 PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
                                   const std::vector<std::string>& outputs);
-// The same of a GraphDef (.pb, .pbtxt). Throws what read_graph throws; Unimplemented for a SavedModel folder.
+// Reads a GraphDef (.pb, .pbtxt). Throws what read_graph throws; Unimplemented for a SavedModel folder.
 PANTO_EXPORT Function load(const std::string& path);
+// The same, with the function's inputs and outputs by name, as function_of takes them: for graphs of others, which do
+// not say what is meant.
 PANTO_EXPORT Function load(const std::string& path, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs);
 

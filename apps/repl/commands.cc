@@ -100,12 +100,12 @@ bool Commands::run(const std::string& line, const Origin& origin) {
   try {
     dispatch(text.substr(0, space), trimmed(text.substr(space)), origin);
     return true;
+  } catch (const CompileError& error) {
+    session_.listener().error(error.what());
   } catch (const Error& error) {
-    // What the compiler says has its own place and caret.
-    session_.listener().error(
-        error.message().find("error:") != std::string::npos ? error.message() : fmt::format("error: {}", error.what()));
-    return false;
+    session_.listener().error(fmt::format("error: {}", error.what()));
   }
+  return false;
 }
 
 void Commands::dispatch(const std::string& name, const std::string& argument, const Origin& origin) {

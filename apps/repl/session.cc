@@ -388,7 +388,7 @@ void Session::run_or_throw(const std::string& code, const Piece& piece, const Or
   const Compiled done = compile(code, true);
   if (done.interrupted) fail(Code::kCancelled, "interrupted");
   if (!done.fine) {
-    fail(Code::kInvalidArgument, with_hint(readable(done.messages, origin.name, [&](int) { return piece.text; })));
+    throw CompileError(with_hint(readable(done.messages, origin.name, [&](int) { return piece.text; })));
   }
   const RunResult result = run_entered();
   if (result.outcome == RunResult::Outcome::kInterrupted) fail(Code::kCancelled, "interrupted");

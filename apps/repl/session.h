@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ struct SessionVariable {
   PantoReplObject object;
 };
 
+// What a compiler says of code, on several lines, with its own places and carets.
+class CompileError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 class Session {
  public:
   // Throws panto::Error where the headers cannot be compiled.
@@ -52,7 +58,7 @@ class Session {
   // What can stand for `word` at the end of `code`.
   std::vector<std::string> complete(const std::string& code, const std::string& word);
 
-  // For commands. Throw panto::Error with what the compiler says.
+  // For commands. Throw CompileError, and panto::Error for what the code threw.
   Host::Timing time(const std::string& expression, const Origin& origin);
   std::string type_of(const std::string& expression, const Origin& origin);
   // Runs it without an entry in the log.

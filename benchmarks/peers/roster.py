@@ -32,7 +32,7 @@ class Places:
     def __init__(self, build, own, venv, gpu=False):
         self.build, self.own, self.gpu = build, own, gpu
         self.python = venv / "bin" / "python3"
-        self.packages = next(venv.glob("lib/python3*/site-packages"), None)
+        self.packages = next(venv.glob("lib/python3*/site-packages"), venv / "absent")
 
 
 Flags = collections.namedtuple("Flags", "optimization includes links")
