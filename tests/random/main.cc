@@ -26,6 +26,7 @@
 
 #include "panto/device/cpu/device.h"
 #include "panto/lib/base/error.h"
+#include "panto/lib/base/log.h"
 #include "panto/lib/core/threads.h"
 #include "panto/tests/random/candidates.h"
 #include "panto/tests/random/export.h"
@@ -389,6 +390,7 @@ int run(const Options& o) {
 
 int main(int count, char** arguments) {
   try {
+    panto::set_log_level("info");  // passes that were undone are told at this level
     return panto::random::run(panto::random::parse(count, arguments));
   } catch (const std::exception& error) {
     fmt::print("{}\n0 passed, 1 failed\n", error.what());
