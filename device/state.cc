@@ -1,27 +1,36 @@
 #include "panto/device/state.h"
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/variable_checks.h"
 
 namespace panto::state {
 
+namespace {
+
+template <class Body>
+void with_name(const VariableResource& variable, const Body& body) {
+  with_context([&] { return fmt::format("variable \"{}\"", variable.name()); }, body);
+}
+
+}  // namespace
+
 void check_dtype(const VariableResource& variable, DType wanted) {
-  if (variable.dtype() != wanted) [[unlikely]] {
-    invalid("variable \"{}\": expected one of {}, got {}", variable.name(), dtype_name(wanted),
-            dtype_name(variable.dtype()));
-  }
+  with_name(variable, [&] { expect_variable_dtype(variable.dtype(), wanted); });
 }
 
-void check_shape(const VariableResource& variable, const Tensor& value, const Shape& wanted) {
-  if (!(value.shape() == wanted)) {
-    invalid("variable \"{}\": expected the shape of its value, {}, got {}", variable.name(), value.shape().to_string(),
-            wanted.to_string());
-  }
+void check_shape(const VariableResource& variable, const PartialShape& shape, const KernelContext& c, int like) {
+  if (shape.compatible_with(c.shape(like))) return;
+  const std::string& argument = c.op().signature().inputs[static_cast<size_t>(like)].name;
+  with_name(variable, [&] { expect_variable_shape(shape, c.shape(like), argument); });
 }
 
-std::array<VariableResource*, 3> three_variables(const KernelContext& c, DType wanted) {
+std::array<VariableResource*, 3> three_variables(const KernelContext& c, DType wanted, int like) {
   const std::array<VariableResource*, 3> found = {&variable_of(c.in(0)), &variable_of(c.in(1)), &variable_of(c.in(2))};
+  for (const VariableResource* variable : found) {
+    check_dtype(*variable, wanted);
+    check_shape(*variable, variable->shape(), c, like);
+  }
   for (size_t i = 0; i < found.size(); ++i) {
-    check_dtype(*found[i], wanted);
     for (size_t k = 0; k < i; ++k) {
       if (found[i] == found[k]) {
         invalid("var, m and v: expected three variables, got \"{}\" twice", found[i]->name());
@@ -40,7 +49,8 @@ void read(KernelContext& c) {
 void assign(KernelContext& c) {
   VariableResource& variable = variable_of(c.in(0));
   check_dtype(variable, c.type("dtype"));
-  if (c.flag("validate_shape") && variable.initialized()) check_shape(variable, variable.read(), c.shape(1));
+  check_shape(variable, variable.shape(), c, 1);
+  if (c.flag("validate_shape") && variable.initialized()) check_shape(variable, variable.read().shape(), c, 1);
   variable.assign(c.in(1));
 }
 

@@ -47,7 +47,9 @@ int64_t row_size(const Shape& shape) {
 }
 
 void expect_rows(const VariableResource& variable, const Shape& shape) {
-  if (shape.rank() == 0) invalid("variable \"{}\": expected a rank of at least 1, got shape []", variable.name());
+  if (shape.rank() > 0) return;
+  with_context([&] { return fmt::format("variable \"{}\"", variable.name()); },
+               [] { invalid("variable: expected a rank of at least 1, got shape []"); });
 }
 
 struct GatherKernel {

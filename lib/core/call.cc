@@ -121,11 +121,14 @@ std::optional<AxisFlags> ShapeContext::axes(int i, int rank) const {
     for (int64_t k = 0; k < impl.numel; ++k) add(static_cast<const int32_t*>(impl.data)[k]);
     return reduced;
   }
-  if (shape(i).numel() > rank && shape(i).numel() > 1) {
-    panto::invalid("{}: expected every axis once, got {} of {}", argument_name(i), shape(i).numel(), rank);
-  }
   const std::optional<PartialValues> given = values(i);
-  if (!given || std::ranges::any_of(*given, [](const auto& v) { return !v; })) return std::nullopt;
+  if (!given || std::ranges::any_of(*given, [](const auto& v) { return !v; })) {
+    // Too many to look at. Of values that become known later it is said then what is wrong.
+    if (impl.meta == nullptr && impl.numel > std::max(rank, 1)) {
+      panto::invalid("{}: expected every axis once, got {} of {}", argument_name(i), impl.numel, rank);
+    }
+    return std::nullopt;
+  }
   for (const auto& v : *given) add(*v);
   return reduced;
 }

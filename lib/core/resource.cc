@@ -7,6 +7,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/variable_checks.h"
 
 namespace panto {
 
@@ -32,6 +33,16 @@ Tensor copy_of(const Tensor& value) {
 }
 
 }  // namespace
+
+void expect_variable_dtype(DType dtype, DType wanted) {
+  if (dtype == wanted) return;
+  invalid("dtype of the variable: expected {}, got {}", dtype_name(wanted), dtype_name(dtype));
+}
+
+void expect_variable_shape(const PartialShape& shape, const PartialShape& wanted, std::string_view argument) {
+  if (shape.compatible_with(wanted)) return;
+  invalid("{}: expected the variable's shape {}, got {}", argument, shape.to_string(), wanted.to_string());
+}
 
 VariableResource::VariableResource(std::string container, std::string name, DType dtype, PartialShape shape)
     : Resource(std::move(container), std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
@@ -68,13 +79,11 @@ Tensor VariableResource::read(Device& device) {
 }
 
 void VariableResource::assign(Tensor value) {
-  if (value.dtype() != dtype_) {
-    invalid("variable \"{}\": expected a value of {}, got {}", name(), dtype_name(dtype_), dtype_name(value.dtype()));
-  }
-  if (!shape_.compatible_with(value.partial_shape())) {
-    invalid("variable \"{}\": expected a value of shape {}, got {}", name(), shape_.to_string(),
-            value.partial_shape().to_string());
-  }
+  with_context([&] { return fmt::format("variable \"{}\"", name()); },
+               [&] {
+                 expect_variable_dtype(dtype_, value.dtype());
+                 expect_variable_shape(shape_, value.partial_shape(), "value");
+               });
   if (value.is_meta()) {
     invalid("variable \"{}\": expected a real tensor, got symbolic {}{}", name(), dtype_name(value.dtype()),
             value.partial_shape().to_string());

@@ -172,13 +172,13 @@ void segment_shape(ShapeContext& c) {
   const PartialShape& data = c.shape(0);
   const PartialShape& ids = c.shape(1);
   const std::optional<int64_t> count = known_scalar(c, 2);
-  if (count && *count < 0) invalid("num_segments: expected at least 0, got {}", *count);
   if (!data.known_rank() || !ids.known_rank()) return c.output(PartialShape::unknown());
   if (ids.rank() > data.rank()) {
     invalid("rank of segment_ids: expected at most {}, that of data, got {}", data.rank(), ids.rank());
   }
   for (int i = 0; i < ids.rank(); ++i)
     c.expect_equal(data.dim(i), ids.dim(i), "leading dimensions of data and segment_ids");
+  if (count && *count < 0) invalid("num_segments: expected at least 0, got {}", *count);
   Dims dims;
   dims.push_back(count.value_or(kUnknownDim));
   for (int i = ids.rank(); i < data.rank(); ++i) dims.push_back(data.dim(i));

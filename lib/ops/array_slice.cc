@@ -82,8 +82,8 @@ void slice_gradient(GradContext& g) {
 }
 
 void strided_slice_shape(ShapeContext& c) {
-  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin and end"), c.vector(3),
-                            "lengths of begin and strides");
+  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin, end and strides"), c.vector(3),
+                            "lengths of begin, end and strides");
   const PartialShape& from = c.shape(0);
   if (!from.known_rank() || n < 0) return c.output(PartialShape::unknown());
   StridedSlice slice =
@@ -107,12 +107,14 @@ void strided_slice_grad_shape(ShapeContext& c) {
     known.push_back(dims.known(i) ? dims[i] : kUnknownDim);
   }
   PartialShape to = to_shape(known);
-  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin and end"), c.vector(3),
-                            "lengths of begin and strides");
+  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin, end and strides"), c.vector(3),
+                            "lengths of begin, end and strides");
   if (n >= 0) {
-    const StridedSlice slice =
-        plan_strided_slice(to, KnownIntegers(c, 1, n), KnownIntegers(c, 2, n), KnownIntegers(c, 3, n), masks_of(c));
-    if (!slice.shape.compatible_with(c.shape(4))) {
+    const KnownIntegers begin(c, 1, n), end(c, 2, n), strides(c, 3, n);
+    const StridedSlice slice = plan_strided_slice(to, begin, end, strides, masks_of(c));
+    // Where indices become known later, they may be out of range, which is said first.
+    const bool all_known = to.fully_known() && begin.complete() && end.complete() && strides.complete();
+    if (all_known && !slice.shape.compatible_with(c.shape(4))) {
       invalid("dy: expected the shape of the slice, {}, got {}", slice.shape.to_string(), c.shape(4).to_string());
     }
   }

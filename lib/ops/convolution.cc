@@ -52,11 +52,9 @@ void conv_shape(ShapeContext& c) {
 
 // The shape that input i spells, of rank 4.
 PartialShape sizes_from(const ShapeContext& c, int i, const char* name) {
-  PartialShape sizes = c.shape_from(i);
-  if (sizes.known_rank() && sizes.rank() != 4) {
-    c.invalid(std::string(name) + ": expected 4 numbers, got " + std::to_string(sizes.rank()));
-  }
-  return sizes;
+  const int64_t count = c.vector(i);
+  if (count >= 0 && count != 4) c.invalid(std::string(name) + ": expected 4 numbers, got " + std::to_string(count));
+  return c.shape_from(i);
 }
 
 // out_backprop, input 2, has the shape of this convolution's output.

@@ -12,6 +12,7 @@
 #include "panto/lib/core/call.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/run_time_checks.h"
 #include "panto/lib/ops/values.h"
 
 namespace panto {
@@ -154,9 +155,12 @@ class Operand {
     const int64_t n = square.dim(axis), m = square.dim(other);
     if (n >= 0 && m >= 0 && n != m) invalid("{}: expected equal dimensions, got {} and {}", axis, n, m);
     const Tensor flat = square.merged({rest, std::string() + axis + other});
-    if (n >= 0) return {gather(flat, range(0, checked_mul(n, n), n + 1), -1), rest + axis};
-    const Tensor side = reshape(square.recorded_dims(rest.size(), 1), Shape{});
-    return {gather(flat, range(0, side * side, side + 1), -1), rest + axis};
+    if (n >= 0 && m >= 0) return {gather(flat, range(0, checked_mul(n, n), n + 1), -1), rest + axis};
+    // As many indices as rows, and then as many as columns: reshape refuses where there are more or fewer.
+    const Tensor rows = reshape(square.recorded_dims(rest.size(), 1), Shape{});
+    const Tensor columns = square.recorded_dims(rest.size() + 1, 1);
+    const Tensor step = reshape(columns, Shape{}) + 1;
+    return {gather(flat, reshape(range(0, rows * step, step), columns), -1), rest + axis};
   }
 
   // Each group of neighbouring dimensions but the first made one, of the product of their sizes: 1 for an empty group.
@@ -218,6 +222,16 @@ class Operand {
     return true;
   }
 
+  // The same, where the size of `axis` is said to be that plus `zero`, a vector of one element.
+  Operand plus(char axis, const Tensor& zero) const {
+    std::vector<Tensor> parts;
+    for (size_t at = 0; at < axes_.size(); ++at) {
+      const Tensor part = recorded_dims(at, 1);
+      parts.push_back(axes_[at] == axis ? part + zero : part);
+    }
+    return {reshape(t_, joined(parts)), axes_};
+  }
+
   // Reshape infers one unknown dimension, unless there are no elements.
   static bool can_reshape_to(const std::vector<int64_t>& dims) {
     const auto unknown = std::ranges::count(dims, kUnknownDim);
@@ -249,8 +263,18 @@ class Operand {
   std::string axes_;
 };
 
+// `t`, of unknown rank, refused at run time unless it has that rank, or at least that with an ellipsis.
+Tensor with_rank(const Tensor& t, int64_t letters, bool ellipsis) {
+  const Tensor dims = shape(t, {.out_type = kInt64});
+  if (!ellipsis) return reshape(t, reshape(dims, {letters}));
+  if (letters == 0) return t;
+  const Tensor count = constant_integers({letters});
+  const Tensor rest = slice(dims, count, shape(dims, {.out_type = kInt64}) - count);
+  return reshape(t, concat({slice(dims, constant_integers({0}), count), rest}, 0));
+}
+
 // Input `number` with every letter once, and without an ellipsis that stands for nothing.
-Operand operand_of(const Tensor& t, std::string axes, int number) {
+Operand operand_of(const Tensor& t, std::string axes, int number, std::string_view output) {
   const auto letters = std::ranges::count_if(axes, [](char c) { return c != '.'; });
   const PartialShape& s = t.partial_shape();
   if (s.known_rank()) {
@@ -261,6 +285,9 @@ Operand operand_of(const Tensor& t, std::string axes, int number) {
     }
     if (s.rank() == letters) axes = without(axes, '.');
   }
+  // Without one in the output an ellipsis stands for nothing.
+  if (!s.known_rank() && !has(output, '.')) axes = without(axes, '.');
+  const Tensor of_rank = s.known_rank() ? t : with_rank(t, letters, has(axes, '.'));
   // Further names for what a letter names again.
   std::vector<std::pair<char, char>> repeats;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -269,16 +296,14 @@ Operand operand_of(const Tensor& t, std::string axes, int number) {
     repeats.emplace_back(axes[i], static_cast<char>(1 + repeats.size()));
     axes[i] = repeats.back().second;
   }
-  Operand x(t, axes);
+  Operand x(of_rank, axes);
   for (const auto& [letter, other] : repeats) x = x.diagonal(letter, other);
   return x;
 }
 
 // Dimensions of an ellipsis are never summed over.
 void expect_ellipsis(const Operand& x, const Equation& e, std::string_view text) {
-  if (!x.has('.') || has(e.output, '.')) return;
-  if (x.tensor().partial_shape().known_rank()) invalid("equation: expected an ellipsis in the output, got '{}'", text);
-  failf(Code::kUnimplemented, "Einsum: expected inputs of known rank where the output has no ellipsis, got '{}'", text);
+  if (x.has('.') && !has(e.output, '.')) invalid("equation: expected an ellipsis in the output, got '{}'", text);
 }
 
 // ---- Two operands ---------------------------------------------------------------------------------------------------
@@ -308,12 +333,32 @@ struct Classes {
   }
 };
 
-void expect_same_sizes(const Operand& x, const Operand& y) {
+// The letters of both whose sizes are not known to be equal.
+std::string expect_same_sizes(const Operand& x, const Operand& y) {
+  std::string open;
   for (const char c : x.axes()) {
     if (c == '.' || !y.has(c)) continue;
     const int64_t a = x.dim(c), b = y.dim(c);
-    if (a >= 0 && b >= 0 && a != b) invalid("{}: expected equal dimensions, got {} and {}", c, a, b);
+    if (a < 0 || b < 0) {
+      open += c;
+    } else if (a != b) {
+      invalid("{}: expected equal dimensions, got {} and {}", c, a, b);
+    }
   }
+  return open;
+}
+
+// Refuses other sizes at run time, where products would broadcast them or see only their product.
+void check_sizes(Operand& x, Operand& y, const std::string& letters) {
+  if (letters.empty()) return;
+  std::vector<Tensor> of_x, of_y;
+  for (const char c : letters) {
+    of_x.push_back(x.recorded_dims(x.axes().find(c), 1));
+    of_y.push_back(y.recorded_dims(y.axes().find(c), 1));
+  }
+  const Tensor zero = zero_if_equal(joined(of_x), joined(of_y), static_cast<int64_t>(letters.size()));
+  Operand& changed = y.dim(letters[0]) < 0 ? y : x;  // what is known of the other one is kept
+  changed = changed.plus(letters[0], zero);
 }
 
 // [batch, left, right] with the dimensions that `merged` made one.
@@ -335,9 +380,11 @@ Tensor split(const Tensor& product, const Operand& x, const Operand& y, const Cl
   return reshape(product, joined(parts));
 }
 
-Operand product_of(const Operand& x, const Operand& y, std::string_view output) {
-  expect_same_sizes(x, y);
+Operand product_of(Operand x, Operand y, std::string_view output) {
+  const std::string open = expect_same_sizes(x, y);
   const Classes c(x, y, output);
+  // A matrix product looks at a single one itself.
+  check_sizes(x, y, open == c.contracted && is_one(c.contracted) ? "" : open);
   if (c.contracted.empty()) {
     const Operand a = x.ordered(c.batch + c.left), b = y.ordered(c.batch + c.right);
     if (c.left.empty() && c.right.empty()) return {mul(a.tensor(), b.tensor()), c.batch};
@@ -364,11 +411,11 @@ void einsum_body(CompositeContext& c) {
     invalid("inputs: expected {}, as in '{}', got {}", equation.inputs.size(), text, count);
   }
   if (count > 2) failf(Code::kUnimplemented, "inputs: expected one or two, got {}", count);
-  Operand x = operand_of(c.in(0), equation.inputs[0], 0);
+  Operand x = operand_of(c.in(0), equation.inputs[0], 0, equation.output);
   expect_ellipsis(x, equation, text);
   std::string output = equation.output;
   if (count == 2) {
-    const Operand y = operand_of(c.in(1), equation.inputs[1], 1);
+    const Operand y = operand_of(c.in(1), equation.inputs[1], 1, equation.output);
     expect_ellipsis(y, equation, text);
     x = x.summed_but(output + y.axes());
     x = product_of(x, y.summed_but(output + x.axes()), output);

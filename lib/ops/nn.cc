@@ -40,10 +40,10 @@ void bias_gradient(CompositeContext& c) {
     }
     return c.set_out(0, sum(dy, axes));
   }
-  const Tensor outer = slice(shape(dy), {0}, {2});  // throws where the rank is 1 or 0
-  // For no other reason than that is the number of axes said to depend on it.
-  if (!first) return c.set_out(0, sum(dy, range(0, panto::rank(dy) - 1 + sum(outer) * 0, 1)));
-  c.set_out(0, sum(reshape(dy, concat({outer, reshape(-1, {1})}, 0)), {0, 2}));
+  // A range that ends before it begins is refused: where the rank is 1 or 0.
+  const Tensor dims = panto::rank(dy);
+  const Tensor axes = first ? range(2, dims, 1) : range(1, dims - 1, 1);
+  c.set_out(0, sum(dy, concat({reshape(0, {1}), axes}, 0)));
 }
 
 void rank_at_least_1(ShapeContext& c) {

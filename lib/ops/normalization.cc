@@ -4,8 +4,10 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/run_time_checks.h"
 
 namespace panto {
 namespace {
@@ -26,6 +28,22 @@ void check_layer_norm(const CallView& c) {
   expect_features(x, c.in(2).partial_shape(), "offset");
 }
 
+// `scale` and `offset`: vectors of as many elements as the last dimension of x has.
+std::pair<Tensor, Tensor> feature_vectors(const CompositeContext& c) {
+  const Tensor &x = c.in(0), &scale = c.in(1), &offset = c.in(2);
+  const PartialShape& s = x.partial_shape();
+  const int64_t features = s.known_rank() ? s.dim(s.rank() - 1) : kUnknownDim;
+  if (features >= 0 && scale.partial_shape().fully_known() && offset.partial_shape().fully_known()) {
+    return {scale, offset};
+  }
+  const auto count = [&] {
+    return s.known_rank() ? slice(shape(x), {s.rank() - 1}, {1}) : slice(shape(x), reshape(rank(x) - 1, {1}), {1});
+  };
+  const Tensor like = features >= 0 ? zeros({features}, x.dtype()) : zeros(count(), x.dtype());
+  const std::vector<Tensor> all = of_one_shape({like, scale, offset});
+  return {all[1], all[2]};
+}
+
 void layer_norm_body(CompositeContext& c) {
   check_layer_norm(c);
   const Tensor& x = c.in(0);
@@ -33,9 +51,10 @@ void layer_norm_body(CompositeContext& c) {
     c.set_out(0, fused_layer_norm(x, c.in(1), c.in(2), {.epsilon = c.real("epsilon")}));
     return;
   }
+  const auto [scale, offset] = feature_vectors(c);
   const Tensor centred = x - mean(x, {-1}, {.keep_dims = true});
   const Tensor variance = mean(square(centred), {-1}, {.keep_dims = true});
-  c.set_out(0, centred * rsqrt(variance + c.real("epsilon")) * c.in(1) + c.in(2));
+  c.set_out(0, centred * rsqrt(variance + c.real("epsilon")) * scale + offset);
 }
 
 // ---- Batches --------------------------------------------------------------------------------------------------------
@@ -59,14 +78,14 @@ PartialShape merged_shape(const ShapeContext& c, int i, const char* name) {
 }
 
 void batch_norm_shape(ShapeContext& c) {
-  static constexpr const char* kVectors[] = {"scale", "offset", "mean", "variance"};
   int64_t channels = channels_of(c, 0);
   // Training uses the old mean and variance only to move them a part of the way.
   const bool moving = c.flag("is_training") && c.real("exponential_avg_factor") == 1;
   for (int i = 1; i <= 4; ++i) {
     const int64_t elements = c.vector(i);
     if (i >= 3 && moving && elements == 0) continue;
-    channels = c.merge(channels, elements, std::string(kVectors[i - 1]) + ": number of channels");
+    // Which of them is wrong depends on which are known.
+    channels = c.merge(channels, elements, "number of channels of x, scale, offset, mean and variance");
   }
   c.output(0, c.shape(0));
   for (int k = 1; k <= 4; ++k) c.output(k, {channels});
@@ -74,11 +93,10 @@ void batch_norm_shape(ShapeContext& c) {
 }
 
 void batch_norm_grad_shape(ShapeContext& c) {
-  static constexpr const char* kVectors[] = {"scale", "reserve_space_1", "reserve_space_2"};
   PartialShape x = merged_shape(c, 1, "x");
   int64_t channels = channels_of(c, c.shape(0).known_rank() ? 0 : 1);
   for (int i = 2; i <= 4; ++i) {
-    channels = c.merge(channels, c.vector(i), std::string(kVectors[i - 2]) + ": number of channels");
+    channels = c.merge(channels, c.vector(i), "number of channels of x, scale, reserve_space_1 and reserve_space_2");
   }
   c.output(0, std::move(x));
   c.output(1, {channels});

@@ -57,10 +57,9 @@ void max_pool_grad_grad_shape(ShapeContext& c) {
 }
 
 void avg_pool_grad_shape(ShapeContext& c) {
+  const int64_t count = c.vector(0);
+  if (count >= 0 && count != 4) invalid("orig_input_shape: expected 4 numbers, got {}", count);
   PartialShape sizes = c.shape_from(0);
-  if (sizes.known_rank() && sizes.rank() != 4) {
-    invalid("orig_input_shape: expected 4 numbers, got {}", sizes.rank());
-  }
   expect_pooled(c, 1, "grad", pooled_shape(pool_of(c, sizes), sizes));
   c.output(sizes.known_rank() ? std::move(sizes) : PartialShape::of_rank(4));
 }

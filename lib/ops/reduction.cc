@@ -141,9 +141,9 @@ int scalar_axis(ShapeContext& c, int i = 1) {
 }
 
 void arg_shape(ShapeContext& c) {
+  c.expect_rank_at_least(0, 1);
   const int axis = scalar_axis(c);
   const PartialShape& in = c.shape(0);
-  c.expect_rank_at_least(0, 1);
   if (!in.known_rank()) return c.output(PartialShape());
   if (axis < 0) return c.output(PartialShape::of_rank(in.rank() - 1));
   if (in.dim(axis) == 0) c.invalid("dimension " + std::to_string(axis) + ": expected at least one element, got 0");
@@ -155,8 +155,8 @@ void arg_shape(ShapeContext& c) {
 }
 
 void scan_shape(ShapeContext& c) {
-  scalar_axis(c);
   c.expect_rank_at_least(0, 1);
+  scalar_axis(c);
   c.output(c.shape(0));
 }
 
@@ -310,8 +310,8 @@ const Op& kLinearRecurrence = define_op(
      .cpp = "linear_recurrence",
      .shape =
          [](ShapeContext& c) {
-           scalar_axis(c, 2);
            c.expect_rank_at_least(0, 1);
+           scalar_axis(c, 2);
            const PartialShape &a = c.shape(0), &b = c.shape(1);
            if (!a.compatible_with(b)) {
              c.invalid("b: expected the shape of a, " + a.to_string() + ", got " + b.to_string());

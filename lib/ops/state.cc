@@ -3,6 +3,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/core/variable_checks.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -17,18 +18,12 @@ std::shared_ptr<const HandleInfo> variable_info(const ShapeContext& c, int i) {
   return std::make_shared<HandleInfo>(HandleInfo{variable.dtype(), variable.shape()});
 }
 
-void check_variable_dtype(const HandleInfo& info, DType wanted) {
-  if (info.dtype != wanted) {
-    invalid("dtype of the variable: expected {}, got {}", dtype_name(wanted), dtype_name(info.dtype));
-  }
-}
-
 // Eager calls leave all of this to the kernel, which looks at the variable anyway.
 void read_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
   const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
   if (info == nullptr) return;
-  check_variable_dtype(*info, c.type("dtype"));
+  expect_variable_dtype(info->dtype, c.type("dtype"));
   c.output(info->shape);
 }
 
@@ -36,10 +31,8 @@ void assign_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
   const std::shared_ptr<const HandleInfo> info = variable_info(c, 0);
   if (info == nullptr) return;
-  check_variable_dtype(*info, c.in(1).dtype());
-  if (!info->shape.compatible_with(c.shape(1))) {
-    invalid("value: expected the variable's shape {}, got {}", info->shape.to_string(), c.shape(1).to_string());
-  }
+  expect_variable_dtype(info->dtype, c.in(1).dtype());
+  expect_variable_shape(info->shape, c.shape(1), "value");
 }
 
 // An optimizer's step: `slots` variables, then scalars, then the gradient, the last input.
@@ -50,11 +43,8 @@ void apply_shape(ShapeContext& c, int slots) {
   for (int i = 0; i < slots; ++i) {
     const std::shared_ptr<const HandleInfo> info = variable_info(c, i);
     if (info == nullptr) continue;
-    check_variable_dtype(*info, c.in(last).dtype());
-    if (!info->shape.compatible_with(c.shape(last))) {
-      invalid("gradient: expected the shape of variable {}, {}, got {}", i, info->shape.to_string(),
-              c.shape(last).to_string());
-    }
+    expect_variable_dtype(info->dtype, c.in(last).dtype());
+    expect_variable_shape(info->shape, c.shape(last), c.op().signature().inputs[static_cast<size_t>(last)].name);
   }
 }
 

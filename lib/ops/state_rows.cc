@@ -2,6 +2,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/core/resource.h"
+#include "panto/lib/core/variable_checks.h"
 #include "panto/lib/ops/lookup.h"
 #include "panto/lib/ops/ops.h"
 
@@ -20,9 +21,7 @@ HandleInfo variable_info(const ShapeContext& c) {
     info = *handle.meta->handle;
   }
   const DType wanted = c.type("dtype");
-  if (info.dtype != DType::kInvalid && info.dtype != wanted) {
-    invalid("dtype of the variable: expected {}, got {}", dtype_name(wanted), dtype_name(info.dtype));
-  }
+  if (info.dtype != DType::kInvalid) expect_variable_dtype(info.dtype, wanted);
   if (info.shape.rank() == 0) invalid("variable: expected a rank of at least 1, got shape []");
   return info;
 }

@@ -355,7 +355,7 @@ const Family strided(
                               {.in = {iota({3}), list({0, 0}), list({1, 1}), list({1, 1})},
                                .text = "indices: expected at most 1, one for each dimension, got 2"},
                               {.in = {iota({3}), list({0}), list({1, 1}), list({1})},
-                               .text = "lengths of begin and end: expected 1, got 2"},
+                               .text = "lengths of begin, end and strides: expected 1, got 2"},
                               {.in = {iota({3}), list({0, 0}), list({1, 1}), list({1, 1})},
                                .attrs = {{"ellipsis_mask", 3}},
                                .text = "ellipsis_mask: expected at most one, got them at 0 and 1"}}}},

@@ -71,7 +71,7 @@ std::span<const Question> questions() {
        },
        ask_saved},
       {"traced_gradient", differentiable, ask_traced_gradient, true},
-      {"late", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_late},
+      {"late", [](const Row& row, const Op&) { return pure(row); }, ask_late},
       {"errors", [](const Row& row, const Op&) { return !row.d.errors.empty(); }, ask_errors},
   };
   return kQuestions;

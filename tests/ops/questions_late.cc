@@ -1,12 +1,15 @@
 // Is an op as safe where shapes become known late? A step of a plan is prepared from what is known then; other tensors
 // may come when it runs. Whatever comes, the step must give what the eager call gives: the same bits, or the same
-// error. What is known beforehand may be enough to refuse it beforehand, in words about what is known.
+// error. What is known beforehand may be enough to refuse it beforehand, in words about what is known. An op that is
+// made of others has no step: it is traced, and the others say what is wrong in their own words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "panto/lib/core/dispatch.h"
 #include "panto/tests/ops/questions.h"
+#include "panto/trace/function.h"
 
 namespace panto::test {
 namespace {
@@ -15,16 +18,17 @@ namespace {
 struct Outcome {
   std::vector<Tensor> outputs = {};
   std::string error = {};
-  bool beforehand = false;  // the error came when the step was prepared
+  bool own_words = true;  // the op's: false where the error came when the step was prepared, or from other ops
 
   bool same_error(const Outcome& eager) const {
     const auto code = [](const std::string& text) { return text.substr(0, text.find(':')); };
-    return beforehand ? code(error) == code(eager.error) : error == eager.error;
+    return own_words ? error == eager.error : code(error) == code(eager.error);
   }
 };
 
 std::string leaf(const Error& e) {
-  return fmt::format("{}: {}", code_name(e.code()), e.message().substr(0, e.message().find(" [in ")));
+  const size_t end = std::min(e.message().find(" [in "), e.message().find(" [variable "));
+  return fmt::format("{}: {}", code_name(e.code()), e.message().substr(0, end));
 }
 
 // A tensor of another shape with the values of `t`, one after the other, over and over.
@@ -91,10 +95,10 @@ struct Late {
       }
     }
     Outcome outcome;
-    outcome.beforehand = true;
+    outcome.own_words = false;
     try {
       const auto prepared = dispatch::prepare(*bound.op, specs, bound.attr_values(), cpu_device(), "late");
-      outcome.beforehand = false;
+      outcome.own_words = true;
       // What the plan knows the size of lies in memory that it has set aside.
       std::vector<Tensor> outputs;
       for (const OutputSpec& s : prepared->specs()) {
@@ -109,7 +113,40 @@ struct Late {
     return outcome;
   }
 
-  void check(const std::vector<Tensor>& inputs) const {
+  // The same of an op that is made of others, as a function that was traced so. `only`: of one output.
+  Outcome run_traced(const std::vector<Tensor>& inputs, const std::vector<bool>& hidden, bool rank_known,
+                     const char* passes, int only = -1) const {
+    std::vector<size_t> arguments;
+    std::vector<TensorSpec> specs;
+    std::vector<Tensor> given;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor& t = inputs[i];
+      if (!is_plain(t.dtype()) || (host[i] && !hidden[i])) continue;
+      arguments.push_back(i);
+      given.push_back(t);
+      const PartialShape unknown = rank_known ? PartialShape::of_rank(t.rank()) : PartialShape();
+      specs.emplace_back(t.dtype(), hidden[i] ? unknown : t.partial_shape());
+    }
+    const auto body = [&](std::span<const Tensor> values) {
+      std::vector<Tensor> all = inputs;
+      for (size_t k = 0; k < arguments.size(); ++k) all[arguments[k]] = values[k];
+      std::vector<Tensor> outputs = bound.call(all);
+      return only < 0 ? outputs : std::vector{outputs[static_cast<size_t>(only)]};
+    };
+    Outcome outcome;
+    outcome.own_words = false;
+    try {
+      const Function f = make_traced(body, specs, std::source_location::current());
+      f.set_optimizer(passes);
+      outcome.outputs = f.call(given);
+    } catch (const Error& e) {
+      outcome.error = leaf(e);
+    }
+    return outcome;
+  }
+
+  // `changed`: the input that is not the sample's; -1 for none.
+  void check(const std::vector<Tensor>& inputs, int changed) const {
     Outcome eager;
     try {
       eager.outputs = bound.call(inputs);
@@ -117,21 +154,39 @@ struct Late {
       eager.error = leaf(e);
     }
     const size_t n = inputs.size();
+    const bool composite = bound.op->body() != nullptr;
     for (size_t which = 0; which <= n; ++which) {
+      // Tracing takes long: what does not have to do with what is wrong is tried where nothing is.
+      if (composite && changed >= 0 && which < n && static_cast<int>(which) != changed) continue;
       std::vector<bool> hidden(n, which == n);
       if (which < n) hidden[which] = true;
       for (const bool rank_known : {true, false}) {
-        const Outcome late = run(inputs, hidden, rank_known);
         const std::string what =
             fmt::format("with {}, {} hidden{}", shapes(inputs), which == n ? "all" : fmt::format("input {}", which),
                         rank_known ? " but for ranks" : "");
-        if (!late.same_error(eager)) {
-          complain(bound, fmt::format("{}: eagerly {}, late {}", what, eager.error.empty() ? "fine" : eager.error,
-                                      late.error.empty() ? "fine" : late.error));
-        } else {
-          compare(eager.outputs, late.outputs, bound, what);
+        if (!composite) {
+          judge(eager, run(inputs, hidden, rank_known), what);
+          continue;
+        }
+        for (const char* passes : {"off", "-products"}) {
+          judge(eager, run_traced(inputs, hidden, rank_known, passes), fmt::format("{}, passes {}", what, passes));
+        }
+        // Whatever is asked for must have been checked.
+        const size_t count = bound.op->signature().outputs.size();
+        for (size_t k = 0; k < count && count > 1 && which == n && !eager.error.empty(); ++k) {
+          judge(eager, run_traced(inputs, hidden, rank_known, "", static_cast<int>(k)),
+                fmt::format("{}, output {} only", what, k));
         }
       }
+    }
+  }
+
+  void judge(const Outcome& eager, const Outcome& late, const std::string& what) const {
+    if (!late.same_error(eager)) {
+      complain(bound, fmt::format("{}: eagerly {}, late {}", what, eager.error.empty() ? "fine" : eager.error,
+                                  late.error.empty() ? "fine" : late.error));
+    } else {
+      compare(eager.outputs, late.outputs, bound, what);
     }
   }
 
@@ -150,13 +205,13 @@ void ask_late(const Row& row) {
     Late late{b, {}};
     for (const int a : args) late.host.push_back(a >= 0 && b.op->signature().inputs[static_cast<size_t>(a)].host);
     attempt(b, "late", [&] {
-      late.check(b.in);
+      late.check(b.in, -1);
       for (size_t i = 0; changed && i < b.in.size(); ++i) {
         if (!is_plain(b.in[i].dtype())) continue;
         for (const Tensor& other : variants(b.in[i], late.host[i])) {
           std::vector<Tensor> inputs = copies(b);
           inputs[i] = other;
-          late.check(inputs);
+          late.check(inputs, static_cast<int>(i));
         }
       }
     });

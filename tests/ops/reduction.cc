@@ -233,7 +233,7 @@ const std::vector<ErrorSample> kPositionErrors = {
     {.in = {draw({2, 3}), scalar(2)}, .text = "axis: expected one in [-2, 2), got 2"},
     {.in = {draw({2, 0}), scalar(1)}, .text = "dimension 1: expected at least one element, got 0"},
     {.in = {draw({2}), list({0})}, .text = "dimension: expected a scalar, got shape [1]"},
-    {.in = {draw({}), scalar(0)}, .text = "axis: expected one in [0, 0), got 0"},
+    {.in = {draw({}), scalar(0)}, .text = "input: expected a rank of at least 1, got shape []"},
 };
 
 const Family scans(

@@ -77,9 +77,10 @@ const std::vector<Sample> kVariableAndValue = {{.in = {variable(draw({2, 3})), d
                                                {.in = {variable(draw({})), draw({}, -2, 2, 1)}},
                                                {.in = {variable(draw({37})), draw({37}, -2, 2, 1)}},
                                                {.in = {variable(draw({0})), draw({0})}}};
-const ErrorSample kWrongShape = {.in = {variable(draw({2, 3})), draw({3})}, .text = "variable \"test_array_"};
+const ErrorSample kWrongShape = {.in = {variable(draw({2, 3})), draw({3})},
+                                 .text = "value: expected the variable's shape [2,3], got [3] [variable \"test_array_"};
 const ErrorSample kWrongType = {.in = {variable(draw({2}).as(kFloat64)), draw({2}).as(kFloat32)},
-                                .text = "variable \"test_array_"};
+                                .text = "dtype of the variable: expected float32, got float64 [variable \"test_array_"};
 
 const Family variables(
     "state",
@@ -163,7 +164,8 @@ const Family optimizers(
                                {.in = {variable(draw({37})), scalar(0.25), draw({37}, -2, 2, 1)}},
                                {.in = {variable(draw({0})), scalar(0.25), draw({0})}}},
                    .after = gradient_descent,
-                   .errors = {{.in = {variable(draw({2})), scalar(1), draw({3})}, .text = "variable \"test_array_"},
+                   .errors = {{.in = {variable(draw({2})), scalar(1), draw({3})},
+                               .text = "delta: expected the variable's shape [2], got [3] [variable \"test_array_"},
                               {.in = {variable(draw({2})), list({1, 2}), draw({2})},
                                .text = "alpha: expected a scalar, got shape [2]"}},
                    .effect = true}},
@@ -171,7 +173,8 @@ const Family optimizers(
                   {.samples = {adam_sample({2, 3}, false), adam_sample({37}, false), adam_sample({5}, true),
                                adam_sample({0}, false)},
                    .after = adam,
-                   .errors = {{.in = with_shape_of_gradient({3}), .text = "variable \"test_array_"},
+                   .errors = {{.in = with_shape_of_gradient({3}),
+                               .text = "grad: expected the variable's shape [2,3], got [3] [variable \"test_array_"},
                               {.in = with_vector_rate(), .text = "lr: expected a scalar, got shape [2]"}},
                    .units = 16,
                    .effect = true}},

@@ -105,7 +105,7 @@ class Interpreter {
           Body one;
           one.statements = {s};
           const bool composite = any_op(one, [](const Op& op) { return op.body() != nullptr; });
-          outcome.failures.push_back({error.code(), leaf_of(error), false, composite});
+          outcome.failures.push_back({error.code(), leaf_of(error), false, composite, op_of(error)});
           failed_at.push_back(i);
         }
       }
@@ -334,7 +334,8 @@ class Interpreter {
 std::string leaf_of(const Error& error) {
   const std::string& text = error.message();
   size_t end = text.size();
-  for (const char* context : {" [in ", " [node '", " [at ", " [while "}) end = std::min(end, text.find(context));
+  for (const char* context : {" [in ", " [node '", " [at ", " [while ", " [variable "})
+    end = std::min(end, text.find(context));
   std::string leaf = text.substr(0, end);
   for (size_t at = leaf.find("random_"); at != std::string::npos; at = leaf.find("random_", at + 1)) {
     at += 7;
@@ -343,6 +344,12 @@ std::string leaf_of(const Error& error) {
     leaf.replace(at, digits, "#");
   }
   return leaf;
+}
+
+std::string op_of(const Error& error) {
+  const std::string& text = error.message();
+  const size_t begin = text.find(" [in ");
+  return begin == std::string::npos ? "" : text.substr(begin + 5, text.find_first_of("(]", begin) - begin - 5);
 }
 
 std::string without_numbers(const std::string& leaf) {

@@ -58,10 +58,13 @@ struct Failure {
   std::string leaf;        // the message up to its contexts
   bool needed = false;     // an output or an effect depends on it
   bool composite = false;  // its op has a body: in a graph the ops of the body speak
+  std::string op = {};     // that threw
   bool operator==(const Failure&) const = default;
 };
 // Without the numbers that variables got in this world.
 std::string leaf_of(const Error& error);
+// The op that threw, as the first context says.
+std::string op_of(const Error& error);
 // Without what is not known everywhere: numbers and question marks.
 std::string without_numbers(const std::string& leaf);
 std::string to_text(const Failure& failure);

@@ -121,11 +121,13 @@ class Asker {
     } catch (const Unanswerable&) {
       ++answers_.skipped;
     } catch (const Error& error) {
-      const Failure failure{error.code(), leaf_of(error)};
+      const Failure failure{.code = error.code(), .leaf = leaf_of(error), .op = op_of(error)};
+      // Said before everything is known: numbers are missing, and of two faults in a call the other one may be seen.
+      const bool early = failure.leaf.find('?') != std::string::npos;
       const bool known = std::ranges::any_of(expected.failures, [&](const Failure& f) {
         return f.code == failure.code &&
-               (f.leaf == failure.leaf || (loose && without_numbers(f.leaf) == without_numbers(failure.leaf)) ||
-                (f.composite && !which.empty()));
+               (f.leaf == failure.leaf || (early && !f.op.empty() && f.op == failure.op) ||
+                (loose && without_numbers(f.leaf) == without_numbers(failure.leaf)) || f.composite);
       });
       // What depends on what failed may be illegal too, and be found first by who looks at all shapes at once.
       const bool other = expected.blocked && !which.empty();
@@ -348,6 +350,11 @@ class Asker {
           expected = try_everything(p_, inputs_[k], own, {.replaced = p_.fed, .replacement = p_.fed_value});
           // Whether a value of another shape may be fed is for the session to say.
           if (!expected.failures.empty() && k > 0) continue;
+          // The graph is made of the value that is not fed, and is refused if that is illegal.
+          for (Failure f : expected_[k].failures) {
+            f.needed = false;
+            expected.failures.push_back(std::move(f));
+          }
         }
         judge(mode, call_name(k), expected, inputs_[k], nullptr, feeds_value ? kBits : kNoise, !known, [&] {
           if (!session) {
