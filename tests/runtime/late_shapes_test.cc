@@ -54,6 +54,19 @@ BOOST_AUTO_TEST_CASE(operands_of_a_loop_are_refused_too) {
   }
 }
 
+// Of the sum's shape only the bias tells the last dimension.
+BOOST_AUTO_TEST_CASE(a_bias_that_turns_out_not_to_fit_is_refused) {
+  const Function f = trace([](const Tensor& dims) { return bias_add(broadcast_to(ones({2, 1}), dims), ones({2})); },
+                           {TensorSpec(kInt32, {2})});
+  for (const char* passes : {"", "off"}) {
+    f.set_optimizer(passes);
+    for (const int columns : {1, 5}) {
+      expect_error_begins([&] { f(tensor({2, columns})); }, "InvalidArgument: bias: number of channels: expected ");
+    }
+    BOOST_TEST((f(tensor({2, 2})).to_vector<float>() == Floats(4, 2.f)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(gradients_that_turn_out_not_to_fit_are_refused) {
   // ReluGrad does not broadcast: one number is not a hundred.
   Session s(text_graph(R"(

@@ -46,11 +46,12 @@ class Fuser {
   void add_plainly(int id) {
     const Node& node = graph_.at(id);
     if (&node.op() != &kBiasAdd || context_.fixed(id) || node.attr("data_format").as<std::string>() != "NHWC") return;
-    const PartialShape& sum = node.output(0).shape;
+    // Not the output's: what that has of the bias may be wrong.
+    const PartialShape& value = graph_.info(node.input(0)).shape;
     const PartialShape& bias = graph_.info(node.input(1)).shape;
     // A bias of another length is an error, not repeated: it must be known that this is none.
-    const bool fits = sum.known_rank() && sum.rank() > 0 && bias.rank() == 1 && bias.dim(0) >= 0 &&
-                      sum.dim(sum.rank() - 1) == bias.dim(0);
+    const bool fits = value.known_rank() && value.rank() > 0 && bias.rank() == 1 && bias.dim(0) >= 0 &&
+                      value.dim(value.rank() - 1) == bias.dim(0);
     if (!fits || !node.control_inputs().empty()) return;
     NodeInit init;
     init.op = &kAddV2;
