@@ -8,7 +8,7 @@
 //   const CpuKernel no_op_kernel("NoOp", run_no_op);                           // an op without a type attribute
 //
 // A maker is an empty object with `template <class T> static void run(KernelContext&)` and, if work can be done once
-// per prepared call, `template <class T> static std::shared_ptr<KernelState> prepare(const KernelContext&)`; or one with
+// per prepared call, `template <class T> static std::shared_ptr<KernelState> prepare(const KernelContext&)`; or with
 // `template <class T> static Kernel kernel()`, which says everything at once; or a lambda without captures. The type
 // stands for the op's primary type attribute.
 #pragma once

@@ -151,13 +151,13 @@ void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<
 }
 
 // `inputs`: arguments, then captures.
-std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arguments inputs, const std::string& passes) {
+std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arguments inputs,
+                                                                             const std::string& passes) {
   const Arguments args = inputs.first(inputs.size() - parts_.captures.size());
   check_arguments(args);
   const std::lock_guard lock(mutex_);
-  const auto* known = compiled_.find([&](const std::shared_ptr<const Compiled>& c) {
-    return c->passes == passes && c->executable->accepts(inputs);
-  });
+  const auto* known = compiled_.find(
+      [&](const std::shared_ptr<const Compiled>& c) { return c->passes == passes && c->executable->accepts(inputs); });
   if (known != nullptr) return *known;
   std::vector<ExecutableFeed> feeds;
   for (size_t i = 0; i < args.size(); ++i) {

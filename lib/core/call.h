@@ -43,10 +43,10 @@ struct Call {
   SmallVector<OutputSpec, 2> specs;  // one for each output
   Device* device = nullptr;
   const std::source_location* where = nullptr;
-  std::string_view node_name;  // asked for by `named`, or the graph node that runs
+  std::string_view node_name;    // asked for by `named`, or the graph node that runs
   KernelState* state = nullptr;  // of a prepared kernel
-  bool symbolic = false;       // on META
-  bool one_shape = false;      // an elementwise op whose inputs have one known shape, which is then the output's
+  bool symbolic = false;         // on META
+  bool one_shape = false;        // an elementwise op whose inputs have one known shape, which is then the output's
 };
 
 // Attributes and inputs of a call; what all contexts share.

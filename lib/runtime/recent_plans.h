@@ -1,7 +1,7 @@
 // RecentPlans: the plans of one graph, for other shapes, devices or passes each, that were used last. Internal.
 //
 // A plan keeps constants as its kernels like to read them, and memory for its runs. Those used longest ago are dropped
-// where there are more than kMostPlans, or where they keep more than kMostPlanBytes; the latest stays whatever it keeps.
+// where there are more than kMostPlans, or where they keep more than kMostPlanBytes; the latest stays in any case.
 // Not thread-safe.
 #pragma once
 

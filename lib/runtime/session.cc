@@ -19,8 +19,8 @@ namespace panto {
 
 namespace {
 
-constexpr size_t kMaxCalls = 64;   // combinations of feeds, fetches and targets that are remembered
-constexpr int kMaxShapes = 16;     // of each: combinations of shapes that get plans of their own
+constexpr size_t kMaxCalls = 64;  // combinations of feeds, fetches and targets that are remembered
+constexpr int kMaxShapes = 16;    // of each: combinations of shapes that get plans of their own
 
 std::string shown(const TensorRef& ref) {
   return ref.symbolic().defined() ? ref.symbolic().to_string() : "'" + printable(ref.name()) + "'";

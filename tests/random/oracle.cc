@@ -51,7 +51,7 @@ std::string sign_difference(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-std::string difference_in_bits(std::span<const Tensor> expected, std::span<const Tensor> got) {
+std::string difference_in_bits(std::span<const Tensor> expected, std::span<const Tensor> got, bool signs_of_zeros) {
   if (expected.size() != got.size()) return fmt::format("expected {} outputs, got {}", expected.size(), got.size());
   for (size_t k = 0; k < expected.size(); ++k) {
     if (!got[k].defined()) return at_output(k, "undefined");
@@ -60,10 +60,10 @@ std::string difference_in_bits(std::span<const Tensor> expected, std::span<const
     if (alike && dtypes::kComplex.contains(got[k].dtype())) {
       const Tensor parts[] = {parts_of(expected[k]), parts_of(got[k])};
       text = test::difference(parts[0], parts[1]);
-      if (text.empty()) text = sign_difference(parts[0], parts[1]);
+      if (text.empty() && signs_of_zeros) text = sign_difference(parts[0], parts[1]);
     } else {
       text = test::difference(expected[k], got[k]);
-      if (text.empty()) text = sign_difference(expected[k], got[k]);
+      if (text.empty() && signs_of_zeros) text = sign_difference(expected[k], got[k]);
     }
     if (!text.empty()) return at_output(k, text);
   }

@@ -10,7 +10,8 @@
 namespace panto::random {
 
 // Empty, or how the bits differ (NaNs of any kind are alike).
-std::string difference_in_bits(std::span<const Tensor> expected, std::span<const Tensor> got);
+std::string difference_in_bits(std::span<const Tensor> expected, std::span<const Tensor> got,
+                               bool signs_of_zeros = true);
 // Empty, or how they differ by more than rounding in contractions explains: `program` is run with noise on them.
 std::string difference_beyond_noise(const Program& program, std::span<const Tensor> inputs,
                                     std::span<const Tensor> expected, std::span<const Tensor> got);

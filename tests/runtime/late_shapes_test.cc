@@ -178,6 +178,19 @@ BOOST_AUTO_TEST_CASE(what_depends_on_a_fed_tensor_is_inferred_anew) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(comparisons_may_answer_where_shapes_do_not_broadcast) {
+  Session s(text_graph(R"(
+    x = Placeholder(; dtype=float32, shape=[2,1])
+    shape = Const(; value=int32[2]{16, 33})
+    one = Const(; value=float32{1})
+    many = Fill(shape, one)
+    tall = Placeholder(; dtype=float32, shape=[3,33])
+    same = Equal(many, tall; incompatible_shape_error=false)
+  )"));
+  BOOST_TEST(!s.run({{"tall", ones({3, 33})}}, {"same"})[0].item<bool>());
+  BOOST_TEST(s.plan_stats().passes_undone == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -109,11 +109,17 @@ class Simplifier {
   }
 
  private:
+  // False for comparisons that answer where shapes do not broadcast.
+  static bool must_broadcast(const Node& node) {
+    const int at = node.op().signature().find_attr("incompatible_shape_error");
+    return at < 0 || node.attrs()[static_cast<size_t>(at)].as<bool>();
+  }
+
   // An output that is, bit by bit, output 0 of this node; invalid if there is none.
   NodeOutput source(const Node& node) {
     if (node.has(Trait::kIdentity)) return identity(node);
     const Op& op = node.op();
-    if (op.has(Trait::kBroadcasts) && op.has(Trait::kElementwise)) {
+    if (op.has(Trait::kBroadcasts) && op.has(Trait::kElementwise) && must_broadcast(node)) {
       const NodeOutput operand = node.num_inputs() == 2 ? neutral(node) : NodeOutput();
       return operand.valid() ? operand : not_repeated(node);
     }
