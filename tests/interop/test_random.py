@@ -16,9 +16,10 @@ import numpy as np
 
 BUILD = os.environ.get("PANTO_BUILD")
 # TensorFlow's refusals that say nothing about an answer.
-NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtracting", "No OpKernel was registered", "could not find a kernel", "Could not find device", "not supported",
-             "not implemented", "Unimplemented", "only supports", "is not in the list of allowed values",
-             "Op type not registered", "No registered")
+NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtracting", "No OpKernel was registered",
+             "could not find a kernel", "Could not find device", "not supported", "not implemented", "Unimplemented",
+             "only supports", "is not in the list of allowed values", "Op type not registered", "No registered",
+             "{{node StringJoin")  # its inputs do not broadcast: docs/differences.md
 # Gradients of pooling are given what was pooled and what it gave; a random program gives them anything, for which there
 # is no right answer.
 UNDEFINED = {"MaxPoolGrad", "MaxPoolGradGrad"}
@@ -109,7 +110,8 @@ class RandomPrograms(unittest.TestCase):
                 without_kernel += not has_kernels
                 if wrong:
                     failures.append(f"seed {path.stem}: {wrong}")
-        print(f"random programs: {compared} compared with TensorFlow, {without_kernel} that it has no kernel or answer for")
+        print(f"random programs: {compared} compared with TensorFlow, {without_kernel} that it has no kernel or "
+              "answer for")
         self.assertEqual(failures, [], "\n".join(failures))
         self.assertGreater(compared, without_kernel)
 
