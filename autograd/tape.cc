@@ -82,9 +82,9 @@ class GradientTape::Impl final : public Recorder {
     connect(e, outputs);
   }
 
-  // With `sparse`, by rows where that can be.
+  // With `sparse`, by rows where that can be. `stopped` as in detail::graph_gradients.
   std::vector<Gradient> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
-                                  std::span<const Tensor> seeds, bool sparse) {
+                                  std::span<const Tensor> seeds, bool sparse, bool* stopped = nullptr) {
     check_thread();
     if (used_ && !options_.persistent) {
       fail(Code::kFailedPrecondition,
@@ -105,6 +105,7 @@ class GradientTape::Impl final : public Recorder {
     std::vector<int32_t> source_slots;
     for (const GradSource& s : sources) source_slots.push_back(table_.find(s.tensor().id()));
     Walk w;
+    w.stopped = stopped;
     w.grads.resize(static_cast<size_t>(num_slots_));
     seed_targets(targets, seeds, w.grads);
     w.is_source.resize(static_cast<size_t>(num_slots_), 0);
@@ -149,6 +150,7 @@ class GradientTape::Impl final : public Recorder {
     std::vector<std::vector<GradientRows>> rows;  // to be added to `grads`
     std::vector<Tensor> dys;
     std::vector<uint8_t> needed;
+    bool* stopped = nullptr;  // as in detail::graph_gradients
   };
 
   void check_thread() const {
@@ -357,6 +359,39 @@ class GradientTape::Impl final : public Recorder {
       any = any || w.needed[i] != 0;
     }
     if (!any) return;
+    if (w.stopped == nullptr) return differentiate(e, w);
+    try {
+      differentiate(e, w);
+    } catch (const Error& error) {
+      if (error.code() == Code::kCancelled) throw;
+      *w.stopped = true;
+      differentiate_by_parts(e, w);
+    }
+  }
+
+  // What there is of a gradient that is not there as a whole: of each output with respect to each input.
+  void differentiate_by_parts(Entry& e, Walk& w) {
+    const std::vector<Tensor> dys = w.dys;
+    const std::vector<uint8_t> needed = w.needed;
+    for (size_t k = 0; k < dys.size(); ++k) {
+      if (!dys[k].defined()) continue;
+      std::ranges::fill(w.dys, Tensor());
+      w.dys[k] = dys[k];
+      for (size_t i = 0; i < needed.size(); ++i) {
+        if (needed[i] == 0) continue;
+        std::ranges::fill(w.needed, uint8_t{0});
+        w.needed[i] = 1;
+        try {
+          differentiate(e, w);
+        } catch (const Error& error) {
+          if (error.code() == Code::kCancelled) throw;
+        }
+      }
+    }
+  }
+
+  // Adds the gradients with respect to the needed inputs to `w.grads`.
+  void differentiate(Entry& e, Walk& w) {
     const auto add_to_inputs = [&](std::span<Tensor> dxs) {
       for (size_t i = 0; i < dxs.size() && i < e.num_inputs; ++i) {
         if (w.needed[i] != 0 && dxs[i].defined()) {
@@ -365,7 +400,7 @@ class GradientTape::Impl final : public Recorder {
       }
     };
     if (e.op == nullptr) {
-      std::vector<Tensor> dxs = e.custom->gradient(w.dys);
+      std::vector<Tensor> dxs = e.custom->gradient(w.dys, w.needed);
       add_to_inputs(dxs);
       return;
     }
@@ -471,6 +506,16 @@ std::vector<Gradient> GradientTape::sparse_gradient(const Tensor& target, std::i
 Gradient GradientTape::sparse_gradient(const Tensor& target, const GradSource& source, const Tensor& seed,
                                        std::source_location where) {
   return std::move(sparse_gradient(target, std::span(&source, 1), seed, where)[0]);
+}
+
+std::vector<Tensor> detail::graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
+                                            std::span<const GradSource> sources, std::span<const Tensor> seeds,
+                                            bool* stopped) {
+  std::vector<Tensor> result;
+  for (Gradient& g : tape.impl_->gradients(targets, sources, seeds, false, stopped)) {
+    result.push_back(std::move(g.whole));
+  }
+  return result;
 }
 
 Tensor detail::own_argument(const Tensor& t) { return identity(t); }

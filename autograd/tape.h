@@ -24,6 +24,16 @@
 
 namespace panto {
 
+class GradSource;
+class GradientTape;
+namespace detail {
+// Gradients as GradientTape::gradients gives them, without a word of where that was called. Unless `stopped` is null,
+// calls on the way that have no gradient are taken for constants, and `*stopped` says whether there was one. Internal.
+PANTO_EXPORT std::vector<Tensor> graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
+                                                 std::span<const GradSource> sources, std::span<const Tensor> seeds,
+                                                 bool* stopped);
+}  // namespace detail
+
 // What one can ask a gradient for: a tensor that the tape watches, or a variable.
 class PANTO_EXPORT GradSource {
  public:
@@ -117,6 +127,9 @@ class PANTO_EXPORT GradientTape {
   size_t size() const;
 
  private:
+  friend std::vector<Tensor> detail::graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
+                                                     std::span<const GradSource> sources, std::span<const Tensor> seeds,
+                                                     bool* stopped);
   class Impl;
   std::vector<Gradient> gradients_at(const std::source_location& where, std::span<const Tensor> targets,
                                      std::span<const GradSource> sources, std::span<const Tensor> seeds, bool sparse);

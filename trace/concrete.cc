@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <list>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -10,6 +12,7 @@
 #include "panto/lib/core/thread_state.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/trace/graph_gradients.h"
+#include "panto/trace/possible_gradients.h"
 
 namespace panto {
 namespace {
@@ -183,47 +186,93 @@ std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arg
 
 // ---- Under a tape -----------------------------------------------------------------------------------------------
 
-// The function with its gradient: forward gives the outputs and what backward needs of the inner values.
-struct ConcreteFunction::Gradient {
-  std::shared_ptr<ConcreteFunction> forward;
-  std::shared_ptr<ConcreteFunction> backward;  // null: no input has a gradient
-  size_t recorded = 0;  // forward's outputs that tapes hear of: the visible ones; for higher orders inner values too
-  // Where backward's inputs come from, in order: an argument (or capture) of forward, an output of it, or a seed.
-  struct Source {
-    enum class What { kArgument, kForwardOutput, kSeed } what;
-    int index;
-  };
-  std::vector<Source> sources;
-  std::vector<int> results;  // by argument and capture: position in backward's outputs, -1 if there is none
+// Gradients with respect to outputs[...] of the forward function, as nodes after those of the forward part.
+struct ConcreteFunction::Backward {
+  Graph graph;
+  std::vector<NodeOutput> seeds;    // Placeholders
+  std::vector<int> seed_positions;  // which output each is the gradient of
+  std::vector<NodeOutput> dxs;      // by argument and capture; invalid: no dependence, or not needed
+  std::vector<NodeOutput> valid;    // those of them that there are
+  std::vector<NodeOutput> cuts;     // what the gradient nodes read of the forward part (constants are copied)
+
+  // Whether these inputs are all that have a gradient, and these outputs all that have a seed.
+  bool answers(std::span<const uint8_t> needed, std::span<const uint8_t> seeded) const {
+    for (size_t i = 0; i < dxs.size(); ++i) {
+      if (dxs[i].valid() && needed[i] == 0) return false;
+    }
+    std::vector<int> asked;
+    for (size_t k = 0; k < seeded.size(); ++k) {
+      if (seeded[k] != 0) asked.push_back(static_cast<int>(k));
+    }
+    return asked == seed_positions;
+  }
 };
 
-namespace {
+// The function with its gradient: forward gives the outputs and what backward functions need of the inner values.
+struct ConcreteFunction::Gradient {
+  // Computes the gradients with respect to some inputs from those of some outputs.
+  struct Part {
+    std::vector<uint8_t> needed;                 // by argument and capture
+    std::vector<uint8_t> seeded;                 // by recorded output
+    std::shared_ptr<ConcreteFunction> function;  // null: no needed input has a gradient
+    std::vector<int> sources;  // where its inputs come from: a position in `kept`, or ~k: the gradient of output k
+    std::vector<int> results;  // by argument and capture: position in its outputs, -1 if there is none
+  };
+  // A value that some part may read: an argument (or capture) of forward, or an output of it.
+  struct Kept {
+    bool argument;
+    int index;
+  };
+
+  std::shared_ptr<ConcreteFunction> forward;
+  size_t recorded = 0;  // forward's outputs that tapes hear of: the visible ones; for higher orders inner values too
+  bool any = false;     // an input has a gradient, or one that cannot be computed
+  // What was made to know what is kept: of all outputs that are no inner values, with respect to all inputs. Until the
+  // first part is made, which mostly is this; null where an op on the way has no gradient.
+  std::unique_ptr<Backward> all;
+  std::vector<Kept> kept;
+  std::vector<NodeOutput> kept_outputs;  // the same in forward's graph
+
+  // Throws Unimplemented where an op on the way has no gradient. Thread-safe.
+  std::shared_ptr<const Part> part(std::span<const uint8_t> needed, std::span<const Tensor> output_gradients);
+
+ private:
+  std::shared_ptr<const Part> make_part(std::vector<uint8_t> needed, std::vector<uint8_t> seeded);
+
+  std::mutex mutex_;
+  std::list<std::shared_ptr<const Part>> parts_;  // those asked for last, the latest first
+};
 
 // What a tape keeps of one call.
-class FunctionBackward final : public CustomBackward {
+class ConcreteFunction::FunctionBackward final : public CustomBackward {
  public:
-  FunctionBackward(std::shared_ptr<ConcreteFunction> backward, std::vector<Tensor> inputs,
-                   std::vector<int> seed_of_input, std::vector<std::pair<DType, Shape>> outputs,
-                   std::vector<int> results, std::string passes)
-      : backward_(std::move(backward)),
-        inputs_(std::move(inputs)),
-        seed_of_input_(std::move(seed_of_input)),
+  // `kept` as in Gradient; `outputs`: what is like the gradients of the recorded ones.
+  FunctionBackward(std::shared_ptr<Gradient> gradient, std::vector<Tensor> kept,
+                   std::vector<std::pair<DType, Shape>> outputs, std::string passes)
+      : gradient_(std::move(gradient)),
+        kept_(std::move(kept)),
         outputs_(std::move(outputs)),
-        results_(std::move(results)),
         passes_(std::move(passes)) {}
 
-  std::vector<Tensor> gradient(std::span<const Tensor> output_gradients) override {
-    std::vector<Tensor> inputs = inputs_;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const int seed = seed_of_input_[i];
-      if (seed < 0) continue;
-      const Tensor& dy = output_gradients[static_cast<size_t>(seed)];
-      inputs[i] = dy.defined() ? dy : zeros(outputs_[static_cast<size_t>(seed)]);
+  std::vector<Tensor> gradient(std::span<const Tensor> output_gradients, std::span<const uint8_t> needed) override {
+    const std::shared_ptr<const Gradient::Part> part = gradient_->part(needed, output_gradients);
+    std::vector<Tensor> result(needed.size());
+    if (part->function == nullptr) return result;
+    std::vector<Tensor> inputs;
+    inputs.reserve(part->sources.size());
+    for (const int source : part->sources) {
+      if (source >= 0) {
+        inputs.push_back(kept_[static_cast<size_t>(source)]);
+      } else {
+        const auto k = static_cast<size_t>(~source);
+        inputs.push_back(output_gradients[k].defined() ? output_gradients[k] : zeros(outputs_[k]));
+      }
     }
-    std::vector<Tensor> dxs(backward_->num_outputs());
-    backward_->call(dispatch::pointers_to(inputs), passes_, dxs);
-    std::vector<Tensor> result;
-    for (int r : results_) result.push_back(r < 0 ? Tensor() : dxs[static_cast<size_t>(r)]);
+    std::vector<Tensor> dxs(part->function->num_outputs());
+    part->function->call(dispatch::pointers_to(inputs), passes_, dxs);
+    for (size_t i = 0; i < result.size(); ++i) {
+      if (const int r = part->results[i]; r >= 0) result[i] = dxs[static_cast<size_t>(r)];
+    }
     return result;
   }
 
@@ -234,13 +283,13 @@ class FunctionBackward final : public CustomBackward {
     return t;
   }
 
-  std::shared_ptr<ConcreteFunction> backward_;
-  std::vector<Tensor> inputs_;
-  std::vector<int> seed_of_input_;
+  std::shared_ptr<Gradient> gradient_;
+  std::vector<Tensor> kept_;
   std::vector<std::pair<DType, Shape>> outputs_;
-  std::vector<int> results_;
   std::string passes_;
 };
+
+namespace {
 
 // Where each output stands in a list, the first time.
 class Positions {
@@ -271,32 +320,43 @@ TensorSpec spec_of(const Graph& graph, NodeOutput output) {
 
 }  // namespace
 
-// Gradients with respect to outputs[...] of the forward function, as nodes after those of the forward part.
-struct ConcreteFunction::Backward {
-  Graph graph;
-  std::vector<NodeOutput> seeds;    // Placeholders
-  std::vector<int> seed_positions;  // which output each is the gradient of
-  std::vector<NodeOutput> dxs;      // by argument and capture; invalid: no dependence
-  std::vector<NodeOutput> valid;    // those of them that there are
-  std::vector<NodeOutput> cuts;     // what the gradient nodes read of the forward part (constants are copied)
-};
+std::vector<NodeOutput> ConcreteFunction::arguments_and_captures() const {
+  std::vector<NodeOutput> inputs = parts_.inputs;
+  for (const Capture& c : parts_.captures) inputs.push_back(c.input);
+  return inputs;
+}
 
+// Of the outputs that are `seeded`, with respect to the inputs that are `needed`; where those are empty, all.
+// `stopped`: not null for possible_gradients.
 ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeOutput> outputs,
-                                                           std::span<const NodeOutput> inputs) const {
+                                                           std::span<const uint8_t> seeded,
+                                                           std::span<const uint8_t> needed, bool* stopped) const {
   Backward b;
   b.graph = parts_.graph;
   const int forward_limit = b.graph.id_limit();
   std::vector<NodeOutput> ys;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const OutputInfo info = b.graph.info(outputs[k]);
-    if (!dtypes::kDifferentiable.contains(info.dtype)) continue;
+    if (!dtypes::kDifferentiable.contains(info.dtype) || (!seeded.empty() && seeded[k] == 0)) continue;
     ys.push_back(outputs[k]);
     b.seeds.push_back({b.graph.add(placeholder_init(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
   }
   std::vector<std::pair<NodeOutput, Tensor>> captured;
   for (const Capture& c : parts_.captures) captured.emplace_back(c.input, c.value);
-  b.dxs = gradients(b.graph, ys, inputs, b.seeds, captured);
+  const std::vector<NodeOutput> inputs = arguments_and_captures();
+  std::vector<NodeOutput> xs;
+  std::vector<size_t> positions;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!needed.empty() && needed[i] == 0) continue;
+    xs.push_back(inputs[i]);
+    positions.push_back(i);
+  }
+  const std::vector<NodeOutput> found = stopped == nullptr
+                                            ? gradients(b.graph, ys, xs, b.seeds, captured)
+                                            : possible_gradients(b.graph, ys, xs, b.seeds, captured, *stopped);
+  b.dxs.resize(inputs.size());
+  for (size_t i = 0; i < found.size(); ++i) b.dxs[positions[i]] = found[i];
   for (NodeOutput dx : b.dxs) {
     if (dx.valid()) b.valid.push_back(dx);
   }
@@ -324,47 +384,93 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Gradient>& kept = gradients_[higher_orders ? 1 : 0];
   if (kept != nullptr) return kept;
-  std::vector<NodeOutput> inputs = parts_.inputs;
-  for (const Capture& c : parts_.captures) inputs.push_back(c.input);
+  const std::vector<NodeOutput> inputs = arguments_and_captures();
   Parts forward = parts_;
   Positions input_at(inputs), output_at(forward.outputs);
-  Backward b = make_backward(forward.outputs, inputs);
+  bool stopped = false;
+  Backward b = make_backward(forward.outputs, {}, {}, &stopped);
   // A second order flows through the inner values that the first one reads: they become outputs with seeds of their
   // own. Their gradients may read more of them.
   auto made = std::make_shared<Gradient>();
-  for (bool more = higher_orders; more;) {
-    more = false;
+  while (higher_orders) {
+    bool more = false;
     for (NodeOutput c : b.cuts) {
       if (!dtypes::kDifferentiable.contains(b.graph.info(c).dtype) || input_at.find(c) >= 0) continue;
       more = output_at.add(c, forward.outputs) || more;
     }
-    if (more) b = make_backward(forward.outputs, inputs);
+    if (!more) break;
+    Backward larger = make_backward(forward.outputs, {}, {}, &stopped);
+    if (made->all == nullptr && !stopped) made->all = std::make_unique<Backward>(std::move(b));
+    b = std::move(larger);
   }
   made->recorded = forward.outputs.size();
+  made->any = stopped || !b.valid.empty();
+  made->kept_outputs = b.cuts;
+  for (NodeOutput c : b.cuts) {
+    const int input = input_at.find(c);
+    if (input < 0) output_at.add(c, forward.outputs);
+    made->kept.push_back({input >= 0, input >= 0 ? input : output_at.find(c)});
+  }
+  if (made->all == nullptr && !stopped) made->all = std::make_unique<Backward>(std::move(b));
+  made->forward = std::make_shared<ConcreteFunction>(std::move(forward));
+  kept = made;
+  return made;
+}
+
+std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradient::part(
+    std::span<const uint8_t> needed, std::span<const Tensor> output_gradients) {
+  const auto has_seed = [](const Tensor& dy, uint8_t seeded) { return dy.defined() == (seeded != 0); };
+  const std::lock_guard lock(mutex_);
+  for (auto it = parts_.begin(); it != parts_.end(); ++it) {
+    const Part& p = **it;
+    if (!std::ranges::equal(needed, p.needed) || !std::ranges::equal(output_gradients, p.seeded, has_seed)) continue;
+    parts_.splice(parts_.begin(), parts_, it);
+    return parts_.front();
+  }
+  std::vector<uint8_t> seeded;
+  for (const Tensor& dy : output_gradients) seeded.push_back(dy.defined() ? 1 : 0);
+  parts_.push_front(make_part({needed.begin(), needed.end()}, std::move(seeded)));
+  if (parts_.size() > kMostPlans) parts_.pop_back();
+  return parts_.front();
+}
+
+std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradient::make_part(
+    std::vector<uint8_t> needed, std::vector<uint8_t> seeded) {
+  const Parts& parts = forward->parts_;
+  const std::span<const NodeOutput> outputs = std::span(parts.outputs).first(recorded);
+  const std::unique_ptr<Backward> whole = std::exchange(all, nullptr);
+  Backward b = whole != nullptr && whole->answers(needed, seeded)
+                   ? std::move(*whole)
+                   : forward->make_backward(outputs, seeded, needed, nullptr);
+  const Positions kept_at(kept_outputs);
+  if (std::ranges::any_of(b.cuts, [&](NodeOutput c) { return kept_at.find(c) < 0; })) {
+    // An op's gradient reads something else when less of it is asked for. What all of it reads is kept: the rest of it
+    // is computed from zeros, and left out.
+    bool stopped = false;
+    b = forward->make_backward(outputs, {}, {}, &stopped);
+    for (size_t i = 0; i < needed.size(); ++i) {
+      if (needed[i] == 0) b.dxs[i] = {};
+    }
+    b.valid.clear();
+    std::ranges::copy_if(b.dxs, std::back_inserter(b.valid), [](NodeOutput dx) { return dx.valid(); });
+  }
+  auto made = std::make_shared<Part>();
+  made->needed = std::move(needed);
+  made->seeded = std::move(seeded);
   int valid = 0;
   for (NodeOutput dx : b.dxs) made->results.push_back(dx.valid() ? valid++ : -1);
-  for (NodeOutput c : b.cuts) {
-    if (const int input = input_at.find(c); input >= 0) {
-      made->sources.push_back({Gradient::Source::What::kArgument, input});
-      continue;
-    }
-    output_at.add(c, forward.outputs);
-    made->sources.push_back({Gradient::Source::What::kForwardOutput, output_at.find(c)});
-  }
+  if (valid == 0) return made;
   std::vector<NodeOutput> cuts = b.cuts;
+  for (NodeOutput c : b.cuts) made->sources.push_back(kept_at.find(c));
   for (size_t i = 0; i < b.seeds.size(); ++i) {
     cuts.push_back(b.seeds[i]);
-    made->sources.push_back({Gradient::Source::What::kSeed, b.seed_positions[i]});
+    made->sources.push_back(~b.seed_positions[i]);
   }
-  made->forward = std::make_shared<ConcreteFunction>(std::move(forward));
-  if (!b.valid.empty()) {
-    Parts backward;
-    backward.states = parts_.states;
-    backward.graph = extract(b.graph, cuts, b.valid, backward.inputs, backward.outputs);
-    for (NodeOutput in : backward.inputs) backward.specs.push_back(spec_of(backward.graph, in));
-    made->backward = std::make_shared<ConcreteFunction>(std::move(backward));
-  }
-  kept = made;
+  Parts backward;
+  backward.states = parts.states;
+  backward.graph = extract(b.graph, cuts, b.valid, backward.inputs, backward.outputs);
+  for (NodeOutput in : backward.inputs) backward.specs.push_back(spec_of(backward.graph, in));
+  made->function = std::make_shared<ConcreteFunction>(std::move(backward));
   return made;
 }
 
@@ -382,23 +488,15 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
   std::vector<Tensor> all_inputs;
   for (const Tensor* t : args) all_inputs.push_back(*t);
   for (const Capture& c : parts_.captures) all_inputs.push_back(c.value);
-  if (grad->backward != nullptr) {
+  if (grad->any) {
     std::vector<Tensor> kept;
-    std::vector<int> seed_of_input;
-    for (const Gradient::Source& s : grad->sources) {
-      const bool seed = s.what == Gradient::Source::What::kSeed;
-      seed_of_input.push_back(seed ? s.index : -1);
-      if (seed) {
-        kept.emplace_back();
-      } else {
-        const auto i = static_cast<size_t>(s.index);
-        kept.push_back(s.what == Gradient::Source::What::kArgument ? all_inputs[i] : made[i]);
-      }
+    for (const Gradient::Kept& k : grad->kept) {
+      const auto i = static_cast<size_t>(k.index);
+      kept.push_back(k.argument ? all_inputs[i] : made[i]);
     }
     std::vector<std::pair<DType, Shape>> likes;
     for (size_t k = 0; k < grad->recorded; ++k) likes.emplace_back(made[k].dtype(), made[k].shape());
-    auto backward = std::make_shared<FunctionBackward>(grad->backward, std::move(kept), std::move(seed_of_input),
-                                                       std::move(likes), grad->results, passes);
+    auto backward = std::make_shared<FunctionBackward>(grad, std::move(kept), std::move(likes), passes);
     const std::span<const Tensor> results(made.data(), grad->recorded);
     for_each_recorder([&](Recorder& r) { r.record_custom(all_inputs, results, backward); });
   }

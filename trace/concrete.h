@@ -44,6 +44,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Graph frozen() const;
 
  private:
+  class FunctionBackward;
   struct Gradient;
   struct Backward;
   // What is compiled for the shapes of one call; it is for other arguments where `executable` does not accept them.
@@ -63,7 +64,9 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   void taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   std::shared_ptr<const Compiled> compiled(Arguments inputs, const std::string& passes);
   std::shared_ptr<Gradient> gradient(bool higher_orders);
-  Backward make_backward(std::span<const NodeOutput> outputs, std::span<const NodeOutput> inputs) const;
+  std::vector<NodeOutput> arguments_and_captures() const;
+  Backward make_backward(std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
+                         std::span<const uint8_t> needed, bool* stopped) const;
 
   Parts parts_;
   std::mutex mutex_;

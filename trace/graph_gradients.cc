@@ -10,6 +10,7 @@
 #include "panto/lib/core/recorder.h"
 #include "panto/lib/core/scopes.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
 
 namespace panto {
@@ -78,11 +79,10 @@ class Replay {
   std::vector<std::vector<Tensor>> values_;
 };
 
-}  // namespace
-
-std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
-                                  std::span<const NodeOutput> seeds,
-                                  std::span<const std::pair<NodeOutput, Tensor>> known) {
+// `stopped` as in detail::graph_gradients.
+std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                      std::span<const NodeOutput> seeds,
+                                      std::span<const std::pair<NodeOutput, Tensor>> known, bool* stopped) {
   const RecorderPause quiet;
   Replay replay(graph, known);
   GradientTape tape(GradientTape::Options{});
@@ -121,12 +121,26 @@ std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, 
   Tracer tracer(graph, {.symbolic = true, .order_effects = false, .capture = false});
   const RecorderScope recording(&tracer);
   const NameScope scope("gradients");
-  const std::vector<Tensor> grads = tape.gradients(targets, sources, seed_values);
+  const std::vector<Tensor> grads = detail::graph_gradients(tape, targets, sources, seed_values, stopped);
   std::vector<NodeOutput> result(xs.size());
   for (size_t i = 0; i < grads.size(); ++i) {
     if (grads[i].defined()) result[positions[i]] = tracer.output_of(grads[i]);
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                  std::span<const NodeOutput> seeds,
+                                  std::span<const std::pair<NodeOutput, Tensor>> known) {
+  return add_gradients(graph, ys, xs, seeds, known, nullptr);
+}
+
+std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                           std::span<const NodeOutput> seeds,
+                                           std::span<const std::pair<NodeOutput, Tensor>> known, bool& stopped) {
+  return add_gradients(graph, ys, xs, seeds, known, &stopped);
 }
 
 std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs) {

@@ -102,8 +102,9 @@ class PANTO_EXPORT GradContext {
 class PANTO_EXPORT CustomBackward {
  public:
   virtual ~CustomBackward() = default;
-  // Gradients by input (undefined: zero) from gradients by output (undefined: none), made with public ops.
-  virtual std::vector<Tensor> gradient(std::span<const Tensor> output_gradients) = 0;
+  // Gradients by input (undefined: zero) from gradients by output (undefined: none), made with public ops. `needed`, by
+  // input: others are not looked at.
+  virtual std::vector<Tensor> gradient(std::span<const Tensor> output_gradients, std::span<const uint8_t> needed) = 0;
 };
 
 }  // namespace panto

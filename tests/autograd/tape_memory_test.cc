@@ -91,7 +91,7 @@ class RoomFor {
 class Probe final : public CustomBackward {
  public:
   Probe(int64_t begin, std::vector<int64_t>* counts) : begin_(begin), counts_(counts) {}
-  std::vector<Tensor> gradient(std::span<const Tensor> dys) override {
+  std::vector<Tensor> gradient(std::span<const Tensor> dys, std::span<const uint8_t>) override {
     counts_->push_back(big_ones(begin_));
     return {dys[0]};
   }
@@ -177,7 +177,9 @@ BOOST_AUTO_TEST_CASE(is_released_when_a_gradient_fails) {
   GradientTape tape;
   tape.watch(x);
   class Failing final : public CustomBackward {
-    std::vector<Tensor> gradient(std::span<const Tensor>) override { fail(Code::kAborted, "enough"); }
+    std::vector<Tensor> gradient(std::span<const Tensor>, std::span<const uint8_t>) override {
+      fail(Code::kAborted, "enough");
+    }
   };
   {
     const Tensor u = square(sin(x));

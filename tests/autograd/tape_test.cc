@@ -377,11 +377,13 @@ BOOST_AUTO_TEST_CASE(seeds_have_the_targets_type_and_shape) {
 
 class Doubling final : public CustomBackward {
  public:
-  std::vector<Tensor> gradient(std::span<const Tensor> dys) override {
+  std::vector<Tensor> gradient(std::span<const Tensor> dys, std::span<const uint8_t> which) override {
     ++calls;
+    needed.assign(which.begin(), which.end());
     return {dys[0].defined() ? dys[0] * 2.0 : Tensor(), Tensor()};
   }
   int calls = 0;
+  std::vector<int> needed;
 };
 
 void tell(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
@@ -401,6 +403,7 @@ BOOST_AUTO_TEST_CASE(custom_backward_functions) {
   const Tensor y = outputs[0] * x;
   expect_near(tape.gradient(y, x), 18 + 3 * 2 * 6);
   BOOST_TEST(backward->calls == 1);
+  BOOST_TEST(backward->needed == (std::vector<int>{1, 0}), boost::test_tools::per_element());
   // Not asked where nothing flows through it.
   expect_near(tape.gradient(u, x), 6);
   BOOST_TEST(backward->calls == 1);

@@ -131,7 +131,8 @@ BOOST_AUTO_TEST_CASE(higher_orders_with_unknown_dimensions) {
           for (size_t k = 0; k < 3; ++k) {
             BOOST_TEST_CONTEXT("order " << k + 1) {
               if (!expected[k].defined()) continue;
-              expect_near(got[k], x.shape(), values_of(expected[k]), 1e-9, 1);
+              // The third sums in another order: what cancels leaves other roundings.
+              expect_near(got[k], x.shape(), values_of(expected[k]), 1e-9, k < 2 ? 0 : 1e-6);
             }
           }
           // The same where the tapes are inside the function.

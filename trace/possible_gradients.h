@@ -1,0 +1,19 @@
+// Gradients of a graph as far as there are any. Internal.
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+// As `gradients` in graph_gradients.h, but a call on the way that has no gradient is taken for a constant instead of
+// throwing; `stopped` is set if there was one.
+std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                           std::span<const NodeOutput> seeds,
+                                           std::span<const std::pair<NodeOutput, Tensor>> known, bool& stopped);
+
+}  // namespace panto
