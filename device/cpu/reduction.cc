@@ -2,6 +2,8 @@
 #include <type_traits>
 
 #include "panto/device/axes.h"
+#include "panto/device/convert.h"
+#include "panto/device/cpu/as_floats.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/reduce.h"
 #include "panto/device/reducers.h"
@@ -18,13 +20,27 @@ void reduce_axes(KernelContext& c) {
                  c.device());
 }
 
+// 16-bit types are reduced as floats: the result is rounded once.
 template <template <class> class R>
 struct Reduction {
   template <class T>
   static void run(KernelContext& c) {
-    reduce_axes<R<T>>(c);
+    if constexpr (is_half_type<T>) {
+      const cpu::AsFloats<T> in(c.data<T>(0), c.numel(0), c.device()), out(nullptr, c.out_numel(0), c.device());
+      cpu::reduce<R<float>>(in.data(), c.shape(0), reduced_axes(c), out.data(), c.out_numel(0), c.device());
+      out.write(c.out_data<T>(0));
+    } else {
+      reduce_axes<R<T>>(c);
+    }
   }
 };
+
+using Halves = TypeList<Half, BFloat16>;
+const CpuKernel half_sum_kernel("Sum", Halves{}, Reduction<SumOf>{});
+const CpuKernel half_mean_kernel("Mean", Halves{}, Reduction<MeanOf>{});
+const CpuKernel half_prod_kernel("Prod", Halves{}, Reduction<ProdOf>{});
+const CpuKernel half_max_kernel("Max", Halves{}, Reduction<MaxOf>{});
+const CpuKernel half_min_kernel("Min", Halves{}, Reduction<MinOf>{});
 
 const CpuKernel sum_kernel("Sum", types::numeric{}, Reduction<SumOf>{});
 const CpuKernel mean_kernel("Mean", types::numeric{}, Reduction<MeanOf>{});

@@ -1,17 +1,15 @@
 #include "panto/tests/random/generate.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/random/builder.h"
 #include "panto/tests/random/candidates.h"
-#include "panto/tests/random/interpret.h"
+#include "panto/tests/random/motifs.h"
 #include "panto/tests/random/vary.h"
 
 namespace panto::random {
@@ -20,20 +18,11 @@ using test::Array;
 
 namespace {
 
-constexpr int64_t kMaxElements = 20'000;  // of one value
-
 bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
 
-// Whether there is a NaN or an infinity among the elements.
-bool has_special(const Tensor& t) {
-  if (!dtypes::kFloating.contains(t.dtype())) return false;
-  const Tensor wide = cast(t, kFloat64);
-  return std::ranges::any_of(wide.data<double>(), [](double v) { return !std::isfinite(v); });
-}
-
-class Generator {
+class Generator : public Builder {
  public:
-  explicit Generator(uint64_t seed) : rng_(seed) { p_.seed = seed; }
+  explicit Generator(uint64_t seed) : Builder(seed) {}
 
   Program run() {
     choose_style();
@@ -64,6 +53,12 @@ class Generator {
     static const std::vector<int> kSizes = {1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64, 65, 100};
     for (int64_t& d : sizes_) d = rng_.pick(kSizes);
     if (rng_.chance(0.02)) sizes_[0] = rng_.between(100, 400);
+    // Loops are cut for several threads from 256 KiB on.
+    if (rng_.chance(0.01)) {
+      sizes_[0] = rng_.between(100, 400);
+      sizes_[1] = rng_.between(300, 600);
+      max_elements_ = 300'000;
+    }
     p_functions_ = rng_.chance(0.35) ? 0.15 : 0;
     p_tapes_ = rng_.chance(0.3) ? 0.15 : 0;
     p_variables_ = rng_.chance(0.35) ? 0.25 : 0;
@@ -81,111 +76,12 @@ class Generator {
       case 6: return Shape({1, b});
       case 7: return Shape({a, 1});
       case 8: return Shape({1});
-      case 9: return a * b * c <= kMaxElements ? Shape({c, a, b}) : Shape({a, b});
+      case 9: return a * b * c <= max_elements_ ? Shape({c, a, b}) : Shape({a, b});
       case 10: return Shape({a, a});
       case 11: return rng_.chance(0.3) ? Shape({0, b}) : Shape({b, c});
       case 12: return rng_.chance(0.3) ? Shape({a, 0}) : Shape({c, a});
       default: return Shape({b});
     }
-  }
-
-  // ---- Values ---------------------------------------------------------------------------------------------------
-
-  struct Mark {
-    size_t statements, inputs, variables, visible;
-  };
-  Mark mark() const { return {body_->statements.size(), p_.inputs.size(), p_.variables.size(), visible_.size()}; }
-  void undo(const Mark& m) {
-    body_->statements.resize(m.statements);
-    p_.inputs.resize(m.inputs);
-    p_.body.inputs.resize(m.inputs);
-    p_.variables.resize(m.variables);
-    world_.truncate(m.variables);
-    visible_.resize(m.visible);
-  }
-
-  int new_value(Tensor t) {
-    const int v = p_.next_value++;
-    values_[v] = std::move(t);
-    visible_.push_back(v);
-    return v;
-  }
-
-  bool at_top() const { return body_ == &p_.body; }
-
-  // A value that is there, with what f says of it; -1 if there is none. Late ones are preferred.
-  template <class F>
-  int pick_value(F f) {
-    std::vector<int> fitting;
-    for (const int v : visible_) {
-      if (f(values_.at(v))) fitting.push_back(v);
-    }
-    if (fitting.empty()) return -1;
-    if (rng_.chance(0.4)) {
-      std::vector<int> told;
-      for (const int v : fitting) {
-        if (told_.contains(v)) told.push_back(v);
-      }
-      if (!told.empty()) return rng_.pick(told);
-    }
-    if (rng_.chance(0.5))
-      return fitting[fitting.size() - 1 -
-                     static_cast<size_t>(rng_.below(std::min<int>(3, static_cast<int>(fitting.size()))))];
-    return rng_.pick(fitting);
-  }
-
-  int add_constant(const Tensor& t, Statement::Origin origin) {
-    Statement s;
-    s.kind = Statement::Kind::kConstant;
-    s.value = t;
-    s.origin = origin;
-    s.out = {new_value(t)};
-    body_->statements.push_back(s);
-    return s.out[0];
-  }
-
-  int add_input(const Tensor& t) {
-    Input in{t, Input::Memory::kPlain, PartialShape(), {}};
-    if (rng_.chance(0.15)) in.memory = Input::Memory::kView;
-    if (rng_.chance(0.1)) in.memory = Input::Memory::kAdopted;
-    if (!is_plain(t.dtype())) in.memory = Input::Memory::kPlain;
-    p_.inputs.push_back(in);
-    const int v = new_value(t);
-    p_.body.inputs.push_back(v);
-    return v;
-  }
-
-  int add_variable(const Tensor& t) {
-    VariableInit init{t, t.partial_shape()};
-    if (rng_.chance(0.3) && t.rank() > 0) {
-      std::vector<int64_t> dims = dims_of(t);
-      for (int64_t& d : dims) d = rng_.chance(0.6) ? -1 : d;
-      init.declared = PartialShape(dims);
-    }
-    p_.variables.push_back(init);
-    world_.add(init);
-    return static_cast<int>(p_.variables.size()) - 1;
-  }
-
-  // A new value from outside: an input, a constant of some kind, or what a variable holds. `fixed`: it says something
-  // (an axis, a shape), so that it is rather written down.
-  int add_leaf(const Tensor& t, bool fixed) {
-    const bool plain = is_plain(t.dtype()) || t.dtype() == kString;
-    if (at_top() && plain && rng_.chance(fixed ? 0.4 : 0.65)) return add_input(t);
-    if (!fixed && rng_.chance(p_variables_)) {
-      const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(t.dtype())}};
-      Statement s;
-      s.op = &get_op("ReadVariableOp");
-      s.type = t.dtype();
-      s.in = {variable_ref(add_variable(t))};
-      s.attrs.assign(attrs, attrs + 1);
-      s.out = {new_value(t)};
-      body_->statements.push_back(s);
-      return s.out[0];
-    }
-    const double x = rng_.real();
-    if (x < (fixed ? 0.8 : 0.3)) return add_constant(t, Statement::Origin::kLiteral);
-    return add_constant(t, x < 0.9 ? Statement::Origin::kMade : Statement::Origin::kCaptured);
   }
 
   // ---- Statements -----------------------------------------------------------------------------------------------
@@ -197,6 +93,7 @@ class Generator {
       if (tapes_.empty() || (tapes_.size() < 2 && rng_.chance(0.3))) return open_tape();
       return ask_tape();
     }
+    if (rng_.chance(0.12) && add_motif(*this, main_)) return;
     const Candidate& c = pick_candidate(rng_, main_);
     for (int attempt = 0; attempt < 3; ++attempt) {
       if (try_op(c, attempt)) return;
@@ -225,75 +122,6 @@ class Generator {
     const int type = s.op->primary_attr();
     s.attrs.emplace_back(s.op->signature().attrs[static_cast<size_t>(type)].name, AttrValue(c.type));
     try_statement(std::move(s), mark(), 0);
-  }
-
-  // Runs it; false, and everything as before, where it is not to be kept.
-  bool try_statement(Statement s, const Mark& before, size_t max_special) {
-    try {
-      Body one;
-      std::vector<Tensor> in;
-      for (const Ref r : s.in) {
-        if (r < 0 || std::ranges::find(one.inputs, r) != one.inputs.end()) continue;
-        one.inputs.push_back(r);
-        in.push_back(values_.at(r));
-      }
-      one.statements = {s};
-      std::vector<Tensor> got = run_one(one, in);
-      size_t special = 0;
-      for (const Tensor& t : got) {
-        if (t.numel() > kMaxElements || t.dtype() == kResource || t.dtype() == kVariant) {
-          undo(before);
-          return false;
-        }
-        special += has_special(t) ? 1 : 0;
-      }
-      if (special > max_special) {
-        undo(before);
-        return false;
-      }
-      const bool told = is_told(s);
-      for (Tensor& t : got) {
-        s.out.push_back(new_value(std::move(t)));
-        if (told) told_.insert(s.out.back());
-      }
-      body_->statements.push_back(std::move(s));
-      return true;
-    } catch (const Error&) {
-      undo(before);
-      return false;
-    }
-  }
-
-  // Whether the shapes it gives may depend on values that are inputs.
-  bool is_told(const Statement& s) const {
-    for (size_t i = 0; i < s.in.size(); ++i) {
-      if (told_.contains(s.in[i])) return true;
-      if (s.kind != Statement::Kind::kOp || !is_integer(value_type(s.in[i]))) continue;
-      const bool given = std::ranges::find(p_.body.inputs, s.in[i]) != p_.body.inputs.end();
-      const std::vector<ArgDef>& args = s.op->signature().inputs;
-      if (given && args.size() == s.in.size() && args[i].host) return true;
-    }
-    return false;
-  }
-  DType value_type(Ref r) const { return r >= 0 ? values_.at(r).dtype() : kResource; }
-
-  // The number of outputs is known afterwards only.
-  std::vector<Tensor> run_one(Body& one, std::span<const Tensor> in) {
-    Statement& s = one.statements[0];
-    if (s.kind == Statement::Kind::kOp) {
-      std::vector<Tensor> inputs;
-      for (const Ref r : s.in) {
-        inputs.push_back(r >= 0 ? values_.at(r) : world_.variables()[static_cast<size_t>(variable_of_ref(r))].handle());
-      }
-      dispatch::Outputs outputs = dispatch::call(s.op->name(), inputs, s.attrs);
-      return {outputs.begin(), outputs.end()};
-    }
-    const size_t count = s.body->outputs.size();
-    for (size_t k = 0; k < count; ++k) {
-      s.out.push_back(-1000 - static_cast<int>(k));
-      one.outputs.push_back(s.out.back());
-    }
-    return interpret(one, in, world_, {});
   }
 
   bool try_op(const Candidate& c, int attempt) {
@@ -481,6 +309,11 @@ class Generator {
     for (const Ref r : open.watched) {
       if (s.in.size() == 1 || rng_.chance(0.7)) s.in.push_back(r);
     }
+    // By what was computed on the way too.
+    while (rng_.chance(0.35)) {
+      const Ref r = rng_.pick(targets);
+      if (std::ranges::find(s.in.begin() + 1, s.in.end(), r) == s.in.end()) s.in.push_back(r);
+    }
     std::vector<GradSource> sources;
     for (size_t i = 1; i < s.in.size(); ++i) {
       if (s.in[i] >= 0) {
@@ -564,19 +397,12 @@ class Generator {
     }
   }
 
-  Rng rng_;
-  Program p_;
-  World world_;
-  Body* body_ = nullptr;
-  std::map<int, Tensor> values_;
-  std::vector<int> visible_;
   std::vector<int> must_;  // values that are wanted
-  std::set<int> told_;     // values of shapes that inputs tell: only a run knows those
   std::vector<OpenTape> tapes_;
   int depth_ = 0;
   DType main_ = kFloat32;
   int64_t sizes_[3] = {};
-  double p_functions_ = 0, p_tapes_ = 0, p_variables_ = 0;
+  double p_functions_ = 0, p_tapes_ = 0;
 };
 
 }  // namespace
