@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -52,10 +53,12 @@ template <class... Args>
 
 }  // namespace panto
 
+// Not by way of fmt's formatter of strings: that one is defined in a header which this one does without.
 template <>
-struct fmt::formatter<panto::WholeText> : fmt::formatter<fmt::string_view> {
+struct fmt::formatter<panto::WholeText> {
+  static constexpr const char* parse(const fmt::format_parse_context& context) { return context.begin(); }
   template <class Context>
   auto format(const panto::WholeText& whole, Context& context) const {
-    return fmt::formatter<fmt::string_view>::format({whole.text.data(), whole.text.size()}, context);
+    return std::ranges::copy(whole.text, context.out()).out;
   }
 };

@@ -105,10 +105,12 @@ class OpRegistry {
     };
     std::vector<Op*> linked;
     for (const PendingOp& p : ops) {
+      const size_t before = linked.size();
       attempt([&] {
         link_op(p);
         linked.push_back(p.op);
       });
+      if (linked.size() == before) refused_.push_back(p.op);
     }
     for (const PendingKernel& k : kernels) attempt([&] { link_kernel(k); });
     // Other threads look at an op from now on: it has its kernels.
@@ -225,6 +227,7 @@ class OpRegistry {
 
   mutable std::mutex mutex_;
   std::map<std::string, Op*, std::less<>> by_name_;
+  std::vector<Op*> refused_;  // kept as well: who defined them has references
 };
 
 std::vector<std::string_view> TraitSet::names() const {

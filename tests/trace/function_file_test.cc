@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/variable.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/ops/operators.h"

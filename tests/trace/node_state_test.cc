@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "panto/autograd/tape.h"
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/core/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
