@@ -382,6 +382,7 @@ class Generator : public Builder {
       Statement s;
       s.op = bound.op;
       s.attrs = bound.attr_pairs();
+      s.illegal = true;
       for (size_t i = 0; i < bound.in.size(); ++i) {
         if (bound.given.in[i].is_variable) {
           s.in.push_back(variable_ref(add_variable(variable_of(bound.in[i]).read())));

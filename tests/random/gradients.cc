@@ -110,39 +110,27 @@ bool all_double(const Program& p) {
          });
 }
 
-std::string against_differences(const Program& p, std::span<const Tensor> inputs) {
-  World world(p);
-  const Call call = [&](std::span<const Tensor> in) { return interpret(p.body, in, world); };
-  std::map<int, Tensor> values;
-  interpret(p.body, inputs, world, {}, &values);
-  for (const auto& [v, t] : values) {
-    if (dtypes::kDifferentiable.contains(t.dtype()) && t.dtype() != kFloat64) return {};
-  }
-  std::vector<Tensor> gradients;
-  try {
-    gradients = gradients_of(call, inputs, world, {});
-  } catch (const Error&) {
-    return {};
-  }
-  if (gradients.empty()) return {};
-  // Along one direction, with several steps: where they disagree there is a kink, or rounding is all that is seen.
-  Rng rng(p.seed);
-  std::vector<Tensor> directions;
-  for (const Tensor& t : inputs) {
-    directions.push_back(t.dtype() == kFloat64 ? draw_tensor(rng, kFloat64, t.shape(), -1, 1) : Tensor());
-  }
-  std::vector<Tensor> seeds;
-  const auto value_at = [&](double h) {
-    std::vector<Tensor> moved(inputs.begin(), inputs.end());
-    for (size_t i = 0; i < moved.size(); ++i) {
-      if (directions[i].defined()) moved[i] = add(moved[i], mul(directions[i], tensor(h)));
-    }
-    const std::vector<Tensor> targets = floating(call(moved));
-    if (seeds.empty()) seeds = weights(targets, 1);
-    double total = 0;
-    for (size_t k = 0; k < targets.size(); ++k) total += sum(mul(targets[k], seeds[k])).item<double>();
-    return total;
+// The gradient of the weighted outputs by a value on the way to them.
+std::vector<Tensor> gradients_inside(const Program& p, std::span<const Tensor> given, World& world) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& t : given) inputs.push_back(view_tensor(t, t.shape()));
+  GradientTape tape({.unconnected_zero = true});
+  for (const Tensor& t : floating(inputs)) tape.watch(t);
+  RunOptions options;
+  options.watch = [&](int v, const Tensor& t) {
+    if (v == p.fed) tape.watch(t);
   };
+  std::map<int, Tensor> values;
+  const std::vector<Tensor> targets = floating(interpret(p.body, inputs, world, options, &values));
+  check_alone(values, p.fed);
+  if (targets.empty()) return {};
+  const GradSource source = values.at(p.fed);
+  return tape.gradients(targets, {&source, 1}, weights(targets, 1));
+}
+
+// Along one direction, with several steps: where they disagree there is a kink, or rounding is all that is seen.
+std::string against_slopes(std::span<const Tensor> directions, std::span<const Tensor> gradients,
+                           const std::function<double(double h)>& value_at) {
   double slopes[3];
   double kink = 0;  // how far the slopes to both sides are apart
   const double steps[] = {1e-4, 3e-5, 1e-5};
@@ -157,13 +145,11 @@ std::string against_differences(const Program& p, std::span<const Tensor> inputs
     return {};
   }
   double expected = 0, scale = 0;
-  size_t at = 0;
-  for (const Tensor& d : directions) {
-    if (!d.defined()) continue;
-    const Tensor g = gradients[at++];
-    if (!g.defined()) continue;
-    expected += sum(mul(g, d)).item<double>();
-    scale += sum(abs(mul(g, d))).item<double>();
+  for (size_t i = 0; i < directions.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    const Tensor part = mul(gradients[i], directions[i]);
+    expected += sum(part).item<double>();
+    scale += sum(abs(part)).item<double>();
   }
   const double spread = std::max(std::abs(slopes[0] - slopes[1]), std::abs(slopes[1] - slopes[2]));
   const double curved = 1e-2 * (scale + std::abs(slopes[1])) + 1e-4;
@@ -173,6 +159,54 @@ std::string against_differences(const Program& p, std::span<const Tensor> inputs
     return {};
   if (std::abs(expected - slopes[1]) <= 4 * allowed) return {};
   return fmt::format("directional derivative: {} by the tape, {} by differences", expected, slopes[1]);
+}
+
+bool has_double_inside(const Program& p) { return p.fed >= 0 && p.fed_value.dtype() == kFloat64 && all_double(p); }
+
+// Of all that is given: `inputs`, or by the value that sessions are fed (`inside`).
+std::string against_differences(const Program& p, std::span<const Tensor> inputs, bool inside) {
+  World world(p);
+  std::map<int, Tensor> values;
+  interpret(p.body, inputs, world, {}, &values);
+  for (const auto& [v, t] : values) {
+    if (dtypes::kDifferentiable.contains(t.dtype()) && t.dtype() != kFloat64) return {};
+  }
+  std::vector<Tensor> places;  // that are moved
+  if (inside) {
+    places.push_back(values.at(p.fed));
+  } else {
+    std::ranges::copy_if(inputs, std::back_inserter(places), [](const Tensor& t) { return t.dtype() == kFloat64; });
+  }
+  std::vector<Tensor> gradients, seeds;
+  try {
+    gradients = inside ? gradients_inside(p, inputs, world)
+                       : gradients_of([&](std::span<const Tensor> in) { return interpret(p.body, in, world); }, inputs,
+                                      world, {});
+  } catch (const Error&) {
+    return {};
+  }
+  if (gradients.empty()) return {};
+  Rng rng(p.seed);
+  std::vector<Tensor> directions;
+  for (const Tensor& t : places) directions.push_back(draw_tensor(rng, kFloat64, t.shape(), -1, 1));
+  return against_slopes(directions, gradients, [&](double h) {
+    std::vector<Tensor> moved;
+    for (size_t i = 0; i < places.size(); ++i) moved.push_back(add(places[i], mul(directions[i], tensor(h))));
+    std::vector<Tensor> given(inputs.begin(), inputs.end());
+    RunOptions options;
+    if (inside) {
+      options.replaced = p.fed;
+      options.replacement = moved[0];
+    } else {
+      size_t at = 0;
+      for (Tensor& t : given) t = t.dtype() == kFloat64 ? moved[at++] : t;
+    }
+    const std::vector<Tensor> targets = floating(interpret(p.body, given, world, options));
+    if (seeds.empty()) seeds = weights(targets, 1);
+    double total = 0;
+    for (size_t k = 0; k < targets.size(); ++k) total += sum(mul(targets[k], seeds[k])).item<double>();
+    return total;
+  });
 }
 
 }  // namespace
@@ -193,7 +227,10 @@ const std::vector<GradientMode>& gradient_modes() {
        [](const Program& p, std::span<const Tensor> in) {
          return traced_against_eager(p, in, p.seed % 2 == 0, {.second = true});
        }},
-      {"differences", all_double, against_differences},
+      {"differences", all_double,
+       [](const Program& p, std::span<const Tensor> in) { return against_differences(p, in, false); }},
+      {"differences, inside", has_double_inside,
+       [](const Program& p, std::span<const Tensor> in) { return against_differences(p, in, true); }},
   };
   return *modes;
 }

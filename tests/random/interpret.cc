@@ -100,6 +100,7 @@ class Interpreter {
       if (!blocked) {
         try {
           step(body, i, frame, true);
+          if (s.illegal) outcome.lenient = s.op;
           continue;
         } catch (const Error& error) {
           Body one;
@@ -220,6 +221,7 @@ class Interpreter {
     for (size_t k = 0; k < s.out.size(); ++k) {
       const bool replaced = top && s.out[k] == options_.replaced && options_.replacement.defined();
       frame.values[s.out[k]] = replaced ? options_.replacement : std::move(got[k]);
+      if (top && options_.watch) options_.watch(s.out[k], frame.values[s.out[k]]);
     }
   }
 
@@ -330,6 +332,12 @@ class Interpreter {
   const RunOptions& options_;
   Rng rng_;
 };
+
+void check_alone(const std::map<int, Tensor>& values, int v) {
+  for (const auto& [other, t] : values) {
+    if (other != v && t.impl() == values.at(v).impl()) throw Unanswerable();
+  }
+}
 
 std::string leaf_of(const Error& error) {
   const std::string& text = error.message();

@@ -40,6 +40,8 @@ class World {
 
 // An answer that does not exist: ranks that a recursion must know and does not. The mode is skipped.
 struct Unanswerable {};
+// Throws Unanswerable where another value is the same tensor as number `v`.
+void check_alone(const std::map<int, Tensor>& values, int v);
 
 struct RunOptions {
   bool moved = false;        // values are given away where they are used last
@@ -47,6 +49,7 @@ struct RunOptions {
   bool const_nodes = false;  // constants by op Const: a GraphScope gives them a node of their own
   int replaced = -1;         // this value is `replacement` instead of what is computed
   Tensor replacement = {};
+  std::function<void(int value, const Tensor& t)> watch = nullptr;  // is told each value of the top body
   double noise = 0;               // relative, on what contractions give: how much rounding there may matter
   bool noise_everywhere = false;  // on what all ops give
   uint64_t noise_seed = 0;
@@ -74,6 +77,7 @@ struct Outcome {
   std::vector<Tensor> outputs;
   std::vector<Tensor> variables;  // afterwards
   std::vector<Failure> failures;  // more than one only by `try_everything`
+  const Op* lenient = nullptr;    // of a statement that must be refused, and was not
   bool blocked = false;           // something that depends on what failed was not tried
   std::map<int, Tensor> values;
 };

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/ops/array_value.h"
+
 namespace panto::random {
 namespace {
 
@@ -59,6 +63,25 @@ void drop_unused_statements(Body& body) {
 }
 
 }  // namespace
+
+Tensor placed(const Tensor& t, Input::Memory memory) {
+  if (!is_plain(t.dtype())) return t;
+  if (memory == Input::Memory::kAdopted) return test::unaligned(t);
+  if (memory == Input::Memory::kPlain || t.rank() == 0) {
+    return tensor_from_bytes(t.dtype(), t.shape(), t.impl()->data, t.nbytes());
+  }
+  // In the middle of a larger one.
+  std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end());
+  const int64_t rows = dims[0];
+  dims[0] = rows + 3;
+  const Tensor whole = allocate_tensor(cpu_device(), t.dtype(), Shape(dims));
+  const int64_t row = rows > 0 ? t.numel() / rows : 0;
+  const size_t size = dtype_size(t.dtype());
+  std::fill_n(mutable_data<char>(whole), whole.nbytes(), char{1});
+  std::copy_n(static_cast<const char*>(t.impl()->data), t.nbytes(),
+              mutable_data<char>(whole) + static_cast<size_t>(row) * size);
+  return view_tensor(whole, t.shape(), row);
+}
 
 size_t Program::num_statements() const { return count_statements(body); }
 

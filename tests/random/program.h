@@ -50,6 +50,7 @@ struct Statement {
   const Op* op = nullptr;
   DType type = DType::kInvalid;  // the primary one, for the count of what was tried
   std::vector<std::pair<std::string, AttrValue>> attrs;
+  bool illegal = false;  // it must be refused
   // kConstant
   Tensor value;
   Origin origin = Origin::kLiteral;
@@ -76,6 +77,9 @@ struct Input {
   PartialShape spec;                // what a trace with unknown dimensions knows of it
   std::vector<Tensor> others = {};  // what it is in further calls
 };
+
+// `t` as it lies in memory.
+Tensor placed(const Tensor& t, Input::Memory memory);
 
 struct VariableInit {
   Tensor value;

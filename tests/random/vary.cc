@@ -79,7 +79,7 @@ class Varier {
         } else if (rng_.chance(0.15)) {
           dims[k] = -1;
         }
-        if (dims[k] == -1 && i == odd) inconsistent[k] = rng_.between(0, 9);
+        if (dims[k] == -1 && i == odd) inconsistent[k] = rng_.chance(0.4) ? 1 : rng_.between(0, 9);
       }
       in.spec = ranks && rng_.chance(0.1) ? PartialShape() : PartialShape(dims);
       in.others = {other_value(in.value, Shape(in.value.shape()), {}, 0.4),
