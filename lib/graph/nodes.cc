@@ -33,4 +33,19 @@ NodeInit identity_init(std::string name, NodeOutput input, const OutputInfo& inf
   return init;
 }
 
+bool is_host_input(const Node& node, int slot) {
+  int flat = 0;
+  for (const ArgDef& arg : node.op().signature().inputs) {
+    int64_t count = 1;
+    if (arg.number_attr >= 0) count = node.attrs()[static_cast<size_t>(arg.number_attr)].as<int64_t>();
+    if (arg.type_list_attr >= 0) {
+      count =
+          static_cast<int64_t>(node.attrs()[static_cast<size_t>(arg.type_list_attr)].as<std::vector<DType>>().size());
+    }
+    if (slot < flat + count) return arg.host;
+    flat += static_cast<int>(count);
+  }
+  return false;
+}
+
 }  // namespace panto

@@ -11,4 +11,7 @@ NodeInit placeholder_init(std::string name, const OutputInfo& info);
 NodeInit const_init(std::string name, const Tensor& value);
 NodeInit identity_init(std::string name, NodeOutput input, const OutputInfo& info);
 
+// True if data input `slot` must be in host memory wherever the node runs.
+bool is_host_input(const Node& node, int slot);
+
 }  // namespace panto

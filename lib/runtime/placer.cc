@@ -6,6 +6,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/nodes.h"
 
 namespace panto {
 
@@ -38,22 +39,6 @@ DType primary_type(const Node& node) {
 bool needs_kernel(const Node& node) {
   return !node.has(Trait::kPlaceholder) && !node.has(Trait::kConstant) && !node.has(Trait::kNoOperation) &&
          !node.has(Trait::kMakesResource) && !node.has(Trait::kIdentity);
-}
-
-// True if data input `slot` must be in host memory wherever the node runs.
-bool is_host_input(const Node& node, int slot) {
-  int flat = 0;
-  for (const ArgDef& arg : node.op().signature().inputs) {
-    int64_t count = 1;
-    if (arg.number_attr >= 0) count = node.attrs()[static_cast<size_t>(arg.number_attr)].as<int64_t>();
-    if (arg.type_list_attr >= 0) {
-      count =
-          static_cast<int64_t>(node.attrs()[static_cast<size_t>(arg.type_list_attr)].as<std::vector<DType>>().size());
-    }
-    if (slot < flat + count) return arg.host;
-    flat += static_cast<int>(count);
-  }
-  return false;
 }
 
 class Placer {

@@ -10,6 +10,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/ops/array_value.h"
 #include "panto/tests/random/rng.h"
 
 namespace panto::random {
@@ -58,18 +59,17 @@ Tensor copy_of(const Tensor& t) {
   return tensor_from_bytes(t.dtype(), t.shape(), t.impl()->data, t.nbytes());
 }
 
-// With a factor of one unit of the last place more or less.
+}  // namespace
+
 Tensor with_noise(const Tensor& t, double noise, Rng& rng) {
   if (!dtypes::kFloating.contains(t.dtype()) || t.is_meta()) return t;
   std::vector<double> factors;
   for (int64_t i = 0; i < t.numel(); ++i) factors.push_back(1 + (rng.chance(0.5) ? noise : -noise));
   // Not less than a unit of the last place.
-  const double least = t.dtype() == kFloat16 ? 0x1p-10 : t.dtype() == kBFloat16 ? 0x1p-7 : 0;
+  const double least = test::epsilon(t.dtype());
   for (double& f : factors) f = f > 1 ? std::max(f, 1 + least) : std::min(f, 1 - least);
   return cast(mul(cast(t, kFloat64), reshape(tensor(factors), t.shape())), t.dtype());
 }
-
-}  // namespace
 
 class Interpreter {
  public:
@@ -103,9 +103,7 @@ class Interpreter {
           if (s.illegal) outcome.lenient = s.op;
           continue;
         } catch (const Error& error) {
-          Body one;
-          one.statements = {s};
-          const bool composite = any_op(one, [](const Op& op) { return op.body() != nullptr; });
+          const bool composite = s.kind == Statement::Kind::kCall || s.op->body() != nullptr;
           outcome.failures.push_back({error.code(), leaf_of(error), false, composite, op_of(error)});
           failed_at.push_back(i);
         }
@@ -145,8 +143,12 @@ class Interpreter {
       const auto is_hit = [&](Ref r) { return hit.contains(r); };
       if (s.kind == Statement::Kind::kGradient || !std::ranges::any_of(s.in, is_hit)) continue;
       if (s.kind == Statement::Kind::kOp) {
-        if (s.op->has(Trait::kShapeOnly)) continue;
-        hit.insert(s.out.begin(), s.out.end());
+        // What a composite does not use, it does not need.
+        if (s.op->has(Trait::kShapeOnly) || s.op->body() != nullptr) continue;
+        const bool by_itself = s.op->has(Trait::kIdentity) && s.in.size() == s.out.size();
+        for (size_t k = 0; k < s.out.size(); ++k) {
+          if (!by_itself || is_hit(s.in[k])) hit.insert(s.out[k]);
+        }
         written = written || writes(s);
       } else if (s.kind == Statement::Kind::kCall) {
         std::set<int> inside;
@@ -245,6 +247,14 @@ class Interpreter {
         dying |= uint64_t{1} << i;
       }
     }
+    const bool moves = s.op->has(Trait::kDataMovement) || s.op->has(Trait::kIdentity);
+    // What is read twice is read a little differently: what would cancel to the bit does not.
+    std::vector<Tensor> noisy(s.in.size());
+    for (size_t i = 0; options_.noise_everywhere && !moves && i < s.in.size(); ++i) {
+      if (s.in[i] < 0 || !dtypes::kFloating.contains(pointers[i]->dtype())) continue;
+      noisy[i] = with_noise(*pointers[i], options_.noise, rng_);
+      pointers[i] = &noisy[i];
+    }
     dispatch::Outputs outputs = dispatch::call(*s.op, pointers, slots, {.dying = dying});
     if (dying != 0) {
       for (size_t i = 0; i < s.in.size(); ++i) {
@@ -252,7 +262,6 @@ class Interpreter {
       }
     }
     std::vector<Tensor> got(outputs.begin(), outputs.end());
-    const bool moves = s.op->has(Trait::kDataMovement) || s.op->has(Trait::kIdentity);
     if (options_.noise > 0 && (s.op->has(Trait::kContraction) || (options_.noise_everywhere && !moves))) {
       for (Tensor& t : got) t = with_noise(t, options_.noise, rng_);
     }
@@ -280,7 +289,13 @@ class Interpreter {
     for (const Ref r : s.in) args.push_back(value(frame, r));
     if (!options_.functions) {
       if (s.form == Statement::Form::kSpecs) check_specs(s, args);
-      return s.form == Statement::Form::kRecursive ? recurse(s, args) : run(*s.body, args, nullptr, false);
+      std::vector<Tensor> outputs =
+          s.form == Statement::Form::kRecursive ? recurse(s, args) : run(*s.body, args, nullptr, false);
+      // Outputs of a call do not depend on each other: none is a step on the way to another one.
+      for (Tensor& t : outputs) {
+        if (dtypes::kFloating.contains(t.dtype())) t = identity(t);
+      }
+      return outputs;
     }
     Function& f = world_.functions_[s.out[0]];
     if (!f.defined()) {

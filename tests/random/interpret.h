@@ -12,6 +12,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/variable.h"
 #include "panto/tests/random/program.h"
+#include "panto/tests/random/rng.h"
 #include "panto/trace/function.h"
 
 namespace panto::random {
@@ -51,16 +52,20 @@ struct RunOptions {
   Tensor replacement = {};
   std::function<void(int value, const Tensor& t)> watch = nullptr;  // is told each value of the top body
   double noise = 0;               // relative, on what contractions give: how much rounding there may matter
-  bool noise_everywhere = false;  // on what all ops give
+  bool noise_everywhere = false;  // on what all ops read and give
   uint64_t noise_seed = 0;
 };
+
+// With elements that are larger or smaller by the factor 1 + `noise` or by a unit of the last place, if that is more.
+// Other than floating ones as they are.
+Tensor with_noise(const Tensor& t, double noise, Rng& rng);
 
 // What a failing statement threw.
 struct Failure {
   Code code = Code::kInternal;
   std::string leaf;        // the message up to its contexts
   bool needed = false;     // an output or an effect depends on it
-  bool composite = false;  // its op has a body: in a graph the ops of the body speak
+  bool composite = false;  // its op has a body, or it is a call: in a graph the ops inside speak
   std::string op = {};     // that threw
   bool operator==(const Failure&) const = default;
 };

@@ -53,6 +53,7 @@ class Asker {
 
  private:
   static constexpr bool kBits = false, kNoise = true;
+  static constexpr std::string_view kFed = "session, fed";
 
   // ---- Judging --------------------------------------------------------------------------------------------------
 
@@ -113,7 +114,7 @@ class Asker {
                 without_numbers(f.leaf) == without_numbers(failure.leaf) || f.composite);
       });
       // What depends on what failed may be illegal too, and be found first by who looks at all shapes at once.
-      const bool other = expected.blocked && !which.empty();
+      const bool other = expected.blocked && (!which.empty() || mode == kFed);
       if (!known && (other || excused(error, loose))) {
         ++answers_.skipped;
       } else if (!known) {
@@ -326,9 +327,9 @@ class Asker {
   void in_session() {
     if (has_effects(p_.body)) return;
     const bool known = p_.seed % 4 == 0;
-    for (const char* mode : {"session", "session, fed"}) {
+    for (const std::string& mode : {std::string("session"), std::string(kFed)}) {
       if (!wanted(mode)) continue;
-      const bool feeds_value = std::string_view(mode) == "session, fed";
+      const bool feeds_value = mode == kFed;
       if (feeds_value && p_.fed < 0) continue;
       notify_(mode);
       World world(p_);

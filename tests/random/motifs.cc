@@ -38,7 +38,7 @@ bool repeat(Builder& b) {
   const double x = b.rng().real();
   if (x < 0.4 && s.in.size() == 2) {
     std::swap(s.in[0], s.in[1]);
-  } else if (x < 0.6 && !s.in.empty()) {
+  } else if (x < 0.6 && !s.in.empty() && !s.op->has(Trait::kRandom)) {
     Ref& r = s.in[static_cast<size_t>(b.rng().below(static_cast<int>(s.in.size())))];
     if (r >= 0) {
       const Tensor& t = b.value(r);

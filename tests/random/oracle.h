@@ -15,8 +15,10 @@ std::string difference_in_bits(std::span<const Tensor> expected, std::span<const
 // Empty, or how they differ by more than rounding in contractions explains: `program` is run with noise on them.
 std::string difference_beyond_noise(const Program& program, std::span<const Tensor> inputs,
                                     std::span<const Tensor> expected, std::span<const Tensor> got);
-// Of gradients, undefined ones among them.
-std::string difference_of_gradients(std::span<const Tensor> expected, std::span<const Tensor> got);
+// Of gradients, undefined ones among them. `noisy`: the expected ones again, with noise on all values; what that
+// explains is no difference.
+std::string difference_of_gradients(std::span<const Tensor> expected, std::span<const Tensor> got,
+                                    std::span<const std::vector<Tensor>> noisy);
 // Whether these failures say what every mode must do.
 bool judgeable(const Outcome& expected);
 

@@ -54,6 +54,27 @@ BOOST_AUTO_TEST_CASE(operands_of_a_loop_are_refused_too) {
   }
 }
 
+// Inference has it that there are as many elements as before: only the run shows that the shape says otherwise.
+BOOST_AUTO_TEST_CASE(reshapes_that_turn_out_not_to_fit_are_refused) {
+  const auto twice = [](const Tensor& s) { return reshape(reshape(tensor({3.f}), s), {1}); };
+  const auto once = [](const Tensor& s) { return exp(reshape(tensor({1.f, 2.f}), s)); };
+  const auto integers = [](const Tensor& s) { return maximum(reshape(tensor({0, 2}), s), tensor({0, 0})); };
+  const auto repeated = [](const Tensor& s) { return ones({2}) + reshape(broadcast_to(ones({1}), s), {2}); };
+  for (const char* passes : {"", "off"}) {
+    const auto check = [&](Function f, const std::vector<int32_t>& fits, const std::vector<int32_t>& other) {
+      f.set_optimizer(passes);
+      BOOST_TEST(f(tensor(fits)).numel() == (fits[0] < 0 ? 1 : fits[0]));
+      expect_error_begins([&] { f(tensor(other)); }, "InvalidArgument: number of elements: expected ");
+    };
+    const std::vector<TensorSpec> spec = {TensorSpec(kInt32, {1})};
+    check(trace(twice, spec), {1}, {0});
+    check(trace(twice, spec), {-1}, {2});
+    check(trace(once, spec), {2}, {1});
+    check(trace(integers, spec), {2}, {1});
+    check(trace(repeated, spec), {2}, {3});
+  }
+}
+
 // Of the sum's shape only the bias tells the last dimension.
 BOOST_AUTO_TEST_CASE(a_bias_that_turns_out_not_to_fit_is_refused) {
   const Function f = trace([](const Tensor& dims) { return bias_add(broadcast_to(ones({2, 1}), dims), ones({2})); },

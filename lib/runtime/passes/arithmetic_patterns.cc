@@ -172,7 +172,8 @@ class Simplifier {
     for (size_t k = 0; k < narrow.inputs.size() && repeats == nullptr; ++k) {
       const Node& from = graph_.at(narrow.inputs[k].node);
       const std::optional<PartialShape> repeated = shape_of_repeated(from);
-      if (!repeated || !repeated->fully_known() || !from.output(0).shape.fully_known()) continue;
+      if (!repeated || !repeated->fully_known() || !from.output(0).shape.fully_known() || !shape_is_constant(from))
+        continue;
       PartialShape shape = *repeated;
       for (size_t i = 0; i < narrow.inputs.size(); ++i) {
         if (i != k) shape = broadcast_shapes(shape, graph_.info(narrow.inputs[i]).shape);
@@ -192,7 +193,7 @@ class Simplifier {
   NodeOutput repeated_once(const Node& node) {
     const Node& inner = graph_.at(node.input(0).node);
     if (&inner.op() != &kBroadcastTo || inner.device() != node.device() || !node.output(0).shape.fully_known() ||
-        !graph_.info(inner.input(0)).shape.fully_known() || !inner.output(0).shape.fully_known()) {
+        !graph_.info(inner.input(0)).shape.fully_known() || !shape_is_constant(inner)) {
       return {};
     }
     NodeInit merged = node.init();
@@ -281,15 +282,21 @@ class Simplifier {
     return add_replacement(std::move(merged), inner);
   }
 
+  // Whether the shape it makes is written down. Where it is only inferred, a run may show that there is none.
+  bool shape_is_constant(const Node& node) const {
+    const int at = &node.op() == &kFill ? 0 : 1;
+    return repeats_a_number(node.op()) || constant_integers(graph_, node.input(at)).has_value();
+  }
+
   NodeOutput reshaped(const Node& node) {
     const PartialShape& shape = node.output(0).shape;
-    if (!shape.fully_known()) return {};
+    if (!shape.fully_known() || !shape_is_constant(node)) return {};
     if (graph_.info(node.input(0)).shape == shape) return node.input(0);
     const Node& inner = graph_.at(node.input(0).node);
     if (&inner.op() != &kReshape) return {};
     // An inner one whose size cannot be checked now may be meant to fail.
     const PartialShape& source = graph_.info(inner.input(0)).shape;
-    if (!source.fully_known() || source.numel() != shape.numel() || !inner.output(0).shape.fully_known()) return {};
+    if (!source.fully_known() || source.numel() != shape.numel() || !shape_is_constant(inner)) return {};
     if (source == shape) return inner.input(0);
     NodeInit merged = node.init();
     merged.name = free_name(graph_, node.name());

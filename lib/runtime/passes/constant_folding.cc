@@ -9,6 +9,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -62,6 +63,7 @@ class Folder {
  public:
   explicit Folder(PassContext& context) : context_(context), graph_(context.graph), inference_(context.graph) {
     for (size_t i = 0; i < context.feeds.size(); ++i) inference_.set(context.feeds[i], context.feed_values[i]);
+    sound_.resize(static_cast<size_t>(context.graph.id_limit()));
   }
 
   int run() {
@@ -74,6 +76,7 @@ class Folder {
         log_debug(fmt::format("constant_folding: ends where inference does: {}", error.what()));
         break;
       }
+      sound_[static_cast<size_t>(id)] = is_sound(node);
       if (!may_fold(node) || context_.fixed(id)) continue;
       const std::vector<Tensor> values = evaluate(node);
       if (!values.empty()) replace(node, values);
@@ -82,14 +85,31 @@ class Folder {
   }
 
  private:
+  // Whether a run that gets so far cannot refuse the node, nor what its values come from: inference saw all that its
+  // shape function looks at. What inference found is a promise otherwise: reshape(x, s) of a number has one element
+  // only if s says so. Shapes are there without what has them.
+  bool is_sound(const Node& node) {
+    if (node.has(Trait::kShapeOnly) || node.has(Trait::kConstant) || node.has(Trait::kPlaceholder)) return true;
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      const NodeOutput input = node.input(i);
+      if (!sound_[static_cast<size_t>(input.node)]) return false;
+      const Tensor& stand_in = inference_.at(input);
+      if (!stand_in.partial_shape().fully_known()) return false;
+      if (is_host_input(node, i) && constant_value(graph_, input) == nullptr && !known_value(stand_in).defined()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // The node's outputs, if they can be had now.
   std::vector<Tensor> evaluate(const Node& node) {
     std::vector<Tensor> values;
-    for (int k = 0; k < node.num_outputs(); ++k) {
+    for (int k = 0; sound_[static_cast<size_t>(node.id())] && k < node.num_outputs(); ++k) {
       values.push_back(known_value(inference_.at({node.id(), k})));
       if (!values.back().defined()) break;
     }
-    if (values.back().defined()) return values;
+    if (!values.empty() && values.back().defined()) return values;
 
     SmallVector<const Tensor*, 8> inputs;
     std::vector<Tensor> shapes;  // what stands for inputs of which only the shape matters
@@ -157,6 +177,7 @@ class Folder {
   PassContext& context_;
   Graph& graph_;
   Inference inference_;
+  std::vector<bool> sound_;  // by node
   int64_t total_bytes_ = 0;
   int changes_ = 0;
 };
