@@ -103,7 +103,7 @@ class Interpreter {
           if (s.illegal) outcome.lenient = s.op;
           continue;
         } catch (const Error& error) {
-          const bool composite = s.kind == Statement::Kind::kCall || s.op->body() != nullptr;
+          const bool composite = s.kind == Statement::Kind::kCall || (s.op != nullptr && s.op->body() != nullptr);
           outcome.failures.push_back({error.code(), leaf_of(error), false, composite, op_of(error)});
           failed_at.push_back(i);
         }
