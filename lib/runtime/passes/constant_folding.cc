@@ -92,7 +92,7 @@ class Folder {
     if (node.has(Trait::kShapeOnly) || node.has(Trait::kConstant) || node.has(Trait::kPlaceholder)) return true;
     for (int i = 0; i < node.num_inputs(); ++i) {
       const NodeOutput input = node.input(i);
-      if (!sound_[static_cast<size_t>(input.node)]) return false;
+      if (!known_sound(input.node)) return false;
       const Tensor& stand_in = inference_.at(input);
       if (!stand_in.partial_shape().fully_known()) return false;
       if (is_host_input(node, i) && constant_value(graph_, input) == nullptr && !known_value(stand_in).defined()) {
@@ -102,10 +102,15 @@ class Folder {
     return true;
   }
 
+  // Nodes that came later are constants of this pass.
+  bool known_sound(int id) const {
+    return static_cast<size_t>(id) >= sound_.size() || sound_[static_cast<size_t>(id)];
+  }
+
   // The node's outputs, if they can be had now.
   std::vector<Tensor> evaluate(const Node& node) {
     std::vector<Tensor> values;
-    for (int k = 0; sound_[static_cast<size_t>(node.id())] && k < node.num_outputs(); ++k) {
+    for (int k = 0; known_sound(node.id()) && k < node.num_outputs(); ++k) {
       values.push_back(known_value(inference_.at({node.id(), k})));
       if (!values.back().defined()) break;
     }
