@@ -103,9 +103,7 @@ class Folder {
   }
 
   // Nodes that came later are constants of this pass.
-  bool known_sound(int id) const {
-    return static_cast<size_t>(id) >= sound_.size() || sound_[static_cast<size_t>(id)];
-  }
+  bool known_sound(int id) const { return static_cast<size_t>(id) >= sound_.size() || sound_[static_cast<size_t>(id)]; }
 
   // The node's outputs, if they can be had now.
   std::vector<Tensor> evaluate(const Node& node) {
