@@ -35,21 +35,15 @@ struct Reduction {
   }
 };
 
-using Halves = TypeList<Half, BFloat16>;
-const CpuKernel half_sum_kernel("Sum", Halves{}, Reduction<SumOf>{});
-const CpuKernel half_mean_kernel("Mean", Halves{}, Reduction<MeanOf>{});
-const CpuKernel half_prod_kernel("Prod", Halves{}, Reduction<ProdOf>{});
-const CpuKernel half_max_kernel("Max", Halves{}, Reduction<MaxOf>{});
-const CpuKernel half_min_kernel("Min", Halves{}, Reduction<MinOf>{});
-
-const CpuKernel sum_kernel("Sum", types::numeric{}, Reduction<SumOf>{});
-const CpuKernel mean_kernel("Mean", types::numeric{}, Reduction<MeanOf>{});
-const CpuKernel prod_kernel("Prod", types::numeric{}, Reduction<ProdOf>{});
+using Reducible = TypeList<Half, BFloat16, float, double, int32_t, int64_t>;
+const CpuKernel sum_kernel("Sum", Reducible{}, Reduction<SumOf>{});
+const CpuKernel mean_kernel("Mean", Reducible{}, Reduction<MeanOf>{});
+const CpuKernel prod_kernel("Prod", Reducible{}, Reduction<ProdOf>{});
 const CpuKernel complex_sum_kernel("Sum", types::complex{}, Reduction<SumOf>{});
 const CpuKernel complex_mean_kernel("Mean", types::complex{}, Reduction<MeanOf>{});
 const CpuKernel complex_prod_kernel("Prod", types::complex{}, Reduction<ProdOf>{});
-const CpuKernel max_kernel("Max", types::numeric{}, Reduction<MaxOf>{});
-const CpuKernel min_kernel("Min", types::numeric{}, Reduction<MinOf>{});
+const CpuKernel max_kernel("Max", Reducible{}, Reduction<MaxOf>{});
+const CpuKernel min_kernel("Min", Reducible{}, Reduction<MinOf>{});
 const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf>);
 const CpuKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf>);
 

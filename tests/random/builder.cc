@@ -9,11 +9,6 @@
 #include "panto/tests/random/vary.h"
 
 namespace panto::random {
-namespace {
-
-bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
-
-}  // namespace
 
 bool has_special(const Tensor& t) {
   if (!dtypes::kFloating.contains(t.dtype())) return false;
@@ -173,9 +168,9 @@ int Builder::pick_late(const std::vector<int>& fitting) {
   return rng_.pick(fitting);
 }
 
-int Builder::try_call(const char* op, std::vector<Ref> in, std::vector<std::pair<std::string, AttrValue>> attrs) {
+int Builder::try_call(const Op& op, std::vector<Ref> in, std::vector<std::pair<std::string, AttrValue>> attrs) {
   Statement s;
-  s.op = &get_op(op);
+  s.op = &op;
   s.in = std::move(in);
   s.attrs = std::move(attrs);
   const int type = s.op->primary_attr();

@@ -49,7 +49,7 @@ class Builder {
   // `max_special` of its outputs hold a NaN or an infinity.
   bool try_statement(Statement s, const Mark& before, size_t max_special);
   // The same for a call of `op`. The first output's value, or -1.
-  int try_call(const char* op, std::vector<Ref> in, std::vector<std::pair<std::string, AttrValue>> attrs);
+  int try_call(const Op& op, std::vector<Ref> in, std::vector<std::pair<std::string, AttrValue>> attrs);
 
  protected:
   int new_value(Tensor t);

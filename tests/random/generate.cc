@@ -18,8 +18,6 @@ using test::Array;
 
 namespace {
 
-bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
-
 class Generator : public Builder {
  public:
   explicit Generator(uint64_t seed) : Builder(seed) {}
@@ -112,16 +110,13 @@ class Generator : public Builder {
   // By an op that goes on from call to call, with seeds.
   void draw_numbers() {
     const Candidate& c = rng_.pick(generators());
-    Statement s;
-    s.op = &c.row->op();
-    s.type = c.type;
+    const Op& op = c.row->op();
     const Shape shape = some_shape();
-    const std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-    s.in = {add_constant(tensor(std::vector<int32_t>(dims.begin(), dims.end())), Statement::Origin::kLiteral)};
-    for (const char* name : {"seed", "seed2"}) s.attrs.emplace_back(name, AttrValue(int64_t{rng_.between(1, 1000)}));
-    const int type = s.op->primary_attr();
-    s.attrs.emplace_back(s.op->signature().attrs[static_cast<size_t>(type)].name, AttrValue(c.type));
-    try_statement(std::move(s), mark(), 0);
+    const Tensor dims = tensor(std::vector<int32_t>(shape.dims().begin(), shape.dims().end()));
+    std::vector<std::pair<std::string, AttrValue>> attrs;
+    for (const char* name : {"seed", "seed2"}) attrs.emplace_back(name, AttrValue(int64_t{rng_.between(1, 1000)}));
+    attrs.emplace_back(op.signature().attrs[static_cast<size_t>(op.primary_attr())].name, AttrValue(c.type));
+    try_call(op, {add_constant(dims, Statement::Origin::kLiteral)}, std::move(attrs));
   }
 
   bool try_op(const Candidate& c, int attempt) {

@@ -2,10 +2,12 @@
 //
 // Bits are compared. Two things have bounds instead: where the pass "products" may have run, and a contraction is among
 // the ops, what one unit of the last place more or less on every contraction's elements makes of the outputs, 64 times;
-// and gradients of traced functions, which sum in another order (`kGradientBounds` in oracle.cc).
-// Programs that draw random numbers are compared with themselves: three calls of a function give the same, whatever
-// passes run, what shapes are called with in between, saved or not. A program that fails eagerly must fail with that
-// code and leaf message in every mode, if an output or a variable depends on what failed.
+// and gradients of traced functions, which sum in another order (`kGradientBounds` in oracle.cc; where terms cancel,
+// also 64 times what noise on all values makes of them). Inputs of shapes that were ruled out, and samples of the op
+// table's errors, must be refused. Programs that draw random numbers are compared with themselves: three calls of a
+// function give the same, whatever passes run, what shapes are called with in between, saved or not. A program that
+// fails eagerly must fail with that code and leaf message in every mode, if an output or a variable depends on what
+// failed.
 #pragma once
 
 #include <functional>

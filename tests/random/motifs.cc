@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/array_value.h"
@@ -51,7 +50,7 @@ bool repeat(Builder& b) {
   const int other = b.statements().back().out[0];
   const Tensor& t = b.value(other);
   if (dtypes::kNumeric.contains(t.dtype()) && b.rng().chance(0.5)) {
-    b.try_call("Sub", {before[0], other}, of_type(t.dtype()));
+    b.try_call(kSub, {before[0], other}, of_type(t.dtype()));
   }
   return true;
 }
@@ -90,7 +89,7 @@ bool convert_in_turn(Builder& b) {
   for (int i = 0; i < times; ++i) {
     const DType to = i == times - 1 && b.rng().chance(0.3) ? first : b.rng().pick(kTypes);
     const int next =
-        b.try_call("Cast", {v}, {{"SrcT", AttrValue(type)}, {"DstT", AttrValue(to)}, {"Truncate", AttrValue(false)}});
+        b.try_call(kCast, {v}, {{"SrcT", AttrValue(type)}, {"DstT", AttrValue(to)}, {"Truncate", AttrValue(false)}});
     if (next < 0) {
       if (i == 0) b.undo(before);
       return i > 0;
@@ -117,8 +116,8 @@ bool with_neutral(Builder& b, DType main) {
   } else if (how < 0.85) {
     dims.clear();
   }
-  static const std::vector<std::pair<const char*, double>> kOps = {
-      {"AddV2", 0}, {"Sub", 0}, {"Mul", 1}, {"RealDiv", 1}, {"Mul", 0}, {"Maximum", 0}, {"Pow", 1}, {"Div", 1}};
+  static const std::vector<std::pair<const Op*, double>> kOps = {
+      {&kAddV2, 0}, {&kSub, 0}, {&kMul, 1}, {&kRealDiv, 1}, {&kMul, 0}, {&kMaximum, 0}, {&kPow, 1}, {&kDiv, 1}};
   const auto& [op, number] = b.rng().pick(kOps);
   test::Array a;
   a.dims = dims;
@@ -130,7 +129,7 @@ bool with_neutral(Builder& b, DType main) {
     test::Array scalar;
     scalar.drawn = true;
     scalar.values = {number};
-    c = b.try_call("Fill",
+    c = b.try_call(kFill,
                    {b.add_leaf(shape_tensor(dims), true),
                     b.add_constant(test::to_tensor(scalar, x.dtype()), Statement::Origin::kLiteral)},
                    {{"T", AttrValue(x.dtype())}, {"index_type", AttrValue(kInt32)}});
@@ -139,7 +138,7 @@ bool with_neutral(Builder& b, DType main) {
                        b.rng().chance(0.5) ? Statement::Origin::kLiteral : Statement::Origin::kMade);
   }
   const bool first = b.rng().chance(0.3);
-  if (c >= 0 && b.try_call(op, {first ? c : v, first ? v : c}, of_type(x.dtype())) >= 0) return true;
+  if (c >= 0 && b.try_call(*op, {first ? c : v, first ? v : c}, of_type(x.dtype())) >= 0) return true;
   b.undo(before);
   return false;
 }
@@ -169,14 +168,14 @@ bool move_in_turn(Builder& b, DType main) {
         }
         if (!told.empty() && b.rng().chance(0.3))
           told[static_cast<size_t>(b.rng().below(static_cast<int>(told.size())))] = -1;
-        next = b.try_call("Reshape", {v, b.add_leaf(shape_tensor(told), true)},
+        next = b.try_call(kReshape, {v, b.add_leaf(shape_tensor(told), true)},
                           {{"T", AttrValue(type)}, {"Tshape", AttrValue(kInt32)}});
         break;
       }
       case 1: {
         for (int64_t& d : told) d = d == 1 ? b.rng().between(1, 3) : d;
         if (b.rng().chance(0.4)) told.insert(told.begin(), b.rng().between(1, 3));
-        next = b.try_call("BroadcastTo", {v, b.add_leaf(shape_tensor(told), true)},
+        next = b.try_call(kBroadcastTo, {v, b.add_leaf(shape_tensor(told), true)},
                           {{"T", AttrValue(type)}, {"Tidx", AttrValue(kInt32)}});
         break;
       }
@@ -184,7 +183,7 @@ bool move_in_turn(Builder& b, DType main) {
         for (int k = 0; k < rank; ++k) told[static_cast<size_t>(k)] = k;
         for (int k = rank; k-- > 1;)
           std::swap(told[static_cast<size_t>(k)], told[static_cast<size_t>(b.rng().below(k + 1))]);
-        next = b.try_call("Transpose", {v, b.add_leaf(shape_tensor(told), true)},
+        next = b.try_call(kTranspose, {v, b.add_leaf(shape_tensor(told), true)},
                           {{"T", AttrValue(type)}, {"Tperm", AttrValue(kInt32)}});
       }
     }

@@ -38,8 +38,6 @@ Tensor draw_tensor(Rng& rng, DType dtype, const Shape& shape, double low, double
 
 namespace {
 
-bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
-
 class Varier {
  public:
   Varier(Program& p, const std::map<int, Tensor>& values, Rng& rng) : p_(p), values_(values), rng_(rng) {}

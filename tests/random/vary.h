@@ -11,6 +11,7 @@
 namespace panto::random {
 
 std::vector<int64_t> dims_of(const Tensor& t);
+inline bool is_integer(DType t) { return dtypes::kInteger.contains(t); }
 // Chooses what traces know of the inputs, what these are in further calls, what a session is fed, and passes. `values`:
 // what the program's values are.
 void vary(Program& program, const std::map<int, Tensor>& values, Rng& rng);

@@ -282,7 +282,8 @@ class Simplifier {
     return add_replacement(std::move(merged), inner);
   }
 
-  // Whether the shape it makes is written down. Where it is only inferred, a run may show that there is none.
+  // Of a node that reshapes or repeats: its shape is written down, or another tensor's. Where it is only inferred, a
+  // run may show that there is none.
   bool shape_is_constant(const Node& node) const {
     const int at = &node.op() == &kFill ? 0 : 1;
     return repeats_a_number(node.op()) || constant_integers(graph_, node.input(at)).has_value();
