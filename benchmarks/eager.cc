@@ -8,6 +8,7 @@
 #include "panto/lib/core/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 
 namespace panto::bench {
 namespace {

@@ -7,6 +7,7 @@
 #include "panto/benchmarks/support.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/trace/function.h"
 
 namespace panto::bench {

@@ -7,6 +7,7 @@
 #include "panto/lib/core/scopes.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"

@@ -11,6 +11,7 @@
 #include "panto/lib/core/op.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 
 namespace panto::bench {
 namespace {

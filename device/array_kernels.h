@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "panto/device/axes.h"
 #include "panto/device/strided_dims.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
@@ -112,6 +114,74 @@ struct RunTile {
     }
     Engine::template copy<T>(c, copy, c.data<T>(0), c.out_data<T>(0));
   }
+};
+
+template <class Engine>
+struct RunReverse {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Shape& shape = c.shape(0);
+    const Strides strides = strides_of(shape);
+    const AxisFlags backwards = reduced_axes(c);
+    typename Engine::Copy copy;
+    int64_t last = 0;
+    for (int i = shape.rank(); i-- > 0;) {
+      const int64_t stride = strides[static_cast<size_t>(i)];
+      const bool back = backwards[static_cast<size_t>(i)] && shape.dim(i) > 1;
+      if (back) last += (shape.dim(i) - 1) * stride;
+      copy.add({shape.dim(i), back ? -stride : stride, stride});
+    }
+    Engine::template copy<T>(c, copy, c.data<T>(0) + last, c.out_data<T>(0));
+  }
+};
+
+// Along each dimension a first and a second part change places: every choice of parts is a block of its own.
+template <class Engine>
+struct RunRoll {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Shape& shape = c.shape(0);
+    const int rank = shape.rank();
+    Strides shift(static_cast<size_t>(rank));  // from 0 on, below the size
+    for (int64_t& s : shift) s = 0;
+    const KnownIntegers shifts(c.in(1));
+    for (int64_t i = 0; i < shifts.count(); ++i) {
+      const int64_t axis = axis_at(c, 2, i, rank);
+      int64_t& s = shift[static_cast<size_t>(axis)];
+      const int64_t size = shape.dim(static_cast<int>(axis)), more = shifts[i] % size;
+      s = (s + more + size) % size;
+    }
+    std::vector<Block> blocks = {{}};
+    const Strides strides = strides_of(shape);
+    for (int i = rank; i-- > 0;) {
+      const auto k = static_cast<size_t>(i);
+      const int64_t size = shape.dim(i), moved = shift[k], stride = strides[k];
+      std::vector<Block> longer;
+      for (const Block& block : blocks) {
+        longer.push_back(block.with({size - moved, stride, stride}, 0, moved * stride));
+        if (moved > 0) longer.push_back(block.with({moved, stride, stride}, (size - moved) * stride, 0));
+      }
+      blocks = std::move(longer);
+    }
+    for (const Block& block : blocks) {
+      Engine::template copy<T>(c, block.copy, c.data<T>(0) + block.from, c.out_data<T>(0) + block.to);
+    }
+  }
+
+ private:
+  struct Block {
+    typename Engine::Copy copy;
+    int64_t from = 0, to = 0;  // its first elements
+    Block with(const StridedDims::Dim& dim, int64_t more_from, int64_t more_to) const {
+      Block block = *this;
+      block.copy.add(dim);
+      block.from += more_from;
+      block.to += more_to;
+      return block;
+    }
+  };
 };
 
 // ---- Joining and splitting -----------------------------------------------------------------------------------------

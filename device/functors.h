@@ -52,6 +52,43 @@ struct SignFn {
     return k::select(x != x, x, sign);
   }
 };
+struct FloorFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::floor(x);
+  }
+};
+struct CeilFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::ceil(x);
+  }
+};
+struct RintFn {
+  template <class T>
+  PANTO_FN T operator()(T x) const {
+    return k::rint(x);
+  }
+};
+struct IsNanFn {
+  template <class T>
+  PANTO_FN bool operator()(T x) const {
+    return x != x;
+  }
+};
+// The difference of an infinity or a NaN with itself is NaN, and that of every other number is 0.
+struct IsInfFn {
+  template <class T>
+  PANTO_FN bool operator()(T x) const {
+    return x == x && x - x != T{0};
+  }
+};
+struct IsFiniteFn {
+  template <class T>
+  PANTO_FN bool operator()(T x) const {
+    return x - x == T{0};
+  }
+};
 struct SquareFn {
   template <class T>
   PANTO_FN T operator()(T x) const {

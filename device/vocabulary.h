@@ -117,6 +117,30 @@ PANTO_FN T min(T a, T b) {
   return select((b < a) | (b != b), b, a);
 }
 
+// Integers are whole already.
+template <class T>
+PANTO_FN T floor(T x) {
+  if constexpr (std::is_integral_v<T>)
+    return x;
+  else
+    return std::floor(x);
+}
+template <class T>
+PANTO_FN T ceil(T x) {
+  if constexpr (std::is_integral_v<T>)
+    return x;
+  else
+    return std::ceil(x);
+}
+// To the nearest integer, ties to the even one.
+template <class T>
+PANTO_FN T rint(T x) {
+  if constexpr (std::is_integral_v<T>)
+    return x;
+  else
+    return std::rint(x);
+}
+
 template <class T>
 PANTO_FN T sqrt(T x) {
   return std::sqrt(x);
@@ -164,10 +188,6 @@ PANTO_FN T erf(T x) {
 template <class T>
 PANTO_FN T erfc(T x) {
   return fast::erfc(x);
-}
-template <class T>
-PANTO_FN T floor(T x) {
-  return std::floor(x);
 }
 template <class T>
 PANTO_FN T fmod(T x, T y) {

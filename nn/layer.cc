@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random.h"
 
 namespace panto {

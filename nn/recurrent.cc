@@ -3,6 +3,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 
 namespace panto {
 

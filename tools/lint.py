@@ -128,7 +128,7 @@ class Source:
 
 def is_session(path):
     """What is typed at the prompt: statements and values without a function around them, which no C++ tool reads."""
-    return path.parent.name == "sessions" or path.parts[-3:] == ("apps", "repl", "tour.cc")
+    return path.parent.name in ("sessions", "habits") or path.parts[-3:] == ("apps", "repl", "tour.cc")
 
 
 class Project:

@@ -66,6 +66,8 @@ struct RunInvertPermutation {
   }
 };
 
+const CpuKernel reverse_kernel("ReverseV2", types::every{}, moves::RunReverse<Engine>{});
+const CpuKernel roll_kernel("Roll", types::every{}, moves::RunRoll<Engine>{});
 const CpuKernel transpose_kernel("Transpose", types::every{}, moves::RunTranspose<Engine>{});
 const CpuKernel invert_permutation_kernel("InvertPermutation", types::index{}, RunInvertPermutation{});
 const CpuKernel broadcast_to_kernel("BroadcastTo", types::every{}, moves::RunBroadcastTo<Engine>{});

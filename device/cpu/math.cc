@@ -8,6 +8,13 @@ namespace {
 const CpuKernel neg_kernel("Neg", types::numeric{}, unary<NegFn>);
 const CpuKernel abs_kernel("Abs", types::numeric{}, unary<AbsFn>);
 const CpuKernel sign_kernel("Sign", types::numeric{}, unary<SignFn>);
+const CpuKernel floor_kernel("Floor", types::floating{}, unary<FloorFn>);
+const CpuKernel ceil_kernel("Ceil", types::floating{}, unary<CeilFn>);
+const CpuKernel rint_kernel("Rint", types::floating{}, unary<RintFn>);
+const CpuKernel round_kernel("Round", types::numeric{}, unary<RintFn>);
+const CpuKernel is_nan_kernel("IsNan", types::floating{}, unary<IsNanFn>);
+const CpuKernel is_inf_kernel("IsInf", types::floating{}, unary<IsInfFn>);
+const CpuKernel is_finite_kernel("IsFinite", types::floating{}, unary<IsFiniteFn>);
 const CpuKernel square_kernel("Square", types::numeric{}, unary<SquareFn>);
 const CpuKernel sqrt_kernel("Sqrt", types::floating{}, unary<SqrtFn>);
 const CpuKernel rsqrt_kernel("Rsqrt", types::floating{}, unary<RsqrtFn>);

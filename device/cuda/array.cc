@@ -32,6 +32,8 @@ struct Engine {
   }
 };
 
+const CudaKernel reverse_kernel("ReverseV2", types::plain{}, moves::RunReverse<Engine>{});
+const CudaKernel roll_kernel("Roll", types::plain{}, moves::RunRoll<Engine>{});
 const CudaKernel transpose_kernel("Transpose", types::plain{}, moves::RunTranspose<Engine>{});
 const CudaKernel invert_permutation_kernel("InvertPermutation", types::index{}, []<class T>(KernelContext& c) {
   cuda::invert_permutation(cuda::device_of(c), c.data<T>(0), c.out_data<T>(0), c.numel(0));

@@ -8,6 +8,13 @@ namespace {
 const CudaKernel neg_kernel("Neg", types::numeric{}, unary<NegFn>);
 const CudaKernel abs_kernel("Abs", types::numeric{}, unary<AbsFn>);
 const CudaKernel sign_kernel("Sign", types::numeric{}, unary<SignFn>);
+const CudaKernel floor_kernel("Floor", types::floating{}, unary<FloorFn>);
+const CudaKernel ceil_kernel("Ceil", types::floating{}, unary<CeilFn>);
+const CudaKernel rint_kernel("Rint", types::floating{}, unary<RintFn>);
+const CudaKernel round_kernel("Round", types::numeric{}, unary<RintFn>);
+const CudaKernel is_nan_kernel("IsNan", types::floating{}, unary<IsNanFn>);
+const CudaKernel is_inf_kernel("IsInf", types::floating{}, unary<IsInfFn>);
+const CudaKernel is_finite_kernel("IsFinite", types::floating{}, unary<IsFiniteFn>);
 const CudaKernel square_kernel("Square", types::numeric{}, unary<SquareFn>);
 const CudaKernel sqrt_kernel("Sqrt", types::floating{}, unary<SqrtFn>);
 const CudaKernel rsqrt_kernel("Rsqrt", types::floating{}, unary<RsqrtFn>);

@@ -28,6 +28,7 @@ class PANTO_EXPORT Arg {
   Arg(const Tensor& t, Where where = Where::current()) : kind_(Kind::kBorrowed), pointer_(&t), where_(where) {}
   Arg(Tensor&& t, Where where = Where::current()) : kind_(Kind::kOwned), owned_(std::move(t)), where_(where) {}
   Arg(const Variable& v, Where where = Where::current()) : kind_(Kind::kVariable), pointer_(&v), where_(where) {}
+  Arg(const VariablePart& part, Where where = Where::current()) : Arg(part.value(), where) {}
   Arg(float value, Where where = Where::current()) : Arg(double{value}, Kind::kReal, kFloat32, where) {}
   Arg(double value, Where where = Where::current()) : Arg(value, Kind::kReal, kFloat64, where) {}
   Arg(int value, Where where = Where::current()) : Arg(int64_t{value}, where, kInt32) {}

@@ -28,8 +28,20 @@
 namespace panto {
 
 class Buffer;
+class Index;
 struct MetaInfo;
 struct PrintOptions;
+
+// What a reduction is over.
+struct ReduceOptions {
+  std::vector<int64_t> axis = {};  // all, where none are given
+  bool keep_dims = false;          // dimensions that are reduced stay, with size 1
+};
+struct VarianceOptions {
+  std::vector<int64_t> axis = {};  // all, where none are given
+  bool keep_dims = false;
+  int64_t correction = 0;  // the sum of squares is divided by count - correction: NumPy's default; PyTorch's is 1
+};
 
 // What a handle points to. Internal: use Tensor. Header, shape and, for small plain tensors in host memory, the bytes
 // are one block from a per-thread free list (lib/core/tensor_alloc.cc).
@@ -58,12 +70,13 @@ class PANTO_EXPORT Tensor {
     if (impl_ != nullptr) impl_->refs.fetch_add(1, std::memory_order_relaxed);
   }
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-  Tensor& operator=(const Tensor& other) noexcept {
+  // To a variable of type Tensor only: what an expression gives, as x[0] and v.value() do, is a value of its own.
+  Tensor& operator=(const Tensor& other) & noexcept {
     Tensor copy(other);
     std::swap(impl_, copy.impl_);
     return *this;
   }
-  Tensor& operator=(Tensor&& other) noexcept {
+  Tensor& operator=(Tensor&& other) & noexcept {
     std::swap(impl_, other.impl_);
     return *this;
   }
@@ -105,14 +118,32 @@ class PANTO_EXPORT Tensor {
   Tensor cpu() const;
   Tensor to(Device& device) const;
 
-  // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j) indexes several; negative from the end.
-  // Recorded like any op. Throws OutOfRange.
+  // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j, ...) takes numbers, ranges, masks and
+  // positions (panto/lib/core/index.h); negative ones count from the end. Recorded like any op. Throws OutOfRange for a
+  // number, InvalidArgument for what does not fit the shape.
   Tensor operator[](int64_t i) const;
-  template <class... Index>
-  Tensor operator()(Index... index) const {
-    return at({static_cast<int64_t>(index)...});
-  }
-  Tensor at(std::initializer_list<int64_t> index) const;
+  Tensor operator[](const Index& i) const;
+  template <class... Indices>
+  Tensor operator()(const Indices&... indices) const;
+  Tensor at(std::initializer_list<int64_t> numbers) const;
+  Tensor at(std::span<const Index> indices) const;
+
+  // What is often chained (lib/ops/methods.cc); ops.h and reductions.h have these as functions, and say more.
+  Tensor sum(const ReduceOptions& options = {}) const;
+  Tensor mean(const ReduceOptions& options = {}) const;
+  Tensor prod(const ReduceOptions& options = {}) const;
+  Tensor max(const ReduceOptions& options = {}) const;
+  Tensor min(const ReduceOptions& options = {}) const;
+  Tensor all(const ReduceOptions& options = {}) const;
+  Tensor any(const ReduceOptions& options = {}) const;
+  Tensor var(const VarianceOptions& options = {}) const;
+  Tensor std(const VarianceOptions& options = {}) const;
+  Tensor argmax(int64_t axis) const;
+  Tensor argmin(int64_t axis) const;
+  Tensor reshape(const std::vector<int64_t>& shape) const;        // one dimension may be -1
+  Tensor transpose(const std::vector<int64_t>& perm = {}) const;  // {}: all dimensions in reverse order
+  Tensor T() const;                                               // the same, as in NumPy
+  Tensor cast(DType dtype) const;
 
   // Like NumPy: "[[1. 2.]\n [3. 4.]]"; on META "<symbolic float32[?,2]>".
   std::string to_string() const;
@@ -236,3 +267,5 @@ Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<
 }
 
 }  // namespace panto
+
+#include "panto/lib/core/index.h"

@@ -9,13 +9,20 @@
 #pragma once
 
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/index.h"
 #include "panto/lib/core/tensor.h"
 
 namespace panto {
+
+class Arg;
+class VariablePart;
 
 class PANTO_EXPORT Variable {
  public:
@@ -34,6 +41,11 @@ class PANTO_EXPORT Variable {
   // The scalar resource tensor.
   const Tensor& handle() const { return handle_; }
 
+  // NumPy-style, as of a tensor; the part can be read and assigned to: k(0, Slice(1, 3)) = t.
+  template <class... Indices>
+  VariablePart operator()(const Indices&... indices) const;
+  VariablePart operator[](const Index& i) const;
+
   Tensor value(std::source_location where = std::source_location::current()) const;  // ReadVariableOp
   void assign(const Tensor& value, std::source_location where = std::source_location::current()) const;
   void assign_add(const Tensor& delta, std::source_location where = std::source_location::current()) const;
@@ -45,6 +57,37 @@ class PANTO_EXPORT Variable {
   PartialShape shape_;
   std::string name_;
 };
+
+// A part of a variable: k(0, Slice(1, 3)), k(mask), k[i]. Reading gives what the same part of its value is; assigning
+// makes the variable hold a value with `part`, broadcast and cast to fit, in its place (of a position that occurs twice
+// the last one counts). Throws what x(...) throws.
+class PANTO_EXPORT VariablePart {
+ public:
+  VariablePart(Variable variable, std::vector<Index> indices)
+      : variable_(std::move(variable)), indices_(std::move(indices)) {}
+  Tensor value() const;
+  operator Tensor() const { return value(); }  // NOLINT(google-explicit-constructor): it reads as a tensor
+
+  const VariablePart& operator=(Arg part) const;
+  const VariablePart& operator=(const VariablePart& other) const;
+  const VariablePart& operator+=(Arg more) const;
+  const VariablePart& operator-=(Arg less) const;
+  const VariablePart& operator*=(Arg factor) const;
+  const VariablePart& operator/=(Arg divisor) const;
+
+ private:
+  Variable variable_;
+  std::vector<Index> indices_;
+};
+
+template <class... Indices>
+VariablePart Variable::operator()(const Indices&... indices) const {
+  return VariablePart(*this, {Index(indices)...});
+}
+inline VariablePart Variable::operator[](const Index& i) const { return VariablePart(*this, {i}); }
+
+// `x` with x(...) replaced by `part`, which is broadcast and cast to fit.
+PANTO_EXPORT Tensor with_part(const Tensor& x, std::span<const Index> indices, Arg part);
 
 // How variables are made inside a symbolic trace: a GraphScope installs one, which adds VarHandleOp and an initializer
 // to its graph. Without one a variable made inside a trace is an error.

@@ -398,7 +398,7 @@ Operand product_of(Operand x, Operand y, std::string_view output) {
   const std::string &inner_y = adj_y ? c.right : c.contracted, &columns = adj_y ? c.contracted : c.right;
   const Operand a = x.ordered(c.batch + rows + inner_x), b = y.ordered(c.batch + inner_y + columns);
   const Tensor left = a.merged({c.batch, rows, inner_x}), right = b.merged({c.batch, inner_y, columns});
-  const Tensor product = c.batch.empty() ? matmul(left, right, {.transpose_a = adj_x, .transpose_b = adj_y})
+  const Tensor product = c.batch.empty() ? mm(left, right, {.transpose_a = adj_x, .transpose_b = adj_y})
                                          : batch_matmul(left, right, {.adj_x = adj_x, .adj_y = adj_y});
   return {split(product, a, b, c), c.batch + c.left + c.right};
 }

@@ -453,7 +453,7 @@ LOCALS = {"attrs", "args", "slots", "where", "outputs", "result"}
 
 
 def without_version(name):
-    return re.sub(r"(?<=[a-z0-9])V\d+$", "", name)
+    return re.sub(r"(?<=[A-Za-z0-9])V\d+$", "", name)
 
 
 def snake(name):

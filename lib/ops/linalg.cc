@@ -49,7 +49,7 @@ const Op& kMatMul = define_op(
     " -> (product: T)",
     {.doc = "Matrix product of `a` [m, k] and `b` [k, n], each transposed first where its attribute says so. Integers "
             "wrap.",
-     .cpp = "matmul",
+     .cpp = "mm",
      .traits = {Trait::kContraction},
      .shape =
          [](ShapeContext& c) {
@@ -65,12 +65,10 @@ const Op& kMatMul = define_op(
            const bool ta = g.flag("transpose_a"), tb = g.flag("transpose_b");
            const Tensor &a = g.in(0), &b = g.in(1), &dy = g.dy();
            if (g.needs(0)) {
-             g.set(0,
-                   ta ? matmul(b, dy, {.transpose_a = tb, .transpose_b = true}) : matmul(dy, b, {.transpose_b = !tb}));
+             g.set(0, ta ? mm(b, dy, {.transpose_a = tb, .transpose_b = true}) : mm(dy, b, {.transpose_b = !tb}));
            }
            if (g.needs(1)) {
-             g.set(1,
-                   tb ? matmul(dy, a, {.transpose_a = true, .transpose_b = ta}) : matmul(a, dy, {.transpose_a = !ta}));
+             g.set(1, tb ? mm(dy, a, {.transpose_a = true, .transpose_b = ta}) : mm(a, dy, {.transpose_a = !ta}));
            }
          },
      .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});

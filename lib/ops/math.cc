@@ -47,6 +47,59 @@ const Op& kSign = define_op("Sign(x: T; T: floating|complex|signed) -> (y: T)",
                                  },
                              .flops = flops_each<2>});
 
+const Op& kFloor = define_op("Floor(x: T; T: floating) -> (y: T)",
+                             {.doc = "The largest whole number that is at most x.",
+                              .traits = {Trait::kElementwise},
+                              .shape = shapes::same_as_input,
+                              .no_gradient = "steps are flat, and not differentiable where they jump",
+                              .flops = flops_each<1>});
+
+const Op& kCeil = define_op("Ceil(x: T; T: floating) -> (y: T)",
+                            {.doc = "The smallest whole number that is at least x.",
+                             .traits = {Trait::kElementwise},
+                             .shape = shapes::same_as_input,
+                             .no_gradient = "steps are flat, and not differentiable where they jump",
+                             .flops = flops_each<1>});
+
+const Op& kRint = define_op("Rint(x: T; T: floating) -> (y: T)",
+                            {.doc = "The nearest whole number; the even one of two that are equally near.",
+                             .traits = {Trait::kElementwise},
+                             .shape = shapes::same_as_input,
+                             .no_gradient = "steps are flat, and not differentiable where they jump",
+                             .flops = flops_each<1>});
+
+const Op& kRound = define_op("Round(x: T; T: floating|signed) -> (y: T)",
+                             {.doc = "The nearest whole number; the even one of two that are equally near, as NumPy "
+                                     "and TensorFlow have it. Integers stay as they are.",
+                              .traits = {Trait::kElementwise},
+                              .shape = shapes::same_as_input,
+                              .no_gradient = "steps are flat, and not differentiable where they jump",
+                              .flops = flops_each<1>});
+
+const Op& kIsNan =
+    define_op("IsNan(x: T; T: floating) -> (y: bool)", {.doc = "Whether x is NaN, element by element.",
+                                                        .cpp = "isnan",
+                                                        .traits = {Trait::kElementwise},
+                                                        .shape = shapes::same_as_input,
+                                                        .no_gradient = "truth values are not differentiable",
+                                                        .flops = flops_each<1>});
+
+const Op& kIsInf = define_op("IsInf(x: T; T: floating) -> (y: bool)",
+                             {.doc = "Whether x is one of the two infinities, element by element.",
+                              .cpp = "isinf",
+                              .traits = {Trait::kElementwise},
+                              .shape = shapes::same_as_input,
+                              .no_gradient = "truth values are not differentiable",
+                              .flops = flops_each<1>});
+
+const Op& kIsFinite = define_op("IsFinite(x: T; T: floating) -> (y: bool)",
+                                {.doc = "Whether x is neither NaN nor infinite, element by element.",
+                                 .cpp = "isfinite",
+                                 .traits = {Trait::kElementwise},
+                                 .shape = shapes::same_as_input,
+                                 .no_gradient = "truth values are not differentiable",
+                                 .flops = flops_each<1>});
+
 const Op& kSquare = define_op("Square(x: T; T: numeric) -> (y: T)",
                               {.doc = "`x * x`.",
                                .traits = {Trait::kElementwise},

@@ -39,11 +39,21 @@ Tensor operator/(Arg x, Arg y) {
   return call(kRealDiv, x, y);
 }
 
+Tensor operator%(Arg x, Arg y) { return call(kFloorMod, x, y); }
 Tensor operator-(Arg x) { return neg(std::move(x)); }
+Tensor operator!(Arg x) { return logical_not(std::move(x)); }
 
 Tensor operator<(Arg x, Arg y) { return call(kLess, x, y); }
 Tensor operator>(Arg x, Arg y) { return call(kGreater, x, y); }
 Tensor operator<=(Arg x, Arg y) { return call(kLessEqual, x, y); }
 Tensor operator>=(Arg x, Arg y) { return call(kGreaterEqual, x, y); }
+Tensor operator==(Arg x, Arg y) { return equal(std::move(x), std::move(y)); }
+Tensor operator!=(Arg x, Arg y) { return not_equal(std::move(x), std::move(y)); }
+
+Tensor& operator+=(Tensor& x, Arg y) { return x = x + std::move(y); }
+Tensor& operator-=(Tensor& x, Arg y) { return x = x - std::move(y); }
+Tensor& operator*=(Tensor& x, Arg y) { return x = x * std::move(y); }
+Tensor& operator/=(Tensor& x, Arg y) { return x = x / std::move(y); }
+Tensor& operator%=(Tensor& x, Arg y) { return x = x % std::move(y); }
 
 }  // namespace panto

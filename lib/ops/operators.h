@@ -3,8 +3,9 @@
 //   Tensor y = 2.0f * x - k;         // x a Tensor, k a Variable
 //   Tensor positive = y > 0;         // a bool tensor
 //
-// They are the ops Add, Sub, Mul, RealDiv, Neg, Less, Greater, LessEqual and GreaterEqual: shapes broadcast, types are
-// promoted, recorders hear them. There is no operator== (it could not give a bool): `equal(x, y)`.
+// They are the ops Add, Sub, Mul, RealDiv, FloorMod, Neg, Less, Greater, LessEqual, GreaterEqual, Equal, NotEqual and
+// LogicalNot: shapes broadcast, types are promoted, recorders hear them. x == y is a tensor of truth values too, and no
+// condition of an `if`: `all(x == y).item<bool>()` is one.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -17,11 +18,24 @@ PANTO_EXPORT Tensor operator-(Arg x, Arg y);
 PANTO_EXPORT Tensor operator*(Arg x, Arg y);
 // Throws InvalidArgument between integers: whether to round (`floor_div`) or to cast is for the caller to say.
 PANTO_EXPORT Tensor operator/(Arg x, Arg y);
+// The remainder that has the divisor's sign, as in Python.
+PANTO_EXPORT Tensor operator%(Arg x, Arg y);
 PANTO_EXPORT Tensor operator-(Arg x);
+PANTO_EXPORT Tensor operator!(Arg x);
 
 PANTO_EXPORT Tensor operator<(Arg x, Arg y);
 PANTO_EXPORT Tensor operator>(Arg x, Arg y);
 PANTO_EXPORT Tensor operator<=(Arg x, Arg y);
 PANTO_EXPORT Tensor operator>=(Arg x, Arg y);
+PANTO_EXPORT Tensor operator==(Arg x, Arg y);
+PANTO_EXPORT Tensor operator!=(Arg x, Arg y);
+
+// x = x + y, and so on: the variable gets another value; other handles of the old one keep it. Where the operation
+// throws, x is what it was. A Variable has assign_add and v(...) += y.
+PANTO_EXPORT Tensor& operator+=(Tensor& x, Arg y);
+PANTO_EXPORT Tensor& operator-=(Tensor& x, Arg y);
+PANTO_EXPORT Tensor& operator*=(Tensor& x, Arg y);
+PANTO_EXPORT Tensor& operator/=(Tensor& x, Arg y);
+PANTO_EXPORT Tensor& operator%=(Tensor& x, Arg y);
 
 }  // namespace panto

@@ -69,7 +69,7 @@ void lstm_cell_body(CompositeContext& c) {
 
   const bool peephole = c.flag("use_peephole");
   const float clip = c.real("cell_clip");
-  const std::vector<Tensor> z = split(1, bias_add(matmul(concat({x, h_prev}, 1), w), b), 4);
+  const std::vector<Tensor> z = split(1, bias_add(mm(concat({x, h_prev}, 1), w), b), 4);
   const Tensor i = sigmoid(peephole ? z[0] + cs_prev * wci : z[0]);
   const Tensor ci = tanh(z[1]);
   const Tensor open = z[2] + c.real("forget_bias");

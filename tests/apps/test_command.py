@@ -374,7 +374,7 @@ class CommandTest(unittest.TestCase):
         self.assertGreater(len(listing.splitlines()), 80)
         self.assertIn("MatMul ", listing)
         text = self.good("ops", "MatMul")
-        for part in ("MatMul(a: T, b: T;", "panto::matmul", "CPU", "float32", "gradient   yes"):
+        for part in ("MatMul(a: T, b: T;", "panto::mm", "CPU", "float32", "gradient   yes"):
             self.assertIn(part, text)
         self.assertIn("gradient   none: ", self.good("ops", "ArgMax"))
         self.assertIn("MatMul", self.bad("Unimplemented: ", "ops", "MatMull"))

@@ -10,6 +10,7 @@
 #include "panto/lib/core/kernel.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 

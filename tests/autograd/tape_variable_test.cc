@@ -2,6 +2,7 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 

@@ -11,6 +11,7 @@
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/near.h"
 #include "panto/trace/function.h"
 

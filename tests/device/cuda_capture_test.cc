@@ -15,6 +15,7 @@
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/tests/device/gpu_compare.h"

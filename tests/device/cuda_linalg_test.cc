@@ -8,6 +8,7 @@
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/device/support.h"
 #include "panto/tests/gpu.h"

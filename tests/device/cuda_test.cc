@@ -12,6 +12,7 @@
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/nn/optimizer.h"
 #include "panto/tests/device/gpu_compare.h"

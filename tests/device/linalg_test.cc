@@ -9,6 +9,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/device/support.h"
 
 namespace panto {

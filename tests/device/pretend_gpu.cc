@@ -24,6 +24,7 @@
 #include "panto/lib/core/variable.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/gpu.h"
 #include "panto/trace/function.h"
 

@@ -14,6 +14,7 @@
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random.h"
 #include "panto/tests/device/support.h"
 #include "panto/trace/function.h"

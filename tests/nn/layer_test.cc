@@ -7,6 +7,7 @@
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/nn/loss.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"

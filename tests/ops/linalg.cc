@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"

@@ -304,10 +304,11 @@ class Generator : public Builder {
     for (const Ref r : open.watched) {
       if (s.in.size() == 1 || rng_.chance(0.7)) s.in.push_back(r);
     }
-    // By what was computed on the way too.
+    // By what was computed on the way too. Not by itself: whether a tape knows a value that nothing watched leads to is
+    // for the op that gives it, and a call is one.
     while (rng_.chance(0.35)) {
       const Ref r = rng_.pick(targets);
-      if (std::ranges::find(s.in.begin() + 1, s.in.end(), r) == s.in.end()) s.in.push_back(r);
+      if (std::ranges::find(s.in, r) == s.in.end()) s.in.push_back(r);
     }
     std::vector<GradSource> sources;
     for (size_t i = 1; i < s.in.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/runtime/pass_case.h"
 

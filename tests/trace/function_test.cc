@@ -12,6 +12,7 @@
 #include "panto/lib/graph/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
@@ -260,7 +261,7 @@ BOOST_AUTO_TEST_CASE(variables_are_made_outside) {
 BOOST_AUTO_TEST_CASE(errors_inside_name_both_lines) {
   const std::source_location here = std::source_location::current();
   const std::string text =
-      error_text([&] { trace([](const Tensor& a) { return matmul(a, tensor({{1.0}})); }, {kVector}); });
+      error_text([&] { trace([](const Tensor& a) { return mm(a, tensor({{1.0}})); }, {kVector}); });
   BOOST_TEST(contains(text, "while tracing, at " + line_text(here.line() + 2)), text);
   BOOST_TEST(contains(text, "in MatMul("), text);
   BOOST_TEST(recorders().empty());

@@ -7,6 +7,7 @@
 #include "panto/lib/core/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/tests/autograd/orders.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"

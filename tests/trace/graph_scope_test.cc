@@ -8,6 +8,7 @@
 #include "panto/lib/core/scopes.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/nn/optimizer.h"
 #include "panto/tests/expect.h"

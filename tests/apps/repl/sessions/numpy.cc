@@ -5,7 +5,7 @@ Tensor a = reshape(range(0, 6, 1), {2, 3});
 a.reshape({3, 2})
 a.T()
 transpose(a)
-a.sum(0)
+a.sum({.axis = {0}})
 where(a > 2, a, 0)
 a == 5
 a % 2
@@ -38,7 +38,7 @@ v = ones({2});
 :help zeros
 :help TensorSpec
 :help load
-:time arange(3)
+:time nothing(3)
 "text" % 2
 // What the hints say compiles.
 zeros({2, 3}, kInt32).shape()

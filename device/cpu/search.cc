@@ -1,0 +1,117 @@
+// Where elements are, which are the largest, which are different.
+#include <algorithm>
+#include <complex>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "panto/device/complex.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/indexing.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/values.h"
+
+namespace panto {
+namespace {
+
+// The positions of the k largest of x[0 ... n), the first of equal ones first.
+template <class T>
+void find_largest(const T* x, int64_t n, int64_t k, std::vector<int64_t>& positions) {
+  positions.resize(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), int64_t{0});
+  const auto before = [x](int64_t a, int64_t b) {
+    const T u = x[a], v = x[b];
+    const bool u_nan = u != u, v_nan = v != v;
+    if (u_nan != v_nan) return u_nan;
+    if (u_nan || u == v) return a < b;
+    return v < u;
+  };
+  std::partial_sort(positions.begin(), positions.begin() + k, positions.end(), before);
+}
+
+struct RunTopK {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.shape(0).dim(c.shape(0).rank() - 1), k = c.out_shape(0).dim(c.shape(0).rank() - 1);
+    if (c.out_numel(0) == 0) return;
+    const int64_t rows = c.numel(0) / n;
+    const T* x = c.data<T>(0);
+    T* values = c.out_data<T>(0);
+    with_index_type(c.type("index_type"), [&]<class Index>() {
+      auto* indices = c.out_data<Index>(1);
+      cpu::parallel_ranges(
+          rows, c.numel(0) * 64,
+          [&](int64_t begin, int64_t end) {
+            std::vector<int64_t> positions;
+            for (int64_t r = begin; r < end; ++r) {
+              find_largest(x + r * n, n, k, positions);
+              for (int64_t i = 0; i < k; ++i) {
+                const int64_t at = positions[static_cast<size_t>(i)];
+                values[r * k + i] = x[r * n + at];
+                indices[r * k + i] = static_cast<Index>(at);
+              }
+            }
+          },
+          1);
+    });
+  }
+};
+
+struct RunWhere {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* x = c.data<T>(0);
+    const int64_t n = c.numel(0);
+    const Shape& shape = c.shape(0);
+    const int rank = shape.rank();
+    const int64_t count = std::count_if(x, x + n, [](T v) { return v != T{}; });
+    Tensor out = allocate_tensor(c.device(), kInt64, Shape{count, rank});
+    auto* at = mutable_data<int64_t>(out);
+    for (int64_t i = 0; i < n; ++i) {
+      if (x[i] == T{}) continue;
+      int64_t rest = i;
+      for (int d = rank; d-- > 0;) {
+        at[d] = rest % shape.dim(d);
+        rest /= shape.dim(d);
+      }
+      at += rank;
+    }
+    c.set_out(0, std::move(out));
+  }
+};
+
+struct RunUnique {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* x = c.data<T>(0);
+    const int64_t n = c.numel(0);
+    Tensor idx = allocate_tensor(c.device(), c.type("out_idx"), Shape{n});
+    std::unordered_map<T, int64_t> numbers;
+    std::vector<int64_t> first;  // positions in x
+    with_index_type(c.type("out_idx"), [&]<class Index>() {
+      auto* to = mutable_data<Index>(idx);
+      for (int64_t i = 0; i < n; ++i) {
+        const auto [known, is_new] = numbers.emplace(x[i], static_cast<int64_t>(first.size()));
+        if (is_new) first.push_back(i);
+        to[i] = static_cast<Index>(known->second);
+      }
+    });
+    Tensor y = allocate_tensor(c.device(), c.in(0).dtype(), Shape{static_cast<int64_t>(first.size())});
+    auto* values = mutable_data<T>(y);
+    for (size_t k = 0; k < first.size(); ++k) values[k] = x[first[k]];
+    c.set_out(0, std::move(y));
+    c.set_out(1, std::move(idx));
+  }
+};
+
+using numbers = TypeList<float, double, int32_t, int64_t>;
+using comparable = TypeList<float, double, int32_t, int64_t, bool, std::string>;
+const CpuKernel top_k_kernel("TopKV2", numbers{}, RunTopK{});
+const CpuKernel where_kernel("Where", types::numeric_and_bool{}, RunWhere{});
+const CpuKernel complex_where_kernel("Where", types::complex{}, RunWhere{});
+const CpuKernel unique_kernel("Unique", comparable{}, RunUnique{});
+
+}  // namespace
+}  // namespace panto

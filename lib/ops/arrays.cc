@@ -1,0 +1,149 @@
+#include "panto/lib/ops/arrays.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/operators.h"
+
+namespace panto {
+namespace {
+
+int known_rank(const Tensor& t, const char* what) {
+  if (!t.partial_shape().known_rank())
+    invalid("{}: expected a known rank, got shape {}", what, t.partial_shape().to_string());
+  return t.partial_shape().rank();
+}
+
+int64_t normal_axis(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, axis);
+  return axis < 0 ? axis + rank : axis;
+}
+
+// All dimensions, with `a` and the last one exchanged: the permutation undoes itself.
+std::vector<int64_t> to_last(int64_t a, int rank) {
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), int64_t{0});
+  std::swap(perm[static_cast<size_t>(a)], perm.back());
+  return perm;
+}
+
+// f of x seen with dimension `axis` as the last one.
+template <class F>
+Tensor along(const Tensor& x, int64_t axis, const char* what, F f) {
+  if (axis == -1) return f(x);
+  const int rank = known_rank(x, what);
+  const int64_t a = normal_axis(axis, rank);
+  if (a == rank - 1) return f(x);
+  const std::vector<int64_t> perm = to_last(a, rank);
+  return transpose(f(transpose(x, perm)), perm);
+}
+
+// Values and positions in order along the last dimension.
+TopKOutputs ordered(const Tensor& x) {
+  const PartialShape& shape = x.partial_shape();
+  if (shape.known_rank() && shape.rank() == 0) invalid("sort: expected at least one dimension, got a scalar");
+  if (shape.known_rank() && shape.dim(shape.rank() - 1) >= 0) return top_k(x, shape.dim(shape.rank() - 1));
+  const Tensor dims = panto::shape(x, {.out_type = kInt64});
+  return top_k(x, gather(dims, size(dims, {.out_type = kInt64}) - int64_t{1}, 0));
+}
+
+Tensor last_reversed(const Tensor& x) { return reverse(x, {-1}); }
+
+}  // namespace
+
+Tensor arange(Arg stop) {
+  // In the type of the end: arange(5) is of integers, arange(5.f) of floats.
+  return range(Arg(0, stop.where()), std::move(stop), Arg(1));
+}
+Tensor arange(Arg start, Arg stop) { return range(std::move(start), std::move(stop), 1); }
+Tensor arange(Arg start, Arg stop, Arg step) { return range(std::move(start), std::move(stop), std::move(step)); }
+
+Tensor full(Arg shape, Arg value) { return fill(std::move(shape), std::move(value)); }
+Tensor randn(Arg shape, const RandomNormalOptions& options) { return random_normal(std::move(shape), options); }
+Tensor rand(Arg shape, const RandomUniformOptions& options) { return random_uniform(std::move(shape), options); }
+
+Tensor stack(const ArgList& values, int64_t axis) { return pack(values, {.axis = axis}); }
+Tensor cat(const ArgList& values, int64_t axis) { return concat(values, axis); }
+
+Tensor repeat(Arg x, int64_t times) { return repeat(reshape(std::move(x), {-1}), times, 0); }
+Tensor repeat(Arg x, int64_t times, int64_t axis) {
+  if (times < 0) invalid("times: expected at least 0, got {}", times);
+  const Tensor t = identity(std::move(x));
+  const int rank = known_rank(t, "repeat");
+  const int64_t a = normal_axis(axis, rank);
+  std::vector<int64_t> multiples(static_cast<size_t>(rank) + 1, 1);
+  multiples[static_cast<size_t>(a) + 1] = times;
+  const Tensor apart = tile(expand_dims(t, a + 1), multiples);
+  const Tensor dims = panto::shape(t, {.out_type = kInt64});
+  std::vector<int64_t> factors(static_cast<size_t>(rank), 1);
+  factors[static_cast<size_t>(a)] = times;
+  return reshape(apart, dims * factors);
+}
+
+Tensor where(Arg condition, Arg x, Arg y) { return select(std::move(condition), std::move(x), std::move(y)); }
+Tensor where(Arg condition) { return nonzero(std::move(condition)); }
+Tensor clip(Arg x, Arg low, Arg high) { return minimum(maximum(std::move(x), std::move(low)), std::move(high)); }
+
+namespace {
+
+// `x` with zeros where the band of the diagonals from -lower to upper is; negative: all.
+Tensor without_band(const Tensor& x, int64_t lower, int64_t upper) {
+  const Tensor band = matrix_band_part(fill(shape(x), true), lower, upper);
+  return select(band, zeros_like(x), x);
+}
+
+}  // namespace
+
+Tensor tril(Arg x, int64_t diagonal) {
+  if (diagonal >= 0) return matrix_band_part(std::move(x), int64_t{-1}, diagonal);
+  return without_band(identity(std::move(x)), -(diagonal + 1), -1);
+}
+Tensor triu(Arg x, int64_t diagonal) {
+  if (diagonal <= 0) return matrix_band_part(std::move(x), -diagonal, int64_t{-1});
+  return without_band(identity(std::move(x)), -1, diagonal - 1);
+}
+
+Tensor gather(Arg params, Arg indices) { return gather(std::move(params), std::move(indices), 0); }
+Tensor one_hot(Arg indices, Arg depth) { return one_hot(std::move(indices), std::move(depth), 1.f, 0.f); }
+
+Tensor sort(Arg x, const SortOptions& options) {
+  return along(identity(std::move(x)), options.axis, "sort", [&](const Tensor& t) {
+    const Tensor values = ordered(t).values;
+    return options.descending ? values : last_reversed(values);
+  });
+}
+Tensor argsort(Arg x, const SortOptions& options) {
+  return along(identity(std::move(x)), options.axis, "argsort", [&](const Tensor& t) {
+    const Tensor indices = cast(ordered(t).indices, kInt64);
+    return options.descending ? indices : last_reversed(indices);
+  });
+}
+
+Tensor flip(Arg x, const std::vector<int64_t>& axis) {
+  if (!axis.empty()) return reverse(std::move(x), axis);
+  const Tensor t = identity(std::move(x));
+  return reverse(t, range(0, rank(t), 1));
+}
+
+Tensor categorical(Arg logits, int64_t count, const CategoricalOptions& options) {
+  const Tensor x = identity(std::move(logits));
+  const Tensor dims = panto::shape(x, {.out_type = kInt64});
+  const Tensor batch = slice(dims, {0}, {1}), classes = slice(dims, {1}, {1});
+  const Tensor wanted = constant(tensor(std::vector<int64_t>{count}), kInt64);
+  const Tensor u = random_uniform(concat({batch, wanted, classes}, 0), {.seed = options.seed, .dtype = x.dtype()});
+  return argmax(expand_dims(x, 1) - log(-log(u)), -1);
+}
+
+namespace detail {
+
+Tensor softmax_along(Arg x, int64_t axis) {
+  return along(identity(std::move(x)), axis, "softmax", [](const Tensor& t) { return softmax(t); });
+}
+Tensor log_softmax_along(Arg x, int64_t axis) {
+  return along(identity(std::move(x)), axis, "log_softmax", [](const Tensor& t) { return log_softmax(t); });
+}
+
+}  // namespace detail
+
+}  // namespace panto

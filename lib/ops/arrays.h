@@ -1,0 +1,102 @@
+// What NumPy and PyTorch call what ops do: making, joining, choosing, ordering.
+//
+//   arange(5);  arange(2, 10, 2);  full({2, 3}, 7.f);  randn({2, 2});  rand({3})
+//   stack({a, b});  cat({a, b}, 1);  where(x > 0, x, 0.f);  clip(x, 0.f, 1.f)
+//   sort(x);  argsort(x, {.descending = true});  auto [values, indices] = top_k(x, 3);  flip(x, {0});  roll(x, 1, 0)
+//   tril(x);  triu(x, 1);  repeat(x, 2, 0);  gather(x, positions);  one_hot(labels, 10);  softmax(x, {.axis = 0})
+//
+// docs/names.md lists the names of NumPy, PyTorch and TensorFlow with ours. They are made of ops, which a trace
+// records.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/arg.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/random.h"
+
+namespace panto {
+
+// ---- Making ------------------------------------------------------------------------------------------------------
+
+// start, start + step, ... before `stop`, as op `range`.
+PANTO_EXPORT Tensor arange(Arg stop);
+PANTO_EXPORT Tensor arange(Arg start, Arg stop);
+PANTO_EXPORT Tensor arange(Arg start, Arg stop, Arg step);
+// `value` everywhere, in its type.
+PANTO_EXPORT Tensor full(Arg shape, Arg value);
+// random_normal and random_uniform.
+PANTO_EXPORT Tensor randn(Arg shape, const RandomNormalOptions& options = {});
+PANTO_EXPORT Tensor rand(Arg shape, const RandomUniformOptions& options = {});
+
+// ---- Joining and repeating ---------------------------------------------------------------------------------------
+
+// Tensors of one shape side by side along a new dimension `axis`: op Pack.
+PANTO_EXPORT Tensor stack(const ArgList& values, int64_t axis = 0);
+// Tensors one behind the other along dimension `axis`: op ConcatV2.
+PANTO_EXPORT Tensor cat(const ArgList& values, int64_t axis = 0);
+// Each element, or slice along `axis`, `times` times in a row. Throws InvalidArgument for negative times.
+PANTO_EXPORT Tensor repeat(Arg x, int64_t times);
+PANTO_EXPORT Tensor repeat(Arg x, int64_t times, int64_t axis);
+
+// ---- Choosing ----------------------------------------------------------------------------------------------------
+
+// `x` where the condition is true, `y` elsewhere; the three broadcast: op SelectV2.
+PANTO_EXPORT Tensor where(Arg condition, Arg x, Arg y);
+// The positions where it is true, [count, rank]: op Where.
+PANTO_EXPORT Tensor where(Arg condition);
+// x, but at least `low` and at most `high`; where they contradict each other, `high`. NaN stays.
+PANTO_EXPORT Tensor clip(Arg x, Arg low, Arg high);
+PANTO_EXPORT Tensor tril(Arg x, int64_t diagonal = 0);  // zeros above a diagonal, in the last two dimensions
+PANTO_EXPORT Tensor triu(Arg x, int64_t diagonal = 0);  // zeros below it
+// Slices of the first dimension; vectors of 1 and 0 along a new last one (float32).
+PANTO_EXPORT Tensor gather(Arg params, Arg indices);
+PANTO_EXPORT Tensor one_hot(Arg indices, Arg depth);
+
+// ---- Ordering ----------------------------------------------------------------------------------------------------
+
+struct SortOptions {
+  int64_t axis = -1;
+  bool descending = false;
+};
+// Sorted along one dimension; the positions that sort it. NaN counts as larger than any number.
+PANTO_EXPORT Tensor sort(Arg x, const SortOptions& options = {});
+PANTO_EXPORT Tensor argsort(Arg x, const SortOptions& options = {});
+// Elements in reverse order along the dimensions; all, where none are given.
+PANTO_EXPORT Tensor flip(Arg x, const std::vector<int64_t>& axis = {});
+
+// ---- Along one dimension -----------------------------------------------------------------------------------------
+
+struct AlongOptions {
+  int64_t axis = -1;
+};
+template <std::same_as<AlongOptions> Options = AlongOptions>
+Tensor softmax(Arg x, const Options& options);
+template <std::same_as<AlongOptions> Options = AlongOptions>
+Tensor log_softmax(Arg x, const Options& options);
+
+struct CategoricalOptions {
+  std::optional<int64_t> seed = std::nullopt;
+};
+// [batch, count] classes (int64), each drawn with a probability proportional to exp(logits[batch, class]): the largest
+// of logits plus Gumbel noise.
+PANTO_EXPORT Tensor categorical(Arg logits, int64_t count, const CategoricalOptions& options = {});
+
+namespace detail {
+PANTO_EXPORT Tensor softmax_along(Arg x, int64_t axis);
+PANTO_EXPORT Tensor log_softmax_along(Arg x, int64_t axis);
+}  // namespace detail
+
+template <std::same_as<AlongOptions> Options>
+Tensor softmax(Arg x, const Options& options) {
+  return detail::softmax_along(std::move(x), options.axis);
+}
+template <std::same_as<AlongOptions> Options>
+Tensor log_softmax(Arg x, const Options& options) {
+  return detail::log_softmax_along(std::move(x), options.axis);
+}
+
+}  // namespace panto

@@ -1,0 +1,65 @@
+#include "panto/lib/ops/products.h"
+
+#include <utility>
+
+#include "panto/lib/base/format.h"
+
+namespace panto {
+namespace {
+
+// -1: not known.
+int rank_of(const Arg& x) {
+  if (x.kind() == Arg::Kind::kVariable) return x.variable().shape().rank();
+  if (!x.is_literal()) return x.tensor().partial_shape().rank();
+  return x.kind() == Arg::Kind::kIntegers ? 1 : 0;
+}
+
+bool is_matrix(int rank) { return rank == 2 || rank < 0; }
+
+// With the last two dimensions exchanged.
+Tensor swapped(const Tensor& x, int rank) {
+  std::vector<int64_t> perm;
+  for (int k = 0; k < rank; ++k) perm.push_back(k);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return transpose(x, perm);
+}
+
+}  // namespace
+
+Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
+  const int rank_a = rank_of(a), rank_b = rank_of(b);
+  if (is_matrix(rank_a) && is_matrix(rank_b)) [[likely]]
+    return mm(std::move(a), std::move(b), attrs);
+  if (rank_a == 0 || rank_b == 0) invalid("matmul: expected at least one dimension on both sides, got a scalar");
+  Tensor x = identity(std::move(a)), y = identity(std::move(b));
+  bool transpose_a = attrs.transpose_a, transpose_b = attrs.transpose_b;
+  if (rank_a == 1) {
+    x = expand_dims(x, 0);
+    transpose_a = false;
+  }
+  if (rank_b == 1) {
+    y = expand_dims(y, 1);
+    transpose_b = false;
+  }
+  Tensor product;
+  if (rank_a <= 2 && rank_b <= 2) {
+    product = mm(x, y, {.transpose_a = transpose_a, .transpose_b = transpose_b});
+  } else {
+    // BatchMatMulV2 conjugates what it transposes.
+    if (transpose_a && dtypes::kComplex.contains(x.dtype())) {
+      x = swapped(x, rank_a);
+      transpose_a = false;
+    }
+    if (transpose_b && dtypes::kComplex.contains(y.dtype())) {
+      y = swapped(y, rank_b);
+      transpose_b = false;
+    }
+    product = batch_matmul(x, y, {.adj_x = transpose_a, .adj_y = transpose_b});
+  }
+  std::vector<int64_t> gone;
+  if (rank_a == 1) gone.push_back(-2);
+  if (rank_b == 1) gone.push_back(-1);
+  return gone.empty() ? product : squeeze(product, {.squeeze_dims = gone});
+}
+
+}  // namespace panto

@@ -1,0 +1,96 @@
+// Reductions under the names and with the arguments that NumPy and PyTorch give them.
+//
+//   sum(x);   sum(x, 1);   sum(x, {0, 1});   sum(x, {0, 1}, {.keep_dims = true});       // ops (ops.h)
+//   sum(x, {.axis = {1}, .keep_dims = true});                                           // the same as a struct
+//   max(x);   max(x, {.axis = {1}});   max(x, y);   any(x > 0);   prod(x)
+//   var(x, {.axis = {0}});   stddev(x);   norm(x);   logsumexp(x, {.axis = {-1}})
+//
+// max and min of two tensors are maximum and minimum. Beside `using namespace std` the overloads for Tensor and
+// Variable are better than the standard library's templates; std::any is a class: write panto::any or x.any() there. A
+// free `std` cannot be called beside the namespace std, so it is stddev.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/arg.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+
+namespace detail {
+PANTO_EXPORT Tensor sum_over(Arg x, const ReduceOptions& options);
+PANTO_EXPORT Tensor mean_over(Arg x, const ReduceOptions& options);
+PANTO_EXPORT Tensor prod_over(Arg x, const ReduceOptions& options);
+PANTO_EXPORT Tensor max_over(Arg x, const ReduceOptions& options);
+PANTO_EXPORT Tensor min_over(Arg x, const ReduceOptions& options);
+PANTO_EXPORT Tensor all_over(Arg x, const ReduceOptions& options);
+PANTO_EXPORT Tensor any_over(Arg x, const ReduceOptions& options);
+}  // namespace detail
+
+// Templates, so that a list, {} among them, goes to the functions that take one.
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor sum(Arg x, const Options& options) {
+  return detail::sum_over(std::move(x), options);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor mean(Arg x, const Options& options) {
+  return detail::mean_over(std::move(x), options);
+}
+
+// Product of the elements.
+PANTO_EXPORT Tensor prod(const Tensor& x, Arg axis = Arg::all_axes(), const ProdAttrs& attrs = {});
+PANTO_EXPORT Tensor prod(const Variable& x, Arg axis = Arg::all_axes(), const ProdAttrs& attrs = {});
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor prod(Arg x, const Options& options) {
+  return detail::prod_over(std::move(x), options);
+}
+
+// Largest element, or the larger of two.
+PANTO_EXPORT Tensor max(const Tensor& x, Arg axis = Arg::all_axes(), const MaxAttrs& attrs = {});
+PANTO_EXPORT Tensor max(const Variable& x, Arg axis = Arg::all_axes(), const MaxAttrs& attrs = {});
+PANTO_EXPORT Tensor max(const Tensor& x, const Tensor& y);
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor max(Arg x, const Options& options) {
+  return detail::max_over(std::move(x), options);
+}
+
+// Smallest element, or the smaller of two.
+PANTO_EXPORT Tensor min(const Tensor& x, Arg axis = Arg::all_axes(), const MinAttrs& attrs = {});
+PANTO_EXPORT Tensor min(const Variable& x, Arg axis = Arg::all_axes(), const MinAttrs& attrs = {});
+PANTO_EXPORT Tensor min(const Tensor& x, const Tensor& y);
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor min(Arg x, const Options& options) {
+  return detail::min_over(std::move(x), options);
+}
+
+// Whether all, or any, of truth values are true.
+PANTO_EXPORT Tensor all(const Tensor& x, Arg axis = Arg::all_axes(), const AllAttrs& attrs = {});
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor all(Arg x, const Options& options) {
+  return detail::all_over(std::move(x), options);
+}
+PANTO_EXPORT Tensor any(const Tensor& x, Arg axis = Arg::all_axes(), const AnyAttrs& attrs = {});
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor any(Arg x, const Options& options) {
+  return detail::any_over(std::move(x), options);
+}
+
+// Mean of the squared distances from the mean, and its square root; of floating types. Computed in two passes.
+PANTO_EXPORT Tensor var(Arg x, const VarianceOptions& options = {});
+PANTO_EXPORT Tensor stddev(Arg x, const VarianceOptions& options = {});
+
+struct NormOptions {
+  double ord = 2;                  // 1, 2, infinity, or any positive number
+  std::vector<int64_t> axis = {};  // all, where none are given
+  bool keep_dims = false;
+};
+// The vector norm sum(|x| ^ ord) ^ (1 / ord); for infinity the largest |x|. Throws InvalidArgument for ord <= 0.
+PANTO_EXPORT Tensor norm(Arg x, const NormOptions& options = {});
+
+// log(sum(exp(x))), without overflow; minus infinity where all elements are.
+PANTO_EXPORT Tensor logsumexp(Arg x, const ReduceOptions& options = {});
+
+}  // namespace panto

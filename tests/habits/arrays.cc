@@ -1,0 +1,107 @@
+// Making, joining, choosing, ordering.
+Tensor x = reshape(arange(6.f), {2, 3});
+arange(5)
+// [0 1 2 3 4]  int32[5], CPU:0
+arange(2, 10, 2)
+// [2 4 6 8]  int32[4], CPU:0
+full({2}, 7.f)
+// [7. 7.]  float32[2], CPU:0
+randn({2, 2}).shape()
+// [2,2]
+rand({3}).shape()
+// [3]
+panto::stack({x, x}).shape()
+// [2,2,3]
+cat({x, x}, 1).shape()
+// [2,6]
+where(x > 2.f, x, 0.f)
+// [[0. 0. 0.]
+//  [3. 4. 5.]]
+// float32[2,3], CPU:0
+nonzero(x > 3.f)
+// [[1 1]
+//  [1 2]]
+// int64[2,2], CPU:0
+clip(x, 1.f, 3.f)
+// [[1. 1. 2.]
+//  [3. 3. 3.]]
+// float32[2,3], CPU:0
+sort(tensor({3.f, 1.f, 2.f}))
+// [1. 2. 3.]  float32[3], CPU:0
+sort(x, {.axis = 0, .descending = true})
+// [[3. 4. 5.]
+//  [0. 1. 2.]]
+// float32[2,3], CPU:0
+argsort(tensor({3, 1, 2}))
+// [1 2 0]  int64[3], CPU:0
+auto [values, indices] = top_k(x, 2);
+values
+// [[2. 1.]
+//  [5. 4.]]
+// float32[2,2], CPU:0
+indices
+// [[2 1]
+//  [2 1]]
+// int32[2,2], CPU:0
+unique(tensor({3, 1, 3})).y
+// [3 1]  int32[2], CPU:0
+flip(x, {0})
+// [[3. 4. 5.]
+//  [0. 1. 2.]]
+// float32[2,3], CPU:0
+roll(x, 1, 1)
+// [[2. 0. 1.]
+//  [5. 3. 4.]]
+// float32[2,3], CPU:0
+tril(full({2, 2}, 1.f))
+// [[1. 0.]
+//  [1. 1.]]
+// float32[2,2], CPU:0
+triu(full({2, 2}, 1.f), 1)
+// [[0. 1.]
+//  [0. 0.]]
+// float32[2,2], CPU:0
+panto::repeat(tensor({1, 2}), 2)
+// [1 1 2 2]  int32[4], CPU:0
+one_hot(tensor({0, 2}), 3)
+// [[1. 0. 0.]
+//  [0. 0. 1.]]
+// float32[2,3], CPU:0
+gather(x, tensor({1, 0}))
+// [[3. 4. 5.]
+//  [0. 1. 2.]]
+// float32[2,3], CPU:0
+softmax(zeros({2, 1}), {.axis = 0})
+// [[0.5]
+//  [0.5]]
+// float32[2,1], CPU:0
+x.T().shape()
+// [3,2]
+x.reshape({3, -1}).shape()
+// [3,2]
+x.cast(kInt32)
+// [[0 1 2]
+//  [3 4 5]]
+// int32[2,3], CPU:0
+floor(x / 2.f)
+// [[0. 0. 1.]
+//  [1. 2. 2.]]
+// float32[2,3], CPU:0
+round(tensor({0.5f, 1.5f}))
+// [0. 2.]  float32[2], CPU:0
+isnan(tensor({1.f}))
+// [False]  bool[1], CPU:0
+x == 2.f
+// [[False False  True]
+//  [False False False]]
+// bool[2,3], CPU:0
+!(x > 2.f)
+// [[ True  True  True]
+//  [False False False]]
+// bool[2,3], CPU:0
+x % 4.f
+// [[0. 1. 2.]
+//  [3. 0. 1.]]
+// float32[2,3], CPU:0
+categorical(zeros({2, 3}), 4).shape()
+// [2,4]

@@ -1,0 +1,53 @@
+// Reducing: as functions and as methods, axes as a list, a number or by name.
+Tensor x = reshape(arange(6.f), {2, 3});
+x.sum()
+// 15.0  float32[], CPU:0
+sum(x)
+// 15.0  float32[], CPU:0
+sum(x, 1)
+// [ 3. 12.]  float32[2], CPU:0
+sum(x, {0, 1})
+// 15.0  float32[], CPU:0
+sum(x, {.axis = {1}})
+// [ 3. 12.]  float32[2], CPU:0
+x.sum({.axis = {1}, .keep_dims = true}).shape()
+// [2,1]
+x.mean({.axis = {0}})
+// [1.5 2.5 3.5]  float32[3], CPU:0
+max(x)
+// 5.0  float32[], CPU:0
+max(x, {.axis = {1}})
+// [2. 5.]  float32[2], CPU:0
+min(x, 0)
+// [0. 1. 2.]  float32[3], CPU:0
+max(x, 4.f - x)
+// [[4. 3. 2.]
+//  [3. 4. 5.]]
+// float32[2,3], CPU:0
+prod(x + 1.f)
+// 720.0  float32[], CPU:0
+all(x > -1.f)
+// True  bool[], CPU:0
+panto::any(x > 4.f)
+// True  bool[], CPU:0
+(x > 4.f).any()
+// True  bool[], CPU:0
+var(x)
+// 2.9166667  float32[], CPU:0
+x.std()
+// 1.7078252  float32[], CPU:0
+stddev(x, {.correction = 1})
+// 1.8708287  float32[], CPU:0
+norm(tensor({3.f, 4.f}))
+// 5.0  float32[], CPU:0
+norm(tensor({3.f, -4.f}), {.ord = 1})
+// 7.0  float32[], CPU:0
+logsumexp(tensor({0.f, 0.f}))
+// 0.6931472  float32[], CPU:0
+x.argmax(1)
+// [2 2]  int64[2], CPU:0
+Variable v(x, "v");
+max(v)
+// 5.0  float32[], CPU:0
+sum(v, {.axis = {0}})
+// [3. 5. 7.]  float32[3], CPU:0
