@@ -10,7 +10,6 @@
 
 #include "panto/apps/commands.h"
 #include "panto/apps/digits.h"
-#include "panto/apps/progress.h"
 #include "panto/lib/base/format.h"
 #include "panto/panto.h"
 
@@ -46,13 +45,14 @@ std::string find_data(const std::string& asked) {
 
 // Trains for some epochs and returns steps per second.
 template <class Step>
-double train(const std::string& title, const Dataset& data, int epochs, uint64_t seed, Step step) {
-  const int64_t per_epoch = data.images.dim(0) / kBatch;
-  Progress progress(title, per_epoch * epochs);
+double train(const std::string& title, const LabelledImages& data, int epochs, uint64_t seed, Step step) {
+  const Dataset batches = Dataset::from_tensors({data.images, data.labels})
+                              .shuffle(data.images.dim(0), seed)
+                              .batch(kBatch, {.drop_remainder = true});
+  Progress progress(batches.size().value() * epochs, title);
   double in_steps = 0;
   int64_t done = 0;
   for (int epoch = 0; epoch < epochs; ++epoch) {
-    const Batches batches(data.images, data.labels, kBatch, {.shuffle_seed = seed + static_cast<uint64_t>(epoch)});
     double loss_sum = 0;
     int64_t count = 0;
     for (const auto& [x, y] : batches) {
@@ -60,14 +60,15 @@ double train(const std::string& title, const Dataset& data, int epochs, uint64_t
       loss_sum += step(x, y).template item<double>();
       in_steps += seconds_since(start);
       ++count;
-      progress.advance(++done, fmt::format("loss {:.4f}", loss_sum / static_cast<double>(count)));
+      ++done;
+      progress.update(done, {{"loss", loss_sum / static_cast<double>(count)}});
     }
   }
   return static_cast<double>(done) / in_steps;
 }
 
 template <class Predict>
-Row measure(std::string name, const Dataset& test, Predict predict, Tensor& logits) {
+Row measure(std::string name, const LabelledImages& test, Predict predict, Tensor& logits) {
   constexpr int kRepeats = 20;
   logits = predict(test.images);
   const auto start = std::chrono::steady_clock::now();
@@ -109,8 +110,8 @@ void print_table(const std::vector<Row>& rows) {
 
 void demo(const DemoOptions& options) {
   const std::string folder = find_data(options.data);
-  const Dataset train_set = read_mnist(folder, "train");
-  const Dataset test_set = read_mnist(folder, "t10k");
+  const LabelledImages train_set = read_mnist(folder, "train");
+  const LabelledImages test_set = read_mnist(folder, "t10k");
   fmt::print("{} training and {} test digits\n", train_set.images.dim(0), test_set.images.dim(0));
 
   set_seed(1);

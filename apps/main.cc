@@ -30,7 +30,7 @@ void add_run_command(CLI::App& app) {
   command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
   command->add_option("--feed", options->feeds, "NAME=FILE.npy: the value of x:0 or x; repeatable")
       ->allow_extra_args(false);
-  command->add_option("--feeds", options->feeds_file, "FILE.npz: several values, by name");
+  command->add_option("--feeds", options->feeds_file, "FILE.npz or FILE.safetensors: several values, by name");
   command
       ->add_option("--fetch", options->fetches,
                    "NAME: what to compute; repeatable. Default, without --target: all outputs that nobody consumes")
@@ -38,7 +38,7 @@ void add_run_command(CLI::App& app) {
   command->add_option("--target", options->targets, "NODE: run it for its effect; repeatable")->allow_extra_args(false);
   command->add_option("--signature", options->signature, "S: of a SavedModel (not implemented)");
   command->add_option("--out", options->out,
-                      "FILE.npz: write results there, by the names as typed, instead of printing");
+                      "FILE.npz or FILE.safetensors: write results there, by the names as typed, instead of printing");
   command->add_option("--optimize", options->passes,
                       "off, or passes by name to run or (-NAME) to leave out; default: all");
   add_libraries(command, options->libraries);

@@ -10,6 +10,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/core/npy.h"
+#include "panto/lib/core/tensor_files.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/runtime/session.h"
@@ -28,7 +29,7 @@ Feeds read_feeds(const RunOptions& options) {
     feeds.emplace_back(text.substr(0, equals), read_npy(text.substr(equals + 1)));
   }
   if (!options.feeds_file.empty()) {
-    for (auto& [name, value] : read_npz(options.feeds_file)) feeds.emplace_back(name, std::move(value));
+    for (auto& [name, value] : read_tensors(options.feeds_file)) feeds.emplace_back(name, std::move(value));
   }
   return feeds;
 }
@@ -73,11 +74,13 @@ void run(const RunOptions& options) {
   if (fetches.empty() && targets.empty()) add_defaults(graph, fetches, targets);
   const Feeds feeds = read_feeds(options);
   Session session(std::move(graph), {.passes = options.passes});
-  const std::vector<Tensor> results = session.run(feeds, Fetches(fetches.begin(), fetches.end()), targets);
+  Fetches wanted(fetches.begin(), fetches.end());
+  for (const std::string& target : targets) wanted.emplace_back("^" + target);
+  const std::vector<Tensor> results = session.run(wanted, feeds);
   std::vector<NamedTensor> named;
-  for (size_t i = 0; i < results.size(); ++i) named.emplace_back(fetches[i], results[i].cpu());
+  for (size_t i = 0; i < fetches.size(); ++i) named.emplace_back(fetches[i], results[i].cpu());
   if (!options.out.empty()) {
-    write_npz(options.out, named);
+    write_tensors(options.out, named);
     return;
   }
   for (const auto& [name, value] : named) fmt::print("{}:\n{}\n", name, value.to_string());

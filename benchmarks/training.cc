@@ -3,9 +3,9 @@
 #include "panto/benchmarks/gemm.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/nn/layer.h"
-#include "panto/nn/loss.h"
-#include "panto/nn/optimizer.h"
+#include "panto/nn/layers/layer.h"
+#include "panto/nn/training/loss.h"
+#include "panto/nn/training/optimizer.h"
 #include "panto/trace/function.h"
 
 namespace panto::bench {

@@ -24,20 +24,21 @@ void check_shape(const VariableResource& variable, const PartialShape& shape, co
   with_name(variable, [&] { expect_variable_shape(shape, c.shape(like), argument); });
 }
 
-std::array<VariableResource*, 3> three_variables(const KernelContext& c, DType wanted, int like) {
-  const std::array<VariableResource*, 3> found = {&variable_of(c.in(0)), &variable_of(c.in(1)), &variable_of(c.in(2))};
-  for (const VariableResource* variable : found) {
-    check_dtype(*variable, wanted);
-    check_shape(*variable, variable->shape(), c, like);
+void find_variables(const KernelContext& c, DType wanted, int like, std::span<VariableResource*> found) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    found[i] = &variable_of(c.in(static_cast<int>(i)));
+    check_dtype(*found[i], wanted);
+    check_shape(*found[i], found[i]->shape(), c, like);
   }
   for (size_t i = 0; i < found.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (found[i] == found[k]) {
-        invalid("var, m and v: expected three variables, got \"{}\" twice", found[i]->name());
+        const auto& inputs = c.op().signature().inputs;
+        invalid("{} and {}: expected two variables, got \"{}\" twice", inputs[k].name, inputs[i].name,
+                found[i]->name());
       }
     }
   }
-  return found;
 }
 
 void read(KernelContext& c) {

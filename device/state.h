@@ -4,6 +4,8 @@
 
 #include <array>
 #include <mutex>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "panto/lib/core/call.h"
@@ -16,9 +18,9 @@ PANTO_EXPORT void check_dtype(const VariableResource& variable, DType wanted);
 // Throws InvalidArgument unless input `like` has `shape`: what the variable is declared with, or its value's.
 PANTO_EXPORT void check_shape(const VariableResource& variable, const PartialShape& shape, const KernelContext& c,
                               int like);
-// The variables that inputs 0 to 2 refer to. Throws InvalidArgument unless they are three, of that type and declared
-// with a shape that input `like` fits.
-PANTO_EXPORT std::array<VariableResource*, 3> three_variables(const KernelContext& c, DType wanted, int like);
+// Fills `found` with the variables that the first inputs refer to. Throws InvalidArgument unless they are different
+// ones, of that type and declared with a shape that input `like` fits.
+PANTO_EXPORT void find_variables(const KernelContext& c, DType wanted, int like, std::span<VariableResource*> found);
 
 // ReadVariableOp.
 PANTO_EXPORT void read(KernelContext& c);
@@ -38,19 +40,21 @@ void update(KernelContext& c, int like, const Change& change) {
   });
 }
 
-// Calls change(first, second, third, n) with the elements of the variables that inputs 0 to 2 refer to, as above.
-template <class T, class Change>
-void update_three(KernelContext& c, int like, const Change& change) {
-  const std::array<VariableResource*, 3> variables = three_variables(c, dtype_of<T>, like);
-  const std::scoped_lock lock(variables[0]->mutex(), variables[1]->mutex(), variables[2]->mutex());
+// Calls change(first, second, ..., n) with the elements of the variables that the first `kCount` inputs refer to, as
+// above.
+template <class T, size_t kCount, class Change>
+void update_together(KernelContext& c, int like, const Change& change) {
+  std::array<VariableResource*, kCount> variables;
+  find_variables(c, dtype_of<T>, like, variables);
+  const auto lock = std::apply([](auto*... v) { return std::scoped_lock(v->mutex()...); }, variables);
   // Everything that can fail comes before the first write.
-  Tensor values[3];
-  for (size_t i = 0; i < 3; ++i) {
+  std::array<Tensor, kCount> values;
+  for (size_t i = 0; i < kCount; ++i) {
     values[i] = variables[i]->begin_update(c.device());
     check_shape(*variables[i], values[i].shape(), c, like);
   }
-  change(mutable_data<T>(values[0]), mutable_data<T>(values[1]), mutable_data<T>(values[2]), values[0].numel());
-  for (size_t i = 0; i < 3; ++i) variables[i]->end_update(std::move(values[i]));
+  std::apply([&](auto&... v) { change(mutable_data<T>(v)..., values[0].numel()); }, values);
+  for (size_t i = 0; i < kCount; ++i) variables[i]->end_update(std::move(values[i]));
 }
 
 }  // namespace panto::state

@@ -60,6 +60,9 @@ THIRD_PARTY = {
              rf"device/cuda/|tests/|benchmarks/"),
     "protobuf": (r"(google/protobuf/|panto/lib/graph/proto/)",
                  rf"lib/graph/|lib/runtime/.*\.cc$|trace/.*\.cc$|(apps|tests|benchmarks)/.*"),
+    "JSON": (r"nlohmann/", rf"lib/core/safetensors\.cc$|{PROGRAMS}"),  # slow to compile
+    "libpng": (r"png(conf)?\.h$", r"nn/data/png\.cc$"),
+    "libjpeg": (r"j(peglib|error|config|morecfg)\.h$", r"nn/data/jpeg\.cc$"),
     "CLI11": (r"CLI/", r"apps/|tests/"),
     "Boost": (r"boost/", r"tests/"),
     "Google Benchmark": (r"benchmark/", r"benchmarks/"),

@@ -55,34 +55,38 @@ Tensor placeholder(DType dtype, const PartialShape& shape, std::string_view name
   return current_tracer().add_input(dtype, shape, std::string(name));
 }
 
-std::string group(std::span<const std::string> nodes, std::string_view name) {
-  Tracer& tracer = current_tracer();
-  std::vector<int> ids;
-  for (const std::string& n : nodes) ids.push_back(tracer.graph().at(n).id());
-  return tracer.graph().at(tracer.add_no_op(std::string(name), std::move(ids))).name();
+namespace {
+
+void append_nodes(const Graph& graph, const GraphElements& elements, std::vector<int>& ids) {
+  for (const GraphElement& element : elements.elements()) {
+    // A value from outside the graph is there already.
+    const Tensor& t = element.tensor();
+    const bool there = element.kind() == GraphElement::Kind::kTensor && t.defined() && !t.is_meta();
+    if (there && !graph.output_of(t).valid()) continue;
+    ids.push_back(node_of(graph, element, graph.identity()));
+  }
 }
 
-std::string global_variables_initializer(std::string_view name) {
+}  // namespace
+
+Operation group(const GraphElements& elements, std::string_view name) {
+  Tracer& tracer = current_tracer();
+  std::vector<int> ids;
+  append_nodes(tracer.graph(), elements, ids);
+  return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
+}
+
+Operation global_variables_initializer(std::string_view name) {
   Tracer& tracer = current_tracer();
   std::vector<int> ids;
   for (const GraphVariable& v : tracer.graph().variables()) ids.push_back(v.initializer);
-  return tracer.graph().at(tracer.add_no_op(std::string(name), std::move(ids))).name();
+  return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
 }
 
-ControlDependencies::ControlDependencies(std::span<const Tensor> tensors) {
+ControlDependencies::ControlDependencies(const GraphElements& elements) {
   Tracer& tracer = current_tracer();
   std::vector<int> ids = tracer.control_inputs();
-  for (const Tensor& t : tensors) ids.push_back(tracer.output_of(t).node);
-  previous_ = tracer.set_control_inputs(std::move(ids));
-}
-
-ControlDependencies::ControlDependencies(std::initializer_list<std::string> nodes)
-    : ControlDependencies(std::span(nodes.begin(), nodes.size())) {}
-
-ControlDependencies::ControlDependencies(std::span<const std::string> nodes) {
-  Tracer& tracer = current_tracer();
-  std::vector<int> ids = tracer.control_inputs();
-  for (const std::string& n : nodes) ids.push_back(tracer.graph().at(n).id());
+  append_nodes(tracer.graph(), elements, ids);
   previous_ = tracer.set_control_inputs(std::move(ids));
 }
 
@@ -92,12 +96,13 @@ ControlDependencies::~ControlDependencies() {
 
 CollectEffects::CollectEffects() : first_(current_tracer().effects().size()) {}
 
-std::vector<std::string> CollectEffects::names() const {
+std::vector<Operation> CollectEffects::operations() const {
   const Tracer& tracer = current_tracer();
-  std::vector<std::string> names;
-  for (size_t i = first_; i < tracer.effects().size(); ++i)
-    names.push_back(tracer.graph().at(tracer.effects()[i]).name());
-  return names;
+  std::vector<Operation> operations;
+  for (size_t i = first_; i < tracer.effects().size(); ++i) {
+    operations.push_back(tracer.operation(tracer.effects()[i]));
+  }
+  return operations;
 }
 
 }  // namespace panto

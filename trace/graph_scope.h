@@ -7,7 +7,7 @@
 //     Tensor b = named("b", relu(matmul(a, k)));
 //   }
 //   Session s(g);
-//   auto r = s.run({{"a", x}}, {"b"});
+//   Tensor b = s.run("b", {{"a", x}});
 //
 // Ops called while the scope is open become nodes and give symbolic tensors. No order of effects is added: what must
 // run before what is said with ControlDependencies. A Variable made inside is a node with an initializer; one made
@@ -17,14 +17,14 @@
 
 #include <initializer_list>
 #include <memory>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/operation.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/graph/graph.h"
+#include "panto/lib/graph/graph_element.h"
 
 namespace panto {
 
@@ -53,18 +53,17 @@ inline Tensor placeholder(DType dtype, std::initializer_list<int64_t> dims, std:
   return placeholder(dtype, PartialShape(dims), name);
 }
 
-// A node that does nothing after all of these (by name) have run; returns its name, to be given to Session::run as a
-// target. Throws NotFound for a name that is no node's.
-PANTO_EXPORT std::string group(std::span<const std::string> nodes, std::string_view name = "group");
+// A node that does nothing after all of these have run: group({step, "other", average}). Throws NotFound for a name
+// that is no node's, InvalidArgument for what is not of the open graph.
+PANTO_EXPORT Operation group(const GraphElements& elements, std::string_view name = "group");
 // A node that initializes every variable made in the open graph so far.
-PANTO_EXPORT std::string global_variables_initializer(std::string_view name = "init");
+PANTO_EXPORT Operation global_variables_initializer(std::string_view name = "init");
 
 // Nodes made while it lives run after these.
 class PANTO_EXPORT ControlDependencies {
  public:
-  explicit ControlDependencies(std::span<const Tensor> tensors);
-  explicit ControlDependencies(std::span<const std::string> nodes);
-  explicit ControlDependencies(std::initializer_list<std::string> nodes);
+  // Throws as `group` does.
+  explicit ControlDependencies(const GraphElements& elements);
   ~ControlDependencies();
   ControlDependencies(const ControlDependencies&) = delete;
   ControlDependencies& operator=(const ControlDependencies&) = delete;
@@ -73,12 +72,12 @@ class PANTO_EXPORT ControlDependencies {
   std::vector<int> previous_;
 };
 
-// Names of the nodes with effects (assignments, prints) that were made in the open graph while it lives: what
-// `minimize` groups into a training op.
+// The nodes with effects (assignments, prints) that were made in the open graph while it lives: what `minimize` groups
+// into a training op.
 class PANTO_EXPORT CollectEffects {
  public:
   CollectEffects();
-  std::vector<std::string> names() const;
+  std::vector<Operation> operations() const;
 
  private:
   size_t first_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/scopes.h"
@@ -14,8 +15,9 @@ namespace {
 std::string scoped(std::string_view name) { return std::string(current_name_scope()).append(name); }
 
 SourceLine line_of(const Call& call) {
-  if (call.where == nullptr) return {};
-  return {call.where->file_name(), static_cast<int>(call.where->line())};
+  const std::source_location* where = current_caller() != nullptr ? current_caller() : call.where;
+  if (where == nullptr) return {};
+  return {where->file_name(), static_cast<int>(where->line())};
 }
 
 OutputInfo info_of(const Tensor& t) { return {t.dtype(), t.partial_shape()}; }
@@ -113,7 +115,7 @@ void Tracer::record(const Call& call) {
   init.control_inputs = order(call, inputs);
   init.device = current_device_spec().to_string();
   init.where = line_of(call);
-  const int node = graph_.add(std::move(init));
+  const int node = latest_ = graph_.add(std::move(init));
   for (size_t k = 0; k < call.outputs.size(); ++k) {
     if (call.outputs[k].is_meta()) call.outputs[k].impl()->meta->trace = graph_.identity();
     graph_.bind(call.outputs[k], {node, static_cast<int>(k)});
@@ -124,6 +126,8 @@ void Tracer::record(const Call& call) {
 void Tracer::record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) {
   fail(Code::kUnimplemented, "trace: expected ops, got an operation with a gradient of its own (call it outside)");
 }
+
+Operation Tracer::latest_operation() const { return latest_ < 0 ? Operation() : operation(latest_); }
 
 void Tracer::name_value(const Tensor& value, std::string_view name) {
   const NodeOutput output = graph_.output_of(value);
@@ -159,16 +163,11 @@ Variable Tracer::make(const Tensor& initial, std::string_view name, const std::s
   graph_.rename(graph_.output_of(handle).node, unique);
   const Tensor assign_inputs[] = {handle, initial};
   const std::pair<std::string, AttrValue> assign_attrs[] = {{"dtype", AttrValue(initial.dtype())}};
-  const int before = graph_.id_limit();
   dispatch::call("AssignVariableOp", assign_inputs, assign_attrs);
-  int initializer = -1;
-  for (int id = before; id < graph_.id_limit(); ++id) {
-    const Node* node = graph_.find(id);
-    if (node != nullptr && node->has(Trait::kWritesResource)) initializer = id;
-  }
+  const int initializer = latest_;
   graph_.rename(initializer, graph_.unique_name(unique + "/Assign"));
   graph_.add_variable({unique, graph_.output_of(handle), initializer, initial.dtype(), initial.partial_shape()});
-  return Variable::from_handle(handle, initial.dtype(), initial.partial_shape(), unique);
+  return Variable::from_handle(handle, initial.dtype(), initial.partial_shape(), unique, initial);
 }
 
 }  // namespace panto

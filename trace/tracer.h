@@ -62,6 +62,10 @@ class Tracer final : public Recorder, public VariableMaker {
   void value_read(const Tensor& value, const std::source_location& where) override;
   bool inlines_functions() const override { return true; }
   bool symbolic() const override { return options_.symbolic; }
+  bool makes_constants() const override { return !options_.capture; }
+  Operation latest_operation() const override;
+  // The node `id` of the graph, as a value.
+  Operation operation(int id) const { return graph_.operation(id); }
 
   Variable make(const Tensor& initial, std::string_view name, const std::source_location& where) override;
 
@@ -84,6 +88,7 @@ class Tracer final : public Recorder, public VariableMaker {
   std::vector<int> control_inputs_;
   std::map<NodeOutput, Access> accesses_;
   int last_effect_ = -1;
+  int latest_ = -1;  // node
 };
 
 }  // namespace panto

@@ -51,6 +51,9 @@ PANTO_EXPORT void show_value(const Function& value);
 template <class T>
 void show(Shown<T> shown) {
   using V = std::remove_cvref_t<T>;
+  if constexpr (std::is_same_v<V, Operation>) {
+    if (!shown.value.defined()) return;  // of an assignment, which is done
+  }
   if constexpr (std::is_base_of_v<std::ios_base, V>) {
     // `std::cout << x` was written for what it prints.
   } else if constexpr (std::is_same_v<V, bool> || std::is_same_v<V, float> || std::is_same_v<V, double> ||

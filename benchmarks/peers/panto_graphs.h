@@ -43,18 +43,16 @@ inline std::optional<peers::Workload> workload(const std::string& work, const pe
     for (int64_t i = 0; i < width; ++i) constants.push_back(tensor(in.floats[static_cast<size_t>(i)]));
     if (work != "chains" && work != "sums") return std::nullopt;
     const std::vector<Tensor> ends = work == "chains" ? chains(constants, depth) : sums(constants, depth);
-    std::vector<std::string> names;
-    for (const Tensor& t : ends) names.push_back(graph.node(t).name());
     fetches.assign(ends.begin(), ends.end());
-    group(names, "all");
+    group(fetches, "all");
   }
   const auto nodes = static_cast<float>(graph.num_nodes());
   const auto session = std::make_shared<Session>(std::move(graph), SessionOptions{.passes = "off"});
-  peers::Workload result = peers::calls([session] { return session->run({}, {}, {"all"}); },
-                                        [](const std::vector<Tensor>&) { return std::vector<float>(); });
+  peers::Workload result =
+      peers::calls([session] { return session->run("all"); }, [](const Tensor&) { return std::vector<float>(); });
   result.output = [session, fetches, nodes] {
     peers::Parts values = {{nodes}, {}};
-    for (const Tensor& t : session->run({}, fetches, {"all"})) values[1].push_back(t.item<float>());
+    for (const Tensor& t : session->run(fetches)) values[1].push_back(t.item<float>());
     return values;
   };
   return result;

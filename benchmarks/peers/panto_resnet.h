@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "panto/nn/convolution.h"
-#include "panto/nn/normalization.h"
+#include "panto/nn/layers/convolution.h"
+#include "panto/nn/layers/normalization.h"
 #include "panto/panto.h"
 
 namespace panto {
@@ -25,7 +25,7 @@ class Bottleneck final : public Layer {
               plain_convolution(kernels[2]), BatchNorm(kernels[2][3])) {
     if (kernels.size() > 3) shortcut_.emplace(plain_convolution(kernels[3], stride), BatchNorm(kernels[3][3]));
   }
-  Tensor operator()(const Tensor& x) const override { return relu(body_(x) + (shortcut_ ? (*shortcut_)(x) : x)); }
+  Tensor forward(const Tensor& x) const override { return relu(body_(x) + (shortcut_ ? (*shortcut_)(x) : x)); }
   std::vector<Variable> variables() const override {
     std::vector<Variable> all = body_.variables();
     if (shortcut_) std::ranges::copy(shortcut_->variables(), std::back_inserter(all));

@@ -102,7 +102,7 @@ struct RunGradientDescent {
 struct RunAdam {
   template <class T>
   static void run(KernelContext& c) {
-    state::update_three<T>(c, 9, [&](T* var, T* m, T* v, int64_t n) {
+    state::update_together<T, 3>(c, 9, [&](T* var, T* m, T* v, int64_t n) {
       c.flag("use_nesterov") ? step<T, true>(c, var, m, v, n) : step<T, false>(c, var, m, v, n);
     });
   }
@@ -130,8 +130,108 @@ struct RunAdam {
   }
 };
 
+// kKeras: the rate is applied to each gradient as it is accumulated, not to what has accumulated.
+template <bool kKeras>
+struct RunMomentum {
+  template <class T>
+  static void run(KernelContext& c) {
+    state::update_together<T, 2>(c, 3, [&](T* var, T* accum, int64_t n) {
+      c.flag("use_nesterov") ? step<T, true>(c, var, accum, n) : step<T, false>(c, var, accum, n);
+    });
+  }
+
+ private:
+  template <class T, bool kNesterov>
+  static void step(KernelContext& c, T* var, T* accum, int64_t n) {
+    const T lr = *c.data<T>(2);
+    const T momentum = *c.data<T>(4);
+    const T* grad = c.data<T>(3);
+    share(n, 5 * sizeof(T), [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) {
+        const T g = kKeras ? -(grad[i] * lr) : grad[i];
+        accum[i] = accum[i] * momentum + g;
+        const T direction = kNesterov ? accum[i] * momentum + g : accum[i];
+        var[i] = kKeras ? var[i] + direction : var[i] - direction * lr;
+      }
+    });
+  }
+};
+
+struct RunRmsProp {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto scalar = [&c](int i) { return *c.data<T>(i); };
+    const T lr = scalar(3);
+    const T rest = T{1} - scalar(4);
+    const T momentum = scalar(5);
+    const T epsilon = scalar(6);
+    const T* grad = c.data<T>(7);
+    state::update_together<T, 3>(c, 7, [=](T* var, T* ms, T* mom, int64_t n) {
+      share(n, 7 * sizeof(T), [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+        for (int64_t i = begin; i < end; ++i) {
+          const T g = grad[i];
+          ms[i] += (g * g - ms[i]) * rest;
+          mom[i] = mom[i] * momentum + (g * lr) / std::sqrt(ms[i] + epsilon);
+          var[i] -= mom[i];
+        }
+      });
+    });
+  }
+};
+
+struct RunCenteredRmsProp {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto scalar = [&c](int i) { return *c.data<T>(i); };
+    const T lr = scalar(4);
+    const T rest = T{1} - scalar(5);
+    const T momentum = scalar(6);
+    const T epsilon = scalar(7);
+    const T* grad = c.data<T>(8);
+    state::update_together<T, 4>(c, 8, [=](T* var, T* mg, T* ms, T* mom, int64_t n) {
+      share(n, 9 * sizeof(T), [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+        for (int64_t i = begin; i < end; ++i) {
+          const T g = grad[i];
+          ms[i] += (g * g - ms[i]) * rest;
+          mg[i] += (g - mg[i]) * rest;
+          mom[i] = mom[i] * momentum + (g * lr) / std::sqrt(ms[i] - mg[i] * mg[i] + epsilon);
+          var[i] -= mom[i];
+        }
+      });
+    });
+  }
+};
+
+struct RunAdagrad {
+  template <class T>
+  static void run(KernelContext& c) {
+    const bool update_slots = c.flag("update_slots");
+    const T lr = *c.data<T>(2);
+    const T epsilon = *c.data<T>(3);
+    const T* grad = c.data<T>(4);
+    state::update_together<T, 2>(c, 4, [=](T* var, T* accum, int64_t n) {
+      share(n, 5 * sizeof(T), [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+        for (int64_t i = begin; i < end; ++i) {
+          const T g = grad[i];
+          if (update_slots) accum[i] += g * g;
+          var[i] -= (g * lr) / (std::sqrt(accum[i]) + epsilon);
+        }
+      });
+    });
+  }
+};
+
 const CpuKernel gradient_descent_kernel("ResourceApplyGradientDescent", types::floating{}, RunGradientDescent{});
 const CpuKernel adam_kernel("ResourceApplyAdam", types::floating{}, RunAdam{});
+const CpuKernel momentum_kernel("ResourceApplyMomentum", types::floating{}, RunMomentum<false>{});
+const CpuKernel keras_momentum_kernel("ResourceApplyKerasMomentum", types::floating{}, RunMomentum<true>{});
+const CpuKernel rms_prop_kernel("ResourceApplyRMSProp", types::floating{}, RunRmsProp{});
+const CpuKernel centered_rms_prop_kernel("ResourceApplyCenteredRMSProp", types::floating{}, RunCenteredRmsProp{});
+const CpuKernel adagrad_kernel("ResourceApplyAdagradV2", types::floating{}, RunAdagrad{});
 
 }  // namespace
 }  // namespace panto

@@ -89,7 +89,7 @@ struct AdamStep {
 struct Adam {
   template <class T>
   static void run(KernelContext& c) {
-    state::update_three<T>(c, 9, [&](T* var, T* m, T* v, int64_t n) {
+    state::update_together<T, 3>(c, 9, [&](T* var, T* m, T* v, int64_t n) {
       c.flag("use_nesterov") ? step<T, true>(c, var, m, v, n) : step<T, false>(c, var, m, v, n);
     });
   }
@@ -102,8 +102,118 @@ struct Adam {
   }
 };
 
+// kKeras: the rate is applied to each gradient as it is accumulated, not to what has accumulated.
+template <class T, bool kKeras, bool kNesterov>
+struct MomentumStep {
+  T *var, *accum;
+  const T *lr, *grad, *momentum;
+  __device__ void operator()(int64_t i) const {
+    const T g = kKeras ? -(grad[i] * *lr) : grad[i];
+    const T sum = accum[i] * *momentum + g;
+    accum[i] = sum;
+    const T direction = kNesterov ? sum * *momentum + g : sum;
+    var[i] = kKeras ? var[i] + direction : var[i] - direction * *lr;
+  }
+};
+
+template <bool kKeras>
+struct Momentum {
+  template <class T>
+  static void run(KernelContext& c) {
+    state::update_together<T, 2>(c, 3, [&](T* var, T* accum, int64_t n) {
+      c.flag("use_nesterov") ? step<T, true>(c, var, accum, n) : step<T, false>(c, var, accum, n);
+    });
+  }
+
+ private:
+  template <class T, bool kNesterov>
+  static void step(KernelContext& c, T* var, T* accum, int64_t n) {
+    const auto in = [&c](int i) { return c.data<T>(i); };
+    launch(c, n, MomentumStep<T, kKeras, kNesterov>{var, accum, in(2), in(3), in(4)});
+  }
+};
+
+template <class T>
+struct RmsPropStep {
+  T *var, *ms, *mom;
+  const T *lr, *rho, *momentum, *epsilon, *grad;
+  __device__ void operator()(int64_t i) const {
+    const T g = grad[i];
+    const T square = ms[i] + (g * g - ms[i]) * (T{1} - *rho);
+    const T step = mom[i] * *momentum + (g * *lr) / k::sqrt(square + *epsilon);
+    ms[i] = square;
+    mom[i] = step;
+    var[i] -= step;
+  }
+};
+
+struct RmsProp {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto in = [&c](int i) { return c.data<T>(i); };
+    state::update_together<T, 3>(c, 7, [&](T* var, T* ms, T* mom, int64_t n) {
+      launch(c, n, RmsPropStep<T>{var, ms, mom, in(3), in(4), in(5), in(6), in(7)});
+    });
+  }
+};
+
+template <class T>
+struct CenteredRmsPropStep {
+  T *var, *mg, *ms, *mom;
+  const T *lr, *rho, *momentum, *epsilon, *grad;
+  __device__ void operator()(int64_t i) const {
+    const T g = grad[i];
+    const T rest = T{1} - *rho;
+    const T square = ms[i] + (g * g - ms[i]) * rest;
+    const T mean = mg[i] + (g - mg[i]) * rest;
+    const T step = mom[i] * *momentum + (g * *lr) / k::sqrt(square - mean * mean + *epsilon);
+    ms[i] = square;
+    mg[i] = mean;
+    mom[i] = step;
+    var[i] -= step;
+  }
+};
+
+struct CenteredRmsProp {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto in = [&c](int i) { return c.data<T>(i); };
+    state::update_together<T, 4>(c, 8, [&](T* var, T* mg, T* ms, T* mom, int64_t n) {
+      launch(c, n, CenteredRmsPropStep<T>{var, mg, ms, mom, in(4), in(5), in(6), in(7), in(8)});
+    });
+  }
+};
+
+template <class T>
+struct AdagradStep {
+  T *var, *accum;
+  bool update_slots;
+  const T *lr, *epsilon, *grad;
+  __device__ void operator()(int64_t i) const {
+    const T g = grad[i];
+    const T sum = update_slots ? accum[i] + g * g : accum[i];
+    accum[i] = sum;
+    var[i] -= (g * *lr) / (k::sqrt(sum) + *epsilon);
+  }
+};
+
+struct Adagrad {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto in = [&c](int i) { return c.data<T>(i); };
+    state::update_together<T, 2>(c, 4, [&](T* var, T* accum, int64_t n) {
+      launch(c, n, AdagradStep<T>{var, accum, c.flag("update_slots"), in(2), in(3), in(4)});
+    });
+  }
+};
+
 const CudaKernel gradient_descent_kernel("ResourceApplyGradientDescent", types::floating{}, GradientDescent{});
 const CudaKernel adam_kernel("ResourceApplyAdam", types::floating{}, Adam{});
+const CudaKernel momentum_kernel("ResourceApplyMomentum", types::floating{}, Momentum<false>{});
+const CudaKernel keras_momentum_kernel("ResourceApplyKerasMomentum", types::floating{}, Momentum<true>{});
+const CudaKernel rms_prop_kernel("ResourceApplyRMSProp", types::floating{}, RmsProp{});
+const CudaKernel centered_rms_prop_kernel("ResourceApplyCenteredRMSProp", types::floating{}, CenteredRmsProp{});
+const CudaKernel adagrad_kernel("ResourceApplyAdagradV2", types::floating{}, Adagrad{});
 
 }  // namespace
 }  // namespace panto

@@ -159,6 +159,35 @@ std::string read_file(const std::string& path, uint64_t limit) {
   return bytes;
 }
 
+RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
+  file_ = open_retrying(path, O_RDONLY | O_NONBLOCK);  // a pipe without a writer would wait for one
+  if (file_ < 0) fail_file(errno, "open", path);
+  struct stat info{};
+  if (fstat(file_, &info) == 0 && S_ISREG(info.st_mode)) {
+    size_ = static_cast<uint64_t>(info.st_size);
+    return;
+  }
+  const int error = S_ISDIR(info.st_mode) ? EISDIR : 0;
+  close(file_);
+  if (error != 0) fail_file(error, "read", path);
+  invalid("cannot read file '{}': expected a file, got a pipe or device", path);
+}
+
+RandomAccessFile::~RandomAccessFile() { close(file_); }
+
+void RandomAccessFile::read(uint64_t offset, void* to, size_t count) const {
+  auto* out = static_cast<char*>(to);
+  while (count > 0) {
+    const ssize_t got = pread(file_, out, std::min(count, size_t{1} << 30), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_file(errno, "read", path_);
+    if (got == 0) failf(Code::kDataLoss, "file '{}': expected {} more bytes, got its end", path_, count);
+    out += got;
+    offset += static_cast<uint64_t>(got);
+    count -= static_cast<size_t>(got);
+  }
+}
+
 bool is_folder(const std::string& path) noexcept {
   struct stat info{};
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);

@@ -22,6 +22,26 @@ inline constexpr uint64_t kMaxPipeBytes = uint64_t{1} << 28;  // they do not tel
 // kMaxPipeBytes in a pipe; InvalidArgument for devices, which may have no end.
 PANTO_EXPORT std::string read_file(const std::string& path, uint64_t limit = kMaxFileBytes);
 
+// A file of which parts are read. Thread-safe: reads may run in several threads at once.
+class PANTO_EXPORT RandomAccessFile {
+ public:
+  // Throws as read_file; InvalidArgument for pipes too.
+  explicit RandomAccessFile(const std::string& path);
+  ~RandomAccessFile();
+  RandomAccessFile(const RandomAccessFile&) = delete;
+  RandomAccessFile& operator=(const RandomAccessFile&) = delete;
+
+  // When it was opened.
+  uint64_t size() const noexcept { return size_; }
+  // `count` bytes from `offset` on. Throws DataLoss where the file ends before.
+  void read(uint64_t offset, void* to, size_t count) const;
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  uint64_t size_ = 0;
+};
+
 // False too where nobody can tell: opening it says why.
 PANTO_EXPORT bool is_folder(const std::string& path) noexcept;
 

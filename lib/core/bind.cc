@@ -244,16 +244,17 @@ Tensor scalar_of(T value) {
 }
 
 template <class T>
-Tensor integer_scalar(int64_t value, const ArgDef& def) {
+Tensor integer_scalar(int64_t value, std::string_view what) {
   if (value < static_cast<int64_t>(std::numeric_limits<T>::min()) ||
       (value > 0 && static_cast<uint64_t>(value) > static_cast<uint64_t>(std::numeric_limits<T>::max()))) {
-    invalid("{}: expected a value that fits {}, got {}", def.name, dtype_name(dtype_of<T>), value);
+    invalid("{}: expected a value that fits {}, got {}", what, dtype_name(dtype_of<T>), value);
   }
   return scalar_of(static_cast<T>(value));
 }
 
-// A literal as a scalar of type `t`.
-Tensor literal_tensor(const Arg& a, DType t, const ArgDef& def) {
+}  // namespace
+
+Tensor literal_tensor(const Arg& a, DType t, std::string_view what) {
   const bool real = a.kind() == Arg::Kind::kReal;
   const double value = real ? a.real() : static_cast<double>(a.integer());
   switch (t) {
@@ -268,22 +269,24 @@ Tensor literal_tensor(const Arg& a, DType t, const ArgDef& def) {
   if (!real) {
     const int64_t i = a.integer();
     switch (t) {
-      case DType::kInt8: return integer_scalar<int8_t>(i, def);
-      case DType::kInt16: return integer_scalar<int16_t>(i, def);
-      case DType::kInt32: return integer_scalar<int32_t>(i, def);
-      case DType::kInt64: return integer_scalar<int64_t>(i, def);
-      case DType::kUint8: return integer_scalar<uint8_t>(i, def);
-      case DType::kUint16: return integer_scalar<uint16_t>(i, def);
-      case DType::kUint32: return integer_scalar<uint32_t>(i, def);
-      case DType::kUint64: return integer_scalar<uint64_t>(i, def);
+      case DType::kInt8: return integer_scalar<int8_t>(i, what);
+      case DType::kInt16: return integer_scalar<int16_t>(i, what);
+      case DType::kInt32: return integer_scalar<int32_t>(i, what);
+      case DType::kInt64: return integer_scalar<int64_t>(i, what);
+      case DType::kUint8: return integer_scalar<uint8_t>(i, what);
+      case DType::kUint16: return integer_scalar<uint16_t>(i, what);
+      case DType::kUint32: return integer_scalar<uint32_t>(i, what);
+      case DType::kUint64: return integer_scalar<uint64_t>(i, what);
       case DType::kBool:
         if (a.kind() == Arg::Kind::kBool) return scalar_of(i != 0);
         break;
       default: break;
     }
   }
-  invalid("{}: expected a value of type {}, got the number {}", def.name, dtype_name(t), value);
+  invalid("{}: expected a value of type {}, got the number {}", what, dtype_name(t), value);
 }
+
+namespace {
 
 Tensor integers_tensor(std::span<const int64_t> values, DType t) {
   Tensor result = allocate_tensor(cpu_device(), t, Shape{static_cast<int64_t>(values.size())});
@@ -382,7 +385,7 @@ void make_tensor(Arg& a, const ArgDef& def, const Groups& groups) {
   switch (a.kind()) {
     case Arg::Kind::kInt:
     case Arg::Kind::kReal:
-    case Arg::Kind::kBool: a.set_tensor(literal_tensor(a, wanted, def)); return;
+    case Arg::Kind::kBool: a.set_tensor(literal_tensor(a, wanted, def.name)); return;
     case Arg::Kind::kText: a.set_tensor(text_tensor(a.text())); return;
     default: break;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "panto/lib/core/arg.h"
@@ -24,5 +25,8 @@ void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrS
 // The same where some arguments are lists; their tensors, cast, are appended to `converted`.
 void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
                             std::vector<Tensor>& converted);
+// A number (kInt, kReal or kBool) as a scalar of type `t`. Throws InvalidArgument, beginning with `what`, where it does
+// not fit.
+PANTO_EXPORT Tensor literal_tensor(const Arg& number, DType t, std::string_view what);
 
 }  // namespace panto::dispatch

@@ -238,6 +238,18 @@ bool knows_all(const Call& call) {
   }
 }
 
+// A graph's tensor where nothing writes a graph: what the call would make belongs to nothing, and an assignment would
+// be lost. The library itself asks ops for shapes in this way.
+[[gnu::noinline]] void expect_no_graph(const Call& call, const ThreadState& state) {
+  if (state.library_depth > 0 || !state.paused.empty()) return;
+  const bool any = std::ranges::any_of(
+      call.inputs, [](const Tensor* t) { return t->is_meta() && t->impl()->meta->trace != nullptr; });
+  if (!any) return;
+  fail(Code::kFailedPrecondition,
+       "symbolic tensor: expected the GraphScope or trace that it is of to be open, got it closed (open the graph "
+       "again, or run it and use the values)");
+}
+
 // `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
 void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
   const Op& op = *call.op;
@@ -256,6 +268,8 @@ void execute(Call& call, BindStorage& storage, uint64_t dying, Device* asked) {
   call.symbolic = (state.symbolic > 0 || meta) && !op.has(Trait::kConstant);
   call.device = call.symbolic ? &meta_device() : place(call, state, asked);
   if (call.symbolic) {
+    if (state.symbolic == 0) [[unlikely]]
+      expect_no_graph(call, state);
     infer(call);
     make_symbolic_outputs(call);
   } else {
@@ -287,7 +301,8 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t dying, Devi
     thread_state().library_depth = depth;
     error.add_context("in " + describe(call));
     if (!call.node_name.empty()) error.add_context(fmt::format("node '{}'", call.node_name));
-    if (call.where != nullptr && depth == 0) error.add_context(location_text(*call.where));
+    if (call.where != nullptr && depth == 0 && thread_state().caller == nullptr)
+      error.add_context(location_text(*call.where));
     throw;
   }
 }

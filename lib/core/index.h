@@ -11,7 +11,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <span>
+#include <source_location>
 #include <utility>
 
 #include "panto/lib/base/export.h"
@@ -49,38 +49,33 @@ inline constexpr NewAxisIndex NewAxis{};
 // One of the indices of x(...). Made implicitly at the call.
 class Index {
  public:
+  using Where = std::source_location;
   enum class Kind : uint8_t { kNumber, kSlice, kEllipsis, kNewAxis, kTensor };
 
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   template <std::integral I>
     requires(!std::same_as<I, bool>)
-  Index(I number) : kind_(Kind::kNumber), slice_(SliceBound(static_cast<int64_t>(number))) {}
-  Index(Slice slice) : kind_(Kind::kSlice), slice_(slice) {}
-  Index(EllipsisIndex) : kind_(Kind::kEllipsis) {}
-  Index(NewAxisIndex) : kind_(Kind::kNewAxis) {}
+  Index(I number, Where where = Where::current())
+      : kind_(Kind::kNumber), slice_(SliceBound(static_cast<int64_t>(number))), where_(where) {}
+  Index(Slice slice, Where where = Where::current()) : kind_(Kind::kSlice), slice_(slice), where_(where) {}
+  Index(EllipsisIndex, Where where = Where::current()) : kind_(Kind::kEllipsis), where_(where) {}
+  Index(NewAxisIndex, Where where = Where::current()) : kind_(Kind::kNewAxis), where_(where) {}
   // Of bool: a mask over as many dimensions as it has; of integers: positions.
-  Index(Tensor tensor) : kind_(Kind::kTensor), tensor_(std::move(tensor)) {}
+  Index(Tensor tensor, Where where = Where::current())
+      : kind_(Kind::kTensor), tensor_(std::move(tensor)), where_(where) {}
   // NOLINTEND(google-explicit-constructor)
 
   Kind kind() const { return kind_; }
   int64_t number() const { return slice_.begin.value; }
   const Slice& slice() const { return slice_; }
   const Tensor& tensor() const { return tensor_; }
+  const Where& where() const { return where_; }  // the caller's line
 
  private:
   Kind kind_;
   Slice slice_;
   Tensor tensor_;
+  Where where_;
 };
-
-template <class... Indices>
-Tensor Tensor::operator()(const Indices&... indices) const {
-  if constexpr ((std::integral<Indices> && ...)) {
-    return at({static_cast<int64_t>(indices)...});
-  } else {
-    const Index list[] = {Index(indices)...};
-    return at(std::span<const Index>(list));
-  }
-}
 
 }  // namespace panto

@@ -1,6 +1,6 @@
 // NumPy's files: .npy (one array) and .npz (a zip archive of named arrays).
 //
-//   write_npz("r.npz", {{{"x", x}, {"y:0", y}}});
+//   write_npz("r.npz", {{"x", x}, {"y:0", y}});
 //   for (const auto& [name, value] : read_npz("r.npz")) ...
 //
 // Element types: bool, the integers, float16/32/64 and complex64/128 as NumPy writes them; bfloat16 as '<V2', which is
@@ -13,6 +13,7 @@
 // Thread-safety: plain functions.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,5 +39,6 @@ PANTO_EXPORT std::vector<NamedTensor> read_npz(const std::string& path);
 PANTO_EXPORT void write_npy(const std::string& path, const Tensor& t);
 PANTO_EXPORT std::string npy_bytes(const Tensor& t);
 PANTO_EXPORT void write_npz(const std::string& path, std::span<const NamedTensor> arrays);
+PANTO_EXPORT void write_npz(const std::string& path, std::initializer_list<NamedTensor> arrays);
 
 }  // namespace panto

@@ -243,4 +243,8 @@ void write_npz(const std::string& path, std::span<const NamedTensor> arrays) {
   target.commit();
 }
 
+void write_npz(const std::string& path, std::initializer_list<NamedTensor> arrays) {
+  write_npz(path, std::span<const NamedTensor>(arrays.begin(), arrays.size()));
+}
+
 }  // namespace panto

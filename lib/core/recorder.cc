@@ -167,4 +167,17 @@ RecorderPause::~RecorderPause() {
   state.symbolic = count_symbolic(state.recorders);
 }
 
+Recorder* symbolic_recorder() noexcept {
+  const auto stack = recorders();
+  for (size_t i = stack.size(); i-- > 0;) {
+    if (stack[i]->symbolic()) return stack[i];
+  }
+  return nullptr;
+}
+
+Operation latest_operation() {
+  const Recorder* recorder = symbolic_recorder();
+  return recorder == nullptr ? Operation() : recorder->latest_operation();
+}
+
 }  // namespace panto

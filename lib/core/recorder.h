@@ -15,6 +15,7 @@
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/core/gradient.h"
+#include "panto/lib/core/operation.h"
 
 namespace panto {
 
@@ -54,6 +55,11 @@ class PANTO_EXPORT Recorder {
   virtual bool hears_own_gradients() const { return false; }
   // A symbolic tracer: every op below it runs on META (design decision 15).
   virtual bool symbolic() const { return false; }
+  // Of a symbolic tracer: tensors from outside become constants of its graph, and not inputs as a function's do. A file
+  // cannot hold such a graph with a resource in it.
+  virtual bool makes_constants() const { return false; }
+  // The node that the latest op became, where this recorder writes a graph.
+  virtual Operation latest_operation() const { return {}; }
 
   // `end_recorder` was called elsewhere, and the thread that it hears has not looked since.
   bool ended() const noexcept { return life_.load(std::memory_order_acquire) == Life::kEnded; }
@@ -87,6 +93,10 @@ PANTO_EXPORT void remove_recorder(Recorder* recorder) noexcept;
 PANTO_EXPORT void end_recorder(std::shared_ptr<Recorder> recorder) noexcept;
 // The stack of this thread, innermost last.
 PANTO_EXPORT std::span<Recorder* const> recorders() noexcept;
+// The innermost recorder of this thread that traces symbolically; null if none does.
+PANTO_EXPORT Recorder* symbolic_recorder() noexcept;
+// The node that this thread's latest op became, where a graph is being built; undefined elsewhere.
+PANTO_EXPORT Operation latest_operation();
 // Calls f(recorder) for each, the innermost first. Recorders may be added or removed by what `f` does.
 template <class F>
 void for_each_recorder(F&& f) {

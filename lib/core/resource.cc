@@ -36,7 +36,7 @@ Tensor copy_of(const Tensor& value) {
 
 void expect_variable_dtype(DType dtype, DType wanted) {
   if (dtype == wanted) return;
-  invalid("dtype of the variable: expected {}, got {}", dtype_name(wanted), dtype_name(dtype));
+  invalid("dtype: expected the variable's {}, got {}", dtype_name(dtype), dtype_name(wanted));
 }
 
 void expect_variable_shape(const PartialShape& shape, const PartialShape& wanted, std::string_view argument) {
@@ -44,8 +44,12 @@ void expect_variable_shape(const PartialShape& shape, const PartialShape& wanted
   invalid("{}: expected the variable's shape {}, got {}", argument, shape.to_string(), wanted.to_string());
 }
 
-VariableResource::VariableResource(std::string container, std::string name, DType dtype, PartialShape shape)
-    : Resource(std::move(container), std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
+VariableResource::VariableResource(std::string container, std::string name, DType dtype, PartialShape shape,
+                                   std::string base_name)
+    : Resource(std::move(container), std::move(name)),
+      dtype_(dtype),
+      shape_(std::move(shape)),
+      base_name_(std::move(base_name)) {}
 
 bool VariableResource::initialized() const {
   const std::lock_guard lock(mutex_);

@@ -33,9 +33,13 @@ class PANTO_EXPORT Resource {
 // Thread-safe: reads and updates take the mutex; a read gives a tensor that later updates do not change.
 class PANTO_EXPORT VariableResource final : public Resource {
  public:
-  VariableResource(std::string container, std::string name, DType dtype, PartialShape shape);
+  // `base_name`: what it was called before its name was made unique; empty: its name.
+  VariableResource(std::string container, std::string name, DType dtype, PartialShape shape,
+                   std::string base_name = {});
 
   std::string_view kind() const noexcept override { return "Variable"; }
+  // The same in every process that makes the same variables: names of values in files are made of it.
+  const std::string& base_name() const noexcept { return base_name_.empty() ? name() : base_name_; }
   DType dtype() const noexcept { return dtype_; }
   const PartialShape& shape() const noexcept { return shape_; }
 
@@ -73,6 +77,7 @@ class PANTO_EXPORT VariableResource final : public Resource {
   mutable std::mutex mutex_;
   DType dtype_;
   PartialShape shape_;
+  std::string base_name_;
   Tensor value_;
 };
 

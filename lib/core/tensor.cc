@@ -192,8 +192,6 @@ Tensor Tensor::to(Device& device) const {
 
 Tensor Tensor::cpu() const { return get().device->kind() == DeviceKind::kCpu ? *this : to(cpu_device()); }
 
-Tensor Tensor::operator[](int64_t i) const { return at({i}); }
-
 Tensor Tensor::at(std::initializer_list<int64_t> index) const {
   const PartialShape& shape = get().shape;
   const auto count = static_cast<int>(index.size());

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -31,6 +32,10 @@ class Buffer;
 class Index;
 struct MetaInfo;
 struct PrintOptions;
+
+// An axis, and not the truth value that might follow it.
+template <class I>
+concept AxisNumber = std::integral<I> && !std::same_as<I, bool>;
 
 // What a reduction is over.
 struct ReduceOptions {
@@ -63,6 +68,8 @@ struct TensorImpl {
 
 class PANTO_EXPORT Tensor {
  public:
+  using Where = std::source_location;  // of a call: the caller's line
+
   Tensor() noexcept = default;
   // Takes over one reference.
   explicit Tensor(TensorImpl* impl) noexcept : impl_(impl) {}
@@ -121,29 +128,99 @@ class PANTO_EXPORT Tensor {
   // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j, ...) takes numbers, ranges, masks and
   // positions (panto/lib/core/index.h); negative ones count from the end. Recorded like any op. Throws OutOfRange for a
   // number, InvalidArgument for what does not fit the shape.
-  Tensor operator[](int64_t i) const;
-  Tensor operator[](const Index& i) const;
-  template <class... Indices>
-  Tensor operator()(const Indices&... indices) const;
+  Tensor operator[](Index i) const;
+  Tensor operator()(Index a) const;
+  Tensor operator()(Index a, Index b) const;
+  Tensor operator()(Index a, Index b, Index c) const;
+  Tensor operator()(Index a, Index b, Index c, Index d) const;
+  Tensor operator()(Index a, Index b, Index c, Index d, Index e) const;
+  Tensor operator()(Index a, Index b, Index c, Index d, Index e, Index f) const;
   Tensor at(std::initializer_list<int64_t> numbers) const;
-  Tensor at(std::span<const Index> indices) const;
+  Tensor at(std::span<const Index> indices) const;  // any number of them
 
   // What is often chained (lib/ops/methods.cc); ops.h and reductions.h have these as functions, and say more.
-  Tensor sum(const ReduceOptions& options = {}) const;
-  Tensor mean(const ReduceOptions& options = {}) const;
-  Tensor prod(const ReduceOptions& options = {}) const;
-  Tensor max(const ReduceOptions& options = {}) const;
-  Tensor min(const ReduceOptions& options = {}) const;
-  Tensor all(const ReduceOptions& options = {}) const;
-  Tensor any(const ReduceOptions& options = {}) const;
-  Tensor var(const VarianceOptions& options = {}) const;
-  Tensor std(const VarianceOptions& options = {}) const;
-  Tensor argmax(int64_t axis) const;
-  Tensor argmin(int64_t axis) const;
-  Tensor reshape(const std::vector<int64_t>& shape) const;        // one dimension may be -1
-  Tensor transpose(const std::vector<int64_t>& perm = {}) const;  // {}: all dimensions in reverse order
-  Tensor T() const;                                               // the same, as in NumPy
-  Tensor cast(DType dtype) const;
+  Tensor sum(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor mean(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor prod(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor max(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor min(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor all(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor any(const ReduceOptions& options = {}, Where where = Where::current()) const;
+  Tensor var(const VarianceOptions& options = {}, Where where = Where::current()) const;
+  Tensor std(const VarianceOptions& options = {}, Where where = Where::current()) const;
+  // Over one axis, or a list: x.sum(1), x.max({0, 1}), x.mean(-1, true) where the axis stays with size 1.
+  Tensor sum(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return sum(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor sum(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return sum(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor mean(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return mean(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor mean(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return mean(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor prod(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return prod(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor prod(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return prod(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor max(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return max(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor max(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return max(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor min(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return min(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor min(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return min(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor all(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return all(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor all(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return all(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor any(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return any(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor any(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return any(ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor var(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return var(VarianceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor var(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return var(VarianceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor std(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
+    return std(VarianceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
+  }
+  template <AxisNumber I>
+  Tensor std(std::initializer_list<I> axes, bool keep_dims = false, Where where = Where::current()) const {
+    return std(VarianceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims}, where);
+  }
+  Tensor argmax(int64_t axis, Where where = Where::current()) const;
+  Tensor argmin(int64_t axis, Where where = Where::current()) const;
+  Tensor argmax(Where where = Where::current()) const;  // of all elements, as in NumPy
+  Tensor argmin(Where where = Where::current()) const;
+  Tensor reshape(const std::vector<int64_t>& shape, Where where = Where::current()) const;  // one dimension may be -1
+  // {}: all dimensions in reverse order.
+  Tensor transpose(const std::vector<int64_t>& perm = {}, Where where = Where::current()) const;
+  Tensor T(Where where = Where::current()) const;  // the same, as in NumPy
+  Tensor cast(DType dtype, Where where = Where::current()) const;
 
   // Like NumPy: "[[1. 2.]\n [3. 4.]]"; on META "<symbolic float32[?,2]>".
   std::string to_string() const;

@@ -18,8 +18,10 @@ struct ThreadState {
   bool device_missing = false;          // the scope names a device that this process does not have
   DeviceSpec device_spec;               // as written
   std::string name_scope;               // "" or ends with '/'
-  int library_depth = 0;                // > 0: ops are called by the library itself (composites, gradients), whose
-                                        // source lines are of no interest to the user
+  // Where the library's functions that call ops were called from, and not each op's own line; null: that one.
+  const std::source_location* caller = nullptr;
+  int library_depth = 0;  // > 0: ops are called by the library itself (composites, gradients), whose
+                          // source lines are of no interest to the user
   std::vector<SmallVector<Recorder*, 4>> paused;  // by open RecorderPause: the stack that it puts back
 };
 

@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/recorder.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/core/thread_state.h"
@@ -14,23 +15,54 @@ namespace {
 
 thread_local constinit VariableMaker* current_maker = nullptr;
 
-// "k", then "k_1", "k_2", ... The names stay taken: a checkpoint of a later variable must not look like an older one's.
-std::string unique_name(std::string_view name) {
-  struct Names {
-    std::mutex mutex;
-    std::map<std::string, int64_t, std::less<>> used;
+struct Naming {
+  std::string name;  // "k", then "k_1", "k_2", ...: once in the process
+  std::string base;  // as asked for: the same in every process
+};
+
+// The names stay taken: a checkpoint of a later variable must not look like an older one's.
+class Names {
+ public:
+  Naming make(std::string_view asked) {
+    const std::lock_guard lock(mutex_);
+    std::string base = base_of(asked);
+    const auto [found, fresh] = used_.try_emplace(std::string(asked));
+    if (fresh) {
+      found->second.base = base;
+      return {std::string(asked), std::move(base)};
+    }
+    for (;;) {
+      std::string candidate = fmt::format("{}_{}", asked, ++found->second.repeats);
+      const auto [made, unused] = used_.try_emplace(candidate);
+      if (!unused) continue;
+      made->second.base = base;
+      return {std::move(candidate), std::move(base)};
+    }
+  }
+
+ private:
+  // What belongs to a variable, as an optimizer's "k_1/m", has its name, which may be another one in the next process:
+  // "k/m" is not.
+  std::string base_of(std::string_view asked) const {
+    for (size_t slash = asked.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = asked.rfind('/', slash - 1)) {
+      const auto owner = used_.find(asked.substr(0, slash));
+      if (owner != used_.end()) return owner->second.base + std::string(asked.substr(slash));
+    }
+    return std::string(asked);
+  }
+
+  struct Used {
+    std::string base;
+    int64_t repeats = 0;
   };
+  std::mutex mutex_;
+  std::map<std::string, Used, std::less<>> used_;
+};
+
+Naming unique_name(std::string_view asked) {
   static auto* names = new Names;  // leaked on purpose
-  const std::lock_guard lock(names->mutex);
-  const auto found = names->used.find(name);
-  if (found == names->used.end()) {
-    names->used.emplace(name, 0);
-    return std::string(name);
-  }
-  for (;;) {
-    std::string candidate = fmt::format("{}_{}", name, ++found->second);
-    if (names->used.emplace(candidate, 0).second) return candidate;
-  }
+  return names->make(asked);
 }
 
 const Tensor& checked(const Tensor& handle) {
@@ -40,11 +72,12 @@ const Tensor& checked(const Tensor& handle) {
   return handle;  // NOLINT(bugprone-return-const-ref-from-parameter): callers pass their variable's own handle
 }
 
-void call_assign(const Op& op, const Tensor& handle, const Tensor& value, const std::source_location& where) {
+Operation call_assign(const Op& op, const Tensor& handle, const Tensor& value, const std::source_location& where) {
   const Tensor* inputs[] = {&checked(handle), &value};
   dispatch::CallOptions options;
   options.where = &where;
   dispatch::call(op, inputs, {}, options);
+  return symbolic_recorders() > 0 ? latest_operation() : Operation();
 }
 
 }  // namespace
@@ -65,18 +98,20 @@ Variable::Variable(const Tensor& initial, std::string_view name, std::source_loc
   }
   dtype_ = initial.dtype();
   shape_ = initial.shape();
-  name_ = unique_name(name);
-  auto resource = std::make_shared<VariableResource>("", name_, dtype_, shape_);
+  Naming naming = unique_name(name);
+  name_ = std::move(naming.name);
+  auto resource = std::make_shared<VariableResource>("", name_, dtype_, shape_, std::move(naming.base));
   resource->assign(initial);
   handle_ = resource_tensor(std::move(resource));
 }
 
-Variable Variable::from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name) {
+Variable Variable::from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial) {
   Variable v;
   v.handle_ = std::move(handle);
   v.dtype_ = dtype;
   v.shape_ = std::move(shape);
   v.name_ = std::move(name);
+  v.initial_ = std::move(initial);
   return v;
 }
 
@@ -91,19 +126,23 @@ Tensor Variable::value(std::source_location where) const {
   return std::move(dispatch::call(op, {&input, 1}, std::span<const AttrSlot>(attrs.data(), attrs.size()), options)[0]);
 }
 
-void Variable::assign(const Tensor& value, std::source_location where) const {
+Tensor Variable::initialized_value(std::source_location where) const {
+  return initial_.defined() ? initial_ : value(where);
+}
+
+Operation Variable::assign(const Tensor& value, std::source_location where) const {
   static const Op& op = get_op("AssignVariableOp");
-  call_assign(op, handle_, value, where);
+  return call_assign(op, handle_, value, where);
 }
 
-void Variable::assign_add(const Tensor& delta, std::source_location where) const {
+Operation Variable::assign_add(const Tensor& delta, std::source_location where) const {
   static const Op& op = get_op("AssignAddVariableOp");
-  call_assign(op, handle_, delta, where);
+  return call_assign(op, handle_, delta, where);
 }
 
-void Variable::assign_sub(const Tensor& delta, std::source_location where) const {
+Operation Variable::assign_sub(const Tensor& delta, std::source_location where) const {
   static const Op& op = get_op("AssignSubVariableOp");
-  call_assign(op, handle_, delta, where);
+  return call_assign(op, handle_, delta, where);
 }
 
 }  // namespace panto

@@ -17,6 +17,7 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/index.h"
+#include "panto/lib/core/operation.h"
 #include "panto/lib/core/tensor.h"
 
 namespace panto {
@@ -32,7 +33,8 @@ class PANTO_EXPORT Variable {
   explicit Variable(const Tensor& initial, std::string_view name = "Variable",
                     std::source_location where = std::source_location::current());
   // Around an existing handle (a scalar resource tensor, or a symbolic one with the given dtype and shape).
-  static Variable from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name);
+  // `initial`: what `initialized_value` gives; undefined: what the variable holds.
+  static Variable from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial = {});
 
   bool defined() const { return handle_.defined(); }
   const std::string& name() const { return name_; }
@@ -42,20 +44,30 @@ class PANTO_EXPORT Variable {
   const Tensor& handle() const { return handle_; }
 
   // NumPy-style, as of a tensor; the part can be read and assigned to: k(0, Slice(1, 3)) = t.
-  template <class... Indices>
-  VariablePart operator()(const Indices&... indices) const;
-  VariablePart operator[](const Index& i) const;
+  VariablePart operator()(Index a) const;
+  VariablePart operator()(Index a, Index b) const;
+  VariablePart operator()(Index a, Index b, Index c) const;
+  VariablePart operator()(Index a, Index b, Index c, Index d) const;
+  VariablePart operator()(Index a, Index b, Index c, Index d, Index e) const;
+  VariablePart operator()(Index a, Index b, Index c, Index d, Index e, Index f) const;
+  VariablePart operator[](Index i) const;
 
   Tensor value(std::source_location where = std::source_location::current()) const;  // ReadVariableOp
-  void assign(const Tensor& value, std::source_location where = std::source_location::current()) const;
-  void assign_add(const Tensor& delta, std::source_location where = std::source_location::current()) const;
-  void assign_sub(const Tensor& delta, std::source_location where = std::source_location::current()) const;
+  // Of a variable made inside a GraphScope: its initial value, to make another variable's from, whichever of the two is
+  // initialized first. Of another one: its value.
+  Tensor initialized_value(std::source_location where = std::source_location::current()) const;
+  // Where a graph is being built these give the node that will assign; elsewhere they assign, and give an undefined
+  // Operation. Throw InvalidArgument for a tensor of another dtype or shape.
+  Operation assign(const Tensor& value, std::source_location where = std::source_location::current()) const;
+  Operation assign_add(const Tensor& delta, std::source_location where = std::source_location::current()) const;
+  Operation assign_sub(const Tensor& delta, std::source_location where = std::source_location::current()) const;
 
  private:
   Tensor handle_;
   DType dtype_ = DType::kInvalid;
   PartialShape shape_;
   std::string name_;
+  Tensor initial_;
 };
 
 // A part of a variable: k(0, Slice(1, 3)), k(mask), k[i]. Reading gives what the same part of its value is; assigning
@@ -79,12 +91,6 @@ class PANTO_EXPORT VariablePart {
   Variable variable_;
   std::vector<Index> indices_;
 };
-
-template <class... Indices>
-VariablePart Variable::operator()(const Indices&... indices) const {
-  return VariablePart(*this, {Index(indices)...});
-}
-inline VariablePart Variable::operator[](const Index& i) const { return VariablePart(*this, {i}); }
 
 // `x` with x(...) replaced by `part`, which is broadcast and cast to fit.
 PANTO_EXPORT Tensor with_part(const Tensor& x, std::span<const Index> indices, Arg part);

@@ -53,16 +53,33 @@ NodeInit Node::init() const {
 
 // ---- Copies -----------------------------------------------------------------------------------------------------
 
-Graph::Graph() : index_(std::make_unique<Index>()) {}
+Graph::Graph() : index_(std::make_shared<Index>(this)) {}
 Graph::~Graph() = default;
-Graph::Graph(Graph&& other) noexcept = default;
-Graph& Graph::operator=(Graph&& other) noexcept = default;
+
+Graph::Graph(Graph&& other) noexcept
+    : nodes_(std::move(other.nodes_)),
+      count_(other.count_),
+      backward_(other.backward_),
+      latest_line_(std::move(other.latest_line_)),
+      edits_(other.edits_),
+      index_(std::move(other.index_)),
+      versions_(std::move(other.versions_)),
+      library_(std::move(other.library_)),
+      variables_(std::move(other.variables_)) {
+  if (index_ != nullptr) index_->graph = this;
+}
+
+Graph& Graph::operator=(Graph&& other) noexcept {
+  if (this == &other) return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
+}
 
 Graph::Graph(const Graph& other)
     : count_(other.count_),
       backward_(other.backward_),
       latest_line_(other.latest_line_),
-      index_(std::make_unique<Index>()),
+      index_(std::make_shared<Index>(this)),
       versions_(other.versions_),
       library_(other.library_),
       variables_(other.variables_) {
@@ -94,7 +111,10 @@ const Node& Graph::at(std::string_view name) const {
   failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, whole(closest_names(name, names)));
 }
 
-Node& Graph::get(int id) { return const_cast<Node&>(at(id)); }
+Node& Graph::get(int id) {
+  ++edits_;
+  return const_cast<Node&>(at(id));
+}
 
 std::vector<int> Graph::ids() const {
   std::vector<int> out;
@@ -238,6 +258,7 @@ void Graph::reserve(size_t nodes) {
 }
 
 int Graph::add(NodeInit init) {
+  ++edits_;
   if (init.op == nullptr) invalid("op of node '{}': expected one, got none", init.name);
   if (!is_valid_name(init.name)) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
@@ -286,7 +307,7 @@ int Graph::add(NodeInit init) {
 }
 
 void Graph::remove(int id) {
-  const Node& node = at(id);
+  const Node& node = get(id);
   if (!node.consumers_.empty()) {
     failf(Code::kFailedPrecondition, "removed node '{}': expected no consumers, got '{}'", node.name(),
           at(node.consumers_[0].node).name());
@@ -426,14 +447,24 @@ std::string Graph::unique_name(std::string_view wanted) {
 
 // ---- What belongs to the whole graph -----------------------------------------------------------------------------
 
-void Graph::set_versions(GraphVersions versions) { versions_ = std::move(versions); }
-void Graph::set_library(std::string serialized) { library_ = std::move(serialized); }
-void Graph::add_variable(GraphVariable variable) { variables_.push_back(std::move(variable)); }
+void Graph::set_versions(GraphVersions versions) {
+  ++edits_;
+  versions_ = std::move(versions);
+}
+void Graph::set_library(std::string serialized) {
+  ++edits_;
+  library_ = std::move(serialized);
+}
+void Graph::add_variable(GraphVariable variable) {
+  ++edits_;
+  variables_.push_back(std::move(variable));
+}
 
 // ---- Symbolic tensors -------------------------------------------------------------------------------------------
 
 void Graph::bind(const Tensor& symbolic, NodeOutput output) {
   check_output(output, "bind");
+  ++edits_;
   index_->bind(symbolic.id(), output);
 }
 
@@ -441,6 +472,12 @@ NodeOutput Graph::output_of(const Tensor& symbolic) const {
   const NodeOutput found = index_->output_of(symbolic.id());
   return find(found.node) == nullptr ? NodeOutput() : found;
 }
+
+std::weak_ptr<Graph* const> Graph::location() const noexcept {
+  return std::shared_ptr<Graph* const>(index_, &index_->graph);
+}
+
+Operation Graph::operation(int id) const { return {index_, id, at(id).name()}; }
 
 const Node& Graph::node(const Tensor& symbolic) const {
   const NodeOutput output = output_of(symbolic);

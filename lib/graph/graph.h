@@ -26,6 +26,7 @@
 #include "panto/lib/core/attr.h"
 #include "panto/lib/core/dtype.h"
 #include "panto/lib/core/op.h"
+#include "panto/lib/core/operation.h"
 #include "panto/lib/core/shape.h"
 #include "panto/lib/core/tensor.h"
 
@@ -233,6 +234,12 @@ class PANTO_EXPORT Graph {
   const Node& node(const Tensor& symbolic) const;
   // The same pointer as long as the graph lives, wherever it is moved; no other graph's, a copy's neither.
   const void* identity() const noexcept { return index_.get(); }
+  // Where the graph lives now, wherever it is moved; expires with it.
+  std::weak_ptr<Graph* const> location() const noexcept;
+  // Node `id` as a value. Throws NotFound.
+  Operation operation(int id) const;
+  // How often it was changed so far, at least: of two looks with the same number, nothing happened in between.
+  uint64_t edits() const noexcept { return edits_; }
 
   // ---- Printing -------------------------------------------------------------------------------------------------
   // One line a node, inputs first, ties by name: two graphs with the same nodes print the same.
@@ -258,8 +265,9 @@ class PANTO_EXPORT Graph {
   int count_ = 0;
   int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id: without any, ids are in order
   std::shared_ptr<const SourceLine> latest_line_;
+  uint64_t edits_ = 0;
   class Index;  // names and symbolic tensors
-  std::unique_ptr<Index> index_;
+  std::shared_ptr<Index> index_;
   GraphVersions versions_;
   std::string library_;
   std::vector<GraphVariable> variables_;

@@ -20,6 +20,8 @@ namespace panto {
 class Graph::Index {
  public:
   using Nodes = std::vector<std::unique_ptr<Node>>;  // by id
+  explicit Index(Graph* owner) : graph(owner) {}
+  Graph* graph;  // whose this is; whoever follows the graph looks here
 
   // The id of the node of that name; -1: none. May be called by several threads at once.
   int find(const Nodes& nodes, std::string_view name);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
 #include "panto/lib/ops/operators.h"
 
 namespace panto {
@@ -63,27 +64,40 @@ Tensor full(Arg shape, Arg value) { return fill(std::move(shape), std::move(valu
 Tensor randn(Arg shape, const RandomNormalOptions& options) { return random_normal(std::move(shape), options); }
 Tensor rand(Arg shape, const RandomUniformOptions& options) { return random_uniform(std::move(shape), options); }
 
+Tensor transpose(Arg x) {
+  return from_caller(x.where(), [&] {
+    const Tensor t = identity(std::move(x));
+    return transpose(t, range(rank(t) - 1, -1, -1));
+  });
+}
+
 Tensor stack(const ArgList& values, int64_t axis) { return pack(values, {.axis = axis}); }
 Tensor cat(const ArgList& values, int64_t axis) { return concat(values, axis); }
 
-Tensor repeat(Arg x, int64_t times) { return repeat(reshape(std::move(x), {-1}), times, 0); }
+Tensor repeat(Arg x, int64_t times) {
+  return from_caller(x.where(), [&] { return repeat(reshape(std::move(x), {-1}), times, 0); });
+}
 Tensor repeat(Arg x, int64_t times, int64_t axis) {
-  if (times < 0) invalid("times: expected at least 0, got {}", times);
-  const Tensor t = identity(std::move(x));
-  const int rank = known_rank(t, "repeat");
-  const int64_t a = normal_axis(axis, rank);
-  std::vector<int64_t> multiples(static_cast<size_t>(rank) + 1, 1);
-  multiples[static_cast<size_t>(a) + 1] = times;
-  const Tensor apart = tile(expand_dims(t, a + 1), multiples);
-  const Tensor dims = panto::shape(t, {.out_type = kInt64});
-  std::vector<int64_t> factors(static_cast<size_t>(rank), 1);
-  factors[static_cast<size_t>(a)] = times;
-  return reshape(apart, dims * factors);
+  return from_caller(x.where(), [&]() -> Tensor {
+    if (times < 0) invalid("times: expected at least 0, got {}", times);
+    const Tensor t = identity(std::move(x));
+    const int rank = known_rank(t, "repeat");
+    const int64_t a = normal_axis(axis, rank);
+    std::vector<int64_t> multiples(static_cast<size_t>(rank) + 1, 1);
+    multiples[static_cast<size_t>(a) + 1] = times;
+    const Tensor apart = tile(expand_dims(t, a + 1), multiples);
+    const Tensor dims = panto::shape(t, {.out_type = kInt64});
+    std::vector<int64_t> factors(static_cast<size_t>(rank), 1);
+    factors[static_cast<size_t>(a)] = times;
+    return reshape(apart, dims * factors);
+  });
 }
 
 Tensor where(Arg condition, Arg x, Arg y) { return select(std::move(condition), std::move(x), std::move(y)); }
 Tensor where(Arg condition) { return nonzero(std::move(condition)); }
-Tensor clip(Arg x, Arg low, Arg high) { return minimum(maximum(std::move(x), std::move(low)), std::move(high)); }
+Tensor clip(Arg x, Arg low, Arg high) {
+  return from_caller(x.where(), [&] { return minimum(maximum(std::move(x), std::move(low)), std::move(high)); });
+}
 
 namespace {
 
@@ -96,52 +110,75 @@ Tensor without_band(const Tensor& x, int64_t lower, int64_t upper) {
 }  // namespace
 
 Tensor tril(Arg x, int64_t diagonal) {
-  if (diagonal >= 0) return matrix_band_part(std::move(x), int64_t{-1}, diagonal);
-  return without_band(identity(std::move(x)), -(diagonal + 1), -1);
+  return from_caller(x.where(), [&] {
+    if (diagonal >= 0) return matrix_band_part(std::move(x), int64_t{-1}, diagonal);
+    return without_band(identity(std::move(x)), -(diagonal + 1), -1);
+  });
 }
 Tensor triu(Arg x, int64_t diagonal) {
-  if (diagonal <= 0) return matrix_band_part(std::move(x), -diagonal, int64_t{-1});
-  return without_band(identity(std::move(x)), -1, diagonal - 1);
+  return from_caller(x.where(), [&] {
+    if (diagonal <= 0) return matrix_band_part(std::move(x), -diagonal, int64_t{-1});
+    return without_band(identity(std::move(x)), -1, diagonal - 1);
+  });
 }
 
 Tensor gather(Arg params, Arg indices) { return gather(std::move(params), std::move(indices), 0); }
 Tensor one_hot(Arg indices, Arg depth) { return one_hot(std::move(indices), std::move(depth), 1.f, 0.f); }
 
 Tensor sort(Arg x, const SortOptions& options) {
-  return along(identity(std::move(x)), options.axis, "sort", [&](const Tensor& t) {
-    const Tensor values = ordered(t).values;
-    return options.descending ? values : last_reversed(values);
+  return from_caller(x.where(), [&]() -> Tensor {
+    return along(identity(std::move(x)), options.axis, "sort", [&](const Tensor& t) {
+      const Tensor values = ordered(t).values;
+      return options.descending ? values : last_reversed(values);
+    });
   });
 }
 Tensor argsort(Arg x, const SortOptions& options) {
-  return along(identity(std::move(x)), options.axis, "argsort", [&](const Tensor& t) {
-    const Tensor indices = cast(ordered(t).indices, kInt64);
-    return options.descending ? indices : last_reversed(indices);
+  return from_caller(x.where(), [&]() -> Tensor {
+    return along(identity(std::move(x)), options.axis, "argsort", [&](const Tensor& t) {
+      const Tensor indices = cast(ordered(t).indices, kInt64);
+      return options.descending ? indices : last_reversed(indices);
+    });
   });
 }
 
 Tensor flip(Arg x, const std::vector<int64_t>& axis) {
-  if (!axis.empty()) return reverse(std::move(x), axis);
-  const Tensor t = identity(std::move(x));
-  return reverse(t, range(0, rank(t), 1));
+  return from_caller(x.where(), [&]() -> Tensor {
+    if (!axis.empty()) return reverse(std::move(x), axis);
+    const Tensor t = identity(std::move(x));
+    return reverse(t, range(0, rank(t), 1));
+  });
 }
 
 Tensor categorical(Arg logits, int64_t count, const CategoricalOptions& options) {
-  const Tensor x = identity(std::move(logits));
-  const Tensor dims = panto::shape(x, {.out_type = kInt64});
-  const Tensor batch = slice(dims, {0}, {1}), classes = slice(dims, {1}, {1});
-  const Tensor wanted = constant(tensor(std::vector<int64_t>{count}), kInt64);
-  const Tensor u = random_uniform(concat({batch, wanted, classes}, 0), {.seed = options.seed, .dtype = x.dtype()});
-  return argmax(expand_dims(x, 1) - log(-log(u)), -1);
+  return from_caller(logits.where(), [&]() -> Tensor {
+    const Tensor x = identity(std::move(logits));
+    const Tensor dims = panto::shape(x, {.out_type = kInt64});
+    const Tensor batch = slice(dims, {0}, {1}), classes = slice(dims, {1}, {1});
+    const Tensor wanted = constant(tensor(std::vector<int64_t>{count}), kInt64);
+    const Tensor u = random_uniform(concat({batch, wanted, classes}, 0), {.seed = options.seed, .dtype = x.dtype()});
+    return argmax(expand_dims(x, 1) - log(-log(u)), -1);
+  });
+}
+
+Tensor argmax(Arg x) {
+  return from_caller(x.where(), [&] { return argmax(reshape(std::move(x), {-1}), 0); });
+}
+Tensor argmin(Arg x) {
+  return from_caller(x.where(), [&] { return argmin(reshape(std::move(x), {-1}), 0); });
 }
 
 namespace detail {
 
 Tensor softmax_along(Arg x, int64_t axis) {
-  return along(identity(std::move(x)), axis, "softmax", [](const Tensor& t) { return softmax(t); });
+  return from_caller(x.where(), [&]() -> Tensor {
+    return along(identity(std::move(x)), axis, "softmax", [](const Tensor& t) { return softmax(t); });
+  });
 }
 Tensor log_softmax_along(Arg x, int64_t axis) {
-  return along(identity(std::move(x)), axis, "log_softmax", [](const Tensor& t) { return log_softmax(t); });
+  return from_caller(x.where(), [&]() -> Tensor {
+    return along(identity(std::move(x)), axis, "log_softmax", [](const Tensor& t) { return log_softmax(t); });
+  });
 }
 
 }  // namespace detail

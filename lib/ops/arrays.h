@@ -32,6 +32,11 @@ PANTO_EXPORT Tensor full(Arg shape, Arg value);
 PANTO_EXPORT Tensor randn(Arg shape, const RandomNormalOptions& options = {});
 PANTO_EXPORT Tensor rand(Arg shape, const RandomUniformOptions& options = {});
 
+// ---- Dimensions --------------------------------------------------------------------------------------------------
+
+// All dimensions in reverse order: of a matrix, rows and columns exchanged.
+PANTO_EXPORT Tensor transpose(Arg x);
+
 // ---- Joining and repeating ---------------------------------------------------------------------------------------
 
 // Tensors of one shape side by side along a new dimension `axis`: op Pack.
@@ -67,6 +72,10 @@ PANTO_EXPORT Tensor sort(Arg x, const SortOptions& options = {});
 PANTO_EXPORT Tensor argsort(Arg x, const SortOptions& options = {});
 // Elements in reverse order along the dimensions; all, where none are given.
 PANTO_EXPORT Tensor flip(Arg x, const std::vector<int64_t>& axis = {});
+
+// The position of the largest (smallest) of all elements, in order of rows, as in NumPy: int64[].
+PANTO_EXPORT Tensor argmax(Arg x);
+PANTO_EXPORT Tensor argmin(Arg x);
 
 // ---- Along one dimension -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
 #include "panto/lib/core/index.h"
 #include "panto/lib/core/variable.h"
 #include "panto/lib/ops/operators.h"
@@ -271,7 +272,37 @@ Tensor flat_positions(const Tensor& x, std::span<const Index> indices, Tensor& s
 }  // namespace
 
 Tensor Tensor::at(std::span<const Index> indices) const { return Indexing(*this, indices).run(); }
-Tensor Tensor::operator[](const Index& i) const { return at({&i, 1}); }
+
+namespace {
+
+template <size_t N>
+Tensor part_of(const Tensor& x, const Index (&list)[N]) {
+  return from_caller(list[0].where(), [&] {
+    const bool numbers = std::ranges::all_of(list, [](const Index& i) { return i.kind() == Index::Kind::kNumber; });
+    if (!numbers) return x.at(std::span<const Index>(list));
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      return x.at({list[I].number()...});
+    }(std::make_index_sequence<N>());
+  });
+}
+
+}  // namespace
+
+Tensor Tensor::operator[](Index i) const { return part_of(*this, {std::move(i)}); }
+Tensor Tensor::operator()(Index a) const { return part_of(*this, {std::move(a)}); }
+Tensor Tensor::operator()(Index a, Index b) const { return part_of(*this, {std::move(a), std::move(b)}); }
+Tensor Tensor::operator()(Index a, Index b, Index c) const {
+  return part_of(*this, {std::move(a), std::move(b), std::move(c)});
+}
+Tensor Tensor::operator()(Index a, Index b, Index c, Index d) const {
+  return part_of(*this, {std::move(a), std::move(b), std::move(c), std::move(d)});
+}
+Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e) const {
+  return part_of(*this, {std::move(a), std::move(b), std::move(c), std::move(d), std::move(e)});
+}
+Tensor Tensor::operator()(Index a, Index b, Index c, Index d, Index e, Index f) const {
+  return part_of(*this, {std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f)});
+}
 
 Tensor with_part(const Tensor& x, std::span<const Index> indices, Arg part) {
   Tensor shape;
@@ -281,15 +312,43 @@ Tensor with_part(const Tensor& x, std::span<const Index> indices, Arg part) {
   return reshape(flat, panto::shape(x));
 }
 
-Tensor VariablePart::value() const { return variable_.value().at(indices_); }
+VariablePart Variable::operator[](Index i) const { return VariablePart(*this, {std::move(i)}); }
+VariablePart Variable::operator()(Index a) const { return VariablePart(*this, {std::move(a)}); }
+VariablePart Variable::operator()(Index a, Index b) const { return VariablePart(*this, {std::move(a), std::move(b)}); }
+VariablePart Variable::operator()(Index a, Index b, Index c) const {
+  return VariablePart(*this, {std::move(a), std::move(b), std::move(c)});
+}
+VariablePart Variable::operator()(Index a, Index b, Index c, Index d) const {
+  return VariablePart(*this, {std::move(a), std::move(b), std::move(c), std::move(d)});
+}
+VariablePart Variable::operator()(Index a, Index b, Index c, Index d, Index e) const {
+  return VariablePart(*this, {std::move(a), std::move(b), std::move(c), std::move(d), std::move(e)});
+}
+VariablePart Variable::operator()(Index a, Index b, Index c, Index d, Index e, Index f) const {
+  return VariablePart(*this, {std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f)});
+}
+
+Tensor VariablePart::value() const {
+  return from_caller(indices_[0].where(), [&] { return variable_.value().at(indices_); });
+}
 const VariablePart& VariablePart::operator=(Arg part) const {
-  variable_.assign(with_part(variable_.value(), indices_, std::move(part)));
+  from_caller(indices_[0].where(), [&] { variable_.assign(with_part(variable_.value(), indices_, std::move(part))); });
   return *this;
 }
-const VariablePart& VariablePart::operator=(const VariablePart& other) const { return *this = Arg(other.value()); }
-const VariablePart& VariablePart::operator+=(Arg more) const { return *this = value() + std::move(more); }
-const VariablePart& VariablePart::operator-=(Arg less) const { return *this = value() - std::move(less); }
-const VariablePart& VariablePart::operator*=(Arg factor) const { return *this = value() * std::move(factor); }
-const VariablePart& VariablePart::operator/=(Arg divisor) const { return *this = value() / std::move(divisor); }
+const VariablePart& VariablePart::operator=(const VariablePart& other) const {
+  return *this = Arg(other.value(), indices_[0].where());
+}
+const VariablePart& VariablePart::operator+=(Arg more) const {
+  return *this = Arg(value(), indices_[0].where()) + std::move(more);
+}
+const VariablePart& VariablePart::operator-=(Arg less) const {
+  return *this = Arg(value(), indices_[0].where()) - std::move(less);
+}
+const VariablePart& VariablePart::operator*=(Arg factor) const {
+  return *this = Arg(value(), indices_[0].where()) * std::move(factor);
+}
+const VariablePart& VariablePart::operator/=(Arg divisor) const {
+  return *this = Arg(value(), indices_[0].where()) / std::move(divisor);
+}
 
 }  // namespace panto

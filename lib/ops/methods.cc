@@ -1,28 +1,49 @@
 // Methods of Tensor that are ops.
+#include "panto/lib/core/caller.h"
 #include "panto/lib/core/tensor.h"
+#include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/reductions.h"
 
 namespace panto {
 
-Tensor Tensor::sum(const ReduceOptions& options) const { return detail::sum_over(*this, options); }
-Tensor Tensor::mean(const ReduceOptions& options) const { return detail::mean_over(*this, options); }
-Tensor Tensor::prod(const ReduceOptions& options) const { return detail::prod_over(*this, options); }
-Tensor Tensor::max(const ReduceOptions& options) const { return detail::max_over(*this, options); }
-Tensor Tensor::min(const ReduceOptions& options) const { return detail::min_over(*this, options); }
-Tensor Tensor::all(const ReduceOptions& options) const { return detail::all_over(*this, options); }
-Tensor Tensor::any(const ReduceOptions& options) const { return detail::any_over(*this, options); }
-Tensor Tensor::var(const VarianceOptions& options) const { return panto::var(*this, options); }
-Tensor Tensor::std(const VarianceOptions& options) const { return panto::stddev(*this, options); }
-Tensor Tensor::argmax(int64_t axis) const { return panto::argmax(*this, axis); }
-Tensor Tensor::argmin(int64_t axis) const { return panto::argmin(*this, axis); }
-Tensor Tensor::reshape(const std::vector<int64_t>& shape) const { return panto::reshape(*this, shape); }
-Tensor Tensor::transpose(const std::vector<int64_t>& perm) const {
-  if (!perm.empty()) return panto::transpose(*this, perm);
-  return panto::transpose(*this, panto::range(panto::rank(*this) - 1, -1, -1));
+Tensor Tensor::sum(const ReduceOptions& options, Where where) const {
+  return detail::sum_over(Arg(*this, where), options);
 }
-Tensor Tensor::T() const { return transpose(); }
-Tensor Tensor::cast(DType dtype) const { return panto::cast(*this, dtype); }
+Tensor Tensor::mean(const ReduceOptions& options, Where where) const {
+  return detail::mean_over(Arg(*this, where), options);
+}
+Tensor Tensor::prod(const ReduceOptions& options, Where where) const {
+  return detail::prod_over(Arg(*this, where), options);
+}
+Tensor Tensor::max(const ReduceOptions& options, Where where) const {
+  return detail::max_over(Arg(*this, where), options);
+}
+Tensor Tensor::min(const ReduceOptions& options, Where where) const {
+  return detail::min_over(Arg(*this, where), options);
+}
+Tensor Tensor::all(const ReduceOptions& options, Where where) const {
+  return detail::all_over(Arg(*this, where), options);
+}
+Tensor Tensor::any(const ReduceOptions& options, Where where) const {
+  return detail::any_over(Arg(*this, where), options);
+}
+Tensor Tensor::var(const VarianceOptions& options, Where where) const { return panto::var(Arg(*this, where), options); }
+Tensor Tensor::std(const VarianceOptions& options, Where where) const {
+  return panto::stddev(Arg(*this, where), options);
+}
+Tensor Tensor::argmax(int64_t axis, Where where) const { return panto::argmax(Arg(*this, where), axis); }
+Tensor Tensor::argmin(int64_t axis, Where where) const { return panto::argmin(Arg(*this, where), axis); }
+Tensor Tensor::argmax(Where where) const { return panto::argmax(Arg(*this, where)); }
+Tensor Tensor::argmin(Where where) const { return panto::argmin(Arg(*this, where)); }
+Tensor Tensor::reshape(const std::vector<int64_t>& shape, Where where) const {
+  return panto::reshape(Arg(*this, where), shape);
+}
+Tensor Tensor::transpose(const std::vector<int64_t>& perm, Where where) const {
+  return perm.empty() ? panto::transpose(Arg(*this, where)) : panto::transpose(Arg(*this, where), perm);
+}
+Tensor Tensor::T(Where where) const { return panto::transpose(Arg(*this, where)); }
+Tensor Tensor::cast(DType dtype, Where where) const { return panto::cast(Arg(*this, where), dtype); }
 
 }  // namespace panto

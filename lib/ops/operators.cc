@@ -3,6 +3,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/attr.h"
+#include "panto/lib/core/caller.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/ops/ops.h"
 
@@ -33,8 +34,10 @@ Tensor operator*(Arg x, Arg y) { return call(kMul, x, y); }
 
 Tensor operator/(Arg x, Arg y) {
   if (is_integral(x) && is_integral(y)) {
-    invalid("operator/: expected a floating or complex operand, got {} and {}; use floor_div, or cast first",
-            dtype_name(type_of(x)), dtype_name(type_of(y)));
+    from_caller(x.where(), [&] {
+      invalid("operator/: expected a floating or complex operand, got {} and {}; use floor_div, or cast first",
+              dtype_name(type_of(x)), dtype_name(type_of(y)));
+    });
   }
   return call(kRealDiv, x, y);
 }
@@ -50,10 +53,25 @@ Tensor operator>=(Arg x, Arg y) { return call(kGreaterEqual, x, y); }
 Tensor operator==(Arg x, Arg y) { return equal(std::move(x), std::move(y)); }
 Tensor operator!=(Arg x, Arg y) { return not_equal(std::move(x), std::move(y)); }
 
-Tensor& operator+=(Tensor& x, Arg y) { return x = x + std::move(y); }
-Tensor& operator-=(Tensor& x, Arg y) { return x = x - std::move(y); }
-Tensor& operator*=(Tensor& x, Arg y) { return x = x * std::move(y); }
-Tensor& operator/=(Tensor& x, Arg y) { return x = x / std::move(y); }
-Tensor& operator%=(Tensor& x, Arg y) { return x = x % std::move(y); }
+Tensor& operator+=(Tensor& x, Arg y) {
+  Arg left(x, y.where());
+  return x = std::move(left) + std::move(y);
+}
+Tensor& operator-=(Tensor& x, Arg y) {
+  Arg left(x, y.where());
+  return x = std::move(left) - std::move(y);
+}
+Tensor& operator*=(Tensor& x, Arg y) {
+  Arg left(x, y.where());
+  return x = std::move(left) * std::move(y);
+}
+Tensor& operator/=(Tensor& x, Arg y) {
+  Arg left(x, y.where());
+  return x = std::move(left) / std::move(y);
+}
+Tensor& operator%=(Tensor& x, Arg y) {
+  Arg left(x, y.where());
+  return x = std::move(left) % std::move(y);
+}
 
 }  // namespace panto

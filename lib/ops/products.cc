@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
 
 namespace panto {
 namespace {
@@ -24,12 +25,8 @@ Tensor swapped(const Tensor& x, int rank) {
   return transpose(x, perm);
 }
 
-}  // namespace
-
-Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
-  const int rank_a = rank_of(a), rank_b = rank_of(b);
-  if (is_matrix(rank_a) && is_matrix(rank_b)) [[likely]]
-    return mm(std::move(a), std::move(b), attrs);
+// Of vectors and batches.
+Tensor product_of(Arg& a, Arg& b, int rank_a, int rank_b, const MatMulAttrs& attrs) {
   if (rank_a == 0 || rank_b == 0) invalid("matmul: expected at least one dimension on both sides, got a scalar");
   Tensor x = identity(std::move(a)), y = identity(std::move(b));
   bool transpose_a = attrs.transpose_a, transpose_b = attrs.transpose_b;
@@ -60,6 +57,15 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
   if (rank_a == 1) gone.push_back(-2);
   if (rank_b == 1) gone.push_back(-1);
   return gone.empty() ? product : squeeze(product, {.squeeze_dims = gone});
+}
+
+}  // namespace
+
+Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
+  const int rank_a = rank_of(a), rank_b = rank_of(b);
+  if (is_matrix(rank_a) && is_matrix(rank_b)) [[likely]]
+    return mm(std::move(a), std::move(b), attrs);
+  return from_caller(a.where(), [&] { return product_of(a, b, rank_a, rank_b, attrs); });
 }
 
 }  // namespace panto

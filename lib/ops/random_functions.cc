@@ -4,6 +4,9 @@
 #include <random>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
+#include "panto/lib/core/dispatch.h"
+#include "panto/lib/core/recorder.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
@@ -50,6 +53,15 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
                                           : rng_read_and_skip(random_generator().handle(), kPhilox,
                                                               cast(reduce_prod(cast(shape, kInt64)), kUint64));
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
+}
+
+// Numbers of `op` (RandomUniform, RandomStandardNormal) where no seed was given inside a GraphScope: a node that draws
+// from the generator too, and that a file can hold, which the generator's own handle cannot be in. Undefined elsewhere.
+Tensor drawn_by_node(std::string_view op, const Tensor& dims, DType dtype, const std::optional<int64_t>& seed) {
+  const Recorder* recorder = seed ? nullptr : symbolic_recorder();
+  if (recorder == nullptr || !recorder->makes_constants()) return {};
+  const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(dtype)}};
+  return std::move(dispatch::call(op, {&dims, 1}, attrs)[0]);
 }
 
 // A list of integers as a tensor that a trace records as a constant.
@@ -108,27 +120,38 @@ RandomStart take_random(uint64_t elements) {
 }  // namespace detail
 
 Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
-  if (!(options.min < options.max)) invalid("min: expected less than max {}, got {}", options.max, options.min);
-  const Tensor dims = shape_tensor(shape);
-  const auto [key, counter] = key_and_counter(options.seed, dims);
-  if (dtypes::kInteger.contains(options.dtype)) {
-    const auto bound = [&](double x) { return cast(constant(tensor(x), kFloat64), options.dtype); };
-    return stateless_random_uniform_int(dims, key, counter, kPhilox, bound(options.min), bound(options.max));
-  }
-  const Tensor x = stateless_random_uniform(dims, key, counter, kPhilox, {.dtype = options.dtype});
-  const bool narrow = options.dtype != kFloat64;
-  const double range = narrow ? static_cast<double>(static_cast<float>(options.max) - static_cast<float>(options.min))
-                              : options.max - options.min;
-  if (options.dtype == kFloat64) return between<double>(x, range, options.min, options.max);
-  if (options.dtype == kFloat32) return between<float>(x, range, options.min, options.max);
-  return scaled(x, range, options.min);  // there is no arithmetic in types of 16 bits
+  return from_caller(shape.where(), [&]() -> Tensor {
+    if (!(options.min < options.max)) invalid("min: expected less than max {}, got {}", options.max, options.min);
+    const Tensor dims = shape_tensor(shape);
+    if (dtypes::kInteger.contains(options.dtype)) {
+      const auto [key, counter] = key_and_counter(options.seed, dims);
+      const auto bound = [&](double x) { return cast(constant(tensor(x), kFloat64), options.dtype); };
+      return stateless_random_uniform_int(dims, key, counter, kPhilox, bound(options.min), bound(options.max));
+    }
+    Tensor x = drawn_by_node("RandomUniform", dims, options.dtype, options.seed);
+    if (!x.defined()) {
+      const auto [key, counter] = key_and_counter(options.seed, dims);
+      x = stateless_random_uniform(dims, key, counter, kPhilox, {.dtype = options.dtype});
+    }
+    const bool narrow = options.dtype != kFloat64;
+    const double range = narrow ? static_cast<double>(static_cast<float>(options.max) - static_cast<float>(options.min))
+                                : options.max - options.min;
+    if (options.dtype == kFloat64) return between<double>(x, range, options.min, options.max);
+    if (options.dtype == kFloat32) return between<float>(x, range, options.min, options.max);
+    return scaled(x, range, options.min);  // there is no arithmetic in types of 16 bits
+  });
 }
 
 Tensor random_normal(Arg shape, const RandomNormalOptions& options) {
-  const Tensor dims = shape_tensor(shape);
-  const auto [key, counter] = key_and_counter(options.seed, dims);
-  const Tensor x = stateless_random_normal(dims, key, counter, kPhilox, {.dtype = options.dtype});
-  return scaled(x, options.stddev, options.mean);
+  return from_caller(shape.where(), [&]() -> Tensor {
+    const Tensor dims = shape_tensor(shape);
+    Tensor x = drawn_by_node("RandomStandardNormal", dims, options.dtype, options.seed);
+    if (!x.defined()) {
+      const auto [key, counter] = key_and_counter(options.seed, dims);
+      x = stateless_random_normal(dims, key, counter, kPhilox, {.dtype = options.dtype});
+    }
+    return scaled(x, options.stddev, options.mean);
+  });
 }
 
 }  // namespace panto

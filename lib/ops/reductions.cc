@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
 #include "panto/lib/ops/operators.h"
 
 namespace panto {
@@ -14,7 +15,8 @@ template <class Attrs, class F>
 Tensor over(F f, Arg x, const std::vector<int64_t>& axis, bool keep_dims) {
   Attrs attrs;
   attrs.keep_dims = keep_dims;
-  return axis.empty() ? f(std::move(x), Arg::all_axes(), attrs) : f(std::move(x), Arg(axis), attrs);
+  const Arg::Where where = x.where();
+  return axis.empty() ? f(std::move(x), Arg::all_axes(where), attrs) : f(std::move(x), Arg(axis, where), attrs);
 }
 
 }  // namespace
@@ -39,49 +41,81 @@ Tensor any_over(Arg x, const ReduceOptions& o) { return over<AnyAttrs>(reduce_an
 
 }  // namespace detail
 
-Tensor prod(const Tensor& x, Arg axis, const ProdAttrs& attrs) { return reduce_prod(x, std::move(axis), attrs); }
-Tensor prod(const Variable& x, Arg axis, const ProdAttrs& attrs) { return reduce_prod(x, std::move(axis), attrs); }
-Tensor max(const Tensor& x, Arg axis, const MaxAttrs& attrs) { return reduce_max(x, std::move(axis), attrs); }
-Tensor max(const Variable& x, Arg axis, const MaxAttrs& attrs) { return reduce_max(x, std::move(axis), attrs); }
-Tensor max(const Tensor& x, const Tensor& y) { return maximum(x, y); }
-Tensor min(const Tensor& x, Arg axis, const MinAttrs& attrs) { return reduce_min(x, std::move(axis), attrs); }
-Tensor min(const Variable& x, Arg axis, const MinAttrs& attrs) { return reduce_min(x, std::move(axis), attrs); }
-Tensor min(const Tensor& x, const Tensor& y) { return minimum(x, y); }
-Tensor all(const Tensor& x, Arg axis, const AllAttrs& attrs) { return reduce_all(x, std::move(axis), attrs); }
-Tensor any(const Tensor& x, Arg axis, const AnyAttrs& attrs) { return reduce_any(x, std::move(axis), attrs); }
+Tensor prod(const Tensor& x, Arg axis, const ProdAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_prod(std::move(located), std::move(axis), attrs);
+}
+Tensor prod(const Variable& x, Arg axis, const ProdAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_prod(std::move(located), std::move(axis), attrs);
+}
+Tensor max(const Tensor& x, Arg axis, const MaxAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_max(std::move(located), std::move(axis), attrs);
+}
+Tensor max(const Variable& x, Arg axis, const MaxAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_max(std::move(located), std::move(axis), attrs);
+}
+Tensor max(const Tensor& x, const Tensor& y, Arg::Where where) { return maximum(Arg(x, where), y); }
+Tensor min(const Tensor& x, Arg axis, const MinAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_min(std::move(located), std::move(axis), attrs);
+}
+Tensor min(const Variable& x, Arg axis, const MinAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_min(std::move(located), std::move(axis), attrs);
+}
+Tensor min(const Tensor& x, const Tensor& y, Arg::Where where) { return minimum(Arg(x, where), y); }
+Tensor all(const Tensor& x, Arg axis, const AllAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_all(std::move(located), std::move(axis), attrs);
+}
+Tensor any(const Tensor& x, Arg axis, const AnyAttrs& attrs) {
+  Arg located(x, axis.where());
+  return reduce_any(std::move(located), std::move(axis), attrs);
+}
 
 Tensor var(Arg x, const VarianceOptions& o) {
-  const Tensor t = identity(std::move(x));
-  const Tensor centre = detail::mean_over(t, {.axis = o.axis, .keep_dims = true});
-  const Tensor squares = squared_difference(t, centre);
-  if (o.correction == 0) return detail::mean_over(squares, {.axis = o.axis, .keep_dims = o.keep_dims});
-  const Tensor total = detail::sum_over(squares, {.axis = o.axis, .keep_dims = o.keep_dims});
-  // As many elements for each result, in the type of the results.
-  const Tensor elements = size(t, {.out_type = kInt64}), results = size(total, {.out_type = kInt64});
-  const Tensor count = floor_div(elements, maximum(results, int64_t{1})) - o.correction;
-  return total / cast(maximum(count, int64_t{0}), t.dtype());
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor t = identity(std::move(x));
+    const Tensor centre = detail::mean_over(t, {.axis = o.axis, .keep_dims = true});
+    const Tensor squares = squared_difference(t, centre);
+    if (o.correction == 0) return detail::mean_over(squares, {.axis = o.axis, .keep_dims = o.keep_dims});
+    const Tensor total = detail::sum_over(squares, {.axis = o.axis, .keep_dims = o.keep_dims});
+    // As many elements for each result, in the type of the results.
+    const Tensor elements = size(t, {.out_type = kInt64}), results = size(total, {.out_type = kInt64});
+    const Tensor count = floor_div(elements, maximum(results, int64_t{1})) - o.correction;
+    return total / cast(maximum(count, int64_t{0}), t.dtype());
+  });
 }
-Tensor stddev(Arg x, const VarianceOptions& o) { return sqrt(var(std::move(x), o)); }
+Tensor stddev(Arg x, const VarianceOptions& o) {
+  return from_caller(x.where(), [&] { return sqrt(var(std::move(x), o)); });
+}
 
 Tensor norm(Arg x, const NormOptions& o) {
-  const ReduceOptions over{.axis = o.axis, .keep_dims = o.keep_dims};
-  if (!(o.ord > 0)) invalid("ord: expected a positive number, got {}", o.ord);
-  if (o.ord == 2) return sqrt(detail::sum_over(square(std::move(x)), over));
-  const Tensor size = abs(std::move(x));
-  if (o.ord == 1) return detail::sum_over(size, over);
-  if (std::isinf(o.ord)) return detail::max_over(size, over);
-  return pow(detail::sum_over(pow(size, o.ord), over), 1 / o.ord);
+  return from_caller(x.where(), [&]() -> Tensor {
+    const ReduceOptions over{.axis = o.axis, .keep_dims = o.keep_dims};
+    if (!(o.ord > 0)) invalid("ord: expected a positive number, got {}", o.ord);
+    if (o.ord == 2) return sqrt(detail::sum_over(square(std::move(x)), over));
+    const Tensor size = abs(std::move(x));
+    if (o.ord == 1) return detail::sum_over(size, over);
+    if (std::isinf(o.ord)) return detail::max_over(size, over);
+    return pow(detail::sum_over(pow(size, o.ord), over), 1 / o.ord);
+  });
 }
 
 Tensor logsumexp(Arg x, const ReduceOptions& o) {
-  const Tensor t = identity(std::move(x));
-  const Tensor largest = stop_gradient(detail::max_over(t, {.axis = o.axis, .keep_dims = true}));
-  // An infinite shift would make NaN of infinite elements.
-  const Tensor shift = select(less(abs(largest), INFINITY), largest, zeros_like(largest));
-  const Tensor total = log(detail::sum_over(exp(t - shift), {.axis = o.axis, .keep_dims = true})) + shift;
-  if (o.keep_dims) return total;
-  if (o.axis.empty()) return reshape(total, Shape{});
-  return squeeze(total, {.squeeze_dims = o.axis});
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor t = identity(std::move(x));
+    const Tensor largest = stop_gradient(detail::max_over(t, {.axis = o.axis, .keep_dims = true}));
+    // An infinite shift would make NaN of infinite elements.
+    const Tensor shift = select(less(abs(largest), INFINITY), largest, zeros_like(largest));
+    const Tensor total = log(detail::sum_over(exp(t - shift), {.axis = o.axis, .keep_dims = true})) + shift;
+    if (o.keep_dims) return total;
+    if (o.axis.empty()) return reshape(total, Shape{});
+    return squeeze(total, {.squeeze_dims = o.axis});
+  });
 }
 
 }  // namespace panto

@@ -51,7 +51,7 @@ Tensor prod(Arg x, const Options& options) {
 // Largest element, or the larger of two.
 PANTO_EXPORT Tensor max(const Tensor& x, Arg axis = Arg::all_axes(), const MaxAttrs& attrs = {});
 PANTO_EXPORT Tensor max(const Variable& x, Arg axis = Arg::all_axes(), const MaxAttrs& attrs = {});
-PANTO_EXPORT Tensor max(const Tensor& x, const Tensor& y);
+PANTO_EXPORT Tensor max(const Tensor& x, const Tensor& y, Arg::Where where = Arg::Where::current());
 template <std::same_as<ReduceOptions> Options = ReduceOptions>
 Tensor max(Arg x, const Options& options) {
   return detail::max_over(std::move(x), options);
@@ -60,7 +60,7 @@ Tensor max(Arg x, const Options& options) {
 // Smallest element, or the smaller of two.
 PANTO_EXPORT Tensor min(const Tensor& x, Arg axis = Arg::all_axes(), const MinAttrs& attrs = {});
 PANTO_EXPORT Tensor min(const Variable& x, Arg axis = Arg::all_axes(), const MinAttrs& attrs = {});
-PANTO_EXPORT Tensor min(const Tensor& x, const Tensor& y);
+PANTO_EXPORT Tensor min(const Tensor& x, const Tensor& y, Arg::Where where = Arg::Where::current());
 template <std::same_as<ReduceOptions> Options = ReduceOptions>
 Tensor min(Arg x, const Options& options) {
   return detail::min_over(std::move(x), options);
@@ -81,6 +81,21 @@ Tensor any(Arg x, const Options& options) {
 // Mean of the squared distances from the mean, and its square root; of floating types. Computed in two passes.
 PANTO_EXPORT Tensor var(Arg x, const VarianceOptions& options = {});
 PANTO_EXPORT Tensor stddev(Arg x, const VarianceOptions& options = {});
+// Over one axis, or a list: var(x, 0), stddev(x, {0, 1}, true) where the axes stay with size 1.
+Tensor var(Arg x, AxisNumber auto axis, bool keep_dims = false) {
+  return var(std::move(x), VarianceOptions{.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I>
+Tensor var(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
+  return var(std::move(x), VarianceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+Tensor stddev(Arg x, AxisNumber auto axis, bool keep_dims = false) {
+  return stddev(std::move(x), VarianceOptions{.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I>
+Tensor stddev(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
+  return stddev(std::move(x), VarianceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
 
 struct NormOptions {
   double ord = 2;                  // 1, 2, infinity, or any positive number
@@ -92,5 +107,12 @@ PANTO_EXPORT Tensor norm(Arg x, const NormOptions& options = {});
 
 // log(sum(exp(x))), without overflow; minus infinity where all elements are.
 PANTO_EXPORT Tensor logsumexp(Arg x, const ReduceOptions& options = {});
+Tensor logsumexp(Arg x, AxisNumber auto axis, bool keep_dims = false) {
+  return logsumexp(std::move(x), ReduceOptions{.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I>
+Tensor logsumexp(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
+  return logsumexp(std::move(x), ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
 
 }  // namespace panto

@@ -35,16 +35,18 @@ void assign_shape(ShapeContext& c) {
   expect_variable_shape(info->shape, c.shape(1), "value");
 }
 
-// An optimizer's step: `slots` variables, then scalars, then the gradient, the last input.
-void apply_shape(ShapeContext& c, int slots) {
-  const int last = c.num_inputs() - 1;
-  for (int i = slots; i < last; ++i) c.expect_scalar(i);
+// An optimizer's step: `slots` variables, then scalars and, among them, the gradient.
+void apply_shape(ShapeContext& c, int slots, int gradient) {
+  for (int i = slots; i < c.num_inputs(); ++i) {
+    if (i != gradient) c.expect_scalar(i);
+  }
   if (!c.symbolic()) return;
   for (int i = 0; i < slots; ++i) {
     const std::shared_ptr<const HandleInfo> info = variable_info(c, i);
     if (info == nullptr) continue;
-    expect_variable_dtype(info->dtype, c.in(last).dtype());
-    expect_variable_shape(info->shape, c.shape(last), c.op().signature().inputs[static_cast<size_t>(last)].name);
+    expect_variable_dtype(info->dtype, c.in(gradient).dtype());
+    expect_variable_shape(info->shape, c.shape(gradient),
+                          c.op().signature().inputs[static_cast<size_t>(gradient)].name);
   }
 }
 
@@ -110,7 +112,7 @@ const Op& kResourceApplyGradientDescent = define_op(
     "ResourceApplyGradientDescent(var: resource, alpha: T, delta: T; T: numeric, use_locking: bool = false) -> ()",
     {.doc = "var -= alpha * delta. Updates are always made under the variable's lock, whatever `use_locking` says.",
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
-     .shape = [](ShapeContext& c) { apply_shape(c, 1); },
+     .shape = [](ShapeContext& c) { apply_shape(c, 1, 2); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 2 * c.numel(2); }});
 
@@ -123,9 +125,68 @@ const Op& kResourceApplyAdam = define_op(
             "With `use_nesterov`, beta1 * m + (1 - beta1) * grad stands for the last m. All three variables change or "
             "none does.",
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
-     .shape = [](ShapeContext& c) { apply_shape(c, 3); },
+     .shape = [](ShapeContext& c) { apply_shape(c, 3, 9); },
      .no_gradient = "it has no outputs",
      .flops = [](const CostContext& c) { return 12 * c.numel(9); }});
+
+const Op& kResourceApplyMomentum = define_op(
+    "ResourceApplyMomentum(var: resource, accum: resource, lr: T, grad: T, momentum: T; T: numeric, "
+    "use_locking: bool = false, use_nesterov: bool = false) -> ()",
+    {.doc = "One step of gradient descent with momentum, the rate applied to what has accumulated:\n"
+            "  accum = momentum * accum + grad; var -= lr * accum\n"
+            "With `use_nesterov`, grad + momentum * accum stands for the last accum. Both variables change or neither "
+            "does.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 2, 3); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 4 * c.numel(3); }});
+
+const Op& kResourceApplyKerasMomentum = define_op(
+    "ResourceApplyKerasMomentum(var: resource, accum: resource, lr: T, grad: T, momentum: T; T: numeric, "
+    "use_locking: bool = false, use_nesterov: bool = false) -> ()",
+    {.doc = "One step of gradient descent with momentum, the rate applied to each gradient as it is accumulated:\n"
+            "  accum = momentum * accum - lr * grad; var += accum\n"
+            "With `use_nesterov`, momentum * accum - lr * grad stands for the last accum. Both variables change or "
+            "neither does.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 2, 3); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 4 * c.numel(3); }});
+
+const Op& kResourceApplyRMSProp = define_op(
+    "ResourceApplyRMSProp(var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
+    "grad: T; T: numeric, use_locking: bool = false) -> ()",
+    {.doc = "One step of RMSprop (Hinton 2012), with momentum:\n"
+            "  ms += (grad^2 - ms) * (1 - rho)\n"
+            "  mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom\n"
+            "All three variables change or none does.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 3, 7); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 10 * c.numel(7); }});
+
+const Op& kResourceApplyCenteredRMSProp = define_op(
+    "ResourceApplyCenteredRMSProp(var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, "
+    "momentum: T, epsilon: T, grad: T; T: numeric, use_locking: bool = false) -> ()",
+    {.doc = "One step of RMSprop by an estimate of the gradient's variance (Graves 2013), with momentum:\n"
+            "  ms += (grad^2 - ms) * (1 - rho); mg += (grad - mg) * (1 - rho)\n"
+            "  mom = momentum * mom + lr * grad / sqrt(ms - mg^2 + epsilon); var -= mom\n"
+            "All four variables change or none does.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 4, 8); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 15 * c.numel(8); }});
+
+const Op& kResourceApplyAdagradV2 = define_op(
+    "ResourceApplyAdagradV2(var: resource, accum: resource, lr: T, epsilon: T, grad: T; T: numeric, "
+    "use_locking: bool = false, update_slots: bool = true) -> ()",
+    {.doc = "One step of Adagrad (Duchi et al. 2011):\n"
+            "  accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon)\n"
+            "accum stays as it is unless `update_slots`. Both variables change or neither does.",
+     .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
+     .shape = [](ShapeContext& c) { apply_shape(c, 2, 4); },
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return 6 * c.numel(4); }});
 
 const Op& kAssert = define_op(  //
     "Assert(condition: bool, data: T; T: list(type) >= 1, summarize: int = 3) -> ()",

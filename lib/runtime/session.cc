@@ -6,8 +6,8 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
 #include "panto/lib/base/spares.h"
+#include "panto/lib/core/bind.h"
 #include "panto/lib/core/resource.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/validate.h"
@@ -19,20 +19,28 @@ namespace panto {
 
 namespace {
 
-constexpr size_t kMaxCalls = 64;  // combinations of feeds, fetches and targets that are remembered
+constexpr size_t kMaxCalls = 64;  // combinations of fetches and feeds that are remembered
 constexpr int kMaxShapes = 16;    // of each: combinations of shapes that get plans of their own
 
-std::string shown(const TensorRef& ref) {
-  return ref.symbolic().defined() ? ref.symbolic().to_string() : "'" + printable(ref.name()) + "'";
+// A fed number as a scalar of type `t`; `what` names the feed.
+template <class What>
+Tensor number_tensor(const FeedValue& value, DType t, const What& what) {
+  switch (value.kind()) {
+    case FeedValue::Kind::kBool: return dispatch::literal_tensor(value.integer() != 0, t, what());
+    case FeedValue::Kind::kInteger: return dispatch::literal_tensor(value.integer(), t, what());
+    default: return dispatch::literal_tensor(value.real(), t, what());
+  }
 }
 
-// One combination of feeds, fetches and targets, with the plans for the shapes it was run with.
+// One combination of fetches and feeds, with the plans for the shapes it was run with.
 struct CallPlans {
-  std::vector<TensorRef> feeds;
-  std::vector<TensorRef> fetches;
-  std::vector<std::string> targets;
+  std::shared_ptr<const Graph> graph;
+  std::vector<GraphElement> feeds;
+  std::vector<GraphElement> fetches;
   std::vector<NodeOutput> feed_outputs;
   std::vector<NodeOutput> fetch_outputs;
+  std::vector<int> fetch_of;  // by fetch: its position among `fetch_outputs`; -1: nothing is fetched for it
+  bool values_only = true;    // fetch i is fetch output i, and no variable
   std::vector<int> target_nodes;
 
   struct Plan {
@@ -46,8 +54,8 @@ struct CallPlans {
   int num_planned = 0;
   std::shared_ptr<Plan> open_plan;
 
-  bool fits(const Feeds& given, const Fetches& wanted, const std::vector<std::string>& run) const {
-    return given.size() == feeds.size() && wanted == fetches && run == targets &&
+  bool fits(const Fetches& wanted, const Feeds& given) const {
+    return given.size() == feeds.size() && wanted == fetches &&
            std::ranges::equal(given, feeds, {}, &Feeds::value_type::first);
   }
 };
@@ -56,30 +64,46 @@ struct CallPlans {
 
 class Session::Impl {
  public:
-  Impl(Graph graph, SessionOptions options) : graph_(std::move(graph)), options_(std::move(options)) {
+  Impl(Graph graph, const Graph* original, SessionOptions options)
+      : graph_(std::make_shared<const Graph>(std::move(graph))), options_(std::move(options)) {
+    location_ = original != nullptr ? original->location() : graph_->location();
+    if (original != nullptr) seen_edits_ = original->edits();
     check_passes(options_.passes);
-    validate(graph_);
+    validate(*graph_);
   }
 
-  std::vector<Tensor> run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets) {
-    const std::shared_ptr<CallPlans> call = find_call(feeds, fetches, targets);
+  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds) {
+    const std::shared_ptr<CallPlans> call = find_call(fetches, feeds);
+    std::vector<Tensor> numbers;  // room for all: the inputs point to them
+    numbers.reserve(feeds.size());
     std::vector<const Tensor*> inputs;
     inputs.reserve(feeds.size());
     for (size_t i = 0; i < feeds.size(); ++i) {
-      check_feed(call->feed_outputs[i], feeds[i].second);
-      inputs.push_back(&feeds[i].second);
+      const FeedValue& value = feeds[i].second;
+      const NodeOutput output = call->feed_outputs[i];
+      const Tensor* input = &value.tensor();
+      if (value.kind() != FeedValue::Kind::kTensor) {
+        input = &numbers.emplace_back(number_tensor(value, call->graph->info(output).dtype, [&] {
+          return fmt::format("feed '{}'", call->graph->output_name(output));
+        }));
+      }
+      check_feed(*call->graph, output, *input);
+      inputs.push_back(input);
     }
     const std::shared_ptr<Plan> plan = find_plan(*call, inputs);
     plan->executable->check(inputs);
-    std::vector<Tensor> outputs(fetches.size());
+    std::vector<Tensor> outputs(call->fetch_outputs.size());
     std::unique_ptr<Executable::Frame> frame = plan->frames.take([](const Executable::Frame&) { return true; });
     if (frame == nullptr) frame = plan->executable->frame();
     plan->executable->run(*frame, inputs, outputs);
     plan->frames.put(std::move(frame));
-    return outputs;
+    return call->values_only ? outputs : values_of(*call, outputs);
   }
 
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const {
+    const std::lock_guard lock(mutex_);
+    return *graph_;
+  }
   ResourceManager& resources() { return resources_; }
   std::shared_ptr<Executable> latest() const {
     const std::lock_guard lock(mutex_);
@@ -88,60 +112,86 @@ class Session::Impl {
   }
 
  private:
-  std::shared_ptr<CallPlans> find_call(const Feeds& feeds, const Fetches& fetches,
-                                       const std::vector<std::string>& targets) {
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto it = calls_.begin(); it != calls_.end(); ++it) {
-        if (!(*it)->fits(feeds, fetches, targets)) continue;
-        if (it != calls_.begin()) calls_.splice(calls_.begin(), calls_, it);
-        return calls_.front();
-      }
-    }
-    std::shared_ptr<CallPlans> call = resolve(feeds, fetches, targets);
+  std::shared_ptr<CallPlans> find_call(const Fetches& fetches, const Feeds& feeds) {
     const std::lock_guard lock(mutex_);
-    if (calls_.size() >= kMaxCalls) calls_.pop_back();
-    calls_.push_front(call);
-    return call;
+    for (auto it = calls_.begin(); it != calls_.end(); ++it) {
+      if (!(*it)->fits(fetches, feeds)) continue;
+      if (it != calls_.begin()) calls_.splice(calls_.begin(), calls_, it);
+      return calls_.front();
+    }
+    follow();
+    calls_.push_front(resolve(fetches, feeds));
+    if (calls_.size() > kMaxCalls) calls_.pop_back();
+    return calls_.front();
   }
 
-  NodeOutput output_of(const TensorRef& ref, std::string_view role) const {
-    return with_context([&] { return fmt::format("{} {}", role, shown(ref)); },
-                        [&] {
-                          if (!ref.symbolic().defined()) return graph_.output(ref.name());
-                          const NodeOutput output = graph_.output_of(ref.symbolic());
-                          if (!output.valid()) {
-                            invalid("symbolic tensor: expected one of this session's graph, got {}", shown(ref));
-                          }
-                          return output;
-                        });
+  // Takes what was added to the original graph. Precondition: locked.
+  void follow() {
+    const std::shared_ptr<Graph* const> location = location_.lock();
+    if (location == nullptr || *location == graph_.get()) return;
+    const Graph& original = **location;
+    if (original.edits() == seen_edits_) return;
+    auto grown = std::make_shared<const Graph>(original);
+    validate(*grown);
+    graph_ = std::move(grown);
+    seen_edits_ = original.edits();
   }
 
-  std::shared_ptr<CallPlans> resolve(const Feeds& feeds, const Fetches& fetches,
-                                     const std::vector<std::string>& targets) const {
+  // Calls f() with what an error says of the element.
+  template <class F>
+  static auto with_element(std::string_view role, const GraphElement& element, F&& f) {
+    return with_context([&] { return fmt::format("{} {}", role, element.to_string()); }, std::forward<F>(f));
+  }
+
+  // Precondition: locked.
+  std::shared_ptr<CallPlans> resolve(const Fetches& fetches, const Feeds& feeds) const {
+    const std::shared_ptr<Graph* const> location = location_.lock();
+    const void* identity = location == nullptr ? nullptr : (*location)->identity();
     auto call = std::make_shared<CallPlans>();
+    call->graph = graph_;
     std::set<NodeOutput> seen;
-    for (const auto& [ref, value] : feeds) {
-      const NodeOutput output = output_of(ref, "feed");
+    for (const auto& [element, value] : feeds) {
+      const NodeOutput output = with_element("feed", element, [&] {
+        if (element.kind() == GraphElement::Kind::kName) return graph_->output(element.name());
+        const NodeOutput found = element.is_variable() ? NodeOutput() : output_of(*graph_, element, identity);
+        if (!found.valid()) invalid("feed: expected a tensor, got {}", element.to_string());
+        return found;
+      });
       if (!seen.insert(output).second) {
-        invalid("feeds: expected each tensor once, got '{}' twice", graph_.output_name(output));
+        invalid("feeds: expected each tensor once, got '{}' twice", graph_->output_name(output));
       }
-      call->feeds.push_back(ref);
+      call->feeds.push_back(element);
       call->feed_outputs.push_back(output);
     }
-    for (const TensorRef& ref : fetches) {
-      call->fetches.push_back(ref);
-      call->fetch_outputs.push_back(output_of(ref, "fetch"));
-    }
-    for (const std::string& name : targets) {
-      if (name.starts_with('^') || name.find(':') != std::string::npos) {
-        invalid("target: expected the name of a node, got '{}'", name);
-      }
-      call->targets.push_back(name);
-      call->target_nodes.push_back(
-          with_context([&] { return "target '" + printable(name) + "'"; }, [&] { return graph_.at(name).id(); }));
+    for (const GraphElement& element : fetches) {
+      call->fetches.push_back(element);
+      with_element("fetch", element, [&] { add_fetch(*call, element, identity); });
     }
     return call;
+  }
+
+  static void add_fetch(CallPlans& call, const GraphElement& element, const void* identity) {
+    // A variable from outside the graph is read as it is.
+    NodeOutput output;
+    const bool outside = element.is_variable() && element.tensor().defined() && !element.tensor().is_meta();
+    if (!outside) {
+      output = output_of(*call.graph, element, identity);
+      if (!output.valid()) call.target_nodes.push_back(node_of(*call.graph, element, identity));
+    }
+    if (!output.valid() || element.is_variable()) call.values_only = false;
+    call.fetch_of.push_back(output.valid() ? static_cast<int>(call.fetch_outputs.size()) : -1);
+    if (output.valid()) call.fetch_outputs.push_back(output);
+  }
+
+  // By fetch, from what the run gave.
+  static std::vector<Tensor> values_of(const CallPlans& call, std::span<const Tensor> outputs) {
+    std::vector<Tensor> values(call.fetches.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const GraphElement& element = call.fetches[i];
+      if (call.fetch_of[i] >= 0) values[i] = outputs[static_cast<size_t>(call.fetch_of[i])];
+      if (element.is_variable()) values[i] = variable_of(values[i].defined() ? values[i] : element.tensor()).read();
+    }
+    return values;
   }
 
   using Plan = CallPlans::Plan;
@@ -187,7 +237,7 @@ class Session::Impl {
     for (size_t i = 0; i < inputs.size(); ++i) {
       feeds.push_back(feed_like(call.feed_outputs[i], *inputs[i]));
       if (!open) continue;
-      feeds.back().info = graph_.info(call.feed_outputs[i]);
+      feeds.back().info = call.graph->info(call.feed_outputs[i]);
       feeds.back().device = nullptr;
     }
     ExecutableOptions options;
@@ -196,11 +246,11 @@ class Session::Impl {
     if (!options_.device.empty()) options.device = &find_device(options_.device);
     options.resources = &resources_;
     options.states = &states_;
-    return Executable::make(graph_, feeds, call.fetch_outputs, call.target_nodes, options);
+    return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
   }
 
-  void check_feed(NodeOutput output, const Tensor& value) const {
-    const OutputInfo& expected = graph_.info(output);
+  static void check_feed(const Graph& graph, NodeOutput output, const Tensor& value) {
+    const OutputInfo& expected = graph.info(output);
     if (value.defined() && !value.is_meta() && value.dtype() == expected.dtype &&
         value.partial_shape().compatible_with(expected.shape)) {
       return;
@@ -209,7 +259,7 @@ class Session::Impl {
                             : value.is_meta()
                                 ? value.to_string()
                                 : std::string(dtype_name(value.dtype())) + value.partial_shape().to_string();
-    invalid("feed '{}': expected {}{}, got {}", graph_.output_name(output), dtype_name(expected.dtype),
+    invalid("feed '{}': expected {}{}, got {}", graph.output_name(output), dtype_name(expected.dtype),
             expected.shape.to_string(), got);
   }
 
@@ -218,7 +268,9 @@ class Session::Impl {
     if (latest_ != executable) latest_ = executable;
   }
 
-  Graph graph_;
+  std::shared_ptr<const Graph> graph_;
+  std::weak_ptr<Graph* const> location_;  // of the graph that the caller builds, or of our own
+  uint64_t seen_edits_ = 0;
   SessionOptions options_;
   ResourceManager resources_;
   NodeStates states_;
@@ -227,14 +279,17 @@ class Session::Impl {
   std::shared_ptr<Executable> latest_;
 };
 
-Session::Session(Graph graph, SessionOptions options)
-    : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+Session::Session(const Graph& graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(graph, &graph, std::move(options))) {}
+Session::Session(Graph&& graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(std::move(graph), nullptr, std::move(options))) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-std::vector<Tensor> Session::run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets) {
-  return impl_->run(feeds, fetches, targets);
+std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds) { return impl_->run(fetches, feeds); }
+void Session::expect_number(size_t fetches, size_t wanted) {
+  if (fetches != wanted) invalid("run: expected {} fetches, got {}", wanted, fetches);
 }
 const Graph& Session::graph() const { return impl_->graph(); }
 ResourceManager& Session::resources() { return impl_->resources(); }

@@ -1,51 +1,63 @@
 // Session: runs a graph by names, TensorFlow-1 style.
 //
 //   Session s(read_graph("graph.pb"));
-//   auto r = s.run({{"x:0", x}}, {"y:0"});          // r[0] is y
-//   s.run({}, {}, {"init"});                        // run a node for its effect
+//   s.run("init");                                              // run a node for its effect
+//   Tensor y = s.run("y:0", {{"x:0", x}});
+//   auto [l, a] = s.run<2>({loss, accuracy}, {{images, batch}, {rate, 0.1}});
 //
-// A session has variables of its own (by container and name), and stateful random nodes go on from run to run. It works
-// on a copy of the graph: nodes added to the original later are not seen. Only what fetches and targets need is run.
-// For each combination of feeds, fetches, targets and shapes the graph is optimized and planned once. Thread-safety:
-// `run` may be called from several threads at once; updates of one variable are ordered by its lock.
+// A session has variables of its own (by container and name), and stateful random nodes go on from run to run. Only
+// what fetches need is run. For each combination of fetches, feeds and shapes the graph is optimized and planned once.
+// Thread-safety: `run` may be called from several threads at once, while nobody changes the graph; updates of one
+// variable are ordered by its lock.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
 #include "panto/lib/graph/graph.h"
+#include "panto/lib/graph/graph_element.h"
 #include "panto/lib/runtime/plan_stats.h"
 
 namespace panto {
 
 class ResourceManager;
 
-// A tensor of the graph: by name ("x:0"; "x" is "x:0"), or by the symbolic tensor that a GraphScope gave.
-class PANTO_EXPORT TensorRef {
+// What is fed: a tensor, or a number, which becomes a scalar of the type that is wanted.
+class PANTO_EXPORT FeedValue {
  public:
-  // NOLINTBEGIN(google-explicit-constructor): written as {"x:0", x} and {"y"}
-  TensorRef(std::string name) : name_(std::move(name)) {}
-  TensorRef(const char* name) : name_(name) {}
-  TensorRef(Tensor symbolic) : symbolic_(std::move(symbolic)) {}
+  // NOLINTBEGIN(google-explicit-constructor): written as {"x:0", x} and {"rate", 0.5}
+  FeedValue(Tensor tensor) : tensor_(std::move(tensor)) {}
+  FeedValue(const Variable& variable) : tensor_(variable.value()) {}
+  FeedValue(bool value) : kind_(Kind::kBool), integer_(value) {}
+  FeedValue(std::floating_point auto value) : kind_(Kind::kReal), real_(value) {}
+  template <std::integral Integer>
+    requires(sizeof(Integer) < 8 || std::is_signed_v<Integer>)
+  FeedValue(Integer value) : kind_(Kind::kInteger), integer_(value) {}
   // NOLINTEND(google-explicit-constructor)
-  const std::string& name() const noexcept { return name_; }
-  const Tensor& symbolic() const noexcept { return symbolic_; }
-  bool operator==(const TensorRef& other) const noexcept {
-    return name_ == other.name_ && symbolic_.impl() == other.symbolic_.impl();
-  }
+  enum class Kind : uint8_t { kTensor, kBool, kInteger, kReal };
+  Kind kind() const noexcept { return kind_; }
+  const Tensor& tensor() const noexcept { return tensor_; }
+  int64_t integer() const noexcept { return integer_; }
+  double real() const noexcept { return real_; }
 
  private:
-  std::string name_;
-  Tensor symbolic_;
+  Kind kind_ = Kind::kTensor;
+  Tensor tensor_;
+  int64_t integer_ = 0;
+  double real_ = 0;
 };
 
-using Feeds = std::vector<std::pair<TensorRef, Tensor>>;
-using Fetches = std::vector<TensorRef>;
+using Fetches = std::vector<GraphElement>;
+using Feeds = std::vector<std::pair<GraphElement, FeedValue>>;
 
 struct SessionOptions {
   std::string passes = {};      // "" all, "off", "cse,fusion", "-cse": see lib/runtime/optimizer.h
@@ -56,26 +68,50 @@ struct SessionOptions {
 
 class PANTO_EXPORT Session {
  public:
-  // Throws InvalidArgument for a graph that is not in order.
-  explicit Session(Graph graph, SessionOptions options = {});
+  // Of a graph that may grow: nodes that are added to it later are known to later runs, as long as it lives (moved or
+  // not). Changes to nodes that were there before are none that a session must see. Throws InvalidArgument for a graph
+  // that is not in order.
+  explicit Session(const Graph& graph, SessionOptions options = {});
+  // Of a graph of its own.
+  explicit Session(Graph&& graph, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // The values of `fetches`, in order, after the nodes `targets` (names without ":0") have run too.
+  // The values of `fetches`, in order. A fetch is a tensor, by name or by the symbolic tensor that a GraphScope gave; a
+  // variable, which is read when everything has run; or a node that is run only, whose value is an undefined tensor: an
+  // Operation, "^name", the name of a node without outputs. Feeds may be any tensors of the graph.
   // Throws InvalidArgument for names that are no tensors or nodes, feeds that are given twice, do not fit or are
-  // missing; and what the ops throw, with the node's name and the user's line.
-  std::vector<Tensor> run(const Feeds& feeds, const Fetches& fetches, const std::vector<std::string>& targets = {});
+  // missing, FailedPrecondition for variables without a value; and what the ops throw, with the node's name and the
+  // user's line.
+  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds = {});
+  // As an array, for structured bindings. Throws InvalidArgument for another number of fetches.
+  template <size_t N>
+  std::array<Tensor, N> run(const Fetches& fetches, const Feeds& feeds = {}) {
+    expect_number(fetches.size(), N);
+    std::vector<Tensor> values = run(fetches, feeds);
+    std::array<Tensor, N> out;
+    std::move(values.begin(), values.end(), out.begin());
+    return out;
+  }
+  // The value of one.
+  template <class Fetch>
+    requires std::convertible_to<const Fetch&, GraphElement>
+  Tensor run(const Fetch& fetch, const Feeds& feeds = {}) {
+    return std::move(run(Fetches{GraphElement(fetch)}, feeds)[0]);
+  }
 
+  // As the session knows it: the reference holds until a run finds new nodes.
   const Graph& graph() const;
   // The session's variables.
   ResourceManager& resources();
-  // Of the combination of feeds, fetches, targets and shapes that ran last. Throws FailedPrecondition before the first.
+  // Of the combination of fetches, feeds and shapes that ran last. Throws FailedPrecondition before the first.
   PlanStats plan_stats() const;
   // Its graph, after placement and optimization.
   Graph optimized_graph() const;
 
  private:
+  static void expect_number(size_t fetches, size_t wanted);
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -66,6 +66,29 @@ BOOST_AUTO_TEST_CASE(a_huge_sparse_file_is_refused_before_memory_is_taken) {
   expect_error_begins([&] { read_file(folder / "f"); }, "ResourceExhausted: file '");
 }
 
+BOOST_AUTO_TEST_CASE(parts_of_a_file) {
+  const TestFolder folder;
+  write_file(folder / "f", "0123456789");
+  const RandomAccessFile file(folder / "f");
+  BOOST_TEST(file.size() == 10U);
+  char part[4] = {};
+  file.read(7, part, 3);
+  BOOST_TEST(std::string(part) == "789");
+  file.read(0, part, 3);
+  BOOST_TEST(std::string(part) == "012");
+  file.read(10, part, 0);
+  const std::string name = "file '" + (folder / "f") + "'";
+  expect_error([&] { file.read(8, part, 3); }, "DataLoss: " + name + ": expected 1 more bytes, got its end");
+  expect_error([&] { file.read(1000, part, 3); }, "DataLoss: " + name + ": expected 3 more bytes, got its end");
+  expect_error([&] { RandomAccessFile(folder / "no"); },
+               "NotFound: cannot open file '" + (folder / "no") + "': No such file or directory");
+  expect_error([&] { RandomAccessFile(folder.path().string()); },
+               "InvalidArgument: cannot read file '" + folder.path().string() + "': Is a directory");
+  BOOST_REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  expect_error([&] { RandomAccessFile(folder / "pipe"); },
+               "InvalidArgument: cannot read file '" + (folder / "pipe") + "': expected a file, got a pipe or device");
+}
+
 BOOST_AUTO_TEST_CASE(devices_have_no_end) {
   expect_error([] { read_file("/dev/zero"); },
                "InvalidArgument: cannot read file '/dev/zero': expected a file or a pipe, got a device");

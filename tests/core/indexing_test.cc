@@ -40,12 +40,14 @@ BOOST_AUTO_TEST_CASE(elements_and_slices) {
 
 BOOST_AUTO_TEST_CASE(outside) {
   const Tensor t = counting(Shape{3, 4});
-  expect_error([&] { (void)t[3]; }, "OutOfRange: index: expected one in [-3, 3) along dimension 0, got 3");
-  expect_error([&] { (void)t(0, -5); }, "OutOfRange: index: expected one in [-4, 4) along dimension 1, got -5");
-  expect_error([&] { (void)t(0, 0, 0); }, "InvalidArgument: index: expected at most 2 numbers for shape [3,4], got 3");
-  expect_error([] { (void)tensor(1.F)[0]; }, "InvalidArgument: index: expected at most 0 numbers for shape [], got 1");
-  expect_error([] { (void)counting(Shape{0})[0]; },
-               "OutOfRange: index: expected one in [0, 0) along dimension 0, got 0");
+  expect_error_begins([&] { (void)t[3]; }, "OutOfRange: index: expected one in [-3, 3) along dimension 0, got 3");
+  expect_error_begins([&] { (void)t(0, -5); }, "OutOfRange: index: expected one in [-4, 4) along dimension 1, got -5");
+  expect_error_begins([&] { (void)t(0, 0, 0); },
+                      "InvalidArgument: index: expected at most 2 numbers for shape [3,4], got 3");
+  expect_error_begins([] { (void)tensor(1.F)[0]; },
+                      "InvalidArgument: index: expected at most 0 numbers for shape [], got 1");
+  expect_error_begins([] { (void)counting(Shape{0})[0]; },
+                      "OutOfRange: index: expected one in [0, 0) along dimension 0, got 0");
 }
 
 BOOST_AUTO_TEST_CASE(symbolic) {
@@ -53,7 +55,7 @@ BOOST_AUTO_TEST_CASE(symbolic) {
   BOOST_TEST(t[0].partial_shape().to_string() == "[4]");
   BOOST_TEST(t[-1].partial_shape().to_string() == "[4]");
   BOOST_TEST(t(7, 3).partial_shape().to_string() == "[]");
-  expect_error([&] { (void)t(0, 4); }, "OutOfRange: index: expected one in [-4, 4) along dimension 1, got 4");
+  expect_error_begins([&] { (void)t(0, 4); }, "OutOfRange: index: expected one in [-4, 4) along dimension 1, got 4");
 }
 
 BOOST_AUTO_TEST_CASE(is_recorded) {

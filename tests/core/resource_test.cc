@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(values_that_do_not_fit) {
   v.assign(tensor({{1.f}, {2.f}}));
   v.assign(tensor({{1.f, 2.f}, {3.f, 4.f}}));
   expect_error([&] { v.assign(tensor({{1}, {2}})); },
-               "InvalidArgument: dtype of the variable: expected int32, got float32 [variable \"k\"]");
+               "InvalidArgument: dtype: expected the variable's float32, got int32 [variable \"k\"]");
   expect_error([&] { v.assign(tensor({1.f})); },
                "InvalidArgument: value: expected the variable's shape [2,?], got [1] [variable \"k\"]");
   expect_error([&] { v.assign(meta_tensor(kFloat32, {2, -1})); },

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(an_undefined_handle) {
   expect_error([&] { (void)t.shape(); }, text);
   expect_error([&] { (void)t.item<float>(); }, text);
   expect_error([&] { (void)t.data<float>(); }, text);
-  expect_error([&] { (void)t[0]; }, text);
+  expect_error_begins([&] { (void)t[0]; }, text);
   expect_error([&] { (void)t.cpu(); }, text);
 }
 

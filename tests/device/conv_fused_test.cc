@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(constant_filters) {
       BOOST_REQUIRE(feeds.size() == 2);
       Session session(graph);
       for (int i = 0; i < 2; ++i) {
-        const std::vector<Tensor> got = session.run({{feeds[0], x}, {feeds[1], dy}}, fetches);
+        const std::vector<Tensor> got = session.run(fetches, {{feeds[0], x}, {feeds[1], dy}});
         BOOST_REQUIRE(got.size() == 2);
         BOOST_TEST(same_bits(got[0], relu(bias_add(y, bias, {.data_format = k.format}))), c.name << ", " << format);
         BOOST_TEST(same_bits(got[1], by_input(dy)), c.name << ", " << format);

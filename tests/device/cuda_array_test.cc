@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(shapes_in_graphs) {
   )"));
   const Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}});
   for (int i = 0; i < 2; ++i) {
-    const auto r = session.run({{"x", x}}, {"back", "dims", "filled", "both", "count"});
+    const auto r = session.run({"back", "dims", "filled", "both", "count"}, {{"x", x}});
     BOOST_TEST((r[0].cpu().to_vector<float>() == std::vector<float>{2, 4, 6, 8, 10, 12}));
     BOOST_TEST((r[1].cpu().to_vector<int32_t>() == std::vector<int32_t>{3, 2}));
     BOOST_TEST((r[2].cpu().to_vector<float>() == std::vector<float>{3, 3, 3}));

@@ -14,7 +14,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
-#include "panto/nn/optimizer.h"
+#include "panto/nn/training/optimizer.h"
 #include "panto/tests/device/gpu_compare.h"
 #include "panto/tests/gpu.h"
 #include "panto/trace/function.h"
@@ -149,10 +149,10 @@ BOOST_AUTO_TEST_CASE(sessions_run_where_their_feeds_are_or_as_asked) {
   }
   Session session(graph);
   const Tensor x = tensor({2.f, 3.f});
-  BOOST_TEST(&session.run({{"x", x}}, {"y"})[0].device() == &cpu_device());
-  BOOST_TEST(&session.run({{"x", x.to(*gpu())}}, {"y"})[0].device() == gpu());
+  BOOST_TEST(&session.run("y", {{"x", x}}).device() == &cpu_device());
+  BOOST_TEST(&session.run("y", {{"x", x.to(*gpu())}}).device() == gpu());
   Session there(graph, {.device = "/gpu:0"});
-  const Tensor y = there.run({{"x", x}}, {"y"})[0];
+  const Tensor y = there.run("y", {{"x", x}});
   BOOST_TEST(&y.device() == gpu());
   BOOST_TEST(y.cpu().to_vector<float>() == std::vector<float>({4, 9}), boost::test_tools::per_element());
 }

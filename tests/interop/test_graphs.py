@@ -24,7 +24,8 @@ OPS = """
     AddN L2Loss
     RandomUniform RandomStandardNormal StatelessRandomGetKeyCounter StatelessRandomUniformV2 StatelessRandomNormalV2
     VarHandleOp ReadVariableOp AssignVariableOp AssignAddVariableOp AssignSubVariableOp VarIsInitializedOp
-    ResourceApplyGradientDescent ResourceApplyAdam Assert Print PrintV2 Add
+    ResourceApplyGradientDescent ResourceApplyAdam ResourceApplyMomentum ResourceApplyKerasMomentum ResourceApplyRMSProp
+    ResourceApplyCenteredRMSProp ResourceApplyAdagradV2 Assert Print PrintV2 Add
 """.split()
 
 
@@ -274,7 +275,8 @@ def optimizer_steps():
     handle, assign = variable("v", numbers(3))
     m, assign_m = variable("m", np.zeros(3, F4))
     v, assign_v = variable("second", np.zeros(3, F4))
-    last = tf.group(assign, assign_m, assign_v)
+    third, assign_third = variable("third", np.zeros(3, F4))
+    last = tf.group(assign, assign_m, assign_v, assign_third)
     gradient = tf1.placeholder(tf.float32, [3], name="gradient")
     for step in (1, 2):
         with tf.control_dependencies([last]):
@@ -293,6 +295,17 @@ def optimizer_steps():
             )
     with tf.control_dependencies([last]):
         last = raw.ResourceApplyGradientDescent(var=handle, alpha=0.5, delta=gradient)
+    scaled = {"lr": 0.1, "momentum": 0.9, "grad": gradient}
+    root = {**scaled, "rho": 0.9, "epsilon": 1e-7}
+    for step, arguments in (
+        (raw.ResourceApplyMomentum, {"accum": m, "use_nesterov": True, **scaled}),
+        (raw.ResourceApplyKerasMomentum, {"accum": m, **scaled}),
+        (raw.ResourceApplyRMSProp, {"ms": v, "mom": m, **root}),
+        (raw.ResourceApplyCenteredRMSProp, {"mg": third, "ms": v, "mom": m, **root}),
+        (raw.ResourceApplyAdagradV2, {"accum": v, "lr": 0.1, "epsilon": 1e-7, "grad": gradient}),
+    ):
+        with tf.control_dependencies([last]):
+            last = step(var=handle, **arguments)
     with tf.control_dependencies([last]):
         for name, resource in (("value", handle), ("first_moment", m), ("second_moment", v)):
             raw.ReadVariableOp(resource=resource, dtype=tf.float32, name=name)

@@ -59,16 +59,16 @@ void handles_saved() {
     const Tensor other = named("other", handle_of("other"));
     const CollectEffects effects;
     assign_variable_op(handle_of("shared"), tensor({1.f, 2.f}));
-    group(effects.names(), "assign");
+    group(effects.operations(), "assign");
     named("read", read_variable_op(named("two", handle_of("shared")), kFloat32));
     named("read_other", read_variable_op(other, kFloat32));
   };
   for (const Graph& graph : saved_and_loaded(build)) {
     Session session(graph);
-    expect_error_begins([&] { session.run({}, {"read"}); }, "FailedPrecondition: variable \"shared\": ");
-    session.run({}, {}, {"assign"});
-    BOOST_TEST(difference(list({1, 2}), session.run({}, {"read"})[0], {}) == "");
-    expect_error_begins([&] { session.run({}, {"read_other"}); }, "FailedPrecondition: variable \"other\": ");
+    expect_error_begins([&] { session.run({"read"}); }, "FailedPrecondition: variable \"shared\": ");
+    session.run("assign");
+    BOOST_TEST(difference(list({1, 2}), session.run("read"), {}) == "");
+    expect_error_begins([&] { session.run({"read_other"}); }, "FailedPrecondition: variable \"other\": ");
   }
 }
 
@@ -80,7 +80,7 @@ const std::vector<Sample> kVariableAndValue = {{.in = {variable(draw({2, 3})), d
 const ErrorSample kWrongShape = {.in = {variable(draw({2, 3})), draw({3})},
                                  .text = "value: expected the variable's shape [2,3], got [3] [variable \"test_array_"};
 const ErrorSample kWrongType = {.in = {variable(draw({2}).as(kFloat64)), draw({2}).as(kFloat32)},
-                                .text = "dtype of the variable: expected float32, got float64 [variable \"test_array_"};
+                                .text = "dtype: expected the variable's float64, got float32 [variable \"test_array_"};
 
 const Family variables(
     "state",
@@ -145,40 +145,157 @@ Sample adam_sample(const Index& dims, bool nesterov) {
           .attrs = {{"use_nesterov", nesterov}}};
 }
 
-std::vector<Array> with_shape_of_gradient(Index dims) {
-  std::vector<Array> in = adam_sample({2, 3}, false).in;
-  in.back() = draw(std::move(dims));
+// Both forms, in the order of TensorFlow's arguments: the rate applied to the sum, or (Keras) to each gradient.
+template <bool kKeras>
+std::vector<Array> momentum(const Given& g) {
+  Array var = g.in[0], accum = g.in[1];
+  const double lr = g.in[2].values[0], momentum = g.in[4].values[0];
+  for (size_t i = 0; i < var.values.size(); ++i) {
+    const double last = accum.values[i], grad = g.in[3].values[i];
+    accum.values[i] = kKeras ? momentum * last - lr * grad : momentum * last + grad;
+    const double sum = accum.values[i];
+    if (kKeras) {
+      var.values[i] += g.flag("use_nesterov") ? momentum * sum - lr * grad : sum;
+    } else {
+      var.values[i] -= lr * (g.flag("use_nesterov") ? grad + momentum * sum : sum);
+    }
+  }
+  return {var, accum};
+}
+
+Sample momentum_sample(const Index& dims, bool nesterov) {
+  return {
+      .in = {variable(draw(dims)), variable(draw(dims, -1, 1, 1)), scalar(0.125), draw(dims, -1, 1, 3), scalar(0.9)},
+      .attrs = {{"use_nesterov", nesterov}}};
+}
+
+// Hinton's lecture 6e (2012); with the mean of gradients, Graves 2013, equations 38 to 40.
+std::vector<Array> rms_prop(const Given& g) {
+  const bool centered = g.in.size() == 9;
+  const size_t first = centered ? 4 : 3;
+  Array var = g.in[0], mg = g.in[1], ms = g.in[first - 2], mom = g.in[first - 1];
+  auto number = [&](size_t i) { return g.in[first + i].values[0]; };
+  const double lr = number(0), rho = number(1), momentum = number(2), epsilon = number(3);
+  for (size_t i = 0; i < var.values.size(); ++i) {
+    const double grad = g.in.back().values[i];
+    ms.values[i] = rho * ms.values[i] + (1 - rho) * grad * grad;
+    if (centered) mg.values[i] = rho * mg.values[i] + (1 - rho) * grad;
+    const double mean = centered ? mg.values[i] : 0;
+    mom.values[i] = momentum * mom.values[i] + lr * grad / std::sqrt(ms.values[i] - mean * mean + epsilon);
+    var.values[i] -= mom.values[i];
+  }
+  if (centered) return {var, mg, ms, mom};
+  return {var, ms, mom};
+}
+
+Sample rms_prop_sample(const Index& dims) {
+  return {.in = {variable(draw(dims)), variable(draw(dims, 0.1, 1, 1)), variable(draw(dims, -1, 1, 2)), scalar(0.01),
+                 scalar(0.9), scalar(0.5), scalar(1e-7), draw(dims, -1, 1, 3)}};
+}
+
+// The mean's square is smaller than the mean square, as it always is.
+Sample centered_rms_prop_sample(const Index& dims) {
+  Sample sample = rms_prop_sample(dims);
+  sample.in[1] = variable(draw(dims, 0.5, 1, 1));
+  sample.in.insert(sample.in.begin() + 1, variable(draw(dims, -0.5, 0.5, 4)));
+  return sample;
+}
+
+// Duchi et al. 2011, in the order of TensorFlow's arguments.
+std::vector<Array> adagrad(const Given& g) {
+  Array var = g.in[0], accum = g.in[1];
+  const double lr = g.in[2].values[0], epsilon = g.in[3].values[0];
+  for (size_t i = 0; i < var.values.size(); ++i) {
+    const double grad = g.in[4].values[i];
+    if (g.flag("update_slots")) accum.values[i] += grad * grad;
+    var.values[i] -= lr * grad / (std::sqrt(accum.values[i]) + epsilon);
+  }
+  return {var, accum};
+}
+
+Sample adagrad_sample(const Index& dims, bool update_slots) {
+  return {
+      .in = {variable(draw(dims)), variable(draw(dims, 0.1, 1, 1)), scalar(0.125), scalar(1e-3), draw(dims, -1, 1, 3)},
+      .attrs = {{"update_slots", update_slots}}};
+}
+
+// The sample's inputs, one of them replaced.
+std::vector<Array> with(const Sample& sample, size_t input, Array value) {
+  std::vector<Array> in = sample.in;
+  in[input] = std::move(value);
   return in;
 }
 
-std::vector<Array> with_vector_rate() {
-  std::vector<Array> in = adam_sample({2, 3}, false).in;
-  in[5] = list({1, 2});
-  return in;
+// What every step but the simplest refuses: a gradient (input `grad`) and a rate (input `rate`) of other shapes.
+std::vector<ErrorSample> step_errors(const Sample& sample, size_t grad, size_t rate) {
+  return {{.in = with(sample, grad, draw({3})),
+           .text = "grad: expected the variable's shape [2,3], got [3] [variable \"test_array_"},
+          {.in = with(sample, rate, list({1, 2})), .text = "lr: expected a scalar, got shape [2]"}};
+}
+
+// Slots that are one variable would be changed twice.
+void same_slots() {
+  const Tensor first = handle_of("slot"), second = handle_of("another");
+  const Tensor x = tensor({1.f, 2.f}), rate = tensor(0.5f);
+  assign_variable_op(first, x);
+  assign_variable_op(second, x);
+  expect_error_begins([&] { resource_apply_momentum(first, first, rate, x, rate); },
+                      "InvalidArgument: var and accum: expected two variables, got \"slot\" twice");
+  expect_error_begins([&] { resource_apply_rms_prop(first, second, second, rate, rate, rate, rate, x); },
+                      "InvalidArgument: ms and mom: expected two variables, got \"another\" twice");
+  BOOST_TEST(difference(x, read_variable_op(first, kFloat32)) == "");
 }
 
 const Family optimizers(
-    "state", {
-                 {"ResourceApplyGradientDescent",
-                  {.samples = {{.in = {variable(draw({2, 3})), scalar(0.25), draw({2, 3}, -2, 2, 1)}},
-                               {.in = {variable(draw({37})), scalar(0.25), draw({37}, -2, 2, 1)}},
-                               {.in = {variable(draw({0})), scalar(0.25), draw({0})}}},
-                   .after = gradient_descent,
-                   .errors = {{.in = {variable(draw({2})), scalar(1), draw({3})},
-                               .text = "delta: expected the variable's shape [2], got [3] [variable \"test_array_"},
-                              {.in = {variable(draw({2})), list({1, 2}), draw({2})},
-                               .text = "alpha: expected a scalar, got shape [2]"}},
-                   .effect = true}},
-                 {"ResourceApplyAdam",
-                  {.samples = {adam_sample({2, 3}, false), adam_sample({37}, false), adam_sample({5}, true),
-                               adam_sample({0}, false)},
-                   .after = adam,
-                   .errors = {{.in = with_shape_of_gradient({3}),
-                               .text = "grad: expected the variable's shape [2,3], got [3] [variable \"test_array_"},
-                              {.in = with_vector_rate(), .text = "lr: expected a scalar, got shape [2]"}},
-                   .units = 16,
-                   .effect = true}},
-             });
+    "state",
+    {
+        {"ResourceApplyGradientDescent",
+         {.samples = {{.in = {variable(draw({2, 3})), scalar(0.25), draw({2, 3}, -2, 2, 1)}},
+                      {.in = {variable(draw({37})), scalar(0.25), draw({37}, -2, 2, 1)}},
+                      {.in = {variable(draw({0})), scalar(0.25), draw({0})}}},
+          .after = gradient_descent,
+          .errors = {{.in = {variable(draw({2})), scalar(1), draw({3})},
+                      .text = "delta: expected the variable's shape [2], got [3] [variable \"test_array_"},
+                     {.in = {variable(draw({2})), list({1, 2}), draw({2})},
+                      .text = "alpha: expected a scalar, got shape [2]"}},
+          .effect = true}},
+        {"ResourceApplyAdam",
+         {.samples = {adam_sample({2, 3}, false), adam_sample({37}, false), adam_sample({5}, true),
+                      adam_sample({0}, false)},
+          .after = adam,
+          .errors = step_errors(adam_sample({2, 3}, false), 9, 5),
+          .units = 16,
+          .effect = true}},
+        {"ResourceApplyMomentum",
+         {.samples = {momentum_sample({2, 3}, false), momentum_sample({37}, true), momentum_sample({0}, true)},
+          .after = momentum<false>,
+          .errors = step_errors(momentum_sample({2, 3}, false), 3, 2),
+          .own = {{"slots differ", same_slots}},
+          .effect = true}},
+        {"ResourceApplyKerasMomentum",
+         {.samples = {momentum_sample({2, 3}, false), momentum_sample({37}, true), momentum_sample({0}, true)},
+          .after = momentum<true>,
+          .errors = step_errors(momentum_sample({2, 3}, false), 3, 2),
+          .effect = true}},
+        {"ResourceApplyRMSProp",
+         {.samples = {rms_prop_sample({2, 3}), rms_prop_sample({37}), rms_prop_sample({0})},
+          .after = rms_prop,
+          .errors = step_errors(rms_prop_sample({2, 3}), 7, 3),
+          .units = 16,
+          .effect = true}},
+        {"ResourceApplyCenteredRMSProp",
+         {.samples = {centered_rms_prop_sample({2, 3}), centered_rms_prop_sample({37}), centered_rms_prop_sample({0})},
+          .after = rms_prop,
+          .errors = step_errors(centered_rms_prop_sample({2, 3}), 8, 4),
+          .units = 16,
+          .effect = true}},
+        {"ResourceApplyAdagradV2",
+         {.samples = {adagrad_sample({2, 3}, true), adagrad_sample({37}, false), adagrad_sample({0}, true)},
+          .after = adagrad,
+          .errors = step_errors(adagrad_sample({2, 3}, true), 4, 2),
+          .units = 8,
+          .effect = true}},
+    });
 
 // ---- Assertions and printing ------------------------------------------------------------------------------------
 
@@ -205,7 +322,7 @@ void print_saved() {
     Session session(graph);
     const Tensor x = tensor({1.f, 2.f, 3.f});
     Tensor y;
-    BOOST_TEST(written([&] { y = session.run({{"x", x}}, {"y"})[0]; }) == "values: [1 2...][text]\n");
+    BOOST_TEST(written([&] { y = session.run("y", {{"x", x}}); }) == "values: [1 2...][text]\n");
     BOOST_TEST(difference(x, y) == "");
   }
 }
@@ -214,11 +331,11 @@ void print_text_saved() {
   const auto build = [] {
     const CollectEffects effects;
     print_text(placeholder(kString, {}, "text"), {.end = "!\n"});
-    group(effects.names(), "say");
+    group(effects.operations(), "say");
   };
   for (const Graph& graph : saved_and_loaded(build)) {
     Session session(graph);
-    BOOST_TEST(written([&] { session.run({{"text", tensor("one")}}, {}, {"say"}); }) == "one!\n");
+    BOOST_TEST(written([&] { session.run("say", {{"text", tensor("one")}}); }) == "one!\n");
   }
 }
 
@@ -226,12 +343,12 @@ void assertion_saved() {
   const auto build = [] {
     const CollectEffects effects;
     assert_true(placeholder(kBool, {}, "good"), {tensor({1, 2, 3, 4}), tensor("text")}, {.summarize = 2});
-    group(effects.names(), "check");
+    group(effects.operations(), "check");
   };
   for (const Graph& graph : saved_and_loaded(build)) {
     Session session(graph);
-    BOOST_CHECK_NO_THROW(session.run({{"good", tensor(true)}}, {}, {"check"}));
-    expect_error_begins([&] { session.run({{"good", tensor(false)}}, {}, {"check"}); },
+    BOOST_CHECK_NO_THROW(session.run("check", {{"good", tensor(true)}}));
+    expect_error_begins([&] { session.run("check", {{"good", tensor(false)}}); },
                         "InvalidArgument: assertion: expected true, got false; [1 2...] [text] ");
   }
 }

@@ -65,7 +65,7 @@ const std::vector<ErrorSample> kScatterErrors = {
     {.in = {variable(draw({})), list({0}).as(kInt32), draw({1})},
      .text = "variable: expected a rank of at least 1, got shape []"},
     {.in = {variable(draw({4, 3}).as(kFloat64)), list({0}).as(kInt32), draw({1, 3}).as(kFloat32)},
-     .text = "dtype of the variable: expected float32, got float64"},
+     .text = "dtype: expected the variable's float64, got float32"},
 };
 
 // Nothing changes where one of several indices is wrong.

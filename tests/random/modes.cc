@@ -345,7 +345,7 @@ class Asker {
           return feeds;
         };
         if (!fits(k, known)) {
-          if (session) judge_refused(mode, k, [&] { session->run(feeds_of(k), {fetched[0]}); });
+          if (session) judge_refused(mode, k, [&] { session->run(fetched[0], feeds_of(k)); });
           continue;
         }
         Outcome expected = expected_[k];
@@ -379,7 +379,7 @@ class Asker {
           for (const Tensor& t : fetched) fetches.emplace_back(t);
           // One of them twice.
           fetches.emplace_back(fetched[0]);
-          std::vector<Tensor> got = session->run(feeds_of(k), fetches);
+          std::vector<Tensor> got = session->run(fetches, feeds_of(k));
           const std::string twice = difference_in_bits(std::span(got).subspan(0, 1), std::span(got).last(1));
           if (!twice.empty()) fail(Code::kInternal, "random program: fetched twice: " + twice);
           got.pop_back();

@@ -46,6 +46,15 @@ def plain(value):
     return getattr(value, kind)
 
 
+def save_arrays(path, arrays):
+    """numpy.savez_compressed, without the 64-bit extras by which that makes a file larger."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
+        for key, array in arrays.items():
+            content = io.BytesIO()
+            np.save(content, array)
+            file.writestr(zipfile.ZipInfo(f"{key}.npy"), content.getvalue(), zipfile.ZIP_DEFLATED)
+
+
 class Variable:
     """Stands for a resource variable among a call's inputs."""
 
@@ -144,7 +153,7 @@ class Cases:
         return outputs, after
 
     def save(self, folder, name, **extra):
-        """Writes NAME.json and NAME.npz, the latter without the 64-bit extras by which numpy.savez makes it larger."""
+        """Writes NAME.json and NAME.npz."""
         header = {"tensorflow": tf.__version__, "numpy": np.__version__, **extra}
         text = ",\n  ".join(json.dumps(key) + ": " + json.dumps(value) for key, value in header.items())
         rows = ",\n    ".join(json.dumps(case) for case in self.cases)
@@ -152,8 +161,4 @@ class Cases:
         (folder / f"{name}.json").write_text(
             f'{{\n  {text},\n  "bfloat16": {bfloat16},\n  "cases": [\n    {rows}\n  ]\n}}\n'
         )
-        with zipfile.ZipFile(folder / f"{name}.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
-            for key, array in self.arrays.items():
-                content = io.BytesIO()
-                np.save(content, array)
-                file.writestr(zipfile.ZipInfo(f"{key}.npy"), content.getvalue(), zipfile.ZIP_DEFLATED)
+        save_arrays(folder / f"{name}.npz", self.arrays)

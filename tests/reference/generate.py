@@ -19,6 +19,7 @@ import graphs
 import op_cases
 import random_cases
 import tensorflow as tf
+import training_cases
 
 tf.get_logger().setLevel("ERROR")
 
@@ -31,10 +32,11 @@ def main():
     randoms, sequences = random_cases.make()
     randoms.save(folder, "random", sequences=sequences)
     graphs.make(folder / "graphs")
+    training = training_cases.make(folder / "training.npz")
     made = [path for path in folder.rglob("*") if path.suffix in (".json", ".npz", ".pb", ".pbtxt")]
     print(
         f"{len(cases.cases)} op cases, {len(randoms.cases)} stateless and {len(sequences)} stateful random cases, "
-        f"{len(graphs.BINARY + graphs.TEXT)} graphs; {sum(path.stat().st_size for path in made)} bytes"
+        f"{len(graphs.BINARY + graphs.TEXT)} graphs, {len(training)} arrays of training; {sum(path.stat().st_size for path in made)} bytes"
     )
 
 

@@ -597,6 +597,37 @@ def updates(cases):
                 use_nesterov=nesterov,
                 **few_ulp(dtype),
             )
+    for op, options in (
+        ("Momentum", {"lr": 0.1, "momentum": 0.9, "use_nesterov": False}),
+        ("Momentum", {"lr": 0.1, "momentum": 0.9, "use_nesterov": True}),
+        ("KerasMomentum", {"lr": 0.1, "momentum": 0.9, "use_nesterov": False}),
+        ("KerasMomentum", {"lr": 0.1, "momentum": 0.9, "use_nesterov": True}),
+        ("RMSProp", {"lr": 0.01, "rho": 0.9, "momentum": 0.5, "epsilon": 1e-7}),
+        ("CenteredRMSProp", {"lr": 0.01, "rho": 0.9, "momentum": 0.5, "epsilon": 1e-7}),
+        ("AdagradV2", {"lr": 0.1, "epsilon": 1e-7, "update_slots": True}),
+        ("AdagradV2", {"lr": 0.1, "epsilon": 1e-7, "update_slots": False}),
+    ):
+        slots = {
+            "Momentum": ["accum"],
+            "KerasMomentum": ["accum"],
+            "RMSProp": ["ms", "mom"],
+            "CenteredRMSProp": ["mg", "ms", "mom"],
+            "AdagradV2": ["accum"],
+        }[op]
+        flags = [name for name, value in options.items() if isinstance(value, bool)]
+        for dtype in (F4, F8):
+            label = " ".join([f"{name}={options[name]}" for name in flags] + [np.dtype(dtype).name])
+            start = np.full([2, 3], 0.1 if op == "AdagradV2" else 0, dtype)
+            state = [numbers(2, 3, dtype=dtype)] + [start] * len(slots)
+            for step in range(1, 3):
+                _, state = cases.add(
+                    f"ResourceApply{op}",
+                    f"{label} step {step}",
+                    **{name: Variable(value) for name, value in zip(["var", *slots], state, strict=True)},
+                    **{name: value if name in flags else dtype(value) for name, value in options.items()},
+                    grad=numbers(2, 3, dtype=dtype, seed=step),
+                    **few_ulp(dtype),
+                )
     for dtype in (F4, F8):
         value = numbers(2, 3, dtype=dtype)
         for step in range(1, 4):

@@ -24,11 +24,11 @@ void check_same(const std::string& text, const Feeds& feeds, const std::vector<s
     const Graph g = text_graph(text);
     const Fetches fetches(names.begin(), names.end());
     Session plain(g, {.passes = "off"}), loops(g, {.passes = "elementwise"});
-    const std::vector<Tensor> expected = plain.run(feeds, fetches), got = loops.run(feeds, fetches);
+    const std::vector<Tensor> expected = plain.run(fetches, feeds), got = loops.run(fetches, feeds);
     BOOST_TEST(loops.plan_stats().steps < plain.plan_stats().steps);
     for (size_t i = 0; i < fetches.size(); ++i) BOOST_TEST(same_bits(got[i], expected[i]), names[i]);
     // Again: a frame is used a second time.
-    const std::vector<Tensor> again = loops.run(feeds, fetches);
+    const std::vector<Tensor> again = loops.run(fetches, feeds);
     for (size_t i = 0; i < fetches.size(); ++i) BOOST_TEST(same_bits(again[i], expected[i]), names[i]);
   }
 }
@@ -262,7 +262,7 @@ std::string loops(const std::string& text, const std::vector<std::string>& names
   Session plain(graph, {.passes = "off"}), fused(graph, {.passes = "elementwise"});
   const Feeds feeds = {{"x", numbers({5, 5}, 1)}, {"w", numbers({5, 5}, 2)}, {"b", numbers({5}, 3)}};
   const Fetches wanted(names.begin(), names.end());
-  const std::vector<Tensor> expected = plain.run(feeds, wanted), got = fused.run(feeds, wanted);
+  const std::vector<Tensor> expected = plain.run(wanted, feeds), got = fused.run(wanted, feeds);
   for (size_t i = 0; i < names.size(); ++i) BOOST_TEST(same_bits(got[i], expected[i]), names[i]);
   std::string found;
   for (int id : optimized.topological_order()) {
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(outputs_over_inputs) {
   const Tensor x = numbers({100, 100}, 3);
   check_same(text, {{"x", x}}, {"z"});
   Session s(text_graph(text), {.passes = "elementwise"});
-  s.run({{"x", x}}, {"z"});
+  s.run({"z"}, {{"x", x}});
   // a, b, c, d: two of them in place of p and q.
   BOOST_TEST(s.plan_stats().planned_bytes <= 5 * 40064);
 }
@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(faults_name_the_op) {
     y = Neg(q)
   )");
   Session s(g, {.passes = "elementwise"});
-  const std::string text = error_text([&] { s.run({{"x", tensor({1, 2})}}, {"y"}); });
+  const std::string text = error_text([&] { s.run({"y"}, {{"x", tensor({1, 2})}}); });
   BOOST_TEST(text.find("integer division by zero [in FloorDiv]") != std::string::npos, text);
 }
 

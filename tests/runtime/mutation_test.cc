@@ -155,7 +155,9 @@ void try_variant(const std::string& bytes, const ReferenceGraph& reference, Tall
         ran &= succeeds(tally, [&] {
           Feeds feeds;
           for (const auto& [name, value] : run.feeds) feeds.emplace_back(name, value);
-          session.run(feeds, Fetches(run.fetches.begin(), run.fetches.end()), run.targets);
+          Fetches fetches(run.fetches.begin(), run.fetches.end());
+          for (const std::string& target : run.targets) fetches.emplace_back("^" + target);
+          session.run(fetches, feeds);
         });
       }
     });

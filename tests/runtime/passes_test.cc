@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(folding_is_silent_where_shapes_do_not_fit) {
   Session session(graph);
   const std::string before = set_log_level("warn");
   const std::string text = written([&] {
-    expect_error_begins([&] { session.run({{"x", tensor({1.F, 2.F, 3.F})}}, {"y"}); },
+    expect_error_begins([&] { session.run({"y"}, {{"x", tensor({1.F, 2.F, 3.F})}}); },
                         "InvalidArgument: shapes: expected ones that broadcast, got [2] and [3]");
-    expect_near(session.run({{"x", tensor({1.F, 2.F})}}, {"y"})[0], {2}, {-3, -6});
+    expect_near(session.run("y", {{"x", tensor({1.F, 2.F})}}), {2}, {-3, -6});
   });
   set_log_level(before);
   BOOST_TEST(text == "");
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(fused_layers_give_the_same_numbers) {
                        {"b", tensor({0.5f, -0.25f, 8.f})}};
   for (const char* passes : {"off", "", "fusion"}) {
     Session s(g, {.passes = passes});
-    BOOST_TEST((s.run(feeds, {"y"})[0].to_vector<float>() == std::vector<float>{0, 1, 0, 7, 0, 19.5}));
+    BOOST_TEST((s.run("y", feeds).to_vector<float>() == std::vector<float>{0, 1, 0, 7, 0, 19.5}));
   }
 }
 
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
   Session session(
       text_graph("x = Placeholder(; dtype=float32, shape=[])\n c = Const(; value=float32[]{3})\n"
                  " d = Neg(c)\n y = Mul(x, d)\n z = Neg(y)"));
-  BOOST_TEST(session.run({{"x", tensor(2.f)}}, {"z"})[0].item<float>() == 6.f);
+  BOOST_TEST(session.run("z", {{"x", tensor(2.f)}}).item<float>() == 6.f);
   BOOST_TEST(session.plan_stats().passes_undone == 1);
   const Graph planned = session.optimized_graph();
   BOOST_TEST((planned.find("d") != nullptr && planned.at("d").has(Trait::kConstant)));

@@ -164,18 +164,18 @@ BOOST_AUTO_TEST_CASE(a_session_with_state) {
     named("read", identity(total.value()));
   }
   Session session(graph);
-  std::vector<std::string> initializers, adds;
+  Fetches initializers, wanted = {"y", "drawn"};
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
-    if (node.op().name() == "AssignVariableOp") initializers.push_back(node.name());
-    if (node.op().name() == "AssignAddVariableOp") adds.push_back(node.name());
+    if (node.op().name() == "AssignVariableOp") initializers.emplace_back(node.name());
+    if (node.op().name() == "AssignAddVariableOp") wanted.emplace_back(node.name());
   }
-  session.run({}, {}, initializers);
+  session.run(initializers);
   Differences differences;
   in_threads([&](int t) {
     for (int i = 0; i < kTurns; ++i) {
       const int64_t n = (i + t) % 20 + 1;
-      const auto got = session.run({{"x", ones({n})}}, {"y", "drawn"}, adds);
+      const auto got = session.run(wanted, {{"x", ones({n})}});
       differences.check(got[0].item<float>() == static_cast<float>(n) && got[1].dim(0) == 2);
     }
   });
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_session_with_state) {
   for (int t = 0; t < kThreads; ++t) {
     for (int i = 0; i < kTurns; ++i) expected += static_cast<float>((i + t) % 20 + 1);
   }
-  BOOST_TEST(session.run({{"x", ones({1})}}, {"read"})[0].item<float>() == expected);
+  BOOST_TEST(session.run("read", {{"x", ones({1})}}).item<float>() == expected);
 }
 
 BOOST_AUTO_TEST_CASE(random_numbers_are_drawn_once) {
@@ -284,6 +284,51 @@ BOOST_AUTO_TEST_CASE(passes_are_added_while_others_run) {
       }
       const Function f = trace([](const Tensor& a) { return (a + a) * a; }, {TensorSpec(kFloat32, {2})});
       differences.check(f(x).to_vector<float>() == Floats{2, 8});
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(passes_over_one_dataset) {
+  const Dataset dataset = Dataset::from_tensors({arange(40), arange(40) * 2})
+                              .shuffle(10, 3)
+                              .map([](const Tensor& x, const Tensor& y) { return std::pair(x + 1, y); }, {.threads = 3})
+                              .batch(3)
+                              .prefetch(2);
+  Differences differences;
+  in_threads([&](int t) {
+    for (int i = 0; i < kTurns; ++i) {
+      const int last = (t + i) % 4 == 0 ? i % 5 : 100;  // some leave early
+      int sum = 0, count = 0;
+      for (auto [x, y] : dataset) {
+        differences.check(((x - 1) * 2 - y).to_vector<int32_t>() ==
+                          std::vector<int32_t>(static_cast<size_t>(x.dim(0))));
+        sum += y.sum().item<int>();
+        if (++count > last) break;
+      }
+      differences.check(last < 100 || (count == 14 && sum == 39 * 40));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_datasets_that_throw) {
+  const Dataset dataset = Dataset::from_tensors({arange(40)})
+                              .repeat()
+                              .map(
+                                  [](const Tensor& x) {
+                                    if (x.item<int>() == 17) fail(Code::kDataLoss, "17");
+                                    return x;
+                                  },
+                                  {.threads = 4})
+                              .prefetch(3);
+  Differences differences;
+  in_threads([&](int) {
+    for (int i = 0; i < kTurns; ++i) {
+      int count = 0;
+      try {
+        for ([[maybe_unused]] const Tensor x : dataset) ++count;
+      } catch (const Error& error) {
+        differences.check(count == 17 && error.code() == Code::kDataLoss);
+      }
     }
   });
 }

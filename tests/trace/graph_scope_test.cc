@@ -10,7 +10,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
-#include "panto/nn/optimizer.h"
+#include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 #include "panto/trace/function.h"
@@ -36,36 +36,56 @@ BOOST_AUTO_TEST_CASE(build_then_run) {
   BOOST_TEST(g.at("b").op().name() == "Relu");
   Session s(g);
   const Tensor x = tensor({{1.F, 1.F}, {-5.F, 0.F}});
-  expect_near(s.run({{"a", x}}, {"b"})[0], {2, 1}, {4, 0});
-  expect_near(s.run({{"a:0", x}}, {"b:0"})[0], {2, 1}, {4, 0});
-  expect_near(s.run({{a, x}}, {b})[0], {2, 1}, {4, 0});
+  expect_near(s.run("b", {{"a", x}}), {2, 1}, {4, 0});
+  expect_near(s.run("b:0", {{"a:0", x}}), {2, 1}, {4, 0});
+  expect_near(s.run(b, {{a, x}}), {2, 1}, {4, 0});
 }
 
 BOOST_AUTO_TEST_CASE(variables_of_the_graph) {
   Graph g;
-  std::string init, step;
+  Operation init, step;
   {
     const GraphScope in(g);
     const Variable v(tensor({1.0, 2.0}), "v");
     const Variable w(cast(3.0, kFloat64), "w");
-    v.assign_add(tensor({10.0, 10.0}));
-    step = g.at(g.id_limit() - 1).name();
+    step = v.assign_add(tensor({10.0, 10.0}));
     named("product", v.value() * w);
     init = global_variables_initializer();
-    BOOST_TEST(init == "init");
+    BOOST_TEST(init.name() == "init");
   }
   BOOST_TEST(g.variables().size() == 2U);
   BOOST_TEST(g.at("v").op().name() == "VarHandleOp");
   Session s(g);
-  BOOST_TEST(error_text([&] { s.run({}, {"product"}); }).starts_with("FailedPrecondition: "));
-  s.run({}, {}, {init});
-  expect_near(s.run({}, {"product"})[0], {2}, {3, 6});
-  s.run({}, {}, {step});
-  expect_near(s.run({}, {"product"})[0], {2}, {33, 36});
+  BOOST_TEST(error_text([&] { s.run({"product"}); }).starts_with("FailedPrecondition: "));
+  s.run(init);
+  expect_near(s.run("product"), {2}, {3, 6});
+  s.run(step);
+  expect_near(s.run("product"), {2}, {33, 36});
   // Another session has variables of its own.
   Session other(g);
-  other.run({}, {}, {init});
-  expect_near(other.run({}, {"product"})[0], {2}, {3, 6});
+  other.run(init);
+  expect_near(other.run("product"), {2}, {3, 6});
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_done_once_the_scope_is_closed) {
+  Graph g;
+  Tensor y;
+  Variable w;
+  {
+    const GraphScope in(g);
+    w = Variable(tensor(1.f), "w");
+    y = placeholder(kFloat32, {2}, "x") * w;
+  }
+  const char* closed = "FailedPrecondition: symbolic tensor: expected the GraphScope or trace that it is of to be open";
+  const int nodes = g.num_nodes();
+  expect_error_begins([&] { w.assign(tensor(2.f)); }, closed);
+  expect_error_begins([&] { static_cast<void>(y + 1.f); }, closed);
+  expect_error_begins([&] { static_cast<void>(w.value()); }, closed);
+  expect_error_begins([&] { static_cast<void>(sum(y)); }, closed);
+  BOOST_TEST(error_text([&] { static_cast<void>(tanh(y)); }).find("graph_scope_test.cc:") != std::string::npos);
+  BOOST_TEST(g.num_nodes() == nodes);
+  const GraphScope again(g);
+  named("more", y + 1.f);
 }
 
 BOOST_AUTO_TEST_CASE(control_dependencies) {
@@ -75,9 +95,9 @@ BOOST_AUTO_TEST_CASE(control_dependencies) {
     const Variable v(tensor(1.0), "v");
     const CollectEffects effects;
     v.assign_add(tensor(5.0));
-    BOOST_REQUIRE_EQUAL(effects.names().size(), 1U);
+    BOOST_REQUIRE_EQUAL(effects.operations().size(), 1U);
     {
-      const ControlDependencies after(effects.names());
+      const ControlDependencies after(effects.operations());
       named("later", v.value());
     }
     named("free", v.value());
@@ -86,10 +106,10 @@ BOOST_AUTO_TEST_CASE(control_dependencies) {
   BOOST_TEST(g.at("free").control_inputs().empty());
   BOOST_TEST(g.at("later").control_inputs().size() == 1U);
   Session s(g);
-  s.run({}, {}, {"init"});
-  expect_near(s.run({}, {"free"})[0], 1);
-  expect_near(s.run({}, {"later"})[0], 6);
-  expect_near(s.run({}, {"free"})[0], 6);
+  s.run("init");
+  expect_near(s.run("free"), 1);
+  expect_near(s.run("later"), 6);
+  expect_near(s.run("free"), 6);
 }
 
 BOOST_AUTO_TEST_CASE(groups) {
@@ -100,7 +120,7 @@ BOOST_AUTO_TEST_CASE(groups) {
     const CollectEffects effects;
     v.assign_add(tensor(1.0));
     w.assign_sub(tensor(1.0));
-    BOOST_TEST(group(effects.names(), "both") == "both");
+    BOOST_TEST(group(effects.operations(), "both").name() == "both");
     const std::string unknown[] = {"nobody"};
     BOOST_TEST(error_text([&] { group(unknown); }).starts_with("NotFound: "));
     named("v_value", v.value());
@@ -108,9 +128,9 @@ BOOST_AUTO_TEST_CASE(groups) {
     global_variables_initializer();
   }
   Session s(g);
-  s.run({}, {}, {"init"});
-  s.run({}, {}, {"both"});
-  const auto values = s.run({}, {"v_value", "w_value"});
+  s.run("init");
+  s.run("both");
+  const auto values = s.run({"v_value", "w_value"});
   expect_near(values[0], 2);
   expect_near(values[1], 1);
 }
@@ -172,7 +192,7 @@ BOOST_AUTO_TEST_CASE(traced_functions_become_part_of_the_graph) {
     named("y", f(placeholder(kFloat64, {2}, "a")) + 1.0);
   }
   Session s(g);
-  expect_near(s.run({{"a", tensor({1.0, 2.0})}}, {"y"})[0], {2}, {4, 7});
+  expect_near(s.run("y", {{"a", tensor({1.0, 2.0})}}), {2}, {4, 7});
   BOOST_TEST(g.find("tripled") != nullptr);
 }
 
@@ -217,7 +237,7 @@ BOOST_AUTO_TEST_CASE(gradients_add_only_gradient_nodes) {
   }
   Session s(g);
   const Tensor value = tensor({0.5, -1.5});
-  const auto r = s.run({{"x", value}}, {g.output_name(dxs[0]), "y"});
+  const auto r = s.run({g.output_name(dxs[0]), "y"}, {{"x", value}});
   expect_near(r[0], {2}, {std::cos(0.25), -3 * std::cos(2.25)}, 1e-12);
 }
 
@@ -234,7 +254,7 @@ BOOST_AUTO_TEST_CASE(gradients_with_seeds_and_without_dependence) {
   const auto dxs = gradients(g, ys, xs, seeds);
   BOOST_TEST(!dxs[1].valid());
   Session s(g);
-  const auto r = s.run({{"a", tensor({3.0, 4.0})}, {"seed", tensor({1.0, 10.0})}}, {g.output_name(dxs[0])});
+  const auto r = s.run({g.output_name(dxs[0])}, {{"a", tensor({3.0, 4.0})}, {"seed", tensor({1.0, 10.0})}});
   expect_near(r[0], {2}, {6, 80});
 }
 
@@ -249,19 +269,19 @@ BOOST_AUTO_TEST_CASE(gradients_of_gradients) {
     second = gradients(first, sources)[0];
   }
   Session s(g);
-  expect_near(s.run({{"x", tensor(2.0)}}, {second})[0], 48);
+  expect_near(s.run(second, {{"x", tensor(2.0)}}), 48);
 }
 
 BOOST_AUTO_TEST_CASE(minimize_makes_a_training_step) {
   Graph g;
-  std::string train;
+  Operation train;
   {
     const GraphScope in(g);
     const Variable v(tensor({0.0, 0.0}), "v"), unused(tensor(1.0), "unused");
     const Tensor loss = named("loss", sum(square(v - tensor({1.0, -2.0}))));
     Sgd sgd({v, unused}, {.learning_rate = 0.25});
     train = sgd.minimize(loss, "train");
-    BOOST_TEST(train == "train");
+    BOOST_TEST(train.name() == "train");
     Sgd nothing({unused});
     BOOST_TEST(error_text([&] {
                  nothing.minimize(loss);
@@ -270,9 +290,9 @@ BOOST_AUTO_TEST_CASE(minimize_makes_a_training_step) {
     global_variables_initializer();
   }
   Session s(g);
-  s.run({}, {}, {"init"});
-  for (int i = 0; i < 3; ++i) s.run({}, {}, {train});
-  expect_near(s.run({}, {"v_value"})[0], {2}, {1 - 0.125, -2 + 0.25}, 1e-12);
+  s.run("init");
+  for (int i = 0; i < 3; ++i) s.run(train);
+  expect_near(s.run("v_value"), {2}, {1 - 0.125, -2 + 0.25}, 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(adam_in_a_graph) {
@@ -288,12 +308,12 @@ BOOST_AUTO_TEST_CASE(adam_in_a_graph) {
     global_variables_initializer();
   }
   Session s(g);
-  s.run({}, {}, {"init"});
+  s.run("init");
   for (int i = 0; i < 4; ++i) {
-    s.run({}, {}, {"train"});
+    s.run("train");
     GradientTape tape;
     by_hand.apply(tape.gradient(sum(square(eager - tensor({1.0, -2.0}))), by_hand.variables()));
-    expect_near(s.run({}, {"v_value"})[0], {2}, values_of(eager.value()), 1e-12);
+    expect_near(s.run("v_value"), {2}, values_of(eager.value()), 1e-12);
   }
 }
 

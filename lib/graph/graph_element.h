@@ -1,0 +1,81 @@
+// GraphElement: something of a graph, however one has it at hand: a name, a symbolic tensor, a variable, an operation.
+// What is fetched, grouped and waited for may be any mix of these.
+//
+//   session.run({"loss:0", accuracy, w, train});
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <ranges>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/operation.h"
+#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
+#include "panto/lib/graph/graph.h"
+
+namespace panto {
+
+class PANTO_EXPORT GraphElement {
+ public:
+  enum class Kind : uint8_t { kName, kTensor, kVariable, kOperation };
+  // NOLINTBEGIN(google-explicit-constructor): written as {"y", loss, w, step}
+  // "y" or "y:0", a node's output; "^y", or the name of a node without outputs: the node.
+  GraphElement(std::string name) : name_(std::move(name)) {}
+  GraphElement(const char* name) : name_(name) {}
+  GraphElement(Tensor symbolic) : kind_(Kind::kTensor), tensor_(std::move(symbolic)) {}
+  GraphElement(const Variable& variable) : kind_(Kind::kVariable), tensor_(variable.handle()) {}
+  GraphElement(Operation operation) : kind_(Kind::kOperation), operation_(std::move(operation)) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  Kind kind() const noexcept { return kind_; }
+  bool is_variable() const noexcept { return kind_ == Kind::kVariable; }
+  const std::string& name() const noexcept { return name_; }
+  const Tensor& tensor() const noexcept { return tensor_; }  // of a variable: its handle
+  const Operation& operation() const noexcept { return operation_; }
+  bool operator==(const GraphElement& other) const noexcept {
+    return kind_ == other.kind_ && tensor_.impl() == other.tensor_.impl() && name_ == other.name_ &&
+           operation_ == other.operation_;
+  }
+  // For errors: "'y'", "symbolic float32[2]", "variable float32[2]", "operation 'step'".
+  std::string to_string() const;
+
+ private:
+  Kind kind_ = Kind::kName;
+  std::string name_;
+  Tensor tensor_;
+  Operation operation_;
+};
+
+// A list of them: braces with any mix, or a container of one kind (vector<string>, vector<Tensor>, span<Variable>).
+class PANTO_EXPORT GraphElements {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
+  GraphElements(std::initializer_list<GraphElement> elements) : elements_(elements) {}
+  GraphElements(std::vector<GraphElement> elements) : elements_(std::move(elements)) {}
+  template <std::ranges::input_range Range>
+    requires(std::constructible_from<GraphElement, std::ranges::range_reference_t<const Range>> &&
+             !std::convertible_to<const Range&, std::string> && !std::same_as<Range, std::vector<GraphElement>>)
+  GraphElements(const Range& range) {
+    for (const auto& element : range) elements_.emplace_back(element);
+  }
+  // NOLINTEND(google-explicit-constructor)
+  const std::vector<GraphElement>& elements() const noexcept { return elements_; }
+
+ private:
+  std::vector<GraphElement> elements_;
+};
+
+// The node of `graph` that is meant. `identity`: of the graph whose operations are meant, itself or what it is a copy
+// of; null where that is gone. Throws NotFound for a name that no node has, InvalidArgument for what is another graph's
+// or stands for nothing.
+PANTO_EXPORT int node_of(const Graph& graph, const GraphElement& element, const void* identity);
+// The output that is meant; an invalid one where that is a node: an operation, "^name", one without outputs. Throws the
+// same, and OutOfRange for an output that the node does not have.
+PANTO_EXPORT NodeOutput output_of(const Graph& graph, const GraphElement& element, const void* identity);
+
+}  // namespace panto

@@ -1,0 +1,76 @@
+// Losses and metrics over a batch.
+//
+//   Tensor loss = sparse_categorical_cross_entropy(model(images), labels, {.from_logits = true});
+//   Tensor loss = mean_squared_error(model(x), y, {.weights = w, .reduction = LossReduction::kSum});
+//
+// Predictions come first, then what they should be, of the same shape (of which nothing is broadcast) and, where that
+// has another type, cast to that of the predictions. A loss has one value for each sample: [batch, ...] without the
+// last dimension, over which the mean is taken (mean_..., huber, binary_...) or which are the classes (categorical). Of
+// a vector of predictions each element is a sample, where there are no classes. Values are Keras's.
+//
+// All throw InvalidArgument where shapes do not fit, predictions are not floating or options are out of range.
+// Thread-safety: as that of ops.
+#pragma once
+
+#include <cstdint>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/arg.h"
+#include "panto/lib/core/tensor.h"
+
+namespace panto {
+
+enum class LossReduction : uint8_t {
+  kMean,  // the sum divided by the number of samples, whatever their weights
+  kSum,
+  kNone,  // a value for each sample
+};
+
+struct LossOptions {
+  Tensor weights = {};  // by which samples' values are multiplied: broadcast to them
+  LossReduction reduction = LossReduction::kMean;
+};
+
+// (prediction - target)^2.
+PANTO_EXPORT Tensor mean_squared_error(Arg prediction, Arg target, const LossOptions& options = {});
+// |prediction - target|.
+PANTO_EXPORT Tensor mean_absolute_error(Arg prediction, Arg target, const LossOptions& options = {});
+
+struct HuberOptions {
+  double delta = 1;  // positive
+  Tensor weights = {};
+  LossReduction reduction = LossReduction::kMean;
+};
+// d^2 / 2 where |d| = |prediction - target| <= delta, delta * (|d| - delta / 2) elsewhere (Huber 1964).
+PANTO_EXPORT Tensor huber(Arg prediction, Arg target, const HuberOptions& options = {});
+
+struct CrossEntropyOptions {
+  bool from_logits = false;    // predictions are logits, not probabilities
+  double label_smoothing = 0;  // in [0, 1]: this share of each label goes to all classes alike
+  Tensor weights = {};
+  LossReduction reduction = LossReduction::kMean;
+};
+// -target * log(p) - (1 - target) * log(1 - p), where p is the prediction, brought into [1e-7, 1 - 1e-7], or the
+// sigmoid of logits (then computed without overflow, and as exactly for p near 0 or 1). Targets in [0, 1].
+PANTO_EXPORT Tensor binary_cross_entropy(Arg prediction, Arg target, const CrossEntropyOptions& options = {});
+// -sum(target * log(p)) over the classes, the last dimension, where p is the prediction divided by its sum and brought
+// into [1e-7, 1 - 1e-7], or the softmax of logits. Targets are one-hot or any probabilities.
+PANTO_EXPORT Tensor categorical_cross_entropy(Arg prediction, Arg target, const CrossEntropyOptions& options = {});
+
+struct SparseCrossEntropyOptions {
+  bool from_logits = false;
+  Tensor weights = {};
+  LossReduction reduction = LossReduction::kMean;
+};
+// -log(p[label]), where p is the softmax of logits or the prediction [..., classes], brought into [1e-7, 1 - 1e-7] and
+// divided by its sum. Labels are int32 or int64 of shape [...]. Throws InvalidArgument for one not in [0, classes).
+PANTO_EXPORT Tensor sparse_categorical_cross_entropy(Arg prediction, Arg labels,
+                                                     const SparseCrossEntropyOptions& options = {});
+
+// Mean over the batch of -log softmax(logits)[label]: logits [batch, classes] floating, labels [batch] int32 or int64
+// in [0, classes). A scalar. Throws InvalidArgument for a label out of range.
+PANTO_EXPORT Tensor sparse_cross_entropy(Arg logits, Arg labels);
+// Share of rows whose largest logit is the label's: a float32 scalar in [0, 1].
+PANTO_EXPORT Tensor accuracy(Arg logits, Arg labels);
+
+}  // namespace panto

@@ -1,0 +1,342 @@
+#include "panto/nn/training/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/caller.h"
+#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/resource.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/nn/layers/initializers.h"
+#include "panto/trace/graph_gradients.h"
+#include "panto/trace/graph_scope.h"
+
+namespace panto {
+
+namespace {
+
+void expect_fits(const Variable& v, const Tensor& g) {
+  if (g.dtype() != v.dtype() || !g.partial_shape().compatible_with(v.shape())) {
+    invalid("gradient of '{}': expected {}{}, got {}{}", v.name(), dtype_name(v.dtype()), v.shape().to_string(),
+            dtype_name(g.dtype()), g.partial_shape().to_string());
+  }
+}
+
+// One index for each row, and rows that could be the variable's.
+void expect_rows_fit(const Variable& v, const Gradient& g) {
+  if (!g.indices.defined() || (g.indices.dtype() != kInt32 && g.indices.dtype() != kInt64)) {
+    invalid("gradient of '{}': expected rows with indices of int32 or int64, got {}", v.name(),
+            g.indices.defined() ? dtype_name(g.indices.dtype()) : "none");
+  }
+  const PartialShape& rows = g.rows.partial_shape();
+  bool fits = g.rows.dtype() == v.dtype() && rows.rank() != 0;
+  if (rows.known_rank() && v.shape().known_rank()) {
+    fits = fits && rows.rank() == v.shape().rank();
+    for (int k = 1; fits && k < rows.rank(); ++k) {
+      fits = rows.dim(k) < 0 || v.shape().dim(k) < 0 || rows.dim(k) == v.shape().dim(k);
+    }
+  }
+  if (!fits) {
+    invalid("gradient of '{}': expected rows of {}{}, got {}{}", v.name(), dtype_name(v.dtype()), v.shape().to_string(),
+            dtype_name(g.rows.dtype()), rows.to_string());
+  }
+  if (!rows.known_rank()) return;
+  const PartialShape indices{rows.dim(0)};
+  if (!indices.compatible_with(g.indices.partial_shape())) {
+    invalid("gradient of '{}': expected an index for each row, shape {}, got {}", v.name(), indices.to_string(),
+            g.indices.partial_shape().to_string());
+  }
+}
+
+void expect_number(size_t got, size_t variables) {
+  if (got != variables) invalid("gradients: expected one for each of {} variables, got {}", variables, got);
+}
+
+void expect_share(const char* what, double share, bool one_is_allowed = false) {
+  if (share >= 0 && (share < 1 || (share == 1 && one_is_allowed))) return;
+  invalid("{}: expected a number in [0, 1{}, got {}", what, one_is_allowed ? "]" : ")", share);
+}
+
+double not_negative(const char* what, double value) {
+  if (!(value >= 0) || !std::isfinite(value))
+    invalid("{}: expected a finite number of at least 0, got {}", what, value);
+  return value;
+}
+
+Variable make_scalar(const char* name, double value, DType dtype) {
+  return Variable(constant_initializer(value)(Shape(), dtype), name);
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::vector<Variable> variables, Schedule learning_rate, double weight_decay)
+    : variables_(std::move(variables)),
+      schedule_(std::move(learning_rate)),
+      weight_decay_(not_negative("weight_decay", weight_decay)),
+      decays_(variables_.size(), true),
+      clock_(schedule_.constant() ? make_scalar("learning_rate", *schedule_.constant(), scalar_type())
+                                  : make_scalar("step", 0, kInt64)) {}
+
+Optimizer::~Optimizer() = default;
+
+DType Optimizer::scalar_type() const {
+  const auto is_double = [](const Variable& v) { return v.dtype() == kFloat64; };
+  return std::ranges::any_of(variables_, is_double) ? kFloat64 : kFloat32;
+}
+
+void Optimizer::add_slots(const std::vector<std::string>& names, double value) {
+  const Initializer initial = constant_initializer(value);
+  slots_each_ = names.size();
+  for (const Variable& v : variables_) {
+    for (const std::string& name : names) {
+      slots_.emplace_back(initial(Shape(v.shape()), v.dtype()), fmt::format("{}/{}", v.name(), name));
+    }
+  }
+}
+
+Variable Optimizer::add_shared(const char* name, double value) {
+  slots_.push_back(make_scalar(name, value, scalar_type()));
+  return slots_.back();
+}
+
+std::vector<Variable> Optimizer::slots() const {
+  std::vector<Variable> all = slots_;
+  all.push_back(clock_);
+  return all;
+}
+
+// ---- The rate ------------------------------------------------------------------------------------------------------
+
+double Optimizer::learning_rate() const {
+  if (clock_.handle().is_meta()) {
+    fail(Code::kFailedPrecondition,
+         "learning_rate: expected an optimizer made outside of a GraphScope, got one whose rate is a node");
+  }
+  const RecorderPause unheard;
+  const Tensor now = variable_of(clock_.handle()).read();
+  return (schedule_.constant() ? now : schedule_(now)).item<double>();
+}
+
+void Optimizer::set_learning_rate(double rate) {
+  if (!schedule_.constant()) {
+    fail(Code::kFailedPrecondition, "set_learning_rate: expected an optimizer made with a number, got a schedule");
+  }
+  clock_.assign(constant_initializer(not_negative("learning rate", rate))(Shape(), clock_.dtype()));
+}
+
+const Tensor& Optimizer::Scalar::as(DType dtype) {
+  for (const Tensor& value : values_) {
+    if (value.dtype() == dtype) return value;
+  }
+  return values_.emplace_back(cast(values_[0], dtype));
+}
+
+// ---- A step --------------------------------------------------------------------------------------------------------
+
+void Optimizer::exclude_from_weight_decay(const std::vector<Variable>& variables) {
+  for (const Variable& v : variables) {
+    const auto is_same = [&v](const Variable& own) { return own.handle().id() == v.handle().id(); };
+    const auto found = std::ranges::find_if(variables_, is_same);
+    if (found == variables_.end()) {
+      invalid("exclude_from_weight_decay: expected a variable of the optimizer, got '{}'", v.name());
+    }
+    decays_[static_cast<size_t>(found - variables_.begin())] = false;
+  }
+}
+
+// Nodes of a graph run in any order unless they are told (in a trace they are told anyway): a variable decays when its
+// gradient has been computed, and its step is made when all have decayed.
+void Optimizer::decay(std::span<const Tensor> gradients, Scalar& rate, std::optional<ControlDependencies>& done) {
+  if (weight_decay_ == 0) return;
+  const bool symbolic = std::ranges::any_of(gradients, [](const Tensor& g) { return g.defined() && g.is_meta(); });
+  std::optional<CollectEffects> effects;
+  if (symbolic) effects.emplace();
+  Scalar share(rate.as(scalar_type()) * weight_decay_);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined() || !decays_[i]) continue;
+    std::optional<ControlDependencies> computed;
+    if (symbolic) computed.emplace(gradients.subspan(i, 1));
+    const Variable& v = variables_[i];
+    resource_apply_gradient_descent(v, share.as(v.dtype()), v.value());
+  }
+  if (symbolic) done.emplace(effects->operations());
+}
+
+// `gradients`: what each variable's is computed from, undefined where it has none.
+template <class Update>
+void Optimizer::step(std::span<const Tensor> gradients, const Update& update) {
+  const Tensor now = clock_.value();
+  Scalar rate(schedule_.constant() ? now : schedule_(now));
+  std::optional<ControlDependencies> decayed;
+  decay(gradients, rate, decayed);
+  update(rate);
+  if (!schedule_.constant()) clock_.assign(now + int64_t{1});
+}
+
+void Optimizer::apply(std::span<const Tensor> gradients, std::source_location where) {
+  return from_caller(where, [&] {
+    expect_number(gradients.size(), variables_.size());
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (gradients[i].defined()) expect_fits(variables_[i], gradients[i]);
+    }
+    step(gradients, [&](Scalar& rate) { update(gradients, rate); });
+  });
+}
+
+void Optimizer::apply(std::span<const Gradient> gradients, std::source_location where) {
+  return from_caller(where, [&] {
+    expect_number(gradients.size(), variables_.size());
+    std::vector<Tensor> values;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const Gradient& g = gradients[i];
+      if (g.sparse()) {
+        expect_rows_fit(variables_[i], g);
+      } else if (g.defined()) {
+        expect_fits(variables_[i], g.whole);
+      }
+      values.push_back(g.sparse() ? g.rows : g.whole);
+    }
+    step(values, [&](Scalar& rate) { update_rows(gradients, rate); });
+  });
+}
+
+void Optimizer::update_rows(std::span<const Gradient> gradients, Scalar& rate) {
+  std::vector<Tensor> whole;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    whole.push_back(gradients[i].dense());
+    if (gradients[i].sparse()) expect_fits(variables_[i], whole.back());
+  }
+  update(whole, rate);
+}
+
+Operation Optimizer::minimize(const Tensor& loss, std::string_view name, std::source_location where) {
+  return from_caller(where, [&] {
+    const std::vector<GradSource> sources(variables_.begin(), variables_.end());
+    const std::vector<Tensor> grads = panto::gradients(loss, sources);
+    if (std::ranges::none_of(grads, [](const Tensor& g) { return g.defined(); })) {
+      invalid("minimize: expected a loss that depends on a variable of the optimizer, got one that does not");
+    }
+    const CollectEffects steps;
+    apply(grads);
+    return group(steps.operations(), name);
+  });
+}
+
+// ---- Sgd -----------------------------------------------------------------------------------------------------------
+
+Sgd::Sgd(std::vector<Variable> variables, const SgdOptions& options)
+    : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
+      momentum_(options.momentum),
+      nesterov_(options.nesterov) {
+  expect_share("momentum", momentum_, true);
+  if (nesterov_ && momentum_ == 0) invalid("nesterov: expected a momentum above 0, got 0");
+  if (momentum_ > 0) add_slots({"momentum"});
+}
+
+void Sgd::update(std::span<const Tensor> gradients, Scalar& rate) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Variable& v = variables()[i];
+    if (!gradients[i].defined()) continue;
+    if (momentum_ > 0) {
+      resource_apply_keras_momentum(v, slot(i, 0), rate.as(v.dtype()), gradients[i], momentum_,
+                                    {.use_nesterov = nesterov_});
+    } else {
+      resource_apply_gradient_descent(v, rate.as(v.dtype()), gradients[i]);
+    }
+  }
+}
+
+void Sgd::update_rows(std::span<const Gradient> gradients, Scalar& rate) {
+  if (momentum_ > 0) return Optimizer::update_rows(gradients, rate);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Variable& v = variables()[i];
+    const Gradient& g = gradients[i];
+    if (g.sparse()) {
+      resource_scatter_sub(v, g.indices, rate.as(v.dtype()) * g.rows);
+    } else if (g.defined()) {
+      resource_apply_gradient_descent(v, rate.as(v.dtype()), g.whole);
+    }
+  }
+}
+
+// ---- Adam ----------------------------------------------------------------------------------------------------------
+
+Adam::Adam(std::vector<Variable> variables, const AdamOptions& options) : Adam(std::move(variables), options, 0) {}
+
+Adam::Adam(std::vector<Variable> variables, const AdamOptions& options, double weight_decay)
+    : Optimizer(std::move(variables), options.learning_rate, weight_decay),
+      beta1_(options.beta1),
+      beta2_(options.beta2),
+      epsilon_(not_negative("epsilon", options.epsilon)) {
+  expect_share("beta1", beta1_);
+  expect_share("beta2", beta2_);
+  add_slots({"m", "v"});
+  power1_ = add_shared("beta1_power", beta1_);
+  power2_ = add_shared("beta2_power", beta2_);
+}
+
+void Adam::update(std::span<const Tensor> gradients, Scalar& rate) {
+  const Tensor now1 = power1_.value();
+  const Tensor now2 = power2_.value();
+  Scalar power1(now1), power2(now2);
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Variable& v = variables()[i];
+    if (!gradients[i].defined()) continue;
+    resource_apply_adam(v, slot(i, 0), slot(i, 1), power1.as(v.dtype()), power2.as(v.dtype()), rate.as(v.dtype()),
+                        beta1_, beta2_, epsilon_, gradients[i]);
+  }
+  power1_.assign(now1 * beta1_);
+  power2_.assign(now2 * beta2_);
+}
+
+AdamW::AdamW(std::vector<Variable> variables, const AdamWOptions& options)
+    : Adam(std::move(variables),
+           {.learning_rate = options.learning_rate,
+            .beta1 = options.beta1,
+            .beta2 = options.beta2,
+            .epsilon = options.epsilon},
+           options.weight_decay) {}
+
+// ---- RMSprop and Adagrad -------------------------------------------------------------------------------------------
+
+RMSprop::RMSprop(std::vector<Variable> variables, const RMSpropOptions& options)
+    : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
+      rho_(options.rho),
+      momentum_(options.momentum),
+      epsilon_(not_negative("epsilon", options.epsilon)),
+      centered_(options.centered) {
+  expect_share("rho", rho_);
+  expect_share("momentum", momentum_, true);
+  centered_ ? add_slots({"ms", "mom", "mg"}) : add_slots({"ms", "mom"});
+}
+
+void RMSprop::update(std::span<const Tensor> gradients, Scalar& rate) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Variable& v = variables()[i];
+    if (!gradients[i].defined()) continue;
+    if (centered_) {
+      resource_apply_centered_rms_prop(v, slot(i, 2), slot(i, 0), slot(i, 1), rate.as(v.dtype()), rho_, momentum_,
+                                       epsilon_, gradients[i]);
+    } else {
+      resource_apply_rms_prop(v, slot(i, 0), slot(i, 1), rate.as(v.dtype()), rho_, momentum_, epsilon_, gradients[i]);
+    }
+  }
+}
+
+Adagrad::Adagrad(std::vector<Variable> variables, const AdagradOptions& options)
+    : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
+      epsilon_(not_negative("epsilon", options.epsilon)) {
+  add_slots({"accumulator"}, not_negative("initial_accumulator", options.initial_accumulator));
+}
+
+void Adagrad::update(std::span<const Tensor> gradients, Scalar& rate) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    const Variable& v = variables()[i];
+    if (!gradients[i].defined()) continue;
+    resource_apply_adagrad(v, slot(i, 0), rate.as(v.dtype()), epsilon_, gradients[i]);
+  }
+}
+
+}  // namespace panto

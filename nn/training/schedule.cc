@@ -1,0 +1,103 @@
+#include "panto/nn/training/schedule.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/dtype.h"
+#include "panto/lib/ops/arrays.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+
+namespace panto {
+
+namespace {
+
+double checked_rate(const char* what, double rate) {
+  if (!std::isfinite(rate) || rate < 0) invalid("{}: expected a finite number of at least 0, got {}", what, rate);
+  return rate;
+}
+
+void expect_positive(const char* what, int64_t steps) {
+  if (steps <= 0) invalid("{}: expected a positive number, got {}", what, steps);
+}
+
+Tensor real_step(const Tensor& step) { return cast(step, kFloat64); }
+
+}  // namespace
+
+Schedule::Schedule(double rate) : constant_(checked_rate("learning rate", rate)) {}
+
+Schedule::Schedule(Function function) : function_(std::move(function)) {
+  if (!function_) invalid("learning-rate schedule: expected a number or a function of the step, got an empty function");
+}
+
+Tensor Schedule::operator()(const Tensor& step) const {
+  if (!step.defined() || step.dtype() != kInt64 || !step.partial_shape().compatible_with(Shape())) {
+    invalid("step of a learning-rate schedule: expected int64[], got {}",
+            step.defined() ? fmt::format("{}{}", dtype_name(step.dtype()), step.partial_shape().to_string()) : "none");
+  }
+  if (constant_) return tensor(*constant_);
+  Tensor rate = function_(step);
+  if (!rate.defined()) invalid("learning-rate schedule: expected a floating scalar, got none");
+  if (!dtypes::kFloating.contains(rate.dtype()) || !rate.partial_shape().compatible_with(Shape())) {
+    invalid("learning-rate schedule: expected a floating scalar, got {}{}", dtype_name(rate.dtype()),
+            rate.partial_shape().to_string());
+  }
+  return rate;
+}
+
+Schedule piecewise_constant(std::vector<int64_t> boundaries, std::vector<double> values) {
+  if (values.size() != boundaries.size() + 1) {
+    invalid("values of piecewise_constant: expected one more than {} boundaries, got {}", boundaries.size(),
+            values.size());
+  }
+  for (size_t i = 1; i < boundaries.size(); ++i) {
+    if (boundaries[i] <= boundaries[i - 1]) {
+      invalid("boundaries of piecewise_constant: expected increasing ones, got {} after {}", boundaries[i],
+              boundaries[i - 1]);
+    }
+  }
+  for (const double value : values) checked_rate("value of piecewise_constant", value);
+  if (boundaries.empty()) return values[0];
+  return [boundaries = std::move(boundaries), values = std::move(values)](const Tensor& step) {
+    // The number of boundaries that lie before the step.
+    const Tensor piece = sum(cast(step > tensor(boundaries), kInt32));
+    return gather(tensor(values), piece, 0);
+  };
+}
+
+Schedule exponential_decay(double initial, int64_t steps, double factor, ExponentialDecayOptions options) {
+  checked_rate("initial rate of exponential_decay", initial);
+  expect_positive("steps of exponential_decay", steps);
+  if (!(factor > 0) || !std::isfinite(factor)) {
+    invalid("factor of exponential_decay: expected a positive number, got {}", factor);
+  }
+  return [=](const Tensor& step) {
+    Tensor exponent = real_step(step) / static_cast<double>(steps);
+    if (options.staircase) exponent = floor(exponent);
+    return initial * pow(tensor(factor), exponent);
+  };
+}
+
+Schedule cosine_decay(double initial, int64_t steps, CosineDecayOptions options) {
+  checked_rate("initial rate of cosine_decay", initial);
+  checked_rate("warmup_from of cosine_decay", options.warmup_from);
+  checked_rate("alpha of cosine_decay", options.alpha);
+  expect_positive("steps of cosine_decay", steps);
+  if (options.warmup_steps < 0) {
+    invalid("warmup_steps of cosine_decay: expected at least 0, got {}", options.warmup_steps);
+  }
+  return [=](const Tensor& step) {
+    const auto warmup = static_cast<double>(options.warmup_steps);
+    const Tensor now = real_step(step);
+    const Tensor done = clip((now - warmup) / static_cast<double>(steps), 0.0, 1.0);
+    const Tensor wave = 0.5 * (1.0 + cos(std::numbers::pi * done));
+    Tensor rate = initial * ((1 - options.alpha) * wave + options.alpha);
+    if (options.warmup_steps == 0) return rate;
+    const Tensor growing = options.warmup_from + (initial - options.warmup_from) / warmup * now;
+    return where(now < warmup, growing, rate);
+  };
+}
+
+}  // namespace panto

@@ -1,0 +1,72 @@
+// Schedules: a learning rate as a function of the step.
+//
+//   Adam adam(model.variables(), {.learning_rate = 1e-3});
+//   Adam adam(model.variables(), {.learning_rate = cosine_decay(1e-3, 10000, {.warmup_steps = 500})});
+//   Sgd sgd(model.variables(), {.learning_rate = [](const Tensor& step) { return 1.0 / cast(step + 10, kFloat64); }});
+//
+// Steps count from 0: the first step is made with schedule(0). What a schedule computes are ops on a tensor, so traced
+// steps and graphs follow it too. Thread-safety: that of the function; these may be called in several threads at once.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/callable.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor.h"
+
+namespace panto {
+
+class PANTO_EXPORT Schedule {
+ public:
+  using Function = Callable<Tensor(const Tensor& step)>;
+
+  // NOLINTBEGIN(google-explicit-constructor): `.learning_rate = 1e-3`
+  // The same at every step. Throws InvalidArgument unless it is finite and not negative.
+  Schedule(double rate);
+  // From an int64 scalar to a floating scalar; the function is called once for each step, or when a step is traced.
+  // Throws InvalidArgument for an empty function.
+  Schedule(Function function);
+  template <class F>
+    requires(!std::is_same_v<F, Schedule> && !std::is_same_v<F, Function> && !std::is_arithmetic_v<F> &&
+             std::is_invocable_r_v<Tensor, F&, const Tensor&>)
+  Schedule(F function) : Schedule(Function(std::move(function))) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  // The rate, where it is the same at every step.
+  const std::optional<double>& constant() const { return constant_; }
+  // A floating scalar. Throws InvalidArgument unless `step` is an int64 scalar and the function gives a floating one.
+  Tensor operator()(const Tensor& step) const;
+
+ private:
+  std::optional<double> constant_;
+  Function function_;
+};
+
+// values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], ..., after the last one the
+// last of `values`: float64. Throws InvalidArgument unless boundaries increase and there is one more value than
+// boundaries.
+PANTO_EXPORT Schedule piecewise_constant(std::vector<int64_t> boundaries, std::vector<double> values);
+
+struct ExponentialDecayOptions {
+  bool staircase = false;  // only whole multiples of `steps` count
+};
+// initial * factor ^ (step / steps): float64. Throws InvalidArgument unless steps and factor are positive.
+PANTO_EXPORT Schedule exponential_decay(double initial, int64_t steps, double factor,
+                                        ExponentialDecayOptions options = {});
+
+struct CosineDecayOptions {
+  int64_t warmup_steps = 0;  // before the `steps` of decay
+  double warmup_from = 0;    // the rate of step 0, from which it grows linearly
+  double alpha = 0;          // what stays, as a share of `initial`
+};
+// Half a cosine from `initial` down to alpha * initial, in `steps` steps, and that from then on: float64 (Loshchilov
+// and Hutter 2017, without restarts). Throws InvalidArgument unless steps is positive and warmup_steps is not negative.
+PANTO_EXPORT Schedule cosine_decay(double initial, int64_t steps, CosineDecayOptions options = {});
+
+}  // namespace panto

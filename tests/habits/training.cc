@@ -1,0 +1,71 @@
+// Training: optimizers, their rates, clipping, losses and layers, as Keras and PyTorch call them.
+Variable v(tensor({1.f, 2.f}), "v");
+Sgd sgd({v}, {.learning_rate = 0.5});
+sgd.apply(std::vector<Tensor>{tensor({1.f, 1.f})});
+v.value()
+// [0.5 1.5]  float32[2], CPU:0
+sgd.learning_rate()
+// 0.5
+sgd.set_learning_rate(0.25);
+sgd.learning_rate()
+// 0.25
+Sgd momentum({v}, {.learning_rate = 1e-2, .momentum = 0.9, .nesterov = true, .weight_decay = 1e-4});
+Adam adam({v}, {.learning_rate = 1e-3});
+AdamW adamw({v}, {.learning_rate = 1e-3, .weight_decay = 0.01});
+adamw.exclude_from_weight_decay({v});
+RMSprop rms({v}, {.learning_rate = 1e-3, .momentum = 0.9, .centered = true});
+Adagrad adagrad({v}, {.learning_rate = 0.1});
+adam.slots().size()
+// 5
+adam.slots().back().value()
+// 0.001  float32[], CPU:0
+Sgd ascent({v}, {.learning_rate = -1});
+// InvalidArgument: learning rate: expected a finite number of at least 0, got -1
+Schedule steps = piecewise_constant({1000, 2000}, {0.1, 0.01, 0.001});
+Schedule decay = exponential_decay(0.1, 1000, 0.5, {.staircase = true});
+Schedule cosine = cosine_decay(1e-3, 10000, {.warmup_steps = 500});
+cosine(tensor(int64_t{250}))
+// 0.0005  float64[], CPU:0
+Adam scheduled({v}, {.learning_rate = cosine});
+scheduled.learning_rate()
+// 0.0
+Sgd own({v}, {.learning_rate = [](const Tensor& step) { return 1.0 / cast(step + 1, kFloat64); }});
+own.learning_rate()
+// 1.0
+std::vector<Tensor> gradients = {tensor({3.f, 4.f})};
+clip_by_global_norm(gradients, 1)[0]
+// [0.6 0.8]  float32[2], CPU:0
+clip_by_norm(gradients, 10)[0]
+// [3. 4.]  float32[2], CPU:0
+clip_by_value(gradients, 0, 3.5)[0]
+// [3.  3.5]  float32[2], CPU:0
+global_norm(gradients)
+// 5.0  float64[], CPU:0
+Tensor y = tensor({{0.5f}, {0.f}});
+Tensor target = tensor({{1.f}, {0.f}});
+mean_squared_error(y, target)
+// 0.125  float32[], CPU:0
+mean_absolute_error(y, target, {.reduction = LossReduction::kNone})
+// [0.5 0. ]  float32[2], CPU:0
+huber(y, target, {.delta = 0.25})
+// 0.046875  float32[], CPU:0
+mean_squared_error(y, target, {.weights = tensor({2.f, 1.f}), .reduction = LossReduction::kSum})
+// 0.5  float32[], CPU:0
+mean_squared_error(y, tensor({1.f, 0.f}))
+// InvalidArgument: target: expected the prediction's shape [2,1], got [2]
+Tensor logits = zeros({2, 2});
+binary_cross_entropy(logits, one_hot(tensor({0, 1}), 2), {.from_logits = true})
+// 0.6931472  float32[], CPU:0
+categorical_cross_entropy(logits, one_hot(tensor({0, 1}), 2), {.from_logits = true, .label_smoothing = 0.1})
+// 0.6931472  float32[], CPU:0
+sparse_categorical_cross_entropy(logits, tensor({0, 1}), {.from_logits = true})
+// 0.6931472  float32[], CPU:0
+MultiHeadAttention attend(8, {.heads = 2, .causal = true});
+attend(ones({2, 3, 8})).shape()
+// [2,3,8]
+attend(ones({2, 3, 8}), ones({2, 5, 8})).shape()
+// [2,3,8]
+GlobalAveragePool2D()(ones({2, 4, 4, 3})).shape()
+// [2,3]
+GlobalMaxPool2D()(ones({2, 4, 4, 3})).shape()
+// [2,3]
