@@ -36,6 +36,7 @@
 #include "panto/nn/data/dataset.h"
 #include "panto/nn/data/idx.h"
 #include "panto/nn/data/image.h"
+#include "panto/nn/layers/activation.h"
 #include "panto/nn/layers/attention.h"
 #include "panto/nn/layers/convolution.h"
 #include "panto/nn/layers/embedding.h"
@@ -53,3 +54,4 @@
 #include "panto/trace/function.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"

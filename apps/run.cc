@@ -73,12 +73,19 @@ void run(const RunOptions& options) {
   std::vector<std::string> targets = options.targets;
   if (fetches.empty() && targets.empty()) add_defaults(graph, fetches, targets);
   const Feeds feeds = read_feeds(options);
+  Fetches wanted;
+  for (const std::string& name : fetches) {
+    graph.output(name);  // a value that can be shown, and no node
+    wanted.emplace_back(name);
+  }
   Session session(std::move(graph), {.passes = options.passes});
-  Fetches wanted(fetches.begin(), fetches.end());
   for (const std::string& target : targets) wanted.emplace_back("^" + target);
   const std::vector<Tensor> results = session.run(wanted, feeds);
   std::vector<NamedTensor> named;
-  for (size_t i = 0; i < fetches.size(); ++i) named.emplace_back(fetches[i], results[i].cpu());
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    if (!results[i].defined()) invalid("--fetch: expected an output, got node '{}' (--target runs it)", fetches[i]);
+    named.emplace_back(fetches[i], results[i].cpu());
+  }
   if (!options.out.empty()) {
     write_tensors(options.out, named);
     return;

@@ -2,12 +2,15 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <sstream>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "panto/apps/commands.h"
 #include "panto/lib/core/op.h"
 #include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/outline.h"
 
 namespace panto::apps {
 namespace {
@@ -40,11 +43,50 @@ void summary(const Graph& graph) {
   for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
 }
 
+void summary(const Outline& outline) {
+  std::map<std::string, int> by_op;
+  std::vector<bool> read(outline.nodes.size());
+  for (const OutlineNode& node : outline.nodes) {
+    ++by_op[Outline::op_text(node)];
+    for (const NodeOutput& input : node.inputs) read[static_cast<size_t>(input.node)] = true;
+    for (int control : node.control_inputs) read[static_cast<size_t>(control)] = true;
+  }
+  fmt::print("nodes      {}\nversions   producer {}, min_consumer {}\n", outline.nodes.size(),
+             outline.versions.producer, outline.versions.min_consumer);
+  fmt::print("inputs\n");
+  for (const OutlineNode& node : outline.nodes) {
+    if (node.kind == OutlineNode::Kind::kPlaceholder) fmt::print("  {}\n", outline.node_text(node));
+  }
+  fmt::print("read by no node\n");
+  for (size_t i = 0; i < outline.nodes.size(); ++i) {
+    if (!read[i]) fmt::print("  {}\n", outline.nodes[i].name);
+  }
+  fmt::print("ops\n");
+  for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
+}
+
+void show_outline(const Outline& outline, const ShowOptions& options) {
+  if (options.dot) {
+    fmt::print("{}", outline.to_dot());
+    std::istringstream missing(outline.missing_text());
+    for (std::string line; std::getline(missing, line);) fmt::print("// {}\n", line);
+    return;
+  }
+  if (options.nodes) {
+    fmt::print("{}", outline.to_string());
+  } else {
+    summary(outline);
+  }
+  fmt::print("{}", outline.missing_text());
+}
+
 }  // namespace
 
 void show(const ShowOptions& options) {
   for (const std::string& library : options.libraries) load_library(library);
-  const Graph graph = read_graph(options.model);
+  const auto shown = read_to_show(options.model);
+  if (const auto* outline = std::get_if<Outline>(&shown)) return show_outline(*outline, options);
+  const Graph& graph = std::get<Graph>(shown);
   if (options.dot) {
     fmt::print("{}", graph.to_dot());
   } else if (options.nodes) {

@@ -11,7 +11,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 extern char** environ;
 

@@ -9,8 +9,8 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/executable.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"
 
 namespace panto::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include "panto/benchmarks/support.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include "panto/nn/layers/layer.h"
 #include "panto/nn/training/loss.h"
 #include "panto/nn/training/optimizer.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto::bench {
 namespace {

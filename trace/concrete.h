@@ -28,6 +28,8 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
     std::vector<NodeOutput> outputs;
     std::vector<int> effects;  // nodes that every run must reach
     std::vector<std::string> baked;
+    std::string variant;                 // of arguments' lengths and keys: detail::CallStructure
+    std::shared_ptr<const void> result;  // the structure of what the function gave
     std::shared_ptr<NodeStates> states;  // what nodes keep between runs, however they are compiled
   };
   explicit ConcreteFunction(Parts parts) : parts_(std::move(parts)) {}

@@ -20,6 +20,7 @@
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/rewrite.h"
 #include "panto/trace/concrete.h"
+#include "panto/trace/trace.h"
 #include "panto/trace/trace_lock.h"
 
 namespace panto {
@@ -51,9 +52,25 @@ std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& ret
   return outputs;
 }
 
-// `states`: of the Function that it is a trace of.
+thread_local constinit detail::CallStructure* traced_structure = nullptr;
+
+// What the trace that this thread makes finds; the one before is found again at the end.
+class StructureScope {
+ public:
+  explicit StructureScope(detail::CallStructure* structure) noexcept
+      : previous_(std::exchange(traced_structure, structure)) {}
+  ~StructureScope() { traced_structure = previous_; }
+  StructureScope(const StructureScope&) = delete;
+  StructureScope& operator=(const StructureScope&) = delete;
+
+ private:
+  detail::CallStructure* previous_;
+};
+
+// `states`: of the Function that it is a trace of. `arguments`: with lengths and keys, where those count.
 ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, std::span<const Tensor> values,
-                       const std::source_location& where, std::shared_ptr<NodeStates> states) {
+                       const std::source_location& where, std::shared_ptr<NodeStates> states,
+                       const detail::CallStructure* arguments = nullptr) {
   return with_context([&] { return "while tracing, " + place(where); },
                       [&] {
                         ConcreteFunction::Parts parts;
@@ -62,15 +79,18 @@ ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, 
                         const RecorderPause outer;  // an outer trace hears of the function when it is called
                         const RecorderScope recording(&tracer);
                         VariableMaker* previous = set_variable_maker(&tracer);
-                        std::vector<Tensor> arguments, returned;
+                        std::vector<Tensor> inputs, returned;
+                        detail::CallStructure structure;
+                        if (arguments != nullptr) structure = *arguments;
+                        const StructureScope finding(&structure);
                         try {
                           for (size_t i = 0; i < specs.size(); ++i) {
                             if (specs[i].name.empty()) specs[i].name = "arg_" + std::to_string(i);
                             const Tensor value = values.empty() ? Tensor() : view_tensor(values[i], values[i].shape());
-                            arguments.push_back(tracer.add_input(specs[i].dtype, specs[i].shape, specs[i].name, value));
-                            parts.inputs.push_back(parts.graph.output_of(arguments.back()));
+                            inputs.push_back(tracer.add_input(specs[i].dtype, specs[i].shape, specs[i].name, value));
+                            parts.inputs.push_back(parts.graph.output_of(inputs.back()));
                           }
-                          returned = fn(arguments);
+                          returned = fn(inputs);
                         } catch (...) {
                           set_variable_maker(previous);
                           throw;
@@ -78,6 +98,8 @@ ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, 
                         set_variable_maker(previous);
                         parts.outputs = collect_outputs(tracer, returned);
                         parts.specs = std::move(specs);
+                        parts.variant = std::move(structure.variant);
+                        parts.result = std::move(structure.result);
                         parts.captures = tracer.captures();
                         parts.effects = tracer.effects();
                         parts.baked = tracer.baked();
@@ -126,9 +148,11 @@ class Function::Impl {
 
   // `outputs`, given the number of outputs, tells where they go.
   template <class Outputs>
-  void call(std::span<const Tensor* const> args, const std::source_location& where, const Outputs& outputs) {
+  void call(std::span<const Tensor* const> args, const std::source_location& where, const Outputs& outputs,
+            detail::CallStructure* structure = nullptr) {
     try {
-      ConcreteFunction& concrete = fixed_ != nullptr ? *fixed_ : find(args);
+      ConcreteFunction& concrete = fixed_ != nullptr ? *fixed_ : find(args, structure);
+      if (structure != nullptr) structure->result = concrete.parts().result;
       concrete.call(args, *passes_.load(std::memory_order_acquire), outputs(concrete.num_outputs()));
     } catch (Error& error) {
       error.add_context("in a traced function");
@@ -154,23 +178,25 @@ class Function::Impl {
  private:
   static constexpr size_t kMaxTraces = 64;
 
-  ConcreteFunction* find_traced(std::span<const Tensor* const> args) const {
+  ConcreteFunction* find_traced(std::span<const Tensor* const> args, const detail::CallStructure* structure) const {
     for (size_t i = num_traced_.load(std::memory_order_acquire); i-- > 0;) {
+      const std::string& variant = traced_[i]->parts().variant;
+      if (structure == nullptr ? !variant.empty() : variant != structure->variant) continue;
       if (fits(*traced_[i], args)) return traced_[i].get();
     }
     return nullptr;
   }
-  ConcreteFunction& find(std::span<const Tensor* const> args) {
-    if (ConcreteFunction* known = find_traced(args)) return *known;
+  ConcreteFunction& find(std::span<const Tensor* const> args, const detail::CallStructure* structure) {
+    if (ConcreteFunction* known = find_traced(args, structure)) return *known;
     const std::lock_guard lock(trace_lock_);
-    if (ConcreteFunction* known = find_traced(args)) return *known;
+    if (ConcreteFunction* known = find_traced(args, structure)) return *known;
     for (const Tensor* t : args) {
       if (!t->defined()) invalid("argument: expected a tensor, got an undefined handle");
     }
     const UnderWay trace(*this, args);
-    ConcretePtr made = trace_once(fn_, specs_of(args), {}, where_, states_);
+    ConcretePtr made = trace_once(fn_, specs_of(args), {}, where_, states_, structure);
     const std::lock_guard adding(mutex_);
-    if (ConcreteFunction* known = find_traced(args)) return *known;  // of a thread that went ahead
+    if (ConcreteFunction* known = find_traced(args, structure)) return *known;  // of a thread that went ahead
     const size_t count = num_traced_.load(std::memory_order_relaxed);
     traced_[count] = std::move(made);
     num_traced_.store(count + 1, std::memory_order_release);
@@ -255,19 +281,43 @@ std::vector<Tensor> Function::call(std::span<const Tensor> inputs, std::source_l
   return outputs;
 }
 
+std::vector<Tensor> Function::call(std::span<const Tensor> inputs, detail::CallStructure& structure,
+                                   std::source_location where) const {
+  std::vector<Tensor> outputs;
+  const auto sized = [&](size_t count) -> std::span<Tensor> {
+    outputs.resize(count);
+    return outputs;
+  };
+  impl().call(dispatch::pointers_to(inputs), where, sized, &structure);
+  return outputs;
+}
+
+detail::CallStructure* detail::structure_of_trace() noexcept { return traced_structure; }
+
 Function::Impl& Function::impl() const {
   if (impl_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one that was traced or loaded, got none");
   return *impl_;
 }
 
+namespace {
+
+const Tensor& tensor_of(Arg& a, size_t position) {
+  if (a.kind() == Arg::Kind::kVariable) a.set_tensor(a.variable().value(a.where()));
+  if (a.is_literal()) invalid("argument {}: expected a tensor or variable, got a C++ value", position);
+  return a.tensor();
+}
+
+}  // namespace
+
+std::vector<Tensor> Function::tensors_of(std::span<Arg> args) {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < args.size(); ++i) tensors.push_back(tensor_of(args[i], i));
+  return tensors;
+}
+
 Tensor Function::call_one(std::span<Arg* const> args) const {
   const Tensor* inputs[kMaxArgs];
-  for (size_t i = 0; i < args.size(); ++i) {
-    Arg& a = *args[i];
-    if (a.kind() == Arg::Kind::kVariable) a.set_tensor(a.variable().value(a.where()));
-    if (a.is_literal()) invalid("argument {}: expected a tensor or variable, got a C++ value", i);
-    inputs[i] = &a.tensor();
-  }
+  for (size_t i = 0; i < args.size(); ++i) inputs[i] = &tensor_of(*args[i], i);
   Tensor output;
   impl().call({inputs, args.size()}, args.empty() ? std::source_location() : args[0]->where(), [&](size_t count) {
     if (count > 1) [[unlikely]] {
@@ -276,6 +326,17 @@ Tensor Function::call_one(std::span<Arg* const> args) const {
     return std::span<Tensor>(&output, count);
   });
   return output;
+}
+
+void Function::call_into(std::span<Arg> args, std::span<Tensor> outputs) const {
+  const std::vector<Tensor> inputs = tensors_of(args);
+  impl().call(
+      dispatch::pointers_to(inputs), args.empty() ? std::source_location() : args[0].where(), [&](size_t count) {
+        if (count != outputs.size()) {
+          failf(Code::kFailedPrecondition, "function: expected {} outputs, got one with {}", outputs.size(), count);
+        }
+        return outputs;
+      });
 }
 
 Tensor Function::operator()() const { return call_one({}); }

@@ -15,13 +15,12 @@
 // a fixed signature; it may call itself, with other dtypes or shapes, while it is traced.
 #pragma once
 
+#include <array>
 #include <initializer_list>
 #include <memory>
 #include <source_location>
 #include <span>
 #include <string>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -51,6 +50,21 @@ struct TensorSpec {
 
 using TensorFunction = Callable<std::vector<Tensor>(std::span<const Tensor>)>;
 
+namespace detail {
+
+// What a call of a traced function has beside its tensors: what tells arguments of one type apart (lengths, keys),
+// which are traced each by itself; the arguments themselves, for the function if it is traced; and what it gave when it
+// was.
+struct CallStructure {
+  std::string variant;
+  const void* arguments = nullptr;
+  std::shared_ptr<const void> result;
+};
+// Of the trace that this thread is making; null if there is none.
+PANTO_EXPORT CallStructure* structure_of_trace() noexcept;
+
+}  // namespace detail
+
 class PANTO_EXPORT Function {
  public:
   Function() = default;
@@ -69,6 +83,31 @@ class PANTO_EXPORT Function {
   Tensor operator()(Arg a, Arg b) const;
   Tensor operator()(Arg a, Arg b, Arg c) const;
   Tensor operator()(Arg a, Arg b, Arg c, Arg d) const;
+  template <class... More>
+    requires(sizeof...(More) > 3)
+  Tensor operator()(Arg a, const More&... more) const {
+    return std::move(call<1>(std::move(a), more...)[0]);
+  }
+  // For functions with N outputs: auto [loss, accuracy] = f.call<2>(x, y). Throws the same.
+  template <size_t N, class... More>
+  std::array<Tensor, N> call(Arg a, const More&... more) const {
+    Arg args[] = {std::move(a), Arg(more)...};
+    std::array<Tensor, N> outputs;
+    call_into(args, outputs);
+    return outputs;
+  }
+  template <size_t N>
+  std::array<Tensor, N> call() const {
+    std::array<Tensor, N> outputs;
+    call_into({}, outputs);
+    return outputs;
+  }
+
+  // For `trace`. Sets the structure's result.
+  std::vector<Tensor> call(std::span<const Tensor> inputs, detail::CallStructure& structure,
+                           std::source_location where) const;
+  // Tensors of arguments. Throws InvalidArgument for what is neither a tensor nor a variable.
+  static std::vector<Tensor> tensors_of(std::span<Arg> args);
 
   // Of the only, or the last traced, signature. Throw FailedPrecondition where nothing was traced yet.
   const Graph& graph() const;
@@ -104,11 +143,12 @@ class PANTO_EXPORT Function {
   Impl& impl() const;
   static constexpr size_t kMaxArgs = 4;  // of operator()
   Tensor call_one(std::span<Arg* const> args) const;
+  void call_into(std::span<Arg> args, std::span<Tensor> outputs) const;
 
   std::shared_ptr<Impl> impl_;
 };
 
-// The type-erased forms of trace below.
+// The type-erased forms of `trace` (trace/trace.h).
 PANTO_EXPORT Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where);
 PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values,
                                        std::source_location where);
@@ -129,82 +169,5 @@ PANTO_EXPORT Function load(const std::string& path);
 // not say what is meant.
 PANTO_EXPORT Function load(const std::string& path, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs);
-
-namespace detail {
-
-template <size_t>
-using TensorAt = const Tensor&;
-
-template <class F, size_t... I>
-constexpr bool invocable_with(std::index_sequence<I...>) {
-  return std::is_invocable_v<F, TensorAt<I>...>;
-}
-
-inline std::vector<Tensor> as_vector(Tensor t) { return {std::move(t)}; }
-inline std::vector<Tensor> as_vector(std::vector<Tensor> list) { return list; }
-template <class... Ts>
-std::vector<Tensor> as_vector(std::tuple<Ts...> list) {
-  return std::apply([](auto&... t) { return std::vector<Tensor>{std::move(t)...}; }, list);
-}
-inline std::vector<Tensor> as_vector(std::pair<Tensor, Tensor> list) {
-  return {std::move(list.first), std::move(list.second)};
-}
-
-[[noreturn]] PANTO_EXPORT void wrong_argument_count(size_t expected, size_t got);
-
-template <class F, size_t... I>
-TensorFunction erase_arity(F fn, std::index_sequence<I...>) {
-  return [fn = std::move(fn)](std::span<const Tensor> in) mutable -> std::vector<Tensor> {
-    if (in.size() != sizeof...(I)) wrong_argument_count(sizeof...(I), in.size());
-    if constexpr (std::is_void_v<decltype(fn(in[I]...))>) {
-      fn(in[I]...);
-      return {};
-    } else {
-      return as_vector(fn(in[I]...));
-    }
-  };
-}
-
-// A callable that takes up to eight tensors, or one span of them, as one that takes a span.
-template <class F, size_t N = 0>
-TensorFunction erase(F fn) {
-  if constexpr (std::is_invocable_v<F, std::span<const Tensor>> && !std::is_invocable_v<F, const Tensor&>) {
-    return [fn = std::move(fn)](std::span<const Tensor> in) mutable { return as_vector(fn(in)); };
-  } else {
-    static_assert(N <= 8, "expected a function of at most eight tensors, or of one std::span<const Tensor>");
-    if constexpr (invocable_with<F>(std::make_index_sequence<N>())) {
-      return erase_arity(std::move(fn), std::make_index_sequence<N>());
-    } else {
-      return erase<F, N + 1>(std::move(fn));
-    }
-  }
-}
-
-}  // namespace detail
-
-// Traces `fn` at once with symbolic arguments of these specs. `fn` takes tensors and gives a Tensor, a vector, pair or
-// tuple of them, or nothing.
-template <class F>
-Function trace(F fn, std::vector<TensorSpec> specs, std::source_location where = std::source_location::current()) {
-  return make_traced(detail::erase(std::move(fn)), std::move(specs), where);
-}
-// As it is mostly written: `trace(fn, {TensorSpec(...), ...})`. With `{}`, `fn` has no arguments.
-template <class F>
-Function trace(F fn, std::initializer_list<TensorSpec> specs,
-               std::source_location where = std::source_location::current()) {
-  return make_traced(detail::erase(std::move(fn)), specs, where);
-}
-// Traces at the first call with arguments of new dtypes or shapes.
-template <class F>
-Function trace(F fn, std::source_location where = std::source_location::current()) {
-  return make_polymorphic(detail::erase(std::move(fn)), where);
-}
-// Traces by running `fn` with these values: it may read them, and what it read is listed by `baked()`; branches taken
-// are fixed. The function fits arguments of the same dtypes and shapes.
-template <class F>
-Function trace_with(F fn, const std::vector<Tensor>& values,
-                    std::source_location where = std::source_location::current()) {
-  return make_traced_with(detail::erase(std::move(fn)), values, where);
-}
 
 }  // namespace panto

@@ -29,20 +29,23 @@ std::string CodeWriter::entered(const std::string& body) const {
 
 std::string CodeWriter::run(const Piece& piece, bool show) const {
   const std::string text = at_origin(piece, piece.text, 0);
-  if (show) return entered(fmt::format("panto::repl::show(({}, panto::repl::End{{}}));", text));
-  return entered(piece.kind == Piece::Kind::kSimple ? text + ";" : text);
+  if (!show) return entered(results_ + (piece.kind == Piece::Kind::kSimple ? text + ";" : text));
+  // The result says what the value is kept as. Inline, as in make().
+  return in_scope(fmt::format("inline auto {}() {{{}return panto::repl::show(({}, panto::repl::End{{}}));}}",
+                              name("shown"), results_, text)) +
+         entered(fmt::format("{}();", name("shown")));
 }
 
 std::string CodeWriter::timed(const Piece& piece) const {
-  return entered(fmt::format("panto::repl::time([] {{ panto::repl::discard(({}, panto::repl::End{{}})); }});",
-                             at_origin(piece, piece.text, 0)));
+  return entered(fmt::format("{}panto::repl::time([] {{ panto::repl::discard(({}, panto::repl::End{{}})); }});",
+                             results_, at_origin(piece, piece.text, 0)));
 }
 
 std::string CodeWriter::typed(const Piece& piece) const {
   return entered(
-      fmt::format("using T = decltype({}); const std::string t = panto::repl::type_name(typeid(T)); "
+      fmt::format("{}using T = decltype({}); const std::string t = panto::repl::type_name(typeid(T)); "
                   "panto_repl_result(t.data(), t.size());",
-                  at_origin(piece, piece.text, 0)));
+                  results_, at_origin(piece, piece.text, 0)));
 }
 
 std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
@@ -50,18 +53,20 @@ std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
   const bool deduced = v.type.starts_with("auto");
   std::string code;
   std::string object;
-  const std::string type = at_origin(piece, v.type, piece.text.find(v.type));
+  const size_t type_offset = piece.text.find(v.type);  // none in `x = 3`
+  const std::string type = type_offset == std::string::npos ? v.type : at_origin(piece, v.type, type_offset);
   if (v.form == Variable::Form::kEquals) {
     // Inline, not static: a lambda's type, and with it the variable, would be another one in each input. A function's
     // result is initialized as a variable is by `=`, and made where it is to stay.
-    code = fmt::format("inline {} {}() {{ return {}; }}\n", deduced ? "auto" : type, name("value"), init);
+    code = fmt::format("inline {} {}() {{{} return {}; }}\n", deduced ? "auto" : type, name("value"), results_, init);
     object = deduced ? fmt::format("new auto({}())", name("value")) : fmt::format("new {}({}())", type, name("value"));
   } else if (v.form == Variable::Form::kBraces) {
     object = fmt::format("new {}{{{}}}", type, init);
   } else {
     object = fmt::format("new {}({})", type, init);
   }
-  code += fmt::format("inline auto* {}() {{ return {}; }}", name("object"), object);
+  const std::string results = v.form == Variable::Form::kEquals ? "" : results_;
+  code += fmt::format("inline auto* {}() {{{} return {}; }}", name("object"), results, object);
   return in_scope(code) + entered(fmt::format("panto::repl::keep({}());", name("object")));
 }
 
@@ -95,7 +100,11 @@ std::string CodeWriter::plain(const Piece& piece, bool outside) const {
 }
 
 std::string CodeWriter::inside_function(const Piece& piece) const {
-  return in_scope(fmt::format("void {}() {{{};}}", name("check"), at_origin(piece, piece.text, 0)));
+  return in_scope(fmt::format("void {}() {{{}{};}}", name("check"), results_, at_origin(piece, piece.text, 0)));
+}
+
+std::string CodeWriter::result(const std::string& name, int serial, const char* specifier) {
+  return fmt::format("{0} auto& {1} = panto::repl::out<decltype(panto_shown_{2}())>({2}); ", specifier, name, serial);
 }
 
 }  // namespace panto::repl

@@ -25,6 +25,15 @@ class CodeWriter {
   CodeWriter(int serial, std::string scope, Origin origin)
       : serial_(serial), scope_(std::move(scope)), origin_(std::move(origin)) {}
 
+  // Declarations that stand in front of what is run: names of values that were shown.
+  CodeWriter& with(std::string results) {
+    results_ = std::move(results);
+    return *this;
+  }
+  int serial() const { return serial_; }
+  // Declares `name` as a reference to what piece `serial` showed.
+  static std::string result(const std::string& name, int serial, const char* specifier);
+
   // Runs the piece; with `show`, an expression whose value is handed over.
   std::string run(const Piece& piece, bool show) const;
   // Runs what makes the variable's object and keeps it.
@@ -50,6 +59,7 @@ class CodeWriter {
   int serial_;
   std::string scope_;  // "session::s1"
   Origin origin_;
+  std::string results_;
 };
 
 }  // namespace panto::repl

@@ -24,7 +24,7 @@ struct Entry {
   const char* what;
 };
 
-constexpr std::array<Entry, 14> kCommands = {{
+constexpr std::array<Entry, 15> kCommands = {{
     {":help", "[NAME]", "this list, or the doc of an op, a command or a name of panto's headers"},
     {":doc", "NAME", "the same as :help NAME"},
     {":load", "FILE.cc", "run a file"},
@@ -34,6 +34,7 @@ constexpr std::array<Entry, 14> kCommands = {{
     {":type", "EXPRESSION", "its type, without computing it"},
     {":graph", "F [OUT.svg]", "the graph of a traced function, as text or as a picture"},
     {":vars", "", "variables and their values"},
+    {":names", "", "all names that were declared; dir() does too"},
     {":devices", "", "what there is to run on"},
     {":mem", "", "memory in use, by device, and of the process"},
     {":engine", "", "which C++ interpreter runs"},
@@ -50,7 +51,11 @@ std::string trimmed(const std::string& text) {
 std::string command_list() {
   std::string text =
       "Type C++. An expression without a semicolon shows its value; `auto x = ...` may come again.\n"
-      "Ctrl-C stops what runs, Ctrl-D leaves, Tab completes. `help(matmul)` and `exit` work without a colon, too.\n";
+      "`x = 3` declares x where it must. `_` is the last value shown, `Out[3]` the one that input 3 showed (the last "
+      "100\n"
+      "are kept). Ctrl-C stops what runs, Ctrl-D leaves, Tab completes. `help(matmul)`, `matmul?`, `dir()`, `who`, "
+      "`exit`,\n"
+      "`!ls` (a shell's command), `%timeit f(x)` and `%time f(x)` (once) do what they do elsewhere.\n";
   for (const Entry& e : kCommands) {
     text += fmt::format("\n  {:<24} {}", fmt::format("{} {}", e.name, e.arguments), e.what);
   }
@@ -68,6 +73,29 @@ std::string bytes_text(int64_t bytes) {
   if (bytes < 10'000) return fmt::format("{} B", bytes);
   if (bytes < 10'000'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3);
   return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+// A variable's value on one line.
+std::string value_line(const SessionVariable& v) {
+  static std::string value;
+  value.clear();
+  try {
+    v.object.describe(v.object.object, [](const char* p, size_t n) { value.assign(p, n); });
+  } catch (const std::exception& error) {
+    value = std::string("<") + error.what() + ">";
+  }
+  const size_t line = value.find('\n');
+  if (line != std::string::npos) {  // of a tensor its type, of others their beginning
+    const size_t last = value.rfind('\n');
+    const std::string first = value.substr(0, line);
+    if (v.type == "Tensor" || value.starts_with("[")) {
+      value = value.substr(last + 1);
+    } else {
+      const size_t type = value.find("  ", line);  // of a variable's value
+      value = type == std::string::npos ? fmt::format("{} ...", first) : fmt::format("{}{}", first, value.substr(type));
+    }
+  }
+  return value.size() > 90 ? value.substr(0, 87) + "..." : value;
 }
 
 // By Graphviz, which is not one of the packages that everything needs.
@@ -97,8 +125,15 @@ std::vector<std::string> Commands::names() {
 bool Commands::run(const std::string& line, const Origin& origin) {
   const std::string text = trimmed(line);
   const size_t space = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view topic = help_topic(text);
   try {
-    dispatch(text.substr(0, space), trimmed(text.substr(space)), origin);
+    if (text.starts_with('!')) {
+      shell(text.substr(1));
+    } else if (!topic.empty()) {
+      help(std::string(topic));
+    } else {
+      dispatch(text.substr(0, space), trimmed(text.substr(space)), origin);
+    }
     return true;
   } catch (const CompileError& error) {
     session_.listener().error(error.what());
@@ -117,10 +152,12 @@ void Commands::dispatch(const std::string& name, const std::string& argument, co
   if (name == ":load") return given("a file"), load(argument);
   if (name == ":save") return given("a file"), save(argument);
   if (name == ":undo") return undo(argument);
-  if (name == ":time") return given("an expression"), time(argument, origin);
+  if (name == "%time") return given("code"), time_once(argument, origin);
+  if (name == ":time" || name == "%timeit") return given("an expression"), time(argument, origin);
   if (name == ":type") return given("an expression"), say(session_.type_of(argument, origin));
   if (name == ":graph") return given("a function"), graph(argument, origin);
-  if (name == ":vars") return variables();
+  if (name == ":vars" || name == "%who" || name == "%whos") return variables();
+  if (name == ":names") return names_of_session();
   if (name == ":devices") return devices_and_memory(false);
   if (name == ":mem") return devices_and_memory(true);
   if (name == ":engine") return say(session_.engine().version());
@@ -142,6 +179,10 @@ void Commands::help(const std::string& topic) {
     const std::string command = fmt::format("{} {}\n{}", e.name, e.arguments, e.what);
     const std::string function = topic == e.name ? "" : header_help(topic);  // `load` is both
     return say(function.empty() ? command : fmt::format("{}\n\n{}", command, function));
+  }
+  // Of a variable what it is.
+  for (const SessionVariable& v : session_.variables()) {
+    if (v.name == topic) return say(fmt::format("{}\n{}", type_name(*v.object.type), value_line(v)));
   }
   say(op_help(topic));
 }
@@ -186,6 +227,25 @@ void Commands::time(const std::string& expression, const Origin& origin) {
   say(fmt::format("{} (best of {}, {} run{} each)", duration(t.seconds), t.repeats, t.runs, t.runs == 1 ? "" : "s"));
 }
 
+void Commands::shell(const std::string& command) {
+  flush_output();
+  if (const std::string ended = run_shell(command); !ended.empty()) {
+    failf(Code::kAborted, "!{}: expected status 0, got {}", command, ended);
+  }
+}
+
+void Commands::time_once(const std::string& code, const Origin& origin) {
+  const double before = session_.seconds();
+  if (!session_.feed(code, origin)) fail(Code::kAborted, "%time: expected code that runs to its end, got an error");
+  say(fmt::format("{} (once)", duration(session_.seconds() - before)));
+}
+
+void Commands::names_of_session() {
+  std::string text;
+  for (const std::string& name : session_.names()) text.append(text.empty() ? "" : " ").append(name);
+  say(text.empty() ? "no names yet" : text);
+}
+
 void Commands::graph(const std::string& argument, const Origin& origin) {
   const size_t space = argument.rfind(' ');
   const bool picture = space != std::string::npos && argument.ends_with(".svg");
@@ -210,27 +270,7 @@ void Commands::graph(const std::string& argument, const Origin& origin) {
 void Commands::variables() {
   std::string text;
   for (const SessionVariable& v : session_.variables()) {
-    static std::string value;
-    value.clear();
-    try {
-      v.object.describe(v.object.object, [](const char* p, size_t n) { value.assign(p, n); });
-    } catch (const std::exception& error) {
-      value = std::string("<") + error.what() + ">";
-    }
-    const size_t line = value.find('\n');
-    if (line != std::string::npos) {  // of a tensor its type, of others their beginning
-      const size_t last = value.rfind('\n');
-      const std::string first = value.substr(0, line);
-      if (v.type == "Tensor" || value.starts_with("[")) {
-        value = value.substr(last + 1);
-      } else {
-        const size_t type = value.find("  ", line);  // of a variable's value
-        value =
-            type == std::string::npos ? fmt::format("{} ...", first) : fmt::format("{}{}", first, value.substr(type));
-      }
-    }
-    if (value.size() > 90) value = value.substr(0, 87) + "...";
-    text += fmt::format("{}{:<12} {}", text.empty() ? "" : "\n", v.name, value);
+    text += fmt::format("{}{:<12} {}", text.empty() ? "" : "\n", v.name, value_line(v));
   }
   say(text.empty() ? "no variables yet" : text);
 }

@@ -25,6 +25,9 @@ class Commands {
   void load(const std::string& path);
   void save(const std::string& path);
   void undo(const std::string& count);
+  void shell(const std::string& command);
+  void time_once(const std::string& code, const Origin& origin);
+  void names_of_session();
   void time(const std::string& expression, const Origin& origin);
   void graph(const std::string& argument, const Origin& origin);
   void variables();

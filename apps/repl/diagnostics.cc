@@ -31,7 +31,8 @@ std::string without_own_names(const std::string& text) {
   // A name in a namespace that the session gave up.
   static const std::regex kAbandoned(R"(; did you mean '(s\d+::)+\w+'\?)");
   const std::string plain = std::regex_replace(std::regex_replace(text, kScope, ""), kString, "string");
-  return std::regex_replace(plain, kAbandoned, "");
+  static const std::regex kResult(R"(\bOut_(\d+)_)");
+  return std::regex_replace(std::regex_replace(plain, kAbandoned, ""), kResult, "Out[$1]");
 }
 
 // Without the `return` that the session puts in front of an input, unless the line has one of its own.

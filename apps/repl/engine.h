@@ -9,13 +9,12 @@
 namespace panto::repl {
 
 // How every engine compiles.
-inline constexpr const char* kCompilerFlags[] = {"-std=c++20",
-                                                 "-O2",
-                                                 "-w",
-                                                 "-fno-finite-loops",
-                                                 "-fno-omit-frame-pointer",
-                                                 "-mno-omit-leaf-frame-pointer",
-                                                 "-fno-caret-diagnostics"};
+inline constexpr const char* kCompilerFlags[] = {
+    "-std=c++20", "-O2", "-w",
+    // An integer divided by zero is a trap that guard.cc knows, on
+    // every processor and however much is folded.
+    "-fsanitize=integer-divide-by-zero", "-fsanitize-trap=integer-divide-by-zero", "-fno-finite-loops",
+    "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fno-caret-diagnostics"};
 
 struct EngineOptions {
   std::vector<std::string> include_folders;

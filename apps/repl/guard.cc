@@ -40,6 +40,8 @@ std::vector<std::string> arguments;
 std::vector<char*> argv;          // `arguments`, with room for the reason
 void* volatile bottom = nullptr;  // the frame that calls inputs
 
+// Why sigsetjmp returns again.
+constexpr int kStopped = 1, kDivided = 2;
 constexpr long kFirst = 300'000'000, kAgain = 200'000'000;  // ns until code that calls no op is left
 
 void arm(long nanoseconds) {
@@ -91,10 +93,31 @@ bool can_leave(const ucontext_t& context) {
 }
 // NOLINTEND(performance-no-int-to-ptr)
 
+// Whether the signal is the trap that compilers of inputs put before a division by zero (engine.h), or the processor's
+// own. `ubsan` numbers its traps: 3 is a division's.
+bool division_by_zero(int number, const ucontext_t& context) {
+  if (number == SIGFPE) return true;
+  const std::optional<Registers> now = registers(context);
+  if (!now || !in_compiled_input(reinterpret_cast<void*>(now->pc))) return false;  // NOLINT(performance-no-int-to-ptr)
+  const auto* code = reinterpret_cast<const unsigned char*>(now->pc);              // NOLINT(performance-no-int-to-ptr)
+#if defined(__x86_64__)
+  constexpr unsigned char kTrap[] = {0x67, 0x0f, 0xb9, 0x40, 0x03};  // ud1l 3(%eax), %eax
+  return number == SIGILL && std::memcmp(code, kTrap, sizeof kTrap) == 0;
+#elif defined(__aarch64__)
+  uint32_t instruction = 0;
+  std::memcpy(&instruction, code, sizeof instruction);
+  constexpr uint32_t kTrap = 0xd4200000u | (0x5503u << 5);  // brk #0x5503
+  return number == SIGTRAP && instruction == kTrap;
+#else
+  return false;
+#endif
+}
+
 [[noreturn]] void start_anew(const char* why) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  give_back_output();
   argv[argv.size() - 2] = const_cast<char*>(why);
   ::execv("/proc/self/exe", argv.data());
   ::_exit(1);
@@ -112,17 +135,21 @@ void on_interrupt(int, siginfo_t*, void*) {
 
 void on_timer(int, siginfo_t*, void* context) {
   if (running == 0 || interrupted == 0) return;
-  if (can_leave(*static_cast<ucontext_t*>(context))) ::siglongjmp(leave, 1);
+  if (can_leave(*static_cast<ucontext_t*>(context))) ::siglongjmp(leave, kStopped);
   request_cancel();
   arm(kAgain);
 }
 
-void on_fatal(int number, siginfo_t*, void*) {
+void on_fatal(int number, siginfo_t*, void* context) {
   const char* why = "a fatal signal";
+  const auto& at = *static_cast<ucontext_t*>(context);
+  if (division_by_zero(number, at)) {
+    if (running != 0 && can_leave(at)) ::siglongjmp(leave, kDivided);
+    start_anew("division by zero");
+  }
   switch (number) {
     case SIGSEGV: why = "segmentation fault"; break;
     case SIGBUS: why = "bus error"; break;
-    case SIGFPE: why = "arithmetic fault, such as an integer divided by zero"; break;
     case SIGILL: why = "illegal instruction, as where a function that returns a value ends without return"; break;
     case SIGABRT: why = "abort"; break;
     default: break;
@@ -171,14 +198,18 @@ RunResult run_guarded(void (*run)()) {
   const ScopeMark scopes;
   RunResult result;
   interrupted = 0;
-  if (sigsetjmp(leave, 1) == 0) {
+  // Volatile: it is read after the jump.
+  const volatile int why = sigsetjmp(leave, 1);
+  if (why == 0) {
     running = 1;
     result = call(run);
     running = 0;
   } else {
     running = 0;
     scopes.restore();
-    result.outcome = RunResult::Outcome::kInterrupted;
+    result.outcome = why == kDivided ? RunResult::Outcome::kThrew : RunResult::Outcome::kInterrupted;
+    if (why == kDivided)
+      result.message = "error: division by zero: expected a divisor other than 0 of an integer, got 0";
   }
   if (has_timer) arm(0);
   clear_cancel();
@@ -231,7 +262,7 @@ void install_guard(const std::vector<std::string>& restart) {
   other.ss_sp = memory;
   other.ss_size = kBytes;
   ::sigaltstack(&other, nullptr);
-  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) handle(s, on_fatal, SA_NODEFER);
+  for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) handle(s, on_fatal, SA_NODEFER);
   handle(timer_signal(), on_timer, SA_RESTART);
   handle(interrupt_signal(), on_interrupt, SA_RESTART);
   make_timer();

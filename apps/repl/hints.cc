@@ -75,6 +75,8 @@ constexpr Name kNames[] = {
     {"True", "true"},
     {"False", "false"},
     {"None", "nullptr"},
+    {"_", "the last value that was shown: there is none yet, or one that cannot be copied"},
+    {"Out", "Out[2], with the number of an input that showed a value"},
 };
 
 constexpr Name kOperators[] = {
@@ -112,11 +114,7 @@ std::string hint(const std::string& shown) {
   static const std::regex kCall("no matching (?:member )?function for call to '(\\w+)'");
   std::smatch m;
   if (std::regex_search(first, m, kUnknown)) {
-    static const std::regex kAssigned("^  \\w+ = ");
-    const std::string name = m[1], rest = shown.substr(std::min(shown.size(), first.size() + 1));
-    if (std::regex_search(rest, kAssigned) && rest.starts_with("  " + name + " "))
-      return fmt::format("auto {} = ...;", name);
-    return written_here(name);
+    return written_here(m[1]);
   }
   if (std::regex_search(first, m, kMember) || std::regex_search(first, m, kCall)) {
     const std::string ours = written_here(m[1]);
@@ -141,7 +139,7 @@ std::string hint(const std::string& shown) {
   static const std::regex kOperator(
       "(?:invalid operands|no viable overloaded|invalid argument type).*(?:Tensor|Variable|ostream|'[-+*/]?=')");
   if (!std::regex_search(first, kOperator)) return "";
-  if (sign == "=") return "v.assign(x) of a variable";
+  if (sign == "=") return "v.assign(x) of a variable; auto v = x declares another";
   for (const Name& n : kOperators) {
     if (sign == n.theirs) return n.ours;
   }

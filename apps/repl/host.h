@@ -1,6 +1,7 @@
 // What compiled inputs leave behind: the functions that prelude.h declares write here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,12 @@ struct Host {
   void (*entered)() = nullptr;            // what the last input was made into
   std::optional<std::string> result;      // of an expression
   std::optional<PantoReplObject> object;  // of a variable
+  struct Value {
+    void* object = nullptr;
+    void (*destroy)(void* object) = nullptr;
+    bool used = false;  // an input has a reference to it
+  };
+  std::optional<Value> shown;  // what `result` is the text of, where it can be kept
   struct Timing {
     double seconds = 0;  // of one run, the best of several
     long runs = 0;       // in one measurement
@@ -23,5 +30,10 @@ struct Host {
 };
 
 Host& host();
+
+// The values that were shown, by the number of the piece that did. Of the oldest beyond a hundred those go that no
+// input refers to.
+std::map<int, Host::Value>& shown_values();
+void keep_shown_value(int serial);  // takes host().shown
 
 }  // namespace panto::repl

@@ -22,7 +22,7 @@ SessionLog::~SessionLog() { ::close(file_); }
 // An entry: "<state> <input> <kind> <semicolon> <line> <column> <origin line> <bytes of origin> <bytes of text>\n", the
 // two texts, and a line's end.
 void SessionLog::begin(int input, const Piece& piece, const Origin& origin) {
-  LogEntry entry{LogEntry::State::kRunning, input, piece, origin, end_};
+  LogEntry entry{LogEntry::State::kRunning, input, piece, origin, "", false, end_};
   const std::string record =
       fmt::format("{} {} {} {} {} {} {} {} {}\n{}{}\n", static_cast<char>(entry.state), input,
                   static_cast<int>(piece.kind), piece.semicolon ? 1 : 0, piece.line, piece.column, origin.line,

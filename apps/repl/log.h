@@ -16,6 +16,9 @@ struct LogEntry {
   int input = 0;  // what was typed at one prompt
   Piece piece;
   Origin origin;
+  // Not in the file: running it again tells.
+  std::string meaning;  // what it was run as, where that is another text
+  bool shown = false;   // it showed a value
   size_t position = 0;  // of the state's byte in the file
 };
 
@@ -32,6 +35,11 @@ class SessionLog {
   // Of entry `i`, or of the last one.
   void set_state(size_t i, LogEntry::State state);
   void finish(LogEntry::State state) { set_state(entries_.size() - 1, state); }
+
+  void set_meaning(size_t i, std::string text, bool shown) {
+    entries_[i].meaning = std::move(text);
+    entries_[i].shown = shown;
+  }
 
   const std::vector<LogEntry>& entries() const { return entries_; }
 

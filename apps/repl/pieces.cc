@@ -46,6 +46,8 @@ bool no_type(const Token& t) {
   return one_of(t, kWords);
 }
 
+constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
 class Cutter {
  public:
   Cutter(std::string_view text, bool whole) : text_(text), whole_(whole) {}
@@ -60,10 +62,25 @@ class Cutter {
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
-  // ":help", but neither "::f()" nor the ": b" of a condition.
+  // ":help", but neither "::f()" nor the ": b" of a condition; and what is typed at other prompts: "!ls", "%timeit
+  // f()",
+  // "?matmul", "matmul?".
   bool command_at(size_t at) const {
     const char next = at + 1 < text_.size() ? text_[at + 1] : '\0';
-    return text_[at] == ':' && ((next >= 'a' && next <= 'z') || next == '?');
+    const std::string_view line = text_.substr(at, std::min(text_.find('\n', at), text_.size()) - at);
+    if (text_[at] == ':') return (next >= 'a' && next <= 'z') || next == '?';
+    if (text_[at] == '!') {  // "!isnan(x)", "!a[0]", "!std::any" and "!(a)" are C++
+      const size_t end = std::min(line.find_first_not_of(kNameCharacters, 1), line.size());
+      if (end == 1) return next == '.' || next == '/' || next == '~';
+      const char after = end < line.size() ? line[end] : '\0';
+      return after != '(' && after != '[' && !line.substr(end).starts_with("::");
+    }
+    if (text_[at] == '%') {
+      const size_t end = std::min(line.find_first_not_of(kNameCharacters, 1), line.size());
+      const std::string_view word = line.substr(1, end - 1);
+      return word == "timeit" || word == "time" || word == "who" || word == "whos";
+    }
+    return !help_topic(line).empty();
   }
 
   // A line that is a command, where a piece may begin.
@@ -107,7 +124,10 @@ class Cutter {
     }
     size_t begin = 0;
     while (begin < list_.size()) {
-      if (list_[begin].first && command_at(list_[begin].offset)) return;
+      if (list_[begin].first && command_at(list_[begin].offset)) {
+        at_ = list_[begin].offset;  // behind comments
+        return;
+      }
       const size_t end = piece(begin);
       if (end == kNone) {
         if (!whole_) {
@@ -257,7 +277,8 @@ class Cutter {
     bool assigned = false;
     for (size_t i = begin; i < list_.size(); ++i) {
       const Token& t = list_[i];
-      if (i > begin && t.first && command_at(t.offset)) return take(begin, i, false);
+      const bool apart = i > begin && t.first && (text_[t.offset] == ':' || !goes_on_after(list_[i - 1]));
+      if (apart && command_at(t.offset)) return take(begin, i, false);
       if (i > begin && t.first && !t.is("{") && !goes_on_after(list_[i - 1]) && !goes_on_with(t)) {
         return take(begin, i, false);
       }
@@ -350,6 +371,20 @@ class Cutter {
 };
 
 }  // namespace
+
+std::string_view help_topic(std::string_view line) {
+  const size_t end = line.find_last_not_of(" \t\r;");
+  if (end == std::string_view::npos) return {};
+  line = line.substr(0, end + 1);
+  const bool before = line.starts_with('?'), after = line.ends_with('?');
+  if (before == after) return {};
+  while (line.starts_with('?')) line.remove_prefix(1);
+  while (line.ends_with('?')) line.remove_suffix(1);
+  for (char c : line) {
+    if (c != ':' && c != '.' && kNameCharacters.find(c) == std::string_view::npos) return {};
+  }
+  return line;
+}
 
 Pieces cut(std::string_view text, bool whole) { return Cutter(text, whole).run(); }
 

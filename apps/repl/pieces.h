@@ -32,6 +32,9 @@ struct Pieces {
   size_t used = 0;  // bytes that the pieces took
 };
 
+// The name that a line asks about: "matmul" of "?matmul", "matmul?" and "matmul??"; "" of other lines.
+std::string_view help_topic(std::string_view line);
+
 // With `whole`, nothing comes after `text`: a piece may go on in the next line where that one says so (`else`, `<<`),
 // and what is incomplete becomes the last piece, for the compiler to say what is missing.
 Pieces cut(std::string_view text, bool whole);

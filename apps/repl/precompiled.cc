@@ -106,7 +106,8 @@ std::string precompiled_header(const std::string& library, PrecompileHeader* mak
     if (made.outcome != Probe::Outcome::kFine || !fs::exists(output)) return "";
     fs::rename(output, result);
     std::vector<std::string> files = prerequisites(read_file(rules), workshop.file(""));
-    files.insert(files.end(), {library, result});
+    // rootcling's rules leave out the header itself.
+    files.insert(files.end(), {header, library, result});
     write_file(noted, stamp(options, files));
     return result;
   } catch (const Error&) {

@@ -9,15 +9,29 @@
 #include <iostream>  // lint: allow(header) inputs use std::cout
 #include <map>
 #include <memory>
+#include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
+
+// <limits.h> as cling ships it stops at the compiler's own numbers. The system's, which <thread> and <semaphore> are
+// written with (_POSIX_SEM_VALUE_MAX), are here.
+#if __has_include(<bits/posix1_lim.h>)
+#include <bits/posix1_lim.h>  // lint: allow(header) cling's limits.h leaves it out
+#endif
 
 extern "C" {
 // Hands over the function that an input was made into; the session calls it after the compiler is done.
 PANTO_EXPORT int panto_repl_enter(void (*run)());
 // The value of an expression, to be shown.
 PANTO_EXPORT void panto_repl_result(const char* text, size_t size);
+// A value that was shown, to be kept for `_` and `Out[n]`: an object, or the bytes of one.
+PANTO_EXPORT void panto_repl_shown(void* object, void (*destroy)(void* object));
+PANTO_EXPORT void panto_repl_shown_bytes(const void* bytes, size_t size);
+// The value that piece `serial` showed.
+PANTO_EXPORT void* panto_repl_out(int serial);
 // An object that an input made for a variable. `type` tells types apart by its address's contents (std::type_info);
 // `assign` moves `from` into `to` and may be null; `describe` writes the value for :vars.
 struct PantoReplObject {
@@ -37,7 +51,65 @@ PANTO_EXPORT void panto_repl_time(void (*body)(void* context, long n), void* con
 
 namespace panto::repl {
 
-inline void show(End) {}
+// What a value that is shown is kept as: void where it cannot be. Views are not: what they look at goes away.
+template <class V>
+struct KeptAs {
+  using type = V;
+};
+template <class V>
+inline constexpr bool kIsView = false;
+template <class E, size_t N>
+inline constexpr bool kIsView<std::span<E, N>> = true;
+template <class E>
+inline constexpr bool kIsView<std::initializer_list<E>> = true;
+// A vector says that it can be copied even where its items cannot.
+template <class V>
+constexpr bool can_copy() {
+  if constexpr (requires { typename V::value_type; }) {
+    if constexpr (!std::is_same_v<typename V::value_type, V>) {
+      return std::is_copy_constructible_v<V> && can_copy<typename V::value_type>();
+    }
+  }
+  return std::is_copy_constructible_v<V>;
+}
+template <class T>
+constexpr auto kept_as() {
+  using V = std::decay_t<T>;
+  constexpr bool kCopied = std::is_lvalue_reference_v<T>;
+  if constexpr (std::is_same_v<V, std::string_view>) {
+    return KeptAs<std::string>();
+  } else if constexpr (kIsView<V> || std::is_base_of_v<std::ios_base, V> || !std::is_constructible_v<V, T&&> ||
+                       !std::is_destructible_v<V>) {
+    return KeptAs<void>();
+  } else if constexpr (kCopied && !std::is_array_v<std::remove_reference_t<T>> && !can_copy<V>()) {
+    return KeptAs<void>();
+  } else {
+    return KeptAs<V>();
+  }
+}
+template <class T>
+void keep_shown(T&& value) {
+  using V = typename decltype(kept_as<T>())::type;
+  if constexpr (std::is_void_v<V>) {
+    return;
+  } else if constexpr (std::is_trivially_copyable_v<V> && alignof(V) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+    V copy(static_cast<T&&>(value));
+    panto_repl_shown_bytes(&copy, sizeof copy);
+  } else {
+    try {
+      panto_repl_shown(new V(static_cast<T&&>(value)), [](void* p) { delete static_cast<V*>(p); });
+    } catch (...) {
+      return;  // a copy that throws is none: the value was shown all the same
+    }
+  }
+}
+// The object of a KeptAs.
+template <class K>
+typename K::type& out(int serial) {
+  return *static_cast<typename K::type*>(panto_repl_out(serial));
+}
+
+inline KeptAs<void> show(End) { return {}; }
 // Types that are common at a prompt are compiled into the command: their inputs answer sooner.
 PANTO_EXPORT void show_value(long long value);
 PANTO_EXPORT void show_value(unsigned long long value);
@@ -49,10 +121,11 @@ PANTO_EXPORT void show_value(const Tensor& value);
 PANTO_EXPORT void show_value(const Variable& value);
 PANTO_EXPORT void show_value(const Function& value);
 template <class T>
-void show(Shown<T> shown) {
+auto show(Shown<T> shown) {
   using V = std::remove_cvref_t<T>;
+  const auto kept = kept_as<T>();
   if constexpr (std::is_same_v<V, Operation>) {
-    if (!shown.value.defined()) return;  // of an assignment, which is done
+    if (!shown.value.defined()) return kept;  // of an assignment, which is done
   }
   if constexpr (std::is_base_of_v<std::ios_base, V>) {
     // `std::cout << x` was written for what it prints.
@@ -62,10 +135,13 @@ void show(Shown<T> shown) {
     show_value(shown.value);
   } else if constexpr (std::is_integral_v<V> && !std::is_same_v<V, char>) {
     show_value(std::conditional_t<std::is_signed_v<V>, long long, unsigned long long>(shown.value));
+    keep_shown(shown.value);
   } else {
     const std::string out = text(static_cast<const V&>(shown.value));
     panto_repl_result(out.data(), out.size());
+    keep_shown(static_cast<T&&>(shown.value));
   }
+  return kept;
 }
 
 inline const Graph& graph_of(const Function& f) { return f.graph(); }

@@ -18,6 +18,9 @@
 namespace panto::repl {
 namespace {
 
+// Where standard output and standard error went before they were collected or silenced; -1 while they are not.
+volatile sig_atomic_t output_before = -1, errors_before = -1;
+
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : file_(::memfd_create(name, MFD_CLOEXEC)) {
@@ -81,7 +84,7 @@ Probe probe(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child < 0) fail_file(errno, "start", "a process that tries the input");
   if (child == 0) {
-    for (int s : {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(s, SIG_DFL);
+    for (int s : {SIGINT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT}) ::signal(s, SIG_DFL);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -119,20 +122,28 @@ Probe collect(const std::function<bool()>& body) {
   const int before = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
   struct Restore {
     int file;
+    sig_atomic_t outer;
     ~Restore() {
       std::fflush(stderr);
       ::dup2(file, 2);
+      errors_before = outer;
       ::close(file);
     }
   };
   Probe result;
   {
-    const Restore restore{before};
+    const Restore restore{before, errors_before};
+    if (errors_before < 0) errors_before = before;
     ::dup2(messages.file(), 2);
     result.outcome = body() ? Probe::Outcome::kFine : Probe::Outcome::kRejected;
   }
   result.messages = messages.contents();
   return result;
+}
+
+void give_back_output() {
+  if (output_before >= 0) ::dup2(output_before, 1);
+  if (errors_before >= 0) ::dup2(errors_before, 2);
 }
 
 Silence::Silence() {
@@ -143,10 +154,14 @@ Silence::Silence() {
   ::dup2(nowhere, 1);
   ::dup2(nowhere, 2);
   ::close(nowhere);
+  output_before = output_;
+  errors_before = errors_;
 }
 
 Silence::~Silence() {
   flush_output();
+  output_before = -1;
+  errors_before = -1;
   ::dup2(output_, 1);
   ::dup2(errors_, 2);
   ::close(output_);

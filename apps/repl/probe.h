@@ -20,6 +20,9 @@ Probe probe(const std::function<bool()>& body);
 // The same in this process: what `body` writes to standard error is collected.
 Probe collect(const std::function<bool()>& body);
 
+// Undoes what collect and Silence did to standard output and standard error. For signal handlers.
+void give_back_output();
+
 // Writes out what waits in the buffers of standard output and standard error.
 void flush_output();
 

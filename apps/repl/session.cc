@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <regex>
 #include <utility>
 
 #include "panto/apps/repl/diagnostics.h"
@@ -76,15 +78,31 @@ bool Session::feed(std::string_view text, const Origin& from, bool keep_going) {
   return fine;
 }
 
+Piece Session::as_code(const Piece& piece) const {
+  if (piece.kind != Piece::Kind::kCommand || !piece.text.starts_with('!')) return piece;
+  const std::vector<Token> tokens = scan(piece.text).list;
+  if (tokens.size() < 2) return piece;
+  const Token& word = tokens[1];
+  const bool known = places_.contains(std::string(word.text)) || (word.is("_") && last_shown_ != 0) ||
+                     word.is("true") || word.is("false") || word.is("std") || word.is("panto");
+  if (!known) return piece;
+  Piece code = piece;
+  code.kind = Piece::Kind::kSimple;
+  code.semicolon = code.text.ends_with(';');
+  if (code.semicolon) code.text.pop_back();
+  return code;
+}
+
 std::string Session::plain_command(const Piece& piece) const {
   if (piece.kind == Piece::Kind::kCommand) return piece.text;
   if (piece.kind != Piece::Kind::kSimple) return "";
   const std::vector<Token> tokens = scan(piece.text).list;
   const size_t n = tokens.size();
   if (n == 0 || places_.contains(std::string(tokens[0].text))) return "";
-  const bool help = tokens[0].is("help");
-  if (!help && !tokens[0].is("exit") && !tokens[0].is("quit")) return "";
-  std::string command = help ? ":help" : ":quit";
+  const bool help = tokens[0].is("help"), names = tokens[0].is("dir");
+  const bool variables = tokens[0].is("who") || tokens[0].is("whos");
+  if (!help && !names && !variables && !tokens[0].is("exit") && !tokens[0].is("quit")) return "";
+  std::string command = help ? ":help" : names ? ":names" : variables ? ":vars" : ":quit";
   if (n == 1) return command;
   if (n < 3 || !tokens[1].is("(") || !tokens[n - 1].is(")")) return "";
   if (n == 3) return command;
@@ -92,7 +110,8 @@ std::string Session::plain_command(const Piece& piece) const {
   return fmt::format("{} {}", command, piece.text.substr(tokens[2].offset, tokens[n - 2].end() - tokens[2].offset));
 }
 
-bool Session::run(const Piece& piece, const Origin& origin) {
+bool Session::run(const Piece& given, const Origin& origin) {
+  const Piece piece = as_code(given);
   if (const std::string command = plain_command(piece); !command.empty()) {
     Origin at = origin;
     at.line += piece.line - 1;
@@ -106,6 +125,7 @@ bool Session::run(const Piece& piece, const Origin& origin) {
     listener_->error(fmt::format("error: {}", error.what()));
   }
   log_.finish(fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
+  log_.set_meaning(log_.entries().size() - 1, std::exchange(meaning_, ""), has_shown_);
   return fine;
 }
 
@@ -134,6 +154,7 @@ Session::Replay Session::replay() {
       fine = false;  // struck, like an input that failed
     }
     log_.set_state(i, fine ? LogEntry::State::kAccepted : LogEntry::State::kFailed);
+    log_.set_meaning(i, std::exchange(meaning_, ""), has_shown_);
     if (!fine) ++result.failed;
     inputs.insert(e.input);
     if (take_interrupt()) break;
@@ -144,7 +165,8 @@ Session::Replay Session::replay() {
 
 CodeWriter Session::writer(const Origin& origin, bool deeper) {
   ++serial_;
-  return {serial_, deeper ? fmt::format("{}::s{}", scope_, depth_ + 1) : scope_, origin};
+  CodeWriter made(serial_, deeper ? fmt::format("{}::s{}", scope_, depth_ + 1) : scope_, origin);
+  return made.with(results_);
 }
 
 void Session::go_deeper() {
@@ -196,6 +218,41 @@ Session::Compiled Session::compile(const std::string& code, bool entered) {
   return {done.outcome == Probe::Outcome::kFine, false, done.messages};
 }
 
+std::vector<std::string> Session::names() const {
+  std::vector<std::string> list;
+  for (const auto& [name, place] : places_) list.push_back(name);
+  return list;
+}
+
+std::string Session::use_results(std::string& text) {
+  const ResultUses uses = read_results(text);
+  std::string code;
+  // Static: lambdas use it without a capture.
+  if (uses.last && last_shown_ != 0 && !places_.contains("_")) code = CodeWriter::result("_", last_shown_, "static");
+  if (uses.numbers.empty() || places_.contains("Out")) return code;
+  text = uses.text;
+  std::set<int> declared;
+  for (int n : uses.numbers) {
+    const auto found = shown_.find(n);
+    if (found == shown_.end() || !shown_values().contains(found->second)) {
+      failf(Code::kNotFound, "Out[{}]: expected the number of an input whose value was shown and is kept, got {}", n,
+            n);
+    }
+    if (declared.insert(n).second) code += CodeWriter::result(result_name(n), found->second, "static");
+  }
+  return code;
+}
+
+void Session::note_shown(int serial) {
+  has_shown_ = true;
+  last_shown_ = 0;
+  shown_.erase(input_);
+  if (!host().shown) return;
+  keep_shown_value(serial);
+  last_shown_ = serial;
+  shown_[input_] = serial;
+}
+
 bool Session::report(const Compiled& failed, const Piece& piece, const Origin& origin) {
   if (failed.interrupted) {
     take_interrupt();
@@ -218,6 +275,20 @@ bool Session::report(const Compiled& failed, const Piece& piece, const Origin& o
 
 bool Session::execute(const Piece& piece, const Origin& origin) {
   Piece p = piece;
+  has_shown_ = false;
+  struct Forget {
+    std::string& text;
+    ~Forget() { text.clear(); }
+  };
+  const Forget forget{results_};
+  results_ = use_results(p.text);
+  const bool stays = p.kind == Piece::Kind::kDeclaration ||
+                     (p.kind == Piece::Kind::kSimple && !read_variable(p.text) && declares_variables(p.text));
+  if (!results_.empty() && stays) {
+    fail(Code::kInvalidArgument,
+         "declaration: expected no value that was shown in what stays, got `_` or `Out[n]`: auto x = _; gives it a "
+         "name");
+  }
   p.text = open_captures(p.text, variable_names());
   if (p.kind == Piece::Kind::kDirective || p.kind == Piece::Kind::kDeclaration) return run_plain(p, origin);
   if (p.kind == Piece::Kind::kStatement) return run_statement(p, origin);
@@ -226,14 +297,7 @@ bool Session::execute(const Piece& piece, const Origin& origin) {
                          (variables_.contains(v->type.substr(0, v->type.find_first_of(" *"))) || !p.semicolon);
     if (!product) {
       Compiled failed;
-      if (run_variable(p, *v, origin, failed)) {
-        if (p.semicolon) return true;
-        // Without a semicolon its value shows, as an expression's does.
-        Piece name = p;
-        name.text = v->names[0];
-        name.column = 1;
-        return v->names.size() > 1 || run_statement(name, origin);
-      }
+      if (run_variable(p, *v, origin, failed)) return show_variable(p, *v, origin);
       if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
       // `int f(int);` looks like a variable.
       if (v->form == Variable::Form::kParentheses && !failed.interrupted) {
@@ -251,23 +315,61 @@ bool Session::execute(const Piece& piece, const Origin& origin) {
   } else if (declares_variables(p.text)) {
     return run_initialized(p, origin);
   }
+  if (const auto v = read_assignment(p.text)) return run_assignment(p, *v, origin);
   return run_statement(p, origin);
+}
+
+// Without a semicolon the value of what was declared shows, as an expression's does.
+bool Session::show_variable(const Piece& piece, const Variable& variable, const Origin& origin) {
+  if (piece.semicolon || variable.names.size() > 1) return true;
+  Piece name = piece;
+  name.text = variable.names[0];
+  name.column = 1;
+  return run_statement(name, origin);
+}
+
+// `x = 3` assigns where that compiles; otherwise it declares x, for the first time or with another type.
+bool Session::run_assignment(const Piece& piece, const Variable& variable, const Origin& origin) {
+  const bool show = !piece.semicolon;
+  const CodeWriter w = writer(origin);
+  const Compiled assigned = compile(w.run(piece, show), true);
+  if (assigned.fine) return call_entered(show ? w.serial() : 0);
+  if (assigned.interrupted || assigned.messages.find("const-qualified") != std::string::npos) {
+    return report(assigned, piece, origin);
+  }
+  const std::string& name = variable.names[0];
+  // Layers, optimizers and tapes hold a Variable: a tensor that takes its name would leave them with the old value.
+  const auto old = variables_.find(name);
+  if (old != variables_.end() && *old->second.object.type == typeid(panto::Variable)) {
+    return report(assigned, piece, origin);
+  }
+  Compiled failed;
+  if (run_variable(piece, variable, origin, failed)) {
+    static const std::regex kResult(R"(\bOut_(\d+)_)");
+    meaning_ = "auto " + std::regex_replace(piece.text, kResult, "Out[$1]");
+    return show_variable(piece, variable, origin);
+  }
+  if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
+  return report(places_.contains(name) && !failed.interrupted ? assigned : failed, piece, origin);
 }
 
 bool Session::run_statement(const Piece& piece, const Origin& origin) {
   const bool show = piece.kind == Piece::Kind::kSimple && !piece.semicolon;
-  const Compiled done = compile(writer(origin).run(piece, show), true);
+  const CodeWriter w = writer(origin);
+  const Compiled done = compile(w.run(piece, show), true);
   if (!done.fine) return report(done, piece, origin);
-  return call_entered(show);
+  return call_entered(show ? w.serial() : 0);
 }
 
-bool Session::call_entered(bool show) {
+bool Session::call_entered(int shown) {
   if (take_interrupt()) {  // it came while the compiler was busy
     host().clear();
     listener_->error("interrupted");
     return false;
   }
+  const auto begin = std::chrono::steady_clock::now();
   const RunResult result = run_entered();
+  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (result.outcome == RunResult::Outcome::kInterrupted) {
     listener_->error(result.message.empty() ? "interrupted" : "interrupted: " + result.message);
     return false;
@@ -276,7 +378,9 @@ bool Session::call_entered(bool show) {
     listener_->error(result.message);
     return false;
   }
-  if (show && host().result) listener_->value(*host().result);
+  if (shown == 0 || !host().result) return true;
+  listener_->value(*host().result);
+  note_shown(shown);
   return true;
 }
 
@@ -285,7 +389,7 @@ bool Session::run_variable(const Piece& piece, const Variable& variable, const O
   failed = compile(w.make(piece, variable), true);
   if (!failed.fine) return false;
   failed.messages.clear();
-  if (!call_entered(false)) return false;
+  if (!call_entered()) return false;
   return bind(w, variable);
 }
 
@@ -396,14 +500,16 @@ void Session::run_or_throw(const std::string& code, const Piece& piece, const Or
 }
 
 Host::Timing Session::time(const std::string& text, const Origin& origin) {
-  const Piece p = expression(text);
-  run_or_throw(writer(origin).timed(p), p, origin);
+  Piece p = expression(text);
+  const std::string results = use_results(p.text);
+  run_or_throw(writer(origin).with(results).timed(p), p, origin);
   return host().timing.value_or(Host::Timing{});
 }
 
 std::string Session::type_of(const std::string& text, const Origin& origin) {
-  const Piece p = expression(text);
-  run_or_throw(writer(origin).typed(p), p, origin);
+  Piece p = expression(text);
+  const std::string results = use_results(p.text);
+  run_or_throw(writer(origin).with(results).typed(p), p, origin);
   return host().result.value_or("");
 }
 

@@ -64,6 +64,10 @@ class Session {
   // Runs it without an entry in the log.
   void execute(const std::string& code, const Origin& origin);
   std::vector<SessionVariable> variables() const;
+  // All that was declared.
+  std::vector<std::string> names() const;
+  // How long inputs ran so far, without what compiling them took.
+  double seconds() const { return seconds_; }
   SessionLog& log() { return log_; }
   Engine& engine() { return engine_; }
   Listener& listener() { return *listener_; }
@@ -87,12 +91,22 @@ class Session {
   bool execute(const Piece& piece, const Origin& origin);
   bool run_statement(const Piece& piece, const Origin& origin);
   bool run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed);
+  // Declares what a text uses of shown values; the text gets names that C++ can read. Throws panto::Error for numbers
+  // of inputs that showed none.
+  std::string use_results(std::string& text);
+  // Keeps the value that just was shown, if it can be.
+  void note_shown(int serial);
+  bool run_assignment(const Piece& piece, const Variable& variable, const Origin& origin);
+  bool show_variable(const Piece& piece, const Variable& variable, const Origin& origin);
   bool run_plain(const Piece& piece, const Origin& origin);
   // The command that a piece is: also what people who come from Python or a shell type, `exit`, `quit()`, `help` or
   // `help(matmul)`, unless the session has such a name. "" of others.
   std::string plain_command(const Piece& piece) const;
   bool run_initialized(const Piece& piece, const Origin& origin);
-  bool call_entered(bool show);
+  // Calls what an input was made into; `shown` is the number of the piece, if its value is to be shown.
+  bool call_entered(int shown = 0);
+  // `!m` may be a shell's command or an expression: which one it is, what was declared says.
+  Piece as_code(const Piece& piece) const;
   bool bind(const CodeWriter& writer, const Variable& variable);
   bool report(const Compiled& failed, const Piece& piece, const Origin& origin);
   void go_deeper();
@@ -106,6 +120,12 @@ class Session {
   Listener* listener_;
   SessionLog log_;
   std::function<bool(const std::string&, const Origin&)> command_;
+  std::string meaning_;       // of the piece that ran last, where another text says what it was run as
+  bool has_shown_ = false;    // the piece that ran last showed a value
+  std::string results_;       // declarations of what the piece that runs uses of shown values
+  std::map<int, int> shown_;  // by input, the piece that showed a value which could be kept
+  int last_shown_ = 0;        // that piece of the last value; 0: none, or one that could not be kept
+  double seconds_ = 0;
   std::string scope_ = "session";
   int serial_ = 0, depth_ = 0, input_ = 0;
   std::set<std::string> here_;                 // names that the innermost namespace has

@@ -153,8 +153,8 @@ void remember(const std::string& input, const std::string& path) {
 }
 
 bool is_command(const std::string& input) {
-  const size_t first = input.find_first_not_of(" \t\n");
-  return first != std::string::npos && input[first] == ':';
+  const std::vector<Piece> pieces = cut(input, false).list;
+  return !pieces.empty() && pieces[0].kind == Piece::Kind::kCommand;
 }
 
 // A whole input; false at the end of what is typed.

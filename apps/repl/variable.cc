@@ -74,6 +74,19 @@ std::string between(std::string_view text, size_t begin, size_t end) {
   return std::string(text.substr(begin, end - begin));
 }
 
+// Outside of brackets.
+bool has_comma(const Words& words, size_t begin) {
+  for (size_t k = begin; k < words.size(); ++k) {
+    if (words[k].is("(") || words[k].is("[") || words[k].is("{")) k = closing(words, k);
+    if (k < words.size() && words[k].is("<")) {
+      const size_t angle = closing_angle(words, k, words.size());
+      if (angle < words.size()) k = angle;
+    }
+    if (k < words.size() && words[k].is(",")) return true;
+  }
+  return false;
+}
+
 void add_name(std::vector<std::string>& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
@@ -108,14 +121,7 @@ std::optional<Variable> read_variable(std::string_view text) {
   if (next.is("=")) {
     v.form = Variable::Form::kEquals;
     if (begin == end) return std::nullopt;
-    for (size_t k = begin; k < end; ++k) {  // `a = 1, b = 2` declares two
-      if (words[k].is("(") || words[k].is("[") || words[k].is("{")) k = closing(words, k);
-      if (k < end && words[k].is("<")) {
-        const size_t angle = closing_angle(words, k, end);
-        if (angle < end) k = angle;
-      }
-      if (k < end && words[k].is(",")) return std::nullopt;
-    }
+    if (has_comma(words, begin)) return std::nullopt;                // `a = 1, b = 2` declares two
     if (head->is_auto && words[begin].is("{")) return std::nullopt;  // an initializer_list
   } else if (next.is("(") || next.is("{")) {
     v.form = next.is("(") ? Variable::Form::kParentheses : Variable::Form::kBraces;
@@ -128,6 +134,42 @@ std::optional<Variable> read_variable(std::string_view text) {
   v.init_offset = begin < end ? words[begin].offset : words[i + 1].end();
   v.init = begin < end ? between(text, v.init_offset, words[end - 1].end()) : "";
   return v;
+}
+
+std::optional<Variable> read_assignment(std::string_view text) {
+  const Words words = scan(text).list;
+  if (words.size() < 3 || !words[0].is_name() || !words[1].is("=") || words[2].is("{")) return std::nullopt;
+  if (is_keyword(words[0]) || is_builtin_type(words[0]) || is_specifier(words[0]) || has_comma(words, 2)) {
+    return std::nullopt;
+  }
+  Variable v;
+  v.names.emplace_back(words[0].text);
+  v.type = "auto";
+  v.form = Variable::Form::kEquals;
+  v.init_offset = words[2].offset;
+  v.init = between(text, v.init_offset, words.back().end());
+  return v;
+}
+
+std::string result_name(int number) { return "Out_" + std::to_string(number) + "_"; }
+
+ResultUses read_results(const std::string& text) {
+  ResultUses uses;
+  uses.text = text;
+  const Words words = scan(text).list;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && (words[i - 1].is(".") || words[i - 1].is("->") || words[i - 1].is("::"))) continue;
+    if (words[i].is("_")) uses.last = true;
+    if (!words[i].is("Out") || i + 3 >= words.size() || !words[i + 1].is("[") || !words[i + 3].is("]")) continue;
+    const std::string digits(words[i + 2].text);
+    const bool joined = words[i + 3].end() - words[i].offset == digits.size() + 5;
+    if (!joined || digits.size() > 8 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
+    const int number = std::stoi(digits);
+    if (result_name(number).size() != digits.size() + 5) continue;  // 03
+    uses.numbers.push_back(number);
+    uses.text.replace(words[i].offset, digits.size() + 5, result_name(number));
+  }
+  return uses;
 }
 
 bool declares_variables(std::string_view text) { return read_head(scan(text).list).has_value(); }

@@ -22,6 +22,18 @@ struct Variable {
   bool pointer = false;    // `a * b` may be a product
 };
 std::optional<Variable> read_variable(std::string_view text);
+// `name = init`, read as `auto name = init`: what it is where there is no such variable yet.
+std::optional<Variable> read_assignment(std::string_view text);
+
+// What a text uses of the values that were shown: `_`, the last one, and `Out[3]`, that of input 3.
+struct ResultUses {
+  bool last = false;
+  std::vector<int> numbers;
+  std::string text;  // with names for C++, of the same length: `Out[3]` is `Out_3_`
+  bool any() const { return last || !numbers.empty(); }
+};
+ResultUses read_results(const std::string& text);
+std::string result_name(int number);  // "Out_3_"
 
 // The names that a piece other than those declares at namespace scope: functions, types, aliases, variables that stay
 // as they are written (arrays, references, constants, several at once). Overloads bring the same name again.

@@ -1,6 +1,8 @@
 """docs/peers.md: what a run of the suite found."""
+import re
 import textwrap
 
+from race import Time
 from roster import OURS, PEERS, REFERENCE, TRACED, TUNED
 from workloads import SECTIONS
 
@@ -234,3 +236,38 @@ def document(run):
         lines += ["Left out:", "", *(f"- {text}" for text in run["complaints"]), ""]
     lines += ["## How it is measured", "", GPU_METHOD if gpu else METHOD]
     return "\n".join(lines)
+
+
+def read_time(text):
+    """What `cell` shows, None for an empty one. A spread that is not shown is at most 5 %: taken as none."""
+    found = re.match(r"(?:\*\*)?([0-9.]+) (s|ms|us|ns)(?: ±(\d+) %)?", text)
+    if not found:
+        return None
+    median = float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[found[2]]
+    return Time(median, median * int(found[3] or 0) / 100, 0)
+
+
+def read(text):
+    """What a page shows of its rows, as {row: {contestant: Time}} and {row: verdict}: rounded as it is there."""
+    rows, verdicts = {}, {}
+    for heading, known in SECTIONS:
+        part = re.search(rf"^## {re.escape(heading)}\n\n(\|.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        if not part:
+            continue
+        head, _, *lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in part[1].splitlines()]
+        waiting = list(known)
+        for what, *cells in lines:
+            what = what.partition(" **[")[0]
+            while waiting and waiting[0].what != what:
+                waiting.pop(0)
+            if not waiting:
+                raise ValueError(f"{heading}: expected rows of workloads.py in their order, got '{what}'")
+            row = waiting.pop(0).name
+            columns = dict(zip(head[1:], cells, strict=True))
+            ratio_text = columns.pop("ours / best peer")
+            columns.pop(TUNED_HEAD, None)
+            if reference := columns.pop("reference (ours / it)", None):
+                columns[REFERENCE] = reference
+            rows[row] = {name: time for name, cell in columns.items() if (time := read_time(cell))}
+            verdicts[row] = {"*": "slower", "t": "tie"}.get(ratio_text[:1], "faster")
+    return rows, verdicts

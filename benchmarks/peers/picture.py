@@ -7,7 +7,8 @@ from page import best_peer, show, verdict
 from roster import OURS, REFERENCE
 from workloads import SECTIONS
 
-LABEL, PLOT, NOTE, LINE, TOP = 300, 420, 240, 17, 64
+PLOT, NOTE, LINE, TOP = 420, 240, 17, 64
+CHARACTER = 7  # pixels that one of 12 takes on average in a wide font (DejaVu Sans: up to 6.96 in our rows)
 COLOURS = {"PyTorch": "#e8543f", "torch.compile": "#a3271a", "AOTInductor": "#ff9d8a", "MLX": "#8a8f98", "JAX": "#9b59d0", "TensorFlow": "#f2a000", "XLA": "#a8741a",
            "Eigen": "#3b8fd6", "xtensor": "#1ba39c"}
 STYLE = """
@@ -45,11 +46,13 @@ def picture(run):
     low = min(-1, math.floor(math.log10(min(ratios, default=1))))
     high = max(1, math.ceil(math.log10(max(ratios, default=1))))
 
+    label = max([300, *(CHARACTER * len(row.what) + 24 for _, rows in compared for row, _ in rows)])  # left of the plot
+
     def place(ratio):
-        return LABEL + PLOT * (math.log10(ratio) - low) / (high - low)
+        return label + PLOT * (math.log10(ratio) - low) / (high - low)
 
     height = TOP + LINE * sum(len(rows) + 2 for _, rows in compared) + 12
-    width = LABEL + PLOT + NOTE
+    width = label + PLOT + NOTE
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
            f"<style>{STYLE}</style>", f'<path class="paper" d="M0 0h{width}v{height}h-{width}z"/>',
            text(8, 18, "Time relative to Pantograph; the bar ends at the best peer", "title")]
@@ -73,8 +76,8 @@ def picture(run):
             name, best = best_peer(times)
             ratio = best.median / ours
             left, right = sorted((place(1), place(ratio)))
-            kind = verdict(times[OURS], best)
-            out += [text(LABEL - 8, y + 12, row.what, anchor="end"),
+            kind = run.get("verdicts", {}).get(row.name) or verdict(times[OURS], best)
+            out += [text(label - 8, y + 12, row.what, anchor="end"),
                     f'<rect class="{kind}" x="{left:.1f}" y="{y + 3}" width="{max(right - left, 1):.1f}" height="11"/>']
             for other, t in times.items():
                 at = place(t.median / ours)
@@ -83,6 +86,6 @@ def picture(run):
                                f"<title>{other}: {show(t.median)}</title></circle>")
                 elif other == REFERENCE:
                     out.append(f'<path class="reference" d="M{at:.1f} {y + 2}v13"><title>{show(t.median)}</title></path>')
-            out.append(text(LABEL + PLOT + 8, y + 12, f"{show(ours)}; {name} {factor(ratio)}{', a tie' if kind == 'tie' else ''}", "note"))
+            out.append(text(label + PLOT + 8, y + 12, f"{show(ours)}; {name} {factor(ratio)}{', a tie' if kind == 'tie' else ''}", "note"))
             y += LINE
     return "\n".join(out + ["</svg>", ""])

@@ -102,6 +102,13 @@ def write_page(run, folder=DOCS):
         print(f"peers: wrote {folder / name}", file=sys.stderr)
 
 
+def draw(folder=DOCS):
+    """The picture anew, of what the page says: its layout may change without a machine to measure on."""
+    rows, verdicts = page.read((folder / "peers.md").read_text())
+    rows = {name: Found(times, "", 0.0) for name, times in rows.items()}
+    (folder / "peers.svg").write_text(picture.picture({"rows": rows, "verdicts": verdicts}))
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench peers", description=__doc__)
     for name in ("build", "own", "venv"):  # what Meson made, what is compiled here, where requirements.txt is installed
@@ -114,8 +121,12 @@ def main():
                         help="write docs/peers.md and docs/peers.svg, or docs/gpu.md; with workloads: those rows anew")
     parser.add_argument("--again", action="store_true",
                         help="write them from the last run with --table, or what there is of it")
+    parser.add_argument("--draw", action="store_true", help="only docs/peers.svg, of what docs/peers.md says")
     options = parser.parse_args()
     saved = options.own / ("gpu.json" if options.gpu else "run.json")
+    if options.draw:
+        draw()
+        return
     if options.again:
         write_page(json.loads(saved.read_text()))
         return

@@ -301,8 +301,8 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t dying, Devi
     thread_state().library_depth = depth;
     error.add_context("in " + describe(call));
     if (!call.node_name.empty()) error.add_context(fmt::format("node '{}'", call.node_name));
-    if (call.where != nullptr && depth == 0 && thread_state().caller == nullptr)
-      error.add_context(location_text(*call.where));
+    const bool known = call.where != nullptr && call.where->line() != 0;
+    if (known && depth == 0 && thread_state().caller == nullptr) error.add_context(location_text(*call.where));
     throw;
   }
 }

@@ -1,6 +1,7 @@
 #include "panto/lib/core/dtype.h"
 
 #include <array>
+#include <ostream>
 
 namespace panto {
 namespace {
@@ -103,5 +104,7 @@ DType promote(DType a, DType b) noexcept {
   if (with_sign.size > without.size) return with_sign.type;
   return signed_of_size(size_t{without.size} * 2);
 }
+
+std::ostream& operator<<(std::ostream& out, DType t) { return out << dtype_name(t); }
 
 }  // namespace panto

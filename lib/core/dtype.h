@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -108,6 +109,7 @@ inline constexpr DTypeSet kAny = kPlain | DTypeSet{kString, kResource, kVariant}
 PANTO_EXPORT size_t dtype_size(DType t) noexcept;
 // "float32", "int64", "bool", ... as NumPy spells them; "string", "resource", "variant"; "invalid".
 PANTO_EXPORT std::string_view dtype_name(DType t) noexcept;
+PANTO_EXPORT std::ostream& operator<<(std::ostream& out, DType t);  // its name
 // The inverse of dtype_name; also TensorFlow's spellings ("float", "double", "half", "DT_FLOAT"). kInvalid if unknown.
 PANTO_EXPORT DType parse_dtype(std::string_view name) noexcept;
 // "float32, float64" in the order of the enum.

@@ -284,6 +284,10 @@ Tensor tensor(std::string value) {
   return tensor_from_strings(Shape{}, std::move(values));
 }
 
+Tensor tensor(std::initializer_list<const char*> values) {
+  return tensor(std::vector<std::string>(values.begin(), values.end()));
+}
+Tensor tensor(std::initializer_list<std::string> values) { return tensor(std::vector<std::string>(values)); }
 Tensor tensor(const std::vector<std::string>& values) {
   return tensor_from_strings(Shape{static_cast<int64_t>(values.size())}, values);
 }

@@ -114,6 +114,9 @@ class PANTO_EXPORT Tensor {
   // not exactly one element, FailedPrecondition if the tensor is symbolic.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const;
+  // Of a tensor with one element, in a condition, as in Python: `if (all(x == y))`. Throws what `item` throws; whether
+  // there is a tensor at all is `defined()`.
+  explicit operator bool() const { return item<bool>(); }
   // The elements as a flat vector of their own type.
   template <class T>
   std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
@@ -284,6 +287,8 @@ PANTO_EXPORT Tensor tensor(int32_t value);
 PANTO_EXPORT Tensor tensor(int64_t value);
 PANTO_EXPORT Tensor tensor(bool value);
 PANTO_EXPORT Tensor tensor(const char* value);
+PANTO_EXPORT Tensor tensor(std::initializer_list<const char*> values);
+PANTO_EXPORT Tensor tensor(std::initializer_list<std::string> values);
 PANTO_EXPORT Tensor tensor(std::string value);
 
 namespace detail {

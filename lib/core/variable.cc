@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <ostream>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
@@ -143,6 +144,11 @@ Operation Variable::assign_add(const Tensor& delta, std::source_location where) 
 Operation Variable::assign_sub(const Tensor& delta, std::source_location where) const {
   static const Op& op = get_op("AssignSubVariableOp");
   return call_assign(op, handle_, delta, where);
+}
+
+std::ostream& operator<<(std::ostream& out, const Variable& variable) {
+  if (!variable.defined() || variable.handle().is_meta()) return out << "Variable '" << variable.name() << "'";
+  return out << variable.value();
 }
 
 }  // namespace panto

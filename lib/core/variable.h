@@ -70,6 +70,9 @@ class PANTO_EXPORT Variable {
   Tensor initial_;
 };
 
+// The value, as of a tensor; of a variable of a graph its name.
+PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Variable& variable);
+
 // A part of a variable: k(0, Slice(1, 3)), k(mask), k[i]. Reading gives what the same part of its value is; assigning
 // makes the variable hold a value with `part`, broadcast and cast to fit, in its place (of a position that occurs twice
 // the last one counts). Throws what x(...) throws.

@@ -125,6 +125,11 @@ AttrValue attr_from_proto(const AttrDef& attr, const Proto& proto, ExpansionBudg
 
 std::optional<AttrValue> note_from_proto(const Proto& proto) {
   ExpansionBudget none(0);
+  if (proto.value_case() == Proto::kTensor || proto.value_case() == Proto::kFunc) return std::nullopt;
+  return value_to_show(proto, none);
+}
+
+std::optional<AttrValue> value_to_show(const Proto& proto, ExpansionBudget& budget) {
   const auto kind = [&]() -> AttrKind {
     switch (proto.value_case()) {
       case Proto::kS: return AttrKind::kString;
@@ -133,6 +138,8 @@ std::optional<AttrValue> note_from_proto(const Proto& proto) {
       case Proto::kB: return AttrKind::kBool;
       case Proto::kType: return AttrKind::kType;
       case Proto::kShape: return AttrKind::kShape;
+      case Proto::kTensor: return AttrKind::kTensor;
+      case Proto::kFunc: return AttrKind::kFunc;
       case Proto::kList: {
         const List& list = proto.list();
         if (list.i_size() > 0) return AttrKind::kIntList;
@@ -147,7 +154,7 @@ std::optional<AttrValue> note_from_proto(const Proto& proto) {
   }();
   if (kind == AttrKind::kNone) return std::nullopt;
   try {
-    return read(kind, proto, none);
+    return read(kind, proto, budget);
   } catch (const Error&) {
     return std::nullopt;  // it means nothing to us, so it cannot be wrong
   }

@@ -14,6 +14,8 @@ namespace panto {
 AttrValue attr_from_proto(const AttrDef& attr, const graphdef::AttrValue& proto, ExpansionBudget& budget);
 // An attribute that no signature describes ("_class"): by what the file says. Nullopt for what cannot be kept.
 std::optional<AttrValue> note_from_proto(const graphdef::AttrValue& proto);
+// The same for those who only look: tensors too, as far as `budget` goes.
+std::optional<AttrValue> value_to_show(const graphdef::AttrValue& proto, ExpansionBudget& budget);
 // True for false, 0, "", an empty list: what an attribute that means "do something else" says when it does not.
 bool is_zero(const graphdef::AttrValue& proto);
 void attr_to_proto(const AttrValue& value, graphdef::AttrValue* proto);

@@ -15,6 +15,7 @@
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/hash_table.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/shown.h"
 
 namespace panto {
 
@@ -40,22 +41,24 @@ class Importer {
       : proto_(proto), options_(options), budget_(options.max_expanded_bytes) {}
 
   Graph run() {
-    check_versions();
-    if (proto_.node_size() > options_.max_nodes) {
-      failf(Code::kResourceExhausted, "graph: expected at most {} nodes, got {}", options_.max_nodes,
-            proto_.node_size());
-    }
-    for (const auto& function : proto_.library().function()) functions_.insert(function.signature().name());
     read_names();
     find_ops();
-    for (size_t i = 0; i < records_.size(); ++i) {
-      in_node(i, [&] { resolve_inputs(records_[i]); });
-    }
+    resolve_inputs();
     made_.resize(records_.size());
     read_lines();
     for (int position : order()) add(static_cast<size_t>(position));
     if (proto_.has_library()) graph_.set_library(proto_.library().SerializeAsString());
     return std::move(graph_);
+  }
+
+  Outline outline() {
+    read_names();
+    resolve_inputs();
+    Outline outline;
+    outline.versions = graph_.versions();
+    outline.nodes.reserve(records_.size());
+    for (const Record& record : records_) outline.nodes.push_back(outline_of(record));
+    return outline;
   }
 
  private:
@@ -82,7 +85,14 @@ class Importer {
     graph_.set_versions(std::move(versions));
   }
 
+  // All that does not depend on what the ops are.
   void read_names() {
+    check_versions();
+    if (proto_.node_size() > options_.max_nodes) {
+      failf(Code::kResourceExhausted, "graph: expected at most {} nodes, got {}", options_.max_nodes,
+            proto_.node_size());
+    }
+    for (const auto& function : proto_.library().function()) functions_.insert(function.signature().name());
     records_.resize(static_cast<size_t>(proto_.node_size()));
     positions_.reserve(records_.size());
     graph_.reserve(records_.size());
@@ -137,6 +147,12 @@ class Importer {
     if (!others.empty()) others += ")";
     failf(Code::kUnimplemented, "op: expected one that this build has, got '{}'{} [node '{}']", missing[0].first,
           whole(others), missing[0].second->name());
+  }
+
+  void resolve_inputs() {
+    for (size_t i = 0; i < records_.size(); ++i) {
+      in_node(i, [&] { resolve_inputs(records_[i]); });
+    }
   }
 
   void resolve_inputs(Record& record) {
@@ -371,6 +387,39 @@ class Importer {
     }
   }
 
+  // ---- For those who only look -----------------------------------------------------------------------------------
+
+  OutlineNode outline_of(const Record& record) {
+    const NodeDef& def = *record.def;
+    OutlineNode node;
+    node.name = printable(def.name());
+    node.op = printable(def.op());
+    node.device = printable(def.device());
+    node.inputs.assign(inputs(record).begin(), inputs(record).end());
+    for (const NodeOutput& control : controls(record)) node.control_inputs.push_back(control.node);
+    const Op* op = functions_.contains(def.op()) ? nullptr : find_op(def.op());
+    if (op == nullptr) {
+      node.kind = functions_.contains(def.op()) ? OutlineNode::Kind::kCall : OutlineNode::Kind::kUnknown;
+    } else if (op->has(Trait::kPlaceholder)) {
+      node.kind = OutlineNode::Kind::kPlaceholder;
+    } else if (op->has(Trait::kConstant)) {
+      node.kind = OutlineNode::Kind::kConstant;
+    }
+    SmallVector<const google::protobuf::MapPair<std::string, graphdef::AttrValue>*, 8> attrs;
+    for (const auto& attr : def.attr()) attrs.push_back(&attr);
+    std::ranges::sort(attrs, {}, [](const auto* attr) -> const std::string& { return attr->first; });
+    for (const auto* attr : attrs) {
+      if (attr->first == "_output_shapes") continue;
+      const int at = op != nullptr ? op->signature().find_attr(attr->first) : -1;
+      const AttrDef* described = at >= 0 ? &op->signature().attrs[static_cast<size_t>(at)] : nullptr;
+      if (described != nullptr && described->inferred) continue;
+      const std::optional<AttrValue> value = value_to_show(attr->second, budget_);
+      if (described != nullptr && described->has_default() && value && *value == described->default_value) continue;
+      node.attrs.emplace_back(printable(attr->first), value ? printable(shown_on_a_line(*value)) : "...");
+    }
+    return node;
+  }
+
   const GraphDef& proto_;
   const ImportOptions& options_;
   ExpansionBudget budget_;
@@ -387,6 +436,10 @@ class Importer {
 }  // namespace
 
 Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options) { return Importer(proto, options).run(); }
+
+Outline outline_from_proto(const GraphDef& proto, const ImportOptions& options) {
+  return Importer(proto, options).outline();
+}
 
 void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* proto) {
   proto->Clear();

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <ranges>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,8 +57,8 @@ class PANTO_EXPORT GraphElements {
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   GraphElements(std::initializer_list<GraphElement> elements) : elements_(elements) {}
   GraphElements(std::vector<GraphElement> elements) : elements_(std::move(elements)) {}
-  template <std::ranges::input_range Range>
-    requires(std::constructible_from<GraphElement, std::ranges::range_reference_t<const Range>> &&
+  template <class Range>
+    requires(requires(const Range& range) { GraphElement(*std::begin(range)); } &&
              !std::convertible_to<const Range&, std::string> && !std::same_as<Range, std::vector<GraphElement>>)
   GraphElements(const Range& range) {
     for (const auto& element : range) elements_.emplace_back(element);

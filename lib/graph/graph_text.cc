@@ -6,20 +6,11 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/graph.h"
+#include "panto/lib/graph/shown.h"
 
 namespace panto {
 
-namespace {
-
-std::string output_text(const OutputInfo& output) {
-  if (output.dtype == DType::kInvalid) return "?";
-  const PartialShape& shape = output.shape;
-  if (!shape.known_rank()) return fmt::format("{}?", dtype_name(output.dtype));
-  return fmt::format("{}{}", dtype_name(output.dtype), shape.rank() == 0 ? "" : shape.to_string());
-}
-
-// A tensor's values on one line.
-std::string attr_text(const AttrValue& value) {
+std::string shown_on_a_line(const AttrValue& value) {
   if (value.kind() != AttrKind::kTensor) return value.to_string();
   const std::string text = value.as<Tensor>().to_string();
   std::string out;
@@ -30,6 +21,24 @@ std::string attr_text(const AttrValue& value) {
   return out;
 }
 
+std::string dot_escaped(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+namespace {
+
+std::string output_text(const OutputInfo& output) {
+  if (output.dtype == DType::kInvalid) return "?";
+  const PartialShape& shape = output.shape;
+  if (!shape.known_rank()) return fmt::format("{}?", dtype_name(output.dtype));
+  return fmt::format("{}{}", dtype_name(output.dtype), shape.rank() == 0 ? "" : shape.to_string());
+}
+
 // Attributes worth reading: not those that follow from the inputs, nor defaults.
 std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
   std::vector<std::pair<std::string, std::string>> out;
@@ -37,9 +46,9 @@ std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
   for (size_t i = 0; i < attrs.size(); ++i) {
     const AttrValue& value = node.attrs()[i];
     if (attrs[i].inferred || (attrs[i].has_default() && value == attrs[i].default_value)) continue;
-    out.emplace_back(attrs[i].name, attr_text(value));
+    out.emplace_back(attrs[i].name, shown_on_a_line(value));
   }
-  for (const auto& [name, value] : node.notes()) out.emplace_back(name, attr_text(value));
+  for (const auto& [name, value] : node.notes()) out.emplace_back(name, shown_on_a_line(value));
   return out;
 }
 
@@ -73,15 +82,6 @@ std::vector<int> printing_order(const Graph& graph) {
     for (const Entry& entry : rest) order.push_back(entry.second);
   }
   return order;
-}
-
-std::string dot_escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
 }
 
 }  // namespace

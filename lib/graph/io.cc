@@ -12,7 +12,9 @@
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/foreign.h"
 #include "panto/lib/graph/graph_def.h"
+#include "panto/lib/graph/outline.h"
 
 namespace panto {
 
@@ -82,10 +84,15 @@ std::string lower_extension(const std::string& path) {
 
 }  // namespace
 
-Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
+namespace {
+
+// What `use` makes of the message in these bytes.
+template <class Use>
+auto with_graph_def(std::string_view bytes, const ImportOptions& options, Use&& use) {
   if (static_cast<int64_t>(bytes.size()) > std::min<int64_t>(options.max_bytes, INT32_MAX)) {
     failf(Code::kResourceExhausted, "GraphDef: expected at most {} bytes, got {}", options.max_bytes, bytes.size());
   }
+  refuse_foreign_bytes(bytes);
   const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
   // A large graph's messages are made and dropped as one. Its messages take about four times the bytes.
   pb::Arena arena(arena_options(bytes.size()));
@@ -95,15 +102,53 @@ Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
   } else {
     parse_binary(bytes, proto);
   }
-  return graph_from_proto(proto, options);
+  return std::forward<Use>(use)(std::as_const(proto));
 }
 
-Graph read_graph(const std::string& path, const ImportOptions& options) {
+// What `use` makes of the bytes of a file.
+template <class Use>
+auto with_bytes(const std::string& path, const ImportOptions& options, Use&& use) {
   if (is_folder(path)) {
     failf(Code::kUnimplemented, "model '{}': expected a GraphDef in a file, got a folder (SavedModel)", path);
   }
   const std::string bytes = read_file(path, static_cast<uint64_t>(std::max<int64_t>(options.max_bytes, 0)));
-  return with_context([&] { return "file " + path; }, [&] { return parse_graph(bytes, options); });
+  return with_context([&] { return "file " + path; },
+                      [&] {
+                        try {
+                          return std::forward<Use>(use)(bytes);
+                        } catch (const Error& error) {
+                          if (error.code() == Code::kDataLoss) refuse_foreign_name(path);
+                          throw;
+                        }
+                      });
+}
+
+}  // namespace
+
+Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
+  return with_graph_def(bytes, options,
+                        [&](const graphdef::GraphDef& proto) { return graph_from_proto(proto, options); });
+}
+
+Graph read_graph(const std::string& path, const ImportOptions& options) {
+  return with_bytes(path, options, [&](std::string_view bytes) { return parse_graph(bytes, options); });
+}
+
+std::variant<Graph, Outline> parse_to_show(std::string_view bytes, const ImportOptions& options) {
+  return with_graph_def(bytes, options, [&](const graphdef::GraphDef& proto) -> std::variant<Graph, Outline> {
+    try {
+      return graph_from_proto(proto, options);
+    } catch (const Error& error) {
+      if (error.code() != Code::kUnimplemented) throw;
+      Outline outline = outline_from_proto(proto, options);
+      outline.why = error.message();
+      return outline;
+    }
+  });
+}
+
+std::variant<Graph, Outline> read_to_show(const std::string& path, const ImportOptions& options) {
+  return with_bytes(path, options, [&](std::string_view bytes) { return parse_to_show(bytes, options); });
 }
 
 std::string to_graph_def(const Graph& graph, const ExportOptions& options) {

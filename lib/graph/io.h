@@ -36,7 +36,8 @@ struct ExportOptions {
 };
 
 // Binary or text, whichever it is. Throws NotFound, PermissionDenied ... for the file; DataLoss for bytes that are no
-// GraphDef; InvalidArgument for a graph that cannot be; Unimplemented, naming them, for ops and types that are missing.
+// GraphDef; InvalidArgument for a graph that cannot be; Unimplemented, naming them, for ops and types that are missing,
+// and for other frameworks' files (SavedModel, checkpoints, ONNX ...), with what to do instead.
 PANTO_EXPORT Graph read_graph(const std::string& path, const ImportOptions& options = {});
 PANTO_EXPORT Graph parse_graph(std::string_view bytes, const ImportOptions& options = {});
 

@@ -55,7 +55,8 @@ Tensor last_reversed(const Tensor& x) { return reverse(x, {-1}); }
 
 Tensor arange(Arg stop) {
   // In the type of the end: arange(5) is of integers, arange(5.f) of floats.
-  return range(Arg(0, stop.where()), std::move(stop), Arg(1));
+  const Arg::Where where = stop.where();
+  return range(Arg(0, where), std::move(stop), Arg(1));
 }
 Tensor arange(Arg start, Arg stop) { return range(std::move(start), std::move(stop), 1); }
 Tensor arange(Arg start, Arg stop, Arg step) { return range(std::move(start), std::move(stop), std::move(step)); }

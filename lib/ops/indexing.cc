@@ -232,7 +232,7 @@ class Indexing {
     for (int64_t k = 0; k < rank; ++k) {
       if (std::find(axes.begin(), axes.end(), k) == axes.end()) perm.push_back(k);
     }
-    const Tensor got = gather_nd(transpose(y, perm), pack(positions, {.axis = -1}));
+    Tensor got = gather_nd(transpose(y, perm), pack(positions, {.axis = -1}));
     if (!neighbours || axes[0] == 0) return got;
     if (!zero.partial_shape().known_rank()) {
       invalid("index: expected positions of a known rank, got shape {}", zero.partial_shape().to_string());

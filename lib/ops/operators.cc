@@ -45,6 +45,8 @@ Tensor operator/(Arg x, Arg y) {
 Tensor operator%(Arg x, Arg y) { return call(kFloorMod, x, y); }
 Tensor operator-(Arg x) { return neg(std::move(x)); }
 Tensor operator!(Arg x) { return logical_not(std::move(x)); }
+// An operator has no default argument that would tell the line.
+Tensor operator!(const Tensor& x) { return logical_not(Arg(x, std::source_location())); }
 
 Tensor operator<(Arg x, Arg y) { return call(kLess, x, y); }
 Tensor operator>(Arg x, Arg y) { return call(kGreater, x, y); }

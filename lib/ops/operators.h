@@ -22,6 +22,7 @@ PANTO_EXPORT Tensor operator/(Arg x, Arg y);
 PANTO_EXPORT Tensor operator%(Arg x, Arg y);
 PANTO_EXPORT Tensor operator-(Arg x);
 PANTO_EXPORT Tensor operator!(Arg x);
+PANTO_EXPORT Tensor operator!(const Tensor& x);  // and not the truth value of a tensor with one element
 
 PANTO_EXPORT Tensor operator<(Arg x, Arg y);
 PANTO_EXPORT Tensor operator>(Arg x, Arg y);

@@ -180,7 +180,9 @@ const Op& kMean = define_op(
     "Mean(input: T, reduction_indices: Tidx @host = all; keep_dims: bool = false, T: numeric, Tidx: index = int32)"
     " -> (output: T)",
     {.doc = "Mean over the axes `reduction_indices` (all, where none are given). Integers are added in 64 bits and the "
-            "quotient is truncated. The mean of no elements is NaN, of integers 0.",
+            "quotient is truncated, as TensorFlow's is: mean(cast(x, kFloat32)) is the mean with its fraction. The "
+            "mean of "
+            "no elements is NaN, of integers 0.",
      .traits = {Trait::kReduction},
      .shape = shapes::reduction,
      .saves = {shape_of(0), in(1)},

@@ -111,10 +111,18 @@ Tensor logsumexp(Arg x, const ReduceOptions& o) {
     const Tensor largest = stop_gradient(detail::max_over(t, {.axis = o.axis, .keep_dims = true}));
     // An infinite shift would make NaN of infinite elements.
     const Tensor shift = select(less(abs(largest), INFINITY), largest, zeros_like(largest));
-    const Tensor total = log(detail::sum_over(exp(t - shift), {.axis = o.axis, .keep_dims = true})) + shift;
+    Tensor total = log(detail::sum_over(exp(t - shift), {.axis = o.axis, .keep_dims = true})) + shift;
     if (o.keep_dims) return total;
     if (o.axis.empty()) return reshape(total, Shape{});
     return squeeze(total, {.squeeze_dims = o.axis});
+  });
+}
+
+bool allclose(Arg x, Arg y, double rtol, double atol) {
+  return from_caller(x.where(), [&] {
+    const Tensor b = identity(std::move(y)), a = identity(std::move(x));
+    // Equal infinities are close; their difference is NaN.
+    return bool(all(logical_or(equal(a, b), less_equal(abs(a - b), abs(b) * rtol + atol))));
   });
 }
 

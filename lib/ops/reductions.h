@@ -105,6 +105,10 @@ struct NormOptions {
 // The vector norm sum(|x| ^ ord) ^ (1 / ord); for infinity the largest |x|. Throws InvalidArgument for ord <= 0.
 PANTO_EXPORT Tensor norm(Arg x, const NormOptions& options = {});
 
+// Whether all elements are close: |x - y| <= atol + rtol * |y|, as in NumPy and PyTorch; no NaN is close to anything. x
+// and y broadcast.
+PANTO_EXPORT bool allclose(Arg x, Arg y, double rtol = 1e-5, double atol = 1e-8);
+
 // log(sum(exp(x))), without overflow; minus infinity where all elements are.
 PANTO_EXPORT Tensor logsumexp(Arg x, const ReduceOptions& options = {});
 Tensor logsumexp(Arg x, AxisNumber auto axis, bool keep_dims = false) {

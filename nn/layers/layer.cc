@@ -1,8 +1,10 @@
 #include "panto/nn/layers/layer.h"
 
+#include <typeinfo>
 #include <utility>
 
 #include "panto/lib/base/checked.h"
+#include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/caller.h"
 #include "panto/lib/ops/operators.h"
@@ -43,6 +45,12 @@ Tensor Layer::operator()(const Tensor& x, std::source_location where) const {
   return called();
 }
 
+std::string Layer::to_string() const {
+  std::string name = demangled(typeid(*this).name());
+  const size_t scope = name.rfind("::", name.find('<'));  // what stands before it says where the class is
+  if (scope != std::string::npos) name.erase(0, scope + 2);
+  return name + "()";
+}
 std::vector<Variable> Layer::variables() const { return {}; }
 std::vector<Variable> Layer::state() const { return {}; }
 std::vector<NamedVariable> Layer::named_variables() const {

@@ -22,10 +22,10 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
 #include "panto/lib/core/variable.h"
+#include "panto/nn/layers/activation.h"
 #include "panto/nn/layers/initializers.h"
 #include "panto/nn/training/checkpoint.h"
 
@@ -46,15 +46,14 @@ class PANTO_EXPORT Layer {
   //
   //   struct Doubled : Layer {
   //     Tensor forward(const Tensor& x) const override { return x + x; }
-  //     std::string to_string() const override { return "Doubled()"; }
   //   };
   virtual Tensor forward(const Tensor& x) const = 0;
   // Those that are trained, by gradients.
   virtual std::vector<Variable> variables() const;  // none
   // Those that are not, but belong to what was learned: running statistics.
   virtual std::vector<Variable> state() const;  // none
-  // "Dense(784, 128)".
-  virtual std::string to_string() const = 0;
+  // "Dense(784, 128)"; of a layer that does not say, the name of its class: "Doubled()".
+  virtual std::string to_string() const;
 
   // variables() and state() by the names that they have in files (panto/nn/training/checkpoint.h says which).
   std::vector<NamedVariable> named_variables() const;
@@ -90,8 +89,6 @@ class PANTO_EXPORT TrainingScope {
 };
 // What the innermost one of this thread says; false without any.
 PANTO_EXPORT bool in_training() noexcept;
-
-using Activation = Callable<Tensor(const Tensor&)>;
 
 struct DenseOptions {
   Activation activation = nullptr;  // none

@@ -336,6 +336,56 @@ class CommandTest(unittest.TestCase):
         self.write("dangling.pbtxt", node("a", "Neg", ["b"], FLOAT))
         self.assertIn("'a'", self.bad("InvalidArgument: ", "run", "dangling.pbtxt"))
 
+    def test_other_formats_are_named(self):
+        def field(number, data):
+            if isinstance(data, int):
+                return bytes([number << 3, data])
+            self.assertLess(len(data), 128)
+            return bytes([number << 3 | 2, len(data)]) + data
+
+        def archive(entry):
+            with zipfile.ZipFile(self.folder / "a.zip", "w") as made:
+                made.writestr(entry, "x" * 300)
+            return (self.folder / "a.zip").read_bytes()
+
+        graph = field(1, field(1, b"a") + field(2, b"NoOp"))
+        meta = field(1, field(5, b"2.11.0")) + field(2, graph)
+        header = b'{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+        formats = {
+            "x/saved_model.pb": ("a SavedModel; in TensorFlow, freeze", field(1, 1) + field(2, meta)),
+            "x/saved_model.pbtxt": ("a SavedModel;", "saved_model_schema_version: 1\nmeta_graphs { }"),
+            "renamed.pb": ("a SavedModel;", field(2, meta) + field(1, 1)),
+            "m.ckpt.meta": ("a MetaGraphDef", meta),
+            "renamed_too.pb": ("a MetaGraphDef", meta + field(3, field(1, b"save/Const:0"))),
+            "meta.pbtxt": ("a MetaGraphDef", "meta_info_def {\n}"),
+            "m.ckpt.index": ("a TensorFlow checkpoint;", bytes(40) + bytes.fromhex("57fb808b247547db")),
+            "m.ckpt.data-00000-of-00001": ("a TensorFlow checkpoint's data;", bytes(range(200))),
+            "checkpoint": ("a TensorFlow checkpoint;", 'model_checkpoint_path: "m.ckpt"'),
+            "weights.h5": ("an HDF5 file", b"\x89HDF\r\n\x1a\n" + bytes(100)),
+            "m.keras": ("a Keras model", archive("model.weights.h5")),
+            "m.pt": ("a PyTorch file", archive("m/data.pkl")),
+            "old.pth": ("a PyTorch file", b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19." + bytes(9)),
+            "m.onnx": ("an ONNX model", field(1, 8) + field(2, b"pytorch") + field(7, b"") + field(8, field(2, 17))),
+            "m.tflite": ("a TensorFlow Lite model", b"\x1c\0\0\0TFL3" + bytes(90)),
+            "x.npy": ("NumPy arrays", npy([1.0])),
+            "x.npz": ("NumPy arrays", archive("x.npy")),
+            "w.safetensors": ("a .safetensors file", struct.pack("<Q", len(header)) + header + bytes(4)),
+            "m.zip": ("an archive", archive("m.pb")),
+            "m.pb.gz": ("an archive", b"\x1f\x8b\x08\0" + bytes(30)),
+        }
+        (self.folder / "x").mkdir()
+        for name, (what, content) in formats.items():
+            with self.subTest(name):
+                self.write(name, content)
+                for command in ("run", "show"):
+                    errors = self.bad("", command, name)
+                    self.assertRegex(errors, r"\Aerror: (Unimplemented|InvalidArgument): model: expected a GraphDef, got ")
+                    self.assertIn(f"got {what}", errors)
+                    self.assertIn(name, errors)
+        # A graph is one, whatever its name says.
+        self.write("graph.onnx", graph)
+        self.assertIn("NoOp", self.good("show", "graph.onnx"))
+
     def test_a_name_with_line_breaks_makes_one_line(self):
         self.write("n.pbtxt", node("a", "No\\nSuch\\x1bOp"))
         self.bad("", "run", "n.pbtxt")
@@ -368,6 +418,48 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(len(self.good("show", "m.pbtxt", "--nodes").strip().splitlines()), 5)
         self.assertRegex(self.good("show", "m.pbtxt", "--dot"), r"(?s)\Adigraph .*\}\n\Z")
         self.bad("NotFound: ", "show", "none.pb")
+
+    def test_show_of_ops_that_are_not_here(self):
+        """A loop, as TensorFlow writes them, an op with a strange name, and one without outputs that anybody reads."""
+        attr = ATTR.format("k", "i: 2")
+        self.write("strange.pbtxt", placeholder("x", [-1]) + node("c", "NoOp") + node("y", "Foo", ["x", "x:3", "^c"], attr) +
+                   node("in", "Merge", ["y", "out"], FLOAT) + node("out", "NextIteration", ["in"]) +
+                   node("z", "Foo", ["y"], ATTR.format("s", 's: "a\\n\\033[1m\\"b"')) +
+                   node("w", "No\\nSuch\\x1bOp", ["z"], ATTR.format("long", f's: "{"q" * 5000}"')))
+        footer = "5 nodes of 4 unknown ops: Foo (2), Merge (1), NextIteration (1), No\\nSuch\\x1bOp (1)\n"
+        lines = self.good("show", "strange.pbtxt", "--nodes").splitlines()
+        self.assertEqual(lines[:6], [
+            "x = Placeholder(; dtype=float32, shape=[?])", "c = NoOp()", "y = Foo?(x, x:3, ^c; k=2)",
+            "in = Merge?(y, out; T=float32)", "out = NextIteration?(in)", 'z = Foo?(y; s="a\\n\\x1b[1m\\"b")'])
+        self.assertTrue(lines[6].startswith('w = No\\nSuch\\x1bOp?(z; long="qqq'), lines[6])
+        self.assertLess(len(lines[6]), 400)
+        self.assertEqual(lines[7:], [footer.strip()])
+        text = self.good("show", "strange.pbtxt")
+        self.assertTrue(text.endswith(footer), text)
+        for part in ("nodes      7\n", "  Foo?                         2\n", "read by no node\n  w\n"):
+            self.assertIn(part, text)
+        dot = self.good("show", "strange.pbtxt", "--dot")
+        self.assertRegex(dot, r"(?s)\Adigraph .*\}\n// 5 nodes of 4 unknown ops[^\n]*\n\Z")
+        self.assertIn('label="y\\nFoo?\\nk=2", color=red', dot)
+        self.assertIn('label="w\\nNo\\\\nSuch\\\\x1bOp?', dot)
+        if shutil.which("dot"):
+            subprocess.run(["dot", "-Tsvg", "-o", os.devnull], input=dot, text=True, check=True, timeout=60)
+        self.bad("Unimplemented: op: ", "run", "strange.pbtxt")
+        # What no graph can be is an error still.
+        self.write("dangling.pbtxt", node("a", "Foo", ["b"]))
+        self.bad("InvalidArgument: ", "show", "dangling.pbtxt")
+        self.write("twice.pbtxt", node("a", "Foo") * 2)
+        self.bad("InvalidArgument: ", "show", "twice.pbtxt")
+        self.write("unnamed.pbtxt", node("a\\nb", "Foo"))
+        self.bad("InvalidArgument: ", "show", "unnamed.pbtxt")
+
+    def test_show_of_calls_and_of_types_that_are_not_here(self):
+        function = 'library { function { signature { name: "f" } } }\n'
+        self.write("calls.pbtxt", MODEL + node("v", "f", ["y"]) + function)
+        self.assertTrue(self.good("show", "calls.pbtxt").endswith("1 call of 1 function of the file: f (1)\n"))
+        self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_QINT8")))
+        text = self.good("show", "type.pbtxt", "--nodes")
+        self.assertRegex(text, r"\Ax = Placeholder\(; dtype=\.\.\.\)\ncannot be run here: [^\n]*x[^\n]*\n\Z")
 
     def test_ops(self):
         listing = self.good("ops")

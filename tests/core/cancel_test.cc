@@ -8,7 +8,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random.h"
 #include "panto/tests/expect.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 using namespace panto;
 

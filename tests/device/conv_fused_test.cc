@@ -8,7 +8,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/device/support.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -20,8 +20,8 @@
 #include "panto/lib/runtime/executable.h"
 #include "panto/tests/device/gpu_compare.h"
 #include "panto/tests/gpu.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -9,7 +9,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/device/support.h"
 #include "panto/tests/gpu.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -26,7 +26,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/tests/gpu.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -17,7 +17,7 @@
 #include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random.h"
 #include "panto/tests/device/support.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

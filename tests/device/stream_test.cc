@@ -10,7 +10,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/device/support.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

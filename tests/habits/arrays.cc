@@ -105,3 +105,13 @@ x % 4.f
 // float32[2,3], CPU:0
 categorical(zeros({2, 3}), 4).shape()
 // [2,4]
+tensor({"a", "b"})
+// [b'a' b'b']  string[2], CPU:0
+x.dtype()
+// float32
+transpose(x).shape()
+// [3,2]
+argmax(x)
+// 5  int64[], CPU:0
+x.argmin()
+// 0  int64[], CPU:0

@@ -51,3 +51,14 @@ max(v)
 // 5.0  float32[], CPU:0
 sum(v, {.axis = {0}})
 // [3. 5. 7.]  float32[3], CPU:0
+allclose(x, x + 1e-9f)
+// true
+allclose(x, x + 0.1f)
+// false
+if (all(x == x) && !panto::any(x < 0.f)) x = x + 1.f;
+x.sum(1)
+// [ 6. 15.]  float32[2], CPU:0
+x.max({0, 1})
+// 6.0  float32[], CPU:0
+var(x, 0)
+// [2.25 2.25 2.25]  float32[3], CPU:0

@@ -1,7 +1,10 @@
 """What `meson install` gives a user: headers, library, panto.pc and the command, tried from a temporary place."""
 import concurrent.futures
 import os
+import pathlib
 import re
+import shutil
+import tempfile
 import unittest
 
 from installed import BUILD, ROOT, InstalledCase, run
@@ -17,6 +20,33 @@ class InstallTest(InstalledCase):
     def test_the_smallest_program(self):
         program = "#include <panto/panto.h>\n#include <cstdio>\nint main() { std::puts(\"ok\"); }\n"
         self.assertEqual(self.build_and_run([program])[0], "ok\n")
+
+    def cmake_project(self, folder, version="0.1"):
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.20)\nproject(user CXX)\n"
+            f"find_package(panto {version} REQUIRED)\nfind_package(panto REQUIRED)\n"  # twice: several parts may ask
+            "add_executable(program program.cc)\ntarget_link_libraries(program PRIVATE panto::panto)\n")
+        (folder / "program.cc").write_text(
+            "#include <panto/panto.h>\n#include <iostream>\n"
+            "int main() { std::cout << panto::sum(panto::tensor({1.f, 2.f})) << '\\n'; }\n")
+        return ["cmake", "-S", folder, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release",
+                f"-DCMAKE_PREFIX_PATH={self.prefix}"]
+
+    @unittest.skipUnless(shutil.which("cmake"), "cmake is not installed")
+    def test_a_cmake_project_finds_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            run(*self.cmake_project(folder))
+            run("cmake", "--build", folder / "build")
+            # No LD_LIBRARY_PATH: CMake writes down where the library lies.
+            environment = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+            self.assertEqual(run(folder / "build" / "program", env=environment), "3.0\n")
+
+    @unittest.skipUnless(shutil.which("cmake"), "cmake is not installed")
+    def test_cmake_refuses_another_version(self):
+        for version in ("0.2", "1.0"):
+            with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(AssertionError, "0.1.0"):
+                run(*self.cmake_project(pathlib.Path(folder), version))
 
     def test_headers_are_below_include_panto(self):
         headers = [p.relative_to(self.stage) for p in self.stage.rglob("*") if p.suffix in (".h", ".hpp", ".hh", ".inc")]

@@ -11,9 +11,9 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

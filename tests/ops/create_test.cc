@@ -6,7 +6,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

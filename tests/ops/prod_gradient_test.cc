@@ -8,7 +8,7 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/graph/io.h"
 #include "panto/tests/ops/questions.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 namespace {

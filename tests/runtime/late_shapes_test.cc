@@ -12,7 +12,7 @@
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/graph/text_graph.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 namespace {

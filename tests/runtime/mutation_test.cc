@@ -16,6 +16,7 @@
 #include "panto/lib/base/file.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/graph/io.h"
+#include "panto/lib/graph/outline.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/runtime/reference_graphs.h"
 
@@ -145,6 +146,13 @@ void try_variant(const std::string& bytes, const ReferenceGraph& reference, Tall
   Graph graph;
   if (!succeeds(tally, [&] { graph = parse_graph(bytes, limits); })) {
     ++tally.refused;
+    succeeds(tally, [&] {
+      const auto shown = parse_to_show(bytes, limits);
+      const Outline& outline = std::get<Outline>(shown);
+      for (const std::string& text : {outline.to_string(), outline.to_dot(), outline.missing_text()}) {
+        BOOST_TEST(std::ranges::none_of(text, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }));
+      }
+    });
     return;
   }
   bool ran = true;

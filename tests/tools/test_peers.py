@@ -361,6 +361,55 @@ class Picture(unittest.TestCase):
             self.assertEqual(tie["class"], "tie")
             self.assertIn("a tie", picture.picture(a_run(Pantograph=times[0], PyTorch=times[1])))
 
+    def texts(self, svg):
+        return [t for t in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+    def check_that_texts_fit(self, svg):
+        """With 7 pixels a character, which no row takes in DejaVu Sans, a wide font."""
+        width = float(xml.etree.ElementTree.fromstring(svg).get("width"))
+        texts = self.texts(svg)
+        self.assertGreater(len(texts), 5)
+        for text in texts:
+            x, long = float(text.get("x")), 7 * len(text.text)
+            left = x - {"start": 0, "middle": long / 2, "end": long}[text.get("text-anchor")]
+            self.assertGreaterEqual(left, 0, text.text)
+            self.assertLessEqual(left + long, width, text.text)
+
+    def test_its_texts_fit(self):
+        every = {row.name: run.Found({"Pantograph": race.Time(1e-3, 0, 9), "torch.compile": race.Time(999, 0, 9)}, DATE, 0)
+                 for _, rows in workloads.SECTIONS for row in rows}
+        self.check_that_texts_fit(picture.picture(a_run() | {"rows": every}))
+        self.check_that_texts_fit((ROOT / "docs" / "peers.svg").read_text())
+
+    def test_it_can_be_drawn_from_the_page(self):
+        found = a_run(Pantograph=2e-3, PyTorch=4e-3, JAX=1.5, reference=1e-3)
+        for ours, kind in ((2e-3, "faster"), (4.01e-3, "tie"), (5e-3, "slower")):
+            found["rows"]["add_16m"].times["Pantograph"] = race.Time(ours, ours / 100, 9)
+            rows, verdicts = page.read(page.document(found))
+            self.assertEqual(verdicts, {"add_16m": kind})
+            again = picture.picture({"rows": {n: run.Found(t, "", 0) for n, t in rows.items()}, "verdicts": verdicts})
+            self.assertEqual(again, picture.picture(found))
+
+    def test_the_picture_is_of_the_page(self):
+        """Every row of the page, each with the page's verdict, is in the picture beside it."""
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "peers.md").write_text((ROOT / "docs" / "peers.md").read_text())
+            run.draw(pathlib.Path(folder))
+            drawn = (pathlib.Path(folder) / "peers.svg").read_text()
+        there = (ROOT / "docs" / "peers.svg").read_text()
+        self.assertEqual([t.text for t in self.texts(drawn) if t.get("text-anchor") == "end"],
+                         [t.text for t in self.texts(there) if t.get("text-anchor") == "end"])
+        bars = [[r.get("class") for r in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}rect")]
+                for svg in (drawn, there)]
+        self.assertEqual(*bars)
+
+    def test_the_readme_counts_the_same_rows(self):
+        _, verdicts = page.read((ROOT / "docs" / "peers.md").read_text())
+        counted = collections.Counter(verdicts.values())
+        readme = " ".join((ROOT / "README.md").read_text().split())
+        self.assertIn(f"the fastest in {counted['faster']} of {len(verdicts)} rows", readme)
+        self.assertIn(f"in {counted['tie']} as fast as the best of them, and in {counted['slower']} slower", readme)
+
     def test_every_peer_has_a_colour(self):
         self.assertEqual(set(roster.PEERS), set(picture.COLOURS))
 

@@ -18,8 +18,8 @@
 #include "panto/tests/folder.h"
 #include "panto/tests/near.h"
 #include "panto/tests/written.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

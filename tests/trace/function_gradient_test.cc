@@ -10,7 +10,7 @@
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -1,5 +1,5 @@
 // Functions: tracing, calling, capturing, saving.
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 #include <algorithm>
 #include <source_location>

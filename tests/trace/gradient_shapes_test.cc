@@ -11,7 +11,7 @@
 #include "panto/tests/autograd/orders.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -13,8 +13,8 @@
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_gradients.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -9,8 +9,8 @@
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -40,8 +40,8 @@ class Compilation {
     const bool is_code = known == architecture;
     const std::string target = fmt::format("--gpu-architecture={}_{}", is_code ? "sm" : "compute", known);
     // As the separate kernels are compiled (device/cuda/meson.build): results are the same bits.
-    const char* const options[] = {target.c_str(), "--std=c++20", "--fmad=false",
-                                   "--device-as-default-execution-space", "--disable-warnings"};
+    const char* const options[] = {target.c_str(), "--std=c++20", "--fmad=false", "--device-as-default-execution-space",
+                                   "--disable-warnings"};
     const nvrtcResult result = nvrtcCompileProgram(program_, std::size(options), options);
     if (result == NVRTC_ERROR_COMPILATION) failf(Code::kInternal, "compiling a kernel: {}", log());
     check_nvrtc(result);

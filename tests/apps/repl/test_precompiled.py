@@ -33,6 +33,7 @@ class Precompiled(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.cache / "panto")), sorted([header.name, noted.name]))
         self.assertEqual((self.cache / "panto").stat().st_mode & 0o777, 0o700)
         self.assertIn("/panto/lib/core/tensor.h: ", noted.read_text())
+        self.assertIn("/panto/apps/repl/prelude.h: ", noted.read_text())
         made = header.stat()
         self.run_in(engine, XDG_CACHE_HOME=str(self.cache))
         self.assertEqual((header.stat().st_ino, header.stat().st_mtime_ns), (made.st_ino, made.st_mtime_ns))

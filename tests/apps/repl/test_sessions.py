@@ -135,6 +135,25 @@ class WithoutTerminal(unittest.TestCase):
         self.assertEqual((program.returncode, program.stdout), (0, output))
 
 
+    def test_a_saved_session_that_uses_what_was_shown(self):
+        script = "x = 20\nx + 1\n_ * 2\ny = Out[2] + _;\ny\n:save saved.cc\n"
+        status, output, errors = run(self.engine, "-c", script, cwd=self.folder)
+        self.assertEqual((status, output, errors), (0, "20\n21\n42\n63\n", "wrote saved.cc\n"))
+        subprocess.run(["g++", "-std=c++20", "saved.cc", f"-I{BUILD}/include", f"-I{BUILD}/gen", f"-L{BUILD}", "-lpanto",
+                        f"-Wl,-rpath,{BUILD}", "-o", "saved"], cwd=self.folder, check=True, timeout=300)
+        program = subprocess.run([self.folder / "saved"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((program.returncode, program.stdout), (0, "21\n42\n63\n"))
+
+    def test_time(self):
+        for line in ("%timeit 1 + 1", ":time 1 + 1"):
+            status, output, _ = run(self.engine, "-c", line, cwd=self.folder)
+            self.assertEqual(status, 0)
+            self.assertRegex(output, r"^[0-9.e+]+ \w+ \(best of \d+, \d+ runs each\)\n$")
+        status, output, _ = run(self.engine, "-c", "%time once = 4\nonce", cwd=self.folder)
+        self.assertEqual(status, 0)
+        self.assertRegex(output, r"^4\n[0-9.e+-]+ \w+ \(once\)\n4\n$")
+
+
 @unittest.skipUnless(os.environ.get("PANTO_SLOW"), "slow: ./dev test slow")
 class Memory(unittest.TestCase):
     """Code that was compiled stays, as older inputs may be called; what it made is given back."""

@@ -31,6 +31,16 @@ BOOST_AUTO_TEST_CASE(dense_is_a_product_and_a_bias) {
   expect_near(layer(tensor(std::vector<float>{}, Shape{0, 2})), {0, 3}, {});
 }
 
+struct Doubled : Layer {
+  Tensor forward(const Tensor& x) const override { return matmul(x, tensor({{2.F}})); }
+};
+
+BOOST_AUTO_TEST_CASE(a_layer_that_does_not_say_what_it_is_has_its_class_name) {
+  BOOST_TEST(Doubled().to_string() == "Doubled()");
+  BOOST_TEST(Sequential(Doubled()).to_string().starts_with("Doubled() "));
+  BOOST_TEST(error_text([] { Doubled()(tensor({{1.F, 2.F}})); }).ends_with("[in Doubled()]"));
+}
+
 BOOST_AUTO_TEST_CASE(dense_options) {
   const Tensor kernel = tensor({{1.0}, {-1.0}});
   const Dense layer(2, 1,

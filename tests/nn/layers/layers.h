@@ -6,7 +6,7 @@
 #include "panto/nn/layers/layer.h"
 #include "panto/tests/folder.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 

@@ -5,7 +5,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

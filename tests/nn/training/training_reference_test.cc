@@ -11,8 +11,8 @@
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/near.h"
 #include "panto/tests/nn/training/training_reference.h"
-#include "panto/trace/function.h"
 #include "panto/trace/graph_scope.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

@@ -8,7 +8,7 @@
 #include "panto/lib/core/op.h"
 #include "panto/lib/graph/io.h"
 #include "panto/tests/expect.h"
-#include "panto/trace/function.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {

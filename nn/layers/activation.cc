@@ -1,0 +1,46 @@
+#include "panto/nn/layers/activation.h"
+
+#include <vector>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/nn/layers/layer.h"
+
+namespace panto {
+namespace {
+
+struct Named {
+  std::string_view name;
+  Activation activation;
+};
+
+const std::vector<Named>& all_named() {
+  static const auto* all = new std::vector<Named>{
+      {"relu", relu},       {"sigmoid", sigmoid},
+      {"tanh", tanh},       {"softplus", softplus},
+      {"silu", silu},       {"swish", silu},
+      {"gelu", gelu},       {"gelu_tanh", gelu_tanh},
+      {"softmax", softmax}, {"log_softmax", log_softmax},
+      {"exp", exp},         {"linear", nullptr},
+  };
+  return *all;
+}
+
+}  // namespace
+
+Activation::Activation(std::string_view name) {
+  std::string known;
+  for (const Named& named : all_named()) {
+    if (named.name == name) {
+      *this = named.activation;
+      return;
+    }
+    known.append(known.empty() ? "" : ", ").append(named.name);
+  }
+  invalid("activation: expected one of {}, got '{}'", known, printable(name));
+}
+
+Tensor Activation::operator()(const Tensor& x) const { return function_(x); }
+
+}  // namespace panto

@@ -1,0 +1,48 @@
+// Graphs and sessions as in TensorFlow 1, and traced functions.
+Graph g;
+auto scope = std::make_unique<GraphScope>(g);
+Tensor in = placeholder(kFloat32, {-1, 2}, "in");
+Tensor target = placeholder(kFloat32, {-1, 1}, "target");
+Tensor rate = placeholder(kFloat32, {}, "rate");
+Variable w(panto::zeros({2, 1}), "w");
+Variable twice(w.initialized_value() + 1.f, "twice");
+Tensor loss = mean_squared_error(matmul(in, w), target);
+Sgd sgd({w}, {.learning_rate = 0.5});
+Operation train = sgd.minimize(loss);
+Operation count = twice.assign_add(panto::ones({2, 1}));
+Operation both = group({train, count});
+Operation init = global_variables_initializer();
+scope.reset();
+Session sess(g);
+sess.run(init).defined()
+// false
+sess.run(w).shape()
+// [2,1]
+sess.run(loss, {{in, tensor({{1.f, 0.f}})}, {target, tensor({{2.f}})}})
+// 4.0  float32[], CPU:0
+sess.run(both, {{in, tensor({{1.f, 0.f}})}, {target, tensor({{2.f}})}}).defined()
+// false
+sess.run({loss, w, "twice/Read", train}, {{"in", tensor({{1.f, 0.f}})}, {"target:0", tensor({{2.f}})}}).size()
+// NotFound: node: expected a name of the graph, got 'twice/Read'
+sess.run(w)
+// [[2.]
+//  [0.]]
+// float32[2,1], CPU:0
+sess.run(twice)
+// [[2.]
+//  [2.]]
+// float32[2,1], CPU:0
+sess.run("rate", {{"rate", 0.5}})
+// 0.5  float32[], CPU:0
+w.assign(panto::zeros({2, 1}))
+// FailedPrecondition: symbolic tensor: expected the GraphScope or trace that it is of to be open
+auto f = trace([](const Tensor& x) { return std::pair(sum(x), max(x)); });
+auto [total, largest] = f(tensor({1.f, 5.f}));
+total + largest
+// 11.0  float32[], CPU:0
+auto named_sums = trace([](const Tensor& x) { return std::map<std::string, Tensor>{{"sum", sum(x)}}; });
+named_sums(tensor({1.f, 5.f})).at("sum")
+// 6.0  float32[], CPU:0
+auto scaled_by = trace([](const std::pair<Tensor, Tensor>& p) { return p.first * p.second; });
+scaled_by({tensor(2.f), tensor(4.f)})
+// 8.0  float32[], CPU:0
