@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "panto/lib/core/scopes.h"
 #include "panto/lib/graph/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"

@@ -3,6 +3,8 @@
 
 #include "panto/autograd/gradcheck.h"
 #include "panto/autograd/tape.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/random.h"
 #include "panto/nn/training/loss.h"
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"

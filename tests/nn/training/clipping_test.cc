@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/nn/training/optimizer.h"
