@@ -42,7 +42,7 @@ struct TensorSpec {
   TensorSpec(DType dtype, PartialShape shape, std::string name = "")
       : dtype(dtype), shape(std::move(shape)), name(std::move(name)) {}
   // {} is a scalar's shape here, not an unknown one.
-  TensorSpec(DType dtype, std::initializer_list<int64_t> dims, std::string name = "")
+  TensorSpec(DType dtype, std::initializer_list<Dim> dims, std::string name = "")
       : TensorSpec(dtype, PartialShape(dims), std::move(name)) {}
   // float32[?,2]
   PANTO_EXPORT std::string to_string() const;

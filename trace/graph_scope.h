@@ -49,7 +49,7 @@ PANTO_EXPORT Graph& current_graph();
 PANTO_EXPORT Tensor placeholder(DType dtype, const PartialShape& shape = PartialShape(),
                                 std::string_view name = "Placeholder");
 // {} is a scalar's shape here, not an unknown one.
-inline Tensor placeholder(DType dtype, std::initializer_list<int64_t> dims, std::string_view name = "Placeholder") {
+inline Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder") {
   return placeholder(dtype, PartialShape(dims), name);
 }
 

@@ -5,6 +5,7 @@
 // An Arg borrows: use it as a parameter type only, never as a member or local variable.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
@@ -19,10 +20,29 @@
 
 namespace panto {
 
+// An element of a brace list of integers: an integer of any type, or a scalar tensor of integers, so that
+// `reshape(x, {shape(x)[0], -1})` is a list. Borrows the tensor, as Arg does.
+class ListElement {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  constexpr ListElement(I value) : value_(Dim(value).value()) {}
+  ListElement(const Tensor& t) : tensor_(&t) {}
+  // NOLINTEND(google-explicit-constructor)
+  const Tensor* tensor() const { return tensor_; }  // null: an integer
+  int64_t value() const { return value_; }
+
+ private:
+  int64_t value_ = 0;
+  const Tensor* tensor_ = nullptr;
+};
+
 class PANTO_EXPORT Arg {
  public:
   using Where = std::source_location;
-  enum class Kind : uint8_t { kBorrowed, kOwned, kVariable, kInt, kReal, kBool, kIntegers, kText, kAllAxes };
+  // kIntegers: consecutive integers; kList: the elements of a brace list.
+  enum class Kind : uint8_t { kBorrowed, kOwned, kVariable, kInt, kReal, kBool, kIntegers, kList, kText, kAllAxes };
 
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   Arg(const Tensor& t, Where where = Where::current()) : kind_(Kind::kBorrowed), pointer_(&t), where_(where) {}
@@ -36,8 +56,8 @@ class PANTO_EXPORT Arg {
   Arg(long long value, Where where = Where::current()) : Arg(int64_t{value}, where, kInt64) {}
   Arg(bool value, Where where = Where::current())
       : kind_(Kind::kBool), literal_type_(kBool), int_(value), where_(where) {}
-  Arg(std::initializer_list<int64_t> list, Where where = Where::current())
-      : kind_(Kind::kIntegers), pointer_(list.begin()), count_(list.size()), where_(where) {}
+  Arg(std::initializer_list<ListElement> list, Where where = Where::current())
+      : kind_(Kind::kList), pointer_(list.begin()), count_(list.size()), where_(where) {}
   Arg(const std::vector<int64_t>& list, Where where = Where::current())
       : kind_(Kind::kIntegers), pointer_(list.data()), count_(list.size()), where_(where) {}
   Arg(const Shape& shape, Where where = Where::current())
@@ -52,6 +72,7 @@ class PANTO_EXPORT Arg {
 
   Kind kind() const { return kind_; }
   bool is_literal() const { return kind_ >= Kind::kInt; }
+  bool is_integer_list() const { return kind_ == Kind::kIntegers || kind_ == Kind::kList; }
   const Where& where() const { return where_; }
   // The tensor, once there is one (a literal or variable gets one through set_tensor).
   const Tensor& tensor() const { return kind_ == Kind::kBorrowed ? *static_cast<const Tensor*>(pointer_) : owned_; }
@@ -69,6 +90,7 @@ class PANTO_EXPORT Arg {
   double real() const { return real_; }
   DType literal_type() const { return literal_type_; }
   std::span<const int64_t> integers() const { return {static_cast<const int64_t*>(pointer_), count_}; }
+  std::span<const ListElement> list() const { return {static_cast<const ListElement*>(pointer_), count_}; }
   std::string_view text() const { return {static_cast<const char*>(pointer_), count_}; }
 
  private:
@@ -88,7 +110,8 @@ class PANTO_EXPORT Arg {
   Where where_;
 };
 
-// A list of tensors: `pack({a, b})`, `concat(vector_of_tensors, 0)`.
+// A list of tensors: `pack({a, b})`, `concat(vector_of_tensors, 0)`. Numbers beside tensors take their type, as
+// operands do: `pack({shape(x)[0], -1})`.
 class PANTO_EXPORT ArgList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose

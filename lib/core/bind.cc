@@ -254,6 +254,10 @@ Tensor integer_scalar(int64_t value, std::string_view what) {
 
 }  // namespace
 
+bool is_number(const Arg& a) {
+  return a.kind() == Arg::Kind::kInt || a.kind() == Arg::Kind::kReal || a.kind() == Arg::Kind::kBool;
+}
+
 Tensor literal_tensor(const Arg& a, DType t, std::string_view what) {
   const bool real = a.kind() == Arg::Kind::kReal;
   const double value = real ? a.real() : static_cast<double>(a.integer());
@@ -288,20 +292,28 @@ Tensor literal_tensor(const Arg& a, DType t, std::string_view what) {
 
 namespace {
 
-Tensor integers_tensor(std::span<const int64_t> values, DType t) {
-  Tensor result = allocate_tensor(cpu_device(), t, Shape{static_cast<int64_t>(values.size())});
+// The values of integers and of a brace list's elements.
+int64_t value_of(int64_t value) { return value; }
+int64_t value_of(const ListElement& element) { return element.value(); }
+
+template <class Element>
+bool fits_int32(std::span<const Element> values) {
+  return std::ranges::all_of(values, [](const Element& e) { return value_of(e) == static_cast<int32_t>(value_of(e)); });
+}
+
+// A vector of type `t`, or of int64 where it is none of the two that lists have, or too small.
+template <class Element>
+Tensor integers_tensor(std::span<const Element> values, DType t) {
+  const bool small = t != kInt64 && fits_int32(values);
+  Tensor result = allocate_tensor(cpu_device(), small ? kInt32 : kInt64, Shape{values.size()});
   for (size_t i = 0; i < values.size(); ++i) {
-    if (t == kInt64) {
-      mutable_data<int64_t>(result)[i] = values[i];
+    if (small) {
+      mutable_data<int32_t>(result)[i] = static_cast<int32_t>(value_of(values[i]));
     } else {
-      mutable_data<int32_t>(result)[i] = static_cast<int32_t>(values[i]);
+      mutable_data<int64_t>(result)[i] = value_of(values[i]);
     }
   }
   return mark_literal(std::move(result));
-}
-
-bool fits_int32(std::span<const int64_t> values) {
-  return std::ranges::all_of(values, [](int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; });
 }
 
 Tensor text_tensor(std::string_view text) {
@@ -315,16 +327,58 @@ Tensor cast_to(const Tensor& t, DType to) {
   return std::move(call("Cast", {&t, 1}, attrs)[0]);
 }
 
+// A brace list in which there are tensors: they are packed, so that a trace records where the numbers come from.
+Tensor packed_list(std::span<const ListElement> list, DType t) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Tensor* element = list[i].tensor();
+    if (element == nullptr) {
+      if (list[i].value() != static_cast<int32_t>(list[i].value())) t = kInt64;
+      continue;
+    }
+    if (!dtypes::kInteger.contains(element->dtype()) || element->partial_shape().rank() > 0) {
+      invalid("list of integers: expected element {} to be an integer, got {}{}", i, dtype_name(element->dtype()),
+              element->partial_shape().to_string());
+    }
+    if (element->dtype() != kInt32) t = kInt64;
+  }
+  if (t != kInt64) t = kInt32;
+  std::vector<Tensor> elements;
+  for (const ListElement& e : list) {
+    if (e.tensor() == nullptr) {
+      elements.push_back(t == kInt32 ? scalar_of(static_cast<int32_t>(e.value())) : scalar_of(e.value()));
+    } else {
+      elements.push_back(e.tensor()->dtype() == t ? *e.tensor() : cast_to(*e.tensor(), t));
+    }
+  }
+  return std::move(call("Pack", elements)[0]);
+}
+
 // The axes 0 .. rank-1 of `x`, as a constant where the rank is known and as recorded ops otherwise.
 Tensor all_axes_of(const Tensor& x) {
   if (x.partial_shape().known_rank()) {
     std::vector<int64_t> axes(static_cast<size_t>(x.partial_shape().rank()));
     for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
-    return integers_tensor(axes, kInt32);
+    return integers_tensor(std::span<const int64_t>(axes), kInt32);
   }
   const Tensor rank = std::move(call("Rank", {&x, 1})[0]);
   const Tensor range[] = {scalar_of<int32_t>(0), rank, scalar_of<int32_t>(1)};
   return std::move(call("Range", range)[0]);
+}
+
+DType common_type(DType a, DType b, std::string_view what) {
+  if (a == DType::kInvalid || b == DType::kInvalid) return a == DType::kInvalid ? b : a;
+  const DType both = promote(a, b);
+  if (both == DType::kInvalid) {
+    invalid("{}: expected types with a common one, got {} and {} (cast one)", what, dtype_name(a), dtype_name(b));
+  }
+  return both;
+}
+
+// What tensors of type `type` become beside a number: a real one makes integers float32.
+DType type_beside(DType type, const Arg& number) {
+  if (number.kind() == Arg::Kind::kReal && (dtypes::kInteger.contains(type) || type == kBool)) return kFloat32;
+  if (number.kind() == Arg::Kind::kInt && type == kBool) return kInt32;
+  return type;
 }
 
 // The type of the tensors that share type attribute `type_attr`, kInvalid if there are none.
@@ -339,19 +393,12 @@ class Groups {
   void see(const ArgDef& def, DType t) {
     if (def.type_attr < 0) return;
     DType& type = types_[static_cast<size_t>(def.type_attr)];
-    const DType both = type == DType::kInvalid ? t : promote(type, t);
-    if (both == DType::kInvalid) {
-      invalid("{}: expected types with a common one, got {} and {} (cast one)", def.name, dtype_name(type),
-              dtype_name(t));
-    }
-    type = both;
+    type = common_type(type, t, def.name);
   }
-  // A real literal beside integers makes them float32.
   void see_literal(const ArgDef& def, const Arg& a) {
     if (def.type_attr < 0) return;
     DType& type = types_[static_cast<size_t>(def.type_attr)];
-    if (a.kind() == Arg::Kind::kReal && (dtypes::kInteger.contains(type) || type == kBool)) type = kFloat32;
-    if (a.kind() == Arg::Kind::kInt && type == kBool) type = kInt32;
+    type = type_beside(type, a);
     if (type == DType::kInvalid) literal_only_[static_cast<size_t>(def.type_attr)] = true;
   }
   DType of(const ArgDef& def) const {
@@ -376,10 +423,6 @@ class Groups {
   bool literal_only_[kMaxOpAttributes] = {};
 };
 
-bool is_number(const Arg& a) {
-  return a.kind() == Arg::Kind::kInt || a.kind() == Arg::Kind::kReal || a.kind() == Arg::Kind::kBool;
-}
-
 void make_tensor(Arg& a, const ArgDef& def, const Groups& groups) {
   const DType wanted = groups.of(def);
   switch (a.kind()) {
@@ -395,6 +438,12 @@ void make_tensor(Arg& a, const ArgDef& def, const Groups& groups) {
 }
 
 }  // namespace
+
+Tensor list_tensor(const Arg& a, DType t) {
+  if (a.kind() == Arg::Kind::kIntegers) return integers_tensor(a.integers(), t);
+  const auto is_tensor = [](const ListElement& e) { return e.tensor() != nullptr; };
+  return std::ranges::any_of(a.list(), is_tensor) ? packed_list(a.list(), t) : integers_tensor(a.list(), t);
+}
 
 void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
                             std::vector<Tensor>& converted) {
@@ -413,11 +462,8 @@ void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<At
     if (a.kind() == Arg::Kind::kVariable) {
       // An op on the resource itself takes the handle; every other op takes the value.
       a.set_tensor(def.dtype == kResource ? a.variable().handle() : a.variable().value(a.where()));
-    } else if (a.kind() == Arg::Kind::kIntegers) {
-      DType t = groups.of(def);
-      if (t != kInt64 && t != kInt32) t = fits_int32(a.integers()) ? kInt32 : kInt64;
-      if (t == kInt32 && !fits_int32(a.integers())) t = kInt64;
-      a.set_tensor(integers_tensor(a.integers(), t));
+    } else if (a.is_integer_list()) {
+      a.set_tensor(list_tensor(a, groups.of(def)));
     } else if (a.kind() == Arg::Kind::kAllAxes) {
       a.set_tensor(all_axes_of(args[0].arg->tensor()));
     }
@@ -442,6 +488,22 @@ void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<At
   }
 }
 
+void numbers_to_tensors(std::initializer_list<Arg> items, std::vector<Tensor>& tensors) {
+  DType type = DType::kInvalid;
+  for (const Tensor& t : tensors) {
+    if (t.defined()) type = common_type(type, t.dtype(), "list of tensors");
+  }
+  const bool beside = type != DType::kInvalid;
+  for (const Arg& a : items) {
+    if (is_number(a)) type = beside ? type_beside(type, a) : common_type(type, a.literal_type(), "list of tensors");
+  }
+  auto t = tensors.begin();
+  for (const Arg& a : items) {
+    if (is_number(a)) *t = literal_tensor(a, type, "list of tensors");
+    ++t;
+  }
+}
+
 void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
   SmallVector<TypedArg, 8> typed;
   for (Arg* a : args) typed.push_back(a);
@@ -454,14 +516,18 @@ void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrS
 namespace panto {
 
 ArgList::ArgList(std::initializer_list<Arg> items, Arg::Where where) : where_(where) {
+  bool numbers = false;
   for (const Arg& a : items) {
-    switch (a.kind()) {
-      case Arg::Kind::kBorrowed:
-      case Arg::Kind::kOwned: tensors_.push_back(a.tensor()); break;
-      case Arg::Kind::kVariable: tensors_.push_back(a.variable().value(a.where())); break;
-      default: fail(Code::kInvalidArgument, "list of tensors: expected tensors, got a number (write tensor(...))");
+    numbers = numbers || dispatch::is_number(a);
+    if (a.kind() == Arg::Kind::kVariable) {
+      tensors_.push_back(a.variable().value(a.where()));
+    } else if (!a.is_literal() || dispatch::is_number(a)) {
+      tensors_.push_back(a.tensor());  // undefined for a number
+    } else {
+      invalid("list of tensors: expected tensors and numbers, got a {}", a.is_integer_list() ? "list" : "text");
     }
   }
+  if (numbers) dispatch::numbers_to_tensors(items, tensors_);
 }
 
 }  // namespace panto

@@ -28,5 +28,11 @@ void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<At
 // A number (kInt, kReal or kBool) as a scalar of type `t`. Throws InvalidArgument, beginning with `what`, where it does
 // not fit.
 PANTO_EXPORT Tensor literal_tensor(const Arg& number, DType t, std::string_view what);
+bool is_number(const Arg& a);
+// The numbers among `items` as tensors of the type that `tensors`, which has one for each item, have in common.
+void numbers_to_tensors(std::initializer_list<Arg> items, std::vector<Tensor>& tensors);
+// A list of integers (kIntegers, kList) as a vector of type `t`, or of int64 where `t` is not int32 or too small. One
+// that holds tensors is packed by an op. Throws InvalidArgument for tensors that are not integer scalars.
+PANTO_EXPORT Tensor list_tensor(const Arg& list, DType t);
 
 }  // namespace panto::dispatch

@@ -126,7 +126,7 @@ class PANTO_EXPORT ShapeContext : public CallView {
   PartialShape shape_from(int i) const;
   [[noreturn]] void invalid(const std::string& text) const { fail(Code::kInvalidArgument, text); }
 
-  void output(std::initializer_list<int64_t> dims) { output(0, PartialShape(dims)); }
+  void output(std::initializer_list<Dim> dims) { output(0, PartialShape(dims)); }
   void output(PartialShape shape) { output(0, std::move(shape)); }
   void output(int k, PartialShape shape) { mutable_.specs[static_cast<size_t>(k)].shape = std::move(shape); }
   // Partial values of integer output k; ignored by eager calls.

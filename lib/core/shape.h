@@ -7,6 +7,7 @@
 // of the non-zero dimensions is below 2^63. Values; thread-safe as such.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
@@ -22,14 +23,34 @@ namespace panto {
 inline constexpr int kMaxRank = 254;
 inline constexpr int64_t kUnknownDim = -1;
 
+// A dimension in a brace list: an integer of any type, so that {values.size(), 3} needs no cast. One above 2^63 - 1
+// becomes 2^63 - 1, which no shape takes.
+class Dim {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  constexpr Dim(I value)
+      : value_(value > I{0} && static_cast<uint64_t>(value) > uint64_t{INT64_MAX} ? INT64_MAX
+                                                                                  : static_cast<int64_t>(value)) {}
+  // NOLINTEND(google-explicit-constructor)
+  constexpr int64_t value() const { return value_; }
+  static std::span<const int64_t> values(std::initializer_list<Dim> dims) {
+    static_assert(sizeof(Dim) == sizeof(int64_t), "a list of them is a list of integers");
+    return {reinterpret_cast<const int64_t*>(dims.begin()), dims.size()};
+  }
+
+ private:
+  int64_t value_;
+};
+
 class Shape;
 
 class PANTO_EXPORT PartialShape {
  public:
   // Of unknown rank.
   PartialShape() = default;
-  PartialShape(std::initializer_list<int64_t> dims)
-      : PartialShape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  PartialShape(std::initializer_list<Dim> dims) : PartialShape(Dim::values(dims)) {}
   // Throws InvalidArgument for a dimension below -1, a rank above 254, or a product that overflows.
   explicit PartialShape(std::span<const int64_t> dims);
   static PartialShape unknown() { return {}; }
@@ -142,7 +163,7 @@ class PANTO_EXPORT Shape : public PartialShape {
  public:
   // A scalar's shape.
   Shape() : PartialShape(Unchecked{}, {}) {}
-  Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+  Shape(std::initializer_list<Dim> dims) : Shape(Dim::values(dims)) {}
   explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims.data(), dims.size())) {}
   // Throws InvalidArgument for a negative dimension, a rank above 254, or a product that overflows.
   explicit Shape(std::span<const int64_t> dims);

@@ -192,7 +192,7 @@ Tensor Tensor::to(Device& device) const {
 
 Tensor Tensor::cpu() const { return get().device->kind() == DeviceKind::kCpu ? *this : to(cpu_device()); }
 
-Tensor Tensor::at(std::initializer_list<int64_t> index) const {
+Tensor Tensor::at(std::initializer_list<Dim> index) const {
   const PartialShape& shape = get().shape;
   const auto count = static_cast<int>(index.size());
   if (count == 0) return *this;
@@ -200,7 +200,8 @@ Tensor Tensor::at(std::initializer_list<int64_t> index) const {
     invalid("index: expected at most {} numbers for shape {}, got {}", shape.rank(), shape.to_string(), count);
   }
   if (count > 62) invalid("index: expected at most 62 numbers, got {}", count);
-  std::vector<int64_t> begin(index);
+  const std::span<const int64_t> numbers = Dim::values(index);
+  std::vector<int64_t> begin(numbers.begin(), numbers.end());
   for (int k = 0; shape.known_rank() && k < count; ++k) {
     const int64_t size = shape.dim(k);
     int64_t& i = begin[static_cast<size_t>(k)];
@@ -233,6 +234,28 @@ std::string Tensor::to_string() const { return print(*this); }
 std::ostream& operator<<(std::ostream& out, const Tensor& t) { return out << t.to_string(); }
 
 // ---- Makers --------------------------------------------------------------------------------------------------------
+
+Shape shape_of_elements(const PartialShape& shape, size_t numel) {
+  int64_t known = 1;
+  int unknown = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (shape.dim(i) >= 0) {
+      known *= shape.dim(i);  // PartialShape has seen to it that they do not overflow
+    } else if (unknown < 0) {
+      unknown = i;
+    } else {
+      invalid("shape: expected at most one unknown dimension, got {}", shape.to_string());
+    }
+  }
+  if (!shape.known_rank()) invalid("shape: expected a known rank, got {}", shape.to_string());
+  if (unknown < 0) return Shape(shape);
+  if (known == 0 || static_cast<int64_t>(numel) % known != 0) {
+    invalid("shape: expected dimensions that divide {} elements, got {}", numel, shape.to_string());
+  }
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims[static_cast<size_t>(unknown)] = static_cast<int64_t>(numel) / known;
+  return Shape(dims);
+}
 
 Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size_t bytes) {
   if (!is_plain(dtype)) {

@@ -28,6 +28,7 @@
 
 namespace panto {
 
+class Arg;
 class Buffer;
 class Index;
 struct MetaInfo;
@@ -138,7 +139,7 @@ class PANTO_EXPORT Tensor {
   Tensor operator()(Index a, Index b, Index c, Index d) const;
   Tensor operator()(Index a, Index b, Index c, Index d, Index e) const;
   Tensor operator()(Index a, Index b, Index c, Index d, Index e, Index f) const;
-  Tensor at(std::initializer_list<int64_t> numbers) const;
+  Tensor at(std::initializer_list<Dim> numbers) const;
   Tensor at(std::span<const Index> indices) const;  // any number of them
 
   // What is often chained (lib/ops/methods.cc); ops.h and reductions.h have these as functions, and say more.
@@ -219,7 +220,8 @@ class PANTO_EXPORT Tensor {
   Tensor argmin(int64_t axis, Where where = Where::current()) const;
   Tensor argmax(Where where = Where::current()) const;  // of all elements, as in NumPy
   Tensor argmin(Where where = Where::current()) const;
-  Tensor reshape(const std::vector<int64_t>& shape, Where where = Where::current()) const;  // one dimension may be -1
+  // {3, -1}, of integers or scalar tensors: one dimension may be -1, what the others leave.
+  Tensor reshape(Arg shape, Where where = Where::current()) const;
   // {}: all dimensions in reverse order.
   Tensor transpose(const std::vector<int64_t>& perm = {}, Where where = Where::current()) const;
   Tensor T(Where where = Where::current()) const;  // the same, as in NumPy
@@ -264,18 +266,23 @@ PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& t);
 PANTO_EXPORT Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size_t bytes);
 PANTO_EXPORT Tensor tensor_from_strings(const Shape& shape, std::vector<std::string> values);
 
-// Throws InvalidArgument unless values.size() == shape.numel().
+// `shape` with one unknown dimension made what `numel` elements leave for it: {3, -1} of 12 is [3,4]. Throws
+// InvalidArgument where there is none that fits.
+PANTO_EXPORT Shape shape_of_elements(const PartialShape& shape, size_t numel);
+
+// One dimension of `shape` may be -1: what the others leave. Throws InvalidArgument unless the values fill the shape.
 template <class T>
-Tensor tensor(std::span<const T> values, const Shape& shape) {
-  return tensor_from_bytes(dtype_of<T>, shape, values.data(), values.size() * sizeof(T));
+Tensor tensor(std::span<const T> values, const PartialShape& shape) {
+  return tensor_from_bytes(dtype_of<T>, shape_of_elements(shape, values.size()), values.data(),
+                           values.size() * sizeof(T));
 }
 template <class T>
-Tensor tensor(const std::vector<T>& values, const Shape& shape) {
+Tensor tensor(const std::vector<T>& values, const PartialShape& shape) {
   return tensor(std::span<const T>(values), shape);
 }
 template <class T>
 Tensor tensor(const std::vector<T>& values) {
-  return tensor(std::span<const T>(values), Shape{static_cast<int64_t>(values.size())});
+  return tensor(std::span<const T>(values), Shape{values.size()});
 }
 PANTO_EXPORT Tensor tensor(const std::vector<bool>& values);
 PANTO_EXPORT Tensor tensor(const std::vector<std::string>& values);

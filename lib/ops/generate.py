@@ -424,7 +424,7 @@ class SignatureParser:
             if dims:
                 self.expect(",")
             dims.append("-1" if self.accept("?") else str(self.integer()))
-        return "{" + ", ".join(dims) + "}" if dims else "PartialShape(std::initializer_list<int64_t>{})"
+        return "{" + ", ".join(dims) + "}" if dims else "PartialShape(std::initializer_list<Dim>{})"
 
     def check(self, s):
         names = set()

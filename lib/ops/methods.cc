@@ -37,9 +37,7 @@ Tensor Tensor::argmax(int64_t axis, Where where) const { return panto::argmax(Ar
 Tensor Tensor::argmin(int64_t axis, Where where) const { return panto::argmin(Arg(*this, where), axis); }
 Tensor Tensor::argmax(Where where) const { return panto::argmax(Arg(*this, where)); }
 Tensor Tensor::argmin(Where where) const { return panto::argmin(Arg(*this, where)); }
-Tensor Tensor::reshape(const std::vector<int64_t>& shape, Where where) const {
-  return panto::reshape(Arg(*this, where), shape);
-}
+Tensor Tensor::reshape(Arg shape, Where where) const { return panto::reshape(Arg(*this, where), std::move(shape)); }
 Tensor Tensor::transpose(const std::vector<int64_t>& perm, Where where) const {
   return perm.empty() ? panto::transpose(Arg(*this, where)) : panto::transpose(Arg(*this, where), perm);
 }

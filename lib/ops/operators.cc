@@ -23,7 +23,7 @@ DType type_of(const Arg& x) {
 }
 
 bool is_integral(const Arg& x) {
-  return (dtypes::kInteger | DTypeSet{kBool}).contains(type_of(x)) || x.kind() == Arg::Kind::kIntegers;
+  return (dtypes::kInteger | DTypeSet{kBool}).contains(type_of(x)) || x.is_integer_list();
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 int rank_of(const Arg& x) {
   if (x.kind() == Arg::Kind::kVariable) return x.variable().shape().rank();
   if (!x.is_literal()) return x.tensor().partial_shape().rank();
-  return x.kind() == Arg::Kind::kIntegers ? 1 : 0;
+  return x.is_integer_list() ? 1 : 0;
 }
 
 bool is_matrix(int rank) { return rank == 2 || rank < 0; }

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/bind.h"
 #include "panto/lib/core/caller.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/recorder.h"
@@ -64,11 +65,8 @@ Tensor drawn_by_node(std::string_view op, const Tensor& dims, DType dtype, const
   return std::move(dispatch::call(op, {&dims, 1}, attrs)[0]);
 }
 
-// A list of integers as a tensor that a trace records as a constant.
 Tensor shape_tensor(const Arg& shape) {
-  if (shape.kind() != Arg::Kind::kIntegers) return shape.tensor();
-  const std::vector<int64_t> dims(shape.integers().begin(), shape.integers().end());
-  return constant(tensor(dims), kInt64);
+  return shape.is_integer_list() ? dispatch::list_tensor(shape, kInt64) : shape.tensor();
 }
 
 // x * scale + shift, the arithmetic in x's type and the bounds rounded to it first, as TensorFlow does it.

@@ -83,7 +83,7 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
             "lt: list(type) = [float32, bool], ls: list(string) = [], m: {\\\"a\\\", \\\"b\\\"} = \\\"a\\\") -> (y: float32)",
             "  int64_t i = -3;", "  float f = 1e-4f;", "  float g = 1.0f;", "  bool b = true;",
             '  std::string s = "SAME";', "  DType t = kInt32;", "  PartialShape p = {2, -1};", "  PartialShape q = {};",
-            "  PartialShape r = PartialShape(std::initializer_list<int64_t>{});",
+            "  PartialShape r = PartialShape(std::initializer_list<Dim>{});",
             "  std::vector<int64_t> li = {1, 2};", "  std::vector<DType> lt = {kFloat32, kBool};",
             "  std::vector<std::string> ls = {};", '  std::string m = "a";  // "a" or "b"')
 
