@@ -74,9 +74,9 @@ class PANTO_EXPORT Variable {
 // The value, as of a tensor; of a variable of a graph its name.
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
-// A part of a variable: k(0, Slice(1, 3)), k(mask), k[i], k[{i, j}]. Reading gives what the same part of its value is; assigning
-// makes the variable hold a value with `part`, broadcast and cast to fit, in its place (of a position that occurs twice
-// the last one counts). Throws what x(...) throws.
+// A part of a variable: k(0, Slice(1, 3)), k(mask), k[i], k[{i, j}]. Reading gives what the same part of its value is;
+// assigning makes the variable hold a value with `part`, broadcast and cast to fit, in its place (of a position that
+// occurs twice the last one counts). Throws what x(...) throws.
 class PANTO_EXPORT VariablePart {
  public:
   VariablePart(Variable variable, std::vector<Index> indices)
@@ -109,7 +109,8 @@ class PANTO_EXPORT VariableMaker {
 // For this thread; returns the one before, to be put back. Null: none.
 PANTO_EXPORT VariableMaker* set_variable_maker(VariableMaker* maker) noexcept;
 
-// Variables that this thread makes in a graph while one lives are none that are trained: statistics, an optimizer's own.
+// Variables that this thread makes in a graph while one lives are none that are trained: statistics, an optimizer's
+// own.
 class PANTO_EXPORT UntrainedVariables {
  public:
   UntrainedVariables() noexcept;
