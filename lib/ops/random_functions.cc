@@ -175,9 +175,9 @@ Tensor random_normal(Arg shape, double mean, double stddev, DType dtype, std::op
 Tensor randint(int64_t low, int64_t high, Arg shape, DType dtype) {
   return from_caller(shape.where(), [&]() -> Tensor {
     if (low >= high) invalid("low: expected less than high {}, got {}", high, low);
-    const auto narrow = std::numeric_limits<int32_t>();
+    using Narrow = std::numeric_limits<int32_t>;
     if (dtype != kInt64 && dtype != kInt32) invalid("dtype: expected int32 or int64, got {}", dtype_name(dtype));
-    if (dtype == kInt32 && (low < narrow.min() || high > narrow.max())) {
+    if (dtype == kInt32 && (low < Narrow::min() || high > Narrow::max())) {
       invalid("low and high: expected numbers of int32, got {} and {}", low, high);
     }
     const auto bound = [&](int64_t x) { return cast(constant(tensor(x), kInt64), dtype); };
