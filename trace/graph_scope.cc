@@ -83,6 +83,15 @@ Operation global_variables_initializer(std::string_view name) {
   return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
 }
 
+std::vector<Variable> trainable_variables() {
+  std::vector<Variable> trained;
+  for (const GraphVariable& v : current_graph().variables()) {
+    if (!v.trained || !v.symbol.defined() || !dtypes::kFloating.contains(v.dtype)) continue;
+    trained.push_back(Variable::from_handle(v.symbol, v.dtype, v.shape, v.name));
+  }
+  return trained;
+}
+
 ControlDependencies::ControlDependencies(const GraphElements& elements) {
   Tracer& tracer = current_tracer();
   std::vector<int> ids = tracer.control_inputs();

@@ -23,6 +23,7 @@
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/operation.h"
 #include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/graph_element.h"
 
@@ -58,6 +59,10 @@ inline Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::str
 PANTO_EXPORT Operation group(const GraphElements& elements, std::string_view name = "group");
 // A node that initializes every variable made in the open graph so far.
 PANTO_EXPORT Operation global_variables_initializer(std::string_view name = "init");
+
+// The floating variables made in the open graph so far, but for what layers and optimizers keep beside them (running
+// statistics, moments): what an optimizer trains that was not told which.
+PANTO_EXPORT std::vector<Variable> trainable_variables();
 
 // Nodes made while it lives run after these.
 class PANTO_EXPORT ControlDependencies {

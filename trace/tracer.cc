@@ -166,7 +166,8 @@ Variable Tracer::make(const Tensor& initial, std::string_view name, const std::s
   dispatch::call("AssignVariableOp", assign_inputs, assign_attrs);
   const int initializer = latest_;
   graph_.rename(initializer, graph_.unique_name(unique + "/Assign"));
-  graph_.add_variable({unique, graph_.output_of(handle), initializer, initial.dtype(), initial.partial_shape()});
+  graph_.add_variable({unique, graph_.output_of(handle), initializer, initial.dtype(), initial.partial_shape(), handle,
+                       !UntrainedVariables::open()});
   return Variable::from_handle(handle, initial.dtype(), initial.partial_shape(), unique, initial);
 }
 

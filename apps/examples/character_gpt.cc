@@ -15,18 +15,12 @@ const std::string kText =
 
 constexpr int kLength = 16, kWidth = 32;
 
-std::vector<Variable> variables_of(const auto&... layers) {
-  std::vector<Variable> all;
-  (std::ranges::copy(layers.variables(), std::back_inserter(all)), ...);
-  return all;
-}
-
 struct Block : Layer {
   Tensor forward(const Tensor& x) const override {
     const Tensor attended = x + attend(before(x));
     return attended + down(up(between(attended)));
   }
-  std::vector<Variable> variables() const override { return variables_of(before, attend, between, up, down); }
+  Parts parts() const override { return {before, attend, between, up, down}; }
   LayerNorm before{kWidth}, between{kWidth};
   MultiHeadAttention attend{kWidth, {.heads = 4, .causal = true}};
   Dense up{kWidth, 4 * kWidth, {.activation = gelu_tanh}}, down{4 * kWidth, kWidth};
@@ -37,7 +31,7 @@ struct Gpt : Layer {
   Tensor forward(const Tensor& x) const override {
     return head(norm(blocks(tokens(x) + places(arange(x.shape()[1])))));
   }
-  std::vector<Variable> variables() const override { return variables_of(tokens, places, blocks, norm, head); }
+  Parts parts() const override { return {tokens, places, blocks, norm, head}; }
   Embedding tokens, places{kLength, kWidth};
   Sequential blocks{Block(), Block()};
   LayerNorm norm{kWidth};

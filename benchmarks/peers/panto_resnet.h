@@ -26,11 +26,7 @@ class Bottleneck final : public Layer {
     if (kernels.size() > 3) shortcut_.emplace(plain_convolution(kernels[3], stride), BatchNorm(kernels[3][3]));
   }
   Tensor forward(const Tensor& x) const override { return relu(body_(x) + (shortcut_ ? (*shortcut_)(x) : x)); }
-  std::vector<Variable> variables() const override {
-    std::vector<Variable> all = body_.variables();
-    if (shortcut_) std::ranges::copy(shortcut_->variables(), std::back_inserter(all));
-    return all;
-  }
+  Parts parts() const override { return {body_, shortcut_}; }
   std::string to_string() const override { return "Bottleneck"; }
 
  private:

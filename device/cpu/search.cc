@@ -1,4 +1,4 @@
-// Where elements are, which are the largest, which are different.
+// Where elements are, which are the largest, which are different, how often they occur.
 #include <algorithm>
 #include <complex>
 #include <numeric>
@@ -106,11 +106,46 @@ struct RunUnique {
   }
 };
 
+// Rows are shared between threads, never the elements of one that are added up.
+struct RunBincount {
+  template <class T>
+  static void run(KernelContext& c) {
+    with_index_type(c.in(0).dtype(), [&]<class Index>() { count<T>(c, c.data<Index>(0), c.data<Index>(1)[0]); });
+  }
+
+ private:
+  template <class T, class Index>
+  static void count(KernelContext& c, const Index* x, int64_t size) {
+    const auto* negative = std::find_if(x, x + c.numel(0), [](Index i) { return i < 0; });
+    if (negative != x + c.numel(0)) invalid("input[{}]: expected at least 0, got {}", negative - x, int64_t{*negative});
+    const bool binary = c.flag("binary_output");
+    const T* weights = c.numel(2) > 0 && !binary ? c.data<T>(2) : nullptr;
+    const Shape& shape = c.shape(0);
+    const int64_t rows = shape.rank() == 2 ? shape.dim(0) : 1, columns = shape.dim(shape.rank() - 1);
+    const int64_t work = c.numel(0) * static_cast<int64_t>(sizeof(Index)) + c.out_numel(0) * int64_t{sizeof(T)};
+    cpu::parallel_ranges(
+        rows, work,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            T* bins = c.out_data<T>(0) + r * size;
+            std::fill_n(bins, size, T{});
+            for (int64_t i = r * columns; i < (r + 1) * columns; ++i) {
+              if (x[i] >= size) continue;
+              T& bin = bins[x[i]];
+              bin = binary ? T{1} : bin + (weights != nullptr ? weights[i] : T{1});
+            }
+          }
+        },
+        1);
+  }
+};
+
 using numbers = TypeList<float, double, int32_t, int64_t>;
 using comparable = TypeList<float, double, int32_t, int64_t, bool, std::string>;
 const CpuKernel top_k_kernel("TopKV2", numbers{}, RunTopK{});
 const CpuKernel where_kernel("Where", types::numeric_and_bool{}, RunWhere{});
 const CpuKernel complex_where_kernel("Where", types::complex{}, RunWhere{});
+const CpuKernel bincount_kernel("DenseBincount", numbers{}, RunBincount{});
 const CpuKernel unique_kernel("Unique", comparable{}, RunUnique{});
 
 }  // namespace

@@ -1,7 +1,10 @@
-// What x(...) takes, as NumPy's brackets do: numbers, ranges, an ellipsis, new dimensions, masks and lists of
-// positions.
+// What x(...) and x[{...}] take, as NumPy's brackets do: numbers, ranges, an ellipsis, new dimensions, masks and lists
+// of positions. (Brackets take one argument in C++: several stand in braces. They are no list of positions: that is a
+// tensor.)
 //
-//   x(0, Slice(1, 3))          x[0, 1:3]
+//   x(0, Slice(1, 3))          x[0, 1:3]          also x[{0, Slice(1, 3)}]
+//   x[{0, 2}]                  x[0, 2]
+//   x[tensor({0, 2})]          x[[0, 2]]
 //   x(Slice(1, {}), -1)        x[1:, -1]          {}: up to the end
 //   x(Slice({}, {}, -1))       x[::-1]
 //   x(Ellipsis, 0)             x[..., 0]
@@ -46,7 +49,7 @@ inline constexpr EllipsisIndex Ellipsis{};
 struct NewAxisIndex {};
 inline constexpr NewAxisIndex NewAxis{};
 
-// One of the indices of x(...). Made implicitly at the call.
+// One of the indices of x(...) or x[{...}]. Made implicitly at the call.
 class Index {
  public:
   using Where = std::source_location;

@@ -129,10 +129,11 @@ class PANTO_EXPORT Tensor {
   Tensor cpu() const;
   Tensor to(Device& device) const;
 
-  // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j, ...) takes numbers, ranges, masks and
-  // positions (panto/lib/core/index.h); negative ones count from the end. Recorded like any op. Throws OutOfRange for a
-  // number, InvalidArgument for what does not fit the shape.
+  // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j, ...) and x[{i, j, ...}] take numbers,
+  // ranges, masks and positions (panto/lib/core/index.h); negative ones count from the end. Recorded like any op.
+  // Throws OutOfRange for a number, InvalidArgument for what does not fit the shape.
   Tensor operator[](Index i) const;
+  Tensor operator[](std::initializer_list<Index> indices) const;  // any number of them
   Tensor operator()(Index a) const;
   Tensor operator()(Index a, Index b) const;
   Tensor operator()(Index a, Index b, Index c) const;

@@ -15,6 +15,7 @@ namespace panto {
 namespace {
 
 thread_local constinit VariableMaker* current_maker = nullptr;
+thread_local constinit bool makes_untrained = false;
 
 struct Naming {
   std::string name;  // "k", then "k_1", "k_2", ...: once in the process
@@ -84,6 +85,10 @@ Operation call_assign(const Op& op, const Tensor& handle, const Tensor& value, c
 }  // namespace
 
 VariableMaker* set_variable_maker(VariableMaker* maker) noexcept { return std::exchange(current_maker, maker); }
+
+UntrainedVariables::UntrainedVariables() noexcept : previous_(std::exchange(makes_untrained, true)) {}
+UntrainedVariables::~UntrainedVariables() { makes_untrained = previous_; }
+bool UntrainedVariables::open() noexcept { return makes_untrained; }
 
 Variable::Variable(const Tensor& initial, std::string_view name, std::source_location where) {
   if (symbolic_recorders() > 0) {

@@ -43,7 +43,7 @@ class PANTO_EXPORT Variable {
   // The scalar resource tensor.
   const Tensor& handle() const { return handle_; }
 
-  // NumPy-style, as of a tensor; the part can be read and assigned to: k(0, Slice(1, 3)) = t.
+  // NumPy-style, as of a tensor; the part can be read and assigned to: k(0, Slice(1, 3)) = t; k[{0, 2}] += 1.f.
   VariablePart operator()(Index a) const;
   VariablePart operator()(Index a, Index b) const;
   VariablePart operator()(Index a, Index b, Index c) const;
@@ -51,6 +51,7 @@ class PANTO_EXPORT Variable {
   VariablePart operator()(Index a, Index b, Index c, Index d, Index e) const;
   VariablePart operator()(Index a, Index b, Index c, Index d, Index e, Index f) const;
   VariablePart operator[](Index i) const;
+  VariablePart operator[](std::initializer_list<Index> indices) const;
 
   Tensor value(std::source_location where = std::source_location::current()) const;  // ReadVariableOp
   // Of a variable made inside a GraphScope: its initial value, to make another variable's from, whichever of the two is
@@ -73,9 +74,9 @@ class PANTO_EXPORT Variable {
 // The value, as of a tensor; of a variable of a graph its name.
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
-// A part of a variable: k(0, Slice(1, 3)), k(mask), k[i]. Reading gives what the same part of its value is; assigning
-// makes the variable hold a value with `part`, broadcast and cast to fit, in its place (of a position that occurs twice
-// the last one counts). Throws what x(...) throws.
+// A part of a variable: k(0, Slice(1, 3)), k(mask), k[i], k[{i, j}]. Reading gives what the same part of its value is;
+// assigning makes the variable hold a value with `part`, broadcast and cast to fit, in its place (of a position that
+// occurs twice the last one counts). Throws what x(...) throws.
 class PANTO_EXPORT VariablePart {
  public:
   VariablePart(Variable variable, std::vector<Index> indices)
@@ -107,5 +108,19 @@ class PANTO_EXPORT VariableMaker {
 };
 // For this thread; returns the one before, to be put back. Null: none.
 PANTO_EXPORT VariableMaker* set_variable_maker(VariableMaker* maker) noexcept;
+
+// Variables that this thread makes in a graph while one lives are none that are trained: statistics, an optimizer's
+// own.
+class PANTO_EXPORT UntrainedVariables {
+ public:
+  UntrainedVariables() noexcept;
+  ~UntrainedVariables();
+  UntrainedVariables(const UntrainedVariables&) = delete;
+  UntrainedVariables& operator=(const UntrainedVariables&) = delete;
+  static bool open() noexcept;
+
+ private:
+  bool previous_;
+};
 
 }  // namespace panto

@@ -150,6 +150,8 @@ struct GraphVariable {
   int initializer = -1;  // id of the node that assigns the first value; -1: none
   DType dtype = DType::kInvalid;
   PartialShape shape;
+  Tensor symbol = {};   // what stands for the handle while the graph is built
+  bool trained = true;  // by an optimizer that is not told which
 };
 
 class PANTO_EXPORT Graph {

@@ -162,6 +162,30 @@ Tensor categorical(Arg logits, int64_t count, const CategoricalOptions& options)
   });
 }
 
+Tensor bincount(Arg x, const BincountOptions& options) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    Tensor numbers = identity(std::move(x));
+    if (!dtypes::kInteger.contains(numbers.dtype()) || !numbers.partial_shape().compatible_with(PartialShape{-1})) {
+      invalid("x: expected a vector of integers, got {}{}", dtype_name(numbers.dtype()),
+              numbers.partial_shape().to_string());
+    }
+    if (options.minlength < 0) invalid("minlength: expected at least 0, got {}", options.minlength);
+    numbers = cast(numbers, kInt64);
+    Tensor weights = options.weights;
+    if (!weights.defined()) {
+      weights = constant(tensor(std::vector<int64_t>()), kInt64);
+    } else {
+      if (!weights.partial_shape().compatible_with(numbers.partial_shape())) {
+        invalid("weights: expected the shape {} of x, got {}", numbers.partial_shape().to_string(),
+                weights.partial_shape().to_string());
+      }
+      if (weights.dtype() != kFloat32) weights = cast(weights, kFloat64);
+    }
+    // The largest of none is the smallest number that there is.
+    return dense_bincount(numbers, maximum(reduce_max(numbers) + int64_t{1}, options.minlength), weights);
+  });
+}
+
 Tensor argmax(Arg x) {
   return from_caller(x.where(), [&] { return argmax(reshape(std::move(x), {-1}), 0); });
 }

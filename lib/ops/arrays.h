@@ -77,6 +77,14 @@ PANTO_EXPORT Tensor flip(Arg x, const std::vector<int64_t>& axis = {});
 PANTO_EXPORT Tensor argmax(Arg x);
 PANTO_EXPORT Tensor argmin(Arg x);
 
+struct BincountOptions {
+  int64_t minlength = 0;  // of the result, which has the largest element's place at least
+  Tensor weights = {};    // of the shape of x: what each element counts for, instead of 1
+};
+// How often 0, 1, 2, ... are in integer vector x, as in NumPy: int64[largest element + 1]; with weights the sums of
+// theirs, in their type if it is floating, else float64. Throws InvalidArgument for a negative element.
+PANTO_EXPORT Tensor bincount(Arg x, const BincountOptions& options = {});
+
 // ---- Along one dimension -----------------------------------------------------------------------------------------
 
 struct AlongOptions {

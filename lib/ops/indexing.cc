@@ -289,6 +289,10 @@ Tensor part_of(const Tensor& x, const Index (&list)[N]) {
 }  // namespace
 
 Tensor Tensor::operator[](Index i) const { return part_of(*this, {std::move(i)}); }
+Tensor Tensor::operator[](std::initializer_list<Index> indices) const {
+  if (indices.size() == 0) return *this;
+  return from_caller(indices.begin()->where(), [&] { return at(std::span(indices.begin(), indices.size())); });
+}
 Tensor Tensor::operator()(Index a) const { return part_of(*this, {std::move(a)}); }
 Tensor Tensor::operator()(Index a, Index b) const { return part_of(*this, {std::move(a), std::move(b)}); }
 Tensor Tensor::operator()(Index a, Index b, Index c) const {
@@ -313,6 +317,10 @@ Tensor with_part(const Tensor& x, std::span<const Index> indices, Arg part) {
 }
 
 VariablePart Variable::operator[](Index i) const { return VariablePart(*this, {std::move(i)}); }
+VariablePart Variable::operator[](std::initializer_list<Index> indices) const {
+  // No index at all is about the whole.
+  return indices.size() == 0 ? VariablePart(*this, {Ellipsis}) : VariablePart(*this, indices);
+}
 VariablePart Variable::operator()(Index a) const { return VariablePart(*this, {std::move(a)}); }
 VariablePart Variable::operator()(Index a, Index b) const { return VariablePart(*this, {std::move(a), std::move(b)}); }
 VariablePart Variable::operator()(Index a, Index b, Index c) const {

@@ -120,7 +120,8 @@ const Op& kSoftmaxCrossEntropyWithLogits = define_op(
     "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T: floating) -> (loss: T, backprop: T)",
     {.doc = "Cross entropy -sum(labels * log_softmax(features)) of each row, and its gradient with respect to the "
             "features, softmax(features) - labels, which holds where each row of labels sums to 1. Features and labels "
-            "broadcast to a matrix [batch, classes].",
+            "broadcast to a matrix [batch, classes]. softmax_cross_entropy_with_logits gives the loss alone.",
+     .cpp = "softmax_cross_entropy_and_backprop",
      .traits = {Trait::kBroadcasts},
      .shape =
          [](ShapeContext& c) {
@@ -153,7 +154,9 @@ const Op& kSparseSoftmaxCrossEntropyWithLogits = define_op(
     " -> (loss: T, backprop: T)",
     {.doc =
          "Cross entropy of each row of `features` [batch, classes], where `labels` [batch] has the number of the "
-         "true class, and its gradient with respect to the features. A label outside [0, classes) is InvalidArgument.",
+         "true class, and its gradient with respect to the features. A label outside [0, classes) is InvalidArgument. "
+         "sparse_softmax_cross_entropy_with_logits gives the loss alone.",
+     .cpp = "sparse_softmax_cross_entropy_and_backprop",
      .shape =
          [](ShapeContext& c) {
            c.expect_rank(0, 2);

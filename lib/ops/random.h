@@ -5,6 +5,8 @@
 //   Tensor a = random_uniform({3});                    // the process's generator goes on at every call
 //   Tensor b = random_uniform({3}, {.dtype = kInt32, .min = 0, .max = 6});
 //
+// A shape is a list of integers, an int32 or int64 vector, or the length of a vector.
+//
 // Philox-4x32-10: an element depends on the key, the counter and its index only, so the numbers do not depend on the
 // number of threads. They are those of TensorFlow: with a seed, of `tf.random.stateless_uniform(shape, [seed, 0])`;
 // without, of `tf.random.Generator.from_seed(s)` after `set_seed(s)`. Inside a trace the ops are recorded: a traced
@@ -13,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 #include "panto/lib/base/export.h"
@@ -28,6 +31,9 @@ struct RandomUniformOptions {
 };
 // Throws InvalidArgument unless min < max.
 PANTO_EXPORT Tensor random_uniform(Arg shape, const RandomUniformOptions& options = {});
+// The same in TensorFlow's order: random_uniform({2, 3}, -1.f, 1.f), random_uniform({600}, 0, 3, kInt32).
+PANTO_EXPORT Tensor random_uniform(Arg shape, double min, double max = 1, DType dtype = kFloat32,
+                                   std::optional<int64_t> seed = std::nullopt);
 
 struct RandomNormalOptions {
   std::optional<int64_t> seed = std::nullopt;
@@ -36,6 +42,15 @@ struct RandomNormalOptions {
   double stddev = 1;
 };
 PANTO_EXPORT Tensor random_normal(Arg shape, const RandomNormalOptions& options = {});
+// The same in TensorFlow's order: random_normal({2, 2}, 0.f, 0.5f).
+PANTO_EXPORT Tensor random_normal(Arg shape, double mean, double stddev = 1, DType dtype = kFloat32,
+                                  std::optional<int64_t> seed = std::nullopt);
+
+// Integers in [low, high), or in [0, high). Throws InvalidArgument unless low < high and both fit the dtype, int32 or
+// int64.
+PANTO_EXPORT Tensor randint(int64_t low, int64_t high, Arg shape, DType dtype = kInt64);
+PANTO_EXPORT Tensor randint(int64_t high, std::initializer_list<int64_t> shape, DType dtype = kInt64,
+                            Arg::Where where = Arg::Where::current());
 
 // Starts the process's generator anew. Without it the generator starts somewhere else in every process.
 PANTO_EXPORT void set_seed(int64_t seed);

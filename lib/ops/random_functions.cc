@@ -56,6 +56,12 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
 }
 
+// Integers in [low, high), whose bounds are scalars of their type.
+Tensor integers_between(const Tensor& dims, const std::optional<int64_t>& seed, const Tensor& low, const Tensor& high) {
+  const auto [key, counter] = key_and_counter(seed, dims);
+  return stateless_random_uniform_int(dims, key, counter, kPhilox, low, high);
+}
+
 // Numbers of `op` (RandomUniform, RandomStandardNormal) where no seed was given inside a GraphScope: a node that draws
 // from the generator too, and that a file can hold, which the generator's own handle cannot be in. Undefined elsewhere.
 Tensor drawn_by_node(std::string_view op, const Tensor& dims, DType dtype, const std::optional<int64_t>& seed) {
@@ -66,7 +72,15 @@ Tensor drawn_by_node(std::string_view op, const Tensor& dims, DType dtype, const
 }
 
 Tensor shape_tensor(const Arg& shape) {
-  return shape.is_integer_list() ? dispatch::list_tensor(shape, kInt64) : shape.tensor();
+  switch (shape.kind()) {
+    case Arg::Kind::kIntegers:
+    case Arg::Kind::kList: return dispatch::list_tensor(shape, kInt64);
+    case Arg::Kind::kInt: return dispatch::list_tensor(Arg({shape.integer()}), kInt64);
+    case Arg::Kind::kBorrowed:
+    case Arg::Kind::kOwned: return shape.tensor();
+    case Arg::Kind::kVariable: return shape.variable().value(shape.where());
+    default: invalid("shape: expected integers, got something else");
+  }
 }
 
 // x * scale + shift, the arithmetic in x's type and the bounds rounded to it first, as TensorFlow does it.
@@ -122,9 +136,8 @@ Tensor random_uniform(Arg shape, const RandomUniformOptions& options) {
     if (!(options.min < options.max)) invalid("min: expected less than max {}, got {}", options.max, options.min);
     const Tensor dims = shape_tensor(shape);
     if (dtypes::kInteger.contains(options.dtype)) {
-      const auto [key, counter] = key_and_counter(options.seed, dims);
       const auto bound = [&](double x) { return cast(constant(tensor(x), kFloat64), options.dtype); };
-      return stateless_random_uniform_int(dims, key, counter, kPhilox, bound(options.min), bound(options.max));
+      return integers_between(dims, options.seed, bound(options.min), bound(options.max));
     }
     Tensor x = drawn_by_node("RandomUniform", dims, options.dtype, options.seed);
     if (!x.defined()) {
@@ -150,6 +163,29 @@ Tensor random_normal(Arg shape, const RandomNormalOptions& options) {
     }
     return scaled(x, options.stddev, options.mean);
   });
+}
+
+Tensor random_uniform(Arg shape, double min, double max, DType dtype, std::optional<int64_t> seed) {
+  return random_uniform(std::move(shape), {.seed = seed, .dtype = dtype, .min = min, .max = max});
+}
+Tensor random_normal(Arg shape, double mean, double stddev, DType dtype, std::optional<int64_t> seed) {
+  return random_normal(std::move(shape), {.seed = seed, .dtype = dtype, .mean = mean, .stddev = stddev});
+}
+
+Tensor randint(int64_t low, int64_t high, Arg shape, DType dtype) {
+  return from_caller(shape.where(), [&]() -> Tensor {
+    if (low >= high) invalid("low: expected less than high {}, got {}", high, low);
+    using Narrow = std::numeric_limits<int32_t>;
+    if (dtype != kInt64 && dtype != kInt32) invalid("dtype: expected int32 or int64, got {}", dtype_name(dtype));
+    if (dtype == kInt32 && (low < Narrow::min() || high > Narrow::max())) {
+      invalid("low and high: expected numbers of int32, got {} and {}", low, high);
+    }
+    const auto bound = [&](int64_t x) { return cast(constant(tensor(x), kInt64), dtype); };
+    return integers_between(shape_tensor(shape), std::nullopt, bound(low), bound(high));
+  });
+}
+Tensor randint(int64_t high, std::initializer_list<int64_t> shape, DType dtype, Arg::Where where) {
+  return randint(0, high, Arg(shape, where), dtype);
 }
 
 }  // namespace panto

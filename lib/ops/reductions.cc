@@ -11,8 +11,8 @@ namespace panto {
 namespace {
 
 // Calls reduction `f` with the axes that are asked for.
-template <class Attrs, class F>
-Tensor over(F f, Arg x, const std::vector<int64_t>& axis, bool keep_dims) {
+template <class Attrs>
+Tensor over(Tensor (*f)(Arg, Arg, const Attrs&), Arg x, const std::vector<int64_t>& axis, bool keep_dims) {
   Attrs attrs;
   attrs.keep_dims = keep_dims;
   const Arg::Where where = x.where();
@@ -23,14 +23,8 @@ Tensor over(F f, Arg x, const std::vector<int64_t>& axis, bool keep_dims) {
 
 namespace detail {
 
-Tensor sum_over(Arg x, const ReduceOptions& o) {
-  return over<SumAttrs>([](Arg t, Arg axis, const SumAttrs& a) { return sum(std::move(t), std::move(axis), a); },
-                        std::move(x), o.axis, o.keep_dims);
-}
-Tensor mean_over(Arg x, const ReduceOptions& o) {
-  return over<MeanAttrs>([](Arg t, Arg axis, const MeanAttrs& a) { return mean(std::move(t), std::move(axis), a); },
-                         std::move(x), o.axis, o.keep_dims);
-}
+Tensor sum_over(Arg x, const ReduceOptions& o) { return over<SumAttrs>(sum, std::move(x), o.axis, o.keep_dims); }
+Tensor mean_over(Arg x, const ReduceOptions& o) { return over<MeanAttrs>(mean, std::move(x), o.axis, o.keep_dims); }
 Tensor prod_over(Arg x, const ReduceOptions& o) {
   return over<ProdAttrs>(reduce_prod, std::move(x), o.axis, o.keep_dims);
 }

@@ -1,7 +1,8 @@
 // Reductions under the names and with the arguments that NumPy and PyTorch give them.
 //
 //   sum(x);   sum(x, 1);   sum(x, {0, 1});   sum(x, {0, 1}, {.keep_dims = true});       // ops (ops.h)
-//   sum(x, {.axis = {1}, .keep_dims = true});                                           // the same as a struct
+//   sum(x, {.axis = {1}, .keep_dims = true});   sum(x, 1, true);                        // the same
+//   reduce_sum(x);   reduce_max(x, 1, true);   reduce_std(x, {0, 1});                   // TensorFlow's names of all
 //   max(x);   max(x, {.axis = {1}});   max(x, y);   any(x > 0);   prod(x)
 //   var(x, {.axis = {0}});   stddev(x);   norm(x);   logsumexp(x, {.axis = {-1}})
 //
@@ -12,6 +13,8 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -28,6 +31,8 @@ PANTO_EXPORT Tensor max_over(Arg x, const ReduceOptions& options);
 PANTO_EXPORT Tensor min_over(Arg x, const ReduceOptions& options);
 PANTO_EXPORT Tensor all_over(Arg x, const ReduceOptions& options);
 PANTO_EXPORT Tensor any_over(Arg x, const ReduceOptions& options);
+template <class X>
+concept TensorOrVariable = std::same_as<X, Tensor> || std::same_as<X, Variable>;
 }  // namespace detail
 
 // Templates, so that a list, {} among them, goes to the functions that take one.
@@ -117,6 +122,179 @@ Tensor logsumexp(Arg x, AxisNumber auto axis, bool keep_dims = false) {
 template <AxisNumber I>
 Tensor logsumexp(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
   return logsumexp(std::move(x), ReduceOptions{.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+
+// ---- Over an axis or a list of them, which stay with size 1 if `keep_dims` is true --------------------------------
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor sum(Arg x, I axis, Keep keep_dims) {
+  return detail::sum_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor sum(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::sum_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor mean(Arg x, I axis, Keep keep_dims) {
+  return detail::mean_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor mean(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::mean_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor prod(Arg x, I axis, Keep keep_dims) {
+  return detail::prod_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor prod(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::prod_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor max(Arg x, I axis, Keep keep_dims) {
+  return detail::max_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <detail::TensorOrVariable X, AxisNumber I, std::same_as<bool> Keep>
+Tensor max(const X& x, std::initializer_list<I> axes, Keep keep_dims, Arg::Where where = Arg::Where::current()) {
+  return detail::max_over(Arg(x, where), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor min(Arg x, I axis, Keep keep_dims) {
+  return detail::min_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <detail::TensorOrVariable X, AxisNumber I, std::same_as<bool> Keep>
+Tensor min(const X& x, std::initializer_list<I> axes, Keep keep_dims, Arg::Where where = Arg::Where::current()) {
+  return detail::min_over(Arg(x, where), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor all(Arg x, I axis, Keep keep_dims) {
+  return detail::all_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor all(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::all_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor any(Arg x, I axis, Keep keep_dims) {
+  return detail::any_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor any(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::any_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+
+// ---- TensorFlow's names. reduce_prod, reduce_max, reduce_min, reduce_all and reduce_any are ops (ops.h). ------------
+
+inline Tensor reduce_sum(Arg x, Arg axis = Arg::all_axes(), const SumAttrs& attrs = {}) {
+  return sum(std::move(x), std::move(axis), attrs);
+}
+inline Tensor reduce_mean(Arg x, Arg axis = Arg::all_axes(), const MeanAttrs& attrs = {}) {
+  return mean(std::move(x), std::move(axis), attrs);
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_sum(Arg x, const Options& options) {
+  return detail::sum_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_sum(Arg x, I axis, Keep keep_dims) {
+  return detail::sum_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_sum(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::sum_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_mean(Arg x, const Options& options) {
+  return detail::mean_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_mean(Arg x, I axis, Keep keep_dims) {
+  return detail::mean_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_mean(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::mean_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_prod(Arg x, const Options& options) {
+  return detail::prod_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_prod(Arg x, I axis, Keep keep_dims) {
+  return detail::prod_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_prod(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::prod_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_max(Arg x, const Options& options) {
+  return detail::max_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_max(Arg x, I axis, Keep keep_dims) {
+  return detail::max_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_max(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::max_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_min(Arg x, const Options& options) {
+  return detail::min_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_min(Arg x, I axis, Keep keep_dims) {
+  return detail::min_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_min(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::min_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_all(Arg x, const Options& options) {
+  return detail::all_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_all(Arg x, I axis, Keep keep_dims) {
+  return detail::all_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_all(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::all_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+template <std::same_as<ReduceOptions> Options = ReduceOptions>
+Tensor reduce_any(Arg x, const Options& options) {
+  return detail::any_over(std::move(x), options);
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_any(Arg x, I axis, Keep keep_dims) {
+  return detail::any_over(std::move(x), {.axis = {axis}, .keep_dims = keep_dims});
+}
+template <AxisNumber I, std::same_as<bool> Keep>
+Tensor reduce_any(Arg x, std::initializer_list<I> axes, Keep keep_dims) {
+  return detail::any_over(std::move(x), {.axis = {axes.begin(), axes.end()}, .keep_dims = keep_dims});
+}
+inline Tensor reduce_variance(Arg x, const VarianceOptions& options = {}) { return var(std::move(x), options); }
+Tensor reduce_variance(Arg x, AxisNumber auto axis, bool keep_dims = false) {
+  return var(std::move(x), axis, keep_dims);
+}
+template <AxisNumber I>
+Tensor reduce_variance(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
+  return var(std::move(x), axes, keep_dims);
+}
+inline Tensor reduce_std(Arg x, const VarianceOptions& options = {}) { return stddev(std::move(x), options); }
+Tensor reduce_std(Arg x, AxisNumber auto axis, bool keep_dims = false) { return stddev(std::move(x), axis, keep_dims); }
+template <AxisNumber I>
+Tensor reduce_std(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
+  return stddev(std::move(x), axes, keep_dims);
+}
+inline Tensor reduce_logsumexp(Arg x, const ReduceOptions& options = {}) { return logsumexp(std::move(x), options); }
+Tensor reduce_logsumexp(Arg x, AxisNumber auto axis, bool keep_dims = false) {
+  return logsumexp(std::move(x), axis, keep_dims);
+}
+template <AxisNumber I>
+Tensor reduce_logsumexp(Arg x, std::initializer_list<I> axes, bool keep_dims = false) {
+  return logsumexp(std::move(x), axes, keep_dims);
 }
 
 }  // namespace panto

@@ -1,4 +1,4 @@
-// Where elements are, which are the largest, which are different.
+// Where elements are, which are the largest, which are different, how often they occur.
 #include <string>
 
 #include "panto/lib/core/gradient.h"
@@ -45,6 +45,24 @@ void top_gradient(GradContext& g) {
   g.set(0, reshape(unsorted_segment_sum(reshape(g.dy(0), {-1}), positions, rows * columns), shape));
 }
 
+void bins_shape(ShapeContext& c) {
+  const PartialShape& in = c.shape(0);
+  if (in.known_rank() && in.rank() != 1 && in.rank() != 2) {
+    c.invalid("input: expected a rank of 1 or 2, got shape " + in.to_string());
+  }
+  c.expect_scalar(1);
+  const std::optional<int64_t> size = known_scalar(c, 1);
+  if (size && *size < 0) c.invalid("size: expected at least 0, got " + std::to_string(*size));
+  const PartialShape& weights = c.shape(2);
+  if (!weights.compatible_with(in) && !weights.compatible_with(PartialShape{0})) {
+    c.invalid("weights: expected the shape " + in.to_string() + " of input, or [0] for none, got " +
+              weights.to_string());
+  }
+  const int64_t bins = size.value_or(kUnknownDim);
+  if (!in.known_rank()) return c.output(PartialShape());
+  in.rank() == 1 ? c.output({bins}) : c.output({in.dim(0), bins});
+}
+
 }  // namespace
 
 const Op& kTopK = define_op(
@@ -77,5 +95,17 @@ const Op& kUnique = define_op(
            c.output(1, PartialShape{size});
          },
      .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x"});
+
+const Op& kDenseBincount = define_op(
+    "DenseBincount(input: Tidx, size: Tidx @host, weights: T; Tidx: index, T: int32|int64|float32|float64, "
+    "binary_output: bool = false) -> (output: T)",
+    {.doc =
+         "How often each of the numbers 0, 1, ..., size - 1 is in vector `input`, or the sum of its weights; of a "
+         "matrix, for each row. Larger numbers count nowhere, negative ones are InvalidArgument. Without elements in "
+         "`weights` each counts as 1; with `binary_output` the result is 1 where there is one at all. In C++ use "
+         "bincount.",
+     .primary = "T",
+     .shape = bins_shape,
+     .no_gradient = "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum"});
 
 }  // namespace panto

@@ -126,14 +126,6 @@ Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, cons
   return output_(with_first_two(heads, query, {heads_ * key_dim_}));
 }
 
-std::vector<Variable> MultiHeadAttention::variables() const {
-  std::vector<Variable> all;
-  for (const Dense* layer : {&query_, &key_, &value_, &output_}) {
-    for (Variable& v : layer->variables()) all.push_back(std::move(v));
-  }
-  return all;
-}
-
 std::string MultiHeadAttention::to_string() const {
   return fmt::format("MultiHeadAttention({}, {} heads of {})", features_, heads_, key_dim_);
 }

@@ -11,19 +11,19 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random.h"
+#include "panto/nn/layers/watch.h"
 
 namespace panto {
 namespace {
 
 thread_local constinit bool training_now = false;
 
-std::vector<Variable> of_all(const std::vector<std::shared_ptr<const Layer>>& layers,
-                             std::vector<Variable> (Layer::*own)() const) {
-  std::vector<Variable> all;
-  for (const auto& layer : layers) {
-    for (Variable& v : ((*layer).*own)()) all.push_back(std::move(v));
-  }
-  return all;
+// Of a layer of one's own that has none, the list was forgotten.
+[[noreturn]] void nothing_listed(const char* what, const Layer& layer) {
+  invalid(
+      "{}: expected a layer with variables, got none in {} (a layer of your own lists its layers and variables: "
+      "`Parts parts() const override {{ return {{a, b}}; }}`)",
+      what, layer.to_string());
 }
 
 }  // namespace
@@ -31,9 +31,17 @@ std::vector<Variable> of_all(const std::vector<std::shared_ptr<const Layer>>& la
 Layer::~Layer() = default;
 
 Tensor Layer::operator()(const Tensor& x, std::source_location where) const {
+  // A layer within another that is looked at needs no look of its own, unless it is one that might forget something.
+  const int mode = in_training() ? 2 : 1;
+  const bool look = !seen_.has(mode) && !(built_in() && UseWatch::open());
   const auto called = [&] {
     try {
-      return forward(x);
+      if (!look) return forward(x);
+      const UseWatch watch;
+      Tensor y = forward(x);
+      watch.expect_listed(*this, built_in());
+      seen_.add(mode);
+      return y;
     } catch (Error& error) {
       // A layer of several lines has layers that say more.
       if (const std::string text = to_string(); text.find('\n') == std::string::npos) error.add_context("in " + text);
@@ -51,14 +59,23 @@ std::string Layer::to_string() const {
   if (scope != std::string::npos) name.erase(0, scope + 2);
   return name + "()";
 }
-std::vector<Variable> Layer::variables() const { return {}; }
-std::vector<Variable> Layer::state() const { return {}; }
+Parts Layer::parts() const { return {}; }
+std::vector<Variable> Layer::variables() const { return parts().variables(); }
+std::vector<Variable> Layer::state() const { return parts().state(); }
 std::vector<NamedVariable> Layer::named_variables() const {
   const std::vector<Variable> lists[] = {variables(), state()};
   return panto::named_variables(lists);
 }
-void Layer::save(const std::string& path) const { save_variables(path, named_variables()); }
-void Layer::load(const std::string& path) const { load_variables(path, named_variables()); }
+void Layer::save(const std::string& path) const {
+  const std::vector<NamedVariable> named = named_variables();
+  if (named.empty() && !built_in()) nothing_listed("save", *this);
+  save_variables(path, named);
+}
+void Layer::load(const std::string& path) const {
+  const std::vector<NamedVariable> named = named_variables();
+  if (named.empty() && !built_in()) nothing_listed("load", *this);
+  load_variables(path, named);
+}
 
 TrainingScope::TrainingScope(bool training) noexcept : previous_(std::exchange(training_now, training)) {}
 TrainingScope::~TrainingScope() { training_now = previous_; }
@@ -138,9 +155,6 @@ Tensor Sequential::forward(const Tensor& x) const {
   }
   return y;
 }
-
-std::vector<Variable> Sequential::variables() const { return of_all(layers_, &Layer::variables); }
-std::vector<Variable> Sequential::state() const { return of_all(layers_, &Layer::state); }
 
 std::string Sequential::to_string() const {
   std::string text;

@@ -5,6 +5,15 @@
 //   auto grads = tape.gradient(loss, model.variables());
 //   model.save("best.safetensors");
 //
+// One of your own is made of others, and lists them (nn/layers/parts.h):
+//
+//   struct Net : Layer {
+//     Dense a{784, 128, {.activation = relu}}, b{128, 10};
+//     Variable scale{ones({10}), "scale"};
+//     Parts parts() const override { return {a, b, scale}; }
+//     Tensor forward(const Tensor& x) const override { return b(a(x)) * scale; }
+//   };
+//
 // A layer is a handle: copies share their variables. Calling one runs ops, so that tapes and traces work as everywhere.
 // What a layer does in training only (Dropout drops, BatchNorm takes the batch's statistics) it does while a
 // TrainingScope is open; a trace keeps what was so when it was made:
@@ -17,6 +26,7 @@
 // Thread-safety: calls may run in several threads at once.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -27,6 +37,7 @@
 #include "panto/lib/core/variable.h"
 #include "panto/nn/layers/activation.h"
 #include "panto/nn/layers/initializers.h"
+#include "panto/nn/layers/parts.h"
 #include "panto/nn/training/checkpoint.h"
 
 namespace panto {
@@ -40,7 +51,9 @@ class PANTO_EXPORT Layer {
   Layer& operator=(Layer&&) = default;
   virtual ~Layer();
 
-  // Calls `forward`. What it throws says which layer it was, and where it was called.
+  // Calls `forward`. What it throws says which layer it was, and where it was called. Throws FailedPrecondition at the
+  // first call, and at the first one in training, if `forward` uses a variable that is neither among variables() nor
+  // state(): it would be neither trained nor saved.
   Tensor operator()(const Tensor& x, std::source_location where = std::source_location::current()) const;
   // What a layer of yours defines:
   //
@@ -48,17 +61,20 @@ class PANTO_EXPORT Layer {
   //     Tensor forward(const Tensor& x) const override { return x + x; }
   //   };
   virtual Tensor forward(const Tensor& x) const = 0;
+  // The layers and variables that it is made of, which a layer of yours lists.
+  virtual Parts parts() const;  // none
   // Those that are trained, by gradients.
-  virtual std::vector<Variable> variables() const;  // none
+  virtual std::vector<Variable> variables() const;  // of the parts
   // Those that are not, but belong to what was learned: running statistics.
-  virtual std::vector<Variable> state() const;  // none
+  virtual std::vector<Variable> state() const;  // of the parts
   // "Dense(784, 128)"; of a layer that does not say, the name of its class: "Doubled()".
   virtual std::string to_string() const;
 
   // variables() and state() by the names that they have in files (panto/nn/training/checkpoint.h says which).
   std::vector<NamedVariable> named_variables() const;
   // The values of variables() and state(), to "best.safetensors" or "best.npz", whole or not at all. Throws
-  // InvalidArgument for other names, and as write_npz and write_safetensors.
+  // InvalidArgument for other names, and for a layer of your own without variables, and as write_npz and
+  // write_safetensors.
   void save(const std::string& path) const;
   // Gives variables() and state() the values of a file that the same model saved, in whatever process. Throws
   // InvalidArgument, and changes nothing, where the file lacks a variable, has others, or has one of another shape or
@@ -68,6 +84,22 @@ class PANTO_EXPORT Layer {
  private:
   friend class BuiltInLayer;
   virtual bool built_in() const { return false; }
+  // In which modes `forward` was found to use only what is listed. A layer that is assigned to has other parts.
+  class Seen {
+   public:
+    Seen() = default;
+    Seen(const Seen& other) noexcept : modes_(other.modes_.load(std::memory_order_relaxed)) {}
+    Seen& operator=(const Seen&) noexcept {
+      modes_.store(0, std::memory_order_relaxed);
+      return *this;
+    }
+    bool has(int mode) const noexcept { return (modes_.load(std::memory_order_relaxed) & mode) != 0; }
+    void add(int mode) const noexcept { modes_.fetch_or(mode, std::memory_order_relaxed); }
+
+   private:
+    mutable std::atomic<int> modes_{0};
+  };
+  Seen seen_;
 };
 
 // Layers of this library: what goes wrong in them is said of the line that called them.
@@ -164,8 +196,7 @@ class PANTO_EXPORT Sequential final : public BuiltInLayer {
   explicit Sequential(Layers... layers) : layers_{std::make_shared<const Layers>(std::move(layers))...} {}
   explicit Sequential(std::vector<std::shared_ptr<const Layer>> layers);
   Tensor forward(const Tensor& x) const override;
-  std::vector<Variable> variables() const override;
-  std::vector<Variable> state() const override;
+  Parts parts() const override { return layers_; }
   // One layer a line, with the number of parameters.
   std::string to_string() const override;
 

@@ -25,6 +25,7 @@ BatchNorm::BatchNorm(int64_t channels, BatchNormOptions options)
   if (!(epsilon_ >= 0)) invalid("BatchNorm: expected an epsilon of at least 0, got {}", epsilon_);
   scale_ = vector_of(1, channels, kFloat32, options.name + "/scale");
   offset_ = vector_of(0, channels, kFloat32, options.name + "/offset");
+  const UntrainedVariables statistics;
   mean_ = vector_of(0, channels, kFloat32, options.name + "/running_mean");
   variance_ = vector_of(1, channels, kFloat32, options.name + "/running_variance");
 }

@@ -89,6 +89,37 @@ Tensor reduce(const Tensor& losses, const Tensor& weights, LossReduction reducti
 
 Tensor probabilities(const Tensor& p) { return clip(p, kEpsilon, 1 - kEpsilon); }
 
+// log(1 + exp(x)) - x z without overflow. The choice is made by `where`, whose gradient at 0 is that of one side.
+Tensor sigmoid_losses(const Tensor& x, const Tensor& z) {
+  const Tensor positive = x >= 0.0;
+  return where(positive, x, 0.0) - x * z + log1p(exp(where(positive, -x, x)));
+}
+
+// [..., classes] -> [batch, classes].
+Tensor in_rows(const Tensor& x) { return reshape(x, concat({tensor({-1}), shape(x)(Slice(-1, {}))}, 0)); }
+bool is_matrix(const Tensor& x) { return x.partial_shape().rank() == 2 || !x.partial_shape().known_rank(); }
+
+void expect_labels(const Tensor& prediction, const Tensor& labels) {
+  expect_floating(prediction);
+  expect_classes(prediction);
+  if (!labels.defined() || (labels.dtype() != kInt32 && labels.dtype() != kInt64)) {
+    invalid("labels: expected int32 or int64, got {}", labels.defined() ? dtype_name(labels.dtype()) : "none");
+  }
+  const PartialShape& of_prediction = prediction.partial_shape();
+  if (!of_prediction.known_rank()) return;
+  const PartialShape samples(of_prediction.dims().first(of_prediction.dims().size() - 1));
+  if (!samples.compatible_with(labels.partial_shape())) {
+    invalid("labels: expected shape {}, the prediction's without its classes, got {}", samples.to_string(),
+            labels.partial_shape().to_string());
+  }
+}
+
+// -log softmax(logits)[label]. Logits of an unknown rank are taken for a matrix.
+Tensor losses_of_labels(const Tensor& logits, const Tensor& labels) {
+  if (is_matrix(logits)) return sparse_softmax_cross_entropy_and_backprop(logits, labels).loss;
+  return reshape(sparse_softmax_cross_entropy_and_backprop(in_rows(logits), reshape(labels, {-1})).loss, shape(labels));
+}
+
 void expect_smoothing(double share) {
   if (!(share >= 0 && share <= 1)) invalid("label_smoothing: expected a number in [0, 1], got {}", share);
 }
@@ -132,10 +163,7 @@ Tensor binary_cross_entropy(Arg prediction_arg, Arg target_arg, const CrossEntro
     if (share > 0) z = z * (1 - share) + 0.5 * share;
     Tensor losses;
     if (options.from_logits) {
-      // log(1 + exp(x)) - x z without overflow. The choice is made by `where`, whose gradient at 0 is that of one side.
-      const Tensor positive = prediction >= 0.0;
-      const Tensor part = where(positive, prediction, 0.0);
-      losses = part - prediction * z + log1p(exp(where(positive, -prediction, prediction)));
+      losses = sigmoid_losses(prediction, z);
     } else {
       const Tensor p = probabilities(prediction);
       losses = -(z * log(p) + (1.0 - z) * log(1.0 - p));
@@ -165,36 +193,49 @@ Tensor categorical_cross_entropy(Arg prediction_arg, Arg target_arg, const Cross
 Tensor sparse_categorical_cross_entropy(Arg prediction_arg, Arg labels_arg, const SparseCrossEntropyOptions& options) {
   return from_caller(prediction_arg.where(), [&]() -> Tensor {
     const Tensor prediction = tensor_of(prediction_arg), labels = tensor_of(labels_arg);
-    expect_floating(prediction);
-    expect_classes(prediction);
-    if (!labels.defined() || (labels.dtype() != kInt32 && labels.dtype() != kInt64)) {
-      invalid("labels: expected int32 or int64, got {}", labels.defined() ? dtype_name(labels.dtype()) : "none");
-    }
+    expect_labels(prediction, labels);
     const PartialShape& of_prediction = prediction.partial_shape();
     const PartialShape& of_labels = labels.partial_shape();
     if (!of_prediction.known_rank() || !of_labels.known_rank()) {
       invalid("prediction and labels: expected known numbers of dimensions, got shapes {} and {}",
               of_prediction.to_string(), of_labels.to_string());
     }
-    const PartialShape samples(of_prediction.dims().first(of_prediction.dims().size() - 1));
-    if (!samples.compatible_with(of_labels)) {
-      invalid("labels: expected shape {}, the prediction's without its classes, got {}", samples.to_string(),
-              of_labels.to_string());
-    }
     const Tensor logits = options.from_logits ? prediction : log(probabilities(prediction));
-    if (of_prediction.rank() == 2) {
-      return reduce(sparse_softmax_cross_entropy_with_logits(logits, labels).loss, options.weights, options.reduction);
-    }
-    const Tensor rows = reshape(logits, concat({tensor({-1}), shape(logits)(Slice(-1, {}))}, 0));
-    const Tensor losses = sparse_softmax_cross_entropy_with_logits(rows, reshape(labels, {-1})).loss;
-    return reduce(reshape(losses, shape(labels)), options.weights, options.reduction);
+    return reduce(losses_of_labels(logits, labels), options.weights, options.reduction);
+  });
+}
+
+Tensor softmax_cross_entropy_with_logits(Arg logits_arg, Arg labels_arg) {
+  return from_caller(logits_arg.where(), [&]() -> Tensor {
+    const Tensor logits = tensor_of(logits_arg);
+    const Tensor labels = like(logits, tensor_of(labels_arg));
+    expect_classes(logits);
+    if (is_matrix(logits)) return softmax_cross_entropy_and_backprop(logits, labels).loss;
+    const Tensor losses = softmax_cross_entropy_and_backprop(in_rows(logits), in_rows(labels)).loss;
+    return reshape(losses, shape(logits)(Slice(0, -1)));
+  });
+}
+
+Tensor sparse_softmax_cross_entropy_with_logits(Arg logits_arg, Arg labels_arg) {
+  return from_caller(logits_arg.where(), [&]() -> Tensor {
+    const Tensor logits = tensor_of(logits_arg), labels = tensor_of(labels_arg);
+    expect_labels(logits, labels);
+    return losses_of_labels(logits, labels);
+  });
+}
+
+Tensor sigmoid_cross_entropy_with_logits(Arg logits_arg, Arg labels_arg) {
+  return from_caller(logits_arg.where(), [&]() -> Tensor {
+    const Tensor logits = tensor_of(logits_arg);
+    const Tensor labels = like(logits, tensor_of(labels_arg));
+    return sigmoid_losses(logits, labels);
   });
 }
 
 Tensor sparse_cross_entropy(Arg logits_arg, Arg labels_arg) {
   return from_caller(logits_arg.where(), [&]() -> Tensor {
     const Tensor logits = tensor_of(logits_arg), labels = tensor_of(labels_arg);
-    return mean(sparse_softmax_cross_entropy_with_logits(logits, labels).loss);
+    return mean(sparse_softmax_cross_entropy_and_backprop(logits, labels).loss);
   });
 }
 

@@ -67,6 +67,19 @@ struct SparseCrossEntropyOptions {
 PANTO_EXPORT Tensor sparse_categorical_cross_entropy(Arg prediction, Arg labels,
                                                      const SparseCrossEntropyOptions& options = {});
 
+// ---- TensorFlow's, of logits and labels in this order: a value for each sample --------------------------------------
+// (TensorFlow takes them by name, labels first.)
+
+// -sum(labels * log softmax(logits)) over the last dimension, the classes: [..., classes] -> [...]. Labels are as
+// probabilities, of the logits' shape.
+PANTO_EXPORT Tensor softmax_cross_entropy_with_logits(Arg logits, Arg labels);
+// -log softmax(logits)[label]: logits [..., classes], labels [...] int32 or int64 -> [...]. Throws InvalidArgument for
+// a label not in [0, classes).
+PANTO_EXPORT Tensor sparse_softmax_cross_entropy_with_logits(Arg logits, Arg labels);
+// -labels * log(p) - (1 - labels) * log(1 - p) with p = sigmoid(logits), element by element, without overflow. Labels
+// have the logits' shape.
+PANTO_EXPORT Tensor sigmoid_cross_entropy_with_logits(Arg logits, Arg labels);
+
 // Mean over the batch of -log softmax(logits)[label]: logits [batch, classes] floating, labels [batch] int32 or int64
 // in [0, classes). A scalar. Throws InvalidArgument for a label out of range.
 PANTO_EXPORT Tensor sparse_cross_entropy(Arg logits, Arg labels);

@@ -50,8 +50,14 @@ void expect_rows_fit(const Variable& v, const Gradient& g) {
   }
 }
 
-void expect_number(size_t got, size_t variables) {
-  if (got != variables) invalid("gradients: expected one for each of {} variables, got {}", variables, got);
+void expect_number(size_t got, const std::vector<Variable>& variables) {
+  if (variables.empty()) {
+    fail(
+        Code::kFailedPrecondition,
+        "apply: expected an optimizer that was given variables, got one of the graph's: `Sgd(model.variables(), ...)`");
+  }
+  if (got != variables.size())
+    invalid("gradients: expected one for each of {} variables, got {}", variables.size(), got);
 }
 
 void expect_share(const char* what, double share, bool one_is_allowed = false) {
@@ -76,10 +82,54 @@ Optimizer::Optimizer(std::vector<Variable> variables, Schedule learning_rate, do
       schedule_(std::move(learning_rate)),
       weight_decay_(not_negative("weight_decay", weight_decay)),
       decays_(variables_.size(), true),
-      clock_(schedule_.constant() ? make_scalar("learning_rate", *schedule_.constant(), scalar_type())
-                                  : make_scalar("step", 0, kInt64)) {}
+      of_graph_(variables_.empty()) {
+  if (!of_graph_) make_clock();
+}
 
 Optimizer::~Optimizer() = default;
+
+std::vector<Variable> Optimizer::given(std::vector<Variable> variables) {
+  if (variables.empty()) {
+    invalid(
+        "variables: expected at least one to train, got none (a layer of your own lists its layers and variables: "
+        "`Parts parts() const override {{ return {{a, b}}; }}`)");
+  }
+  return variables;
+}
+
+void Optimizer::make_clock() {
+  const UntrainedVariables beside;
+  if (!schedule_.constant()) {
+    if (schedule_.counts_steps()) clock_ = make_scalar("step", 0, kInt64);
+    return;
+  }
+  const Recorder* const building = symbolic_recorder();
+  if (building != nullptr && building->makes_constants()) return;
+  clock_ = make_scalar("learning_rate", *schedule_.constant(), scalar_type());
+}
+
+// Of the open graph. What is kept for each of them is made once, so they stay the same.
+void Optimizer::find_variables() {
+  std::vector<Variable> found = trainable_variables();
+  if (variables_.empty()) {
+    if (found.empty()) {
+      invalid(
+          "minimize: expected variables to train that were made in the graph, got none (to train others, name them: "
+          "`Sgd({{w, b}}, ...)`)");
+    }
+    variables_ = std::move(found);
+    decays_.assign(variables_.size(), true);
+    make_clock();
+    return make_slots();
+  }
+  const auto same = [](const Variable& a, const Variable& b) { return a.handle().id() == b.handle().id(); };
+  if (!std::ranges::equal(variables_, found, same)) {
+    invalid(
+        "minimize: expected the variables of the graph to be those {} that they were at the first call, got others; "
+        "make another optimizer",
+        variables_.size());
+  }
+}
 
 DType Optimizer::scalar_type() const {
   const auto is_double = [](const Variable& v) { return v.dtype() == kFloat64; };
@@ -87,6 +137,7 @@ DType Optimizer::scalar_type() const {
 }
 
 void Optimizer::add_slots(const std::vector<std::string>& names, double value) {
+  const UntrainedVariables beside;
   const Initializer initial = constant_initializer(value);
   slots_each_ = names.size();
   for (const Variable& v : variables_) {
@@ -97,24 +148,29 @@ void Optimizer::add_slots(const std::vector<std::string>& names, double value) {
 }
 
 Variable Optimizer::add_shared(const char* name, double value) {
+  const UntrainedVariables beside;
   slots_.push_back(make_scalar(name, value, scalar_type()));
   return slots_.back();
 }
 
 std::vector<Variable> Optimizer::slots() const {
   std::vector<Variable> all = slots_;
-  all.push_back(clock_);
+  if (clock_.defined()) all.push_back(clock_);
   return all;
 }
 
 // ---- The rate ------------------------------------------------------------------------------------------------------
 
 double Optimizer::learning_rate() const {
-  if (clock_.handle().is_meta()) {
+  if (!clock_.defined() && schedule_.constant()) return *schedule_.constant();
+  const RecorderPause unheard;
+  if (!clock_.defined() && !schedule_.counts_steps()) {
+    if (const Tensor now = schedule_(Tensor()); !now.is_meta()) return now.item<double>();
+  }
+  if (!clock_.defined() || clock_.handle().is_meta()) {
     fail(Code::kFailedPrecondition,
          "learning_rate: expected an optimizer made outside of a GraphScope, got one whose rate is a node");
   }
-  const RecorderPause unheard;
   const Tensor now = variable_of(clock_.handle()).read();
   return (schedule_.constant() ? now : schedule_(now)).item<double>();
 }
@@ -123,7 +179,19 @@ void Optimizer::set_learning_rate(double rate) {
   if (!schedule_.constant()) {
     fail(Code::kFailedPrecondition, "set_learning_rate: expected an optimizer made with a number, got a schedule");
   }
-  clock_.assign(constant_initializer(not_negative("learning rate", rate))(Shape(), clock_.dtype()));
+  not_negative("learning rate", rate);
+  if (clock_.defined()) {
+    clock_.assign(constant_initializer(rate)(Shape(), clock_.dtype()));
+    return;
+  }
+  if (built_) {
+    fail(
+        Code::kFailedPrecondition,
+        "set_learning_rate: expected to be called before the graph's steps are built, in which the rate is a constant, "
+        "got a call afterwards (make the optimizer with a placeholder or a variable, `{.learning_rate = rate}`, and "
+        "feed or assign that)");
+  }
+  schedule_ = Schedule(rate);
 }
 
 const Tensor& Optimizer::Scalar::as(DType dtype) {
@@ -167,17 +235,20 @@ void Optimizer::decay(std::span<const Tensor> gradients, Scalar& rate, std::opti
 // `gradients`: what each variable's is computed from, undefined where it has none.
 template <class Update>
 void Optimizer::step(std::span<const Tensor> gradients, const Update& update) {
-  const Tensor now = clock_.value();
-  Scalar rate(schedule_.constant() ? now : schedule_(now));
+  const Tensor now = clock_.defined() ? clock_.value() : Tensor();
+  if (schedule_.constant() && !now.defined()) built_ = true;
+  Scalar rate(!schedule_.constant() ? schedule_(now)
+              : now.defined()       ? now
+                                    : constant_initializer(*schedule_.constant())(Shape(), scalar_type()));
   std::optional<ControlDependencies> decayed;
   decay(gradients, rate, decayed);
   update(rate);
-  if (!schedule_.constant()) clock_.assign(now + int64_t{1});
+  if (schedule_.counts_steps()) clock_.assign(now + int64_t{1});
 }
 
 void Optimizer::apply(std::span<const Tensor> gradients, std::source_location where) {
   return from_caller(where, [&] {
-    expect_number(gradients.size(), variables_.size());
+    expect_number(gradients.size(), variables_);
     for (size_t i = 0; i < gradients.size(); ++i) {
       if (gradients[i].defined()) expect_fits(variables_[i], gradients[i]);
     }
@@ -187,7 +258,7 @@ void Optimizer::apply(std::span<const Tensor> gradients, std::source_location wh
 
 void Optimizer::apply(std::span<const Gradient> gradients, std::source_location where) {
   return from_caller(where, [&] {
-    expect_number(gradients.size(), variables_.size());
+    expect_number(gradients.size(), variables_);
     std::vector<Tensor> values;
     for (size_t i = 0; i < gradients.size(); ++i) {
       const Gradient& g = gradients[i];
@@ -213,6 +284,7 @@ void Optimizer::update_rows(std::span<const Gradient> gradients, Scalar& rate) {
 
 Operation Optimizer::minimize(const Tensor& loss, std::string_view name, std::source_location where) {
   return from_caller(where, [&] {
+    if (of_graph_) find_variables();
     const std::vector<GradSource> sources(variables_.begin(), variables_.end());
     const std::vector<Tensor> grads = panto::gradients(loss, sources);
     if (std::ranges::none_of(grads, [](const Tensor& g) { return g.defined(); })) {
@@ -226,12 +298,16 @@ Operation Optimizer::minimize(const Tensor& loss, std::string_view name, std::so
 
 // ---- Sgd -----------------------------------------------------------------------------------------------------------
 
-Sgd::Sgd(std::vector<Variable> variables, const SgdOptions& options)
+Sgd::Sgd(const SgdOptions& options, std::vector<Variable> variables)
     : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
       momentum_(options.momentum),
       nesterov_(options.nesterov) {
   expect_share("momentum", momentum_, true);
   if (nesterov_ && momentum_ == 0) invalid("nesterov: expected a momentum above 0, got 0");
+  if (!this->variables().empty()) Sgd::make_slots();
+}
+
+void Sgd::make_slots() {
   if (momentum_ > 0) add_slots({"momentum"});
 }
 
@@ -263,15 +339,17 @@ void Sgd::update_rows(std::span<const Gradient> gradients, Scalar& rate) {
 
 // ---- Adam ----------------------------------------------------------------------------------------------------------
 
-Adam::Adam(std::vector<Variable> variables, const AdamOptions& options) : Adam(std::move(variables), options, 0) {}
-
-Adam::Adam(std::vector<Variable> variables, const AdamOptions& options, double weight_decay)
+Adam::Adam(const AdamOptions& options, std::vector<Variable> variables, double weight_decay)
     : Optimizer(std::move(variables), options.learning_rate, weight_decay),
       beta1_(options.beta1),
       beta2_(options.beta2),
       epsilon_(not_negative("epsilon", options.epsilon)) {
   expect_share("beta1", beta1_);
   expect_share("beta2", beta2_);
+  if (!this->variables().empty()) Adam::make_slots();
+}
+
+void Adam::make_slots() {
   add_slots({"m", "v"});
   power1_ = add_shared("beta1_power", beta1_);
   power2_ = add_shared("beta2_power", beta2_);
@@ -291,17 +369,16 @@ void Adam::update(std::span<const Tensor> gradients, Scalar& rate) {
   power2_.assign(now2 * beta2_);
 }
 
-AdamW::AdamW(std::vector<Variable> variables, const AdamWOptions& options)
-    : Adam(std::move(variables),
-           {.learning_rate = options.learning_rate,
+AdamW::AdamW(const AdamWOptions& options, std::vector<Variable> variables)
+    : Adam({.learning_rate = options.learning_rate,
             .beta1 = options.beta1,
             .beta2 = options.beta2,
             .epsilon = options.epsilon},
-           options.weight_decay) {}
+           std::move(variables), options.weight_decay) {}
 
 // ---- RMSprop and Adagrad -------------------------------------------------------------------------------------------
 
-RMSprop::RMSprop(std::vector<Variable> variables, const RMSpropOptions& options)
+RMSprop::RMSprop(const RMSpropOptions& options, std::vector<Variable> variables)
     : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
       rho_(options.rho),
       momentum_(options.momentum),
@@ -309,8 +386,10 @@ RMSprop::RMSprop(std::vector<Variable> variables, const RMSpropOptions& options)
       centered_(options.centered) {
   expect_share("rho", rho_);
   expect_share("momentum", momentum_, true);
-  centered_ ? add_slots({"ms", "mom", "mg"}) : add_slots({"ms", "mom"});
+  if (!this->variables().empty()) RMSprop::make_slots();
 }
+
+void RMSprop::make_slots() { centered_ ? add_slots({"ms", "mom", "mg"}) : add_slots({"ms", "mom"}); }
 
 void RMSprop::update(std::span<const Tensor> gradients, Scalar& rate) {
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -325,11 +404,14 @@ void RMSprop::update(std::span<const Tensor> gradients, Scalar& rate) {
   }
 }
 
-Adagrad::Adagrad(std::vector<Variable> variables, const AdagradOptions& options)
+Adagrad::Adagrad(const AdagradOptions& options, std::vector<Variable> variables)
     : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
+      initial_accumulator_(not_negative("initial_accumulator", options.initial_accumulator)),
       epsilon_(not_negative("epsilon", options.epsilon)) {
-  add_slots({"accumulator"}, not_negative("initial_accumulator", options.initial_accumulator));
+  if (!this->variables().empty()) Adagrad::make_slots();
 }
+
+void Adagrad::make_slots() { add_slots({"accumulator"}, initial_accumulator_); }
 
 void Adagrad::update(std::span<const Tensor> gradients, Scalar& rate) {
   for (size_t i = 0; i < gradients.size(); ++i) {

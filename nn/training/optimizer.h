@@ -9,6 +9,10 @@
 // follows the optimizer's own count of steps. Both are variables, so traced steps and graphs follow them. What else a
 // step keeps, the optimizer makes when it is constructed, so that a training step can be traced.
 //
+// Inside a GraphScope it may be as in TensorFlow 1: `Sgd({.learning_rate = 0.5}).minimize(loss)` trains the variables
+// of the graph. A rate that is a number is a constant of the graph there, and no variable that would have to be
+// initialized. One that is to change is a placeholder, or a variable: `{.learning_rate = rate}`.
+//
 // Gradients may be rows of variables (tape.sparse_gradient), as of an embedding's table: Sgd without momentum then
 // changes those rows only (weight decay: all). The others make them whole, since their averages decay, and change the
 // variable, where the gradient is zero too.
@@ -19,11 +23,13 @@
 // Constructors throw InvalidArgument for options out of their range. Thread-safety: one call at a time.
 #pragma once
 
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <source_location>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "panto/autograd/tape.h"
@@ -39,6 +45,7 @@ class ControlDependencies;
 
 class PANTO_EXPORT Optimizer {
  public:
+  // Of no variables: of those that `minimize` finds in the graph (trainable_variables).
   Optimizer(std::vector<Variable> variables, Schedule learning_rate, double weight_decay = 0);
   virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
@@ -47,13 +54,15 @@ class PANTO_EXPORT Optimizer {
   const std::vector<Variable>& variables() const { return variables_; }
   // What the optimizer keeps from step to step, and a checkpoint must keep: for each variable its moments (named
   // "VARIABLE/SLOT"), then what all share, last "learning_rate" (float32, or float64 where a variable is) or, with a
-  // schedule, "step" (int64).
+  // schedule, "step" (int64). Made inside a GraphScope with a number it has neither.
   std::vector<Variable> slots() const;
 
-  // The rate of the next step. Throws FailedPrecondition for an optimizer made inside a GraphScope.
+  // The rate of the next step. Throws FailedPrecondition where a schedule inside a GraphScope says it.
   double learning_rate() const;
   // From the next step on, also of functions traced before. (Inside a trace or GraphScope it becomes a part of that.)
-  // Throws InvalidArgument unless rate is finite and not negative, FailedPrecondition where a schedule says the rate.
+  // Of an optimizer made inside a GraphScope: of the steps that are built from now on. Throws InvalidArgument unless
+  // rate is finite and not negative, FailedPrecondition where a schedule says the rate, and where the rate is a
+  // constant of a graph that has been built.
   void set_learning_rate(double rate);
   // Weight decay leaves these as they are: biases, gains. Steps traced before do not know. Throws InvalidArgument for a
   // variable that is not the optimizer's.
@@ -69,7 +78,7 @@ class PANTO_EXPORT Optimizer {
   // when the variables before that one have changed; indices that a tape gave are in it.
   void apply(std::span<const Gradient> gradients, std::source_location where = std::source_location::current());
   // Inside a GraphScope: adds the nodes of one training step and returns the node that runs it all.
-  // Throws FailedPrecondition outside, InvalidArgument if loss depends on none of the variables.
+  // Throws FailedPrecondition outside, InvalidArgument if there are no variables or loss depends on none of them.
   Operation minimize(const Tensor& loss, std::string_view name = "minimize",
                      std::source_location where = std::source_location::current());
 
@@ -89,6 +98,11 @@ class PANTO_EXPORT Optimizer {
   // The same where some are rows: unless overridden, it makes them whole and calls update.
   virtual void update_rows(std::span<const Gradient> gradients, Scalar& rate);
 
+  // Makes what the optimizer keeps, by add_slots and add_shared, when its variables are known: a constructor that was
+  // given some calls it.
+  virtual void make_slots() {}
+  // The variables that a constructor was given. Throws InvalidArgument if there are none.
+  static std::vector<Variable> given(std::vector<Variable> variables);
   // Makes a variable full of `value` of each name like each of the optimizer's; slot(i, k) is the k-th of the i-th
   // variable. To be called once at most, and before add_shared.
   void add_slots(const std::vector<std::string>& names, double value = 0);
@@ -98,6 +112,8 @@ class PANTO_EXPORT Optimizer {
 
  private:
   DType scalar_type() const;
+  void make_clock();
+  void find_variables();
   void decay(std::span<const Tensor> gradients, Scalar& rate, std::optional<ControlDependencies>& done);
   template <class Update>
   void step(std::span<const Tensor> gradients, const Update& update);
@@ -108,7 +124,9 @@ class PANTO_EXPORT Optimizer {
   std::vector<bool> decays_;  // by variable
   std::vector<Variable> slots_;
   size_t slots_each_ = 0;
-  Variable clock_;  // the rate, or the number of the next step
+  Variable clock_;      // the rate, or the number of the next step; undefined where the rate is a constant of a graph
+  bool of_graph_;       // its variables are those of the graph
+  bool built_ = false;  // a step is in a graph that has the rate as a constant
 };
 
 struct SgdOptions {
@@ -123,9 +141,17 @@ struct SgdOptions {
 // applies the rate to what has accumulated: the same while the rate is.
 class PANTO_EXPORT Sgd final : public Optimizer {
  public:
-  explicit Sgd(std::vector<Variable> variables, const SgdOptions& options = {});
+  // Of variables in braces or in a vector: templates and lists, so that options in braces are taken for what they are.
+  explicit Sgd(std::initializer_list<Variable> variables, const SgdOptions& options = {})
+      : Sgd(options, given(variables)) {}
+  template <std::same_as<std::vector<Variable>> Variables>
+  explicit Sgd(Variables variables, const SgdOptions& options = {}) : Sgd(options, given(std::move(variables))) {}
+  // Of the variables of the graph.
+  explicit Sgd(const SgdOptions& options) : Sgd(options, std::vector<Variable>()) {}
 
  private:
+  Sgd(const SgdOptions& options, std::vector<Variable> variables);
+  void make_slots() override;
   void update(std::span<const Tensor> gradients, Scalar& rate) override;
   void update_rows(std::span<const Gradient> gradients, Scalar& rate) override;
   double momentum_;
@@ -143,12 +169,18 @@ struct AdamOptions {
 // then "beta1_power" and "beta2_power".
 class PANTO_EXPORT Adam : public Optimizer {
  public:
-  explicit Adam(std::vector<Variable> variables, const AdamOptions& options = {});
+  explicit Adam(std::initializer_list<Variable> variables, const AdamOptions& options = {})
+      : Adam(options, given(variables)) {}
+  template <std::same_as<std::vector<Variable>> Variables>
+  explicit Adam(Variables variables, const AdamOptions& options = {}) : Adam(options, given(std::move(variables))) {}
+  // Of the variables of the graph.
+  explicit Adam(const AdamOptions& options) : Adam(options, std::vector<Variable>()) {}
 
  protected:
-  Adam(std::vector<Variable> variables, const AdamOptions& options, double weight_decay);
+  Adam(const AdamOptions& options, std::vector<Variable> variables, double weight_decay = 0);
 
  private:
+  void make_slots() final;
   void update(std::span<const Tensor> gradients, Scalar& rate) override;
   double beta1_, beta2_, epsilon_;
   Variable power1_, power2_;
@@ -165,7 +197,15 @@ struct AdamWOptions {
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019).
 class PANTO_EXPORT AdamW final : public Adam {
  public:
-  explicit AdamW(std::vector<Variable> variables, const AdamWOptions& options = {});
+  explicit AdamW(std::initializer_list<Variable> variables, const AdamWOptions& options = {})
+      : AdamW(options, given(variables)) {}
+  template <std::same_as<std::vector<Variable>> Variables>
+  explicit AdamW(Variables variables, const AdamWOptions& options = {}) : AdamW(options, given(std::move(variables))) {}
+  // Of the variables of the graph.
+  explicit AdamW(const AdamWOptions& options) : AdamW(options, std::vector<Variable>()) {}
+
+ private:
+  AdamW(const AdamWOptions& options, std::vector<Variable> variables);
 };
 
 struct RMSpropOptions {
@@ -181,9 +221,17 @@ struct RMSpropOptions {
 // centered, "mg".
 class PANTO_EXPORT RMSprop final : public Optimizer {
  public:
-  explicit RMSprop(std::vector<Variable> variables, const RMSpropOptions& options = {});
+  explicit RMSprop(std::initializer_list<Variable> variables, const RMSpropOptions& options = {})
+      : RMSprop(options, given(variables)) {}
+  template <std::same_as<std::vector<Variable>> Variables>
+  explicit RMSprop(Variables variables, const RMSpropOptions& options = {})
+      : RMSprop(options, given(std::move(variables))) {}
+  // Of the variables of the graph.
+  explicit RMSprop(const RMSpropOptions& options) : RMSprop(options, std::vector<Variable>()) {}
 
  private:
+  RMSprop(const RMSpropOptions& options, std::vector<Variable> variables);
+  void make_slots() override;
   void update(std::span<const Tensor> gradients, Scalar& rate) override;
   double rho_, momentum_, epsilon_;
   bool centered_;
@@ -199,11 +247,19 @@ struct AdagradOptions {
 // Adagrad (Duchi et al. 2011). slots(): "accumulator".
 class PANTO_EXPORT Adagrad final : public Optimizer {
  public:
-  explicit Adagrad(std::vector<Variable> variables, const AdagradOptions& options = {});
+  explicit Adagrad(std::initializer_list<Variable> variables, const AdagradOptions& options = {})
+      : Adagrad(options, given(variables)) {}
+  template <std::same_as<std::vector<Variable>> Variables>
+  explicit Adagrad(Variables variables, const AdagradOptions& options = {})
+      : Adagrad(options, given(std::move(variables))) {}
+  // Of the variables of the graph.
+  explicit Adagrad(const AdagradOptions& options) : Adagrad(options, std::vector<Variable>()) {}
 
  private:
+  Adagrad(const AdagradOptions& options, std::vector<Variable> variables);
+  void make_slots() override;
   void update(std::span<const Tensor> gradients, Scalar& rate) override;
-  double epsilon_;
+  double initial_accumulator_, epsilon_;
 };
 
 }  // namespace panto

@@ -22,28 +22,49 @@ void expect_positive(const char* what, int64_t steps) {
   if (steps <= 0) invalid("{}: expected a positive number, got {}", what, steps);
 }
 
+void expect_floating_scalar(const char* what, const Tensor& rate) {
+  if (!rate.defined()) invalid("{}: expected a floating scalar, got none", what);
+  if (!dtypes::kFloating.contains(rate.dtype()) || !rate.partial_shape().compatible_with(Shape())) {
+    invalid("{}: expected a floating scalar, got {}{}", what, dtype_name(rate.dtype()),
+            rate.partial_shape().to_string());
+  }
+}
+
 Tensor real_step(const Tensor& step) { return cast(step, kFloat64); }
 
 }  // namespace
 
-Schedule::Schedule(double rate) : constant_(checked_rate("learning rate", rate)) {}
+Schedule::Schedule(double rate) : constant_(checked_rate("learning rate", rate)), counts_steps_(false) {}
+
+Schedule::Schedule(const Tensor& rate) : counts_steps_(false) {
+  expect_floating_scalar("learning rate", rate);
+  if (rate.is_meta()) {
+    function_ = [rate](const Tensor&) { return rate; };
+  } else {
+    constant_ = checked_rate("learning rate", rate.item<double>());
+  }
+}
+
+Schedule::Schedule(const Variable& rate) : counts_steps_(false) {
+  if (!rate.defined()) invalid("learning rate: expected a floating scalar, got a default-constructed variable");
+  if (!dtypes::kFloating.contains(rate.dtype()) || !rate.shape().compatible_with(Shape())) {
+    invalid("learning rate: expected a floating scalar, got {}{}", dtype_name(rate.dtype()), rate.shape().to_string());
+  }
+  function_ = [rate](const Tensor&) { return rate.value(); };
+}
 
 Schedule::Schedule(Function function) : function_(std::move(function)) {
   if (!function_) invalid("learning-rate schedule: expected a number or a function of the step, got an empty function");
 }
 
 Tensor Schedule::operator()(const Tensor& step) const {
-  if (!step.defined() || step.dtype() != kInt64 || !step.partial_shape().compatible_with(Shape())) {
+  if (counts_steps_ && (!step.defined() || step.dtype() != kInt64 || !step.partial_shape().compatible_with(Shape()))) {
     invalid("step of a learning-rate schedule: expected int64[], got {}",
             step.defined() ? fmt::format("{}{}", dtype_name(step.dtype()), step.partial_shape().to_string()) : "none");
   }
   if (constant_) return tensor(*constant_);
   Tensor rate = function_(step);
-  if (!rate.defined()) invalid("learning-rate schedule: expected a floating scalar, got none");
-  if (!dtypes::kFloating.contains(rate.dtype()) || !rate.partial_shape().compatible_with(Shape())) {
-    invalid("learning-rate schedule: expected a floating scalar, got {}{}", dtype_name(rate.dtype()),
-            rate.partial_shape().to_string());
-  }
+  expect_floating_scalar("learning-rate schedule", rate);
   return rate;
 }
 

@@ -2,6 +2,7 @@
 //
 //   Adam adam(model.variables(), {.learning_rate = 1e-3});
 //   Adam adam(model.variables(), {.learning_rate = cosine_decay(1e-3, 10000, {.warmup_steps = 500})});
+//   Sgd({.learning_rate = placeholder(kFloat32, {})}).minimize(loss);      // or a variable
 //   Sgd sgd(model.variables(), {.learning_rate = [](const Tensor& step) { return 1.0 / cast(step + 10, kFloat64); }});
 //
 // Steps count from 0: the first step is made with schedule(0). What a schedule computes are ops on a tensor, so traced
@@ -19,6 +20,7 @@
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor.h"
+#include "panto/lib/core/variable.h"
 
 namespace panto {
 
@@ -32,20 +34,28 @@ class PANTO_EXPORT Schedule {
   // From an int64 scalar to a floating scalar; the function is called once for each step, or when a step is traced.
   // Throws InvalidArgument for an empty function.
   Schedule(Function function);
+  // What `rate`, a floating scalar, is when a step is made: a placeholder of a graph, a variable. Throws
+  // InvalidArgument for another, and where a tensor's value is none that a number might have.
+  Schedule(const Tensor& rate);
+  Schedule(const Variable& rate);
   template <class F>
-    requires(!std::is_same_v<F, Schedule> && !std::is_same_v<F, Function> && !std::is_arithmetic_v<F> &&
+    requires(!std::is_same_v<F, Schedule> && !std::is_same_v<F, Tensor> && !std::is_same_v<F, Variable> &&
+             !std::is_same_v<F, Function> && !std::is_arithmetic_v<F> &&
              std::is_invocable_r_v<Tensor, F&, const Tensor&>)
   Schedule(F function) : Schedule(Function(std::move(function))) {}
   // NOLINTEND(google-explicit-constructor)
 
   // The rate, where it is the same at every step.
   const std::optional<double>& constant() const { return constant_; }
+  // Whether it looks at the number of the step.
+  bool counts_steps() const { return counts_steps_; }
   // A floating scalar. Throws InvalidArgument unless `step` is an int64 scalar and the function gives a floating one.
   Tensor operator()(const Tensor& step) const;
 
  private:
   std::optional<double> constant_;
   Function function_;
+  bool counts_steps_ = true;
 };
 
 // values[0] up to and including step boundaries[0], then values[1] up to boundaries[1], ..., after the last one the

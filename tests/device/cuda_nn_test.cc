@@ -37,7 +37,7 @@ void rows(double tolerance) {
     compare_on_gpu(f, {x, scale, offset}, tolerance, "rows of " + shape.to_string());
     if (shape.rank() != 2) continue;
     const auto entropy = [](const Tensors& in) {
-      const auto [loss, backprop] = softmax_cross_entropy_with_logits(in[0], in[1]);
+      const auto [loss, backprop] = softmax_cross_entropy_and_backprop(in[0], in[1]);
       return Tensors{loss, backprop};
     };
     compare_on_gpu(entropy, {x, random_tensor<T>(shape, 4)}, 16 * tolerance, "cross entropy of " + shape.to_string());
@@ -45,7 +45,7 @@ void rows(double tolerance) {
     compare_on_gpu(entropy, {slice(x, {0, 0}, {shape[0], 1}), random_tensor<T>(shape, 4)}, 16 * tolerance,
                    "one column of features");
     const auto sparse = [](const Tensors& in) {
-      const auto [loss, backprop] = sparse_softmax_cross_entropy_with_logits(in[0], in[1]);
+      const auto [loss, backprop] = sparse_softmax_cross_entropy_and_backprop(in[0], in[1]);
       return Tensors{loss, backprop};
     };
     const Tensor labels = floor_mod(random_tensor<int64_t>({shape[0]}, 5), shape[1]);
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(labels_out_of_range_are_thrown_at_the_next_read) {
   const Tensor x = random_tensor<float>({4, 10}).to(*gpu());
   for (const int64_t wrong : {int64_t{-1}, int64_t{10}, int64_t{1} << 40}) {
     const Tensor labels = tensor(std::vector<int64_t>{1, wrong, 3, 9}).to(*gpu());
-    const auto [loss, backprop] = sparse_softmax_cross_entropy_with_logits(x, labels);
+    const auto [loss, backprop] = sparse_softmax_cross_entropy_and_backprop(x, labels);
     BOOST_CHECK_EXCEPTION(loss.cpu(), Error, [](const Error& e) { return e.code() == Code::kInvalidArgument; });
   }
 }

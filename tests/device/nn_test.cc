@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(a_nan_in_a_row_reaches_all_of_it) {
       std::vector<float> row(static_cast<size_t>(n), 1.f);
       row[static_cast<size_t>(at)] = std::numeric_limits<float>::quiet_NaN();
       const Tensor x = tensor(row, {1, n});
-      const auto sparse = sparse_softmax_cross_entropy_with_logits(x, tensor({n - 1}));
-      const auto dense = softmax_cross_entropy_with_logits(x, one_hot(tensor({n - 1}), n, 1.f, 0.f));
+      const auto sparse = sparse_softmax_cross_entropy_and_backprop(x, tensor({n - 1}));
+      const auto dense = softmax_cross_entropy_and_backprop(x, one_hot(tensor({n - 1}), n, 1.f, 0.f));
       for (const Tensor& y : {softmax(x), log_softmax(x), sparse.loss, sparse.backprop, dense.loss, dense.backprop}) {
         const auto values = y.data<float>();
         BOOST_TEST(std::ranges::all_of(values, [](float v) { return std::isnan(v); }), n << ", at " << at);
@@ -74,8 +74,8 @@ BOOST_AUTO_TEST_CASE(softmax_of_any_length) {
     const Tensor x = 10 * random_tensor<float>({4, n});
     const Tensor y = softmax(x), z = log_softmax(x);
     const Tensor labels = tensor(std::vector<int64_t>{0, n - 1, n / 2, 0});
-    const auto sparse = sparse_softmax_cross_entropy_with_logits(x, labels);
-    const auto dense = softmax_cross_entropy_with_logits(x, one_hot(labels, n, 1.f, 0.f));
+    const auto sparse = sparse_softmax_cross_entropy_and_backprop(x, labels);
+    const auto dense = softmax_cross_entropy_and_backprop(x, one_hot(labels, n, 1.f, 0.f));
     for (int64_t r = 0; r < 4; ++r) {
       const auto row = x[r].to_vector<float>(), got = y[r].to_vector<float>(), logs = z[r].to_vector<float>();
       const auto expected = softmax_of(row);
@@ -100,8 +100,8 @@ BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
     const Tensor labels = broadcast_to(3, {shape[0]});
     const auto run = [&](int threads) {
       const ThreadCount scope(threads);
-      const auto sparse = sparse_softmax_cross_entropy_with_logits(x, labels);
-      const auto dense = softmax_cross_entropy_with_logits(x, x);
+      const auto sparse = sparse_softmax_cross_entropy_and_backprop(x, labels);
+      const auto dense = softmax_cross_entropy_and_backprop(x, x);
       return std::vector<Tensor>{softmax(x), log_softmax(x), sparse.loss,       sparse.backprop,
                                  dense.loss, dense.backprop, bias_add(x, x[0]), bias_add_grad(x)};
     };
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(biases) {
 BOOST_AUTO_TEST_CASE(a_bad_label_leaves_nothing) {
   const Tensor x = random_tensor<float>({3, 4});
   for (const Tensor& labels : {tensor({0, 4, 1}), tensor({0, 1, -1})}) {
-    BOOST_CHECK_EXCEPTION(sparse_softmax_cross_entropy_with_logits(x, labels), Error, [](const Error& e) {
+    BOOST_CHECK_EXCEPTION(sparse_softmax_cross_entropy_and_backprop(x, labels), Error, [](const Error& e) {
       return e.code() == Code::kInvalidArgument &&
              e.message().find("expected a class in [0, 4), got ") != std::string::npos;
     });

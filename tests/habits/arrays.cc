@@ -10,6 +10,49 @@ randn({2, 2}).shape()
 // [2,2]
 rand({3}).shape()
 // [3]
+rand(3).shape()
+// [3]
+random_uniform({600}, 0, 3, kInt32).max()
+// 2  int32[], CPU:0
+random_uniform({600}, 0, 3, kInt32).min()
+// 0  int32[], CPU:0
+all(random_uniform({2, 300}, -1.f, 1.f) >= -1.f)
+// True  bool[], CPU:0
+random_uniform({2, 300}, -1.f, 1.f).min() < 0.f
+// True  bool[], CPU:0
+random_uniform({2}, 0, 1, kFloat64, 7) == random_uniform({2}, {.seed = 7, .dtype = kFloat64})
+// [ True  True]  bool[2], CPU:0
+random_uniform({2}, 1.f, 1.f)
+// InvalidArgument: min: expected less than max 1, got 1
+abs(random_normal({4000}, 5.f, 0.01f) - 5.f).max() < 0.1f
+// True  bool[], CPU:0
+randint(0, 10, {3}).shape()
+// [3]
+randint(2, {2, 300}).max()
+// 1  int64[], CPU:0
+randint(-1, 1, {600}, kInt32).min()
+// -1  int32[], CPU:0
+randint(3, 3, {2})
+// InvalidArgument: low: expected less than high 3, got 3
+bincount(tensor({0, 1, 1, 3, 2, 1, 7}))
+// [1 3 1 1 0 0 0 1]  int64[8], CPU:0
+bincount(tensor({0, 1, 1, 2, 2, 2}), {.weights = tensor({0.3, 0.5, 0.2, 0.7, 1., -0.6})})
+// [0.3 0.7 1.1]  float64[3], CPU:0
+bincount(tensor({1, 1}), {.minlength = 5})
+// [0 2 0 0 0]  int64[5], CPU:0
+bincount(tensor({2, 0}), {.minlength = 1, .weights = tensor({2, 3})})
+// [3. 0. 2.]  float64[3], CPU:0
+bincount(cast(zeros({0}), kInt32)).shape()
+// [0]
+bincount(tensor({1, -2}))
+// InvalidArgument: input[1]: expected at least 0, got -2
+bincount(tensor({1.f}))
+// InvalidArgument: x: expected a vector of integers, got float32[1]
+auto counted = trace([](const Tensor& t) { return bincount(t, {.minlength = 3}); });
+counted(tensor({1, 1, 4}))
+// [0 2 0 0 1]  int64[5], CPU:0
+counted(tensor({0, 1, 1}))
+// [1 2 0]  int64[3], CPU:0
 panto::stack({x, x}).shape()
 // [2,2,3]
 cat({x, x}, 1).shape()

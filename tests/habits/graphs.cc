@@ -36,6 +36,34 @@ sess.run("rate", {{"rate", 0.5}})
 // 0.5  float32[], CPU:0
 w.assign(panto::zeros({2, 1}))
 // FailedPrecondition: symbolic tensor: expected the GraphScope or trace that it is of to be open
+Graph told_nothing;
+auto scope_1 = std::make_unique<GraphScope>(told_nothing);
+Variable slope(tensor(3.f), "slope");
+Operation start = global_variables_initializer();
+Tensor error = square(slope);
+Operation descend = Sgd({.learning_rate = 0.5}).minimize(error * 0.5f);
+Tensor lr = placeholder(kFloat32, {}, "lr");
+Operation descend_by = Sgd({.learning_rate = lr}).minimize(error);
+Operation descend_adam = Adam({.learning_rate = 1e-3}).minimize(error);
+trainable_variables().size()
+// 1
+Operation start_all = global_variables_initializer();
+scope_1.reset();
+Session sess_1(told_nothing);
+sess_1.run(start).defined()
+// false
+sess_1.run(descend).defined()
+// false
+sess_1.run(slope)
+// 1.5  float32[], CPU:0
+sess_1.run(descend_by, {{lr, 0.25f}}).defined()
+// false
+sess_1.run(slope)
+// 0.75  float32[], CPU:0
+sess_1.run(start_all).defined()
+// false
+sess_1.run(descend_adam).defined()
+// false
 auto f = trace([](const Tensor& x) { return std::pair(sum(x), max(x)); });
 auto [total, largest] = f(tensor({1.f, 5.f}));
 total + largest

@@ -62,3 +62,55 @@ x.max({0, 1})
 // 6.0  float32[], CPU:0
 var(x, 0)
 // [2.25 2.25 2.25]  float32[3], CPU:0
+Tensor r = reshape(arange(6.f), {2, 3});
+reduce_sum(r)
+// 15.0  float32[], CPU:0
+reduce_sum(r, 1)
+// [ 3. 12.]  float32[2], CPU:0
+reduce_sum(r, {0, 1})
+// 15.0  float32[], CPU:0
+reduce_sum(r, {.axis = {1}, .keep_dims = true}).shape()
+// [2,1]
+reduce_sum(r, {1}, {.keep_dims = true}).shape()
+// [2,1]
+reduce_mean(r, 0)
+// [1.5 2.5 3.5]  float32[3], CPU:0
+reduce_mean(r, -1, true)
+// [[1.]
+//  [4.]]
+// float32[2,1], CPU:0
+reduce_prod(r, {.axis = {1}})
+// [ 0. 60.]  float32[2], CPU:0
+reduce_max(r, {1}, true).shape()
+// [2,1]
+reduce_max(r, {.axis = {0}})
+// [3. 4. 5.]  float32[3], CPU:0
+reduce_min(r, 1)
+// [0. 3.]  float32[2], CPU:0
+reduce_any(r > 4.f, 1)
+// [False  True]  bool[2], CPU:0
+reduce_all(r > 0.f, {.axis = {1}})
+// [False  True]  bool[2], CPU:0
+reduce_all(r > 0.f, 1, true).shape()
+// [2,1]
+reduce_std(r)
+// 1.7078252  float32[], CPU:0
+reduce_variance(r, 0)
+// [2.25 2.25 2.25]  float32[3], CPU:0
+reduce_variance(r, {.axis = {0}, .correction = 1})
+// [4.5 4.5 4.5]  float32[3], CPU:0
+reduce_logsumexp(panto::zeros({2, 2}), 1)
+// [0.6931472 0.6931472]  float32[2], CPU:0
+reduce_max(Variable(r, "r"), 1, true).shape()
+// [2,1]
+sum(r, 1, true).shape()
+// [2,1]
+max(r, {0, 1}, true)
+// [[5.]]  float32[1,1], CPU:0
+min(r, {0}, true)
+// [[0. 1. 2.]]  float32[1,3], CPU:0
+auto centred = trace([](const Tensor& t) { return t - reduce_mean(t, 1, true) + reduce_max(t, {.axis = {0, 1}}); });
+centred(r)
+// [[4. 5. 6.]
+//  [4. 5. 6.]]
+// float32[2,3], CPU:0

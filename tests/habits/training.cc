@@ -60,6 +60,45 @@ categorical_cross_entropy(logits, one_hot(tensor({0, 1}), 2), {.from_logits = tr
 // 0.6931472  float32[], CPU:0
 sparse_categorical_cross_entropy(logits, tensor({0, 1}), {.from_logits = true})
 // 0.6931472  float32[], CPU:0
+mean(sparse_softmax_cross_entropy_with_logits(logits, tensor({0, 1})))
+// 0.6931472  float32[], CPU:0
+sparse_softmax_cross_entropy_with_logits(zeros({2, 3, 2}), tensor({{0, 1, 0}, {1, 1, 0}})).shape()
+// [2,3]
+sparse_softmax_cross_entropy_with_logits(tensor({0, 1}), logits)
+// InvalidArgument: prediction: expected a floating tensor, got int32[2]
+reduce_mean(softmax_cross_entropy_with_logits(logits, one_hot(tensor({0, 1}), 2)))
+// 0.6931472  float32[], CPU:0
+softmax_cross_entropy_with_logits(zeros({2, 3, 4}), one_hot(zeros({2, 3}).cast(kInt32), 4)).shape()
+// [2,3]
+softmax_cross_entropy_with_logits(zeros({1, 2}), tensor({{0, 1}}))
+// [0.6931472]  float32[1], CPU:0
+sigmoid_cross_entropy_with_logits(tensor({0.f, 1000.f, -1000.f}), tensor({1.f, 1.f, 1.f}))
+// [6.931472e-01 0.000000e+00 1.000000e+03]  float32[3], CPU:0
+struct Net : Layer {
+  Dense a{784, 128, {.activation = relu}}, b{128, 10};
+  Variable scale{ones({10}), "scale"};
+  Parts parts() const override { return {a, b, scale}; }
+  Tensor forward(const Tensor& x) const override { return b(a(x)) * scale; }
+};
+Net net;
+net(ones({2, 784})).shape()
+// [2,10]
+net.variables().size()
+// 5
+net.state().size()
+// 0
+net.named_variables()[2].first
+// "dense_1/kernel"
+Adam of_net(net.variables(), {.learning_rate = 1e-3});
+struct Forgot : Layer {
+  Dense a{2, 2};
+  Tensor forward(const Tensor& x) const override { return a(x); }
+};
+Forgot forgot;
+Adam none(forgot.variables());
+// InvalidArgument: variables: expected at least one to train, got none
+forgot(ones({1, 2}))
+// FailedPrecondition: parts: expected all variables that the layer uses, got none of
 MultiHeadAttention attend(8, {.heads = 2, .causal = true});
 attend(ones({2, 3, 8})).shape()
 // [2,3,8]

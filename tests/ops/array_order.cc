@@ -103,6 +103,28 @@ std::vector<Array> positions_of_nonzero(const Given& g) {
   return {index};
 }
 
+std::vector<Array> binned(const Given& g) {
+  const Array &x = g.in[0], &weights = g.in[2];
+  const auto size = static_cast<size_t>(integer(g.in[1]));
+  Array bins;
+  bins.dims = x.dims;
+  bins.dims.back() = integer(g.in[1]);
+  const auto columns = static_cast<size_t>(x.dims.back());
+  const size_t rows = x.dims.size() == 2 ? static_cast<size_t>(x.dims[0]) : 1;
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t bin = 0; bin < size; ++bin) {
+      double total = 0, occurrences = 0;
+      for (size_t i = r * columns; i < (r + 1) * columns; ++i) {
+        if (x.values[i] != static_cast<double>(bin)) continue;
+        ++occurrences;
+        total += weights.values.empty() ? 1 : weights.values[i];
+      }
+      bins.values.push_back(g.flag("binary_output") ? std::min(occurrences, 1.) : total);
+    }
+  }
+  return {bins};
+}
+
 const Family search(
     "array",
     {
@@ -139,6 +161,28 @@ const Family search(
                       {.in = {draw({0, 3})}}},
           .reference = positions_of_nonzero,
           .data_dependent_shape = true}},
+        // The first two are NumPy's own examples.
+        {"DenseBincount",
+         {.samples = {{.in = {list({0, 1, 1, 3, 2, 1, 7}), scalar(8), list({})},
+                       .out = {list({1, 3, 1, 1, 0, 0, 0, 1})}},
+                      {.in = {list({0, 1, 1, 2, 2, 2}), scalar(3), list({0.3, 0.5, 0.2, 0.7, 1., -0.6})},
+                       .out = {list({0.3, 0.7, 1.1})}},
+                      {.in = {list({4, 0, 9, 4}), scalar(5), draw({4})}},
+                      {.in = {array({2, 3}, {0, 2, 2, 1, 1, 5}), scalar(4), list({})}},
+                      {.in = {array({2, 3}, {0, 2, 2, 1, 1, 5}), scalar(4), draw({2, 3})}},
+                      {.in = {list({2, 2, 0}), scalar(4), list({})}, .attrs = {{"binary_output", true}}},
+                      {.in = {list({2, 2, 0}), scalar(4), draw({3})}, .attrs = {{"binary_output", true}}},
+                      {.in = {list({1, 2}), scalar(0), list({})}},
+                      {.in = {list({}), scalar(3), list({})}},
+                      {.in = {array({2, 0}, {}), scalar(2), list({})}},
+                      {.in = {array({0, 3}, {}), scalar(2), list({})}}},
+          .reference = binned,
+          .errors = {{.in = {list({1, -1}), scalar(3), list({})}, .text = "input[1]: expected at least 0, got -1"},
+                     {.in = {list({1}), scalar(-1), list({})}, .text = "size: expected at least 0, got -1"},
+                     {.in = {list({1}), list({1}), list({})}, .text = "size: expected a scalar, got shape [1]"},
+                     {.in = {scalar(1), scalar(2), list({})}, .text = "input: expected a rank of 1 or 2, got shape []"},
+                     {.in = {list({1, 2}), scalar(3), draw({3})},
+                      .text = "weights: expected the shape [2] of input, or [0] for none, got [3]"}}}},
         {"Unique",
          {.samples = {{.in = {list({3, 1, 3, 2, 1})}, .out = {list({3, 1, 2}), list({0, 1, 0, 2, 1})}},
                       {.in = {list({1, 0, 1})}, .out = {list({1, 0}), list({0, 1, 0})}},

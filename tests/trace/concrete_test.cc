@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(inputs_come_from_anywhere) {
 BOOST_AUTO_TEST_CASE(several_outputs_in_any_order) {
   const std::vector<TensorSpec> specs = {TensorSpec(kFloat64, {1, 2}), TensorSpec(kFloat64, {1, 2})};
   const auto loss = [](const Tensor& scores, const Tensor& labels) {
-    const auto [loss, gradient] = softmax_cross_entropy_with_logits(scores, labels);
+    const auto [loss, gradient] = softmax_cross_entropy_and_backprop(scores, labels);
     return std::pair(loss, gradient);
   };
   const Function both = trace(loss, specs);

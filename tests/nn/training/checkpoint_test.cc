@@ -52,12 +52,7 @@ class Block final : public Layer {
  public:
   Block() : first_(2, 2), second_(2, 2, {.name = "out"}) {}
   Tensor forward(const Tensor& x) const override { return second_(first_(x)) + shift_; }
-  std::vector<Variable> variables() const override {
-    std::vector<Variable> all = first_.variables();
-    for (const Variable& v : second_.variables()) all.push_back(v);
-    all.push_back(shift_);
-    return all;
-  }
+  Parts parts() const override { return {first_, second_, shift_}; }
   std::string to_string() const override { return "Block()"; }
 
  private:

@@ -2,12 +2,16 @@
 #include "panto/nn/training/optimizer.h"
 
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/nn/layers/normalization.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 #include "panto/trace/graph_scope.h"
@@ -239,10 +243,140 @@ BOOST_AUTO_TEST_CASE(schedules_that_give_no_rate) {
 BOOST_AUTO_TEST_CASE(rates_that_are_nodes) {
   Graph graph;
   const GraphScope building(graph);
-  const Sgd sgd({Variable(tensor(1.0), "v")});
-  expect_error([&] { sgd.learning_rate(); },
-               "FailedPrecondition: learning_rate: expected an optimizer made outside of a GraphScope, got one whose "
-               "rate is a node");
+  const Variable v(tensor(1.0), "v");
+  const std::string expected =
+      "FailedPrecondition: learning_rate: expected an optimizer made outside of a GraphScope, got one whose rate is a "
+      "node";
+  expect_error([&] { Sgd({v}, {.learning_rate = exponential_decay(1, 1, 0.5)}).learning_rate(); }, expected);
+  expect_error([&] { Sgd({v}, {.learning_rate = placeholder(kFloat32, {})}).learning_rate(); }, expected);
+  expect_error([&] { Sgd({.learning_rate = exponential_decay(1, 1, 0.5)}).learning_rate(); }, expected);
+  BOOST_TEST(Sgd({v}, {.learning_rate = 0.25}).learning_rate() == 0.25);
+}
+
+// As TensorFlow 1's: no variable beside the model's, so that an initializer made before is enough.
+BOOST_AUTO_TEST_CASE(a_rate_that_is_a_number_is_a_constant_of_a_graph) {
+  Graph graph;
+  std::optional<GraphScope> building(std::in_place, graph);
+  const Variable w(tensor({1.F, 2.F}), "w"), unused(tensor({1.F}), "unused");
+  const Variable count(tensor(int64_t{0}), "count");  // of no type that is trained
+  const Operation init = global_variables_initializer();
+  Sgd sgd({.learning_rate = 0.5});
+  sgd.set_learning_rate(0.25);
+  const Operation train = sgd.minimize(sum(square(w)));
+  BOOST_TEST(sgd.slots().empty());
+  BOOST_TEST(sgd.variables().size() == 2U);
+  BOOST_TEST(sgd.learning_rate() == 0.25);
+  expect_error_begins(
+      [&] { sgd.set_learning_rate(0.125); },
+      "FailedPrecondition: set_learning_rate: expected to be called before the graph's steps are built");
+  building.reset();
+  Session session(graph);
+  session.run(init);
+  session.run(train);
+  expect_near(session.run(w), {2}, {0.5, 1});  // w - 0.25 * 2 w
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_that_is_fed_or_assigned) {
+  Graph graph;
+  std::optional<GraphScope> building(std::in_place, graph);
+  const Variable w(tensor({1.F}), "w"), rate(tensor(0.5F), "rate");
+  const Operation init = global_variables_initializer();
+  const Tensor fed = placeholder(kFloat32, {}, "fed");
+  const Operation by_feed = Sgd({w}, {.learning_rate = fed}).minimize(sum(w));
+  const Operation by_variable = Sgd({w}, {.learning_rate = rate}).minimize(sum(w));
+  building.reset();
+  Session session(graph);
+  session.run(init);
+  session.run(by_feed, {{fed, tensor(0.125F)}});
+  expect_near(session.run(w), {1}, {0.875});
+  session.run(by_feed, {{fed, tensor(0.25F)}});
+  expect_near(session.run(w), {1}, {0.625});
+  session.run(by_variable);
+  expect_near(session.run(w), {1}, {0.125});
+
+  const Variable v(tensor(0.0), "v"), own(tensor(0.5), "own");
+  Sgd sgd({v}, {.learning_rate = own});
+  BOOST_TEST(sgd.slots().empty());
+  BOOST_TEST(sgd.learning_rate() == 0.5);
+  const Function step = trace([&] {
+    sgd.apply({tensor(1.0)});
+    return v.value();
+  });
+  expect_near(step(), -0.5);
+  own.assign(tensor(0.25));
+  expect_near(step(), -0.75);
+  BOOST_TEST(Sgd({v}, {.learning_rate = tensor(0.5F)}).learning_rate() == 0.5);
+  expect_error_begins([&] { Sgd({v}, {.learning_rate = tensor({1.F, 2.F})}); },
+                      "InvalidArgument: learning rate: expected a floating scalar, got float32[2]");
+  expect_error_begins([&] { Sgd({v}, {.learning_rate = Variable(tensor(1), "i")}); },
+                      "InvalidArgument: learning rate: expected a floating scalar, got int32[]");
+}
+
+// Whatever the optimizer: the variables of the graph are those that were made for it, not what optimizers and layers
+// keep beside them, and the steps are those of an optimizer that was told.
+BOOST_AUTO_TEST_CASE(without_variables_those_of_the_graph_are_trained) {
+  using Make = std::function<std::unique_ptr<Optimizer>(std::vector<Variable>)>;
+  const auto row = []<class O, class Options>(std::in_place_type_t<O>, const Options& options) -> Make {
+    return [options](std::vector<Variable> v) -> std::unique_ptr<Optimizer> {
+      return v.empty() ? std::make_unique<O>(options) : std::make_unique<O>(std::move(v), options);
+    };
+  };
+  const Make rows[] = {
+      row(std::in_place_type<Sgd>, SgdOptions{.momentum = 0.5}),
+      row(std::in_place_type<Adam>, AdamOptions{}),
+      row(std::in_place_type<AdamW>, AdamWOptions{.weight_decay = 0.5}),
+      row(std::in_place_type<RMSprop>, RMSpropOptions{.centered = true}),
+      row(std::in_place_type<Adagrad>, AdagradOptions{.learning_rate = exponential_decay(0.5, 2, 0.5)}),
+  };
+  for (const Make& make : rows) {
+    std::vector<Tensor> ends;
+    for (const bool told : {false, true}) {
+      Graph graph;
+      std::optional<GraphScope> building(std::in_place, graph);
+      const Variable a(tensor({1.F, 2.F}), "a"), b(tensor(3.F), "b");
+      const BatchNorm norm(1);
+      const Adam other({a});
+      const auto optimizer =
+          make(told ? std::vector{a, b, norm.variables()[0], norm.variables()[1]} : std::vector<Variable>());
+      const Operation train = optimizer->minimize(sum(square(a)) * b);
+      BOOST_TEST(optimizer->variables().size() == 4U);
+      const Operation init = global_variables_initializer();
+      building.reset();
+      Session session(graph);
+      session.run(init);
+      for (int i = 0; i < 3; ++i) session.run(train);
+      ends.push_back(session.run(a));
+      ends.push_back(session.run(b));
+    }
+    BOOST_TEST(ends[0].to_vector<float>() == ends[2].to_vector<float>(), boost::test_tools::per_element());
+    BOOST_TEST(ends[1].item<float>() == ends[3].item<float>());
+    BOOST_TEST(ends[1].item<float>() != 3.F);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_without_variables) {
+  const std::vector<Variable> none;
+  expect_error_begins(
+      [&] { Sgd(none, {.learning_rate = 0.5}); },
+      "InvalidArgument: variables: expected at least one to train, got none (a layer of your own lists");
+  expect_error_begins([&] { Adam{none}; }, "InvalidArgument: variables: expected at least one to train, got none");
+  Sgd sgd({.learning_rate = 0.5});
+  expect_error_begins([&] { sgd.apply({tensor(1.F)}); },
+                      "FailedPrecondition: apply: expected an optimizer that was given variables, got one of the "
+                      "graph's");
+  expect_error_begins([&] { sgd.minimize(tensor(1.F)); }, "FailedPrecondition: graph: expected an open GraphScope");
+  Graph graph;
+  const GraphScope building(graph);
+  const Tensor x = placeholder(kFloat32, {}, "x");
+  expect_error_begins([&] { sgd.minimize(square(x)); },
+                      "InvalidArgument: minimize: expected variables to train that were made in the graph, got none");
+  const Variable w(tensor(1.F), "w");
+  sgd.minimize(x * w);
+  sgd.minimize(square(w));
+  const Variable later(tensor(1.F), "later");
+  expect_error_begins([&] { sgd.minimize(x * w * later); },
+                      "InvalidArgument: minimize: expected the variables of the graph to be those 1 that they were at "
+                      "the first call, got others");
 }
 
 BOOST_AUTO_TEST_CASE(variables_without_a_gradient_stay) {

@@ -137,7 +137,8 @@ std::vector<Tensor> values(const Variables& variables) {
 // Keras computes schedules in float32, and rounds most options to it.
 double tolerance_of(const std::string& name, DType type, const Optimizer& optimizer) {
   if (type == kFloat32 || name.ends_with("_defaults")) return 1e-5;
-  return optimizer.slots().back().dtype() == kInt64 ? 1e-6 : 1e-12;
+  const Variables slots = optimizer.slots();
+  return !slots.empty() && slots.back().dtype() == kInt64 ? 1e-6 : 1e-12;
 }
 
 BOOST_AUTO_TEST_SUITE(nn)

@@ -1,0 +1,35 @@
+// Hears which variables a layer uses that it does not list. Internal.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/core/recorder.h"
+#include "panto/nn/layers/layer.h"
+
+namespace panto {
+
+// While it lives, this thread's reads of variables are noted.
+class UseWatch final : public Recorder {
+ public:
+  UseWatch();
+  ~UseWatch() override;
+  // One is open on this thread.
+  static bool open() noexcept;
+  // Throws FailedPrecondition for a variable that was used and is none of `layer`'s.
+  void expect_listed(const Layer& layer, bool built_in) const;
+
+  bool keeps(const Call&) override { return false; }
+  void record(const Call& call) override;
+  void record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
+                     std::shared_ptr<CustomBackward> backward) override;
+
+ private:
+  void note(const Tensor& input);
+  std::vector<Tensor> used_;  // handles
+  UseWatch* outer_;
+};
+
+}  // namespace panto
