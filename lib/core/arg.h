@@ -90,7 +90,7 @@ class PANTO_EXPORT Arg {
   double real() const { return real_; }
   DType literal_type() const { return literal_type_; }
   std::span<const int64_t> integers() const { return {static_cast<const int64_t*>(pointer_), count_}; }
-  std::span<const ListElement> list() const { return {static_cast<const ListElement*>(pointer_), count_}; }
+  std::span<const ListElement> list() const;
   std::string_view text() const { return {static_cast<const char*>(pointer_), count_}; }
 
  private:

@@ -515,6 +515,8 @@ void resolve_arguments(const Op& op, std::span<Arg* const> args, std::span<AttrS
 
 namespace panto {
 
+std::span<const ListElement> Arg::list() const { return {static_cast<const ListElement*>(pointer_), count_}; }
+
 ArgList::ArgList(std::initializer_list<Arg> items, Arg::Where where) : where_(where) {
   bool numbers = false;
   for (const Arg& a : items) {

@@ -19,8 +19,7 @@ class PANTO_EXPORT Operation {
  public:
   Operation() = default;
   // Node `id`, made as `name`, of the graph with this identity (Graph::location).
-  Operation(std::weak_ptr<const void> graph, int id, std::string name)
-      : node_(std::make_shared<const Node>(Node{std::move(graph), id, std::move(name)})) {}
+  Operation(std::weak_ptr<const void> graph, int id, std::string name);
 
   bool defined() const noexcept { return node_ != nullptr; }
   // -1 if undefined.
@@ -28,9 +27,9 @@ class PANTO_EXPORT Operation {
   // As the node was named when it was made; "" if undefined.
   std::string name() const { return node_ == nullptr ? std::string() : node_->name; }
   // Null if undefined, or if the graph is gone.
-  const void* graph() const noexcept { return node_ == nullptr ? nullptr : node_->graph.lock().get(); }
+  const void* graph() const noexcept;
   // "Operation 'name'", or "Operation, done already".
-  std::string to_string() const { return defined() ? "Operation '" + node_->name + "'" : "Operation, done already"; }
+  std::string to_string() const;
   // The same node; two undefined ones are equal.
   bool operator==(const Operation& other) const noexcept { return id() == other.id() && graph() == other.graph(); }
 

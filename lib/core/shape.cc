@@ -28,6 +28,13 @@ void check_dims(std::span<const int64_t> dims, int64_t smallest) {
 
 }  // namespace
 
+std::span<const int64_t> Dim::values(std::initializer_list<Dim> dims) {
+  static_assert(sizeof(Dim) == sizeof(int64_t), "a list of them is a list of integers");
+  return {reinterpret_cast<const int64_t*>(dims.begin()), dims.size()};
+}
+
+PartialShape::PartialShape(std::initializer_list<Dim> dims) : PartialShape(Dim::values(dims)) {}
+
 PartialShape::PartialShape(std::span<const int64_t> dims) : dims_(dims.data(), dims.size()), known_rank_(true) {
   check_dims(dims, kUnknownDim);
 }
@@ -76,6 +83,8 @@ std::string PartialShape::to_string() const {
   }
   return text + "]";
 }
+
+Shape::Shape(std::initializer_list<Dim> dims) : Shape(Dim::values(dims)) {}
 
 Shape::Shape(std::span<const int64_t> dims) : PartialShape(Unchecked{}, dims) { check_dims(dims, 0); }
 

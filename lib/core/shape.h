@@ -35,10 +35,7 @@ class Dim {
                                                                                   : static_cast<int64_t>(value)) {}
   // NOLINTEND(google-explicit-constructor)
   constexpr int64_t value() const { return value_; }
-  static std::span<const int64_t> values(std::initializer_list<Dim> dims) {
-    static_assert(sizeof(Dim) == sizeof(int64_t), "a list of them is a list of integers");
-    return {reinterpret_cast<const int64_t*>(dims.begin()), dims.size()};
-  }
+  PANTO_EXPORT static std::span<const int64_t> values(std::initializer_list<Dim> dims);
 
  private:
   int64_t value_;
@@ -50,7 +47,7 @@ class PANTO_EXPORT PartialShape {
  public:
   // Of unknown rank.
   PartialShape() = default;
-  PartialShape(std::initializer_list<Dim> dims) : PartialShape(Dim::values(dims)) {}
+  PartialShape(std::initializer_list<Dim> dims);
   // Throws InvalidArgument for a dimension below -1, a rank above 254, or a product that overflows.
   explicit PartialShape(std::span<const int64_t> dims);
   static PartialShape unknown() { return {}; }
@@ -163,7 +160,7 @@ class PANTO_EXPORT Shape : public PartialShape {
  public:
   // A scalar's shape.
   Shape() : PartialShape(Unchecked{}, {}) {}
-  Shape(std::initializer_list<Dim> dims) : Shape(Dim::values(dims)) {}
+  Shape(std::initializer_list<Dim> dims);
   explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims.data(), dims.size())) {}
   // Throws InvalidArgument for a negative dimension, a rank above 254, or a product that overflows.
   explicit Shape(std::span<const int64_t> dims);

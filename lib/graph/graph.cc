@@ -23,6 +23,10 @@ std::string SourceLine::to_string() const { return line > 0 ? fmt::format("{}:{}
 
 // ---- Node -------------------------------------------------------------------------------------------------------
 
+Node::Node() = default;
+Node::Node(const Node& other) = default;
+Node::~Node() = default;
+
 const AttrValue& Node::attr(std::string_view name) const {
   const int position = op().signature().find_attr(name);
   if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", op().name(), name);

@@ -84,6 +84,10 @@ struct NodeInit {
 
 class PANTO_EXPORT Node {
  public:
+  Node(const Node& other);
+  Node& operator=(const Node& other) = delete;
+  ~Node();
+
   int id() const noexcept { return id_; }
   const std::string& name() const noexcept { return name_; }
   const Op& op() const noexcept { return *op_; }
@@ -115,7 +119,7 @@ class PANTO_EXPORT Node {
 
  private:
   friend class Graph;
-  Node() = default;
+  Node();
 
   // What most nodes have stands in the node: a large graph is walked many times, and pieces of nodes that lie elsewhere
   // are most of the time that takes.

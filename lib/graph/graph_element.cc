@@ -29,6 +29,8 @@ NodeOutput output_of_tensor(const Graph& graph, const GraphElement& element) {
 
 }  // namespace
 
+GraphElements::GraphElements(std::initializer_list<GraphElement> elements) : elements_(elements) {}
+
 std::string GraphElement::to_string() const {
   switch (kind_) {
     case Kind::kName: return "'" + printable(name_) + "'";

@@ -55,7 +55,7 @@ class PANTO_EXPORT GraphElement {
 class PANTO_EXPORT GraphElements {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
-  GraphElements(std::initializer_list<GraphElement> elements) : elements_(elements) {}
+  GraphElements(std::initializer_list<GraphElement> elements);
   GraphElements(std::vector<GraphElement> elements) : elements_(std::move(elements)) {}
   template <class Range>
     requires(requires(const Range& range) { GraphElement(*std::begin(range)); } &&

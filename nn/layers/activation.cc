@@ -29,6 +29,9 @@ const std::vector<Named>& all_named() {
 
 }  // namespace
 
+Activation::Activation(Tensor (*op)(Arg)) : function_([op](const Tensor& x) { return op(x); }) {}
+Activation::Activation(Tensor (*function)(const Tensor&)) : function_(function) {}
+
 Activation::Activation(std::string_view name) {
   std::string known;
   for (const Named& named : all_named()) {

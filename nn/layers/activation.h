@@ -25,10 +25,10 @@ class PANTO_EXPORT Activation {
   // NOLINTBEGIN(google-explicit-constructor): written as {.activation = relu}
   Activation(std::nullptr_t) {}  // none
   // Exact types, by which the compiler chooses among functions of one name.
-  Activation(Tensor (*op)(Arg)) : Activation([op](const Tensor& x) { return op(x); }) {}
+  Activation(Tensor (*op)(Arg));
   template <class Attrs>
   Activation(Tensor (*op)(Arg, const Attrs&)) : Activation([op](const Tensor& x) { return op(x, {}); }) {}
-  Activation(Tensor (*function)(const Tensor&)) : function_(function) {}
+  Activation(Tensor (*function)(const Tensor&));
   // "relu", "sigmoid", "tanh", "softplus", "silu" ("swish"), "gelu" (exact), "gelu_tanh", "softmax", "log_softmax",
   // "exp" or "linear" (none). Throws InvalidArgument for another.
   Activation(std::string_view name);

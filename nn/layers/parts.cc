@@ -28,6 +28,16 @@ bool trainable(const Variable& v) { return dtypes::kDifferentiable.contains(v.dt
 
 }  // namespace
 
+Parts::Parts(const Layer& layer) { entries_.push_back({.layer = &layer}); }
+
+Parts::Parts(const Variable& variable) {
+  if (variable.defined()) entries_.push_back({.variable = variable});
+}
+
+void Parts::append(const Parts& parts) {
+  entries_.insert(entries_.end(), parts.entries_.begin(), parts.entries_.end());
+}
+
 Parts::Parts(std::initializer_list<Parts> parts) {
   for (const Parts& part : parts) append(part);
 }

@@ -61,18 +61,16 @@ class PANTO_EXPORT Parts {
   Parts() = default;
   Parts(std::initializer_list<Parts> parts);
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
-  Parts(const Layer& layer) { entries_.push_back({.layer = &layer}); }
+  Parts(const Layer& layer);
   Parts(const Layer&&) = delete;  // it would be gone when it is asked
   // None, if it is default-constructed: a bias that a layer is made without.
-  Parts(const Variable& variable) {
-    if (variable.defined()) entries_.push_back({.variable = variable});
-  }
+  Parts(const Variable& variable);
   template <detail::HasVariables T>
     requires(!std::same_as<T, Parts>)
   Parts(const T& with_variables) : Parts(with_variables.variables()) {}
   template <detail::PartPointer P>
   Parts(const P& pointer) {
-    if (pointer) entries_.push_back({.layer = &static_cast<const Layer&>(*pointer)});
+    if (pointer) append(Parts(static_cast<const Layer&>(*pointer)));
   }
   template <detail::PartRange R>
     requires(!detail::PartPointer<R>)
@@ -97,7 +95,7 @@ class PANTO_EXPORT Parts {
     Variable variable = {};
     bool frozen = false;
   };
-  void append(const Parts& parts) { entries_.insert(entries_.end(), parts.entries_.begin(), parts.entries_.end()); }
+  void append(const Parts& parts);
 
   std::vector<Entry> entries_;
 };
