@@ -8,6 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/graph_index.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -130,6 +131,7 @@ NodeOutput Graph::output(std::string_view text) const {
   if (name.control) invalid("tensor name: expected a node's output such as 'x' or 'x:0', got '{}'", text);
   const Node& node = at(name.node);
   if (name.index >= node.num_outputs()) {
+    if (is_unknown(node)) fail_unknown(node);  // who knows what outputs it has?
     if (node.num_outputs() == 0) invalid("tensor name: expected a node with outputs, got '{}'", text);
     failf(Code::kOutOfRange, "output of node '{}': expected 0 to {}, got {}", node.name(), node.num_outputs() - 1,
           name.index);
@@ -145,9 +147,16 @@ std::string Graph::output_name(NodeOutput output) const {
 std::vector<int> Graph::topological_order() const {
   if (backward_ == 0) return ids();
   std::vector<int> waiting(nodes_.size(), 0);
+  const auto leads_back = [&](const Node& producer, const NodeUse& use) {
+    return is_unknown(producer) && is_back_edge(producer, *nodes_[static_cast<size_t>(use.node)], use.slot);
+  };
   for (const auto& node : nodes_) {
     if (node == nullptr) continue;
-    waiting[static_cast<size_t>(node->id_)] = static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
+    waiting[static_cast<size_t>(node->id_)] += static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
+    if (!is_unknown(*node)) continue;
+    for (const NodeUse& use : node->consumers_) {
+      if (leads_back(*node, use)) --waiting[static_cast<size_t>(use.node)];
+    }
   }
   // The lowest id first, of those that wait for nothing any more: among nodes passed over by a walk through the ids, if
   // there are any, else where the walk stands. In most graphs few are.
@@ -157,7 +166,9 @@ std::vector<int> Graph::topological_order() const {
   int next = 0;
   const auto visit = [&](int id) {
     order.push_back(id);
-    for (const NodeUse& use : nodes_[static_cast<size_t>(id)]->consumers_) {
+    const Node& node = *nodes_[static_cast<size_t>(id)];
+    for (const NodeUse& use : node.consumers_) {
+      if (leads_back(node, use)) continue;
       if (--waiting[static_cast<size_t>(use.node)] == 0 && use.node < next) passed.push(use.node);
     }
   };

@@ -26,6 +26,7 @@ namespace {
 void every_op(const std::function<bool(const Op&)>& good) {
   for (const Op* op : all_ops()) {
     if (op->name().starts_with("Test")) continue;  // tests define ops too
+    if (op->name() == "_Unknown") continue;        // stands in graphs for ops that are none here, and never runs
     BOOST_CHECK_MESSAGE(good(*op), op->name());
   }
 }
