@@ -147,7 +147,7 @@ constexpr std::array kAdapters{
     body("BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T; T: numeric, variance_epsilon: float, "
          "scale_after_normalization: bool) -> (result: T)",
          global_normalization),
-    // What TensorFlow's gradients are made of where ours are made of plain ops.
+    // What TensorFlow's gradients are made of where ours are made of plain ops. Some conjugate y themselves.
     body("InvGrad(y: T, dy: T; T: numeric) -> (z: T)",
          [](const AdapterCall& c) -> Tensors { return {-c.in(1) * square(conjugate(c.in(0)))}; }),
     body("ReciprocalGrad(y: T, dy: T; T: numeric) -> (z: T)",
@@ -160,12 +160,9 @@ constexpr std::array kAdapters{
            return {c.in(1) * (-0.5 * y) * square(y)};
          }),
     body("TanhGrad(y: T, dy: T; T: numeric) -> (z: T)",
-         [](const AdapterCall& c) -> Tensors { return {c.in(1) * (1 - square(conjugate(c.in(0))))}; }),
+         [](const AdapterCall& c) -> Tensors { return {c.in(1) * (1 - square(c.in(0)))}; }),
     body("SigmoidGrad(y: T, dy: T; T: numeric) -> (z: T)",
-         [](const AdapterCall& c) -> Tensors {
-           const Tensor y = conjugate(c.in(0));
-           return {c.in(1) * y * (1 - y)};
-         }),
+         [](const AdapterCall& c) -> Tensors { return {c.in(1) * c.in(0) * (1 - c.in(0))}; }),
     body("SoftplusGrad(gradients: T, features: T; T: floating) -> (backprops: T)",
          [](const AdapterCall& c) -> Tensors { return {c.in(0) * sigmoid(c.in(1))}; }),
     // Reference variables. What reads a reference as a value reads it when all that it waits for has run.

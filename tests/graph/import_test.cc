@@ -1,5 +1,6 @@
 // Import: every way in which a GraphDef can be wrong has its one message; what is right is read as TensorFlow reads it.
 #include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
 
 #include <boost/test/unit_test.hpp>
 #include <complex>
@@ -303,6 +304,7 @@ BOOST_AUTO_TEST_CASE(tells_text_from_bytes_by_their_content) {
 BOOST_AUTO_TEST_CASE(writes_what_tensorflow_writes) {
   int constants = 0;
   for (const ReferenceGraph& reference : reference_graphs()) {
+    if (reference.name.starts_with("old_")) continue;  // other nodes stand for theirs
     graphdef::GraphDef theirs, ours;
     const std::string bytes = read_file(reference.path);
     if (!reference.path.ends_with(".pb")) {
@@ -333,6 +335,7 @@ BOOST_AUTO_TEST_CASE(writes_what_tensorflow_writes) {
       }
     }
     BOOST_TEST(ours.versions().ShortDebugString() == theirs.versions().ShortDebugString());
+    BOOST_TEST(google::protobuf::util::MessageDifferencer::Equals(ours.library(), theirs.library()));
   }
   BOOST_TEST(constants > 50);
 }
