@@ -484,8 +484,9 @@ BINARY = [
     casts,
     train_step,
     old_ops,
+    old_training,
 ]
-TEXT = [adam_regression, broadcast_math, old_training, beyond]
+TEXT = [adam_regression, broadcast_math, beyond]
 
 
 def make(folder):
