@@ -188,7 +188,10 @@ std::vector<int> Graph::topological_order() const {
         [&](int id) {
           const Node& node = *nodes_[static_cast<size_t>(id)];
           std::vector<int> before = node.control_inputs_;
-          for (const NodeOutput& input : node.inputs_) before.push_back(input.node);
+          for (int slot = 0; slot < node.num_inputs(); ++slot) {
+            const Node& producer = at(node.input(slot).node);
+            if (!is_back_edge(producer, node, slot)) before.push_back(producer.id());
+          }
           return before;
         },
         [&](int id) { return at(id).name(); });

@@ -1,13 +1,8 @@
-// GraphDef -> Graph: names, references between nodes, their order; then, node by node, attributes and inference. What
-// cannot run here becomes a node that says so (unknown.h); old ops are adapted (adapters.h), references to variables
-// become handles (references.h).
+// GraphDef -> Graph, node by node: attributes, then inference. What cannot run here becomes a node that says so
+// (unknown.h); old ops are adapted (adapters.h), references to variables become handles (references.h).
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <numeric>
-#include <queue>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
@@ -16,8 +11,8 @@
 #include "panto/lib/graph/attr_proto.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/file_nodes.h"
 #include "panto/lib/graph/graph_def.h"
-#include "panto/lib/graph/hash_table.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/references.h"
 #include "panto/lib/graph/unknown.h"
@@ -29,31 +24,16 @@ namespace {
 using graphdef::GraphDef;
 using graphdef::NodeDef;
 
-// One node of the file with its references resolved to positions in the file.
-struct Record {
-  const NodeDef* def = nullptr;
-  const Op* op = nullptr;            // null: there is none here
-  const Adapter* adapter = nullptr;  // of an old op
-  std::string_view name;
-  size_t first = 0;  // in the list of all references: data inputs, then what the node waits for
-  size_t num_inputs = 0;
-  size_t num_controls = 0;
-  int readers = 0;  // data inputs that read the node and are not made yet
-  int ports = 0;    // outputs, as far as they are read
-};
-
 class Importer {
  public:
   Importer(const GraphDef& proto, const ImportOptions& options)
-      : proto_(proto), options_(options), budget_(options.max_expanded_bytes) {}
+      : proto_(proto), nodes_(proto, options), budget_(options.max_expanded_bytes) {}
 
   Graph run() {
-    read_names();
-    find_ops();
-    resolve_inputs();
-    made_.resize(records_.size());
-    read_lines();
-    for (int position : order()) add(static_cast<size_t>(position));
+    read_versions();
+    graph_.reserve(nodes_.size());
+    made_.resize(nodes_.size());
+    for (int position : nodes_.order()) add(static_cast<size_t>(position));
     for (const auto& [position, infos] : unknown_) graph_.set_outputs(made_[position].node, infos);
     for (const BackEdge& edge : back_edges_) close(edge);
     if (proto_.has_library()) graph_.set_library(kept_bytes(proto_.library(), "function library"));
@@ -61,22 +41,8 @@ class Importer {
   }
 
  private:
-  template <class F>
-  void in_node(size_t position, F&& f) {
-    with_context([&] { return fmt::format("node '{}'", printable(records_[position].def->name())); },
-                 std::forward<F>(f));
-  }
-
-  void check_versions() {
+  void read_versions() {
     const auto& v = proto_.versions();
-    if (v.min_consumer() > kConsumerVersion) {
-      invalid("versions: expected a graph for readers of version {} or earlier, got one for {} or later",
-              kConsumerVersion, v.min_consumer());
-    }
-    if (std::ranges::find(v.bad_consumers(), kConsumerVersion) != v.bad_consumers().end()) {
-      invalid("versions: expected a graph for readers of version {}, got one that excludes it", kConsumerVersion);
-    }
-    if (v.producer() < 0) invalid("versions: expected a producer of at least 0, got {}", v.producer());
     GraphVersions versions;
     versions.producer = v.producer();
     versions.min_consumer = v.min_consumer();
@@ -84,195 +50,18 @@ class Importer {
     graph_.set_versions(std::move(versions));
   }
 
-  // All that does not depend on what the ops are.
-  void read_names() {
-    check_versions();
-    if (proto_.node_size() > options_.max_nodes) {
-      failf(Code::kResourceExhausted, "graph: expected at most {} nodes, got {}", options_.max_nodes,
-            proto_.node_size());
-    }
-    for (const auto& function : proto_.library().function()) functions_.insert(function.signature().name());
-    records_.resize(static_cast<size_t>(proto_.node_size()));
-    positions_.reserve(records_.size());
-    graph_.reserve(records_.size());
-    for (int i = 0; i < proto_.node_size(); ++i) {
-      const NodeDef& def = proto_.node(i);
-      records_[static_cast<size_t>(i)].def = &def;
-      records_[static_cast<size_t>(i)].name = def.name();
-      if (!Graph::is_valid_name(def.name())) {
-        invalid(
-            "name of node {}: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
-            i, def.name());
-      }
-      const uint32_t hash = name_hash(def.name());
-      if (find(hash, def.name()) >= 0) invalid("node names: expected each once, got '{}' twice", def.name());
-      positions_.insert(hash, i);
-    }
-  }
-
-  // The position of the node of that name; -1: there is none.
-  int find(uint32_t hash, std::string_view name) const {
-    const int* found = positions_.find(hash, [&](int i) { return records_[static_cast<size_t>(i)].name == name; });
-    return found != nullptr ? *found : -1;
-  }
-  std::span<const NodeOutput> inputs(const Record& record) const {
-    return {references_.data() + record.first, record.num_inputs};
-  }
-  std::span<const NodeOutput> controls(const Record& record) const {
-    return {references_.data() + record.first + record.num_inputs, record.num_controls};
-  }
-
-  void find_ops() {
-    for (Record& record : records_) {
-      const NodeDef& def = *record.def;
-      if (def.op().empty()) invalid("op: expected a name, got none [node '{}']", def.name());
-      if (functions_.contains(def.op())) continue;
-      record.op = find_op(def.op());
-      if (record.op != nullptr && record.op->name() == "_Unknown") record.op = nullptr;  // what stands for others
-      if (record.op != nullptr) continue;
-      record.adapter = find_adapter(def.op());
-      if (record.adapter != nullptr && record.adapter->becomes != nullptr) record.op = &get_op(record.adapter->becomes);
-    }
-  }
-
-  void resolve_inputs() {
-    for (size_t i = 0; i < records_.size(); ++i) {
-      in_node(i, [&] { resolve_inputs(records_[i]); });
-    }
-  }
-
-  void resolve_inputs(Record& record) {
-    const auto& texts = record.def->input();
-    record.first = references_.size();
-    std::unordered_set<int> controls;
-    for (int i = 0; i < texts.size(); ++i) {
-      const std::string& text = texts[i];
-      const InputName name = parse_input_name(text);
-      const int found = find(name_hash(name.node), name.node);
-      if (found < 0) {
-        invalid("input {}: expected a node of the graph, got '{}'{}", i, name.node, whole(closest(name.node)));
-      }
-      if (name.control) {
-        if (!controls.insert(found).second) continue;
-        ++record.num_controls;
-      } else {
-        if (record.num_controls > 0) {
-          invalid("input {}: expected control inputs after all data inputs, got '{}' after one", i, text);
-        }
-        ++record.num_inputs;
-        ++records_[static_cast<size_t>(found)].readers;
-        count_port(records_[static_cast<size_t>(found)], name.index);
-      }
-      references_.push_back({found, name.index});
-    }
-  }
-
-  // Of an op that is not here every output that is read is believed, as far as there may be so many.
-  static void count_port(Record& record, int index) {
-    constexpr int kMost = 1 << 16;
-    record.ports = std::max(record.ports, index < kMost ? index + 1 : kMost);
-  }
-
-  std::string closest(std::string_view name) const {
-    std::vector<std::string_view> names;
-    for (const Record& record : records_) names.push_back(record.def->name());
-    return closest_names(name, names);
-  }
-
-  // As in the file, as far as inputs come first there.
-  std::vector<int> order() {
-    std::vector<int> order(records_.size());
-    std::iota(order.begin(), order.end(), 0);
-    if (std::ranges::all_of(order, [&](int i) { return inputs_come_first(i); })) return order;
-    order.clear();
-    std::vector<std::vector<int>> users(records_.size());
-    std::vector<int> waiting(records_.size(), 0);
-    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-    for (size_t i = 0; i < records_.size(); ++i) {
-      const std::span<const NodeOutput> all = references(records_[i]);
-      for (size_t k = 0; k < all.size(); ++k) {
-        if (leads_back(records_[i], k)) continue;
-        users[static_cast<size_t>(all[k].node)].push_back(static_cast<int>(i));
-        ++waiting[i];
-      }
-      if (waiting[i] == 0) ready.push(static_cast<int>(i));
-    }
-    while (!ready.empty()) {
-      const int next = ready.top();
-      ready.pop();
-      order.push_back(next);
-      for (int user : users[static_cast<size_t>(next)]) {
-        if (--waiting[static_cast<size_t>(user)] == 0) ready.push(user);
-      }
-    }
-    if (order.size() != records_.size()) {
-      fail_cycle(
-          waiting,
-          [&](int i) {
-            const Record& record = records_[static_cast<size_t>(i)];
-            std::vector<int> before;
-            for (const NodeOutput& control : controls(record)) before.push_back(control.node);
-            for (const NodeOutput& input : inputs(record)) before.push_back(input.node);
-            return before;
-          },
-          [&](int i) { return records_[static_cast<size_t>(i)].def->name(); });
-    }
-    return order;
-  }
-  std::span<const NodeOutput> references(const Record& record) const {
-    return {references_.data() + record.first, record.num_inputs + record.num_controls};
-  }
-  bool leads_back(const Record& record, size_t input) const {
-    if (input >= record.num_inputs || record.op != nullptr || record.adapter != nullptr) return false;
-    const Record& producer = records_[static_cast<size_t>(inputs(record)[input].node)];
-    return is_back_edge(producer.def->op(), record.def->op(), static_cast<int>(input));
-  }
-  bool inputs_come_first(int position) const {
-    return std::ranges::all_of(references(records_[static_cast<size_t>(position)]),
-                               [&](const NodeOutput& on) { return on.node < position; });
-  }
-
-  // ---- Source lines, where the file has them --------------------------------------------------------------------
-
-  void read_lines() {
-    const auto& info = proto_.debug_info();
-    const auto line_of = [&](const graphdef::GraphDebugInfo::StackTrace& trace) {
-      SourceLine line;
-      const graphdef::GraphDebugInfo::FileLineCol* frame = nullptr;
-      if (trace.file_line_cols_size() > 0) {
-        frame = &trace.file_line_cols(0);
-      } else if (trace.frame_id_size() > 0) {
-        const auto found = info.frames_by_id().find(trace.frame_id(0));
-        if (found != info.frames_by_id().end()) frame = &found->second;
-      }
-      if (frame != nullptr && frame->file_index() >= 0 && frame->file_index() < info.files_size()) {
-        line.file = printable(info.files(frame->file_index()));
-        line.line = frame->line();
-      }
-      return line;
-    };
-    // "node" or, as TensorFlow writes the nodes outside functions, "node@".
-    const auto node_name = [](const std::string& key) { return key.substr(0, key.find('@')); };
-    for (const auto& [key, trace] : info.traces()) {
-      if (key.find('@') == std::string::npos || key.back() == '@') lines_[node_name(key)] = line_of(trace);
-    }
-    for (const auto& [key, id] : info.name_to_trace_id()) {
-      const auto found = info.traces_by_id().find(id);
-      if (found != info.traces_by_id().end()) lines_[node_name(key)] = line_of(found->second);
-    }
-  }
-
   // ---- Nodes ----------------------------------------------------------------------------------------------------
 
   void add(size_t position) {
-    const Record& record = records_[position];
-    NodeInit init = started(record);
-    in_node(position, [&] {
+    const FileNode& node = nodes_.at(position);
+    NodeInit init = started(node);
+    if (static_cast<size_t>(graph_.num_nodes()) > added_++) make_room(init.name);
+    nodes_.in_node(position, [&] {
       check_device(init.device);
       StandInPointers stand_ins;
       read_inputs(position, init, stand_ins);
-      if (record.op == nullptr && record.adapter == nullptr) return add_unknown(position, init, "");
-      if (!unknown_.empty() && !find_types(record, stand_ins)) {
+      if (node.op == nullptr && node.adapter == nullptr) return add_unknown(position, init, "");
+      if (!unknown_.empty() && !find_types(node, stand_ins)) {
         return add_unknown(position, init, "inputs: expected known types, got one of an op that is not here");
       }
       const int first = graph_.id_limit();
@@ -285,38 +74,43 @@ class Importer {
         }
         made_[position] = Made();
         references_to_variables_.erase(position);
-        init = started(record);
+        init = started(node);
         stand_ins.clear();
         read_inputs(position, init, stand_ins);
         add_unknown(position, init, error.message());
       }
     });
     // Dropped with their last reader, while they are near: a large graph has few at a time.
-    for (const NodeOutput& input : inputs(record)) {
+    for (const NodeOutput& input : nodes_.inputs(node)) {
       const auto producer = static_cast<size_t>(input.node);
-      if (--records_[producer].readers == 0) made_[producer].stand_ins.clear();
+      if (--nodes_.at(producer).readers == 0) made_[producer].stand_ins.clear();
     }
-    if (record.readers == 0) made_[position].stand_ins.clear();
+    if (node.readers == 0) made_[position].stand_ins.clear();
   }
 
-  NodeInit started(const Record& record) const {
+  // What was made for another node may have the name of one of the file, which comes first.
+  void make_room(const std::string& name) {
+    if (const Node* holder = graph_.find(name)) graph_.rename(holder->id(), graph_.unique_name(name));
+  }
+
+  NodeInit started(const FileNode& node) const {
     NodeInit init;
-    init.name = record.def->name();
-    init.op = record.op;
-    init.device = record.def->device();
-    if (const auto found = lines_.find(init.name); found != lines_.end()) init.where = found->second;
+    init.name = node.def->name();
+    init.op = node.op;
+    init.device = node.def->device();
+    init.where = nodes_.line_of(init.name);
     return init;
   }
 
   using StandInPointers = SmallVector<const Tensor*, 8>;
 
   void read_inputs(size_t position, NodeInit& init, StandInPointers& stand_ins) {
-    const Record& record = records_[position];
-    init.inputs.reserve(record.num_inputs);
-    for (size_t i = 0; i < record.num_inputs; ++i) {
-      const NodeOutput& input = inputs(record)[i];
+    const FileNode& node = nodes_.at(position);
+    init.inputs.reserve(node.num_inputs);
+    for (size_t i = 0; i < node.num_inputs; ++i) {
+      const NodeOutput& input = nodes_.inputs(node)[i];
       const Made& producer = made_[static_cast<size_t>(input.node)];
-      if (producer.node < 0 && leads_back(record, i)) {
+      if (producer.node < 0 && nodes_.leads_back(node, i)) {
         // The loop is closed when both ends are there.
         back_edges_.push_back({position, static_cast<int>(i), input});
         init.inputs.push_back(init.inputs[0]);
@@ -325,38 +119,38 @@ class Importer {
       }
       if (static_cast<size_t>(input.index) >= producer.outputs.size()) {
         invalid("input {}: expected an output of '{}' below {}, got {}", i,
-                records_[static_cast<size_t>(input.node)].def->name(), producer.outputs.size(), input.index);
+                nodes_.at(static_cast<size_t>(input.node)).def->name(), producer.outputs.size(), input.index);
       }
       init.inputs.push_back(producer.outputs[static_cast<size_t>(input.index)]);
       stand_ins.push_back(&producer.stand_ins[static_cast<size_t>(input.index)]);
     }
-    for (const NodeOutput& control : controls(record)) {
+    for (const NodeOutput& control : nodes_.controls(node)) {
       init.control_inputs.push_back(made_[static_cast<size_t>(control.node)].node);
     }
   }
 
   void add_known(size_t position, NodeInit& init, StandInPointers& stand_ins) {
-    const Record& record = records_[position];
-    const Adapter* adapter = record.adapter;
+    const FileNode& node = nodes_.at(position);
+    const Adapter* adapter = node.adapter;
     SmallVector<Tensor, 2> values;  // of variables, for what reads a reference
     if (!references_to_variables_.empty()) {
       const int kept = adapter == nullptr ? 0 : adapter->references;
-      values.reserve(record.num_inputs);
-      read_references(record, static_cast<size_t>(kept), init, stand_ins, values);
+      values.reserve(node.num_inputs);
+      read_references(node, static_cast<size_t>(kept), init, stand_ins, values);
     }
     if (adapter != nullptr && adapter->kind == Adapter::Kind::kVariable) return add_variable(position, init);
     if (adapter != nullptr && adapter->references > 0) return add_update(position, init, stand_ins);
     Made& made = made_[position];
     if (adapter != nullptr && adapter->body != nullptr) {
       const Signature& signature = adapter->parsed();
-      read_attrs(signature, *record.def, init);
+      read_attrs(signature, *node.def, init);
       complete_attrs(signature, init.attrs);
       check_inputs(signature, init, stand_ins);
       const AdapterCall call(signature, init.attrs, stand_ins);
       return keep(expand_body(graph_, init, stand_ins, [&] { return adapter->body(call); }), made);
     }
-    read_attrs(record.op->signature(), *record.def, init);
-    if (record.op->body() != nullptr) return keep(expand_composite(graph_, init, stand_ins), made);
+    read_attrs(node.op->signature(), *node.def, init);
+    if (node.op->body() != nullptr) return keep(expand_composite(graph_, init, stand_ins), made);
     add_plain(position, init, stand_ins);
   }
 
@@ -364,7 +158,7 @@ class Importer {
     Made& made = made_[position];
     made.stand_ins = infer_call(*init.op, stand_ins, init.attrs);
     for (const Tensor& t : made.stand_ins) init.outputs.push_back(info_of(t));
-    check_output_shapes(*records_[position].def, init.outputs);
+    check_output_shapes(*nodes_.at(position).def, init.outputs);
     const size_t outputs = init.outputs.size();
     made.node = graph_.add(std::move(init));
     for (size_t k = 0; k < outputs; ++k) made.outputs.push_back({made.node, static_cast<int>(k)});
@@ -373,20 +167,19 @@ class Importer {
   // ---- What cannot run here -------------------------------------------------------------------------------------
 
   void add_unknown(size_t position, NodeInit& init, std::string why) {
-    const Record& record = records_[position];
-    const bool call = functions_.contains(record.def->op());
-    if (call)
-      why = fmt::format("op: expected a primitive one, got a call of function '{}'", printable(record.def->op()));
-    NodeInit unknown = unknown_init(std::move(init.name), record.def->op(), std::move(why), call);
+    const FileNode& node = nodes_.at(position);
+    const bool call = nodes_.is_call(node);
+    if (call) why = fmt::format("op: expected a primitive one, got a call of function '{}'", printable(node.def->op()));
+    NodeInit unknown = unknown_init(std::move(init.name), node.def->op(), std::move(why), call);
     unknown.inputs = std::move(init.inputs);
     unknown.control_inputs = std::move(init.control_inputs);
     unknown.device = std::move(init.device);
     unknown.where = std::move(init.where);
-    NodeDef kept = *record.def;
+    NodeDef kept = *node.def;
     kept.clear_name();
     kept.clear_input();
     kept.clear_device();
-    for (const auto* attr : sorted_attrs(*record.def)) {
+    for (const auto* attr : sorted_attrs(*node.def)) {
       check_attr_name(attr->first);
       if (attr->first.front() != '_' || attr->first == "_output_shapes") continue;
       if (auto note = note_from_proto(attr->second)) {
@@ -396,7 +189,7 @@ class Importer {
     }
     std::string bytes = kept_bytes(kept, "node");  // with the op's name
     unknown.notes.emplace_back(kKeptAttrs, AttrValue(std::move(bytes)));
-    unknown.outputs = unknown_outputs(record);
+    unknown.outputs = unknown_outputs(node);
     Made& made = made_[position];
     for (size_t k = 0; k < unknown.outputs.size(); ++k) {
       made.stand_ins.push_back(meta_tensor(unknown.outputs[k].dtype, unknown.outputs[k].shape));
@@ -408,10 +201,10 @@ class Importer {
   }
 
   // Those that are read, or that the file gives shapes of.
-  std::vector<OutputInfo> unknown_outputs(const Record& record) {
-    std::vector<OutputInfo> infos(static_cast<size_t>(record.ports));
-    const auto found = record.def->attr().find("_output_shapes");
-    if (found != record.def->attr().end()) {
+  std::vector<OutputInfo> unknown_outputs(const FileNode& node) {
+    std::vector<OutputInfo> infos(static_cast<size_t>(node.ports));
+    const auto found = node.def->attr().find("_output_shapes");
+    if (found != node.def->attr().end()) {
       const auto& shapes = found->second.list().shape();
       infos.resize(std::max(infos.size(), static_cast<size_t>(shapes.size())));
       for (int k = 0; k < shapes.size(); ++k) infos[static_cast<size_t>(k)].shape = shape_from_proto(shapes[k]);
@@ -427,17 +220,17 @@ class Importer {
   }
 
   // An output whose dtype is not known has the one that a reader expects. False if one is left.
-  bool find_types(const Record& record, StandInPointers& stand_ins) {
+  bool find_types(const FileNode& node, StandInPointers& stand_ins) {
     bool open = false;
     for (const Tensor* t : stand_ins) open = open || t->dtype() == DType::kInvalid;
     if (!open) return true;
-    const bool has_body = record.adapter != nullptr && record.adapter->body != nullptr;
-    const Signature& signature = has_body ? record.adapter->parsed() : record.op->signature();
-    const SmallVector<DType, 8> types = written_types(signature, *record.def, stand_ins.size());
+    const bool has_body = node.adapter != nullptr && node.adapter->body != nullptr;
+    const Signature& signature = has_body ? node.adapter->parsed() : node.op->signature();
+    const SmallVector<DType, 8> types = written_types(signature, *node.def, stand_ins.size());
     for (size_t i = 0; i < stand_ins.size(); ++i) {
       if (stand_ins[i]->dtype() != DType::kInvalid) continue;
       if (i >= types.size() || types[i] == DType::kInvalid) return false;
-      const NodeOutput& input = inputs(record)[i];
+      const NodeOutput& input = nodes_.inputs(node)[i];
       const auto producer = static_cast<size_t>(input.node), output = static_cast<size_t>(input.index);
       unknown_.at(producer)[output].dtype = types[i];
       made_[producer].stand_ins[output] = meta_tensor(types[i], stand_ins[i]->partial_shape());
@@ -483,22 +276,13 @@ class Importer {
     NodeOutput from;  // node: a position in the file
   };
   void close(const BackEdge& edge) {
-    in_node(edge.reader, [&] {
+    nodes_.in_node(edge.reader, [&] {
       const Made& producer = made_[static_cast<size_t>(edge.from.node)];
       graph_.set_input(made_[edge.reader].node, edge.slot, {producer.node, edge.from.index});
     });
   }
 
   // ---- Reference variables --------------------------------------------------------------------------------------
-
-  // A name that neither a node has nor one of the file will have.
-  std::string free_name(const std::string& wanted) {
-    std::string name = graph_.unique_name(wanted);
-    for (int i = 1; find(name_hash(name), name) >= 0 || graph_.find(name) != nullptr; ++i) {
-      name = graph_.unique_name(fmt::format("{}_{}", wanted, i));
-    }
-    return name;
-  }
 
   const Reference* reference_of(const NodeOutput& input) const {
     if (input.index != 0) return nullptr;
@@ -507,12 +291,12 @@ class Importer {
   }
 
   // Behind the first `kept` inputs, values stand for references: each is read when the node may run.
-  void read_references(const Record& record, size_t kept, NodeInit& init, StandInPointers& stand_ins,
+  void read_references(const FileNode& node, size_t kept, NodeInit& init, StandInPointers& stand_ins,
                        SmallVector<Tensor, 2>& values) {
     std::vector<int> before = init.control_inputs;
     bool any = false;
-    for (size_t i = 0; i < record.num_inputs; ++i) {
-      const Reference* reference = reference_of(inputs(record)[i]);
+    for (size_t i = 0; i < node.num_inputs; ++i) {
+      const Reference* reference = reference_of(nodes_.inputs(node)[i]);
       if (reference == nullptr) {
         const Node& producer = graph_.at(init.inputs[i].node);
         const bool at_once = producer.has(Trait::kConstant) || producer.has(Trait::kPlaceholder);
@@ -523,12 +307,13 @@ class Importer {
       any = any || (i >= kept && reference != nullptr);
     }
     if (!any) return;
-    for (size_t i = kept; i < record.num_inputs; ++i) {
-      const Reference* reference = reference_of(inputs(record)[i]);
+    for (size_t i = kept; i < node.num_inputs; ++i) {
+      const Reference* reference = reference_of(nodes_.inputs(node)[i]);
       if (reference == nullptr) continue;
-      const std::string& variable = records_[static_cast<size_t>(inputs(record)[i].node)].def->name();
-      ReadValue value = add_read(graph_, *reference,
-                                 node_like(init, free_name(fmt::format("{}/{}/read", init.name, variable))), before);
+      const std::string& variable = nodes_.at(static_cast<size_t>(nodes_.inputs(node)[i].node)).def->name();
+      ReadValue value =
+          add_read(graph_, *reference,
+                   node_like(init, graph_.unique_name(fmt::format("{}/{}/read", init.name, variable))), before);
       init.inputs[i] = value.output;
       values.push_back(std::move(value.stand_in));
       stand_ins[i] = &values.back();
@@ -536,40 +321,41 @@ class Importer {
   }
 
   void add_variable(size_t position, NodeInit& init) {
-    const Record& record = records_[position];
-    const Signature& signature = record.op->signature();
-    read_attrs(signature, *record.def, init);
-    if (record.def->op() == "Variable") forgive_scalar_shape(signature, init.attrs);
+    const FileNode& node = nodes_.at(position);
+    const Signature& signature = node.op->signature();
+    read_attrs(signature, *node.def, init);
+    if (node.def->op() == "Variable") forgive_scalar_shape(signature, init.attrs);
     NodeInit handle = node_like(init, init.name);
     handle.op = init.op;
     handle.attrs = init.attrs;
     handle.control_inputs = init.control_inputs;
-    const Reference reference = add_variable_handle(graph_, std::move(handle), free_name(init.name + "/handle"));
+    const Reference reference =
+        add_variable_handle(graph_, std::move(handle), graph_.unique_name(init.name + "/handle"));
     add_value(position, reference, init, reference.handle.node);
   }
 
   void add_update(size_t position, NodeInit& init, StandInPointers& stand_ins) {
-    const Record& record = records_[position];
-    const Adapter& adapter = *record.adapter;
+    const FileNode& node = nodes_.at(position);
+    const Adapter& adapter = *node.adapter;
     SmallVector<Reference, 2> references;
-    for (size_t i = 0; i < static_cast<size_t>(adapter.references) && i < record.num_inputs; ++i) {
-      const NodeOutput& input = inputs(record)[i];
+    for (size_t i = 0; i < static_cast<size_t>(adapter.references) && i < node.num_inputs; ++i) {
+      const NodeOutput& input = nodes_.inputs(node)[i];
       const Reference* reference = reference_of(input);
       if (reference == nullptr) {
         failf(Code::kUnimplemented, "input {}: expected a reference to a variable, got '{}'", i,
-              records_[static_cast<size_t>(input.node)].def->name());
+              nodes_.at(static_cast<size_t>(input.node)).def->name());
       }
       references.push_back(*reference);
       init.inputs[i] = reference->handle;
       if (reference->after >= 0) init.control_inputs.push_back(reference->after);
     }
     for (size_t i = 0; i < references.size(); ++i) stand_ins[i] = &references[i].stand_in;
-    read_attrs(record.op->signature(), update_attrs(record), init);
+    read_attrs(node.op->signature(), update_attrs(node), init);
     if (adapter.kind == Adapter::Kind::kQuestion) return add_plain(position, init, stand_ins);
-    if (record.def->op() == "Assign" && record.num_inputs == 2) check_new_shape(init, stand_ins);
+    if (node.def->op() == "Assign" && node.num_inputs == 2) check_new_shape(init, stand_ins);
     NodeInit read = node_like(init, init.name);
     read.notes = std::exchange(init.notes, {});
-    init.name = free_name(fmt::format("{}/{}", init.name, adapter.becomes));
+    init.name = graph_.unique_name(fmt::format("{}/{}", init.name, adapter.becomes));
     add_plain(position, init, stand_ins);
     if (references.empty()) return;  // inference has refused it
     references[0].after = made_[position].node;
@@ -577,9 +363,9 @@ class Importer {
   }
 
   // In the words of the op that takes a handle. Locks are taken in any case.
-  static NodeDef update_attrs(const Record& record) {
-    const Signature& signature = record.op->signature();
-    NodeDef def = *record.def;
+  static NodeDef update_attrs(const FileNode& node) {
+    const Signature& signature = node.op->signature();
+    NodeDef def = *node.def;
     auto& attrs = *def.mutable_attr();
     if (signature.find_attr("dtype") >= 0 && attrs.contains("T") && !attrs.contains("dtype")) {
       attrs["dtype"] = attrs.at("T");
@@ -607,7 +393,7 @@ class Importer {
     NodeInit read = node_like(like, like.name);
     read.notes = like.notes;
     ReadValue value = add_read(graph_, reference, std::move(read), like.control_inputs);
-    check_output_shapes(*records_[position].def, {graph_.info(value.output)});
+    check_output_shapes(*nodes_.at(position).def, {graph_.info(value.output)});
     Made& made = made_[position];
     made.outputs.clear();
     made.outputs.push_back(value.output);
@@ -724,17 +510,13 @@ class Importer {
   }
 
   const GraphDef& proto_;
-  const ImportOptions& options_;
+  FileNodes nodes_;
   ExpansionBudget budget_;
   Graph graph_;
-  std::unordered_set<std::string> functions_;
-  std::vector<Record> records_;
-  std::vector<NodeOutput> references_;      // of all records, one after the other; node: position in the file
-  HashTable<uint32_t, int, -1> positions_;  // by name
-  std::unordered_map<std::string, SourceLine> lines_;
   std::vector<Made> made_;                             // by position
   std::map<size_t, std::vector<OutputInfo>> unknown_;  // by position: outputs of what cannot run here
   size_t unknown_ports_ = 0;
+  size_t added_ = 0;  // nodes of the file
   std::vector<BackEdge> back_edges_;
   std::map<size_t, Reference> references_to_variables_;  // by position; of output 0
   std::string checked_device_;                           // the latest that was in order

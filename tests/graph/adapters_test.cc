@@ -80,6 +80,18 @@ BOOST_AUTO_TEST_CASE(select_takes_rows) {
                  .to_vector<float>() == (Floats{1, 2, 7, 8}));
 }
 
+// The names that the file gives are the file's, whatever is made before it comes to them.
+BOOST_AUTO_TEST_CASE(names_of_the_file_stay) {
+  const Graph g = parse_graph(placeholder("c", "DT_BOOL", dims({2})) + placeholder("t", "DT_FLOAT", dims({2, 3})) +
+                              node("y", "Select", {"c", "t", "t"}, kFloatT) + node("y/Reshape", "Neg", {"t"}, kFloatT) +
+                              node("y/Const", "NoOp") + node("y/Const_1", "NoOp"));
+  BOOST_TEST(g.at("y").op().name() == "SelectV2");
+  BOOST_TEST(g.at("y/Reshape").op().name() == "Neg");
+  BOOST_TEST(g.at("y/Const").op().name() == "NoOp");
+  BOOST_TEST(g.at("y/Const_1").op().name() == "NoOp");
+  BOOST_TEST(g.num_nodes() == 8);
+}
+
 BOOST_AUTO_TEST_CASE(arrays) {
   const std::string x = placeholder("x", "DT_FLOAT", dims({2, 3})), z = ints("one", {1});
   const Tensor value = tensor({{1.f, 5.f, 3.f}, {6.f, 2.f, 4.f}});
