@@ -100,12 +100,10 @@ Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) 
 // ---- The table --------------------------------------------------------------------------------------------------
 
 constexpr Adapter renamed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kRenamed, becomes}; }
-constexpr Adapter variable(std::string_view op) { return {op, Adapter::Kind::kVariable, "VarHandleOp"}; }
-constexpr Adapter update(std::string_view op, const char* becomes, int references = 1) {
-  return {op, Adapter::Kind::kUpdate, becomes, nullptr, nullptr, references};
-}
-constexpr Adapter question(std::string_view op, const char* becomes) {
-  return {op, Adapter::Kind::kQuestion, becomes, nullptr, nullptr, 1};
+constexpr Adapter variable(std::string_view op, Adapter::Kind kind) { return {op, kind, "VarHandleOp"}; }
+constexpr Adapter update(std::string_view op, const char* becomes, int references = 1,
+                         Adapter::Kind kind = Adapter::Kind::kUpdate) {
+  return {op, kind, becomes, nullptr, nullptr, references};
 }
 constexpr Adapter body(const char* signature, Tensors (*calls)(const AdapterCall&)) {
   const std::string_view text(signature);
@@ -166,9 +164,9 @@ constexpr std::array kAdapters{
     body("SoftplusGrad(gradients: T, features: T; T: floating) -> (backprops: T)",
          [](const AdapterCall& c) -> Tensors { return {c.in(0) * sigmoid(c.in(1))}; }),
     // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
-    variable("VariableV2"),
-    variable("Variable"),
-    update("Assign", "AssignVariableOp"),
+    variable("VariableV2", Adapter::Kind::kVariable),
+    variable("Variable", Adapter::Kind::kOldVariable),
+    update("Assign", "AssignVariableOp", 1, Adapter::Kind::kAssign),
     update("AssignAdd", "AssignAddVariableOp"),
     update("AssignSub", "AssignSubVariableOp"),
     update("ScatterUpdate", "ResourceScatterUpdate"),
@@ -180,7 +178,7 @@ constexpr std::array kAdapters{
     update("ApplyAdam", "ResourceApplyAdam", 3),
     update("ApplyRMSProp", "ResourceApplyRMSProp", 3),
     update("ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp", 4),
-    question("IsVariableInitialized", "VarIsInitializedOp"),
+    update("IsVariableInitialized", "VarIsInitializedOp", 1, Adapter::Kind::kQuestion),
 };
 
 }  // namespace

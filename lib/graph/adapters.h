@@ -38,11 +38,13 @@ class AdapterCall {
 
 struct Adapter {
   enum class Kind : uint8_t {
-    kRenamed,   // `becomes` with the same inputs and attributes
-    kBody,      // the ops that `body` calls
-    kVariable,  // a reference to a variable: VarHandleOp
-    kUpdate,    // `becomes`, of which the first `references` inputs are handles; output 0 is input 0, later
-    kQuestion,  // the same, and the output is its own
+    kRenamed,      // `becomes` with the same inputs and attributes
+    kBody,         // the ops that `body` calls
+    kVariable,     // a reference to a variable: VarHandleOp
+    kOldVariable,  // the same; a scalar shape means that it is not known
+    kUpdate,       // `becomes`, of which the first `references` inputs are handles; output 0 is input 0, later
+    kAssign,       // the same, that sees to the shape unless it is told otherwise
+    kQuestion,     // the same, and the output is its own
   };
   std::string_view op;
   Kind kind = Kind::kRenamed;
@@ -51,6 +53,7 @@ struct Adapter {
   std::vector<Tensor> (*body)(const AdapterCall&) = nullptr;
   int references = 0;
 
+  bool makes_variable() const { return kind == Kind::kVariable || kind == Kind::kOldVariable; }
   // Of a body's op.
   const Signature& parsed() const;
 };

@@ -83,7 +83,7 @@ void FileNodes::find_ops() {
     if (def.op().empty()) invalid("op: expected a name, got none [node '{}']", def.name());
     if (is_call(node)) continue;
     node.op = find_op(def.op());
-    if (node.op != nullptr && node.op->name() == "_Unknown") node.op = nullptr;  // what stands for others
+    if (node.op != nullptr && is_unknown_op(*node.op)) node.op = nullptr;  // what stands for others
     if (node.op != nullptr) continue;
     node.adapter = find_adapter(def.op());
     if (node.adapter != nullptr && node.adapter->becomes != nullptr) node.op = &get_op(node.adapter->becomes);

@@ -138,7 +138,7 @@ class Importer {
       values.reserve(node.num_inputs);
       read_references(node, static_cast<size_t>(kept), init, stand_ins, values);
     }
-    if (adapter != nullptr && adapter->kind == Adapter::Kind::kVariable) return add_variable(position, init);
+    if (adapter != nullptr && adapter->makes_variable()) return add_variable(position, init);
     if (adapter != nullptr && adapter->references > 0) return add_update(position, init, stand_ins);
     Made& made = made_[position];
     if (adapter != nullptr && adapter->body != nullptr) {
@@ -324,7 +324,7 @@ class Importer {
     const FileNode& node = nodes_.at(position);
     const Signature& signature = node.op->signature();
     read_attrs(signature, *node.def, init);
-    if (node.def->op() == "Variable") forgive_scalar_shape(signature, init.attrs);
+    if (node.adapter->kind == Adapter::Kind::kOldVariable) forgive_scalar_shape(signature, init.attrs);
     NodeInit handle = node_like(init, init.name);
     handle.op = init.op;
     handle.attrs = init.attrs;
@@ -352,7 +352,7 @@ class Importer {
     for (size_t i = 0; i < references.size(); ++i) stand_ins[i] = &references[i].stand_in;
     read_attrs(node.op->signature(), update_attrs(node), init);
     if (adapter.kind == Adapter::Kind::kQuestion) return add_plain(position, init, stand_ins);
-    if (node.def->op() == "Assign" && node.num_inputs == 2) check_new_shape(init, stand_ins);
+    if (adapter.kind == Adapter::Kind::kAssign && node.num_inputs == 2) check_new_shape(init, stand_ins);
     NodeInit read = node_like(init, init.name);
     read.notes = std::exchange(init.notes, {});
     init.name = graph_.unique_name(fmt::format("{}/{}", init.name, adapter.becomes));
@@ -374,7 +374,8 @@ class Importer {
     for (const char* name : {"use_locking", "dtype"}) {
       if (signature.find_attr(name) < 0) attrs.erase(name);
     }
-    if (def.op() == "Assign" && !attrs.contains("validate_shape")) attrs["validate_shape"].set_b(true);
+    if (node.adapter->kind == Adapter::Kind::kAssign && !attrs.contains("validate_shape"))
+      attrs["validate_shape"].set_b(true);
     return def;
   }
 

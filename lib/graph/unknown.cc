@@ -82,7 +82,8 @@ NodeInit unknown_init(std::string name, std::string op, std::string why, bool ca
   return init;
 }
 
-bool is_unknown(const Node& node) noexcept { return &node.op() == &kUnknown; }
+bool is_unknown_op(const Op& op) noexcept { return &op == &kUnknown; }
+bool is_unknown(const Node& node) noexcept { return is_unknown_op(node.op()); }
 const std::string& op_name(const Node& node) { return is_unknown(node) ? text_attr(node, kOpAttr) : node.op().name(); }
 std::string op_text(const Node& node) { return is_unknown(node) ? printable(op_name(node)) + "?" : node.op().name(); }
 

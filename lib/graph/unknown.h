@@ -25,6 +25,7 @@ inline constexpr std::string_view kKeptAttrs = "(kept)";
 // `call`: it is a call of a function of the file.
 NodeInit unknown_init(std::string name, std::string op, std::string why, bool call);
 
+PANTO_EXPORT bool is_unknown_op(const Op& op) noexcept;
 PANTO_EXPORT bool is_unknown(const Node& node) noexcept;
 // As the file has it.
 PANTO_EXPORT const std::string& op_name(const Node& node);
