@@ -11,6 +11,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/thread_state.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/graph/unknown.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/possible_gradients.h"
 
@@ -64,6 +65,7 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   }
   for (int id : graph.topological_order()) {
     if (needed[static_cast<size_t>(id)] == 0) continue;
+    if (is_unknown(graph.at(id))) fail_unknown(graph.at(id));
     NodeInit init = graph.at(id).init();
     for (NodeOutput& in : init.inputs) in = moved.at(in);
     init.control_inputs.clear();
@@ -114,6 +116,7 @@ void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) co
     auto& made = values[static_cast<size_t>(id)];
     if (needed[static_cast<size_t>(id)] == 0 || !made.empty()) continue;
     const Node& node = graph.at(id);
+    if (is_unknown(node)) fail_unknown(node);
     std::vector<const Tensor*> inputs;
     for (NodeOutput in : node.inputs()) {
       inputs.push_back(&values[static_cast<size_t>(in.node)][static_cast<size_t>(in.index)]);

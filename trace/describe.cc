@@ -7,6 +7,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/print.h"
 #include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 namespace {
@@ -58,7 +59,7 @@ std::string describe(const Function& f) {
 
 std::string describe(const Graph& g) {
   std::map<std::string, int> by_op;
-  for (int id : g.ids()) ++by_op[g.at(id).op().name()];
+  for (int id : g.ids()) ++by_op[op_text(g.at(id))];
   const Endpoints endpoints = endpoints_or_order(g);
   const auto specs = [&](const std::vector<NodeOutput>& of) {
     std::vector<TensorSpec> list;

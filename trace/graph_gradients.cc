@@ -9,6 +9,7 @@
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/recorder.h"
 #include "panto/lib/core/scopes.h"
+#include "panto/lib/graph/unknown.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
@@ -49,6 +50,7 @@ class Replay {
 
   void run(int id) {
     const Node& node = graph_.at(id);
+    if (is_unknown(node)) fail_unknown(node);
     auto& outputs = values_[static_cast<size_t>(id)];
     if (!outputs.empty()) {
       // A known value.

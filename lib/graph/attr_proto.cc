@@ -94,6 +94,11 @@ AttrValue read_list(AttrKind kind, const List& list) {
 AttrValue read(AttrKind kind, const Proto& proto, ExpansionBudget& budget) {
   const Proto::ValueCase expected = wire_kind(kind);
   if (expected == Proto::kList && proto.value_case() == Proto::VALUE_NOT_SET) return read_list(kind, List());
+  if (proto.value_case() == Proto::kPlaceholder) {
+    // Bodies of functions have such; whoever calls one puts the value in.
+    failf(Code::kUnimplemented, "expected {}, got a placeholder '{}' for one", attr_kind_name(kind),
+          proto.placeholder());
+  }
   if (proto.value_case() != expected) {
     invalid("expected {}, got {}", attr_kind_name(kind), kind_text(proto.value_case()));
   }
@@ -126,7 +131,12 @@ AttrValue attr_from_proto(const AttrDef& attr, const Proto& proto, ExpansionBudg
 std::optional<AttrValue> note_from_proto(const Proto& proto) {
   ExpansionBudget none(0);
   if (proto.value_case() == Proto::kTensor || proto.value_case() == Proto::kFunc) return std::nullopt;
-  return value_to_show(proto, none);
+  std::optional<AttrValue> value = value_to_show(proto, none);
+  if (!value) return value;
+  Proto again;
+  attr_to_proto(*value, &again);
+  if (again.ByteSizeLong() != proto.ByteSizeLong()) return std::nullopt;  // there is more in it than the value holds
+  return value;
 }
 
 std::optional<AttrValue> value_to_show(const Proto& proto, ExpansionBudget& budget) {
@@ -153,6 +163,7 @@ std::optional<AttrValue> value_to_show(const Proto& proto, ExpansionBudget& budg
     }
   }();
   if (kind == AttrKind::kNone) return std::nullopt;
+  if (kind == AttrKind::kFunc) return AttrValue(FuncName{proto.func().name()});
   try {
     return read(kind, proto, budget);
   } catch (const Error&) {

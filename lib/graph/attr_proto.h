@@ -12,7 +12,8 @@ namespace panto {
 
 // Throws InvalidArgument for a value of another kind, `attribute NAME: expected ..., got ...`.
 AttrValue attr_from_proto(const AttrDef& attr, const graphdef::AttrValue& proto, ExpansionBudget& budget);
-// An attribute that no signature describes ("_class"): by what the file says. Nullopt for what cannot be kept.
+// An attribute that no signature describes ("_class"): by what the file says. Nullopt for what a value cannot hold
+// (functions, lists of them, tensors, placeholders for values): it is kept as it is (kKeptAttrs).
 std::optional<AttrValue> note_from_proto(const graphdef::AttrValue& proto);
 // The same for those who only look: tensors too, as far as `budget` goes.
 std::optional<AttrValue> value_to_show(const graphdef::AttrValue& proto, ExpansionBudget& budget);

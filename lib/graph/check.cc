@@ -137,6 +137,25 @@ void complete_attrs(const Signature& signature, std::vector<AttrValue>& values) 
   }
 }
 
+Types flat_types(std::span<const ArgDef> args, std::span<const AttrValue> attrs) {
+  constexpr int64_t kMaxListLength = int64_t{1} << 20;
+  const auto attr = [&](int position) -> const AttrValue& { return attrs[static_cast<size_t>(position)]; };
+  Types types;
+  for (const ArgDef& arg : args) {
+    if (arg.type_list_attr >= 0) {
+      for (DType type : attr(arg.type_list_attr).as<std::vector<DType>>()) types.push_back(type);
+      continue;
+    }
+    const DType type = arg.type_attr >= 0 ? attr(arg.type_attr).as<DType>() : arg.dtype;
+    const int64_t count = arg.number_attr >= 0 ? attr(arg.number_attr).as<int64_t>() : 1;
+    if (count < 0 || count > kMaxListLength) {
+      invalid("{}: expected 0 to {} tensors, got {}", arg.name, kMaxListLength, count);
+    }
+    for (int64_t k = 0; k < count; ++k) types.push_back(type);
+  }
+  return types;
+}
+
 void fail_cycle(std::span<const int> waiting, const std::function<std::vector<int>(int)>& before,
                 const std::function<std::string(int)>& name) {
   // From a node that waits, go back along inputs that wait: sooner or later one comes again.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/attr.h"
 #include "panto/lib/core/signature.h"
 
@@ -32,6 +33,11 @@ std::string closest_names(std::string_view name, const std::vector<std::string_v
 void check_attr(const AttrDef& attr, const AttrValue& value);
 // Fills in defaults. Throws InvalidArgument for missing, superfluous or bad values.
 void complete_attrs(const Signature& signature, std::vector<AttrValue>& values);
+
+// Types of the arguments by attributes that are all set, with lists spread. Throws InvalidArgument for a list that is
+// too long.
+using Types = SmallVector<DType, 8>;
+Types flat_types(std::span<const ArgDef> args, std::span<const AttrValue> attrs);
 
 // Throws InvalidArgument with the names along one cycle. `waiting`: by node, how many inputs are not in order yet;
 // nodes on a cycle have some. `before`: the nodes that a node waits for.

@@ -6,6 +6,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -155,6 +156,7 @@ std::vector<NodeOutput> separate_outputs(Graph& graph, std::span<const NodeOutpu
   std::vector<NodeOutput> separate;
   for (const NodeOutput o : outputs) {
     const Node& node = graph.at(o.node);
+    if (graph.info(o).dtype == DType::kInvalid) fail_unknown(node);
     const bool own = node.num_outputs() == 1 && node.consumers().empty() && times[o] == 1 &&
                      !node.has(Trait::kPlaceholder) && !node.has(Trait::kConstant);
     separate.push_back(own ? o

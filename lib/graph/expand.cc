@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/dispatch.h"
 #include "panto/lib/core/recorder.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -100,17 +101,15 @@ int add_identity(Graph& graph, const NodeInit& outer, const std::vector<NodeOutp
 
 }  // namespace
 
-Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs) {
+Expansion expand_body(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs,
+                      const std::function<std::vector<Tensor>()>& body) {
   Expansion result;
-  dispatch::Outputs made;
+  std::vector<Tensor> made;
   const RecorderPause others;
   BodyRecorder recorder(graph, init, inputs);
   {
     const RecorderScope scope(&recorder);
-    SmallVector<AttrSlot, 8> slots;
-    for (const AttrValue& value : init.attrs) slots.push_back(borrow(value));
-    dispatch::CallOptions options;
-    made = dispatch::call(*init.op, inputs, slots, options);
+    made = body();
   }
   std::vector<NodeOutput> sources;
   for (const Tensor& output : made) sources.push_back(recorder.output_of(output));
@@ -127,14 +126,25 @@ Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const T
   return result;
 }
 
+Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs) {
+  return expand_body(graph, init, inputs, [&] {
+    SmallVector<AttrSlot, 8> slots;
+    for (const AttrValue& value : init.attrs) slots.push_back(borrow(value));
+    dispatch::CallOptions options;
+    dispatch::Outputs made = dispatch::call(*init.op, inputs, slots, options);
+    return std::vector<Tensor>(made.begin(), made.end());
+  });
+}
+
 void expand_composites(Graph& graph) {
+  const auto expands = [](const Node& node) { return node.op().body() != nullptr && !is_unknown(node); };
   bool any = false;
-  for (int id : graph.ids()) any = any || graph.at(id).op().body() != nullptr;
+  for (int id : graph.ids()) any = any || expands(graph.at(id));
   if (!any) return;
   Inference inference(graph);
   for (int id : graph.topological_order()) {
     const Node& node = graph.at(id);
-    if (node.op().body() == nullptr) {
+    if (!expands(node)) {
       inference.run(node);
       continue;
     }

@@ -1,6 +1,7 @@
 // Composite ops in graphs: a node of one is replaced by the nodes that its body makes. Internal.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,11 @@ struct Expansion {
 // that gives the outputs has the name itself. `inputs` are stand-ins for init.inputs. Control inputs go to the nodes
 // that read no other new node. Throws what the body throws.
 Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs);
+// The same of what `body` does with the tensors behind `inputs`; `init.op` is not looked at.
+Expansion expand_body(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs,
+                      const std::function<std::vector<Tensor>()>& body);
 
-// Replaces every node of a composite op.
+// Replaces every node of a composite op, but those that cannot run here.
 void expand_composites(Graph& graph);
 
 }  // namespace panto

@@ -8,6 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/graph_index.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -134,6 +135,7 @@ NodeOutput Graph::output(std::string_view text) const {
   if (name.control) invalid("tensor name: expected a node's output such as 'x' or 'x:0', got '{}'", text);
   const Node& node = at(name.node);
   if (name.index >= node.num_outputs()) {
+    if (is_unknown(node)) fail_unknown(node);  // who knows what outputs it has?
     if (node.num_outputs() == 0) invalid("tensor name: expected a node with outputs, got '{}'", text);
     failf(Code::kOutOfRange, "output of node '{}': expected 0 to {}, got {}", node.name(), node.num_outputs() - 1,
           name.index);
@@ -149,9 +151,16 @@ std::string Graph::output_name(NodeOutput output) const {
 std::vector<int> Graph::topological_order() const {
   if (backward_ == 0) return ids();
   std::vector<int> waiting(nodes_.size(), 0);
+  const auto leads_back = [&](const Node& producer, const NodeUse& use) {
+    return is_unknown(producer) && is_back_edge(producer, *nodes_[static_cast<size_t>(use.node)], use.slot);
+  };
   for (const auto& node : nodes_) {
     if (node == nullptr) continue;
-    waiting[static_cast<size_t>(node->id_)] = static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
+    waiting[static_cast<size_t>(node->id_)] += static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
+    if (!is_unknown(*node)) continue;
+    for (const NodeUse& use : node->consumers_) {
+      if (leads_back(*node, use)) --waiting[static_cast<size_t>(use.node)];
+    }
   }
   // The lowest id first, of those that wait for nothing any more: among nodes passed over by a walk through the ids, if
   // there are any, else where the walk stands. In most graphs few are.
@@ -161,7 +170,9 @@ std::vector<int> Graph::topological_order() const {
   int next = 0;
   const auto visit = [&](int id) {
     order.push_back(id);
-    for (const NodeUse& use : nodes_[static_cast<size_t>(id)]->consumers_) {
+    const Node& node = *nodes_[static_cast<size_t>(id)];
+    for (const NodeUse& use : node.consumers_) {
+      if (leads_back(node, use)) continue;
       if (--waiting[static_cast<size_t>(use.node)] == 0 && use.node < next) passed.push(use.node);
     }
   };
@@ -181,7 +192,10 @@ std::vector<int> Graph::topological_order() const {
         [&](int id) {
           const Node& node = *nodes_[static_cast<size_t>(id)];
           std::vector<int> before = node.control_inputs_;
-          for (const NodeOutput& input : node.inputs_) before.push_back(input.node);
+          for (int slot = 0; slot < node.num_inputs(); ++slot) {
+            const Node& producer = at(node.input(slot).node);
+            if (!is_back_edge(producer, node, slot)) before.push_back(producer.id());
+          }
           return before;
         },
         [&](int id) { return at(id).name(); });

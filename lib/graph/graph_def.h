@@ -3,7 +3,6 @@
 
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/io.h"
-#include "panto/lib/graph/outline.h"
 #include "panto/lib/graph/proto/graph.pb.h"
 
 namespace panto {
@@ -15,7 +14,6 @@ inline constexpr int kConsumerVersion = 2314;
 inline constexpr int kProducerVersion = 175;
 
 Graph graph_from_proto(const graphdef::GraphDef& proto, const ImportOptions& options);
-Outline outline_from_proto(const graphdef::GraphDef& proto, const ImportOptions& options);
 void graph_to_proto(const Graph& graph, const ExportOptions& options, graphdef::GraphDef* proto);
 
 }  // namespace panto

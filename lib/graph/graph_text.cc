@@ -7,6 +7,7 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/shown.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -43,12 +44,18 @@ std::string output_text(const OutputInfo& output) {
 std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
   std::vector<std::pair<std::string, std::string>> out;
   const auto& attrs = node.op().signature().attrs;
-  for (size_t i = 0; i < attrs.size(); ++i) {
+  for (size_t i = 0; i < attrs.size() && !is_unknown(node); ++i) {
     const AttrValue& value = node.attrs()[i];
     if (attrs[i].inferred || (attrs[i].has_default() && value == attrs[i].default_value)) continue;
     out.emplace_back(attrs[i].name, shown_on_a_line(value));
   }
-  for (const auto& [name, value] : node.notes()) out.emplace_back(name, shown_on_a_line(value));
+  for (const auto& [name, value] : node.notes()) {
+    if (name == kKeptAttrs) {
+      for (auto& kept : kept_attr_texts(node)) out.push_back(std::move(kept));
+    } else {
+      out.emplace_back(name, shown_on_a_line(value));
+    }
+  }
   return out;
 }
 
@@ -87,7 +94,7 @@ std::vector<int> printing_order(const Graph& graph) {
 }  // namespace
 
 std::string Graph::node_text(const Node& node) const {
-  std::string text = fmt::format("{} = {}(", node.name(), node.op().name());
+  std::string text = fmt::format("{} = {}(", node.name(), op_text(node));
   const char* separator = "";
   for (const NodeOutput& input : node.inputs()) {
     text += separator + output_name(input);
@@ -127,12 +134,13 @@ std::string Graph::to_dot() const {
   const std::vector<int> order = printing_order(*this);
   for (int id : order) {
     const Node& node = at(id);
-    std::string label = dot_escaped(node.name()) + "\\n" + dot_escaped(node.op().name());
+    std::string label = dot_escaped(node.name()) + "\\n" + dot_escaped(op_text(node));
     for (const auto& [name, value] : attr_texts(node)) {
       label += fmt::format("\\n{}={}", dot_escaped(name), dot_escaped(printable(value)));
     }
     const char* style = node.has(Trait::kConstant)      ? ", style=dashed"
                         : node.has(Trait::kPlaceholder) ? ", shape=ellipse"
+                        : is_unknown(node)              ? ", color=red, fontcolor=red"
                         : node.has(Trait::kStateful)    ? ", style=bold"
                                                         : "";
     text += fmt::format("  n{} [label=\"{}\"{}];\n", id, label, style);

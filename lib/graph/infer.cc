@@ -6,6 +6,7 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/bind.h"
 #include "panto/lib/core/dispatch.h"
+#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -88,6 +89,15 @@ void Inference::run(const Node& node) {
   bool done = node.num_outputs() > 0 && known.size() == static_cast<size_t>(node.num_outputs());
   for (const Tensor& t : known) done = done && t.defined();
   if (done) return;
+  if (is_unknown(node)) {
+    // Nothing is asked of its inputs, which may come later where a loop is closed.
+    known.resize(static_cast<size_t>(node.num_outputs()));
+    for (size_t k = 0; k < known.size(); ++k) {
+      const OutputInfo& info = node.output(static_cast<int>(k));
+      if (!known[k].defined()) known[k] = meta_tensor(info.dtype, info.shape);
+    }
+    return;
+  }
   SmallVector<const Tensor*, 8> inputs;
   for (const NodeOutput& input : node.inputs()) inputs.push_back(&at(input));
   StandIns inferred =

@@ -14,7 +14,6 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/foreign.h"
 #include "panto/lib/graph/graph_def.h"
-#include "panto/lib/graph/outline.h"
 
 namespace panto {
 
@@ -132,23 +131,6 @@ Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
 
 Graph read_graph(const std::string& path, const ImportOptions& options) {
   return with_bytes(path, options, [&](std::string_view bytes) { return parse_graph(bytes, options); });
-}
-
-std::variant<Graph, Outline> parse_to_show(std::string_view bytes, const ImportOptions& options) {
-  return with_graph_def(bytes, options, [&](const graphdef::GraphDef& proto) -> std::variant<Graph, Outline> {
-    try {
-      return graph_from_proto(proto, options);
-    } catch (const Error& error) {
-      if (error.code() != Code::kUnimplemented) throw;
-      Outline outline = outline_from_proto(proto, options);
-      outline.why = error.message();
-      return outline;
-    }
-  });
-}
-
-std::variant<Graph, Outline> read_to_show(const std::string& path, const ImportOptions& options) {
-  return with_bytes(path, options, [&](std::string_view bytes) { return parse_to_show(bytes, options); });
 }
 
 std::string to_graph_def(const Graph& graph, const ExportOptions& options) {

@@ -7,10 +7,14 @@
 // bytes of every constant. What is wrong is one Error that names the node and the operand. Bytes from anywhere may be
 // read: memory stays within a small multiple of their size and the limits below.
 //
-// - Old names of ops are taken over as the op that replaced them (Add as AddV2).
+// - What this build cannot run stays in the graph as the file has it, and is written again so: ops that it does not
+//   have, calls of functions, types and attributes that its ops do not take. It can be left out of a run (by fetching
+//   what does not need it, or feeding what it gives); a run that needs it throws Unimplemented, naming op and node.
+// - Old ops become the ones that replaced them (lib/graph/adapters.cc, docs/differences.md): Add is read as AddV2, and
+//   reference variables as resource variables.
 // - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0
-// or
-//   empty (a newer writer's default) and Unimplemented otherwise: ignoring it would compute something else.
+//   or empty (a newer writer's default); with another value its node cannot be run, which would compute something else.
+// - The function library is kept as it is.
 // - Composite ops are replaced by the nodes of their bodies.
 #pragma once
 
@@ -36,8 +40,8 @@ struct ExportOptions {
 };
 
 // Binary or text, whichever it is. Throws NotFound, PermissionDenied ... for the file; DataLoss for bytes that are no
-// GraphDef; InvalidArgument for a graph that cannot be; Unimplemented, naming them, for ops and types that are missing,
-// and for other frameworks' files (SavedModel, checkpoints, ONNX ...), with what to do instead.
+// GraphDef; InvalidArgument for a graph that cannot be; Unimplemented for other frameworks' files (SavedModel,
+// checkpoints, ONNX ...), with what to do instead.
 PANTO_EXPORT Graph read_graph(const std::string& path, const ImportOptions& options = {});
 PANTO_EXPORT Graph parse_graph(std::string_view bytes, const ImportOptions& options = {});
 

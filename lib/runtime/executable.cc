@@ -9,6 +9,7 @@
 #include "panto/lib/core/tensor_alloc.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/unknown.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/captured_steps.h"
 #include "panto/lib/runtime/optimizer.h"
@@ -246,7 +247,8 @@ void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
     const std::string name = graph.output_name(feed.output);
     const OutputInfo& declared = graph.info(feed.output);
     if (!seen.insert(feed.output).second) invalid("feeds: expected each tensor once, got '{}' twice", name);
-    if (feed.info.dtype != declared.dtype || !feed.info.shape.compatible_with(declared.shape)) {
+    const bool fits = feed.info.dtype == declared.dtype || declared.dtype == DType::kInvalid;  // of an unknown op
+    if (!fits || !feed.info.shape.compatible_with(declared.shape)) {
       invalid("feed '{}': expected {}, got {}", name, type_text(declared.dtype, declared.shape),
               type_text(feed.info.dtype, feed.info.shape));
     }
@@ -318,6 +320,7 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
 
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, outputs, infos, fetches, targets);
+    refuse_unknown(made.graph);
     check_all_fed(made);
     validate(made.graph);
     expand_composites(made.graph);

@@ -181,6 +181,12 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
       if (node.num_outputs() == 0 && (node.consumers().empty() || asked)) nodes.push_back(id);
     }
   }
+  // What an op that is not here gives has no type to be read by; its node stays.
+  std::erase_if(outputs, [&](NodeOutput output) {
+    const bool untyped = graph.info(output).dtype == DType::kInvalid;
+    if (untyped && std::ranges::find(nodes, output.node) == nodes.end()) nodes.push_back(output.node);
+    return untyped;
+  });
   // Placeholders are fed by whoever runs the result: they stay, with what they declare.
   std::vector<NodeOutput> feeds;
   std::vector<OutputInfo> infos;

@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/graph/unknown.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
@@ -106,6 +107,14 @@ int remove_dead(Graph& graph, std::span<const int> roots) {
   }
   // Users before what they use: a dead node's users are dead.
   std::vector<int> unused;
+  // A loop that nobody needs has users all around: it is opened.
+  for (int id = 0; id < graph.id_limit(); ++id) {
+    const Node* node = graph.find(id);
+    if (node == nullptr || alive[static_cast<size_t>(id)] != 0 || !is_unknown(*node)) continue;
+    for (int slot = 1; slot < node->num_inputs(); ++slot) {
+      if (is_back_edge(graph.at(node->input(slot).node), *node, slot)) graph.set_input(id, slot, node->input(0));
+    }
+  }
   const auto push_if_unused = [&](int id) {
     if (alive[static_cast<size_t>(id)] != 0 || !graph.at(id).consumers().empty()) return;
     alive[static_cast<size_t>(id)] = 1;  // once
@@ -165,6 +174,11 @@ WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds,
   std::vector<DType> types;
   for (const NodeOutput& fetch : fetches) {
     sink.outputs.push_back(g.info(fetch));
+    if (sink.outputs.back().dtype == DType::kInvalid) {  // of an op that is not here: it may be fed
+      const auto fed = std::ranges::find(feeds, fetch);
+      if (fed == feeds.end()) fail_unknown(g.at(fetch.node));
+      sink.outputs.back() = infos[static_cast<size_t>(fed - feeds.begin())];
+    }
     types.push_back(sink.outputs.back().dtype);
   }
   if (!fetches.empty()) set_by_name(kIdentityN, sink.attrs, "T", AttrValue(std::move(types)));

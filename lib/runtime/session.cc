@@ -46,6 +46,7 @@ struct CallPlans {
   struct Plan {
     std::vector<PartialShape> shapes;
     std::vector<const Device*> devices;
+    std::vector<DType> dtypes;  // two of one feed only where its node is of an unknown op
     std::shared_ptr<Executable> executable;
     Spares<Executable::Frame> frames;
   };
@@ -83,9 +84,13 @@ class Session::Impl {
       const NodeOutput output = call->feed_outputs[i];
       const Tensor* input = &value.tensor();
       if (value.kind() != FeedValue::Kind::kTensor) {
-        input = &numbers.emplace_back(number_tensor(value, call->graph->info(output).dtype, [&] {
-          return fmt::format("feed '{}'", call->graph->output_name(output));
-        }));
+        const DType expected = call->graph->info(output).dtype;
+        if (expected == DType::kInvalid) {
+          invalid("feed '{}': expected a tensor, as its type is not known, got a number",
+                  call->graph->output_name(output));
+        }
+        input = &numbers.emplace_back(
+            number_tensor(value, expected, [&] { return fmt::format("feed '{}'", call->graph->output_name(output)); }));
       }
       check_feed(*call->graph, output, *input);
       inputs.push_back(input);
@@ -202,7 +207,8 @@ class Session::Impl {
     const std::shared_ptr<Plan>* known = call.plans.find([&](const std::shared_ptr<Plan>& plan) {
       bool same = true;
       for (size_t i = 0; same && i < inputs.size(); ++i) {
-        same = plan->shapes[i] == inputs[i]->partial_shape() && plan->devices[i] == &inputs[i]->device();
+        same = plan->shapes[i] == inputs[i]->partial_shape() && plan->devices[i] == &inputs[i]->device() &&
+               plan->dtypes[i] == inputs[i]->dtype();
       }
       return same;
     });
@@ -220,6 +226,7 @@ class Session::Impl {
     for (const Tensor* t : inputs) {
       made->shapes.push_back(t->partial_shape());
       made->devices.push_back(&t->device());
+      made->dtypes.push_back(t->dtype());
     }
     made->executable = make(call, inputs, open);
     if (open) {
@@ -237,7 +244,9 @@ class Session::Impl {
     for (size_t i = 0; i < inputs.size(); ++i) {
       feeds.push_back(feed_like(call.feed_outputs[i], *inputs[i]));
       if (!open) continue;
+      const DType dtype = feeds.back().info.dtype;
       feeds.back().info = call.graph->info(call.feed_outputs[i]);
+      feeds.back().info.dtype = dtype;
       feeds.back().device = nullptr;
     }
     ExecutableOptions options;
@@ -251,7 +260,8 @@ class Session::Impl {
 
   static void check_feed(const Graph& graph, NodeOutput output, const Tensor& value) {
     const OutputInfo& expected = graph.info(output);
-    if (value.defined() && !value.is_meta() && value.dtype() == expected.dtype &&
+    const bool any_type = expected.dtype == DType::kInvalid;  // of an op that is not here
+    if (value.defined() && !value.is_meta() && (any_type || value.dtype() == expected.dtype) &&
         value.partial_shape().compatible_with(expected.shape)) {
       return;
     }
@@ -259,8 +269,8 @@ class Session::Impl {
                             : value.is_meta()
                                 ? value.to_string()
                                 : std::string(dtype_name(value.dtype())) + value.partial_shape().to_string();
-    invalid("feed '{}': expected {}{}, got {}", graph.output_name(output), dtype_name(expected.dtype),
-            expected.shape.to_string(), got);
+    invalid("feed '{}': expected {}{}, got {}", graph.output_name(output),
+            any_type ? "a tensor" : dtype_name(expected.dtype), expected.shape.to_string(), got);
   }
 
   void set_latest(const std::shared_ptr<Executable>& executable) {

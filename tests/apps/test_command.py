@@ -422,21 +422,23 @@ class CommandTest(unittest.TestCase):
     def test_show_of_ops_that_are_not_here(self):
         """A loop, as TensorFlow writes them, an op with a strange name, and one without outputs that anybody reads."""
         attr = ATTR.format("k", "i: 2")
-        self.write("strange.pbtxt", placeholder("x", [-1]) + node("c", "NoOp") + node("y", "Foo", ["x", "x:3", "^c"], attr) +
-                   node("in", "Merge", ["y", "out"], FLOAT) + node("out", "NextIteration", ["in"]) +
+        self.write("strange.pbtxt", placeholder("x", [-1]) + node("c", "NoOp") + node("y", "Foo", ["x", "^c"], attr) +
+                   node("in", "Merge", ["y:3", "out"], FLOAT) + node("out", "NextIteration", ["in"]) +
                    node("z", "Foo", ["y"], ATTR.format("s", 's: "a\\n\\033[1m\\"b"')) +
                    node("w", "No\\nSuch\\x1bOp", ["z"], ATTR.format("long", f's: "{"q" * 5000}"')))
         footer = "5 nodes of 4 unknown ops: Foo (2), Merge (1), NextIteration (1), No\\nSuch\\x1bOp (1)\n"
         lines = self.good("show", "strange.pbtxt", "--nodes").splitlines()
-        self.assertEqual(lines[:6], [
-            "x = Placeholder(; dtype=float32, shape=[?])", "c = NoOp()", "y = Foo?(x, x:3, ^c; k=2)",
-            "in = Merge?(y, out; T=float32)", "out = NextIteration?(in)", 'z = Foo?(y; s="a\\n\\x1b[1m\\"b")'])
-        self.assertTrue(lines[6].startswith('w = No\\nSuch\\x1bOp?(z; long="qqq'), lines[6])
-        self.assertLess(len(lines[6]), 400)
-        self.assertEqual(lines[7:], [footer.strip()])
+        # Inputs first, and what is on a loop last.
+        self.assertEqual(lines[:4], [
+            "c = NoOp()", "x = Placeholder(; dtype=float32, shape=[?]) -> float32[?]",
+            "y = Foo?(x, ^c; k=2) -> ?, ?, ?, ?", 'z = Foo?(y; s="a\\n\\x1b[1m\\"b") -> ?'])
+        self.assertTrue(lines[4].startswith('w = No\\nSuch\\x1bOp?(z; long="qqq'), lines[4])
+        self.assertLess(len(lines[4]), 400)
+        self.assertEqual(lines[5:], ["in = Merge?(y:3, out; T=float32) -> ?", "out = NextIteration?(in) -> ?",
+                                     footer.strip()])
         text = self.good("show", "strange.pbtxt")
         self.assertTrue(text.endswith(footer), text)
-        for part in ("nodes      7\n", "  Foo?                         2\n", "read by no node\n  w\n"):
+        for part in ("nodes      7\n", "  Foo?                         2\n", "targets\n  w\n"):
             self.assertIn(part, text)
         dot = self.good("show", "strange.pbtxt", "--dot")
         self.assertRegex(dot, r"(?s)\Adigraph .*\}\n// 5 nodes of 4 unknown ops[^\n]*\n\Z")
@@ -444,7 +446,15 @@ class CommandTest(unittest.TestCase):
         self.assertIn('label="w\\nNo\\\\nSuch\\\\x1bOp?', dot)
         if shutil.which("dot"):
             subprocess.run(["dot", "-Tsvg", "-o", os.devnull], input=dot, text=True, check=True, timeout=60)
-        self.bad("Unimplemented: op: ", "run", "strange.pbtxt")
+        # What does not need them runs; what does fails by their names, before anything is done.
+        self.write("part.pbtxt", MODEL + node("u", "Foo", ["y"], attr) + node("v", "Neg", ["u:1"], FLOAT))
+        self.assertEqual(self.good("run", "part.pbtxt", *self.FEEDS, "--fetch", "y"),
+                         self.good("run", "m.pbtxt", *self.FEEDS, "--fetch", "y"))
+        unknown = "error: Unimplemented: op: expected one that this build has, got 'Foo' [node 'u']"
+        for what in (["--fetch", "v"], ["--fetch", "y", "--target", "u"], ["--fetch", "u:1"], ["--fetch", "u:5"], []):
+            self.assertTrue(self.bad("", "run", "part.pbtxt", *self.FEEDS, *what).startswith(unknown), what)
+        self.write("u.npy", npy([1.0, -2.0]))
+        self.assertEqual(self.good("run", "part.pbtxt", "--feed", "u:1=u.npy", "--fetch", "v"), "v:\n[-1.  2.]\n")
         # What no graph can be is an error still.
         self.write("dangling.pbtxt", node("a", "Foo", ["b"]))
         self.bad("InvalidArgument: ", "show", "dangling.pbtxt")
@@ -459,7 +469,7 @@ class CommandTest(unittest.TestCase):
         self.assertTrue(self.good("show", "calls.pbtxt").endswith("1 call of 1 function of the file: f (1)\n"))
         self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_QINT8")))
         text = self.good("show", "type.pbtxt", "--nodes")
-        self.assertRegex(text, r"\Ax = Placeholder\(; dtype=\.\.\.\)\ncannot be run here: [^\n]*x[^\n]*\n\Z")
+        self.assertRegex(text, r"\Ax = Placeholder\?\(; dtype=\.\.\.\)\ncannot be run here: node 'x' [^\n]*QINT8[^\n]*\n\Z")
 
     def test_ops(self):
         listing = self.good("ops")

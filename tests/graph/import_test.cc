@@ -1,5 +1,6 @@
 // Import: every way in which a GraphDef can be wrong has its one message; what is right is read as TensorFlow reads it.
 #include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
 
 #include <boost/test/unit_test.hpp>
 #include <complex>
@@ -51,11 +52,6 @@ BOOST_AUTO_TEST_CASE(names_the_node_and_the_operand_at_fault) {
       {"node { name: 'x' op: 'NoOp' }", "InvalidArgument: node names: expected each once, got 'x' twice"},
       // Ops.
       {"node { name: 'y' }", "InvalidArgument: op: expected a name, got none [node 'y']"},
-      {"node { name: 'y' op: 'Tanhh' }", "Unimplemented: op: expected one that this build has, got 'Tanhh' [node 'y']"},
-      {"node { name: 'y' op: 'A' } node { name: 'z' op: 'B' } node { name: 'u' op: 'A' }",
-       "Unimplemented: op: expected one that this build has, got 'A' (also missing: 'B') [node 'y']"},
-      {"node { name: 'y' op: 'f' input: 'x' } library { function { signature { name: 'f' } } }",
-       "Unimplemented: op: expected a primitive one, got a call of function 'f' [node 'y']"},
       // Inputs.
       {"node { name: 'y' op: 'Tanh' input: 'xx' }",
        "InvalidArgument: input 0: expected a node of the graph, got 'xx' (closest: 'x') [node 'y']"},
@@ -101,18 +97,8 @@ BOOST_AUTO_TEST_CASE(names_the_node_and_the_operand_at_fault) {
        "InvalidArgument: attribute DstT: expected type, got nothing [node 'y']"},
       {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_INVALID } } }",
        "InvalidArgument: attribute DstT: dtype: expected the number of a dtype, got 0 [node 'y']"},
-      {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_FLOAT_REF } } }",
-       "Unimplemented: attribute DstT: reference type: expected one of float32, float64, int32, uint8, int16, int8, "
-       "string, complex64, int64, bool, bfloat16, uint16, complex128, float16, resource, variant, uint32, uint64, got "
-       "DT_FLOAT_REF [node 'y']"},
-      {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_QINT8 } } }",
-       "Unimplemented: attribute DstT: dtype: expected one of float32, float64, int32, uint8, int16, int8, string, "
-       "complex64, int64, bool, bfloat16, uint16, complex128, float16, resource, variant, uint32, uint64, got DT_QINT8 "
-       "[node 'y']"},
       {"node { name: 'y' op: 'BiasAdd' input: 'x' input: 'x' attr { key: 'data_format' value { s: 'NWHC' } } }",
        "InvalidArgument: attribute data_format: expected one of \"NHWC\", \"NCHW\", got \"NWHC\" [node 'y']"},
-      {"node { name: 'y' op: 'Tanh' input: 'x' attr { key: 'alpha' value { f: 0.5 } } }",
-       "Unimplemented: attribute: expected one that Tanh has here, got 'alpha' with a value [node 'y']"},
       {"node { name: 'y' op: 'Tanh' input: 'x' attr { key: '' value { f: 0 } } }",
        "InvalidArgument: attribute: expected a name, got none [node 'y']"},
       {"node { name: 'y' op: 'Tanh' input: 'x' attr { key: '_a\\303\\244' value { f: 0 } } }",
@@ -200,13 +186,6 @@ BOOST_AUTO_TEST_CASE(refuses_constants_that_two_readers_could_read_differently) 
   expect_error(
       [&] {
         parse_graph(
-            "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_RESOURCE } } attr { "
-            "key: 'value' value { tensor { dtype: DT_RESOURCE } } } }");
-      },
-      "Unimplemented: attribute value: constant: expected a dtype with values, got resource [node 'c']");
-  expect_error(
-      [&] {
-        parse_graph(
             "node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } } attr { "
             "key: 'value' value { tensor { dtype: DT_FLOAT float_val: 1 } } } }");
       },
@@ -254,7 +233,7 @@ BOOST_AUTO_TEST_CASE(is_lenient_where_tensorflow_is) {
       "node { name: 'z' op: 'MatMul' input: 'm' input: 'm' attr { key: 'transpose_a' value { b: false } } } "
       "node { name: 'm' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }"));
   BOOST_TEST(g.at("y").op().name() == "AddV2");
-  BOOST_TEST(g.node_text(g.at("y")) == "y = AddV2(x, x; _class=[\"loc:@x\"]) -> float32[2]");
+  BOOST_TEST(g.node_text(g.at("y")) == "y = AddV2(x, x; _class=[\"loc:@x\"], _foo=f) -> float32[2]");
   BOOST_TEST(g.at("z").written(0));
   BOOST_TEST(!g.at("z").written(1));
   // A scalar shape written before version 22 means an unknown one.
@@ -325,6 +304,7 @@ BOOST_AUTO_TEST_CASE(tells_text_from_bytes_by_their_content) {
 BOOST_AUTO_TEST_CASE(writes_what_tensorflow_writes) {
   int constants = 0;
   for (const ReferenceGraph& reference : reference_graphs()) {
+    if (reference.name.starts_with("old_")) continue;  // other nodes stand for theirs
     graphdef::GraphDef theirs, ours;
     const std::string bytes = read_file(reference.path);
     if (!reference.path.ends_with(".pb")) {
@@ -355,6 +335,7 @@ BOOST_AUTO_TEST_CASE(writes_what_tensorflow_writes) {
       }
     }
     BOOST_TEST(ours.versions().ShortDebugString() == theirs.versions().ShortDebugString());
+    BOOST_TEST(google::protobuf::util::MessageDifferencer::Equals(ours.library(), theirs.library()));
   }
   BOOST_TEST(constants > 50);
 }

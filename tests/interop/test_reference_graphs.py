@@ -23,7 +23,7 @@ class ReferenceGraphs(unittest.TestCase):
         graph = tf.Graph()
         with graph.as_default():
             tf.import_graph_def(support.read_graph_def(path), name="")
-        stateful = any(node.type == "VarHandleOp" for node in graph.get_operations())
+        stateful = any(node.type in ("VarHandleOp", "VariableV2") for node in graph.get_operations())
         with tf.compat.v1.Session(graph=graph) as session:
             for index, run in enumerate(row["runs"]):
                 feeds = {name: arrays[key] for name, key in run["feeds"].items()}

@@ -15,6 +15,7 @@
 #include "panto/lib/core/call.h"
 #include "panto/lib/core/device.h"
 #include "panto/lib/core/op.h"
+#include "panto/lib/graph/unknown.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/questions.h"
 #include "panto/tests/ops/table.h"
@@ -26,6 +27,7 @@ namespace {
 void every_op(const std::function<bool(const Op&)>& good) {
   for (const Op* op : all_ops()) {
     if (op->name().starts_with("Test")) continue;  // tests define ops too
+    if (is_unknown_op(*op)) continue;              // stands in graphs for ops that are none here, and never runs
     BOOST_CHECK_MESSAGE(good(*op), op->name());
   }
 }

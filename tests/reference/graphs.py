@@ -1,7 +1,7 @@
 """Small GraphDefs written by TensorFlow, with feeds and what TensorFlow's Session gave: graphs/.
 
-Only ops of Pantograph's first set occur. Each function builds one graph in a fresh tf.Graph and returns its runs, which
-are made one after the other in one Session: (feeds, fetches, targets), names as a user would type them.
+Only ops of Pantograph's first set occur, but in those of old ops and in `beyond`. Each function builds one graph in a
+fresh tf.Graph and returns its runs, which are made one after the other in one Session: (feeds, fetches, targets), names as a user would type them.
 """
 
 import json
@@ -9,6 +9,7 @@ import json
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
+from tensorflow.python.framework.function import Defun
 
 tf1 = tf.compat.v1
 raw = tf.raw_ops
@@ -337,6 +338,140 @@ def broadcast_math():
     return [({"a": a, "b": b}, names, []), ({"a": a, "b:0": F4(0.75)}, names, [])]
 
 
+def old_training():
+    """TensorFlow 1 before resources: reference variables, optimizers of its own with their gradients, by momentum too."""
+    tf1.set_random_seed(3)
+    with tf1.variable_scope("", use_resource=False):
+        w1 = tf1.get_variable("w1", [4, 5], initializer=tf1.constant_initializer(numbers(4, 5)))
+        b1 = tf1.get_variable("b1", [5], initializer=tf1.constant_initializer(0.1))
+        w2 = tf1.get_variable("w2", [5, 3], initializer=tf1.constant_initializer(numbers(5, 3, seed=7)))
+        counter = tf1.get_variable("counter", [], tf.int64, initializer=tf1.zeros_initializer(), trainable=False)
+    x = tf1.placeholder(tf.float32, [None, 4], name="x")
+    labels = tf1.placeholder(tf.int64, [None], name="labels")
+    hidden = tf.tanh(tf.nn.bias_add(tf.matmul(x, w1), b1))
+    logits = tf.matmul(tf.sigmoid(hidden), w2, name="logits")
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    loss = tf.reduce_mean(losses, name="loss")
+    variables = [w1, b1, w2]
+    tf1.train.GradientDescentOptimizer(0.5).minimize(loss, counter, variables, name="train")
+    tf1.train.MomentumOptimizer(0.1, 0.9).minimize(loss, counter, variables, name="train_by_momentum")
+    # What reads a variable after an update sees it; what reads it before does not.
+    more = tf1.assign_add(counter, tf.constant(10, tf.int64), name="more")
+    with tf.control_dependencies([more]):
+        raw.AddV2(x=counter._ref(), y=tf.constant(1, tf.int64), name="after")
+        raw.AddV2(x=counter.read_value(), y=tf.constant(1, tf.int64), name="after_too")
+    tf.negative(tf1.assign(counter, more + 1), name="twice")
+    tf1.scatter_sub(b1, [1, 3, 1], [0.5, 0.25, 1.0], name="scattered")
+    raw.IsVariableInitialized(ref=b1._ref(), name="is_initialized")
+    tf1.global_variables_initializer()
+    batch = {"x": numbers(6, 4, seed=3), "labels": np.array([0, 1, 2, 2, 1, 0], I8)}
+    reads = ["w1/read", "b1/read", "w2/read", "counter"]
+    return [
+        ({}, ["is_initialized"], []),
+        ({}, [], ["init"]),
+        ({}, [*reads, "is_initialized"], []),
+        *[(batch, [], ["train"]), (batch, ["loss"], [])] * 4,
+        ({}, reads, []),
+        *[(batch, [], ["train_by_momentum"]), (batch, ["loss"], [])] * 4,
+        ({}, [*reads, "w1/Momentum"], []),
+        ({}, ["after", "after_too"], []),
+        ({}, ["twice"], []),
+        ({}, ["scattered"], []),
+        ({}, reads, []),
+    ]
+
+
+def old_ops():
+    """Ops that newer ones have replaced, as far as TensorFlow still makes them (not TopK)."""
+    x = tf1.placeholder(tf.float32, [2, 3], name="x")
+    rows = tf1.placeholder(tf.bool, [None], name="rows")
+    raw.Select(condition=rows, x=x, y=-x, name="select_rows")
+    raw.Select(condition=x > 0, x=x, y=tf.square(x), name="select")
+    raw.Select(condition=tf.reduce_all(rows), x=x, y=-x, name="select_all")
+    raw.Select(condition=tf1.placeholder(tf.bool, name="any"), x=x, y=-x, name="select_any")
+    raw.Add(x=x, y=tf.constant(numbers(3)), name="add")
+    raw.Add(x=["a", "b"], y="c", name="join")
+    raw.Concat(concat_dim=1, values=[x, -x, x], name="concat")
+    raw.Gather(params=x, indices=[1, 0, 1], name="gather")
+    raw.Reverse(tensor=x, dims=[False, True], name="reverse")
+    raw.Reverse(tensor=x, dims=[True, True], name="reverse_both")
+    cube = tf.constant(numbers(2, 3, 4, seed=1))
+    raw.BatchMatMul(x=cube, y=cube, adj_y=True, name="batch_matmul")
+    raw.BatchMatMulV3(x=cube, y=cube, adj_x=True, Tout=tf.float32, name="batch_matmul_v3")
+    raw.Inv(x=x, name="inv")
+    image = tf.constant(numbers(2, 4, 6, 3, seed=2))
+    pooled = raw.MaxPoolV2(input=image, ksize=[1, 2, 3, 1], strides=[1, 2, 1, 1], padding="SAME", name="pool")
+    raw.MaxPoolGradV2(
+        orig_input=image,
+        orig_output=pooled,
+        grad=tf.square(pooled),
+        ksize=[1, 2, 3, 1],
+        strides=[1, 2, 1, 1],
+        padding="SAME",
+        name="pool_grad",
+    )
+    scale, offset = tf.constant(numbers(3, seed=3)), tf.constant(numbers(3, seed=4))
+    mean, variance = tf.constant(numbers(3, seed=5)), tf.constant(np.abs(numbers(3, seed=6)) + F4(0.5))
+    none = tf.constant([], tf.float32)
+    norm = raw.FusedBatchNorm(x=image, scale=scale, offset=offset, mean=none, variance=none, name="norm")
+    raw.FusedBatchNormV2(x=image, scale=scale, offset=offset, mean=none, variance=none, epsilon=0.01, name="norm_v2")
+    raw.FusedBatchNorm(
+        x=image, scale=scale, offset=offset, mean=mean, variance=variance, is_training=False, name="norm_given"
+    )
+    for op, name in ((raw.FusedBatchNormGrad, "norm_grad"), (raw.FusedBatchNormGradV2, "norm_grad_v2")):
+        op(y_backprop=tf.sin(image), x=image, scale=scale, reserve_space_1=norm[3], reserve_space_2=norm[4], name=name)
+    y, dy = tf.constant(numbers(5, seed=7)), tf.constant(numbers(5, seed=8))
+    for op in ("InvGrad", "ReciprocalGrad", "SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad"):
+        getattr(raw, op)(y=y, dy=dy, name=op)
+    z = tf.constant(numbers(5, seed=7) + 1j * numbers(5, seed=8), tf.complex64)
+    for op in ("InvGrad", "SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad"):
+        getattr(raw, op)(y=z, dy=z * z, name="Complex" + op)
+    raw.SoftplusGrad(gradients=dy, features=y, name="SoftplusGrad")
+    graph = tf1.get_default_graph()
+    inner = {node.name for op in graph.get_operations() for node in (i.op for i in op.inputs)}
+    skipped = {"x", "rows", "any", "norm_v2", *inner}
+    fetches = [op.name for op in graph.get_operations() if op.name not in skipped and op.type != "Const"]
+    fetches += ["norm:1", "norm:2", "norm_v2:0", "norm_v2:1", "norm_grad:1", "norm_grad:2", "pool"]
+    fetches = sorted(set(fetches))
+    feeds = {"x": numbers(2, 3, seed=9), "rows": np.array([True, False])}
+    return [
+        ({**feeds, "any": np.array([False, True])}, fetches, []),
+        ({**feeds, "any": np.bool_(True)}, ["select_any"], []),
+        ({**feeds, "any": numbers(2, 3) > 0}, ["select_any"], []),
+    ]
+
+
+def beyond():
+    """Holds what this library cannot run: an op, a loop of TensorFlow 1, calls of functions. The runs do not need it."""
+    x = tf1.placeholder(tf.float32, [2, 2], name="x")
+    tf.add(raw.MatrixDeterminant(input=x, name="determinant"), 1.0, name="more")
+    tf1.disable_control_flow_v2()
+    tf1.while_loop(lambda i, _: i < 3, lambda i, v: (i + 1, v * 2.0), (tf.constant(0), x), name="loop")
+
+    # Functions by names of their own: others are numbered through the whole process.
+    @Defun(tf.float32, func_name="grow")
+    def grow(a):
+        return a + 1.0
+
+    @Defun(tf.float32, func_name="halve")
+    def halve(a):
+        return a / 2.0
+
+    @Defun(tf.float32, func_name="is_small")
+    def is_small(a):
+        return tf.reduce_sum(a) < 9.0
+
+    for function in (grow, halve, is_small):
+        function.add_to_graph(tf1.get_default_graph())
+    raw.PartitionedCall(args=[x], Tout=[tf.float32], f=halve, name="half")
+    raw.StatelessIf(
+        cond=tf.reduce_sum(x) > 0, input=[x], Tout=[tf.float32], then_branch=grow, else_branch=halve, name="choice"
+    )
+    raw.StatelessWhile(input=[x], cond=is_small, body=grow, name="loop_v2")
+    tf.negative(x, name="minus")
+    return [({"x": numbers(2, 2)}, ["minus"], []), ({"x": numbers(2, 2), "determinant": F4(2)}, ["more"], [])]
+
+
 BINARY = [
     mlp_predict,
     variables,
@@ -348,8 +483,10 @@ BINARY = [
     noop_targets,
     casts,
     train_step,
+    old_ops,
+    old_training,
 ]
-TEXT = [adam_regression, broadcast_math]
+TEXT = [adam_regression, broadcast_math, beyond]
 
 
 def make(folder):

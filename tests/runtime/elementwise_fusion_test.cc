@@ -452,7 +452,10 @@ BOOST_AUTO_TEST_CASE(programs_of_others_are_checked) {
     return std::string("x = Placeholder(; dtype=float32, shape=[2])\n y = _FusedElementwise(x; Tout=[float32], ") +
            attrs + ")";
   };
-  const auto message = [&](const char* attrs) { return error_text([&] { text_graph(text(attrs)); }); };
+  // A program that cannot be is refused when it is read; one with an op that is not here, when it is run.
+  const auto message = [&](const char* attrs) {
+    return error_text([&] { Session(text_graph(text(attrs))).run("y", {{"x", tensor({1.f, 2.f})}}); });
+  };
   const auto says = [&](const char* attrs, const char* part) {
     const std::string got = message(attrs);
     BOOST_TEST(got.find(part) != std::string::npos, got);

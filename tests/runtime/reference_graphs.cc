@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "panto/lib/core/npy.h"
 
@@ -44,8 +45,15 @@ std::vector<ReferenceGraph> read_all() {
 }
 
 template <class T>
+std::span<const T> numbers(const Tensor& t) {
+  const auto* first = static_cast<const T*>(t.impl()->data);
+  return {first, t.nbytes() / sizeof(T)};
+}
+
+// Of complex numbers, their two parts.
+template <class T>
 std::string float_difference(const Tensor& got, const Tensor& expected) {
-  const auto a = got.data<T>(), b = expected.data<T>();
+  const auto a = numbers<T>(got), b = numbers<T>(expected);
   for (size_t i = 0; i < a.size(); ++i) {
     if (std::isnan(a[i]) && std::isnan(b[i])) continue;
     if (a[i] == b[i] || std::abs(a[i] - b[i]) <= 2e-6 + 2e-6 * std::abs(b[i])) continue;
@@ -66,7 +74,7 @@ std::string graph_difference(const Tensor& got, const Tensor& expected) {
     return fmt::format("expected {}{}, got {}{}", dtype_name(expected.dtype()), expected.shape().to_string(),
                        dtype_name(got.dtype()), got.shape().to_string());
   }
-  if (got.dtype() == kFloat32) return float_difference<float>(got, expected);
+  if (got.dtype() == kFloat32 || got.dtype() == kComplex64) return float_difference<float>(got, expected);
   if (got.dtype() == kFloat64) return float_difference<double>(got, expected);
   const bool same = got.dtype() == kString ? got.to_vector<std::string>() == expected.to_vector<std::string>()
                                            : std::memcmp(got.impl()->data, expected.impl()->data, got.nbytes()) == 0;
