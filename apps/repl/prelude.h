@@ -1,6 +1,7 @@
 // What the inputs of a session are compiled against. The command exports the functions declared here.
 #pragma once
 
+#include <panto/apps/repl/one_line.h>
 #include <panto/panto.h>
 #include <panto/repl.h>
 
@@ -33,7 +34,7 @@ PANTO_EXPORT void panto_repl_shown_bytes(const void* bytes, size_t size);
 // The value that piece `serial` showed.
 PANTO_EXPORT void* panto_repl_out(int serial);
 // An object that an input made for a variable. `type` tells types apart by its address's contents (std::type_info);
-// `assign` moves `from` into `to` and may be null; `describe` writes the value for :vars.
+// `assign` moves `from` into `to` and may be null; `describe` writes what :vars says of it.
 struct PantoReplObject {
   void* object;
   const std::type_info* type;
@@ -109,6 +110,10 @@ typename K::type& out(int serial) {
   return *static_cast<typename K::type*>(panto_repl_out(serial));
 }
 
+// Tensor::detach gives what a tensor points to and leaves none behind; PyTorch's does neither.
+template <class V>
+inline constexpr bool kIsValue = !std::is_same_v<V, TensorImpl*>;
+
 inline KeptAs<void> show(End) { return {}; }
 // Types that are common at a prompt are compiled into the command: their inputs answer sooner.
 PANTO_EXPORT void show_value(long long value);
@@ -123,6 +128,7 @@ PANTO_EXPORT void show_value(const Function& value);
 template <class T>
 auto show(Shown<T> shown) {
   using V = std::remove_cvref_t<T>;
+  static_assert(kIsValue<V>, "detach leaves the tensor without a value");
   const auto kept = kept_as<T>();
   if constexpr (std::is_same_v<V, Operation>) {
     if (!shown.value.defined()) return kept;  // of an assignment, which is done
@@ -154,6 +160,7 @@ inline void retire(GradientTape& tape) { tape.stop(); }
 
 template <class T>
 void keep_object(T* object) {
+  static_assert(kIsValue<T>, "detach leaves the tensor without a value");
   PantoReplObject entry{};
   entry.object = const_cast<std::remove_const_t<T>*>(object);
   entry.type = &typeid(T);
@@ -163,7 +170,7 @@ void keep_object(T* object) {
   if constexpr (std::is_destructible_v<T>) entry.destroy = [](void* p) { delete static_cast<T*>(p); };
   entry.retire = [](void* p) { retire(*static_cast<T*>(p)); };
   entry.describe = [](const void* p, void (*write)(const char*, size_t)) {
-    const std::string out = text(*static_cast<const T*>(p));
+    const std::string out = one_line(*static_cast<const T*>(p));
     write(out.data(), out.size());
   };
   panto_repl_keep(&entry);

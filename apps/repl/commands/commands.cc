@@ -84,17 +84,6 @@ std::string value_line(const SessionVariable& v) {
   } catch (const std::exception& error) {
     value = std::string("<") + error.what() + ">";
   }
-  const size_t line = value.find('\n');
-  if (line != std::string::npos) {  // of a tensor its type, of others their beginning
-    const size_t last = value.rfind('\n');
-    const std::string first = value.substr(0, line);
-    if (v.type == "Tensor" || value.starts_with("[")) {
-      value = value.substr(last + 1);
-    } else {
-      const size_t type = value.find("  ", line);  // of a variable's value
-      value = type == std::string::npos ? fmt::format("{} ...", first) : fmt::format("{}{}", first, value.substr(type));
-    }
-  }
   return value.size() > 90 ? value.substr(0, 87) + "..." : value;
 }
 
@@ -182,7 +171,7 @@ void Commands::help(const std::string& topic) {
   }
   // Of a variable what it is.
   for (const SessionVariable& v : session_.variables()) {
-    if (v.name == topic) return say(fmt::format("{}\n{}", type_name(*v.object.type), value_line(v)));
+    if (v.name == topic) return say(fmt::format("{}\n{}", plain_type_name(*v.object.type), value_line(v)));
   }
   say(op_help(topic));
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "panto/apps/repl/commands/commands.h"
-#include "panto/apps/repl/text/hints.h"
+#include "panto/apps/repl/text/names.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op.h"
 
@@ -53,7 +53,7 @@ std::string op_help(const std::string& name) {
   const Op* found = named(name);
   if (found == nullptr) {
     if (std::string other = header_help(name); !other.empty()) return other;
-    if (const std::string ours = written_here(name); !ours.empty()) return fmt::format("here: {}", ours);
+    if (const std::string ours = written_here(name, name); !ours.empty()) return fmt::format("here: {}", ours);
     const std::string plain = without_namespace(name);
     std::string near;
     int count = 0;

@@ -55,7 +55,10 @@ void show_value(double value) { hand_over_and_keep(value); }
 void show_value(float value) { hand_over_and_keep(value); }
 void show_value(bool value) { hand_over_and_keep(value); }
 void show_value(const std::string& value) { hand_over_and_keep(value); }
-void show_value(const Tensor& value) { hand_over_and_keep(value); }
+void show_value(const Tensor& value) {
+  hand_over_and_keep(value);
+  if (value.defined()) host().tensor = Host::ShownTensor{value.id(), value.dtype()};
+}
 void show_value(const Variable& value) { hand_over_and_keep(value); }
 void show_value(const Function& value) { hand_over_and_keep(value); }
 

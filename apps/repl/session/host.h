@@ -18,7 +18,12 @@ struct Host {
     void (*destroy)(void* object) = nullptr;
     bool used = false;  // an input has a reference to it
   };
-  std::optional<Value> shown;  // what `result` is the text of, where it can be kept
+  struct ShownTensor {
+    int64_t id;
+    DType dtype;
+  };
+  std::optional<ShownTensor> tensor;  // what `result` is the text of, where that is a tensor
+  std::optional<Value> shown;         // what `result` is the text of, where it can be kept
   struct Timing {
     double seconds = 0;  // of one run, the best of several
     long runs = 0;       // in one measurement

@@ -102,6 +102,8 @@ class Session {
   // The command that a piece is: also what people who come from Python or a shell type, `exit`, `quit()`, `help` or
   // `help(matmul)`, unless the session has such a name. "" of others.
   std::string plain_command(const Piece& piece) const;
+  // Whether a `const` is known when it is compiled, and may be an array's size: it then stays as it is written.
+  bool is_constant(const Piece& piece, const Origin& origin);
   bool run_initialized(const Piece& piece, const Origin& origin);
   // Calls what an input was made into; `shown` is the number of the piece, if its value is to be shown.
   bool call_entered(int shown = 0);

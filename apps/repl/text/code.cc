@@ -5,6 +5,16 @@
 #include <algorithm>
 
 namespace panto::repl {
+namespace {
+
+// "a", "[a, b]"
+std::string name_list(const Variable& v) {
+  std::string names;
+  for (const std::string& n : v.names) names.append(names.empty() ? "" : ", ").append(n);
+  return v.names.size() > 1 ? "[" + names + "]" : names;
+}
+
+}  // namespace
 
 std::string CodeWriter::name(const char* what) const { return fmt::format("panto_{}_{}", what, serial_); }
 
@@ -51,15 +61,20 @@ std::string CodeWriter::typed(const Piece& piece) const {
 std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
   const std::string init = v.init.empty() ? "" : at_origin(piece, v.init, v.init_offset);
   const bool deduced = v.type.starts_with("auto");
+  const std::string qualifier = v.constant ? "const " : "";
   std::string code;
   std::string object;
   const size_t type_offset = piece.text.find(v.type);  // none in `x = 3`
-  const std::string type = type_offset == std::string::npos ? v.type : at_origin(piece, v.type, type_offset);
+  const std::string type =
+      qualifier + (type_offset == std::string::npos ? v.type : at_origin(piece, v.type, type_offset));
   if (v.form == Variable::Form::kEquals) {
     // Inline, not static: a lambda's type, and with it the variable, would be another one in each input. A function's
     // result is initialized as a variable is by `=`, and made where it is to stay.
-    code = fmt::format("inline {} {}() {{{} return {}; }}\n", deduced ? "auto" : type, name("value"), results_, init);
-    object = deduced ? fmt::format("new auto({}())", name("value")) : fmt::format("new {}({}())", type, name("value"));
+    const bool to_constant = deduced && v.pointer && v.constant;  // `const auto* p`: the pointer is none
+    const char* value = to_constant ? "const auto*" : "auto";
+    code = fmt::format("inline {} {}() {{{} return {}; }}\n", deduced ? value : type, name("value"), results_, init);
+    object = deduced ? fmt::format("new {}auto({}())", to_constant ? "" : qualifier, name("value"))
+                     : fmt::format("new {}({}())", type, name("value"));
   } else if (v.form == Variable::Form::kBraces) {
     object = fmt::format("new {}{{{}}}", type, init);
   } else {
@@ -67,14 +82,16 @@ std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
   }
   const std::string results = v.form == Variable::Form::kEquals ? "" : results_;
   code += fmt::format("inline auto* {}() {{{} return {}; }}", name("object"), results, object);
+  if (v.names.size() > 1) {  // whether it can be taken apart is known before it is made
+    const size_t names = piece.text.find('[');
+    code += fmt::format("\ninline void {}() {{ auto& {} = *{}(); }}", name("parts"),
+                        at_origin(piece, name_list(v), names), name("object"));
+  }
   return in_scope(code) + entered(fmt::format("panto::repl::keep({}());", name("object")));
 }
 
 std::string CodeWriter::bind(const Variable& v, const std::string& scope) const {
-  std::string names;
-  for (const std::string& n : v.names) names.append(names.empty() ? "" : ", ").append(n);
-  if (v.names.size() > 1) names = "[" + names + "]";
-  return fmt::format("namespace {} {{\nauto& {} = panto::repl::kept(&{});\n}}\n", scope, names, name("object"));
+  return fmt::format("namespace {} {{\nauto& {} = panto::repl::kept(&{});\n}}\n", scope, name_list(v), name("object"));
 }
 
 std::string CodeWriter::plain(const Piece& piece, bool outside) const {
@@ -85,9 +102,12 @@ std::string CodeWriter::plain(const Piece& piece, bool outside) const {
   std::string source = piece.text;
   if (source.starts_with("static ")) source.replace(0, 7, 7, ' ');
   std::string text = at_origin(piece, source, 0);
+  const std::string_view bare = std::string_view(source).substr(std::min(source.find_first_not_of(' '), source.size()));
   const bool constant =
-      piece.kind == Piece::Kind::kSimple && (source.starts_with("const ") || source.starts_with("constexpr "));
-  if (constant) text = "inline" + text;
+      piece.kind == Piece::Kind::kSimple && (bare.starts_with("const ") || bare.starts_with("constexpr "));
+  // Made now, and not when it is first used, which is in the compiler.
+  const bool made_now = constant && bare.starts_with("const ");
+  if (constant) text = (made_now ? "[[gnu::used]] inline" : "inline") + text;
   if (!ended && !piece.text.ends_with(';')) text += ";";
   if (type) text += ";";  // of a class; one too many does no harm
   if (!outside) return in_scope(text);
@@ -97,6 +117,12 @@ std::string CodeWriter::plain(const Piece& piece, bool outside) const {
     code = in_scope("") + fmt::format("using namespace {};\n", scope_);
   }
   return code + text;
+}
+
+std::string CodeWriter::constant(const Piece& piece) const {
+  Piece constant = piece;
+  constant.text = "constexpr " + piece.text;
+  return inside_function(constant);
 }
 
 std::string CodeWriter::inside_function(const Piece& piece) const {

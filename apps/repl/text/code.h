@@ -44,6 +44,8 @@ class CodeWriter {
   std::string plain(const Piece& piece, bool outside) const;
   // The same without running initializers: only good for finding errors.
   std::string inside_function(const Piece& piece) const;
+  // Compiles where the piece, which declares a `const`, is a constant expression.
+  std::string constant(const Piece& piece) const;
   // Measures an expression.
   std::string timed(const Piece& piece) const;
   // Shows the type of an expression instead of its value, without computing it.

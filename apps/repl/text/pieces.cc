@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "panto/apps/repl/text/python.h"
+
 namespace panto::repl {
 namespace {
 
@@ -148,6 +150,7 @@ class Cutter {
   size_t piece(size_t begin) {
     const Token& head = list_[begin];
     if (head.kind == Token::Kind::kDirective) return directive(begin);
+    if (const size_t end = after_python_line(list_, begin); end != begin) return take(begin, end, false);
     if (head.is(";")) return finish(Piece::Kind::kStatement, begin, begin + 1);
     if (head.is("{")) return finish(Piece::Kind::kStatement, begin, block(begin));
     if (begins_control(head)) return finish(Piece::Kind::kStatement, begin, statement(begin));

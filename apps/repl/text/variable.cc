@@ -9,7 +9,8 @@ using Words = std::vector<Token>;
 
 // The head of a declaration of variables: specifiers, type, and where the (first) name is.
 struct Head {
-  bool specifiers = false;  // others than static
+  bool specifiers = false;  // others than static and const
+  bool constant = false;    // const in front of the type
   size_t type = 0, type_end = 0;
   bool pointer = false, reference = false;
   bool is_auto = false;
@@ -20,7 +21,11 @@ std::optional<Head> read_head(const Words& words) {
   Head head;
   size_t i = 0;
   while (i < words.size() && is_specifier(words[i])) {
-    if (!words[i].is("static")) head.specifiers = true;
+    if (words[i].is("const")) {
+      head.constant = true;
+    } else if (!words[i].is("static")) {
+      head.specifiers = true;
+    }
     ++i;
   }
   head.type = i;
@@ -57,12 +62,13 @@ std::optional<Head> read_head(const Words& words) {
   if (i >= words.size()) return std::nullopt;
   if (words[i].is("[") && head.is_auto) return head;
   if (!words[i].is_name() || is_keyword(words[i]) || is_specifier(words[i])) return std::nullopt;
+  if (i + 1 == words.size() && head.reference) return std::nullopt;  // `a && b`: a reference is given what it refers to
   if (i + 1 < words.size()) {
     const Token& next = words[i + 1];
     const bool begins = next.is("=") || next.is("(") || next.is("{") || next.is(",") || next.is("[");
     if (!begins) return std::nullopt;
     // `a * b(c)`, `a & b[0]` are products and the like, unless a is `int` or a constant is declared.
-    const bool expression = (head.pointer || head.reference) && !head.specifiers &&
+    const bool expression = (head.pointer || head.reference) && !head.specifiers && !head.constant &&
                             !is_builtin_type(words[head.type]) && !words[head.type].is("auto") && !next.is("=") &&
                             !next.is("{");
     if (expression) return std::nullopt;
@@ -99,6 +105,7 @@ std::optional<Variable> read_variable(std::string_view text) {
   if (!head || head->specifiers || head->reference) return std::nullopt;
   Variable v;
   v.pointer = head->pointer;
+  v.constant = head->constant;
   v.type = between(text, words[head->type].offset, words[head->type_end - 1].end());
   size_t i = head->name;
   if (words[i].is("[")) {
@@ -112,7 +119,7 @@ std::optional<Variable> read_variable(std::string_view text) {
     v.names.emplace_back(words[i].text);
   }
   if (i + 1 == words.size()) {
-    if (head->is_auto) return std::nullopt;
+    if (head->is_auto || head->constant) return std::nullopt;
     v.init_offset = text.size();
     return v;
   }

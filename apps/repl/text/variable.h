@@ -20,6 +20,7 @@ struct Variable {
   std::string init;        // without brackets, and without the =
   size_t init_offset = 0;  // in the piece's text
   bool pointer = false;    // `a * b` may be a product
+  bool constant = false;   // `const type name = init`
 };
 std::optional<Variable> read_variable(std::string_view text);
 // `name = init`, read as `auto name = init`: what it is where there is no such variable yet.
