@@ -1,6 +1,7 @@
 // What the inputs of a session are compiled against. The command exports the functions declared here.
 #pragma once
 
+#include <panto/apps/repl/one_line.h>
 #include <panto/panto.h>
 #include <panto/repl.h>
 
@@ -33,7 +34,7 @@ PANTO_EXPORT void panto_repl_shown_bytes(const void* bytes, size_t size);
 // The value that piece `serial` showed.
 PANTO_EXPORT void* panto_repl_out(int serial);
 // An object that an input made for a variable. `type` tells types apart by its address's contents (std::type_info);
-// `assign` moves `from` into `to` and may be null; `describe` writes the value for :vars.
+// `assign` moves `from` into `to` and may be null; `describe` writes what :vars says of it.
 struct PantoReplObject {
   void* object;
   const std::type_info* type;
@@ -163,7 +164,7 @@ void keep_object(T* object) {
   if constexpr (std::is_destructible_v<T>) entry.destroy = [](void* p) { delete static_cast<T*>(p); };
   entry.retire = [](void* p) { retire(*static_cast<T*>(p)); };
   entry.describe = [](const void* p, void (*write)(const char*, size_t)) {
-    const std::string out = text(*static_cast<const T*>(p));
+    const std::string out = one_line(*static_cast<const T*>(p));
     write(out.data(), out.size());
   };
   panto_repl_keep(&entry);

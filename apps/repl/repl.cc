@@ -10,11 +10,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "panto/apps/repl/commands.h"
-#include "panto/apps/repl/engines.h"
-#include "panto/apps/repl/guard.h"
-#include "panto/apps/repl/probe.h"
-#include "panto/apps/repl/session.h"
+#include "panto/apps/repl/commands/commands.h"
+#include "panto/apps/repl/engine/engines.h"
+#include "panto/apps/repl/session/guard.h"
+#include "panto/apps/repl/session/probe.h"
+#include "panto/apps/repl/session/session.h"
 #include "panto/apps/repl/terminal.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"

@@ -12,9 +12,9 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-#include "panto/apps/repl/colour.h"
-#include "panto/apps/repl/guard.h"
-#include "panto/apps/repl/probe.h"
+#include "panto/apps/repl/session/guard.h"
+#include "panto/apps/repl/session/probe.h"
+#include "panto/apps/repl/text/colour.h"
 #include "panto/apps/repl/user_folders.h"
 
 namespace panto::repl {

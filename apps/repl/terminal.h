@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "panto/apps/repl/commands.h"
-#include "panto/apps/repl/session.h"
+#include "panto/apps/repl/commands/commands.h"
+#include "panto/apps/repl/session/session.h"
 
 namespace panto::repl {
 

@@ -232,7 +232,6 @@ class PANTO_EXPORT Tensor {
   std::string to_string() const;
 
   TensorImpl* impl() const noexcept { return impl_; }
-  TensorImpl* detach() noexcept { return std::exchange(impl_, nullptr); }
 
  private:
   void release() noexcept {

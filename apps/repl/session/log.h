@@ -1,0 +1,55 @@
+// The pieces that a session ran, in memory and in a file, from which it can be started anew after a crash, `:undo` and
+// `:reset`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "panto/apps/repl/text/code.h"
+
+namespace panto::repl {
+
+struct LogEntry {
+  // In the file while it runs, so that after a crash it is known which one it was.
+  enum class State : char { kRunning = 'r', kAccepted = 'a', kFailed = 'f', kUndone = 'u' };
+  State state = State::kRunning;
+  int input = 0;  // what was typed at one prompt
+  Piece piece;
+  Origin origin;
+  // Not in the file: running it again tells.
+  std::string meaning;  // what it was run as, where that is another text
+  bool shown = false;   // it showed a value
+  size_t position = 0;  // of the state's byte in the file
+};
+
+class SessionLog {
+ public:
+  // Opens the file, or begins one. Throws panto::Error.
+  explicit SessionLog(std::string path);
+  ~SessionLog();
+  SessionLog(const SessionLog&) = delete;
+  SessionLog& operator=(const SessionLog&) = delete;
+
+  // Begins an entry, in state kRunning.
+  void begin(int input, const Piece& piece, const Origin& origin);
+  // Of entry `i`, or of the last one.
+  void set_state(size_t i, LogEntry::State state);
+  void finish(LogEntry::State state) { set_state(entries_.size() - 1, state); }
+
+  void set_meaning(size_t i, std::string text, bool shown) {
+    entries_[i].meaning = std::move(text);
+    entries_[i].shown = shown;
+  }
+
+  const std::vector<LogEntry>& entries() const { return entries_; }
+
+ private:
+  void read();
+
+  std::string path_;
+  int file_ = -1;
+  size_t end_ = 0;
+  std::vector<LogEntry> entries_;
+};
+
+}  // namespace panto::repl

@@ -1,0 +1,31 @@
+// What :vars says: one line each, in plain words.
+Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}});
+Dense model(2, 3);
+Sequential layers(Flatten(), Dense(2, 3), Dense(3, 4));
+struct Doubled : Layer { Variable k{ones({3}), "k"}; Tensor forward(const Tensor& x) const override { return x + x; } std::vector<Variable> variables() const override { return {k}; } };
+Doubled mine;
+Sgd sgd(model.variables(), {.learning_rate = 0.5});
+Adam adam(model.variables(), {.learning_rate = exponential_decay(0.1, 1000, 0.5)});
+Dataset d = Dataset::from_tensors({x, x}).batch(2);
+auto f = trace([](const Tensor& x) { return std::pair(x + x, x); });
+f(x);
+Graph g;
+Session session(g);
+Variable v(x, "v");
+GradientTape tape;
+std::vector<Tensor> tensors{x, x};
+std::map<std::string, Tensor> by_name{{"a", x}};
+std::vector<Variable> variables = {v};
+std::vector<int> many(20);
+auto lambda = [](int a) { return a; };
+std::function<int(int)> function = lambda;
+auto pointer = std::make_unique<Dense>(2, 3);
+const Tensor fixed = x;
+std::optional<Tensor> maybe = x;
+std::pair<Tensor, int> pair{x, 1};
+struct Point { int x, y; };
+Point point{1, 2};
+std::vector<Point> points{point};
+std::string text = "text";
+double pi = 3.5;
+:vars
