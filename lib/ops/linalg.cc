@@ -1,20 +1,12 @@
 // Matrix products.
 #include <algorithm>
 
-#include "panto/lib/base/error.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
 namespace {
-
-// The gradients of complex products need conjugates, and there is no op for those yet.
-void expect_real(const GradContext& g) {
-  if (dtypes::kComplex.contains(g.in_type(0))) {
-    fail(Code::kUnimplemented, "gradient: expected a real type, got " + std::string(dtype_name(g.in_type(0))));
-  }
-}
 
 // NumPy broadcasting of all but the last two dimensions; unknown rank where one is.
 void batch_shape(ShapeContext& c) {
@@ -61,9 +53,9 @@ const Op& kMatMul = define_op(
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
-           expect_real(g);
            const bool ta = g.flag("transpose_a"), tb = g.flag("transpose_b");
-           const Tensor &a = g.in(0), &b = g.in(1), &dy = g.dy();
+           const Tensor a = g.conj_in(0), b = g.conj_in(1);
+           const Tensor& dy = g.dy();
            if (g.needs(0)) {
              g.set(0, ta ? mm(b, dy, {.transpose_a = tb, .transpose_b = true}) : mm(dy, b, {.transpose_b = !tb}));
            }
@@ -87,7 +79,6 @@ const Op& kBatchMatMul = define_op(
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
-           expect_real(g);
            const bool ax = g.flag("adj_x"), ay = g.flag("adj_y");
            const Tensor &x = g.in(0), &y = g.in(1), &dy = g.dy();
            if (g.needs(0)) {

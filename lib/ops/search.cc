@@ -76,6 +76,7 @@ const Op& kUnique = define_op(
            c.output(0, PartialShape{kUnknownDim});
            c.output(1, PartialShape{size});
          },
-     .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x"});
+     .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x",
+     .types_reason = "nothing compares resources and variants"});
 
 }  // namespace panto

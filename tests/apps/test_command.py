@@ -315,9 +315,8 @@ class CommandTest(unittest.TestCase):
         self.bad(f"Unimplemented: ", "show", self.folder)
         self.write("strange.pbtxt", node("q", "QuantumFold"))
         self.assertIn("QuantumFold", self.bad("Unimplemented: ", "run", "strange.pbtxt"))
-        self.write("half.pbtxt", MODEL.replace("DT_FLOAT", "DT_HALF"))
-        self.write("h.npy", npy([1]).replace(b"<f4", b"<f2")[:-2])
-        self.assertIn("float16", self.bad("Unimplemented: ", "run", "half.pbtxt", "--feed", "x=h.npy", "--fetch", "z"))
+        self.write("quotient.pbtxt", INTEGER_QUOTIENT)
+        self.assertIn("int32", self.bad("Unimplemented: ", "run", "quotient.pbtxt", "--fetch", "y"))
 
     def test_models_that_are_no_graphs(self):
         self.bad("NotFound: ", "run", "none.pb")
