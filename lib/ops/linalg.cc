@@ -69,9 +69,8 @@ const Op& kBatchMatMul = define_op(
     "BatchMatMulV2(x: T, y: T; adj_x: bool = false, adj_y: bool = false,"
     " T: floating|int16|int32|int64|uint8|uint16|uint32|uint64|complex, grad_x: bool = false, grad_y: bool = false)"
     " -> (output: T)",
-    {.doc =
-         "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so; "
-         "the leading dimensions broadcast. Integers wrap.",
+    {.doc = "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so "
+            "(and conjugated, where complex); the leading dimensions broadcast. Integers wrap.",
      .cpp = "batch_matmul",
      .aliases = {"BatchMatMul"},
      .traits = {Trait::kContraction, Trait::kBroadcasts},
