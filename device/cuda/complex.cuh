@@ -8,11 +8,11 @@
 namespace panto::k {
 
 template <class R>
-__host__ __device__ inline cuda::std::complex<R> inner(std::complex<R> z) {
+__host__ __device__ inline ::cuda::std::complex<R> inner(std::complex<R> z) {
   return {z.real(), z.imag()};
 }
 template <class R>
-__host__ __device__ inline std::complex<R> outer(const cuda::std::complex<R>& z) {
+__host__ __device__ inline std::complex<R> outer(const ::cuda::std::complex<R>& z) {
   return {z.real(), z.imag()};
 }
 
@@ -47,16 +47,16 @@ __host__ __device__ inline std::complex<R> conj(std::complex<R> a) {
 // On the unit circle in the direction of a; 0 for 0.
 template <class R>
 __host__ __device__ inline std::complex<R> sign(std::complex<R> a) {
-  const R size = cuda::std::abs(inner(a));
+  const R size = ::cuda::std::abs(inner(a));
   return size == R{0} ? std::complex<R>(R{0}, R{0}) : std::complex<R>(a.real() / size, a.imag() / size);
 }
 template <class R>
 __host__ __device__ inline std::complex<R> sqrt(std::complex<R> a) {
-  return outer(cuda::std::sqrt(inner(a)));
+  return outer(::cuda::std::sqrt(inner(a)));
 }
 template <class R>
 __host__ __device__ inline std::complex<R> exp(std::complex<R> a) {
-  return outer(cuda::std::exp(inner(a)));
+  return outer(::cuda::std::exp(inner(a)));
 }
 // As in device/complex.h.
 template <class R>
@@ -67,7 +67,7 @@ __host__ __device__ inline std::complex<R> expm1(std::complex<R> a) {
 }
 template <class R>
 __host__ __device__ inline std::complex<R> log(std::complex<R> a) {
-  return outer(cuda::std::log(inner(a)));
+  return outer(::cuda::std::log(inner(a)));
 }
 // As in device/complex.h.
 template <class R>
@@ -78,26 +78,26 @@ __host__ __device__ inline std::complex<R> log1p(std::complex<R> a) {
 }
 template <class R>
 __host__ __device__ inline std::complex<R> sin(std::complex<R> a) {
-  return outer(cuda::std::sin(inner(a)));
+  return outer(::cuda::std::sin(inner(a)));
 }
 template <class R>
 __host__ __device__ inline std::complex<R> cos(std::complex<R> a) {
-  return outer(cuda::std::cos(inner(a)));
+  return outer(::cuda::std::cos(inner(a)));
 }
 template <class R>
 __host__ __device__ inline std::complex<R> tanh(std::complex<R> a) {
-  return outer(cuda::std::tanh(inner(a)));
+  return outer(::cuda::std::tanh(inner(a)));
 }
 template <class R>
 __host__ __device__ inline std::complex<R> sigmoid(std::complex<R> a) {
-  return outer(cuda::std::complex<R>(R{1}) / (R{1} + cuda::std::exp(-inner(a))));
+  return outer(::cuda::std::complex<R>(R{1}) / (R{1} + ::cuda::std::exp(-inner(a))));
 }
 // As for real numbers, a^0 is 1 and 0^b is 0 for a positive real part of b.
 template <class R>
 __host__ __device__ inline std::complex<R> pow(std::complex<R> a, std::complex<R> b) {
   if (b.real() == R{0} && b.imag() == R{0}) return {R{1}, R{0}};
   if (a.real() == R{0} && a.imag() == R{0} && b.real() > R{0}) return {R{0}, R{0}};
-  return outer(cuda::std::pow(inner(a), inner(b)));
+  return outer(::cuda::std::pow(inner(a), inner(b)));
 }
 
 }  // namespace panto::k
