@@ -18,6 +18,12 @@ template <class R>
 std::complex<R> conj(std::complex<R> z) {
   return std::conj(z);
 }
+// On the unit circle in the direction of z; 0 for 0.
+template <class R>
+std::complex<R> sign(std::complex<R> z) {
+  const R size = std::abs(z);
+  return size == 0 ? std::complex<R>(0) : z / size;
+}
 template <class R>
 std::complex<R> sqrt(std::complex<R> z) {
   return std::sqrt(z);

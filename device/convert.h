@@ -19,6 +19,10 @@ inline constexpr bool is_complex_type = false;
 template <class T>
 inline constexpr bool is_complex_type<std::complex<T>> = true;
 
+// The type that elements of type T are computed in. What is made is rounded to T once.
+template <class T>
+using Compute = std::conditional_t<is_half_type<T>, float, T>;
+
 // Rounds towards zero. What does not fit a 32- or 64-bit signed integer, NaN included, gives the smallest one; narrower
 // types get its low bits.
 template <class To, class From>
@@ -66,5 +70,19 @@ PANTO_FN To convert(From x) {
     return static_cast<To>(x);
   }
 }
+
+// F for elements of the 16-bit types.
+template <class F>
+struct Rounded : F {
+  template <class T, class... More>
+  PANTO_FN auto operator()(T x, More... more) {
+    const auto y = F::operator()(convert<Compute<T>>(x), convert<Compute<More>>(more)...);
+    if constexpr (std::is_same_v<decltype(y), const bool>) {
+      return y;
+    } else {
+      return convert<T>(y);
+    }
+  }
+};
 
 }  // namespace panto

@@ -4,6 +4,7 @@
 //   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
 //   Bounded  a part of the function that is without branches, or short (device/vector_math.h): Bounded::value(x...) is
 //            the result for floats of which Bounded::holds(x...) is true; void: none
+//   kOfStorage  true: it moves elements, and is made for their sizes
 //   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
 //            throws afterwards, or raises a flag on a device
 #pragma once
@@ -44,12 +45,10 @@ struct AbsFn {
     return k::abs(x);
   }
 };
-// A NaN stays one; the sign of either zero is +0.
 struct SignFn {
   template <class T>
   PANTO_FN T operator()(T x) const {
-    const T sign = k::select(x > T{0}, T{1}, k::select(x < T{0}, static_cast<T>(-1), T{0}));
-    return k::select(x != x, x, sign);
+    return k::sign(x);
   }
 };
 struct FloorFn {
@@ -106,14 +105,20 @@ struct RsqrtFn {
   static constexpr int kWork = 16;
   template <class T>
   PANTO_FN T operator()(T x) const {
-    return T{1} / k::sqrt(x);
+    return k::div(T{1}, k::sqrt(x));
   }
 };
-struct ReciprocalFn {
+struct ReciprocalFn : Faulty {
   static constexpr int kWork = 8;
   template <class T>
-  PANTO_FN T operator()(T x) const {
-    return T{1} / x;
+  PANTO_FN T operator()(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      if (x == T{0}) {
+        fault = Fault::kDivisionByZero;
+        return T{0};
+      }
+    }
+    return k::div(T{1}, x);
   }
 };
 struct ExpFn {
@@ -199,7 +204,7 @@ struct SoftplusFn {
 struct ReluFn {
   template <class T>
   PANTO_FN T operator()(T x) const {
-    return k::select(x < T{0}, T{0}, x);
+    return k::select(k::is_negative(x), T{0}, x);
   }
 };
 struct LogicalNotFn {
@@ -240,7 +245,7 @@ struct DivFn : Faulty {
         if (y == static_cast<T>(-1)) return k::neg(x);
       }
     }
-    return static_cast<T>(x / y);
+    return k::div(x, y);
   }
 };
 struct FloorDivFn : Faulty {
@@ -255,7 +260,7 @@ struct FloorDivFn : Faulty {
       if constexpr (std::is_signed_v<T>) {
         if (y == static_cast<T>(-1)) return k::neg(x);
       }
-      const bool below = x % y != 0 && (x < T{0}) != (y < T{0});
+      const bool below = x % y != 0 && k::is_negative(x) != k::is_negative(y);
       return static_cast<T>(x / y - T{below});
     } else {
       return k::floor(x / y);
@@ -281,7 +286,7 @@ struct FloorModFn : Faulty {
     } else {
       rest = k::fmod(x, y);
     }
-    return rest != T{0} && (rest < T{0}) != (y < T{0}) ? static_cast<T>(rest + y) : rest;
+    return rest != T{0} && k::is_negative(rest) != k::is_negative(y) ? static_cast<T>(rest + y) : rest;
   }
 };
 struct PowFn : Faulty {
@@ -372,6 +377,8 @@ struct LogicalOrFn {
 // ---- Ternary --------------------------------------------------------------------------------------------------------
 
 struct SelectFn {
+  // T is how an element is stored, whatever it is.
+  static constexpr bool kOfStorage = true;
   // By value where that is cheap: both sides are then loaded without a branch, which vectorises.
   template <class T>
     requires std::is_trivially_copyable_v<T>

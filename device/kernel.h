@@ -84,7 +84,7 @@ class KernelObject {
     }
   }
   template <class... Ts, class Maker>
-  KernelObject(const char* op, TypeList<Ts...>, Maker) noexcept {
+  KernelObject([[maybe_unused]] const char* op, TypeList<Ts...>, Maker) noexcept {
     (KernelEntry(op, kKind, dtype_of<Ts>, make_kernel<Maker, Ts>()), ...);
   }
   template <class Maker>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "panto/device/convert.h"
 #include "panto/device/vocabulary.h"
 
 namespace panto {
@@ -74,15 +75,13 @@ struct MeanOf : SumOf<T> {
   }
 };
 // Integers add up in 64 bits; the quotient is truncated, and of nothing 0.
-template <>
-struct MeanOf<int64_t> : SumOf<int64_t> {
-  PANTO_FN static int64_t finish(int64_t t, int64_t n) { return n == 0 ? 0 : t / n; }
-};
-template <>
-struct MeanOf<int32_t> : MeanOf<int64_t> {
-  using Element = int32_t;
-  PANTO_FN static int64_t add(int64_t a, int32_t x) { return a + x; }
-  PANTO_FN static int32_t finish(int64_t t, int64_t n) { return n == 0 ? 0 : static_cast<int32_t>(t / n); }
+template <class T>
+  requires std::is_integral_v<T>
+struct MeanOf<T> : SumOf<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>> {
+  using Element = T;
+  using Total = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  PANTO_FN static Total add(Total a, T x) { return k::add(a, static_cast<Total>(x)); }
+  PANTO_FN static T finish(Total t, int64_t n) { return n == 0 ? T{0} : static_cast<T>(t / static_cast<Total>(n)); }
 };
 
 // Complex numbers: real and imaginary parts on their own.
@@ -155,6 +154,17 @@ struct MinOf {
   PANTO_FN static T finish(T t, int64_t) { return t; }
 };
 
+// The reducer R of floats for elements of a 16-bit type T: the result is rounded once.
+template <class R, class T>
+struct RoundedOf : R {
+  using Element = T;
+  PANTO_FN static typename R::Lane add(typename R::Lane a, T x) { return R::add(a, convert<float>(x)); }
+  PANTO_FN static T finish(typename R::Total t, int64_t n) { return convert<T>(R::finish(t, n)); }
+};
+// R for elements of type T, whatever they are computed in.
+template <template <class> class R, class T>
+using ReducerFor = std::conditional_t<is_half_type<T>, RoundedOf<R<Compute<T>>, T>, R<Compute<T>>>;
+
 // The orders of ArgMax and ArgMin, in which NaN stands neither before nor after anything; so it never becomes the best.
 struct Greater {
   template <class T>
@@ -177,9 +187,10 @@ struct Less {
   }
 };
 
-// What running sums are kept in: floats in double, so that the sum of many small numbers does not lose them.
+// What running sums are kept in: floats in double, so that the sum of many small numbers does not lose them; of 16-bit
+// types in float.
 template <class T>
-using Running = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+using Running = std::conditional_t<std::is_floating_point_v<T>, double, Compute<T>>;
 
 // What Cumsum and Cumprod run.
 struct RunningSum {

@@ -13,6 +13,9 @@
 // `fast`: where exp and its kin come from: the device's own on CUDA, those that vectorise on the CPU.
 #ifdef __CUDACC__
 #define PANTO_FN __host__ __device__ inline
+#ifndef __CUDACC_RTC__
+#include "panto/device/cuda/complex.cuh"
+#endif
 #else
 #include "panto/device/complex.h"
 #include "panto/device/vector_math.h"
@@ -94,12 +97,30 @@ PANTO_FN T neg(T a) {
   }
 }
 template <class T>
+PANTO_FN T div(T a, T b) {
+  return static_cast<T>(a / b);
+}
+template <class T>
+PANTO_FN bool is_negative(T a) {
+  if constexpr (std::is_unsigned_v<T>) {
+    return false;
+  } else {
+    return a < T{0};
+  }
+}
+template <class T>
 PANTO_FN T abs(T a) {
   if constexpr (std::is_integral_v<T>) {
-    return select(a < T{0}, neg(a), a);
+    return select(is_negative(a), neg(a), a);
   } else {
     return std::fabs(a);
   }
+}
+// A NaN stays one; the sign of either zero is +0.
+template <class T>
+PANTO_FN T sign(T a) {
+  const T sign = select(a > T{0}, T{1}, select(is_negative(a), static_cast<T>(-1), T{0}));
+  return select(a != a, a, sign);
 }
 // Of a real number: itself.
 template <class T>

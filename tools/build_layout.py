@@ -29,7 +29,7 @@ def main() -> None:
         link.unlink(missing_ok=True)
         link.symlink_to(target)
 
-    generated = [pathlib.PurePath("lib/ops/ops.h")]
+    generated = [pathlib.PurePath("lib/ops/ops.h"), pathlib.PurePath("lib/ops/op_types.h")]
     generated += [p.relative_to(source).with_suffix(".pb.h") for p in sorted(source.glob("lib/graph/proto/*.proto"))]
     for header in generated:
         here = build / "gen" / "panto" / header

@@ -5,9 +5,12 @@
 #include <atomic>
 #include <limits>
 
+#include "panto/device/cpu/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/indexing.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/vocabulary.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/half.h"
 
@@ -103,14 +106,7 @@ void sum_segments(const T* data, const Index* ids, int64_t rows, int64_t columns
         if (id < 0) continue;
         T* to = out + id * columns;
         const T* from = data + r * columns;
-        for (int64_t k = begin; k < end; ++k) {
-          if constexpr (std::is_integral_v<T>) {
-            to[k] = static_cast<T>(static_cast<std::make_unsigned_t<T>>(to[k]) +
-                                   static_cast<std::make_unsigned_t<T>>(from[k]));
-          } else {
-            to[k] += from[k];
-          }
-        }
+        for (int64_t i = begin; i < end; ++i) to[i] = k::add(to[i], from[i]);
       }
     });
   });
@@ -163,7 +159,8 @@ struct RunOneHot {
 };
 
 const CpuKernel gather_kernel("GatherV2", types::every{}, RunGather{});
-const CpuKernel unsorted_segment_sum_kernel("UnsortedSegmentSum", types::real{}, RunSegmentSum{});
+const CpuKernel unsorted_segment_sum_kernel("UnsortedSegmentSum", types::of<"UnsortedSegmentSum">{},
+                                            InWider<RunSegmentSum>{});
 const CpuKernel one_hot_kernel("OneHot", types::every{}, RunOneHot{});
 
 }  // namespace

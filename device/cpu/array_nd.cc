@@ -1,12 +1,12 @@
 // Gathering and scattering by positions in several dimensions, and bands of matrices. Positions are checked before
 // anything is read or written by them.
 #include <algorithm>
-#include <complex>
 
-#include "panto/device/complex.h"
+#include "panto/device/cpu/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/indexing.h"
+#include "panto/device/op_kernels.h"
 #include "panto/device/vocabulary.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
@@ -132,11 +132,9 @@ struct RunBandPart {
 };
 
 const CpuKernel gather_nd_kernel("GatherNd", types::every{}, RunGatherNd{});
-const CpuKernel scatter_nd_kernel("ScatterNd", types::numeric{}, RunScatterNd{});
-const CpuKernel complex_scatter_nd_kernel("ScatterNd", types::complex{}, RunScatterNd{});
+const CpuKernel scatter_nd_kernel("ScatterNd", types::of<"ScatterNd">{}, InWider<RunScatterNd>{});
 const CpuKernel tensor_scatter_update_kernel("TensorScatterUpdate", types::every{}, RunTensorScatterUpdate{});
-const CpuKernel band_part_kernel("MatrixBandPart", types::numeric_and_bool{}, RunBandPart{});
-const CpuKernel complex_band_part_kernel("MatrixBandPart", types::complex{}, RunBandPart{});
+const CpuKernel band_part_kernel("MatrixBandPart", types::plain{}, RunBandPart{});
 
 }  // namespace
 }  // namespace panto

@@ -12,29 +12,38 @@
 
 namespace panto::cpu {
 
+// Each element of `from`, of another type. Halves become the nearest, ties to even.
+template <class From, class To>
+void convert_elements(const From* from, To* to, int64_t n) {
+  const RowFn row = cast_row(dtype_of<To>, dtype_of<From>);
+  constexpr int64_t kBytes = sizeof(To) + sizeof(From);
+  parallel_ranges(n, n * kBytes, [&](int64_t begin, int64_t end) {
+    const void* in[] = {from + begin};
+    row(1, to + begin, end - begin, in);
+  });
+}
+
+// A tensor of the type `As` with the elements of `t`, which are of type T. Throws ResourceExhausted.
+template <class T, class As = float>
+Tensor widened(const Tensor& t, Device& device) {
+  Tensor made = allocate_tensor(device, dtype_of<As>, t.shape());
+  convert_elements(static_cast<const T*>(t.impl()->data), mutable_data<As>(made), t.numel());
+  return made;
+}
+
 // T: Half or BFloat16.
 template <class T>
 class AsFloats {
  public:
   // n floats: those that stand in `data`, or undefined ones where it is null. Throws ResourceExhausted.
   AsFloats(const T* data, int64_t n, Device& device) : floats_(allocate_tensor(device, kFloat32, Shape{n})), n_(n) {
-    if (data != nullptr) convert(this->data(), data);
+    if (data != nullptr) convert_elements(data, this->data(), n_);
   }
   float* data() const { return mutable_data<float>(floats_); }
   // Each to the nearest T, ties to even.
-  void write(T* data) const { convert(data, static_cast<const float*>(this->data())); }
+  void write(T* data) const { convert_elements(static_cast<const float*>(this->data()), data, n_); }
 
  private:
-  template <class To, class From>
-  void convert(To* to, const From* from) const {
-    const RowFn row = cast_row(dtype_of<To>, dtype_of<From>);
-    constexpr int64_t kBytes = sizeof(To) + sizeof(From);
-    parallel_ranges(n_, n_ * kBytes, [&](int64_t begin, int64_t end) {
-      const void* in[] = {from + begin};
-      row(1, to + begin, end - begin, in);
-    });
-  }
-
   Tensor floats_;
   int64_t n_;
 };

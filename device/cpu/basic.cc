@@ -1,13 +1,13 @@
 // Sources, identities, views, questions about shapes, and tensors made from a few numbers.
 
 #include <algorithm>
-#include <complex>
 #include <cstring>
 
+#include "panto/device/cpu/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/op_kernels.h"
 #include "panto/device/shape_kernels.h"
-#include "panto/lib/core/half.h"
 
 namespace panto {
 namespace {
@@ -86,15 +86,12 @@ struct RunRange {
   }
 };
 
-using AllNumbers = TypeList<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t,
-                            uint32_t, uint64_t, bool, std::complex<float>, std::complex<double>>;
-
 // Handles have no zero: resource and variant are left out.
 const CpuKernel zeros_like_kernel("ZerosLike", types::plain{}, RunZeros{});
 const CpuKernel zeros_like_string_kernel("ZerosLike", TypeList<std::string>{}, RunZeros{});
-const CpuKernel ones_like_kernel("OnesLike", AllNumbers{}, RunOnes{});
+const CpuKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, RunOnes{});
 const CpuKernel fill_kernel("Fill", types::every{}, RunFill{});
-const CpuKernel range_kernel("Range", types::real{}, RunRange{});
+const CpuKernel range_kernel("Range", types::of<"Range">{}, InWider<RunRange>{});
 
 }  // namespace
 }  // namespace panto

@@ -8,6 +8,7 @@
 #include "panto/device/convert.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
+#include "panto/device/op_kernels.h"
 #include "panto/lib/base/format.h"
 
 namespace panto::cpu {
@@ -63,24 +64,9 @@ RowFn cast_row_between(bool truncate) {
 
 template <class To>
 RowFn cast_row_to(DType from, bool truncate) {
-  switch (from) {
-    case kFloat32: return cast_row_between<To, float>(truncate);
-    case kFloat64: return cast_row_between<To, double>(truncate);
-    case kFloat16: return cast_row_between<To, Half>(truncate);
-    case kBFloat16: return cast_row_between<To, BFloat16>(truncate);
-    case kInt8: return cast_row_between<To, int8_t>(truncate);
-    case kInt16: return cast_row_between<To, int16_t>(truncate);
-    case kInt32: return cast_row_between<To, int32_t>(truncate);
-    case kInt64: return cast_row_between<To, int64_t>(truncate);
-    case kUint8: return cast_row_between<To, uint8_t>(truncate);
-    case kUint16: return cast_row_between<To, uint16_t>(truncate);
-    case kUint32: return cast_row_between<To, uint32_t>(truncate);
-    case kUint64: return cast_row_between<To, uint64_t>(truncate);
-    case kBool: return cast_row_between<To, bool>(truncate);
-    case kComplex64: return cast_row_between<To, std::complex<float>>(truncate);
-    case kComplex128: return cast_row_between<To, std::complex<double>>(truncate);
-    default: return nullptr;
-  }
+  RowFn row = nullptr;
+  with_type(types::numbers{}, from, [&]<class From>() { row = cast_row_between<To, From>(truncate); });
+  return row;
 }
 
 template <class To>
@@ -102,15 +88,13 @@ void run_cast(KernelContext& c) {
   run_elementwise(c, {row, 1, {in_size}, sizeof(To), in_size + static_cast<int64_t>(sizeof(To))});
 }
 
-using Plain = TypeList<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-                       uint64_t, bool, std::complex<float>, std::complex<double>>;
 struct RunCast {
   template <class T>
   static void run(KernelContext& c) {
     run_cast<T>(c);
   }
 };
-const CpuKernel cast_kernel("Cast", Plain{}, RunCast{});
+const CpuKernel cast_kernel("Cast", types::numbers{}, RunCast{});
 
 // Other types only become themselves.
 const CpuKernel copy_kernel("Cast", TypeList<std::string, ResourceHandle, Variant>{}, []<class T>(KernelContext& c) {
@@ -123,24 +107,9 @@ const CpuKernel copy_kernel("Cast", TypeList<std::string, ResourceHandle, Varian
 }  // namespace
 
 RowFn cast_row(DType to, DType from) {
-  switch (to) {
-    case kFloat32: return cast_row_to<float>(from, false);
-    case kFloat64: return cast_row_to<double>(from, false);
-    case kFloat16: return cast_row_to<Half>(from, false);
-    case kBFloat16: return cast_row_to<BFloat16>(from, false);
-    case kInt8: return cast_row_to<int8_t>(from, false);
-    case kInt16: return cast_row_to<int16_t>(from, false);
-    case kInt32: return cast_row_to<int32_t>(from, false);
-    case kInt64: return cast_row_to<int64_t>(from, false);
-    case kUint8: return cast_row_to<uint8_t>(from, false);
-    case kUint16: return cast_row_to<uint16_t>(from, false);
-    case kUint32: return cast_row_to<uint32_t>(from, false);
-    case kUint64: return cast_row_to<uint64_t>(from, false);
-    case kBool: return cast_row_to<bool>(from, false);
-    case kComplex64: return cast_row_to<std::complex<float>>(from, false);
-    case kComplex128: return cast_row_to<std::complex<double>>(from, false);
-    default: return nullptr;
-  }
+  RowFn row = nullptr;
+  with_type(types::numbers{}, to, [&]<class To>() { row = cast_row_to<To>(from, false); });
+  return row;
 }
 
 }  // namespace panto::cpu

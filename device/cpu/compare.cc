@@ -5,6 +5,7 @@
 #include "panto/device/broadcast.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
+#include "panto/device/elementwise_ops.h"
 
 namespace panto {
 namespace {
@@ -30,15 +31,11 @@ struct Equality {
   }
 };
 
-using comparable =
-    TypeList<float, double, int32_t, int64_t, bool, std::complex<float>, std::complex<double>, std::string>;
+using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
 const CpuKernel equal_kernel("Equal", comparable{}, Equality<EqualFn, false>{});
 const CpuKernel not_equal_kernel("NotEqual", comparable{}, Equality<NotEqualFn, true>{});
 
-const CpuKernel less_kernel("Less", types::numeric{}, binary<LessFn>);
-const CpuKernel less_equal_kernel("LessEqual", types::numeric{}, binary<LessEqualFn>);
-const CpuKernel greater_kernel("Greater", types::numeric{}, binary<GreaterFn>);
-const CpuKernel greater_equal_kernel("GreaterEqual", types::numeric{}, binary<GreaterEqualFn>);
+const TableKernels<DeviceKind::kCpu, Binary, types::common> comparison_kernels(ComparisonOps{});
 
 const CpuKernel logical_and_kernel("LogicalAnd", Binary<LogicalAndFn>::kernel<bool>());
 const CpuKernel logical_or_kernel("LogicalOr", Binary<LogicalOrFn>::kernel<bool>());

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/op_kernels.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/half.h"
@@ -75,25 +76,10 @@ std::string summary_of(const Tensor& t, int64_t limit) {
 // The first `limit` elements (all: -1), in brackets.
 std::string summarized(const Tensor& given, int64_t limit) {
   const Tensor t = given.cpu();
-  switch (t.dtype()) {
-    case kFloat32: return summary_of<float>(t, limit);
-    case kFloat64: return summary_of<double>(t, limit);
-    case kFloat16: return summary_of<Half>(t, limit);
-    case kBFloat16: return summary_of<BFloat16>(t, limit);
-    case kInt8: return summary_of<int8_t>(t, limit);
-    case kInt16: return summary_of<int16_t>(t, limit);
-    case kInt32: return summary_of<int32_t>(t, limit);
-    case kInt64: return summary_of<int64_t>(t, limit);
-    case kUint8: return summary_of<uint8_t>(t, limit);
-    case kUint16: return summary_of<uint16_t>(t, limit);
-    case kUint32: return summary_of<uint32_t>(t, limit);
-    case kUint64: return summary_of<uint64_t>(t, limit);
-    case kBool: return summary_of<bool>(t, limit);
-    case kComplex64: return summary_of<std::complex<float>>(t, limit);
-    case kComplex128: return summary_of<std::complex<double>>(t, limit);
-    case kString: return summary_of<std::string>(t, limit);
-    default: return "[?]";
-  }
+  std::string text = "[?]";
+  using Shown = types::Join<types::numbers, TypeList<std::string>>::type;
+  with_type(Shown{}, t.dtype(), [&]<class T>() { text = summary_of<T>(t, limit); });
+  return text;
 }
 
 void run_assert(KernelContext& c) {

@@ -1,7 +1,17 @@
 // Which instructions kernels may use, beyond those that every machine of this architecture has.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
 namespace panto::cpu {
+
+// The types that loops are compiled for several instruction sets for. Of the others, which are rare, there is one loop
+// for all machines: it is a matter of the size of the library, and of the time to compile it.
+template <class... T>
+inline constexpr bool kIsWide = ((std::is_floating_point_v<T> || std::is_same_v<T, int32_t> ||
+                                  std::is_same_v<T, int64_t> || std::is_same_v<T, bool>) &&
+                                 ...);
 
 enum class Level { kPortable, kAvx2, kAvx512 };  // kAvx2: AVX2 and FMA; kAvx512: F, BW, DQ and VL as well
 
@@ -42,6 +52,16 @@ void specialised(const Body& body) {
   if (level() >= Level::kAvx2) return run_with_avx2(body);
 #endif
   body();
+}
+
+// The same where T is a type that loops are compiled for several instruction sets for, else body() for every machine.
+template <class T, class Body>
+void specialised_for(const Body& body) {
+  if constexpr (kIsWide<T>) {
+    specialised(body);
+  } else {
+    body();
+  }
 }
 
 }  // namespace panto::cpu

@@ -1,5 +1,7 @@
 // Kernels of the matrix products.
+#include <algorithm>
 #include <climits>
+#include <complex>
 #include <type_traits>
 
 #include "panto/device/convert.h"
@@ -12,6 +14,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/tile_gemm.h"
 #include "panto/device/gemm_size.h"
+#include "panto/device/op_kernels.h"
 #include "panto/lib/core/call.h"
 
 namespace panto {
@@ -19,7 +22,11 @@ namespace {
 
 using cpu::GemmPlan;
 
-using ProductTypes = TypeList<float, double, int32_t, int64_t, Half, BFloat16>;
+// What products of T are added up in, where it is not T: the result is rounded, or wraps, once.
+template <class T>
+using Wide = std::conditional_t<is_half_type<T>, float, uint32_t>;
+template <class T>
+inline constexpr bool kIsWidened = is_half_type<T> || (std::is_integral_v<T> && sizeof(T) < sizeof(uint32_t));
 
 // Signed integers are multiplied as unsigned ones: the product wraps.
 template <class T>
@@ -62,14 +69,41 @@ std::shared_ptr<KernelState> prepare_product(const KernelContext& c, bool transp
   return prepared;
 }
 
-// Rows [begin, end) of the product.
+// Rows [begin, end) of the product. `conjugates`: of complex factors, those that are transposed are conjugated.
 template <class T>
-void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
+void product_rows(const GemmSize& s, const T* a, const T* b, T* c, int64_t begin, int64_t end, bool) {
   using F = Factor<T>;
   cpu::MatrixRef<F> left = cpu::left_matrix(s, reinterpret_cast<const F*>(a));
   left.data += begin * left.row;
   cpu::tile_gemm<F>(end - begin, s.n, s.k, left, cpu::right_matrix(s, reinterpret_cast<const F*>(b)),
                     reinterpret_cast<F*>(c) + begin * s.n, s.n);
+}
+
+// Real and imaginary parts of a piece of a row, each added up in the order of k.
+template <class R>
+void product_rows(const GemmSize& s, const std::complex<R>* a, const std::complex<R>* b, std::complex<R>* c,
+                  int64_t begin, int64_t end, bool conjugates) {
+  constexpr int64_t kPiece = 256;
+  const auto left = cpu::left_matrix(s, a), right = cpu::right_matrix(s, b);
+  const R left_sign = conjugates && s.transpose_a ? R{-1} : R{1};
+  const R right_sign = conjugates && s.transpose_b ? R{-1} : R{1};
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t first = 0; first < s.n; first += kPiece) {
+      const int64_t n = std::min(kPiece, s.n - first);
+      R real[kPiece] = {}, imag[kPiece] = {};
+      for (int64_t k = 0; k < s.k; ++k) {
+        const std::complex<R> x = left.data[i * left.row + k * left.column];
+        const R x_real = x.real(), x_imag = left_sign * x.imag();
+        const std::complex<R>* row = right.data + k * right.row + first * right.column;
+        for (int64_t j = 0; j < n; ++j) {
+          const R y_real = row[j * right.column].real(), y_imag = right_sign * row[j * right.column].imag();
+          real[j] += x_real * y_real - x_imag * y_imag;
+          imag[j] += x_real * y_imag + x_imag * y_real;
+        }
+      }
+      for (int64_t j = 0; j < n; ++j) c[i * s.n + first + j] = {real[j], imag[j]};
+    }
+  }
 }
 
 // The plan of a product for a library: the one that the call was prepared with, if there is such, or a cached one.
@@ -102,20 +136,22 @@ void product_by_plan(const GemmSize& s, const T* a, const T* b, T* c, const Kern
 template <class T>
 void product(const GemmSize& s, const T* a, const T* b, T* c, const KernelContext* call,
              const cpu::TileDone& done = {}) {
-  if (cpu::is_small(s)) return product_rows(s, a, b, c, 0, s.m);
+  if (cpu::is_small(s)) return product_rows(s, a, b, c, 0, s.m, false);
   if (for_library<T>(s)) return product_by_plan(s, a, b, c, call, done);
   // Every element is added up in the same order, whatever the rows. tile_gemm copies a factor for each call.
-  cpu::parallel_shares(s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end); }, 16);
+  cpu::parallel_shares(
+      s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end, false); }, 16);
 }
 
-// Of bfloat16 and float16, whose products are added up in floats and rounded once. `multiply(a, b, c)` does it for
-// floats.
+// `multiply(a, b, c)` does it for the wider type.
 template <class T, class Multiply>
-void product_as_floats(KernelContext& c, const Multiply& multiply) {
-  const cpu::AsFloats<T> a(c.data<T>(0), c.numel(0), c.device()), b(c.data<T>(1), c.numel(1), c.device());
-  const cpu::AsFloats<T> made(nullptr, c.out_numel(0), c.device());
-  multiply(a.data(), b.data(), made.data());
-  made.write(c.out_data<T>(0));
+void product_widened(KernelContext& c, const Multiply& multiply) {
+  using W = Wide<T>;
+  const Tensor a = cpu::widened<T, W>(c.in(0), c.device()), b = cpu::widened<T, W>(c.in(1), c.device());
+  const Tensor made = allocate_tensor(c.device(), dtype_of<W>, c.out_shape(0));
+  auto* y = mutable_data<W>(made);
+  multiply(static_cast<const W*>(mutable_data<W>(a)), static_cast<const W*>(mutable_data<W>(b)), y);
+  cpu::convert_elements(static_cast<const W*>(y), c.out_data<T>(0), c.out_numel(0));
 }
 
 struct MatMulKernel {
@@ -126,15 +162,16 @@ struct MatMulKernel {
   template <class T>
   static void run(KernelContext& c) {
     const GemmSize s = gemm_size(c.shape(0), c.shape(1), c.flag("transpose_a"), c.flag("transpose_b"));
-    if constexpr (is_half_type<T>) {
+    if constexpr (kIsWidened<T>) {
+      using W = Wide<T>;
       if (for_library<T>(s)) return product_by_plan(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);
-      product_as_floats<T>(c, [&](const float* a, const float* b, float* y) { product(s, a, b, y, nullptr); });
+      product_widened<T>(c, [&](const W* a, const W* b, W* y) { product(s, a, b, y, nullptr); });
     } else {
       product(s, c.data<T>(0), c.data<T>(1), c.out_data<T>(0), &c);
     }
   }
 };
-const CpuKernel matmul_kernel("MatMul", ProductTypes{}, MatMulKernel{});
+const CpuKernel matmul_kernel("MatMul", types::of<"MatMul">{}, MatMulKernel{});
 
 // Where the factors of each product of a batch begin, in matrices.
 class Batch {
@@ -187,7 +224,7 @@ struct BatchProduct {
           for (int64_t done = 0; begin < end;) {
             const int64_t first = begin % s.m;
             const int64_t last = std::min(s.m, first + (end - begin));
-            one(begin / s.m, [&](const T* a, const T* b, T* r) { product_rows(s, a, b, r, first, last); });
+            one(begin / s.m, [&](const T* a, const T* b, T* r) { product_rows(s, a, b, r, first, last, true); });
             begin += last - first;
             done += s.work();
             if (done < kPiece) continue;
@@ -233,17 +270,16 @@ struct BatchMatMulKernel {
     if (c.out_numel(0) == 0) return;
     const Batch batch(c.shape(0), c.shape(1), c.out_shape(0));
     const BatchProduct<T> products{s, batch, c.data<T>(0), c.data<T>(1), c.out_data<T>(0)};
-    if constexpr (is_half_type<T>) {
+    if constexpr (kIsWidened<T>) {
+      using W = Wide<T>;
       if (for_library<T>(s)) return products.by_plan(&c);
-      product_as_floats<T>(c, [&](const float* x, const float* y, float* out) {
-        BatchProduct<float>{s, batch, x, y, out}.run(nullptr);
-      });
+      product_widened<T>(c, [&](const W* x, const W* y, W* out) { BatchProduct<W>{s, batch, x, y, out}.run(nullptr); });
     } else {
       products.run(&c);
     }
   }
 };
-const CpuKernel batch_matmul_kernel("BatchMatMulV2", ProductTypes{}, BatchMatMulKernel{});
+const CpuKernel batch_matmul_kernel("BatchMatMulV2", types::of<"BatchMatMulV2">{}, BatchMatMulKernel{});
 
 // What runs after the product has the functors of the separate kernels, not oneDNN's post-operations: those turn a NaN
 // into 0 in Relu and differ in the last bits of the others. Where oneDNN multiplies by its gemm, as here, they are a

@@ -1,12 +1,19 @@
 // Elementwise kernels: any number of inputs, with broadcasting.
 //
-//   const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);
-//   const CpuKernel add_kernel("AddV2", types::numeric{}, binary<AddFn>);
+//   const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});
+//   const CpuKernel less_kernel("Less", types::of<"Less">{}, binary<LessFn>);
+//
+// Elements of the 16-bit types are computed as floats, a block at a time by the row for floats, and rounded once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include "panto/device/convert.h"
+#include "panto/device/cpu/cast.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/rows.h"
 #include "panto/lib/core/call.h"
@@ -84,18 +91,101 @@ void run_avx512(KernelContext& c) {
 }
 #endif
 
+// The row for this machine.
+template <class F, class Out, class... In>
+RowFn elementwise_row() {
+#ifdef __x86_64__
+  if constexpr (kVectorises<F, Out, In...>) return row_for_this_machine<Row<F, Out, In...>>();
+#endif
+  return Row<F, Out, In...>::portable;
+}
+
+// T and Out, or one of them, is a 16-bit type: what is a float meanwhile is kept in the first-level cache.
+template <class F, class Out, class... In>
+struct RoundedRow {
+  static constexpr size_t kInputs = sizeof...(In);
+  static constexpr unsigned kAll = (1u << kInputs) - 1;
+  static constexpr int64_t kBlock = 512;
+
+  static uint32_t run(unsigned moves, void* out, int64_t n, const void* const* in) {
+    static const RowFn compute = elementwise_row<F, Compute<Out>, Compute<In>...>();
+    return blocks(compute, moves, out, n, in, std::index_sequence_for<In...>{});
+  }
+
+ private:
+  // Converted, where T is a 16-bit type.
+  template <class T>
+  struct Input {
+    static constexpr bool kConverts = is_half_type<T>;
+    float floats[kConverts ? kBlock : 1];
+    const T* first;
+    bool moves;
+    explicit Input(const void* first, bool moves) : first(static_cast<const T*>(first)), moves(moves) {
+      if (!moves) widen(0, 1);
+    }
+    const void* at(int64_t begin, int64_t count) {
+      if (moves) widen(begin, count);
+      if constexpr (kConverts) return floats;
+      return first + (moves ? begin : 0);
+    }
+    void widen(int64_t begin, int64_t count) {
+      if constexpr (kConverts) {
+        static const RowFn convert = cast_row(kFloat32, dtype_of<T>);
+        const void* const from[] = {first + begin};
+        convert(1, floats, count, from);
+      }
+    }
+  };
+
+  template <size_t... I>
+  static uint32_t blocks(RowFn compute, unsigned moves, void* out, int64_t n, const void* const* in,
+                         std::index_sequence<I...>) {
+    std::tuple<Input<In>...> inputs{Input<In>(in[I], (moves >> I & 1u) != 0)...};
+    uint32_t found = 0;
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t count = std::min(kBlock, n - begin);
+      const void* const values[] = {std::get<I>(inputs).at(begin, count)...};
+      Out* to = static_cast<Out*>(out) + begin;
+      if constexpr (is_half_type<Out>) {
+        static const RowFn round = cast_row(dtype_of<Out>, kFloat32);
+        float made[kBlock];
+        found |= compute(moves & kAll, made, count, values);
+        const void* const from[] = {made};
+        round(1u | (moves & kPastCaches), to, count, from);
+      } else {
+        found |= compute(moves & kAll, to, count, values);
+      }
+    }
+    return found;
+  }
+};
+
+template <class F, class Out, class... In>
+void run_rounded(KernelContext& c) {
+  elementwise<F, Out, In...>(c, [] { return &RoundedRow<F, Out, In...>::run; }, std::index_sequence_for<In...>{});
+}
+
+// What F makes of elements of these types.
+template <class F, class T, class... More>
+using Made = std::conditional_t<std::is_same_v<decltype(F{}(Compute<T>{}, Compute<More>{}...)), Compute<T>>, T,
+                                decltype(F{}(Compute<T>{}, Compute<More>{}...))>;
+
 // The kernel for this machine.
 template <class F, class Out, class... In>
 Kernel elementwise_kernel() {
+  constexpr int64_t kWork = kRowWork<F, Out, In...>;
+  if constexpr ((is_half_type<In> || ...)) {
+    constexpr int64_t kConversions = 2 * sizeof(float);
+    return {run_rounded<F, Out, In...>, nullptr, RoundedRow<F, Out, In...>::run, kWork + kConversions};
+  } else {
 #ifdef __x86_64__
-  if constexpr (kVectorises<Out, In...>) {
-    if (level() >= Level::kAvx512)
-      return {run_avx512<F, Out, In...>, nullptr, Row<F, Out, In...>::avx512, kRowWork<F, Out, In...>};
-    if (level() >= Level::kAvx2)
-      return {run_avx2<F, Out, In...>, nullptr, Row<F, Out, In...>::avx2, kRowWork<F, Out, In...>};
-  }
+    if constexpr (kVectorises<F, Out, In...>) {
+      if (level() >= Level::kAvx512) return {run_avx512<F, Out, In...>, nullptr, Row<F, Out, In...>::avx512, kWork};
+      if (level() >= Level::kAvx2) return {run_avx2<F, Out, In...>, nullptr, Row<F, Out, In...>::avx2, kWork};
+    }
 #endif
-  return {run_portable<F, Out, In...>, nullptr, Row<F, Out, In...>::portable, kRowWork<F, Out, In...>};
+    return {run_portable<F, Out, In...>, nullptr, Row<F, Out, In...>::portable, kWork};
+  }
 }
 
 }  // namespace cpu
@@ -106,7 +196,7 @@ template <class F>
 struct Unary {
   template <class T>
   static Kernel kernel() {
-    return cpu::elementwise_kernel<F, decltype(F{}(T{})), T>();
+    return cpu::elementwise_kernel<F, cpu::Made<F, T>, T>();
   }
 };
 template <class F>
@@ -116,7 +206,7 @@ template <class F>
 struct Binary {
   template <class T>
   static Kernel kernel() {
-    return cpu::elementwise_kernel<F, decltype(F{}(T{}, T{})), T, T>();
+    return cpu::elementwise_kernel<F, cpu::Made<F, T, T>, T, T>();
   }
 };
 template <class F>

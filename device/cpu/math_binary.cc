@@ -3,23 +3,14 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
+#include "panto/device/elementwise_ops.h"
 
 namespace panto {
 namespace {
 
-const CpuKernel add_kernel("AddV2", types::numeric{}, binary<AddFn>);
-const CpuKernel sub_kernel("Sub", types::numeric{}, binary<SubFn>);
-const CpuKernel mul_kernel("Mul", types::numeric{}, binary<MulFn>);
-const CpuKernel real_div_kernel("RealDiv", types::floating{}, binary<DivFn>);
-const CpuKernel div_kernel("Div", types::numeric{}, binary<DivFn>);
-const CpuKernel floor_div_kernel("FloorDiv", types::numeric{}, binary<FloorDivFn>);
-const CpuKernel floor_mod_kernel("FloorMod", types::numeric{}, binary<FloorModFn>);
-const CpuKernel pow_kernel("Pow", types::numeric{}, binary<PowFn>);
-const CpuKernel maximum_kernel("Maximum", types::numeric{}, binary<MaximumFn>);
-const CpuKernel minimum_kernel("Minimum", types::numeric{}, binary<MinimumFn>);
-const CpuKernel squared_difference_kernel("SquaredDifference", types::numeric{}, binary<SquaredDifferenceFn>);
+const TableKernels<DeviceKind::kCpu, Binary, types::common> binary_kernels(BinaryOps{});
 
-// Sums a few elements of all inputs at a time: the output may share its memory with any input.
+// Sums a few elements of all inputs at a time: the output may share its memory with any input. A sum is rounded once.
 template <class T>
 void add_n(KernelContext& c) {
   const int count = c.num_inputs();
@@ -28,15 +19,15 @@ void add_n(KernelContext& c) {
   const int64_t work = n * (count + 1) * static_cast<int64_t>(sizeof(T));
   cpu::parallel_ranges(n, work, [&](int64_t begin, int64_t end) {
     constexpr int64_t kBlock = 32;
-    T sum[kBlock];
+    Compute<T> sum[kBlock];
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t m = std::min(kBlock, end - at);
-      std::copy_n(c.data<T>(0) + at, m, sum);
+      std::transform(c.data<T>(0) + at, c.data<T>(0) + at + m, sum, convert<Compute<T>, T>);
       for (int i = 1; i < count; ++i) {
         const T* term = c.data<T>(i) + at;
-        for (int64_t k = 0; k < m; ++k) sum[k] = k::add(sum[k], term[k]);
+        for (int64_t k = 0; k < m; ++k) sum[k] = k::add(sum[k], convert<Compute<T>>(term[k]));
       }
-      std::copy_n(sum, m, out + at);
+      std::transform(sum, sum + m, out + at, convert<T, Compute<T>>);
     }
   });
 }
@@ -46,8 +37,7 @@ struct RunAddN {
     add_n<T>(c);
   }
 };
-const CpuKernel add_n_kernel("AddN", types::numeric{}, RunAddN{});
-const CpuKernel complex_add_n_kernel("AddN", types::complex{}, RunAddN{});
+const CpuKernel add_n_kernel("AddN", types::of<"AddN">{}, RunAddN{});
 
 }  // namespace
 }  // namespace panto

@@ -3,10 +3,12 @@
 #include <type_traits>
 
 #include "panto/device/channels.h"
+#include "panto/device/cpu/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/loops.h"
 #include "panto/device/cpu/reduce.h"
 #include "panto/device/cpu/row_pieces.h"
+#include "panto/device/op_kernels.h"
 #include "panto/device/reducers.h"
 #include "panto/device/vector_math.h"
 #include "panto/lib/base/format.h"
@@ -77,7 +79,7 @@ struct BiasAddKernel {
     }
   }
 };
-const CpuKernel bias_add_kernel("BiasAdd", types::numeric{}, BiasAddKernel{});
+const CpuKernel bias_add_kernel("BiasAdd", types::of<"BiasAdd">{}, InWider<BiasAddKernel>{});
 
 // ---- Rows: each function sees one. Sums are those of the reductions. -----------------------------------------------
 
@@ -202,8 +204,8 @@ struct LogSoftmaxKernel {
     cpu::by_rows<T>(c, kExpWork, [](const T* x, int64_t n, T* y, bool stream) { log_softmax_row(x, n, y, stream); });
   }
 };
-const CpuKernel softmax_kernel("Softmax", types::floating{}, SoftmaxKernel{});
-const CpuKernel log_softmax_kernel("LogSoftmax", types::floating{}, LogSoftmaxKernel{});
+const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, InWider<SoftmaxKernel>{});
+const CpuKernel log_softmax_kernel("LogSoftmax", types::of<"LogSoftmax">{}, InWider<LogSoftmaxKernel>{});
 
 // An input that broadcasts to a matrix, a row at a time.
 template <class T>
@@ -263,7 +265,8 @@ struct CrossEntropyKernel {
         std::max<int64_t>(1, 64 / std::max<int64_t>(1, n)));
   }
 };
-const CpuKernel cross_entropy_kernel("SoftmaxCrossEntropyWithLogits", types::floating{}, CrossEntropyKernel{});
+const CpuKernel cross_entropy_kernel("SoftmaxCrossEntropyWithLogits", types::of<"SoftmaxCrossEntropyWithLogits">{},
+                                     InWider<CrossEntropyKernel>{});
 
 template <class T, class Label>
 void sparse_cross_entropy(KernelContext& c) {
@@ -310,8 +313,9 @@ struct SparseCrossEntropyKernel {
     }
   }
 };
-const CpuKernel sparse_cross_entropy_kernel("SparseSoftmaxCrossEntropyWithLogits", types::floating{},
-                                            SparseCrossEntropyKernel{});
+const CpuKernel sparse_cross_entropy_kernel("SparseSoftmaxCrossEntropyWithLogits",
+                                            types::of<"SparseSoftmaxCrossEntropyWithLogits">{},
+                                            InWider<SparseCrossEntropyKernel>{});
 
 template <class T>
 struct HalfSquareSumOf : SquareSumOf<T> {
@@ -326,7 +330,7 @@ struct L2LossKernel {
     cpu::reduce<HalfSquareSumOf<T>>(c.data<T>(0), c.shape(0), all, c.out_data<T>(0), 1, c.device());
   }
 };
-const CpuKernel l2_loss_kernel("L2Loss", types::floating{}, L2LossKernel{});
+const CpuKernel l2_loss_kernel("L2Loss", types::of<"L2Loss">{}, InWider<L2LossKernel>{});
 
 }  // namespace
 }  // namespace panto

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "panto/device/cpu/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/rows.h"
+#include "panto/device/op_kernels.h"
 #include "panto/device/pool.h"
 #include "panto/lib/base/checked.h"
 
@@ -37,28 +39,28 @@ struct Pool : PoolShape {
   }
 
   // body(image, y) for all rows of the output.
-  template <class Body>
+  template <class T, class Body>
   void over_rows(int64_t element_bytes, const Body& body) const {
-    parallel(images * height.output, element_bytes, [&](int64_t r) { body(r / height.output, r % height.output); });
+    parallel<T>(images * height.output, element_bytes, [&](int64_t r) { body(r / height.output, r % height.output); });
   }
   // body(image, first lane, lanes): windows overlap, so that gradients of an image's rows cannot be shared.
-  template <class Body>
+  template <class T, class Body>
   void over_lanes(int64_t element_bytes, const Body& body) const {
     const int64_t blocks = ceil_div(lanes, kLanes);
-    parallel(images * blocks, element_bytes, [&](int64_t u) {
+    parallel<T>(images * blocks, element_bytes, [&](int64_t u) {
       const int64_t first = u % blocks * kLanes;
       body(u / blocks, first, std::min(kLanes, lanes - first));
     });
   }
 
  private:
-  template <class Body>
+  template <class T, class Body>
   void parallel(int64_t n, int64_t element_bytes, const Body& body) const {
     const int64_t work = images * (in_image() + out_image()) * element_bytes;
     cpu::parallel_ranges(
         n, work,
         [&](int64_t begin, int64_t end) {
-          cpu::specialised([&] {
+          cpu::specialised_for<T>([&] {
             for (int64_t i = begin; i < end; ++i) body(i);
           });
         },
@@ -73,7 +75,7 @@ struct MaxPoolKernel {
     const Pool p(c, c.shape(0));
     const T* in = c.data<T>(0);
     T* out = c.out_data<T>(0);
-    p.over_rows(sizeof(T), [&](int64_t n, int64_t y) {
+    p.over_rows<T>(sizeof(T), [&](int64_t n, int64_t y) {
       for (int64_t x = 0; x < p.width.output; ++x) {
         T* to = out + n * p.out_image() + (y * p.width.output + x) * p.lanes;
         std::fill_n(to, p.lanes, lowest<T>());
@@ -122,10 +124,6 @@ void clear(const Pool& p, T* image, int64_t lanes) {
   for (int64_t i = 0; i < p.height.input * p.width.input; ++i) std::fill_n(image + i * p.lanes, lanes, T{});
 }
 
-template <class T>
-using Sum = std::conditional_t<std::is_integral_v<T>,
-                               std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
-
 struct MaxPoolGradKernel {
   template <class T>
   static void run(KernelContext& c) {
@@ -133,7 +131,7 @@ struct MaxPoolGradKernel {
     const Pool p(c, c.shape(0));
     const T *in = c.data<T>(0), *dy = c.data<T>(2);
     T* dx = c.out_data<T>(0);
-    p.over_lanes(3 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
+    p.over_lanes<T>(3 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
       T* to = dx + n * p.in_image() + lane;
       clear(p, to, lanes);
       for_largest(p, in + n * p.in_image() + lane, lanes, [&](const int32_t* chosen, int64_t y, int64_t x) {
@@ -141,8 +139,7 @@ struct MaxPoolGradKernel {
         p.for_window(y, x, [&](int64_t at, int32_t number) {
           PANTO_INDEPENDENT
           for (int64_t k = 0; k < lanes; ++k) {
-            to[at + k] = static_cast<T>(static_cast<Sum<T>>(to[at + k]) +
-                                        static_cast<Sum<T>>(chosen[k] == number ? from[k] : T{}));
+            to[at + k] = k::add(to[at + k], chosen[k] == number ? from[k] : T{});
           }
         });
       });
@@ -157,7 +154,7 @@ struct MaxPoolGradGradKernel {
     const Pool p(c, c.shape(0));
     const T *in = c.data<T>(0), *ddx = c.data<T>(2);
     T* out = c.out_data<T>(0);
-    p.over_lanes(3 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
+    p.over_lanes<T>(3 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
       const T* from = ddx + n * p.in_image() + lane;
       for_largest(p, in + n * p.in_image() + lane, lanes, [&](const int32_t* chosen, int64_t y, int64_t x) {
         T* to = out + n * p.out_image() + (y * p.width.output + x) * p.lanes + lane;
@@ -178,7 +175,7 @@ struct AvgPoolKernel {
     const Pool p(c, c.shape(0));
     const T* in = c.data<T>(0);
     T* out = c.out_data<T>(0);
-    p.over_rows(sizeof(T), [&](int64_t n, int64_t y) {
+    p.over_rows<T>(sizeof(T), [&](int64_t n, int64_t y) {
       for (int64_t x = 0; x < p.width.output; ++x) {
         T* to = out + n * p.out_image() + (y * p.width.output + x) * p.lanes;
         std::fill_n(to, p.lanes, T{});
@@ -201,7 +198,7 @@ struct AvgPoolGradKernel {
     const Pool p(c, c.out_shape(0));
     const T* dy = c.data<T>(1);
     T* dx = c.out_data<T>(0);
-    p.over_lanes(2 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
+    p.over_lanes<T>(2 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
       T* to = dx + n * p.in_image() + lane;
       clear(p, to, lanes);
       T part[kLanes];
@@ -220,12 +217,12 @@ struct AvgPoolGradKernel {
   }
 };
 
-using Poolable = TypeList<float, double, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t>;
-const CpuKernel max_pool_kernel("MaxPool", Poolable{}, MaxPoolKernel{});
-const CpuKernel max_pool_grad_kernel("MaxPoolGrad", types::numeric{}, MaxPoolGradKernel{});
-const CpuKernel max_pool_grad_grad_kernel("MaxPoolGradGrad", types::numeric{}, MaxPoolGradGradKernel{});
-const CpuKernel avg_pool_kernel("AvgPool", types::floating{}, AvgPoolKernel{});
-const CpuKernel avg_pool_grad_kernel("AvgPoolGrad", types::floating{}, AvgPoolGradKernel{});
+const CpuKernel max_pool_kernel("MaxPool", types::of<"MaxPool">{}, InWider<MaxPoolKernel>{});
+const CpuKernel max_pool_grad_kernel("MaxPoolGrad", types::of<"MaxPoolGrad">{}, InWider<MaxPoolGradKernel>{});
+const CpuKernel max_pool_grad_grad_kernel("MaxPoolGradGrad", types::of<"MaxPoolGradGrad">{},
+                                          InWider<MaxPoolGradGradKernel>{});
+const CpuKernel avg_pool_kernel("AvgPool", types::of<"AvgPool">{}, InWider<AvgPoolKernel>{});
+const CpuKernel avg_pool_grad_kernel("AvgPoolGrad", types::of<"AvgPoolGrad">{}, InWider<AvgPoolGradKernel>{});
 
 }  // namespace
 }  // namespace panto

@@ -136,7 +136,7 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
     parallel_ranges(
         s.results, s.results * run * static_cast<int64_t>(sizeof(*x)),
         [&](int64_t begin, int64_t end) {
-          specialised([&] {
+          specialised_for<typename R::Element>([&] {
             for (int64_t r = begin; r < end; ++r) {
               out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total(), in_turns), run);
             }
@@ -160,7 +160,7 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
             const int64_t within = i % run;
             const int64_t n = std::min(run - within, last - i);
             const typename R::Element* first = x + result.offset() + segment.offset() + within;
-            specialised([&] { total = reduce_run<R>(first, n, total, in_turns); });
+            specialised_for<typename R::Element>([&] { total = reduce_run<R>(first, n, total, in_turns); });
             segment.next();
             i += n;
           }
@@ -242,7 +242,7 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
             const int64_t within = i % group;
             const int64_t rows = std::min(group - within, last - i);
             const typename R::Element* first = base + segment.offset() + within * stride;
-            specialised([&] {
+            specialised_for<typename R::Element>([&] {
               reduce_rows<R>(first, rows / joined, stride * joined, columns * joined, totals);
               const int64_t rest = rows % joined;
               if (rest > 0) reduce_rows<R>(first + (rows - rest) * stride, 1, stride, columns * rest, totals);

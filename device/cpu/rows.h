@@ -72,9 +72,12 @@ template <bool kMoves, class T, class Out>
 using ReaderFor =
     std::conditional_t<std::is_same_v<T, bool> && (sizeof(Out) > 1), MaskReader<kMoves>, Reader<kMoves, T>>;
 
-// Wider vectors make a difference for numbers only.
-template <class... T>
-inline constexpr bool kVectorises = (std::is_arithmetic_v<T> && ...);
+// Whether F's loops over these types are compiled for several instruction sets.
+template <class F, class... T>
+inline constexpr bool kVectorises = kIsWide<T...>;
+template <class F, class... T>
+  requires(F::kOfStorage)
+inline constexpr bool kVectorises<F, T...> = (std::is_arithmetic_v<T> && ...);
 
 template <class F, class... In>
 inline constexpr bool kMayFault = std::is_base_of_v<Faulty, F> && (std::is_integral_v<In> && ...);

@@ -1,15 +1,17 @@
 // Where elements are, which are the largest, which are different, how often they occur.
 #include <algorithm>
-#include <complex>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "panto/device/complex.h"
+#include "panto/device/convert.h"
+#include "panto/device/cpu/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/indexing.h"
+#include "panto/device/op_kernels.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/ops/values.h"
 
@@ -82,13 +84,28 @@ struct RunWhere {
   }
 };
 
+// Elements that are equal have one: -0 and 0 are.
+struct HashOf {
+  template <class T>
+  size_t operator()(const T& x) const {
+    if constexpr (is_half_type<T>) {
+      return std::hash<float>{}(static_cast<float>(x));
+    } else if constexpr (is_complex_type<T>) {
+      using Part = typename T::value_type;
+      return std::hash<Part>{}(x.real()) * 31 + std::hash<Part>{}(x.imag());
+    } else {
+      return std::hash<T>{}(x);
+    }
+  }
+};
+
 struct RunUnique {
   template <class T>
   static void run(KernelContext& c) {
     const T* x = c.data<T>(0);
     const int64_t n = c.numel(0);
     Tensor idx = allocate_tensor(c.device(), c.type("out_idx"), Shape{n});
-    std::unordered_map<T, int64_t> numbers;
+    std::unordered_map<T, int64_t, HashOf> numbers;
     std::vector<int64_t> first;  // positions in x
     with_index_type(c.type("out_idx"), [&]<class Index>() {
       auto* to = mutable_data<Index>(idx);
@@ -140,12 +157,10 @@ struct RunBincount {
   }
 };
 
-using numbers = TypeList<float, double, int32_t, int64_t>;
-using comparable = TypeList<float, double, int32_t, int64_t, bool, std::string>;
-const CpuKernel top_k_kernel("TopKV2", numbers{}, RunTopK{});
-const CpuKernel where_kernel("Where", types::numeric_and_bool{}, RunWhere{});
-const CpuKernel complex_where_kernel("Where", types::complex{}, RunWhere{});
-const CpuKernel bincount_kernel("DenseBincount", numbers{}, RunBincount{});
+using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
+const CpuKernel top_k_kernel("TopKV2", types::of<"TopKV2">{}, InWider<RunTopK, AsCommon>{});
+const CpuKernel where_kernel("Where", types::of<"Where">{}, RunWhere{});
+const CpuKernel bincount_kernel("DenseBincount", types::of<"DenseBincount">{}, RunBincount{});
 const CpuKernel unique_kernel("Unique", comparable{}, RunUnique{});
 
 }  // namespace

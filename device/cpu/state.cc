@@ -1,10 +1,15 @@
 // Variables: handles, reads, assignments and the optimizers' steps, which change values in place where nobody looks.
 
 #include <cmath>
+#include <tuple>
+#include <utility>
 
+#include "panto/device/convert.h"
+#include "panto/device/cpu/as_floats.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/resource.h"
@@ -50,9 +55,52 @@ void run_is_initialized(KernelContext& c) { *c.out_data<bool>(0) = variable_of(c
 
 // Calls body(begin, end) for shares of n elements, each of which moves `bytes`. Not stopped once it began: a variable
 // that was changed in part would be of no use.
-template <class Body>
+template <class T, class Body>
 void share(int64_t n, int64_t bytes, const Body& body) {
-  cpu::parallel_shares(n, n * bytes, [&](int64_t begin, int64_t end) { cpu::specialised([&] { body(begin, end); }); });
+  cpu::parallel_shares(n, n * bytes,
+                       [&](int64_t begin, int64_t end) { cpu::specialised_for<T>([&] { body(begin, end); }); });
+}
+
+// An input's elements as what they are computed in.
+template <class T>
+class Given {
+ public:
+  Given(const KernelContext& c, int i) {
+    if constexpr (is_half_type<T>) {
+      floats_ = cpu::widened<T>(c.in(i), c.device());
+      data_ = mutable_data<float>(floats_);
+    } else {
+      data_ = c.data<T>(i);
+    }
+  }
+  const Compute<T>* data() const { return data_; }
+
+ private:
+  Tensor floats_;
+  const Compute<T>* data_;
+};
+template <class T>
+Compute<T> scalar(const KernelContext& c, int i) {
+  return convert<Compute<T>>(*c.data<T>(i));
+}
+
+// Calls change(first, second, ..., n) with the elements of the first `kCount` variables (device/state.h) as what they
+// are computed in; halves are rounded once, when all is done.
+template <class T, size_t kCount, class Change>
+void step(KernelContext& c, int like, const Change& change) {
+  state::update_together<T, kCount>(c, like, [&](auto... given) {
+    const auto all = std::tuple(given...);
+    const int64_t n = std::get<kCount>(all);
+    [&]<size_t... I>(std::index_sequence<I...>) {
+      if constexpr (is_half_type<T>) {
+        const cpu::AsFloats<T> floats[] = {{std::get<I>(all), n, c.device()}...};
+        change(floats[I].data()..., n);
+        (floats[I].write(std::get<I>(all)), ...);
+      } else {
+        change(std::get<I>(all)..., n);
+      }
+    }(std::make_index_sequence<kCount>{});
+  });
 }
 
 template <bool kAdd>
@@ -61,16 +109,10 @@ struct RunAssignChange {
   static void run(KernelContext& c) {
     const T* delta = c.data<T>(1);
     state::update<T>(c, 1, [=](T* v, int64_t n) {
-      share(n, 3 * sizeof(T), [=](int64_t begin, int64_t end) {
+      share<T>(n, 3 * sizeof(T), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          if constexpr (std::is_integral_v<T>) {
-            using Wraps = std::make_unsigned_t<T>;
-            const auto a = static_cast<Wraps>(v[i]);
-            const auto b = static_cast<Wraps>(delta[i]);
-            v[i] = static_cast<T>(kAdd ? a + b : a - b);
-          } else {
-            v[i] = kAdd ? v[i] + delta[i] : v[i] - delta[i];
-          }
+          const auto a = convert<Compute<T>>(v[i]), b = convert<Compute<T>>(delta[i]);
+          v[i] = convert<T>(kAdd ? k::add(a, b) : k::sub(a, b));
         }
       });
     });
@@ -81,18 +123,20 @@ const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
 const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, state::read);
 const CpuKernel assign_variable_kernel("AssignVariableOp", dtypes::kAny, state::assign);
-const CpuKernel assign_add_kernel("AssignAddVariableOp", types::numeric{}, RunAssignChange<true>{});
-const CpuKernel assign_sub_kernel("AssignSubVariableOp", types::numeric{}, RunAssignChange<false>{});
+const CpuKernel assign_add_kernel("AssignAddVariableOp", types::arithmetic{}, RunAssignChange<true>{});
+const CpuKernel assign_sub_kernel("AssignSubVariableOp", types::arithmetic{}, RunAssignChange<false>{});
 
 // ---- Optimizers' steps ---------------------------------------------------------------------------------------------
 
 struct RunGradientDescent {
   template <class T>
   static void run(KernelContext& c) {
-    const T alpha = *c.data<T>(1);
-    const T* delta = c.data<T>(2);
-    state::update<T>(c, 2, [=](T* v, int64_t n) {
-      share(n, 3 * sizeof(T), [=](int64_t begin, int64_t end) {
+    using V = Compute<T>;
+    const V alpha = scalar<T>(c, 1);
+    const Given<T> given(c, 2);
+    const V* delta = given.data();
+    step<T, 1>(c, 2, [=](V* v, int64_t n) {
+      share<V>(n, 3 * sizeof(T), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) v[i] -= alpha * delta[i];
       });
     });
@@ -102,28 +146,30 @@ struct RunGradientDescent {
 struct RunAdam {
   template <class T>
   static void run(KernelContext& c) {
-    state::update_together<T, 3>(c, 9, [&](T* var, T* m, T* v, int64_t n) {
-      c.flag("use_nesterov") ? step<T, true>(c, var, m, v, n) : step<T, false>(c, var, m, v, n);
+    using V = Compute<T>;
+    step<T, 3>(c, 9, [&](V* var, V* m, V* v, int64_t n) {
+      c.flag("use_nesterov") ? apply<T, true>(c, var, m, v, n) : apply<T, false>(c, var, m, v, n);
     });
   }
 
  private:
   template <class T, bool kNesterov>
-  static void step(KernelContext& c, T* var, T* m, T* v, int64_t n) {
-    const auto scalar = [&c](int i) { return *c.data<T>(i); };
-    const T beta1 = scalar(6);
-    const T new1 = T{1} - beta1;
-    const T new2 = T{1} - scalar(7);
-    const T epsilon = scalar(8);
-    const T rate = scalar(5) * std::sqrt(T{1} - scalar(4)) / (T{1} - scalar(3));
-    const T* grad = c.data<T>(9);
-    share(n, 7 * sizeof(T), [=](int64_t begin, int64_t end) {
+  static void apply(KernelContext& c, Compute<T>* var, Compute<T>* m, Compute<T>* v, int64_t n) {
+    using V = Compute<T>;
+    const V beta1 = scalar<T>(c, 6);
+    const V new1 = V{1} - beta1;
+    const V new2 = V{1} - scalar<T>(c, 7);
+    const V epsilon = scalar<T>(c, 8);
+    const V rate = scalar<T>(c, 5) * std::sqrt(V{1} - scalar<T>(c, 4)) / (V{1} - scalar<T>(c, 3));
+    const Given<T> given(c, 9);
+    const V* grad = given.data();
+    share<V>(n, 7 * sizeof(T), [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
       for (int64_t i = begin; i < end; ++i) {
-        const T g = grad[i];
+        const V g = grad[i];
         m[i] += (g - m[i]) * new1;
         v[i] += (g * g - v[i]) * new2;
-        const T direction = kNesterov ? g * new1 + beta1 * m[i] : m[i];
+        const V direction = kNesterov ? g * new1 + beta1 * m[i] : m[i];
         var[i] -= (direction * rate) / (std::sqrt(v[i]) + epsilon);
       }
     });
@@ -135,23 +181,26 @@ template <bool kKeras>
 struct RunMomentum {
   template <class T>
   static void run(KernelContext& c) {
-    state::update_together<T, 2>(c, 3, [&](T* var, T* accum, int64_t n) {
-      c.flag("use_nesterov") ? step<T, true>(c, var, accum, n) : step<T, false>(c, var, accum, n);
+    using V = Compute<T>;
+    step<T, 2>(c, 3, [&](V* var, V* accum, int64_t n) {
+      c.flag("use_nesterov") ? apply<T, true>(c, var, accum, n) : apply<T, false>(c, var, accum, n);
     });
   }
 
  private:
   template <class T, bool kNesterov>
-  static void step(KernelContext& c, T* var, T* accum, int64_t n) {
-    const T lr = *c.data<T>(2);
-    const T momentum = *c.data<T>(4);
-    const T* grad = c.data<T>(3);
-    share(n, 5 * sizeof(T), [=](int64_t begin, int64_t end) {
+  static void apply(KernelContext& c, Compute<T>* var, Compute<T>* accum, int64_t n) {
+    using V = Compute<T>;
+    const V lr = scalar<T>(c, 2);
+    const V momentum = scalar<T>(c, 4);
+    const Given<T> given(c, 3);
+    const V* grad = given.data();
+    share<V>(n, 5 * sizeof(T), [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
       for (int64_t i = begin; i < end; ++i) {
-        const T g = kKeras ? -(grad[i] * lr) : grad[i];
+        const V g = kKeras ? -(grad[i] * lr) : grad[i];
         accum[i] = accum[i] * momentum + g;
-        const T direction = kNesterov ? accum[i] * momentum + g : accum[i];
+        const V direction = kNesterov ? accum[i] * momentum + g : accum[i];
         var[i] = kKeras ? var[i] + direction : var[i] - direction * lr;
       }
     });
@@ -161,17 +210,18 @@ struct RunMomentum {
 struct RunRmsProp {
   template <class T>
   static void run(KernelContext& c) {
-    const auto scalar = [&c](int i) { return *c.data<T>(i); };
-    const T lr = scalar(3);
-    const T rest = T{1} - scalar(4);
-    const T momentum = scalar(5);
-    const T epsilon = scalar(6);
-    const T* grad = c.data<T>(7);
-    state::update_together<T, 3>(c, 7, [=](T* var, T* ms, T* mom, int64_t n) {
-      share(n, 7 * sizeof(T), [=](int64_t begin, int64_t end) {
+    using V = Compute<T>;
+    const V lr = scalar<T>(c, 3);
+    const V rest = V{1} - scalar<T>(c, 4);
+    const V momentum = scalar<T>(c, 5);
+    const V epsilon = scalar<T>(c, 6);
+    const Given<T> given(c, 7);
+    const V* grad = given.data();
+    step<T, 3>(c, 7, [=](V* var, V* ms, V* mom, int64_t n) {
+      share<V>(n, 7 * sizeof(T), [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
         for (int64_t i = begin; i < end; ++i) {
-          const T g = grad[i];
+          const V g = grad[i];
           ms[i] += (g * g - ms[i]) * rest;
           mom[i] = mom[i] * momentum + (g * lr) / std::sqrt(ms[i] + epsilon);
           var[i] -= mom[i];
@@ -184,17 +234,18 @@ struct RunRmsProp {
 struct RunCenteredRmsProp {
   template <class T>
   static void run(KernelContext& c) {
-    const auto scalar = [&c](int i) { return *c.data<T>(i); };
-    const T lr = scalar(4);
-    const T rest = T{1} - scalar(5);
-    const T momentum = scalar(6);
-    const T epsilon = scalar(7);
-    const T* grad = c.data<T>(8);
-    state::update_together<T, 4>(c, 8, [=](T* var, T* mg, T* ms, T* mom, int64_t n) {
-      share(n, 9 * sizeof(T), [=](int64_t begin, int64_t end) {
+    using V = Compute<T>;
+    const V lr = scalar<T>(c, 4);
+    const V rest = V{1} - scalar<T>(c, 5);
+    const V momentum = scalar<T>(c, 6);
+    const V epsilon = scalar<T>(c, 7);
+    const Given<T> given(c, 8);
+    const V* grad = given.data();
+    step<T, 4>(c, 8, [=](V* var, V* mg, V* ms, V* mom, int64_t n) {
+      share<V>(n, 9 * sizeof(T), [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
         for (int64_t i = begin; i < end; ++i) {
-          const T g = grad[i];
+          const V g = grad[i];
           ms[i] += (g * g - ms[i]) * rest;
           mg[i] += (g - mg[i]) * rest;
           mom[i] = mom[i] * momentum + (g * lr) / std::sqrt(ms[i] - mg[i] * mg[i] + epsilon);
@@ -208,15 +259,17 @@ struct RunCenteredRmsProp {
 struct RunAdagrad {
   template <class T>
   static void run(KernelContext& c) {
+    using V = Compute<T>;
     const bool update_slots = c.flag("update_slots");
-    const T lr = *c.data<T>(2);
-    const T epsilon = *c.data<T>(3);
-    const T* grad = c.data<T>(4);
-    state::update_together<T, 2>(c, 4, [=](T* var, T* accum, int64_t n) {
-      share(n, 5 * sizeof(T), [=](int64_t begin, int64_t end) {
+    const V lr = scalar<T>(c, 2);
+    const V epsilon = scalar<T>(c, 3);
+    const Given<T> given(c, 4);
+    const V* grad = given.data();
+    step<T, 2>(c, 4, [=](V* var, V* accum, int64_t n) {
+      share<V>(n, 5 * sizeof(T), [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
         for (int64_t i = begin; i < end; ++i) {
-          const T g = grad[i];
+          const V g = grad[i];
           if (update_slots) accum[i] += g * g;
           var[i] -= (g * lr) / (std::sqrt(accum[i]) + epsilon);
         }
@@ -225,13 +278,13 @@ struct RunAdagrad {
   }
 };
 
-const CpuKernel gradient_descent_kernel("ResourceApplyGradientDescent", types::floating{}, RunGradientDescent{});
-const CpuKernel adam_kernel("ResourceApplyAdam", types::floating{}, RunAdam{});
-const CpuKernel momentum_kernel("ResourceApplyMomentum", types::floating{}, RunMomentum<false>{});
-const CpuKernel keras_momentum_kernel("ResourceApplyKerasMomentum", types::floating{}, RunMomentum<true>{});
-const CpuKernel rms_prop_kernel("ResourceApplyRMSProp", types::floating{}, RunRmsProp{});
-const CpuKernel centered_rms_prop_kernel("ResourceApplyCenteredRMSProp", types::floating{}, RunCenteredRmsProp{});
-const CpuKernel adagrad_kernel("ResourceApplyAdagradV2", types::floating{}, RunAdagrad{});
+const CpuKernel gradient_descent_kernel("ResourceApplyGradientDescent", types::fractions{}, RunGradientDescent{});
+const CpuKernel adam_kernel("ResourceApplyAdam", types::fractions{}, RunAdam{});
+const CpuKernel momentum_kernel("ResourceApplyMomentum", types::fractions{}, RunMomentum<false>{});
+const CpuKernel keras_momentum_kernel("ResourceApplyKerasMomentum", types::fractions{}, RunMomentum<true>{});
+const CpuKernel rms_prop_kernel("ResourceApplyRMSProp", types::fractions{}, RunRmsProp{});
+const CpuKernel centered_rms_prop_kernel("ResourceApplyCenteredRMSProp", types::fractions{}, RunCenteredRmsProp{});
+const CpuKernel adagrad_kernel("ResourceApplyAdagradV2", types::fractions{}, RunAdagrad{});
 
 }  // namespace
 }  // namespace panto

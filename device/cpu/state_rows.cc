@@ -1,10 +1,13 @@
 // Rows of variables: gathered, and changed in place where nobody looks.
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
+#include <numeric>
+#include <vector>
 
+#include "panto/device/convert.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
@@ -80,23 +83,13 @@ struct GatherKernel {
 struct AddRow {
   template <class T>
   static void change(T& value, T update) {
-    if constexpr (std::is_integral_v<T>) {
-      using Wraps = std::make_unsigned_t<T>;
-      value = static_cast<T>(static_cast<Wraps>(value) + static_cast<Wraps>(update));
-    } else {
-      value += update;
-    }
+    value = k::add(value, update);
   }
 };
 struct SubtractRow {
   template <class T>
   static void change(T& value, T update) {
-    if constexpr (std::is_integral_v<T>) {
-      using Wraps = std::make_unsigned_t<T>;
-      value = static_cast<T>(static_cast<Wraps>(value) - static_cast<Wraps>(update));
-    } else {
-      value -= update;
-    }
+    value = k::sub(value, update);
   }
 };
 struct ReplaceRow {
@@ -125,23 +118,56 @@ struct ScatterKernel {
       // All of them before anything is written.
       indices.check(rows);
       T* to = mutable_data<T>(value);
-      cpu::parallel_shares(
-          width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
-          [&](int64_t begin, int64_t end) {
-            for (int64_t i = 0; i < indices.count(); ++i) {
-              T* row = to + indices.at(i, rows) * width;
-              for (int64_t k = begin; k < end; ++k)
-                Change::template change<T>(row[k], updates[scalar ? 0 : i * width + k]);
-            }
-          },
-          64);
+      if constexpr (is_half_type<T>) {
+        change_rounded(to, updates, indices, rows, width, scalar);
+      } else {
+        cpu::parallel_shares(
+            width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
+            [&](int64_t begin, int64_t end) {
+              for (int64_t i = 0; i < indices.count(); ++i) {
+                T* row = to + indices.at(i, rows) * width;
+                for (int64_t k = begin; k < end; ++k)
+                  Change::template change<T>(row[k], updates[scalar ? 0 : i * width + k]);
+              }
+            },
+            64);
+      }
     });
+  }
+
+ private:
+  // Halves: all changes of a row are made in floats, and rounded once.
+  template <class T>
+  static void change_rounded(T* to, const T* updates, const Indices& indices, int64_t rows, int64_t width,
+                             bool scalar) {
+    std::vector<int64_t> order(static_cast<size_t>(indices.count()));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::ranges::stable_sort(order, {}, [&](int64_t i) { return indices[i]; });
+    cpu::parallel_shares(
+        width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
+        [&](int64_t begin, int64_t end) {
+          for (size_t first = 0; first < order.size();) {
+            const int64_t row = indices.at(order[first], rows);
+            size_t last = first + 1;
+            while (last < order.size() && indices[order[last]] == row) ++last;
+            for (int64_t k = begin; k < end; ++k) {
+              T& element = to[row * width + k];
+              auto value = convert<float>(element);
+              for (size_t i = first; i < last; ++i) {
+                Change::template change<float>(value, convert<float>(updates[scalar ? 0 : order[i] * width + k]));
+              }
+              element = convert<T>(value);
+            }
+            first = last;
+          }
+        },
+        64);
   }
 };
 
 const CpuKernel gather_kernel("ResourceGather", types::every{}, GatherKernel{});
-const CpuKernel add_kernel("ResourceScatterAdd", types::numeric{}, ScatterKernel<AddRow>{});
-const CpuKernel subtract_kernel("ResourceScatterSub", types::numeric{}, ScatterKernel<SubtractRow>{});
+const CpuKernel add_kernel("ResourceScatterAdd", types::of<"ResourceScatterAdd">{}, ScatterKernel<AddRow>{});
+const CpuKernel subtract_kernel("ResourceScatterSub", types::of<"ResourceScatterSub">{}, ScatterKernel<SubtractRow>{});
 const CpuKernel update_kernel("ResourceScatterUpdate", types::plain{}, ScatterKernel<ReplaceRow>{});
 
 }  // namespace

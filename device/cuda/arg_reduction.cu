@@ -2,22 +2,27 @@
 #include "panto/device/axes.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce.cuh"
+#include "panto/device/op_kernels.h"
 
 namespace panto {
 namespace {
 
 template <class Order, class T>
 struct BestOf {
+  using Value = Compute<T>;
   struct Best {
-    T value;
+    Value value;
     int64_t at;
   };
   using Element = T;
   using Lane = Best;
   using Total = Best;
-  __device__ static Best lane() { return {Order::template worst<T>(), 0}; }
+  __device__ static Best lane() { return {Order::template worst<Value>(), 0}; }
   __device__ static Best total() { return lane(); }
-  __device__ static Best add(const Best& a, T x, int64_t i) { return Order::better(x, a.value) ? Best{x, i} : a; }
+  __device__ static Best add(const Best& a, T x, int64_t i) {
+    const auto value = convert<Value>(x);
+    return Order::better(value, a.value) ? Best{value, i} : a;
+  }
   // The first of equal ones. What nothing was better than is at 0, and so the result where nothing is.
   __device__ static Best join(const Best& a, const Best& b) {
     if (Order::better(a.value, b.value)) return a;
@@ -56,8 +61,8 @@ struct ArgBest {
                                    StorePosition{c.out_data<void>(0), dtype_size(type)});
   }
 };
-const CudaKernel argmax_kernel("ArgMax", types::numeric_and_bool{}, ArgBest<Greater>{});
-const CudaKernel argmin_kernel("ArgMin", types::numeric_and_bool{}, ArgBest<Less>{});
+const CudaKernel argmax_kernel("ArgMax", types::of<"ArgMax">{}, ArgBest<Greater>{});
+const CudaKernel argmin_kernel("ArgMin", types::of<"ArgMin">{}, ArgBest<Less>{});
 
 }  // namespace
 }  // namespace panto

@@ -3,6 +3,7 @@
 
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/loops.cuh"
+#include "panto/device/op_kernels.h"
 
 namespace panto {
 namespace {
@@ -35,7 +36,7 @@ const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kPlain, [](KernelContext
 });
 
 // Reads x only to be like every other loop.
-const CudaKernel ones_like_kernel("OnesLike", types::numeric_and_bool{}, unary<OneFn>);
+const CudaKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, unary<OneFn>);
 
 // ---- AddN ----------------------------------------------------------------------------------------------------------
 
@@ -51,9 +52,9 @@ template <class T>
 __global__ void __launch_bounds__(cuda::kThreads) run_add_n(int64_t n, Terms<T> terms, T* out) {
   const int64_t step = int64_t{blockDim.x} * gridDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
-    T sum = terms.in[0][i];
-    for (int k = 1; k < terms.count; ++k) sum = k::add(sum, terms.in[k][i]);
-    out[i] = sum;
+    auto sum = convert<Compute<T>>(terms.in[0][i]);
+    for (int k = 1; k < terms.count; ++k) sum = k::add(sum, convert<Compute<T>>(terms.in[k][i]));
+    out[i] = convert<T>(sum);
   }
 }
 
@@ -75,7 +76,7 @@ struct AddN {
     cuda::check(cudaGetLastError(), "starting a kernel");
   }
 };
-const CudaKernel add_n_kernel("AddN", types::numeric{}, AddN{});
+const CudaKernel add_n_kernel("AddN", types::of<"AddN">{}, AddN{});
 
 // ---- Views ---------------------------------------------------------------------------------------------------------
 

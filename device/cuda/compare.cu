@@ -1,6 +1,7 @@
 // Comparisons, logic and SelectV2.
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/loops.cuh"
+#include "panto/device/elementwise_ops.h"
 
 namespace panto {
 namespace {
@@ -10,7 +11,7 @@ template <class F, bool kIfIncompatible>
 struct Equality {
   template <class T>
   static Kernel kernel() {
-    return elementwise_kernel<F>(&run<T>);
+    return elementwise_kernel<F, T>(&run<T>);
   }
   template <class T>
   static void run(KernelContext& c) {
@@ -23,13 +24,10 @@ struct Equality {
     CudaBinary<F>::template run<T>(c);
   }
 };
-const CudaKernel equal_kernel("Equal", types::numeric_and_bool{}, Equality<EqualFn, false>{});
-const CudaKernel not_equal_kernel("NotEqual", types::numeric_and_bool{}, Equality<NotEqualFn, true>{});
+const CudaKernel equal_kernel("Equal", types::numbers{}, Equality<EqualFn, false>{});
+const CudaKernel not_equal_kernel("NotEqual", types::numbers{}, Equality<NotEqualFn, true>{});
 
-const CudaKernel less_kernel("Less", types::numeric{}, binary<LessFn>);
-const CudaKernel less_equal_kernel("LessEqual", types::numeric{}, binary<LessEqualFn>);
-const CudaKernel greater_kernel("Greater", types::numeric{}, binary<GreaterFn>);
-const CudaKernel greater_equal_kernel("GreaterEqual", types::numeric{}, binary<GreaterEqualFn>);
+const TableKernels<DeviceKind::kCuda, CudaBinary, types::numbers> comparison_kernels(ComparisonOps{});
 
 const CudaKernel logical_and_kernel("LogicalAnd", CudaBinary<LogicalAndFn>::kernel<bool>());
 const CudaKernel logical_or_kernel("LogicalOr", CudaBinary<LogicalOrFn>::kernel<bool>());

@@ -2,6 +2,7 @@
 #include "panto/device/axes.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce.cuh"
+#include "panto/device/op_kernels.h"
 
 namespace panto {
 namespace {
@@ -45,23 +46,23 @@ __global__ void __launch_bounds__(kScanThreads)
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
         const auto v =
-            mine + j < end ? static_cast<Running<T>>(x[start + (mine + j) * step]) : Op::template nothing<Running<T>>();
+            mine + j < end ? convert<Running<T>>(x[start + (mine + j) * step]) : Op::template nothing<Running<T>>();
         own[j] = s.exclusive ? sum : Op::join(sum, v);
         sum = Op::join(sum, v);
       }
       Running<T> up_to = sum;  // of this lane and those below
 #pragma unroll
       for (int distance = 1; distance < 32; distance *= 2) {
-        const Running<T> below = __shfl_up_sync(cuda::kAllLanes, up_to, distance);
+        const Running<T> below = cuda::shuffle_up(up_to, distance);
         if (lane >= distance) up_to = Op::join(below, up_to);
       }
-      const Running<T> below = __shfl_up_sync(cuda::kAllLanes, up_to, 1);
+      const Running<T> below = cuda::shuffle_up(up_to, 1);
       const Running<T> from = lane == 0 ? carry : Op::join(carry, below);
-      carry = Op::join(carry, __shfl_sync(cuda::kAllLanes, up_to, 31));
+      carry = Op::join(carry, cuda::shuffle_from(up_to, 31));
       if (sums != nullptr) continue;
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        if (mine + j < end) y[start + (mine + j) * step] = static_cast<T>(Op::join(from, own[j]));
+        if (mine + j < end) y[start + (mine + j) * step] = convert<T>(Op::join(from, own[j]));
       }
     }
     if (sums != nullptr && lane == 0) sums[task] = carry;
@@ -88,14 +89,14 @@ __global__ void __launch_bounds__(kScanThreads)
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
         const Running<T> old = sum;
-        sum = Op::join(sum, static_cast<Running<T>>(v[j]));
-        if (sums == nullptr) y[start + (i + j) * step] = static_cast<T>(s.exclusive ? old : sum);
+        sum = Op::join(sum, convert<Running<T>>(v[j]));
+        if (sums == nullptr) y[start + (i + j) * step] = convert<T>(s.exclusive ? old : sum);
       }
     }
     for (; i < end; ++i) {
       const Running<T> old = sum;
-      sum = Op::join(sum, static_cast<Running<T>>(x[start + i * step]));
-      if (sums == nullptr) y[start + i * step] = static_cast<T>(s.exclusive ? old : sum);
+      sum = Op::join(sum, convert<Running<T>>(x[start + i * step]));
+      if (sums == nullptr) y[start + i * step] = convert<T>(s.exclusive ? old : sum);
     }
     if (sums != nullptr) sums[line * s.parts + part] = sum;
   }
@@ -146,8 +147,8 @@ struct Cumulative {
     launch_scan<Op, T>(stream, s, x, y, sums.data(), nullptr);
   }
 };
-const CudaKernel cumsum_kernel("Cumsum", types::numeric{}, Cumulative<RunningSum>{});
-const CudaKernel cumprod_kernel("Cumprod", types::numeric{}, Cumulative<RunningProduct>{});
+const CudaKernel cumsum_kernel("Cumsum", types::of<"Cumsum">{}, Cumulative<RunningSum>{});
+const CudaKernel cumprod_kernel("Cumprod", types::of<"Cumprod">{}, Cumulative<RunningProduct>{});
 
 // A thread for each line: second derivatives of products are rare.
 template <class T>
@@ -156,11 +157,11 @@ __global__ void __launch_bounds__(kScanThreads) run_recurrence(Scan s, const T* 
   const int64_t step = s.step();
   for (int64_t line = int64_t{blockIdx.x} * kScanThreads + threadIdx.x; line < s.lines; line += threads) {
     const int64_t start = s.begin(line);
-    Running<T> state{0};
+    Running<T> state(0);
     for (int64_t i = 0; i < s.size; ++i) {
       const int64_t at = start + i * step;
-      const Running<T> next = k::add(k::mul(static_cast<Running<T>>(a[at]), state), static_cast<Running<T>>(b[at]));
-      y[at] = static_cast<T>(state);
+      const Running<T> next = k::add(k::mul(convert<Running<T>>(a[at]), state), convert<Running<T>>(b[at]));
+      y[at] = convert<T>(state);
       state = next;
     }
   }
@@ -181,7 +182,7 @@ struct LinearRecurrence {
     cuda::check(cudaGetLastError(), "starting a kernel");
   }
 };
-const CudaKernel recurrence_kernel("_LinearRecurrence", types::floating{}, LinearRecurrence{});
+const CudaKernel recurrence_kernel("_LinearRecurrence", types::of<"_LinearRecurrence">{}, LinearRecurrence{});
 
 }  // namespace
 }  // namespace panto

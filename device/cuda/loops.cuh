@@ -1,7 +1,7 @@
 // The loop of elementwise kernels on the GPU, the counterpart of device/cpu/loops.h: the same functors, makers of the
 // same names.
 //
-//   const CudaKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);
+//   const TableKernels<DeviceKind::kCuda, CudaUnary, types::numbers> unary_kernels(UnaryOps{});
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "panto/device/broadcast.h"
+#include "panto/device/convert.h"
 #include "panto/device/cuda/device.h"
 #include "panto/device/cuda/elements.cuh"
 #include "panto/device/functors.h"
@@ -118,22 +119,29 @@ namespace panto {
 
 // The makers (device/kernel.h).
 
-// A kernel that programs made at run time may have as a part.
-template <class F>
+namespace cuda {
+// F for elements of type T.
+template <class F, class T>
+using FunctorFor = std::conditional_t<is_half_type<T>, Rounded<F>, F>;
+}  // namespace cuda
+
+// A kernel that programs made at run time may have as a part, unless it is of complex numbers.
+template <class F, class T>
 Kernel elementwise_kernel(KernelFn run) {
-  return {.run = run, .functor = &typeid(F)};
+  return {.run = run, .functor = is_complex_type<T> ? nullptr : &typeid(cuda::FunctorFor<F, T>)};
 }
 
 template <class F>
 struct CudaUnary {
   template <class T>
   static Kernel kernel() {
-    return elementwise_kernel<F>(&run<T>);
+    return elementwise_kernel<F, T>(&run<T>);
   }
   template <class T>
   static void run(KernelContext& c) {
-    using Out = decltype(F{}(T{}));
-    cuda::elementwise<F>(c, std::make_index_sequence<1>{}, c.out_data<Out>(0), c.data<T>(0));
+    using Functor = cuda::FunctorFor<F, T>;
+    using Out = decltype(Functor{}(T{}));
+    cuda::elementwise<Functor>(c, std::make_index_sequence<1>{}, c.out_data<Out>(0), c.data<T>(0));
   }
 };
 template <class F>
@@ -143,12 +151,13 @@ template <class F>
 struct CudaBinary {
   template <class T>
   static Kernel kernel() {
-    return elementwise_kernel<F>(&run<T>);
+    return elementwise_kernel<F, T>(&run<T>);
   }
   template <class T>
   static void run(KernelContext& c) {
-    using Out = decltype(F{}(T{}, T{}));
-    cuda::elementwise<F>(c, std::make_index_sequence<2>{}, c.out_data<Out>(0), c.data<T>(0), c.data<T>(1));
+    using Functor = cuda::FunctorFor<F, T>;
+    using Out = decltype(Functor{}(T{}, T{}));
+    cuda::elementwise<Functor>(c, std::make_index_sequence<2>{}, c.out_data<Out>(0), c.data<T>(0), c.data<T>(1));
   }
 };
 template <class F>
@@ -159,7 +168,7 @@ template <class F>
 struct CudaMasked {
   template <class T>
   static Kernel kernel() {
-    return elementwise_kernel<F>(&run<T>);
+    return elementwise_kernel<F, T>(&run<T>);
   }
   template <class T>
   static void run(KernelContext& c) {

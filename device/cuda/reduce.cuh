@@ -124,6 +124,11 @@ template <class T>
 __device__ T shuffle_down(const T& value, unsigned distance) {
   return move_words(value, [=](uint32_t word) { return __shfl_down_sync(kAllLanes, word, distance); });
 }
+// That of the lane `distance` below; its own where there is none.
+template <class T>
+__device__ T shuffle_up(const T& value, unsigned distance) {
+  return move_words(value, [=](uint32_t word) { return __shfl_up_sync(kAllLanes, word, distance); });
+}
 // That of lane `lane`.
 template <class T>
 __device__ T shuffle_from(const T& value, int lane) {

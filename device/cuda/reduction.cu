@@ -2,6 +2,7 @@
 #include "panto/device/axes.h"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/reduce.cuh"
+#include "panto/device/op_kernels.h"
 
 namespace panto {
 namespace {
@@ -30,15 +31,15 @@ template <template <class> class R>
 struct Reduction {
   template <class T>
   static void run(KernelContext& c) {
-    reduce_axes<R<T>>(c);
+    reduce_axes<ReducerFor<R, T>>(c);
   }
 };
 
-const CudaKernel sum_kernel("Sum", types::numeric{}, Reduction<SumOf>{});
-const CudaKernel mean_kernel("Mean", types::numeric{}, Reduction<MeanOf>{});
-const CudaKernel prod_kernel("Prod", types::numeric{}, Reduction<ProdOf>{});
-const CudaKernel max_kernel("Max", types::numeric{}, Reduction<MaxOf>{});
-const CudaKernel min_kernel("Min", types::numeric{}, Reduction<MinOf>{});
+const CudaKernel sum_kernel("Sum", types::of<"Sum">{}, Reduction<SumOf>{});
+const CudaKernel mean_kernel("Mean", types::of<"Mean">{}, Reduction<MeanOf>{});
+const CudaKernel prod_kernel("Prod", types::of<"Prod">{}, Reduction<ProdOf>{});
+const CudaKernel max_kernel("Max", types::of<"Max">{}, Reduction<MaxOf>{});
+const CudaKernel min_kernel("Min", types::of<"Min">{}, Reduction<MinOf>{});
 const CudaKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf>);
 const CudaKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf>);
 

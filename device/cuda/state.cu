@@ -1,6 +1,7 @@
 // Variables on the GPU: reads, assignments, and the optimizers' steps, which change values in place where nobody looks.
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/loops.cuh"
+#include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 
 namespace panto {
@@ -37,7 +38,7 @@ template <class F, class T>
 struct ChangeBy {
   T* v;
   const T* delta;
-  __device__ void operator()(int64_t i) const { v[i] = F{}(v[i], delta[i]); }
+  __device__ void operator()(int64_t i) const { v[i] = cuda::FunctorFor<F, T>{}(v[i], delta[i]); }
 };
 
 template <class F>
@@ -48,8 +49,8 @@ struct AssignChange {
   }
 };
 
-const CudaKernel assign_add_kernel("AssignAddVariableOp", types::numeric{}, AssignChange<AddFn>{});
-const CudaKernel assign_sub_kernel("AssignSubVariableOp", types::numeric{}, AssignChange<SubFn>{});
+const CudaKernel assign_add_kernel("AssignAddVariableOp", types::arithmetic{}, AssignChange<AddFn>{});
+const CudaKernel assign_sub_kernel("AssignSubVariableOp", types::arithmetic{}, AssignChange<SubFn>{});
 
 // ---- Optimizers' steps ---------------------------------------------------------------------------------------------
 

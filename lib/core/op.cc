@@ -172,6 +172,7 @@ class OpRegistry {
     op.doc_ = p.block.doc;
     op.cpp_ = *p.block.cpp != '\0' ? p.block.cpp : snake_case(name);
     op.no_gradient_ = p.block.no_gradient;
+    op.types_reason_ = p.block.types_reason;
     op.traits_ = p.block.traits;
     op.shape_ = p.block.shape;
     op.body_ = p.block.body;

@@ -100,6 +100,7 @@ struct OpBlock {
   const char* no_gradient = "";  // why there is none
   CostFn flops = nullptr;
   CostFn bytes = nullptr;
+  const char* types_reason = "";  // why some types that the signature allows have no kernel
 };
 
 // What the dispatcher has room for: ops with more are refused when they are linked. An argument may be a list.
@@ -122,6 +123,7 @@ class PANTO_EXPORT Op {
   const std::vector<Saved>& saves() const noexcept { return saves_; }
   GradientFn gradient() const noexcept { return gradient_; }
   const std::string& no_gradient() const noexcept { return no_gradient_; }
+  const std::string& types_reason() const noexcept { return types_reason_; }
   CostFn flops() const noexcept { return flops_; }
   CostFn bytes() const noexcept { return bytes_; }
   // Null `run` if there is none.
@@ -146,7 +148,7 @@ class PANTO_EXPORT Op {
   CostFn bytes_ = nullptr;
   Kernel kernels_[kDeviceKinds][kDTypeSlots];
   Signature signature_;
-  std::string doc_, cpp_, no_gradient_;
+  std::string doc_, cpp_, no_gradient_, types_reason_;
   std::vector<std::string> aliases_;
   std::vector<Saved> saves_;
 };

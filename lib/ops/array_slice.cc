@@ -198,14 +198,16 @@ const Op& kStridedSliceGrad = define_op(
      .primary = "T",
      .shape = strided_slice_grad_shape,
      .saves = {in(1), in(2), in(3)},
-     .gradient = [](GradContext& g) {
-       g.set(4, strided_slice(g.dy(), g.in(1), g.in(2), g.in(3),
-                              {.begin_mask = g.integer("begin_mask"),
-                               .end_mask = g.integer("end_mask"),
-                               .ellipsis_mask = g.integer("ellipsis_mask"),
-                               .new_axis_mask = g.integer("new_axis_mask"),
-                               .shrink_axis_mask = g.integer("shrink_axis_mask")}));
-     }});
+     .gradient =
+         [](GradContext& g) {
+           g.set(4, strided_slice(g.dy(), g.in(1), g.in(2), g.in(3),
+                                  {.begin_mask = g.integer("begin_mask"),
+                                   .end_mask = g.integer("end_mask"),
+                                   .ellipsis_mask = g.integer("ellipsis_mask"),
+                                   .new_axis_mask = g.integer("new_axis_mask"),
+                                   .shrink_axis_mask = g.integer("shrink_axis_mask")}));
+         },
+     .types_reason = "no resource or variant is zero"});
 
 const Op& kPad = define_op(
     "Pad(input: T, paddings: Tpaddings @host; T: type, Tpaddings: index = int32) -> (output: T)",
@@ -213,6 +215,7 @@ const Op& kPad = define_op(
      .traits = {Trait::kDataMovement},
      .shape = pad_shape,
      .saves = {shape_of(0), in(1)},
-     .gradient = pad_gradient});
+     .gradient = pad_gradient,
+     .types_reason = "no resource or variant is zero"});
 
 }  // namespace panto

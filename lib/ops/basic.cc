@@ -160,7 +160,8 @@ const Op& kZerosLike = define_op("ZerosLike(x: T; T: type) -> (y: T)",
                                  {.doc = "Zeros in the shape and dtype of `x`; empty strings where it holds strings.",
                                   .traits = {Trait::kElementwise, Trait::kShapeOnly},
                                   .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
-                                  .no_gradient = "the values of x do not matter"});
+                                  .no_gradient = "the values of x do not matter",
+                                  .types_reason = "no resource or variant is zero"});
 
 const Op& kOnesLike =
     define_op("OnesLike(x: T; T: plain) -> (y: T)", {.doc = "Ones in the shape and dtype of `x`.",

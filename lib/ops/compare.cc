@@ -49,7 +49,8 @@ const Op& kEqual = define_op("Equal(x: T, y: T; incompatible_shape_error: bool =
                               .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
                               .shape = equality_shape,
                               .no_gradient = kBoolean,
-                              .flops = flops_each<1>});
+                              .flops = flops_each<1>,
+                              .types_reason = "nothing compares resources and variants"});
 
 const Op& kNotEqual =
     define_op("NotEqual(x: T, y: T; incompatible_shape_error: bool = true, T: any) -> (z: bool)",
@@ -58,7 +59,8 @@ const Op& kNotEqual =
                .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
                .shape = equality_shape,
                .no_gradient = kBoolean,
-               .flops = flops_each<1>});
+               .flops = flops_each<1>,
+               .types_reason = "nothing compares resources and variants"});
 
 const Op& kLess =
     define_op("Less(x: T, y: T; T: real) -> (z: bool)", {.doc = "`x < y`, element by element.",

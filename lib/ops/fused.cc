@@ -91,7 +91,8 @@ const Op& kFusedMatMul = define_op(
            c.output(with_added(c, epilogue, {m, n}));
          },
      .no_gradient = "the optimizer makes it after gradients were taken",
-     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
+     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); },
+     .types_reason = "the optimizer makes it of float32 only"});
 
 const Op& kFusedConv2D = define_op(
     "_FusedConv2D(input: T, filter: T, args: num_args*T; T: float16|float32|float64, num_args: int >= 0,"
@@ -124,7 +125,8 @@ const Op& kFusedConv2D = define_op(
            c.output(with_added(c, epilogue, convolution.output()));
          },
      .no_gradient = "the optimizer makes it after gradients were taken",
-     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); },
+     .types_reason = "the optimizer makes it of float32 only"});
 
 const Op& kFusedElementwise = define_op(
     "_FusedElementwise(inputs: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, ops: list(string), types: list(type),"

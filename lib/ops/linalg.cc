@@ -1,20 +1,12 @@
 // Matrix products.
 #include <algorithm>
 
-#include "panto/lib/base/error.h"
 #include "panto/lib/core/call.h"
 #include "panto/lib/core/gradient.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {
 namespace {
-
-// The gradients of complex products need conjugates, and there is no op for those yet.
-void expect_real(const GradContext& g) {
-  if (dtypes::kComplex.contains(g.in_type(0))) {
-    fail(Code::kUnimplemented, "gradient: expected a real type, got " + std::string(dtype_name(g.in_type(0))));
-  }
-}
 
 // NumPy broadcasting of all but the last two dimensions; unknown rank where one is.
 void batch_shape(ShapeContext& c) {
@@ -61,9 +53,9 @@ const Op& kMatMul = define_op(
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
-           expect_real(g);
            const bool ta = g.flag("transpose_a"), tb = g.flag("transpose_b");
-           const Tensor &a = g.in(0), &b = g.in(1), &dy = g.dy();
+           const Tensor a = g.conj_in(0), b = g.conj_in(1);
+           const Tensor& dy = g.dy();
            if (g.needs(0)) {
              g.set(0, ta ? mm(b, dy, {.transpose_a = tb, .transpose_b = true}) : mm(dy, b, {.transpose_b = !tb}));
            }
@@ -77,9 +69,8 @@ const Op& kBatchMatMul = define_op(
     "BatchMatMulV2(x: T, y: T; adj_x: bool = false, adj_y: bool = false,"
     " T: floating|int16|int32|int64|uint8|uint16|uint32|uint64|complex, grad_x: bool = false, grad_y: bool = false)"
     " -> (output: T)",
-    {.doc =
-         "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so; "
-         "the leading dimensions broadcast. Integers wrap.",
+    {.doc = "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so "
+            "(and conjugated, where complex); the leading dimensions broadcast. Integers wrap.",
      .cpp = "batch_matmul",
      .aliases = {"BatchMatMul"},
      .traits = {Trait::kContraction, Trait::kBroadcasts},
@@ -87,7 +78,6 @@ const Op& kBatchMatMul = define_op(
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
-           expect_real(g);
            const bool ax = g.flag("adj_x"), ay = g.flag("adj_y");
            const Tensor &x = g.in(0), &y = g.in(1), &dy = g.dy();
            if (g.needs(0)) {

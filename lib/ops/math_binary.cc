@@ -90,12 +90,14 @@ const Op& kMul = define_op("Mul(x: T, y: T; T: numeric) -> (z: T)",
                             .flops = flops_each<1>});
 
 const Op& kRealDiv =
-    define_op("RealDiv(x: T, y: T; T: numeric) -> (z: T)", {.doc = "`x / y` of floating-point numbers.",
-                                                            .traits = {Trait::kElementwise, Trait::kBroadcasts},
-                                                            .shape = shapes::broadcast_two,
-                                                            .saves = {in(1), out(0)},
-                                                            .gradient = quotient_gradient,
-                                                            .flops = flops_each<1>});
+    define_op("RealDiv(x: T, y: T; T: numeric) -> (z: T)",
+              {.doc = "`x / y` of floating-point numbers.",
+               .traits = {Trait::kElementwise, Trait::kBroadcasts},
+               .shape = shapes::broadcast_two,
+               .saves = {in(1), out(0)},
+               .gradient = quotient_gradient,
+               .flops = flops_each<1>,
+               .types_reason = "integers are divided by Div and FloorDiv: their type does not hold the quotient"});
 
 const Op& kDiv =
     define_op("Div(x: T, y: T; T: numeric) -> (z: T)",
@@ -113,7 +115,8 @@ const Op& kFloorDiv = define_op("FloorDiv(x: T, y: T; T: numeric) -> (z: T)",
                                  .traits = {Trait::kElementwise, Trait::kBroadcasts},
                                  .shape = shapes::binary_integers<floor_div_value>,
                                  .no_gradient = "it is piecewise constant",
-                                 .flops = flops_each<2>});
+                                 .flops = flops_each<2>,
+                                 .types_reason = "complex numbers are not ordered, so none is the floor of another"});
 
 const Op& kFloorMod = define_op(
     "FloorMod(x: T, y: T; T: real) -> (z: T)",
@@ -200,6 +203,7 @@ const Op& kAddN = define_op("AddN(inputs: N*T; N: int >= 1, T: numeric|variant) 
                                      if (g.needs(i)) g.set(i, g.dy());
                                    }
                                  },
-                             .flops = [](const CostContext& c) { return (c.num_inputs() - 1) * c.out_numel(0); }});
+                             .flops = [](const CostContext& c) { return (c.num_inputs() - 1) * c.out_numel(0); },
+                             .types_reason = "nothing adds variants"});
 
 }  // namespace panto

@@ -230,6 +230,7 @@ const Op& kFusedLayerNorm = define_op(
            c.output(0, c.shape(0));
          },
      .no_gradient = "it is made where nobody asks for gradients, or after they were taken",
-     .flops = [](const CostContext& c) { return 8 * c.numel(0); }});
+     .flops = [](const CostContext& c) { return 8 * c.numel(0); },
+     .types_reason = "the separate ops round every result to 16 bits, which this would not"});
 
 }  // namespace panto

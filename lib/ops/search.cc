@@ -94,7 +94,8 @@ const Op& kUnique = define_op(
            c.output(0, PartialShape{kUnknownDim});
            c.output(1, PartialShape{size});
          },
-     .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x"});
+     .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x",
+     .types_reason = "nothing compares resources and variants"});
 
 const Op& kDenseBincount = define_op(
     "DenseBincount(input: Tidx, size: Tidx @host, weights: T; Tidx: index, T: int32|int64|float32|float64, "

@@ -88,14 +88,16 @@ const Op& kAssignAddVariableOp = define_op(  //
     {.doc = "Adds `value` to the variable, in place where nobody else holds the old value.",
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = assign_shape,
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .types_reason = "only numbers are added"});
 
 const Op& kAssignSubVariableOp = define_op(  //
     "AssignSubVariableOp(resource: resource, value: dtype; dtype: type) -> ()",
     {.doc = "Subtracts `value` from the variable, in place where nobody else holds the old value.",
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = assign_shape,
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .types_reason = "only numbers are added"});
 
 const Op& kVarIsInitializedOp = define_op(  //
     "VarIsInitializedOp(resource: resource) -> (is_initialized: bool)",
@@ -114,7 +116,8 @@ const Op& kResourceApplyGradientDescent = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 1, 2); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 2 * c.numel(2); }});
+     .flops = [](const CostContext& c) { return 2 * c.numel(2); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kResourceApplyAdam = define_op(
     "ResourceApplyAdam(var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, "
@@ -127,7 +130,8 @@ const Op& kResourceApplyAdam = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 3, 9); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 12 * c.numel(9); }});
+     .flops = [](const CostContext& c) { return 12 * c.numel(9); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kResourceApplyMomentum = define_op(
     "ResourceApplyMomentum(var: resource, accum: resource, lr: T, grad: T, momentum: T; T: numeric, "
@@ -139,7 +143,8 @@ const Op& kResourceApplyMomentum = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 2, 3); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 4 * c.numel(3); }});
+     .flops = [](const CostContext& c) { return 4 * c.numel(3); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kResourceApplyKerasMomentum = define_op(
     "ResourceApplyKerasMomentum(var: resource, accum: resource, lr: T, grad: T, momentum: T; T: numeric, "
@@ -151,7 +156,8 @@ const Op& kResourceApplyKerasMomentum = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 2, 3); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 4 * c.numel(3); }});
+     .flops = [](const CostContext& c) { return 4 * c.numel(3); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kResourceApplyRMSProp = define_op(
     "ResourceApplyRMSProp(var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
@@ -163,7 +169,8 @@ const Op& kResourceApplyRMSProp = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 3, 7); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 10 * c.numel(7); }});
+     .flops = [](const CostContext& c) { return 10 * c.numel(7); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kResourceApplyCenteredRMSProp = define_op(
     "ResourceApplyCenteredRMSProp(var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, "
@@ -175,7 +182,8 @@ const Op& kResourceApplyCenteredRMSProp = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 4, 8); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 15 * c.numel(8); }});
+     .flops = [](const CostContext& c) { return 15 * c.numel(8); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kResourceApplyAdagradV2 = define_op(
     "ResourceApplyAdagradV2(var: resource, accum: resource, lr: T, epsilon: T, grad: T; T: numeric, "
@@ -186,7 +194,8 @@ const Op& kResourceApplyAdagradV2 = define_op(
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .shape = [](ShapeContext& c) { apply_shape(c, 2, 4); },
      .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 6 * c.numel(4); }});
+     .flops = [](const CostContext& c) { return 6 * c.numel(4); },
+     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kAssert = define_op(  //
     "Assert(condition: bool, data: T; T: list(type) >= 1, summarize: int = 3) -> ()",

@@ -99,6 +99,7 @@ const Op& kResourceScatterUpdate = define_op(  //
      .traits = {Trait::kReadsResource, Trait::kWritesResource, Trait::kStateful},
      .primary = "dtype",
      .shape = scatter_shape,
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .types_reason = "variables of strings and handles are replaced as a whole"});
 
 }  // namespace panto

@@ -26,6 +26,11 @@ def node(name, op, inputs=(), *attrs):
     return f'node {{ name: "{name}" op: "{op}"{lines} {" ".join(attrs)} }}\n'
 
 
+def integer(name, value):
+    tensor = f"tensor {{ dtype: DT_INT32 tensor_shape {{ dim {{ size: 1 }} }} int_val: {value} }}"
+    return node(name, "Const", (), ATTR.format("dtype", "type: DT_INT32"), ATTR.format("value", tensor))
+
+
 def placeholder(name, dims):
     shape = " ".join(f"dim {{ size: {d} }}" for d in dims)
     return node(name, "Placeholder", (), ATTR.format("dtype", "type: DT_FLOAT"),
@@ -292,10 +297,6 @@ class CommandTest(unittest.TestCase):
                 self.assertEqual(errors.count("\n"), 1)
 
     def test_graphs_that_are_at_fault_say_so_once(self):
-        def integer(name, value):
-            tensor = f"tensor {{ dtype: DT_INT32 tensor_shape {{ dim {{ size: 1 }} }} int_val: {value} }}"
-            return node(name, "Const", (), ATTR.format("dtype", "type: DT_INT32"), ATTR.format("value", tensor))
-
         for name, text in {
                 "division": integer("a", 7) + integer("b", 0) +
                             node("y", "Div", ["a", "b"], ATTR.format("T", "type: DT_INT32")),
@@ -315,9 +316,9 @@ class CommandTest(unittest.TestCase):
         self.bad(f"Unimplemented: ", "show", self.folder)
         self.write("strange.pbtxt", node("q", "QuantumFold"))
         self.assertIn("QuantumFold", self.bad("Unimplemented: ", "run", "strange.pbtxt"))
-        self.write("half.pbtxt", MODEL.replace("DT_FLOAT", "DT_HALF"))
-        self.write("h.npy", npy([1]).replace(b"<f4", b"<f2")[:-2])
-        self.assertIn("float16", self.bad("Unimplemented: ", "run", "half.pbtxt", "--feed", "x=h.npy", "--fetch", "z"))
+        self.write("quotient.pbtxt", integer("a", 7) + integer("b", 2) +
+                   node("y", "RealDiv", ["a", "b"], ATTR.format("T", "type: DT_INT32")))
+        self.assertIn("int32", self.bad("Unimplemented: ", "run", "quotient.pbtxt", "--fetch", "y"))
 
     def test_models_that_are_no_graphs(self):
         self.bad("NotFound: ", "run", "none.pb")

@@ -361,6 +361,18 @@ std::string complex_difference(const Array& expected, const Array& got, DType ty
   return {};
 }
 
+constexpr DTypeSet kHalves{kFloat16, kBFloat16};
+
+double smallest_normal(DType half) { return half == kFloat16 ? 0x1p-14 : 0x1p-126; }
+
+// Integers wrap: the number that has the same low bits.
+Whole wrapped(Whole v, DType t) {
+  if (t == kBool) return v;
+  const Whole count = Whole{1} << (8 * dtype_size(t));
+  v = ((v % count) + count) % count;
+  return dtypes::kSigned.contains(t) && v >= count / 2 ? v - count : v;
+}
+
 }  // namespace
 
 std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance, DType unit_type) {
@@ -380,7 +392,7 @@ std::string difference(const Array& expected, const Tensor& actual, Tolerance to
   }
   for (size_t i = 0; i < expected.wholes.size(); ++i) {
     const Whole value = got.wholes.empty() ? static_cast<Whole>(got.values[i]) : got.wholes[i];
-    if (value != expected.wholes[i]) {
+    if (value != wrapped(expected.wholes[i], actual.dtype())) {
       return fmt::format("element {}: expected {}, got {}", position_text(got.dims, i), expected.wholes[i], value);
     }
   }
@@ -389,17 +401,28 @@ std::string difference(const Array& expected, const Tensor& actual, Tolerance to
     return complex_difference(expected, got, actual.dtype(), tolerance);
   }
   const bool whole = is_whole(actual.dtype());
-  const double unit = std::max(epsilon(actual.dtype()), unit_type == DType::kInvalid ? 0 : epsilon(unit_type));
+  const auto unit_of = [&](DType t) {
+    return t == DType::kInvalid ? 0 : epsilon(tolerance.rounded_once && kHalves.contains(t) ? kFloat32 : t);
+  };
+  const double unit = std::max(unit_of(actual.dtype()), unit_of(unit_type));
+  const double last_place = tolerance.rounded_once && kHalves.contains(actual.dtype()) ? epsilon(actual.dtype()) : 0;
   for (size_t i = 0; i < got.values.size(); ++i) {
     double wanted = expected.values[i];
     const double value = got.values[i];
     if (actual.dtype() == kBool) wanted = wanted != 0 ? 1 : 0;
     if (whole) wanted = std::trunc(wanted);
+    if (whole && std::isfinite(wanted) && std::abs(wanted) < 0x1p63) {
+      const Whole exact = got.wholes.empty() ? static_cast<Whole>(value) : got.wholes[i];
+      if (wrapped(static_cast<Whole>(wanted), actual.dtype()) == exact) continue;
+    }
     // Beyond the largest finite number is infinite.
     if (!whole) wanted = rounded_to(array({}, {wanted}), actual.dtype()).values[0];
     if (wanted == value || (std::isnan(wanted) && std::isnan(value))) continue;
-    const double allowed = whole ? 0 : tolerance.units * unit * std::max(std::abs(expected.values[i]), tolerance.floor);
-    if (std::abs(value - expected.values[i]) <= allowed) continue;
+    const double size = std::abs(expected.values[i]);
+    const double allowed = whole ? 0
+                                 : tolerance.units * unit * std::max(size, tolerance.floor) +
+                                       last_place * std::max(size, smallest_normal(actual.dtype()));
+    if (std::isfinite(wanted) && std::abs(value - expected.values[i]) <= allowed) continue;
     return fmt::format("element {}: expected {}, got {} (difference {:.3g}, allowed {:.3g})",
                        position_text(got.dims, i), wanted, value, std::abs(value - wanted), allowed);
   }

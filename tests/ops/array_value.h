@@ -63,14 +63,16 @@ Tensor to_tensor(const Array& a, DType t);
 Tensor unaligned(const Tensor& t);
 Array to_array(const Tensor& t);
 
-// |a - b| <= units * epsilon(type) * max(|b|, floor); integers, bools and strings are equal.
+// |a - b| <= units * epsilon(type) * max(|b|, floor); integers, bools and strings are equal. `rounded_once`: 16-bit
+// types are what is computed in float32, within that tolerance, and then rounded to: a unit of their last place more.
 struct Tolerance {
   double units = 0;
   double floor = 0;
+  bool rounded_once = false;
 };
 double epsilon(DType t);
-// Empty if `actual` is what is expected (integers: truncated); otherwise what differs, with values and position.
-// Tolerances are counted in the type `unit_type`, or in the tensor's own.
+// Empty if `actual` is what is expected (integers: truncated, and the low bits of that); otherwise what differs, with
+// values and position. Tolerances are counted in the type `unit_type`, or in the tensor's own.
 std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance,
                        DType unit_type = DType::kInvalid);
 // Empty if dtype, shape and bytes are the same (NaNs of any kind are).

@@ -191,6 +191,20 @@ BOOST_AUTO_TEST_CASE(reductions_and_sums) {
   expect_close(sum(many), {{50001.5, -25000.75}}, 1e-7);
 }
 
+BOOST_AUTO_TEST_CASE(products) {
+  const Tensor a = reshape(tensor(Complexes{{0.5, 0.25}, {-1.5, 0.75}, {2, -1}, {0.125, -0.5}}), {2, 2});
+  const Tensor b = reshape(tensor(Complexes{{1.5, -0.25}, {-0.5, -1}, {0.25, 2}, {-1, 0.5}}), {2, 2});
+  for (const bool left : {false, true}) {
+    for (const bool right : {false, true}) {
+      const MatMulAttrs attrs{.transpose_a = left, .transpose_b = right};
+      check_gradients([&](const Tensors& x) { return mm(x[0], x[1], attrs); }, {a, b});
+      const BatchMatMulAttrs adjoint{.adj_x = left, .adj_y = right};
+      check_gradients([&](const Tensors& x) { return batch_matmul(x[0], x[1], adjoint); },
+                      {reshape(a, {1, 2, 2}), reshape(b, {1, 2, 2})});
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(near_zero) {
   const Complex tiny(1e-12, -2e-12);
   expect_close(expm1(scalar(tiny)) * 1e12, {{1, -2}}, 1e-10);

@@ -53,6 +53,26 @@ std::vector<Array> batch_matmul(const Given& g) {
   return {product(g.in[0], g.in[1], g.flag("adj_x"), g.flag("adj_y"))};
 }
 
+// By the products of real and imaginary parts; `conjugates`: what is swapped is conjugated as well.
+Array complex_product(const Array& a, const Array& b, bool transpose_a, bool transpose_b, bool conjugates) {
+  const auto imag_of = [](const Array& x, double sign) {
+    Array part = x;
+    part.values = x.imag.empty() ? std::vector<double>(x.values.size(), 0.) : x.imag;
+    for (double& v : part.values) v *= sign;
+    return part;
+  };
+  const Array a_imag = imag_of(a, conjugates && transpose_a ? -1 : 1);
+  const Array b_imag = imag_of(b, conjugates && transpose_b ? -1 : 1);
+  const auto times = [&](const Array& x, const Array& y) { return product(x, y, transpose_a, transpose_b); };
+  const Array rr = times(a, b), ii = times(a_imag, b_imag), ri = times(a, b_imag), ir = times(a_imag, b);
+  Array result = rr;
+  for (size_t i = 0; i < rr.values.size(); ++i) {
+    result.values[i] -= ii.values[i];
+    result.imag.push_back(ri.values[i] + ir.values[i]);
+  }
+  return result;
+}
+
 const Attrs kTransposeA = {{"transpose_a", true}};
 const Attrs kTransposeB = {{"transpose_b", true}};
 const Attrs kTransposeBoth = {{"transpose_a", true}, {"transpose_b", true}};
@@ -92,10 +112,36 @@ const Family products(
                       {.in = {draw({65, 64}), draw({64, 67}, -2, 2, 1)}}},
           .reference = matmul,
           .label = "larger",
-          .types = {kFloat32, kFloat64, kInt32},
           .units = 64,
           .floor = 20,
           .gradient = false}},
+        {"MatMul",
+         {.samples = {{.in = {draw_complex({2, 3}), draw_complex({3, 4}, -2, 2, 1)}},
+                      {.in = {draw_complex({3, 2}), draw_complex({3, 4}, -2, 2, 1)}, .attrs = kTransposeA},
+                      {.in = {draw_complex({2, 3}), draw_complex({4, 3}, -2, 2, 1)}, .attrs = kTransposeB},
+                      {.in = {draw_complex({9, 17}), draw_complex({17, 300}, -2, 2, 1)}},
+                      {.in = {draw_complex({2, 0}), draw_complex({0, 3})}}},
+          .reference =
+              [](const Given& g) {
+                return std::vector{
+                    complex_product(g.in[0], g.in[1], g.flag("transpose_a"), g.flag("transpose_b"), false)};
+              },
+          .label = "complex",
+          .types = dtypes::kComplex,
+          .units = 16,
+          .floor = 20}},
+        {"BatchMatMulV2",
+         {.samples = {{.in = {draw_complex({2, 2, 3}), draw_complex({3, 4}, -2, 2, 1)}},
+                      {.in = {draw_complex({2, 3, 2}), draw_complex({2, 3, 4}, -2, 2, 1)}, .attrs = {{"adj_x", true}}},
+                      {.in = {draw_complex({2, 2, 3}), draw_complex({2, 4, 3}, -2, 2, 1)}, .attrs = {{"adj_y", true}}}},
+          .reference =
+              [](const Given& g) {
+                return std::vector{complex_product(g.in[0], g.in[1], g.flag("adj_x"), g.flag("adj_y"), true)};
+              },
+          .label = "complex",
+          .types = dtypes::kComplex,
+          .units = 16,
+          .floor = 20}},
         {"BatchMatMulV2",
          {.samples = {{.in = {draw({2, 3}), draw({3, 4}, -2, 2, 1)}},
                       {.in = {draw({2, 2, 3}), draw({2, 3, 2}, -2, 2, 1)}},

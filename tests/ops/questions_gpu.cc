@@ -42,7 +42,7 @@ void ask_gpu(const Row& row) {
         const std::vector<Tensor> got = b.call(inputs);
         if (got.size() != expected.size()) return complain(b, fmt::format("on the GPU: got {} outputs", got.size()));
         // Either may be as far from the true value as the row allows.
-        const Tolerance tolerance{2 * row.d.units, row.operands > 0 ? 0x1p-20 : row.d.floor};
+        const Tolerance tolerance{2 * row.d.units, row.operands > 0 ? 0x1p-20 : row.d.floor, true};
         for (size_t k = 0; k < got.size(); ++k) {
           if (&got[k].device() != &device && !b.op->signature().outputs[k].host) {
             complain(b, fmt::format("output {}: expected it on {}, got {}", k, device.name(), got[k].device().name()));

@@ -93,6 +93,19 @@ std::vector<ErrorSample> errors_of(const Array& x) {
 const std::vector<ErrorSample> kErrors = errors_of(draw({2, 3}));
 const std::vector<ErrorSample> kBoolErrors = errors_of(zeros_and_ones({2, 3}));
 
+// Of the integers that the type has.
+Whole least(DType t) { return dtypes::kSigned.contains(t) ? -(Whole{1} << (8 * dtype_size(t) - 1)) : 0; }
+Whole most(DType t) {
+  const size_t bits = 8 * dtype_size(t);
+  return (Whole{1} << (dtypes::kSigned.contains(t) ? bits - 1 : bits)) - 1;
+}
+Details extreme_of_nothing(Whole (*value)(DType)) {
+  return {.samples = {{.in = {array({0, 2}, {}), list({0})}}},
+          .reference = [value](const Given& g) { return std::vector{wholes({2}, {value(g.type), value(g.type)})}; },
+          .label = "of no integers",
+          .types = dtypes::kInteger};
+}
+
 const Family reductions(
     "reduction",
     {
@@ -142,6 +155,8 @@ const Family reductions(
           .label = "special",
           .types = dtypes::kFloating,
           .gradient = false}},
+        {"Max", extreme_of_nothing(least)},
+        {"Min", extreme_of_nothing(most)},
         {"Min", {.samples = samples_of(numbers, false), .reference = min, .errors = kErrors}},
         {"Min",
          {.samples = {{.in = {array({0, 2}, {}), list({0})}, .out = {list({kInfinity, kInfinity})}},

@@ -104,6 +104,18 @@ BOOST_AUTO_TEST_CASE(kernel_types) {
   });
 }
 
+// A type that the signature allows has a kernel, unless the block says why not; then there is such a type.
+BOOST_AUTO_TEST_CASE(every_allowed_type_or_reason) {
+  for (const Op* op : all_ops()) {
+    if (op->name().starts_with("Test") || op->body() != nullptr || op->primary_attr() < 0) continue;
+    const DTypeSet allowed = op->signature().attrs[static_cast<size_t>(op->primary_attr())].allowed_types;
+    const DTypeSet missing = allowed - op->kernel_types(DeviceKind::kCpu);
+    BOOST_CHECK_MESSAGE(missing.empty() == op->types_reason().empty(),
+                        op->name() << ": no kernel for (" << dtype_set_text(missing) << "), types_reason \""
+                                   << op->types_reason() << '"');
+  }
+}
+
 // What a gradient does not need is not kept: an op without gradient keeps nothing.
 BOOST_AUTO_TEST_CASE(saves) {
   every_op([](const Op& op) { return op.gradient() != nullptr || op.saves().empty(); });

@@ -310,7 +310,7 @@ std::vector<DType> types_of(const Row& row, DeviceKind kind) {
   const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types & row.d.types;
   // What a composite is made of has kernels for these at least.
   const bool any = (dtypes::kAny - row.d.types).empty();
-  const DTypeSet composite = any ? DTypeSet{kFloat32, kFloat64} : row.d.types;
+  const DTypeSet composite = any ? dtypes::kFloating : row.d.types;
   const DTypeSet there = op.body() != nullptr ? composite : op.kernel_types(kind);
   std::vector<DType> result;
   for (const DType t : {kFloat32, kFloat64, kInt32, kInt64}) {

@@ -1,0 +1,114 @@
+// Kernels for exactly the types that an op's signature allows.
+//
+//   const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, Reduction<SumOf>{});
+//   const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});  // every op of a table
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "panto/device/kernel.h"
+#include "panto/lib/core/half.h"
+#include "panto/lib/ops/op_types.h"
+
+namespace panto {
+
+// The name of an op as an argument of a template.
+template <size_t N>
+struct OpName {
+  char text[N];
+  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
+  consteval OpName(const char (&name)[N]) { std::copy_n(name, N, text); }
+};
+
+namespace types {
+
+// Numbers and truth values, by how much is made of them: code for several instruction sets, or for all machines alike.
+using common = TypeList<float, double, int32_t, int64_t, Half, BFloat16, bool>;
+using rare =
+    TypeList<int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t, std::complex<float>, std::complex<double>>;
+
+template <class... Lists>
+struct Join {
+  using type = TypeList<>;
+};
+template <class... A, class... Lists>
+struct Join<TypeList<A...>, Lists...> {
+  template <class... B>
+  static TypeList<A..., B...> with(TypeList<B...>);
+  using type = decltype(with(typename Join<Lists...>::type{}));
+};
+using numbers = Join<common, rare>::type;
+using halves = TypeList<Half, BFloat16>;
+using fractions = TypeList<float, double, Half, BFloat16, std::complex<float>, std::complex<double>>;
+using reals =
+    TypeList<float, double, Half, BFloat16, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using arithmetic = Join<reals, TypeList<std::complex<float>, std::complex<double>>>::type;
+
+// Of the attribute that selects the kernel. An op without one does not compile.
+consteval DTypeSet allowed(std::string_view op) {
+  for (const OpTypes& known : kOpTypes) {
+    if (known.op == op) return known.types;
+  }
+  throw "no op of this name has kernels by type";
+}
+
+template <class List, class Has>
+struct Filter;
+template <class... Ts, class Has>
+struct Filter<TypeList<Ts...>, Has> {
+  using type = typename Join<std::conditional_t<Has::value(dtype_of<Ts>), TypeList<Ts>, TypeList<>>...>::type;
+};
+template <OpName kOp>
+struct AllowedBy {
+  static constexpr DTypeSet kSet = allowed(kOp.text);
+  static consteval bool value(DType type) { return kSet.contains(type); }
+};
+template <class List>
+struct OneOf {
+  static consteval bool value(DType type) { return List::set.contains(type); }
+};
+
+// Those of `List` that the op allows.
+template <OpName kOp, class List = numbers>
+using of = typename Filter<List, AllowedBy<kOp>>::type;
+template <class A, class B>
+using both = typename Filter<A, OneOf<B>>::type;
+
+}  // namespace types
+
+// Calls f.operator()<T>() for the T of a list that is the dtype's; false where none is.
+template <class... Ts, class F>
+bool with_type(TypeList<Ts...>, DType type, const F& f) {
+  return ((type == dtype_of<Ts> && (f.template operator()<Ts>(), true)) || ...);
+}
+
+// A line of a table: the op, and the functor that computes an element of it. `Of`: what it has a meaning for, where the
+// signature allows more; the op says why (`types_reason` in its block).
+template <OpName kOp, class F, class Of = types::numbers>
+struct ElementwiseOp {
+  static constexpr auto kName = kOp;
+  using Functor = F;
+  template <class Types>
+  using In = types::of<kOp, types::both<Types, Of>>;
+};
+template <class... Lines>
+struct OpTable {};
+
+// Kernels of a table's ops, by Maker<F>, for those of `Types` that each op allows.
+template <DeviceKind kKind, template <class> class Maker, class Types>
+class TableKernels {
+ public:
+  template <class... Lines>
+  explicit TableKernels(OpTable<Lines...>) noexcept {
+    ((void)KernelObject<kKind>(Lines::kName.text, typename Lines::template In<Types>{},
+                               Maker<typename Lines::Functor>{}),
+     ...);
+  }
+};
+
+}  // namespace panto
