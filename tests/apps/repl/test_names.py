@@ -27,7 +27,7 @@ SECTIONS = {
     "Graphs and functions": "Graph g; Variable w(x, \"w\");\n"
                             "auto f = trace([](const Tensor& x) { return std::pair(x, x); });\n"
                             "auto h = trace([](const Tensor& x) { return std::map<std::string, Tensor>{{\"sum\", x}}; });\n"
-                            "Tensor init = x; Tensor train = x; Tensor batch = x; Session sess(g);\n",
+                            "Tensor rate = tensor(0.1f); Tensor init = x; Tensor train = x; Tensor batch = x; Session sess(g);\n",
     "Data and files": "Dense m(2, 2); Dataset d = Dataset::from_tensors({x, x}); std::vector<double> losses{1.0}; float l = 1; int n = 3;\n"
                       "auto f = [](const Tensor& x, const Tensor& y) { return std::pair(x, y); };\n",
 }

@@ -7,8 +7,8 @@ int zero = 0;
 kept % zero
 kept /= zero;
 kept
-int broken = 1 / zero;
-broken
+int quotient_of_none = 1 / zero;
+quotient_of_none
 int divide(int a, int b) { return a / b; }
 divide(1, 0)
 divide(6, 3)
