@@ -22,12 +22,12 @@ void add_n(KernelContext& c) {
     Compute<T> sum[kBlock];
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t m = std::min(kBlock, end - at);
-      std::transform(c.data<T>(0) + at, c.data<T>(0) + at + m, sum, convert<Compute<T>, T>);
+      std::transform(c.data<T>(0) + at, c.data<T>(0) + at + m, sum, [](T x) { return convert<Compute<T>>(x); });
       for (int i = 1; i < count; ++i) {
         const T* term = c.data<T>(i) + at;
         for (int64_t k = 0; k < m; ++k) sum[k] = k::add(sum[k], convert<Compute<T>>(term[k]));
       }
-      std::transform(sum, sum + m, out + at, convert<T, Compute<T>>);
+      std::transform(sum, sum + m, out + at, [](Compute<T> x) { return convert<T>(x); });
     }
   });
 }
