@@ -3,8 +3,8 @@
 #pragma once
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/gradient.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/panto.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "panto/apps/commands.h"
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::apps {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto::apps {
 

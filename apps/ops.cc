@@ -5,7 +5,7 @@
 #include <string>
 
 #include "panto/apps/commands.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 
 namespace panto::apps {
 namespace {
@@ -22,6 +22,19 @@ std::string kernel_text(const Op& op, DeviceKind kind) {
   return types.empty() ? "yes" : types;
 }
 
+std::string effects_text(const Op& op) {
+  std::vector<std::string> words;
+  for (const Effect& e : op.effects()) {
+    const auto argument = [&](const std::vector<ArgDef>& args) { return args[static_cast<size_t>(e.argument)].name; };
+    if ((e.what & Effect::kReads) != 0) words.push_back("reads " + argument(op.signature().inputs));
+    if ((e.what & Effect::kWrites) != 0) words.push_back("writes " + argument(op.signature().inputs));
+    if ((e.what & Effect::kAllocates) != 0) words.push_back("allocates " + argument(op.signature().outputs));
+    if ((e.what & Effect::kRandom) != 0) words.emplace_back("draws random numbers");
+    if ((e.what & Effect::kExternal) != 0) words.emplace_back("the outside sees it");
+  }
+  return words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string gradient_text(const Op& op) {
   if (op.gradient() != nullptr) return "yes";
   if (op.body() != nullptr) return "that of its body";
@@ -33,8 +46,10 @@ void describe_op(const Op& op, bool ours) {
   // The generator chose another library's namespace; the registry does not know it.
   fmt::print("C++        {}{}\n", ours ? "panto::" : "", op.cpp_name());
   if (!op.aliases().empty()) fmt::print("aliases    {}\n", fmt::join(op.aliases(), ", "));
-  const auto traits = op.traits().names();
+  auto traits = op.traits().names();
+  if (!op.is(OpKind::kOrdinary)) traits.insert(traits.begin(), op_kind_name(op.kind()));
   fmt::print("traits     {}\n", traits.empty() ? "none" : fmt::format("{}", fmt::join(traits, ", ")));
+  fmt::print("effects    {}\n", effects_text(op));
   fmt::print("CPU        {}\n", kernel_text(op, DeviceKind::kCpu));
   fmt::print("GPU        {}\n", kernel_text(op, DeviceKind::kCuda));
   fmt::print("gradient   {}\n", gradient_text(op));

@@ -8,11 +8,11 @@
 #include "panto/apps/commands.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/device.h"
-#include "panto/lib/core/npy.h"
-#include "panto/lib/core/tensor_files.h"
+#include "panto/lib/core/io/npy.h"
+#include "panto/lib/core/io/tensor_files.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/session.h"
 
 namespace panto::apps {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "panto/apps/commands.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/io.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/files/unknown.h"
 
 namespace panto::apps {
 namespace {
@@ -28,7 +28,7 @@ void summary(const Graph& graph) {
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     ++by_op[op_text(node)];
-    if (node.has(Trait::kConstant)) {
+    if (node.is(OpKind::kConstant)) {
       constant_bytes += static_cast<int64_t>(node.attr("value").as<Tensor>().nbytes());
     }
   }

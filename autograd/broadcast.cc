@@ -2,8 +2,9 @@
 
 #include <vector>
 
-#include "panto/lib/core/gradient.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 

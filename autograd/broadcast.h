@@ -1,7 +1,7 @@
 // Where broadcasting is undone: the one place that sums gradients to the shape of the input they belong to.
 #pragma once
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

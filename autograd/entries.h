@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/core/attr.h"
-#include "panto/lib/core/gradient.h"
-#include "panto/lib/core/op.h"
-#include "panto/lib/core/shape.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/op/attr.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/core/tensor/shape.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 

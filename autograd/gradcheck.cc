@@ -4,10 +4,10 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
 
 namespace panto {
 namespace {

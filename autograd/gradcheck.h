@@ -10,7 +10,7 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

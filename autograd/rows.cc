@@ -1,18 +1,19 @@
 #include "panto/autograd/rows.h"
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {
 
-Gradient joined(std::span<const GradientRows> parts) {
-  const GradientRows& first = parts[0];
+Gradient joined(std::span<const IndexedSlices> parts) {
+  const IndexedSlices& first = parts[0];
   if (parts.size() == 1) return {.indices = first.indices, .rows = first.rows, .num_rows = first.num_rows};
   bool one_type = true;
-  for (const GradientRows& p : parts) one_type = one_type && p.indices.dtype() == first.indices.dtype();
+  for (const IndexedSlices& p : parts) one_type = one_type && p.indices.dtype() == first.indices.dtype();
   std::vector<Tensor> indices, rows;
-  for (const GradientRows& p : parts) {
+  for (const IndexedSlices& p : parts) {
     indices.push_back(one_type ? p.indices : cast(p.indices, kInt64));
     rows.push_back(p.rows);
   }
@@ -21,7 +22,7 @@ Gradient joined(std::span<const GradientRows> parts) {
 
 }  // namespace
 
-void add_rows(Gradient& gradient, std::span<const GradientRows> parts) {
+void add_rows(Gradient& gradient, std::span<const IndexedSlices> parts) {
   if (parts.empty()) return;
   Gradient sum = joined(parts);
   if (gradient.whole.defined()) {

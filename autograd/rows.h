@@ -4,12 +4,12 @@
 #include <span>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/gradient.h"
+#include "panto/lib/core/op/gradient.h"
 
 namespace panto {
 
 // Adds them to `gradient`, which is whole or none: it stays whole, or becomes the rows of all parts, one after the
 // other.
-void add_rows(Gradient& gradient, std::span<const GradientRows> parts);
+void add_rows(Gradient& gradient, std::span<const IndexedSlices> parts);
 
 }  // namespace panto

@@ -8,9 +8,10 @@
 #include "panto/autograd/entries.h"
 #include "panto/autograd/rows.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/thread_state.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/thread_state.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {
@@ -47,13 +48,13 @@ class GradientTape::Impl final : public Recorder {
 
   void record(const Call& call) override {
     const Op& op = *call.op;
-    if (options_.watch_variables && op.has(Trait::kReadsResource)) watch_read_variables(call);
+    if (options_.watch_variables && op.has_effect(Effect::kReads)) watch_read_variables(call);
     if (num_slots_ == 0) return;
     const size_t num_inputs = call.inputs.size();
     const bool tracked = find_slots(num_inputs, [&](size_t i) { return call.inputs[i]->impl()->id; });
     if (!tracked) return;
     if (op.gradient() == nullptr && !op.no_gradient().empty()) return;  // gradients end here, as the op's block says
-    if (op.has(Trait::kStopsGradient)) return;
+    if (op.is(OpKind::kStopGradient)) return;
     const std::span<const Tensor> outputs(call.outputs.data(), call.outputs.size());
     if (!carries_gradient(outputs)) return;
 
@@ -114,7 +115,7 @@ class GradientTape::Impl final : public Recorder {
     }
     w.useful = mark_useful(w.is_source);
     if (sparse) {
-      w.takes_rows = mark_rows(w);
+      w.takes_slices = mark_rows(w);
       w.rows.resize(static_cast<size_t>(num_slots_));
     }
     for (size_t i = entries_.size(); i-- > 0;) {
@@ -144,10 +145,10 @@ class GradientTape::Impl final : public Recorder {
   // What one walk backwards keeps, by slot; and what `back` needs for one entry, here so that the memory is taken once.
   struct Walk {
     std::vector<Tensor> grads;
-    std::vector<uint8_t> useful;                  // leads back to a source
-    std::vector<uint8_t> is_source;               // somebody asked for its gradient
-    std::vector<uint8_t> takes_rows;              // empty unless rows are asked for
-    std::vector<std::vector<GradientRows>> rows;  // to be added to `grads`
+    std::vector<uint8_t> useful;                   // leads back to a source
+    std::vector<uint8_t> is_source;                // somebody asked for its gradient
+    std::vector<uint8_t> takes_slices;             // empty unless rows are asked for
+    std::vector<std::vector<IndexedSlices>> rows;  // to be added to `grads`
     std::vector<Tensor> dys;
     std::vector<uint8_t> needed;
     bool* stopped = nullptr;  // as in detail::graph_gradients
@@ -302,7 +303,7 @@ class GradientTape::Impl final : public Recorder {
   // Whether rows may flow through this call: the gradient of its input is that of its output, as it is.
   static bool passes_rows(const Entry& e) {
     return e.op != nullptr && e.num_inputs == 1 && e.num_outputs == 1 &&
-           (e.op->has(Trait::kIdentity) || e.op->has(Trait::kReadsWhole));
+           (e.op->has(Trait::kIdentity) || e.op->is(OpKind::kReadVariable));
   }
 
   // Slots whose gradients may be rows: sources, and what is passed on from them. Not what other ops made of a source,
@@ -330,8 +331,8 @@ class GradientTape::Impl final : public Recorder {
   // Rows that came for the output of a call that passes them.
   static void pass_rows(const Entry& e, Walk& w) {
     if (!passes_rows(e) || e.slots[0] == kNoSlot || e.slots[1] == kNoSlot) return;
-    std::vector<GradientRows>& from = w.rows[static_cast<size_t>(e.slots[1])];
-    std::vector<GradientRows>& to = w.rows[static_cast<size_t>(e.slots[0])];
+    std::vector<IndexedSlices>& from = w.rows[static_cast<size_t>(e.slots[1])];
+    std::vector<IndexedSlices>& to = w.rows[static_cast<size_t>(e.slots[0])];
     to.insert(to.end(), from.begin(), from.end());
     if (w.is_source[static_cast<size_t>(e.slots[1])] == 0) from.clear();
   }
@@ -408,16 +409,16 @@ class GradientTape::Impl final : public Recorder {
     if (op.gradient() == nullptr) {
       failf(Code::kUnimplemented, "gradient of {}: expected its block to have one, got none", op.name());
     }
-    const GradRecord record{
-        .op = &op,
-        .attrs = {e.attrs, e.num_attrs},
-        .inputs = {e.values, e.num_inputs},
-        .outputs = {e.values + e.num_inputs, e.num_outputs},
-        .input_shapes = {e.shapes, e.shapes == nullptr ? 0 : e.num_inputs},
-        .input_types = {e.types, e.num_inputs},
-        .output_gradients = w.dys,
-        .needed = w.needed,
-        .takes_rows = !w.takes_rows.empty() && w.needed[0] != 0 && w.takes_rows[static_cast<size_t>(e.slots[0])] != 0};
+    const GradRecord record{.op = &op,
+                            .attrs = {e.attrs, e.num_attrs},
+                            .inputs = {e.values, e.num_inputs},
+                            .outputs = {e.values + e.num_inputs, e.num_outputs},
+                            .input_shapes = {e.shapes, e.shapes == nullptr ? 0 : e.num_inputs},
+                            .input_types = {e.types, e.num_inputs},
+                            .output_gradients = w.dys,
+                            .needed = w.needed,
+                            .takes_slices = !w.takes_slices.empty() && w.needed[0] != 0 &&
+                                            w.takes_slices[static_cast<size_t>(e.slots[0])] != 0};
     with_context([&] { return "in the gradient of " + op.name(); },
                  [&] {
                    GradContext context(record);
@@ -430,7 +431,7 @@ class GradientTape::Impl final : public Recorder {
                      }
                    }
                    add_to_inputs({dxs.data(), dxs.size()});
-                   if (GradientRows* rows = context.rows()) {
+                   if (IndexedSlices* rows = context.rows()) {
                      w.rows[static_cast<size_t>(e.slots[0])].push_back(std::move(*rows));
                    }
                  });
@@ -488,6 +489,11 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::initialize
   return gradient(target, std::span(sources.begin(), sources.size()), seed, where);
 }
 
+std::vector<Tensor> GradientTape::gradient_of(const Tensor& target, const std::vector<GradSource>& sources,
+                                              const Tensor& seed, const std::source_location& where) {
+  return gradient(target, std::span<const GradSource>(sources), seed, where);
+}
+
 Tensor GradientTape::gradient(const Tensor& target, const GradSource& source, const Tensor& seed,
                               std::source_location where) {
   return std::move(gradient(target, std::span(&source, 1), seed, where)[0]);
@@ -501,6 +507,11 @@ std::vector<Gradient> GradientTape::sparse_gradient(const Tensor& target, std::s
 std::vector<Gradient> GradientTape::sparse_gradient(const Tensor& target, std::initializer_list<GradSource> sources,
                                                     const Tensor& seed, std::source_location where) {
   return sparse_gradient(target, std::span(sources.begin(), sources.size()), seed, where);
+}
+
+std::vector<Gradient> GradientTape::sparse_gradient_of(const Tensor& target, const std::vector<GradSource>& sources,
+                                                       const Tensor& seed, const std::source_location& where) {
+  return sparse_gradient(target, std::span<const GradSource>(sources), seed, where);
 }
 
 Gradient GradientTape::sparse_gradient(const Tensor& target, const GradSource& source, const Tensor& seed,

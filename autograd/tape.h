@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 
 namespace panto {
 
@@ -95,8 +95,7 @@ class PANTO_EXPORT GradientTape {
   template <class Source>
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources, const Tensor& seed = {},
                                std::source_location where = std::source_location::current()) {
-    const std::vector<GradSource> list(sources.begin(), sources.end());
-    return gradient(target, std::span<const GradSource>(list), seed, where);
+    return gradient_of(target, {sources.begin(), sources.end()}, seed, where);
   }
   // The same with several targets, each with its seed (undefined: ones): the gradient of their sum.
   std::vector<Tensor> gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,
@@ -119,8 +118,7 @@ class PANTO_EXPORT GradientTape {
   std::vector<Gradient> sparse_gradient(const Tensor& target, const std::vector<Source>& sources,
                                         const Tensor& seed = {},
                                         std::source_location where = std::source_location::current()) {
-    const std::vector<GradSource> list(sources.begin(), sources.end());
-    return sparse_gradient(target, std::span<const GradSource>(list), seed, where);
+    return sparse_gradient_of(target, {sources.begin(), sources.end()}, seed, where);
   }
 
   // Ops recorded so far.
@@ -131,6 +129,11 @@ class PANTO_EXPORT GradientTape {
                                                      std::span<const GradSource> sources, std::span<const Tensor> seeds,
                                                      bool* stopped);
   class Impl;
+  // For the templates: spans of a vector are slow to compile (see Node).
+  std::vector<Tensor> gradient_of(const Tensor& target, const std::vector<GradSource>& sources, const Tensor& seed,
+                                  const std::source_location& where);
+  std::vector<Gradient> sparse_gradient_of(const Tensor& target, const std::vector<GradSource>& sources,
+                                           const Tensor& seed, const std::source_location& where);
   std::vector<Gradient> gradients_at(const std::source_location& where, std::span<const Tensor> targets,
                                      std::span<const GradSource> sources, std::span<const Tensor> seeds, bool sparse);
   std::shared_ptr<Impl> impl_;

@@ -4,8 +4,8 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/benchmarks/support.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/executable.h"

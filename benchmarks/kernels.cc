@@ -7,8 +7,8 @@
 
 #include "panto/benchmarks/gemm.h"
 #include "panto/benchmarks/support.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"

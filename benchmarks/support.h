@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/ops/random/random.h"
 
 namespace panto::bench {
 

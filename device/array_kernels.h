@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "panto/device/axes.h"
-#include "panto/device/strided_dims.h"
+#include "panto/device/shape/axes.h"
+#include "panto/device/shape/strided_dims.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
-#include "panto/lib/core/call.h"
-#include "panto/lib/ops/strided_slice.h"
-#include "panto/lib/ops/values.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/array/strided_slice.h"
+#include "panto/lib/ops/array/values.h"
 
 namespace panto {
 

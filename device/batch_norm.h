@@ -5,8 +5,8 @@
 #include <string>
 
 #include "panto/device/channels.h"
-#include "panto/device/vocabulary.h"
-#include "panto/lib/core/call.h"
+#include "panto/device/math/vocabulary.h"
+#include "panto/lib/core/call/call.h"
 
 namespace panto {
 

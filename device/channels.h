@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "panto/lib/core/shape.h"
+#include "panto/lib/core/tensor/shape.h"
 
 namespace panto {
 

@@ -1,5 +1,5 @@
-// Kernel objects: how a back-end's file enters its kernels in the table. They only queue (lib/core/kernel.h); keep them
-// at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in device/cuda/kernel.h.
+// Kernel objects: how a back-end's file enters its kernels in the table. They only queue (lib/core/op/kernel.h); keep
+// them at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in device/cuda/kernel.h.
 //
 //   const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);     // a maker, for each type of a list
 //   const CpuKernel cumsum_kernel("Cumsum", types::numeric{}, []<class T>(KernelContext& c) { ... });
@@ -17,8 +17,8 @@
 #include <string>
 #include <type_traits>
 
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/kernel.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/op/kernel.h"
 
 namespace panto {
 

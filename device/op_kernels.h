@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "panto/device/kernel.h"
-#include "panto/lib/core/half.h"
+#include "panto/lib/core/tensor/half.h"
 #include "panto/lib/ops/op_types.h"
 
 namespace panto {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "panto/device/vocabulary.h"
-#include "panto/lib/ops/window.h"
+#include "panto/device/math/vocabulary.h"
+#include "panto/lib/ops/nn/window.h"
 
 namespace panto {
 

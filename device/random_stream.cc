@@ -3,8 +3,8 @@
 #include <mutex>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/ops/random.h"
-#include "panto/lib/ops/values.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/random/random.h"
 
 namespace panto {
 

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "panto/device/philox.h"
-#include "panto/device/philox_blocks.h"
+#include "panto/device/math/philox.h"
+#include "panto/device/math/philox_blocks.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/call.h"
+#include "panto/lib/core/call/call.h"
 
 namespace panto {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 

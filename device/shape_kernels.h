@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call.h"
-#include "panto/lib/ops/values.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/array/values.h"
 
 namespace panto::kernels {
 

@@ -1,7 +1,7 @@
 #include "panto/device/state.h"
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/variable_checks.h"
+#include "panto/lib/core/tensor/variable_checks.h"
 
 namespace panto::state {
 

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/tensor/resource.h"
 
 namespace panto::state {
 

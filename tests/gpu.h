@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::test {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {

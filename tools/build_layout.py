@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lays out a build folder so that "panto/lib/core/tensor.h" is found in it. Meson runs this when it configures.
+"""Lays out a build folder so that "panto/lib/core/tensor/tensor.h" is found in it. Meson runs this when it configures.
 
 build_layout.py SOURCE_ROOT BUILD_ROOT
 
@@ -29,11 +29,19 @@ def main() -> None:
         link.unlink(missing_ok=True)
         link.symlink_to(target)
 
-    generated = [pathlib.PurePath("lib/ops/ops.h"), pathlib.PurePath("lib/ops/op_types.h")]
-    generated += [p.relative_to(source).with_suffix(".pb.h") for p in sorted(source.glob("lib/graph/proto/*.proto"))]
-    for header in generated:
-        here = build / "gen" / "panto" / header
-        write_if_different(here, f'#include "{os.path.relpath(build / header, here.parent)}"\n')
+    # As it is included, and as Meson makes it.
+    generated = {"lib/ops/op_types.h": "lib/ops/op_types.h"}
+    families = {p.parent.name for p in source.glob("lib/ops/*/*.cc")}
+    generated |= {f"ops/{family}.h": f"lib/ops/{family}.h" for family in sorted(families)}
+    for proto in sorted(source.glob("lib/graph/proto/*.proto")):
+        header = proto.relative_to(source).with_suffix(".pb.h").as_posix()
+        generated[header] = header
+    for stale in (build / "gen" / "panto").rglob("*.h"):  # of an older layout: it would hide a header of that name
+        if stale.relative_to(build / "gen" / "panto").as_posix() not in generated:
+            stale.unlink()
+    for name, made in generated.items():
+        here = build / "gen" / "panto" / name
+        write_if_different(here, f'#include "{os.path.relpath(build / made, here.parent)}"\n')
 
 
 main()

@@ -8,10 +8,10 @@
 #include <unordered_set>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/thread_state.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/graph/unknown.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/possible_gradients.h"
 
@@ -45,7 +45,7 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   std::unordered_map<NodeOutput, NodeOutput, OutputHash> moved;
   for (NodeOutput cut : cuts) {
     const std::string name = part.unique_name(graph.at(cut.node).name());
-    const NodeOutput to{part.add(placeholder_init(name, graph.info(cut))), 0};
+    const NodeOutput to{part.add(placeholder_spec(name, graph.info(cut))), 0};
     moved.emplace(cut, to);
     inputs.push_back(to);
   }
@@ -66,7 +66,7 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   for (int id : graph.topological_order()) {
     if (needed[static_cast<size_t>(id)] == 0) continue;
     if (is_unknown(graph.at(id))) fail_unknown(graph.at(id));
-    NodeInit init = graph.at(id).init();
+    NodeSpec init = graph.at(id).spec();
     for (NodeOutput& in : init.inputs) in = moved.at(in);
     init.control_inputs.clear();
     init.name = part.unique_name(init.name);
@@ -342,7 +342,7 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeO
     const OutputInfo info = b.graph.info(outputs[k]);
     if (!dtypes::kDifferentiable.contains(info.dtype) || (!seeded.empty() && seeded[k] == 0)) continue;
     ys.push_back(outputs[k]);
-    b.seeds.push_back({b.graph.add(placeholder_init(b.graph.unique_name("seed"), info)), 0});
+    b.seeds.push_back({b.graph.add(placeholder_spec(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
   }
   std::vector<std::pair<NodeOutput, Tensor>> captured;
@@ -366,7 +366,7 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeO
   std::vector<uint8_t> forward_part(static_cast<size_t>(b.graph.id_limit()), 0);
   for (int id = 0; id < forward_limit; ++id) {
     const Node* node = b.graph.find(id);
-    if (node != nullptr && !node->has(Trait::kConstant)) forward_part[static_cast<size_t>(id)] = 1;
+    if (node != nullptr && !node->is(OpKind::kConstant)) forward_part[static_cast<size_t>(id)] = 1;
   }
   std::vector<int> roots;
   for (NodeOutput dx : b.valid) roots.push_back(dx.node);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/base/spares.h"
-#include "panto/lib/core/dispatch.h"
+#include "panto/lib/base/object_pool.h"
+#include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/recent_plans.h"
@@ -77,7 +77,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   // may read it without taking it away from others.
   std::shared_ptr<const Compiled> frameless_;
   std::atomic<const Compiled*> frameless_ready_ = nullptr;
-  Spares<Ready> ready_;                     // of those used last: calls need no lock for them
+  ObjectPool<Ready> ready_;                 // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 

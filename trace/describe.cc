@@ -5,9 +5,9 @@
 
 #include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/print.h"
+#include "panto/lib/core/tensor/print.h"
 #include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/graph/files/unknown.h"
 
 namespace panto {
 namespace {

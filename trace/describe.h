@@ -11,12 +11,12 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/device.h"
-#include "panto/lib/core/dtype.h"
-#include "panto/lib/core/op.h"
-#include "panto/lib/core/shape.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/core/tensor/dtype.h"
+#include "panto/lib/core/tensor/shape.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/trace/function.h"
 

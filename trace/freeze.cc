@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -18,7 +18,7 @@ class Freezer {
 
   Graph run(std::span<const Capture> captures) {
     for (int id : endpoints_.effects) {
-      if (!graph_.at(id).has(Trait::kWritesResource)) continue;
+      if (!graph_.at(id).op().has_effect(Effect::kWrites)) continue;
       failf(Code::kFailedPrecondition,
             "freezing: expected a graph that only reads variables, got node '{}' that assigns", graph_.at(id).name());
     }
@@ -48,7 +48,7 @@ class Freezer {
   }
 
   NodeOutput constant(int input, const Tensor& value) {
-    return {graph_.add(const_init(graph_.unique_name(graph_.at(input).name() + "/value"), value)), 0};
+    return {graph_.add(const_spec(graph_.unique_name(graph_.at(input).name() + "/value"), value)), 0};
   }
 
   // A node with one output. Who waited for it need not wait for a constant.
@@ -68,7 +68,7 @@ class Freezer {
     for (const NodeUse& use : uses) {
       if (use.slot == NodeUse::kControl) continue;
       const Node& user = graph_.at(use.node);
-      if (!user.has(Trait::kReadsWhole)) {
+      if (!user.is(OpKind::kReadVariable)) {
         failf(Code::kFailedPrecondition, "freezing: expected only reads of the whole variable '{}', got node '{}' ({})",
               graph_.at(input).name(), user.name(), user.op().name());
       }

@@ -12,10 +12,10 @@
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -41,7 +41,7 @@ std::vector<NodeOutput> collect_outputs(Tracer& tracer, std::vector<Tensor>& ret
     if (!returned[i].defined()) invalid("output {}: expected a tensor, got an undefined handle", i);
     NodeOutput o = tracer.output_of(returned[i]);
     const Node& node = tracer.graph().at(o.node);
-    if (node.has(Trait::kPlaceholder) || node.has(Trait::kConstant) || seen.contains(o)) {
+    if (node.is(OpKind::kPlaceholder) || node.is(OpKind::kConstant) || seen.contains(o)) {
       const Tensor input = returned[i];
       returned[i] = std::move(dispatch::call("Identity", {&input, 1})[0]);
       o = tracer.output_of(returned[i]);
@@ -137,6 +137,9 @@ std::string difference(std::span<const TensorSpec> latest, std::span<const Tenso
 }
 
 }  // namespace
+
+TensorSpec::TensorSpec(DType dtype, std::initializer_list<Dim> dims, std::string name)
+    : TensorSpec(dtype, PartialShape(dims), std::move(name)) {}
 
 std::string TensorSpec::to_string() const { return std::string(dtype_name(dtype)) + shape.to_string(); }
 
@@ -413,7 +416,7 @@ Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::sour
       std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where, std::make_shared<NodeStates>())));
 }
 
-Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values, std::source_location where) {
+Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values, std::source_location where) {
   return Function(std::make_shared<Function::Impl>(
       trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where, std::make_shared<NodeStates>())));
 }
@@ -434,7 +437,7 @@ void check_inputs(const Graph& graph, const Endpoints& endpoints) {
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     const auto at = static_cast<size_t>(id);
-    if (needed[at] == 0 || is_input[at] != 0 || !node.has(Trait::kPlaceholder)) continue;
+    if (needed[at] == 0 || is_input[at] != 0 || !node.is(OpKind::kPlaceholder)) continue;
     invalid("inputs of the function: expected every Placeholder that the outputs need, got '{}' that is none",
             node.name());
   }
@@ -458,8 +461,8 @@ ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
 // The output as one that is given: itself if it is a Placeholder's, else that of a Placeholder in its place.
 NodeOutput as_input(Graph& graph, NodeOutput output) {
   const Node& node = graph.at(output.node);
-  if (node.has(Trait::kPlaceholder)) return output;
-  const NodeOutput input{graph.add(placeholder_init(graph.unique_name(node.name()), node.output(output.index))), 0};
+  if (node.is(OpKind::kPlaceholder)) return output;
+  const NodeOutput input{graph.add(placeholder_spec(graph.unique_name(node.name()), node.output(output.index))), 0};
   graph.replace_output(output, input);
   // With its only output given, the node need not run for those who wait for it either.
   if (graph.at(output.node).num_outputs() == 1) graph.replace_control(output.node, input.node);

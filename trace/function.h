@@ -26,9 +26,9 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
@@ -42,8 +42,7 @@ struct TensorSpec {
   TensorSpec(DType dtype, PartialShape shape, std::string name = "")
       : dtype(dtype), shape(std::move(shape)), name(std::move(name)) {}
   // {} is a scalar's shape here, not an unknown one.
-  TensorSpec(DType dtype, std::initializer_list<Dim> dims, std::string name = "")
-      : TensorSpec(dtype, PartialShape(dims), std::move(name)) {}
+  PANTO_EXPORT TensorSpec(DType dtype, std::initializer_list<Dim> dims, std::string name = "");
   // float32[?,2]
   PANTO_EXPORT std::string to_string() const;
 };
@@ -133,7 +132,8 @@ class PANTO_EXPORT Function {
  private:
   class Impl;
   friend PANTO_EXPORT Function make_traced(TensorFunction, std::vector<TensorSpec>, std::source_location);
-  friend PANTO_EXPORT Function make_traced_with(const TensorFunction&, std::span<const Tensor>, std::source_location);
+  friend PANTO_EXPORT Function make_traced_with(const TensorFunction&, const std::vector<Tensor>&,
+                                                std::source_location);
   friend PANTO_EXPORT Function make_polymorphic(TensorFunction, std::source_location);
   friend PANTO_EXPORT Function function_of(Graph graph);
   friend PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
@@ -150,7 +150,7 @@ class PANTO_EXPORT Function {
 
 // The type-erased forms of `trace` (trace/trace.h).
 PANTO_EXPORT Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where);
-PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, std::span<const Tensor> values,
+PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values,
                                        std::source_location where);
 PANTO_EXPORT Function make_polymorphic(TensorFunction fn, std::source_location where);
 // A function around a graph. A graph that a function was saved as says which its inputs and outputs are (internal

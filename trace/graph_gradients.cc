@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
@@ -54,7 +54,7 @@ class Replay {
     auto& outputs = values_[static_cast<size_t>(id)];
     if (!outputs.empty()) {
       // A known value.
-    } else if (node.has(Trait::kPlaceholder)) {
+    } else if (node.is(OpKind::kPlaceholder)) {
       outputs.push_back(meta_tensor(node.output(0).dtype, node.output(0).shape, std::nullopt, graph_.identity()));
     } else {
       std::vector<const Tensor*> inputs;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

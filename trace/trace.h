@@ -21,8 +21,8 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/lib/core/tensor/tensor.h"
 #include "panto/trace/function.h"
 #include "panto/trace/structure.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/scopes.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -22,22 +22,31 @@ SourceLine line_of(const Call& call) {
 
 OutputInfo info_of(const Tensor& t) { return {t.dtype(), t.partial_shape()}; }
 
-bool reads(const Op& op) { return op.has(Trait::kReadsResource); }
-bool writes(const Op& op) { return op.has(Trait::kWritesResource); }
+// Calls f(flat input, what the call does to the resource there) for each resource.
+template <class F>
+void for_each_resource(const Call& call, const F& f) {
+  const CallView view(call);
+  const auto& arguments = call.op->signature().inputs;
+  for (size_t a = 0; a < arguments.size(); ++a) {
+    if (call.op->effect_on(static_cast<int>(a)) == 0) continue;
+    const auto [first, last] = view.list(static_cast<int>(a));
+    for (int i = first; i < last; ++i) f(static_cast<size_t>(i), call.op->effect_on(static_cast<int>(a)));
+  }
+}
 
 }  // namespace
 
 Tensor Tracer::add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value) {
-  NodeInit init = placeholder_init(graph_.unique_name(scoped(name)), {dtype, shape});
-  init.device = current_device_spec().to_string();
-  const int node = graph_.add(std::move(init));
+  NodeSpec spec = placeholder_spec(graph_.unique_name(scoped(name)), {dtype, shape});
+  spec.device = current_device_spec().to_string();
+  const int node = graph_.add(std::move(spec));
   Tensor t = value.defined() ? value : meta_tensor(dtype, shape, std::nullopt, graph_.identity());
   graph_.bind(t, {node, 0});
   return t;
 }
 
 NodeOutput Tracer::add_const(const Tensor& value) {
-  const NodeOutput output{graph_.add(const_init(graph_.unique_name(scoped("Const")), value)), 0};
+  const NodeOutput output{graph_.add(const_spec(graph_.unique_name(scoped("Const")), value)), 0};
   graph_.bind(value, output);
   return output;
 }
@@ -45,7 +54,7 @@ NodeOutput Tracer::add_const(const Tensor& value) {
 NodeOutput Tracer::capture(const Tensor& value) {
   std::string name = "captured";
   if (value.dtype() == kResource) name = variable_of(value).name();
-  const NodeOutput output{graph_.add(placeholder_init(graph_.unique_name(name), info_of(value))), 0};
+  const NodeOutput output{graph_.add(placeholder_spec(graph_.unique_name(name), info_of(value))), 0};
   graph_.bind(value, output);
   captures_.push_back({value, output});
   return output;
@@ -74,48 +83,44 @@ std::vector<int> Tracer::order(const Call& call, std::span<const NodeOutput> inp
   std::vector<int> after = control_inputs_;
   if (!options_.order_effects) return after;
   const Op& op = *call.op;
-  if (reads(op) || writes(op)) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (call.inputs[i]->dtype() != kResource) continue;
-      const auto it = accesses_.find(inputs[i]);
-      if (it == accesses_.end()) continue;
-      if (it->second.last_write >= 0) after.push_back(it->second.last_write);
-      if (writes(op)) after.insert(after.end(), it->second.reads.begin(), it->second.reads.end());
-    }
-  }
-  if (op.has(Trait::kEffect) && last_effect_ >= 0) after.push_back(last_effect_);
+  for_each_resource(call, [&](size_t i, uint8_t effect) {
+    const auto it = accesses_.find(inputs[i]);
+    if (it == accesses_.end()) return;
+    if (it->second.last_write >= 0) after.push_back(it->second.last_write);
+    if ((effect & Effect::kWrites) != 0) after.insert(after.end(), it->second.reads.begin(), it->second.reads.end());
+  });
+  if (op.has_effect(Effect::kExternal) && last_effect_ >= 0) after.push_back(last_effect_);
   return after;
 }
 
 void Tracer::note_effects(const Call& call, std::span<const NodeOutput> inputs, int node) {
   const Op& op = *call.op;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (call.inputs[i]->dtype() != kResource) continue;
-    if (writes(op)) {
+  for_each_resource(call, [&](size_t i, uint8_t effect) {
+    if ((effect & Effect::kWrites) != 0) {
       accesses_[inputs[i]] = {node, {}};
-    } else if (reads(op)) {
+    } else {
       accesses_[inputs[i]].reads.push_back(node);
     }
-  }
-  if (op.has(Trait::kEffect)) last_effect_ = node;
-  if (writes(op) || op.has(Trait::kEffect)) effects_.push_back(node);
+  });
+  if (op.has_effect(Effect::kExternal)) last_effect_ = node;
+  if (op.has_effect(Effect::kWrites | Effect::kExternal)) effects_.push_back(node);
 }
 
 void Tracer::record(const Call& call) {
   std::vector<NodeOutput> inputs;
   inputs.reserve(call.inputs.size());
   for (const Tensor* t : call.inputs) inputs.push_back(output_of(*t));
-  NodeInit init;
-  init.name = graph_.unique_name(scoped(call.node_name.empty() ? std::string_view(call.op->name()) : call.node_name));
-  init.op = call.op;
-  init.inputs = inputs;
+  NodeSpec spec;
+  spec.name = graph_.unique_name(scoped(call.node_name.empty() ? std::string_view(call.op->name()) : call.node_name));
+  spec.op = call.op;
+  spec.inputs = inputs;
   const auto& defs = call.op->signature().attrs;
-  for (size_t i = 0; i < call.attrs.size(); ++i) init.attrs.push_back(to_value(call.attrs[i], defs[i].kind));
-  for (const Tensor& t : call.outputs) init.outputs.push_back(info_of(t));
-  init.control_inputs = order(call, inputs);
-  init.device = current_device_spec().to_string();
-  init.where = line_of(call);
-  const int node = latest_ = graph_.add(std::move(init));
+  for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(to_value(call.attrs[i], defs[i].kind));
+  for (const Tensor& t : call.outputs) spec.outputs.push_back(info_of(t));
+  spec.control_inputs = order(call, inputs);
+  spec.device = current_device_spec().to_string();
+  spec.where = line_of(call);
+  const int node = latest_ = graph_.add(std::move(spec));
   for (size_t k = 0; k < call.outputs.size(); ++k) {
     if (call.outputs[k].is_meta()) call.outputs[k].impl()->meta->trace = graph_.identity();
     graph_.bind(call.outputs[k], {node, static_cast<int>(k)});
@@ -142,11 +147,11 @@ void Tracer::value_read(const Tensor& value, const std::source_location& where) 
 }
 
 int Tracer::add_no_op(const std::string& name, std::vector<int> after) {
-  NodeInit init;
-  init.name = graph_.unique_name(scoped(name));
-  init.op = &get_op("NoOp");
-  init.control_inputs = std::move(after);
-  return graph_.add(std::move(init));
+  NodeSpec spec;
+  spec.name = graph_.unique_name(scoped(name));
+  spec.op = &get_op("NoOp");
+  spec.control_inputs = std::move(after);
+  return graph_.add(std::move(spec));
 }
 
 Variable Tracer::make(const Tensor& initial, std::string_view name, const std::source_location& where) {

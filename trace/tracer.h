@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

@@ -18,7 +18,7 @@
 #include "panto/apps/repl/terminal.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::repl {
 namespace {

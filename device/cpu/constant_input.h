@@ -2,7 +2,7 @@
 #pragma once
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/call.h"
+#include "panto/lib/core/call/call.h"
 
 namespace panto::cpu {
 

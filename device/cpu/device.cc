@@ -13,9 +13,9 @@
 #include <new>
 #include <string_view>
 
-#include "panto/device/size_class.h"
+#include "panto/device/shape/size_class.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/threads.h"
+#include "panto/lib/core/call/threads.h"
 
 namespace panto::cpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::cpu {
 

@@ -10,7 +10,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/half.h"
+#include "panto/lib/core/tensor/half.h"
 
 namespace panto {
 namespace {

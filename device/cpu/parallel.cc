@@ -9,8 +9,8 @@
 #include <exception>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/core/cancel.h"
-#include "panto/lib/core/threads.h"
+#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/call/threads.h"
 
 namespace panto::cpu {
 namespace {

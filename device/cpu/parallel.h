@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/cancel.h"
+#include "panto/lib/core/call/cancel.h"
 
 namespace panto::cpu {
 
@@ -37,7 +37,7 @@ inline void parallel_ranges(int64_t n, int64_t work, const Body& body, int64_t m
 // The same with one range for each thread: for bodies to which short ranges cost more, which heed requests to stop
 // themselves, or which change what the user keeps and must not leave it half changed.
 template <class Body>
-inline void parallel_shares(int64_t n, int64_t work, const Body& body, int64_t multiple = 64) {
+inline void parallel_for(int64_t n, int64_t work, const Body& body, int64_t multiple = 64) {
   if (work < kParallelBytes) [[likely]] {
     body(int64_t{0}, n);
     return;

@@ -5,13 +5,13 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/philox_blocks.h"
+#include "panto/device/math/philox_blocks.h"
 #include "panto/device/random_stream.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/half.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/ops/random.h"
-#include "panto/lib/ops/values.h"
+#include "panto/lib/core/tensor/half.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/random/random.h"
 
 namespace panto {
 

@@ -4,15 +4,15 @@
 #include <tuple>
 #include <utility>
 
-#include "panto/device/convert.h"
-#include "panto/device/cpu/as_floats.h"
+#include "panto/device/cpu/elementwise/as_floats.h"
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/cpu/level.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor/resource.h"
 
 namespace panto {
 namespace {
@@ -57,8 +57,8 @@ void run_is_initialized(KernelContext& c) { *c.out_data<bool>(0) = variable_of(c
 // that was changed in part would be of no use.
 template <class T, class Body>
 void share(int64_t n, int64_t bytes, const Body& body) {
-  cpu::parallel_shares(n, n * bytes,
-                       [&](int64_t begin, int64_t end) { cpu::specialised_for<T>([&] { body(begin, end); }); });
+  cpu::parallel_for(n, n * bytes,
+                    [&](int64_t begin, int64_t end) { cpu::multiversioned_for<T>([&] { body(begin, end); }); });
 }
 
 // An input's elements as what they are computed in.

@@ -4,15 +4,15 @@
 #include <numeric>
 #include <vector>
 
-#include "panto/device/convert.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 namespace {
@@ -121,7 +121,7 @@ struct ScatterKernel {
       if constexpr (is_half_type<T>) {
         change_rounded(to, updates, indices, rows, width, scalar);
       } else {
-        cpu::parallel_shares(
+        cpu::parallel_for(
             width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
             [&](int64_t begin, int64_t end) {
               for (int64_t i = 0; i < indices.count(); ++i) {
@@ -143,7 +143,7 @@ struct ScatterKernel {
     std::vector<int64_t> order(static_cast<size_t>(indices.count()));
     std::iota(order.begin(), order.end(), int64_t{0});
     std::ranges::stable_sort(order, {}, [&](int64_t i) { return indices[i]; });
-    cpu::parallel_shares(
+    cpu::parallel_for(
         width, 3 * indices.count() * width * static_cast<int64_t>(sizeof(T)),
         [&](int64_t begin, int64_t end) {
           for (size_t first = 0; first < order.size();) {

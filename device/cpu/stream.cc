@@ -4,7 +4,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "panto/device/cpu/level.h"
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/vendor.h"
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -57,8 +57,8 @@ void copy_portable(std::byte* to, int64_t to_row, const std::byte* from, int64_t
 }
 
 CopyRows choose() {
-  if (level() >= Level::kAvx512) return copy_avx512;
-  if (level() >= Level::kAvx2) return copy_avx2;
+  if (isa() >= Isa::kAvx512) return copy_avx512;
+  if (isa() >= Isa::kAvx2) return copy_avx2;
   return copy_portable;
 }
 #endif

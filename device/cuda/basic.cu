@@ -1,8 +1,8 @@
 // Making tensors: Fill, ZerosLike, OnesLike; AddN; and views, which move nothing.
 #include <string>
 
+#include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
-#include "panto/device/cuda/loops.cuh"
 #include "panto/device/op_kernels.h"
 
 namespace panto {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "panto/device/fault.h"
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::cuda {
 

@@ -267,5 +267,5 @@ void add_devices() {
 }  // namespace
 }  // namespace panto::cuda
 
-// libpanto calls this when it has opened the library (lib/core/device.cc).
+// libpanto calls this when it has opened the library (lib/core/tensor/device.cc).
 extern "C" PANTO_EXPORT void panto_start_backend() { panto::cuda::add_devices(); }

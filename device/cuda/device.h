@@ -15,8 +15,8 @@
 #include "panto/device/cuda/faults.h"
 #include "panto/device/cuda/memory.h"
 #include "panto/device/fault.h"
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::cuda {
 

@@ -2,10 +2,10 @@
 #include <type_traits>
 
 #include "panto/device/cuda/blas.h"
-#include "panto/device/cuda/epilogue.h"
+#include "panto/device/cuda/elementwise/epilogue.h"
+#include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
-#include "panto/device/cuda/loops.cuh"
-#include "panto/device/gemm_size.h"
+#include "panto/device/shape/gemm_size.h"
 
 namespace panto {
 namespace {

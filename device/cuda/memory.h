@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "panto/device/size_class.h"
-#include "panto/lib/core/device.h"
+#include "panto/device/shape/size_class.h"
+#include "panto/lib/core/tensor/device.h"
 
 namespace panto::cuda {
 

@@ -2,8 +2,8 @@
 // Normal ones are made by the device's own functions and differ in the last bits.
 #include <memory>
 
+#include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
-#include "panto/device/cuda/loops.cuh"
 #include "panto/device/random_stream.h"
 
 namespace panto {

@@ -1,6 +1,6 @@
 // Variables on the GPU: reads, assignments, and the optimizers' steps, which change values in place where nobody looks.
+#include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
-#include "panto/device/cuda/loops.cuh"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "panto/device/cuda/loops.cuh"
+#include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/kernel.h"
 #include "panto/lib/base/checked.h"
 

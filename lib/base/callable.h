@@ -24,28 +24,23 @@ class Callable<R(Args...)> {
   Callable() = default;
   Callable(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): none, as in {.activation = nullptr}
   template <class F>
-    requires(!std::is_same_v<F, Callable> && std::is_invocable_r_v<R, F&, Args...>)
-  Callable(F f) : target_(std::make_shared<Target<F>>(std::move(f))) {}  // NOLINT(google-explicit-constructor)
+    requires(!std::is_same_v<F, Callable>) &&
+                (!std::is_same_v<F, std::nullptr_t>) && std::is_invocable_r_v<R, F&, Args...>
+  Callable(F f)  // NOLINT(google-explicit-constructor)
+      : target_(std::make_shared<F>(std::move(f))), call_([](void* target, Args... args) -> R {
+          return static_cast<R>((*static_cast<F*>(target))(std::forward<Args>(args)...));
+        }) {}
 
   explicit operator bool() const noexcept { return target_ != nullptr; }
   // Throws FailedPrecondition if it owns nothing.
   R operator()(Args... args) const {
     if (target_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one to call, got an empty Callable");
-    return target_->call(std::forward<Args>(args)...);
+    return call_(target_.get(), std::forward<Args>(args)...);
   }
 
  private:
-  struct Base {
-    virtual ~Base() = default;
-    virtual R call(Args... args) = 0;
-  };
-  template <class F>
-  struct Target final : Base {
-    explicit Target(F f) : function(std::move(f)) {}
-    R call(Args... args) override { return static_cast<R>(function(std::forward<Args>(args)...)); }
-    F function;
-  };
-  std::shared_ptr<Base> target_;
+  std::shared_ptr<void> target_;
+  R (*call_)(void* target, Args... args) = nullptr;
 };
 
 }  // namespace panto

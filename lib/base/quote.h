@@ -10,7 +10,7 @@
 namespace panto {
 
 // "say \"hi\"\n": quotes and backslashes behind a backslash, \n, \t and \r by name, other control characters as \x1b.
-// Signatures read it (lib/core/signature.h).
+// Signatures read it (lib/core/op/signature.h).
 PANTO_EXPORT std::string quote(std::string_view text);
 
 // Visible UTF-8: \n, \t and \r by name, other control characters and bytes that are no UTF-8 as \x1b. Quotes and

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "panto/lib/core/half.h"
+#include "panto/lib/core/tensor/half.h"
 
 namespace panto {
 

@@ -10,8 +10,8 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/small_vector.h"
-#include "panto/lib/core/attr.h"
-#include "panto/lib/core/signature.h"
+#include "panto/lib/core/op/attr.h"
+#include "panto/lib/core/op/signature.h"
 
 namespace panto {
 

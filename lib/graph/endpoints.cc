@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -24,7 +24,7 @@ struct Mark {
 };
 
 bool add_mark(const Node& node, std::string_view name, std::vector<Mark>& marks) {
-  const AttrValue* value = node.note(name);
+  const AttrValue* value = node.internal_attr(name);
   if (value == nullptr) return false;
   if (value->kind() != AttrKind::kIntList || value->list_length() != 2) {
     invalid("{} of node '{}': expected a list of two integers, a number and a count, got {}", name, node.name(),
@@ -36,7 +36,7 @@ bool add_mark(const Node& node, std::string_view name, std::vector<Mark>& marks)
 }
 
 bool is_effect(const Node& node) {
-  const AttrValue* value = node.note(kEffect);
+  const AttrValue* value = node.internal_attr(kEffect);
   return value != nullptr && value->kind() == AttrKind::kBool && value->as<bool>();
 }
 
@@ -76,8 +76,8 @@ Endpoints endpoints_of(const Graph& graph) {
   Endpoints endpoints;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
-    if (node.notes().empty()) continue;
-    if (add_mark(node, kInput, inputs) && !node.has(Trait::kPlaceholder)) {
+    if (node.internal_attrs().empty()) continue;
+    if (add_mark(node, kInput, inputs) && !node.is(OpKind::kPlaceholder)) {
       invalid("inputs of the function: expected Placeholders, got node '{}' ({})", node.name(), node.op().name());
     }
     if (add_mark(node, kOutput, outputs) && node.num_outputs() == 0) {
@@ -104,7 +104,7 @@ Endpoints endpoints_by_order(const Graph& graph) {
   Endpoints endpoints;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
-    if (node.has(Trait::kPlaceholder)) {
+    if (node.is(OpKind::kPlaceholder)) {
       endpoints.inputs.push_back({id, 0});
       continue;
     }
@@ -118,7 +118,7 @@ Endpoints endpoints_by_order(const Graph& graph) {
 void erase_endpoints(Graph& graph) {
   for (int id : graph.ids()) {
     for (const std::string_view name : {kInput, kOutput, kEffect}) {
-      if (graph.at(id).note(name) != nullptr) graph.set_note(id, name, {});
+      if (graph.at(id).internal_attr(name) != nullptr) graph.set_internal_attr(id, name, {});
     }
   }
 }
@@ -128,12 +128,12 @@ void write_endpoints(Graph& graph, const Endpoints& endpoints) {
   const auto write = [&](std::span<const NodeOutput> marked, std::string_view name) {
     const auto count = static_cast<int64_t>(marked.size());
     for (int64_t i = 0; i < count; ++i) {
-      graph.set_note(marked[static_cast<size_t>(i)].node, name, AttrValue(std::vector<int64_t>{i, count}));
+      graph.set_internal_attr(marked[static_cast<size_t>(i)].node, name, AttrValue(std::vector<int64_t>{i, count}));
     }
   };
   write(endpoints.inputs, kInput);
   write(endpoints.outputs, kOutput);
-  for (int id : endpoints.effects) graph.set_note(id, kEffect, AttrValue(true));
+  for (int id : endpoints.effects) graph.set_internal_attr(id, kEffect, AttrValue(true));
 }
 
 void copy_endpoints(const Graph& from, Graph& to) {
@@ -141,14 +141,14 @@ void copy_endpoints(const Graph& from, Graph& to) {
   for (int id : from.ids()) {
     const Node& node = from.at(id);
     for (const std::string_view name : {kInput, kOutput, kEffect}) {
-      const AttrValue* value = node.note(name);
+      const AttrValue* value = node.internal_attr(name);
       if (value == nullptr) continue;
-      if (const Node* same = to.find(node.name())) to.set_note(same->id(), name, *value);
+      if (const Node* same = to.find(node.name())) to.set_internal_attr(same->id(), name, *value);
     }
   }
 }
 
-bool is_endpoint(const Node& node) { return node.note(kOutput) != nullptr || is_effect(node); }
+bool is_endpoint(const Node& node) { return node.internal_attr(kOutput) != nullptr || is_effect(node); }
 
 std::vector<NodeOutput> separate_outputs(Graph& graph, std::span<const NodeOutput> outputs) {
   std::map<NodeOutput, int> times;
@@ -158,9 +158,9 @@ std::vector<NodeOutput> separate_outputs(Graph& graph, std::span<const NodeOutpu
     const Node& node = graph.at(o.node);
     if (graph.info(o).dtype == DType::kInvalid) fail_unknown(node);
     const bool own = node.num_outputs() == 1 && node.consumers().empty() && times[o] == 1 &&
-                     !node.has(Trait::kPlaceholder) && !node.has(Trait::kConstant);
+                     !node.is(OpKind::kPlaceholder) && !node.is(OpKind::kConstant);
     separate.push_back(own ? o
-                           : NodeOutput{graph.add(identity_init(graph.unique_name("Identity"), o, graph.info(o))), 0});
+                           : NodeOutput{graph.add(identity_spec(graph.unique_name("Identity"), o, graph.info(o))), 0});
   }
   return separate;
 }

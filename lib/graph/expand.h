@@ -13,15 +13,15 @@ namespace panto {
 
 struct Expansion {
   std::vector<NodeOutput> outputs;
-  StandIns stand_ins;
+  AbstractValues abstract_values;
 };
 
-// Adds the nodes that `init.op`'s body makes. They are called `name/Op`, except that the one (or an added identity)
-// that gives the outputs has the name itself. `inputs` are stand-ins for init.inputs. Control inputs go to the nodes
-// that read no other new node. Throws what the body throws.
-Expansion expand_composite(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs);
-// The same of what `body` does with the tensors behind `inputs`; `init.op` is not looked at.
-Expansion expand_body(Graph& graph, const NodeInit& init, std::span<const Tensor* const> inputs,
+// Adds the nodes that `spec.op`'s body makes. They are called `name/Op`, except that the one (or an added identity)
+// that gives the outputs has the name itself. `inputs` are abstract values for spec.inputs. Control inputs go to the
+// nodes that read no other new node. Throws what the body throws.
+Expansion expand_composite(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs);
+// The same of what `body` does with the tensors behind `inputs`; `spec.op` is not looked at.
+Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
                       const std::function<std::vector<Tensor>()>& body);
 
 // Replaces every node of a composite op, but those that cannot run here.

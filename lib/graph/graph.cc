@@ -7,8 +7,8 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/graph_index.h"
-#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -19,42 +19,6 @@ bool is_alphanumeric(char c) noexcept {
 }
 
 }  // namespace
-
-std::string SourceLine::to_string() const { return line > 0 ? fmt::format("{}:{}", file, line) : std::string(); }
-
-// ---- Node -------------------------------------------------------------------------------------------------------
-
-Node::Node() = default;
-Node::Node(const Node& other) = default;
-Node::~Node() = default;
-
-const AttrValue& Node::attr(std::string_view name) const {
-  const int position = op().signature().find_attr(name);
-  if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", op().name(), name);
-  return attrs_[static_cast<size_t>(position)];
-}
-
-const AttrValue* Node::note(std::string_view name) const noexcept {
-  for (const auto& [key, value] : notes_) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
-NodeInit Node::init() const {
-  NodeInit init;
-  init.name = name_;
-  init.op = op_;
-  init.inputs.assign(inputs_.begin(), inputs_.end());
-  init.attrs.assign(attrs_.begin(), attrs_.end());
-  init.outputs.assign(outputs_.begin(), outputs_.end());
-  init.control_inputs = control_inputs_;
-  init.device = device_;
-  init.where = *where_;
-  init.notes = notes_;
-  init.written = written_;
-  return init;
-}
 
 // ---- Copies -----------------------------------------------------------------------------------------------------
 
@@ -275,22 +239,22 @@ void Graph::reserve(size_t nodes) {
   index_->reserve(nodes);
 }
 
-int Graph::add(NodeInit init) {
+int Graph::add(NodeSpec spec) {
   ++edits_;
-  if (init.op == nullptr) invalid("op of node '{}': expected one, got none", init.name);
-  if (!is_valid_name(init.name)) {
+  if (spec.op == nullptr) invalid("op of node '{}': expected one, got none", spec.name);
+  if (!is_valid_name(spec.name)) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
-            init.name);
+            spec.name);
   }
-  for (const NodeOutput& input : init.inputs) check_output(input, init.name);
-  with_context([&] { return "node '" + init.name + "'"; }, [&] { complete_attrs(init.op->signature(), init.attrs); });
+  for (const NodeOutput& input : spec.inputs) check_output(input, spec.name);
+  with_context([&] { return "node '" + spec.name + "'"; }, [&] { complete_attrs(spec.op->signature(), spec.attrs); });
 
   std::vector<int> controls;
-  if (!init.control_inputs.empty()) {
+  if (!spec.control_inputs.empty()) {
     std::unordered_set<int> seen;
-    for (int control : init.control_inputs) {
+    for (int control : spec.control_inputs) {
       if (find(control) == nullptr) {
-        invalid("control input of node '{}': expected a node of the graph, got id {}", init.name, control);
+        invalid("control input of node '{}': expected a node of the graph, got id {}", spec.name, control);
       }
       if (seen.insert(control).second) controls.push_back(control);
     }
@@ -299,18 +263,18 @@ int Graph::add(NodeInit init) {
   const int id = id_limit();
   auto node = std::unique_ptr<Node>(new Node);
   node->id_ = id;
-  node->op_ = init.op;
-  node->inputs_ = {init.inputs.begin(), init.inputs.end()};
-  node->use_positions_.resize(init.inputs.size());
+  node->op_ = spec.op;
+  node->inputs_ = {spec.inputs.begin(), spec.inputs.end()};
+  node->use_positions_.resize(spec.inputs.size());
   node->control_positions_.resize(controls.size());
   node->control_inputs_ = std::move(controls);
-  node->outputs_ = {std::make_move_iterator(init.outputs.begin()), std::make_move_iterator(init.outputs.end())};
-  node->attrs_ = {std::make_move_iterator(init.attrs.begin()), std::make_move_iterator(init.attrs.end())};
-  node->written_ = init.written;
-  node->name_ = std::move(init.name);
-  node->device_ = std::move(init.device);
-  node->where_ = shared_line(std::move(init.where));
-  node->notes_ = std::move(init.notes);
+  node->outputs_ = {std::make_move_iterator(spec.outputs.begin()), std::make_move_iterator(spec.outputs.end())};
+  node->attrs_ = {std::make_move_iterator(spec.attrs.begin()), std::make_move_iterator(spec.attrs.end())};
+  node->explicitly_set_ = spec.explicitly_set;
+  node->name_ = std::move(spec.name);
+  node->device_ = std::move(spec.device);
+  node->where_ = shared_line(std::move(spec.where));
+  node->internal_attrs_ = std::move(spec.internal_attrs);
   nodes_.emplace_back();  // where a name is entered, its node is
   if (!index_->add(nodes_, *node)) {
     nodes_.pop_back();
@@ -415,18 +379,18 @@ void Graph::set_attr(int id, std::string_view name, AttrValue value) {
   if (position < 0) failf(Code::kNotFound, "attribute: expected one of {}, got {}", node.op().name(), name);
   check_attr(signature.attrs[static_cast<size_t>(position)], value);
   node.attrs_[static_cast<size_t>(position)] = std::move(value);
-  if (position < 64) node.written_ |= uint64_t{1} << position;
+  if (position < 64) node.explicitly_set_ |= uint64_t{1} << position;
 }
 
-void Graph::set_note(int id, std::string_view name, AttrValue value) {
-  auto& notes = get(id).notes_;
-  const auto found = std::ranges::find(notes, name, [](const auto& note) -> std::string_view { return note.first; });
+void Graph::set_internal_attr(int id, std::string_view name, AttrValue value) {
+  auto& attrs = get(id).internal_attrs_;
+  const auto found = std::ranges::find(attrs, name, [](const auto& note) -> std::string_view { return note.first; });
   if (value.kind() == AttrKind::kNone) {
-    if (found != notes.end()) notes.erase(found);
-  } else if (found != notes.end()) {
+    if (found != attrs.end()) attrs.erase(found);
+  } else if (found != attrs.end()) {
     found->second = std::move(value);
   } else {
-    notes.emplace_back(std::string(name), std::move(value));
+    attrs.emplace_back(std::string(name), std::move(value));
   }
 }
 

@@ -23,12 +23,12 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/small_vector.h"
-#include "panto/lib/core/attr.h"
-#include "panto/lib/core/dtype.h"
-#include "panto/lib/core/op.h"
-#include "panto/lib/core/operation.h"
-#include "panto/lib/core/shape.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/op/attr.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/core/op/operation.h"
+#include "panto/lib/core/tensor/dtype.h"
+#include "panto/lib/core/tensor/shape.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 
@@ -67,7 +67,7 @@ struct PANTO_EXPORT SourceLine {
 };
 
 // What a new node is made from.
-struct NodeInit {
+struct NodeSpec {
   std::string name;  // must be free; `Graph::unique_name` finds one
   const Op* op = nullptr;
   std::vector<NodeOutput> inputs;  // flat: list arguments spread
@@ -76,12 +76,14 @@ struct NodeInit {
   std::vector<int> control_inputs;  // node ids; repeats are dropped
   std::string device;               // requested, as written; "": anywhere
   SourceLine where;
-  // Attributes whose names begin with "_": notes for passes, runtimes and viewers.
-  std::vector<std::pair<std::string, AttrValue>> notes;
-  // Bit i: attribute i was written down (in the file, or by the call), though it may equal its default.
-  uint64_t written = ~uint64_t{0};
+  // Attributes whose names begin with "_": for passes, runtimes and viewers.
+  std::vector<std::pair<std::string, AttrValue>> internal_attrs;
+  // Bit i: the file, or the call, sets attribute i explicitly, though perhaps to its default.
+  uint64_t explicitly_set = ~uint64_t{0};
 };
 
+// What gives spans is not inline: a header that makes spans of five types costs whoever includes it a tenth of the time
+// to compile.
 class PANTO_EXPORT Node {
  public:
   Node(const Node& other);
@@ -92,30 +94,33 @@ class PANTO_EXPORT Node {
   const std::string& name() const noexcept { return name_; }
   const Op& op() const noexcept { return *op_; }
   bool has(Trait t) const noexcept { return op_->has(t); }
+  bool is(OpKind kind) const noexcept { return op_->is(kind); }
 
   // By signature position; every one is set.
-  std::span<const AttrValue> attrs() const noexcept { return {attrs_.data(), attrs_.size()}; }
+  std::span<const AttrValue> attrs() const noexcept;
   // Throws NotFound if the op has no attribute of that name.
   const AttrValue& attr(std::string_view name) const;
-  bool written(int position) const noexcept { return position >= 64 || ((written_ >> position) & 1u) != 0; }
-  const std::vector<std::pair<std::string, AttrValue>>& notes() const noexcept { return notes_; }
+  bool explicitly_set(int position) const noexcept {
+    return position >= 64 || ((explicitly_set_ >> position) & 1u) != 0;
+  }
+  const std::vector<std::pair<std::string, AttrValue>>& internal_attrs() const noexcept { return internal_attrs_; }
   // Null if there is none.
-  const AttrValue* note(std::string_view name) const noexcept;
+  const AttrValue* internal_attr(std::string_view name) const noexcept;
 
   int num_inputs() const noexcept { return static_cast<int>(inputs_.size()); }
   NodeOutput input(int i) const noexcept { return inputs_[static_cast<size_t>(i)]; }
-  std::span<const NodeOutput> inputs() const noexcept { return {inputs_.data(), inputs_.size()}; }
-  std::span<const int> control_inputs() const noexcept { return control_inputs_; }
+  std::span<const NodeOutput> inputs() const noexcept;
+  std::span<const int> control_inputs() const noexcept;
   int num_outputs() const noexcept { return static_cast<int>(outputs_.size()); }
   const OutputInfo& output(int k) const noexcept { return outputs_[static_cast<size_t>(k)]; }
-  std::span<const OutputInfo> outputs() const noexcept { return {outputs_.data(), outputs_.size()}; }
+  std::span<const OutputInfo> outputs() const noexcept;
   // In no particular order.
-  std::span<const NodeUse> consumers() const noexcept { return {consumers_.data(), consumers_.size()}; }
+  std::span<const NodeUse> consumers() const noexcept;
 
   const std::string& device() const noexcept { return device_; }
   const SourceLine& where() const noexcept { return *where_; }
   // Everything above as one value: to add a changed copy.
-  NodeInit init() const;
+  NodeSpec spec() const;
 
  private:
   friend class Graph;
@@ -133,11 +138,11 @@ class PANTO_EXPORT Node {
   std::vector<uint32_t> control_positions_;
   SmallVector<OutputInfo, 1> outputs_;
   SmallVector<AttrValue, 2> attrs_;
-  uint64_t written_ = ~uint64_t{0};
+  uint64_t explicitly_set_ = ~uint64_t{0};
   std::string name_;
   std::string device_;
   std::shared_ptr<const SourceLine> where_;  // nodes of one line share it; never null
-  std::vector<std::pair<std::string, AttrValue>> notes_;
+  std::vector<std::pair<std::string, AttrValue>> internal_attrs_;
 };
 
 // Versions as TensorFlow counts them (one a day since 2019-05-09).
@@ -201,7 +206,7 @@ class PANTO_EXPORT Graph {
   void reserve(size_t nodes);
   // Returns the id. Throws InvalidArgument for a name that is malformed or taken, inputs that do not exist, a missing
   // attribute, one of the wrong kind, type or value.
-  int add(NodeInit node);
+  int add(NodeSpec node);
   // Throws FailedPrecondition while something uses the node.
   void remove(int id);
   void rename(int id, std::string name);
@@ -214,7 +219,7 @@ class PANTO_EXPORT Graph {
   // All nodes that wait for `old` wait for `with` instead (and not at all for themselves).
   void replace_control(int old, int with);
   void set_attr(int id, std::string_view name, AttrValue value);
-  void set_note(int id, std::string_view name, AttrValue value);  // an empty value removes it
+  void set_internal_attr(int id, std::string_view name, AttrValue value);  // an empty value removes it
   void set_device(int id, std::string device);
   void set_outputs(int id, std::vector<OutputInfo> outputs);
 

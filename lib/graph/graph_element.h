@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/operation.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/op/operation.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

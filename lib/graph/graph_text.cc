@@ -5,9 +5,9 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/shown.h"
-#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 
@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
     if (attrs[i].inferred || (attrs[i].has_default() && value == attrs[i].default_value)) continue;
     out.emplace_back(attrs[i].name, shown_on_a_line(value));
   }
-  for (const auto& [name, value] : node.notes()) {
+  for (const auto& [name, value] : node.internal_attrs()) {
     if (name == kKeptAttrs) {
       for (auto& kept : kept_attr_texts(node)) out.push_back(std::move(kept));
     } else {
@@ -138,10 +138,10 @@ std::string Graph::to_dot() const {
     for (const auto& [name, value] : attr_texts(node)) {
       label += fmt::format("\\n{}={}", dot_escaped(name), dot_escaped(printable(value)));
     }
-    const char* style = node.has(Trait::kConstant)      ? ", style=dashed"
-                        : node.has(Trait::kPlaceholder) ? ", shape=ellipse"
+    const char* style = node.is(OpKind::kConstant)      ? ", style=dashed"
+                        : node.is(OpKind::kPlaceholder) ? ", shape=ellipse"
                         : is_unknown(node)              ? ", color=red, fontcolor=red"
-                        : node.has(Trait::kStateful)    ? ", style=bold"
+                        : node.op().has_effects()       ? ", style=bold"
                                                         : "";
     text += fmt::format("  n{} [label=\"{}\"{}];\n", id, label, style);
   }

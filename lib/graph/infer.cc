@@ -4,9 +4,9 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
-#include "panto/lib/core/bind.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/graph/files/unknown.h"
 
 namespace panto {
 
@@ -16,7 +16,7 @@ using Slots = SmallVector<AttrSlot, 8>;
 
 // Fills in the slots that are not set. `filled` hears of it before the op's shape function is asked.
 template <class Filled>
-StandIns infer_slots(const Op& op, std::span<const Tensor* const> inputs, Slots& slots, const Filled& filled) {
+AbstractValues infer_slots(const Op& op, std::span<const Tensor* const> inputs, Slots& slots, const Filled& filled) {
   dispatch::BindStorage storage;
   Call call;
   call.op = &op;
@@ -36,11 +36,11 @@ StandIns infer_slots(const Op& op, std::span<const Tensor* const> inputs, Slots&
     error.add_context("in " + describe(call));
     throw;
   }
-  if (op.has(Trait::kConstant)) {
+  if (op.is(OpKind::kConstant)) {
     const AttrSlot& value = slots[static_cast<size_t>(op.signature().find_attr("value"))];
     return {*static_cast<const Tensor*>(value.p)};
   }
-  StandIns outputs;
+  AbstractValues outputs;
   for (OutputSpec& spec : call.specs) {
     outputs.push_back(meta_tensor(spec.dtype, spec.shape, std::move(spec.values), nullptr, std::move(spec.handle)));
   }
@@ -49,7 +49,7 @@ StandIns infer_slots(const Op& op, std::span<const Tensor* const> inputs, Slots&
 
 }  // namespace
 
-StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs) {
+AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs) {
   const Signature& signature = op.signature();
   attrs.resize(signature.attrs.size());
   Slots slots;
@@ -61,7 +61,7 @@ StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::ve
   });
 }
 
-StandIns infer_call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrValue> attrs) {
+AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrValue> attrs) {
   Slots slots;
   for (const AttrValue& value : attrs) slots.push_back(borrow(value));
   return infer_slots(op, inputs, slots, [] {});
@@ -72,20 +72,21 @@ std::string node_context(const Node& node) {
   return fmt::format("node '{}'{}", printable(node.name()), line.empty() ? "" : " at " + line);
 }
 
-OutputInfo info_of(const Tensor& stand_in) { return {stand_in.dtype(), stand_in.partial_shape()}; }
+OutputInfo info_of(const Tensor& abstract_value) { return {abstract_value.dtype(), abstract_value.partial_shape()}; }
 
-void Inference::set(NodeOutput output, Tensor stand_in) {
-  if (stand_ins_.size() <= static_cast<size_t>(output.node)) {
-    stand_ins_.resize(static_cast<size_t>(graph_.id_limit()));
+void Inference::set(NodeOutput output, Tensor abstract_value) {
+  if (abstract_values_.size() <= static_cast<size_t>(output.node)) {
+    abstract_values_.resize(static_cast<size_t>(graph_.id_limit()));
   }
-  StandIns& of_node = stand_ins_[static_cast<size_t>(output.node)];
+  AbstractValues& of_node = abstract_values_[static_cast<size_t>(output.node)];
   if (of_node.size() <= static_cast<size_t>(output.index)) of_node.resize(static_cast<size_t>(output.index) + 1);
-  of_node[static_cast<size_t>(output.index)] = std::move(stand_in);
+  of_node[static_cast<size_t>(output.index)] = std::move(abstract_value);
 }
 
 void Inference::run(const Node& node) {
-  if (stand_ins_.size() <= static_cast<size_t>(node.id())) stand_ins_.resize(static_cast<size_t>(graph_.id_limit()));
-  StandIns& known = stand_ins_[static_cast<size_t>(node.id())];
+  if (abstract_values_.size() <= static_cast<size_t>(node.id()))
+    abstract_values_.resize(static_cast<size_t>(graph_.id_limit()));
+  AbstractValues& known = abstract_values_[static_cast<size_t>(node.id())];
   bool done = node.num_outputs() > 0 && known.size() == static_cast<size_t>(node.num_outputs());
   for (const Tensor& t : known) done = done && t.defined();
   if (done) return;
@@ -100,7 +101,7 @@ void Inference::run(const Node& node) {
   }
   SmallVector<const Tensor*, 8> inputs;
   for (const NodeOutput& input : node.inputs()) inputs.push_back(&at(input));
-  StandIns inferred =
+  AbstractValues inferred =
       with_context([&] { return node_context(node); }, [&] { return infer_call(node.op(), inputs, node.attrs()); });
   for (size_t k = 0; k < known.size() && k < inferred.size(); ++k) {
     if (known[k].defined()) inferred[k] = known[k];
@@ -110,7 +111,7 @@ void Inference::run(const Node& node) {
 
 std::vector<OutputInfo> Inference::infos(const Node& node) const {
   std::vector<OutputInfo> out;
-  for (const Tensor& t : stand_ins_[static_cast<size_t>(node.id())]) out.push_back(info_of(t));
+  for (const Tensor& t : abstract_values_[static_cast<size_t>(node.id())]) out.push_back(info_of(t));
   return out;
 }
 

@@ -5,32 +5,32 @@
 namespace panto {
 
 // Ops are asked for by name: that links them, where nothing else has yet.
-NodeInit placeholder_init(std::string name, const OutputInfo& info) {
-  NodeInit init;
-  init.name = std::move(name);
-  init.op = &get_op("Placeholder");
-  init.attrs = {AttrValue(info.dtype), AttrValue(info.shape)};
-  init.outputs = {info};
-  return init;
+NodeSpec placeholder_spec(std::string name, const OutputInfo& info) {
+  NodeSpec spec;
+  spec.name = std::move(name);
+  spec.op = &get_op("Placeholder");
+  spec.attrs = {AttrValue(info.dtype), AttrValue(info.shape)};
+  spec.outputs = {info};
+  return spec;
 }
 
-NodeInit const_init(std::string name, const Tensor& value) {
-  NodeInit init;
-  init.name = std::move(name);
-  init.op = &get_op("Const");
-  init.attrs = {AttrValue(value), AttrValue(value.dtype())};
-  init.outputs = {{value.dtype(), value.partial_shape()}};
-  return init;
+NodeSpec const_spec(std::string name, const Tensor& value) {
+  NodeSpec spec;
+  spec.name = std::move(name);
+  spec.op = &get_op("Const");
+  spec.attrs = {AttrValue(value), AttrValue(value.dtype())};
+  spec.outputs = {{value.dtype(), value.partial_shape()}};
+  return spec;
 }
 
-NodeInit identity_init(std::string name, NodeOutput input, const OutputInfo& info) {
-  NodeInit init;
-  init.name = std::move(name);
-  init.op = &get_op("Identity");
-  init.inputs = {input};
-  init.attrs = {AttrValue(info.dtype)};
-  init.outputs = {info};
-  return init;
+NodeSpec identity_spec(std::string name, NodeOutput input, const OutputInfo& info) {
+  NodeSpec spec;
+  spec.name = std::move(name);
+  spec.op = &get_op("Identity");
+  spec.inputs = {input};
+  spec.attrs = {AttrValue(info.dtype)};
+  spec.outputs = {info};
+  return spec;
 }
 
 bool is_host_input(const Node& node, int slot) {

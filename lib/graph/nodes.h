@@ -7,9 +7,9 @@
 
 namespace panto {
 
-NodeInit placeholder_init(std::string name, const OutputInfo& info);
-NodeInit const_init(std::string name, const Tensor& value);
-NodeInit identity_init(std::string name, NodeOutput input, const OutputInfo& info);
+NodeSpec placeholder_spec(std::string name, const OutputInfo& info);
+NodeSpec const_spec(std::string name, const Tensor& value);
+NodeSpec identity_spec(std::string name, NodeOutput input, const OutputInfo& info);
 
 // True if data input `slot` must be in host memory wherever the node runs.
 bool is_host_input(const Node& node, int slot);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "panto/lib/core/attr.h"
+#include "panto/lib/core/op/attr.h"
 
 namespace panto {
 

@@ -2,8 +2,8 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/infer.h"
-#include "panto/lib/graph/unknown.h"
 
 namespace panto {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
+#include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/operators.h"
 
 namespace panto {

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
-#include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/lib/ops/random/random.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 

@@ -3,7 +3,8 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

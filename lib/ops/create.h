@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
+#include "panto/lib/core/call/arg.h"
 
 namespace panto {
 

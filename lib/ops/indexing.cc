@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
-#include "panto/lib/core/index.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/tensor/index.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

@@ -1,10 +1,11 @@
 // Methods of Tensor that are ops.
-#include "panto/lib/core/caller.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/reductions.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 

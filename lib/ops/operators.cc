@@ -2,10 +2,10 @@
 
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/attr.h"
-#include "panto/lib/core/caller.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/attr.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
+#include "panto/lib/core/call/arg.h"
 
 namespace panto {
 

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
+#include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

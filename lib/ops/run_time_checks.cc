@@ -1,8 +1,8 @@
 #include "panto/lib/ops/run_time_checks.h"
 
+#include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/values.h"
+#include "panto/ops/array.h"
 
 namespace panto {
 namespace {

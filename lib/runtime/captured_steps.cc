@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 namespace {
@@ -56,9 +56,9 @@ class Finder {
   bool fits(const PlanStep& step, const Device* device) const {
     if (step.prepared == nullptr || step.device != device || !device->captures()) return false;
     const Op& op = step.prepared->op();
-    if (op.has(Trait::kRandom) || op.has(Trait::kEffect)) return false;
     // Variables are read, or changed in place; nothing else that has a state is known.
-    if (op.has(Trait::kStateful) && !op.has(Trait::kReadsResource)) return false;
+    if (op.has_effect(Effect::kRandom | Effect::kExternal | Effect::kAllocates)) return false;
+    if (op.has_effect(Effect::kWrites) && !op.has_effect(Effect::kReads)) return false;
     if (!step.prepared->static_shapes()) return false;
     for (uint32_t k = 0; k < step.num_outputs; ++k) {
       if (&step.prepared->output_device(k) != device) return false;
@@ -98,7 +98,7 @@ class Finder {
     std::map<std::pair<int, int>, uint32_t> seen;
     for (uint32_t s = first; s < end; ++s) {
       const PlanStep& step = plan_.steps[s];
-      const bool writes = step.prepared->op().has(Trait::kWritesResource);
+      const bool writes = step.prepared->op().has_effect(Effect::kWrites);
       for (uint32_t i = step.first_input; i < step.first_input + step.num_inputs; ++i) {
         const PlanValue& value = plan_.inputs[i];
         const std::pair<int, int> key(static_cast<int>(value.kind), value.index);

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/plan.h"
 

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/cancel.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/infer.h"
-#include "panto/lib/graph/unknown.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/captured_steps.h"
 #include "panto/lib/runtime/optimizer.h"
@@ -185,7 +185,7 @@ class StraightLine final : public Executable {
 
   void run_call(const PlanStep& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const {
     try {
-      dispatch::run(*step.prepared, inputs, outputs, step.dying);
+      dispatch::run(*step.prepared, inputs, outputs, step.donated);
       if (step.makes_own) check_made(step, outputs);
     } catch (Error& error) {
       const std::string line = plan_.graph.at(step.node).where().to_string();
@@ -256,7 +256,7 @@ void check_feeds(const Graph& graph, std::span<const ExecutableFeed> feeds) {
 }
 
 // Where nodes run that ask for no device.
-Device& usual_device(std::span<const ExecutableFeed> feeds, const ExecutableOptions& options) {
+Device& default_device(std::span<const ExecutableFeed> feeds, const ExecutableOptions& options) {
   if (options.device != nullptr) return *options.device;
   for (const ExecutableFeed& feed : feeds) {
     Device* device = feed.handle.defined() ? &home_of(feed.handle) : feed.device;
@@ -283,7 +283,7 @@ void check_all_fed(const WorkGraph& work) {
   std::string missing;
   for (int id : work.graph.ids()) {
     const Node& node = work.graph.at(id);
-    if (!node.has(Trait::kPlaceholder) || fed[static_cast<size_t>(id)] != 0) continue;
+    if (!node.is(OpKind::kPlaceholder) || fed[static_cast<size_t>(id)] != 0) continue;
     missing += fmt::format("{}'{}' ({})", missing.empty() ? "" : ", ", node.name(),
                            type_text(node.output(0).dtype, node.output(0).shape));
   }
@@ -307,15 +307,15 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
   check_feeds(graph, feeds);
   std::vector<NodeOutput> outputs;
   std::vector<OutputInfo> infos;
-  std::vector<Tensor> stand_ins;
+  std::vector<Tensor> abstract_values;
   bool news = false;  // the graph's shapes do not say what is known of the feeds
   for (const ExecutableFeed& feed : feeds) {
     outputs.push_back(feed.output);
     // What the Placeholder declares is known of every value that is let in.
     const OutputInfo& declared = graph.info(feed.output);
     infos.push_back({feed.info.dtype, feed.info.shape.merged_with(declared.shape)});
-    news = news || !graph.at(feed.output.node).has(Trait::kPlaceholder) || !(infos.back().shape == declared.shape);
-    stand_ins.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
+    news = news || !graph.at(feed.output.node).is(OpKind::kPlaceholder) || !(infos.back().shape == declared.shape);
+    abstract_values.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
   }
 
   const auto make_work = [&] {
@@ -324,12 +324,12 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
     check_all_fed(made);
     validate(made.graph);
     expand_composites(made.graph);
-    if (news) infer_from_feeds(made, stand_ins);
-    place(made.graph, usual_device(feeds, options), options.soft_placement);
+    if (news) infer_from_feeds(made, abstract_values);
+    place(made.graph, default_device(feeds, options), options.soft_placement);
     return made;
   };
   WorkGraph work = make_work();
-  PassContext context{work.graph, work.sink, work.feeds, stand_ins};
+  PassContext context{work.graph, work.sink, work.feeds, abstract_values};
   const std::vector<PassRun> runs = run_passes(context, options.passes, [&] { return make_work().graph; });
 
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());

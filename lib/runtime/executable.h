@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/plan_stats.h"
 

@@ -116,11 +116,14 @@ class FreeMemory {
 };
 
 bool has(const PlanStep& step, Trait trait) { return step.prepared != nullptr && step.prepared->op().has(trait); }
+// Whether an input's buffer may become the output's, whichever input it is.
+bool may_reuse_any_input(const PlanStep& step) {
+  return has(step, Trait::kElementwise) || (step.prepared != nullptr && step.prepared->op().is(OpKind::kFusedLoop));
+}
 
 // What such an op was given may be kept by a resource.
 bool keeps_inputs(const PlanStep& step) {
-  return has(step, Trait::kWritesResource) || (has(step, Trait::kStateful) && !has(step, Trait::kRandom) &&
-                                               !has(step, Trait::kEffect) && !has(step, Trait::kReadsResource));
+  return step.prepared != nullptr && step.prepared->op().has_effect(Effect::kWrites | Effect::kAllocates);
 }
 
 class MemoryPlanner {
@@ -190,11 +193,11 @@ class MemoryPlanner {
   }
 
   // What is given out has memory of its own. Where an elementwise op makes it of a large temporary that nobody needs
-  // any more, that has, too: the output then takes it when the plan runs (step.dying), rather than as much again.
+  // any more, that has, too: the output then takes it when the plan runs (step.donated), rather than as much again.
   void leave_to_outputs(Lives& lives) {
     for (int s = static_cast<int>(plan_.steps.size()) - 1; s >= 0; --s) {
       const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
-      if (!has(step, Trait::kElementwise) && !has(step, Trait::kFusedLoop)) continue;
+      if (!may_reuse_any_input(step)) continue;
       const PlanTemporary& output = temporary(static_cast<int>(step.first_output));  // the one that may take an input
       if (output.in_arena) continue;
       const std::span<const PlanValue> in = inputs(step);
@@ -211,7 +214,7 @@ class MemoryPlanner {
   void write_over(Lives& lives, std::vector<int>& base) {
     for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
       const PlanStep& step = plan_.steps[static_cast<size_t>(s)];
-      const bool any_input = has(step, Trait::kElementwise) || has(step, Trait::kFusedLoop);
+      const bool any_input = may_reuse_any_input(step);
       if (!any_input && (!has(step, Trait::kReusesInput0) || step.num_outputs != 1)) continue;
       const std::span<const PlanValue> in = inputs(step);
       const size_t candidates = any_input ? in.size() : std::min<size_t>(1, in.size());
@@ -311,7 +314,7 @@ class MemoryPlanner {
       for (size_t i = 0; i < std::min<size_t>(in.size(), 64); ++i) {
         if (!is_temporary(in[i])) continue;
         const PlanTemporary& t = temporary(in[i].index);
-        if (!t.in_arena && !t.fetched && t.last_use == static_cast<int>(s)) step.dying |= uint64_t{1} << i;
+        if (!t.in_arena && !t.fetched && t.last_use == static_cast<int>(s)) step.donated |= uint64_t{1} << i;
       }
       bool dynamic = false;
       for (uint32_t k = 0; k < step.num_outputs; ++k) {

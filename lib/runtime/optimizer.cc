@@ -7,8 +7,8 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
@@ -27,8 +27,8 @@ struct PassList {
       {"prune", "Drops what neither a fetch nor a target needs.", passes::prune},
       {"constant_folding", "Computes what depends on constants and known shapes only.", passes::fold_constants},
       {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
-      {"products", "Has matrix products read transposed operands as they lie, and make what is read of them only.",
-       passes::narrow_products},
+      {"matmul", "Has matrix products read transposed operands as they lie, and make what is read of them only.",
+       passes::narrow_matmuls},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},
       {"layer_norm", "Makes one op of the ops of a layer normalisation.", passes::fuse_layer_norms},
@@ -154,10 +154,10 @@ void restore_name(Graph& graph, const std::string& name, NodeOutput before, Node
     graph.rename(holder->id(), free_name(graph, name + "/fused"));  // it computes several values, this one not first
   }
   const Node& node = graph.at(now.node);
-  NodeInit init = identity_init(name, now, node.output(now.index));
-  init.device = node.device();
-  init.where = node.where();
-  graph.add(std::move(init));
+  NodeSpec spec = identity_spec(name, now, node.output(now.index));
+  spec.device = node.device();
+  spec.where = node.where();
+  graph.add(std::move(spec));
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   std::vector<Tensor> values;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
-    if (!node.has(Trait::kPlaceholder)) continue;
+    if (!node.is(OpKind::kPlaceholder)) continue;
     feeds.push_back({id, 0});
     infos.push_back(node.output(0));
     values.push_back(meta_tensor(infos.back().dtype, infos.back().shape));
@@ -215,7 +215,7 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   const std::vector<NodeOutput> now(sink.inputs().begin(), sink.inputs().end());
   work.graph.remove(work.sink);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (graph.at(outputs[i].node).has(Trait::kPlaceholder)) continue;
+    if (graph.at(outputs[i].node).is(OpKind::kPlaceholder)) continue;
     restore_name(work.graph, graph.at(outputs[i].node).name(), outputs[i], now[i]);
   }
   if (all) {

@@ -6,7 +6,7 @@
 // A pass works on a graph whose fetches and targets hang on one node, the sink: what it replaces by
 // `graph.replace_output` is replaced for the fetches too. After a pass that changed anything the graph is validated and
 // what the sink does not need is dropped. A pass that throws, or leaves a graph that is not valid, is undone and logged
-// (those before it run again): giving up is its only failure. Passes keep results exact to the bit, except "products"
+// (those before it run again): giving up is its only failure. Passes keep results exact to the bit, except "matmul"
 // (sums of products in another order). Thread-safety: all functions may be called from several threads at once.
 #pragma once
 
@@ -25,7 +25,8 @@ struct PassContext {
   Graph& graph;
   // Reads every fetch, in order, and waits for every target. Leave it alone, but for its inputs.
   int sink = -1;
-  // Placeholders that are fed, and a stand-in for each value: dtype, shape, what a handle refers to. Leave them alone.
+  // Placeholders that are fed, and an abstract value for each value: dtype, shape, what a handle refers to. Leave them
+  // alone.
   std::span<const NodeOutput> feeds;
   std::span<const Tensor> feed_values;
   // More nodes to leave alone: their names are asked for.
@@ -36,7 +37,7 @@ struct PassContext {
     for (int other : kept) {
       if (other == id) return true;
     }
-    return graph.at(id).has(Trait::kPlaceholder);  // every one that is needed is fed
+    return graph.at(id).is(OpKind::kPlaceholder);  // every one that is needed is fed
   }
 };
 

@@ -37,8 +37,8 @@ DType primary_type(const Node& node) {
 
 // Done by the executor, or before it starts: no kernel runs.
 bool needs_kernel(const Node& node) {
-  return !node.has(Trait::kPlaceholder) && !node.has(Trait::kConstant) && !node.has(Trait::kNoOperation) &&
-         !node.has(Trait::kMakesResource) && !node.has(Trait::kIdentity);
+  return !node.is(OpKind::kPlaceholder) && !node.is(OpKind::kConstant) && !node.is(OpKind::kNoOperation) &&
+         !node.is(OpKind::kVariableHandle) && !node.has(Trait::kIdentity);
 }
 
 class Placer {
@@ -86,9 +86,9 @@ class Placer {
 
   void join(const Node& node) {
     for (const NodeOutput& input : node.inputs()) {
-      if (graph_.info(input).dtype == kResource && !node.has(Trait::kNoOperation)) groups_.join(node.id(), input.node);
+      if (graph_.info(input).dtype == kResource && !node.is(OpKind::kNoOperation)) groups_.join(node.id(), input.node);
     }
-    const AttrValue* classes = node.note("_class");
+    const AttrValue* classes = node.internal_attr("_class");
     if (classes == nullptr || classes->kind() != AttrKind::kStringList) return;
     constexpr std::string_view kPrefix = "loc:@";
     for (const std::string& text : classes->as<std::vector<std::string>>()) {
@@ -136,7 +136,7 @@ class Placer {
   bool stays_on_host(const std::vector<int>& group) const {
     if (group.size() != 1) return false;
     const Node& node = graph_.at(group[0]);
-    if (node.has(Trait::kPlaceholder) || node.has(Trait::kNoOperation)) return true;
+    if (node.is(OpKind::kPlaceholder) || node.is(OpKind::kNoOperation)) return true;
     if (node.num_outputs() == 0 || node.consumers().empty()) return false;
     return std::ranges::all_of(node.consumers(), [&](const NodeUse& use) {
       return use.slot == NodeUse::kControl || is_host_input(graph_.at(use.node), use.slot);

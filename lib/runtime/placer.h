@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

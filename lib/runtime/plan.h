@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -36,7 +36,7 @@ struct PlanStep {
   uint32_t num_outputs = 0;
   uint32_t first_dropped = 0;  // in Plan::dropped: temporaries that are not needed any more
   uint32_t num_dropped = 0;
-  uint64_t dying = 0;      // inputs whose last use this is, and which the run owns
+  uint64_t donated = 0;    // inputs whose last use this is, and which the run owns
   bool makes_own = false;  // the kernel makes the outputs: their shapes are checked
 };
 
@@ -69,7 +69,7 @@ struct Plan {
 
 // Makes the plan of a graph that is placed (and, as a rule, optimized).
 Plan make_plan(WorkGraph work, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options);
-// Decides where temporaries live: fills in lives, offsets, arenas, `dying` and `dropped`.
+// Decides where temporaries live: fills in lives, offsets, arenas, `donated` and `dropped`.
 void plan_memory(Plan& plan);
 
 }  // namespace panto

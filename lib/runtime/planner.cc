@@ -2,8 +2,8 @@
 #include <unordered_map>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
@@ -90,11 +90,11 @@ class Planner {
   }
 
   void add(const Node& node) {
-    if (node.has(Trait::kNoOperation)) return;
-    if (node.has(Trait::kConstant)) {
+    if (node.is(OpKind::kNoOperation)) return;
+    if (node.is(OpKind::kConstant)) {
       inference_.run(node);
       set(node, {constant(inference_.at({node.id(), 0}))});
-    } else if (node.has(Trait::kMakesResource)) {
+    } else if (node.is(OpKind::kVariableHandle)) {
       make_resource(node);
     } else if (node.has(Trait::kIdentity)) {
       alias(node);
@@ -174,12 +174,12 @@ class Planner {
 
   void add_step(const Node& node) {
     Device& device = device_to_run(node);
-    SmallVector<Tensor, 4> stand_ins;
-    for (const NodeOutput& input : node.inputs()) stand_ins.push_back(inference_.at(input));
+    SmallVector<Tensor, 4> abstract_values;
+    for (const NodeOutput& input : node.inputs()) abstract_values.push_back(inference_.at(input));
     SmallVector<PlanValue, 4> inputs;
     size_t flat = 0;
     for (const ArgDef& arg : node.op().signature().inputs) {
-      for (size_t n = count_of(node, arg); n > 0 && flat < stand_ins.size(); --n, ++flat) {
+      for (size_t n = count_of(node, arg); n > 0 && flat < abstract_values.size(); --n, ++flat) {
         const NodeOutput input = node.input(static_cast<int>(flat));
         const bool host = arg.host && !device.host_memory();
         inputs.push_back(on_device(node, input, host ? cpu_device() : device));
@@ -190,10 +190,10 @@ class Planner {
     step.node = node.id();
     step.prepared = with_context([&] { return line_context(node); },
                                  [&] {
-                                   return dispatch::prepare(node.op(), {stand_ins.data(), stand_ins.size()},
+                                   return dispatch::prepare(node.op(), {abstract_values.data(), abstract_values.size()},
                                                             node.attrs(), device, node.name());
                                  });
-    if (step.prepared->state() != nullptr && node.has(Trait::kStateful) && options_.states != nullptr) {
+    if (step.prepared->state() != nullptr && node.op().has_effects() && options_.states != nullptr) {
       step.prepared->set_state(options_.states->share(node, step.prepared->state()));
     }
     step.makes_own = node.has(Trait::kSelfAllocating);

@@ -5,15 +5,15 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/graph/unknown.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
 
 namespace panto {
 
 const Tensor* constant_value(const Graph& graph, NodeOutput output) {
   const Node& node = graph.at(output.node);
-  if (!node.has(Trait::kConstant)) return nullptr;
+  if (!node.is(OpKind::kConstant)) return nullptr;
   for (const AttrValue& attr : node.attrs()) {
     if (attr.kind() == AttrKind::kTensor) return &attr.as<Tensor>();
   }
@@ -38,10 +38,10 @@ std::string free_name(const Graph& graph, std::string_view name) {
 }
 
 NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value, const Node& like) {
-  NodeInit init = const_init(free_name(graph, name), value);
-  init.device = like.device();
-  init.where = like.where();
-  return {graph.add(std::move(init)), 0};
+  NodeSpec spec = const_spec(free_name(graph, name), value);
+  spec.device = like.device();
+  spec.where = like.where();
+  return {graph.add(std::move(spec)), 0};
 }
 
 void replace_node(Graph& graph, int id, std::span<const NodeOutput> with) {
@@ -141,7 +141,7 @@ namespace {
 // The Placeholder that stands for a fed output.
 NodeOutput feed_placeholder(Graph& graph, NodeOutput output, const OutputInfo& info) {
   const Node& node = graph.at(output.node);
-  if (node.has(Trait::kPlaceholder)) {
+  if (node.is(OpKind::kPlaceholder)) {
     const int at = node.op().signature().find_attr("shape");
     if (at >= 0 && node.attrs()[static_cast<size_t>(at)].kind() == AttrKind::kShape) {
       graph.set_attr(node.id(), "shape", AttrValue(info.shape));
@@ -149,9 +149,9 @@ NodeOutput feed_placeholder(Graph& graph, NodeOutput output, const OutputInfo& i
     graph.set_outputs(node.id(), {info});
     return output;
   }
-  NodeInit init = placeholder_init(free_name(graph, node.name() + "/feed"), info);
-  init.where = node.where();
-  const NodeOutput placeholder{graph.add(std::move(init)), 0};
+  NodeSpec spec = placeholder_spec(free_name(graph, node.name() + "/feed"), info);
+  spec.where = node.where();
+  const NodeOutput placeholder{graph.add(std::move(spec)), 0};
   graph.replace_output(output, placeholder);
   // With its only output given, the node need not run for those who wait for it either.
   if (graph.at(output.node).num_outputs() == 1) graph.replace_control(output.node, placeholder.node);
@@ -166,7 +166,7 @@ WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds,
   work.graph = graph;
   Graph& g = work.graph;
   // The sink comes first, so that a fetch of a fed output reads the Placeholder like everybody else.
-  NodeInit sink;
+  NodeSpec sink;
   sink.op = fetches.empty() ? &kNoOp : &kIdentityN;
   sink.name = free_name(g, "fetches");
   sink.inputs.assign(fetches.begin(), fetches.end());

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/base/spares.h"
-#include "panto/lib/core/bind.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/base/object_pool.h"
+#include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/executable.h"
@@ -48,7 +48,7 @@ struct CallPlans {
     std::vector<const Device*> devices;
     std::vector<DType> dtypes;  // two of one feed only where its node is of an unknown op
     std::shared_ptr<Executable> executable;
-    Spares<Executable::Frame> frames;
+    ObjectPool<Executable::Frame> frames;
   };
   std::mutex mutex;
   RecentPlans<std::shared_ptr<Plan>> plans;
@@ -290,9 +290,9 @@ class Session::Impl {
 };
 
 Session::Session(const Graph& graph, SessionOptions options)
-    : impl_(std::make_unique<Impl>(graph, &graph, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(graph, &graph, std::move(options))) {}
 Session::Session(Graph&& graph, SessionOptions options)
-    : impl_(std::make_unique<Impl>(std::move(graph), nullptr, std::move(options))) {}
+    : impl_(std::make_shared<Impl>(std::move(graph), nullptr, std::move(options))) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/graph_element.h"
 #include "panto/lib/runtime/plan_stats.h"
@@ -113,7 +113,7 @@ class PANTO_EXPORT Session {
  private:
   static void expect_number(size_t fetches, size_t wanted);
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // not shared: a unique_ptr takes whoever includes this longer to compile
 };
 
 }  // namespace panto

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto::images {
 

@@ -10,7 +10,7 @@
 
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 namespace {

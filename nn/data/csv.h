@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

@@ -6,11 +6,11 @@
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/cancel.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/arrays.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/nn/data/stage.h"
 
 namespace panto {

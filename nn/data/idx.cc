@@ -12,9 +12,10 @@
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

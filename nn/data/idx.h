@@ -4,7 +4,7 @@
 #include <string>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

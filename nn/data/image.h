@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

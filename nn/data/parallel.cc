@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/cancel.h"
-#include "panto/lib/core/device.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/core/threads.h"
+#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/call/threads.h"
 #include "panto/nn/data/stage.h"
 #include "panto/nn/layers/layer.h"
 

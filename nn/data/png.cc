@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/nn/data/codecs.h"
 
 namespace panto::images {

@@ -4,8 +4,9 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/nn/layers/layer.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 namespace {

@@ -14,8 +14,8 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 
@@ -36,8 +36,8 @@ class PANTO_EXPORT Activation {
   Activation(const std::string& name) : Activation(std::string_view(name)) {}
   // Anything that can be called with a tensor and gives one.
   template <class F>
-    requires(!std::is_same_v<std::decay_t<F>, Activation> && std::is_class_v<std::decay_t<F>> &&
-             !std::is_convertible_v<F, std::string_view> && std::is_invocable_r_v<Tensor, F&, const Tensor&>)
+    requires(!std::is_same_v<std::decay_t<F>, Activation>) && (std::is_class_v<std::decay_t<F>>) &&
+            (!std::is_convertible_v<F, std::string_view>) && (std::is_invocable_r_v<Tensor, F&, const Tensor&>)
   Activation(F function) : function_(std::move(function)) {}
   // NOLINTEND(google-explicit-constructor)
 

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
+#include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 
@@ -125,6 +127,8 @@ Tensor MultiHeadAttention::attend(const Tensor& query, const Tensor& value, cons
   const Tensor heads = transpose(batch_matmul(weights, in_heads(value_(value))), {0, 2, 1, 3});
   return output_(with_first_two(heads, query, {heads_ * key_dim_}));
 }
+
+Parts MultiHeadAttention::parts() const { return {query_, key_, value_, output_}; }
 
 std::string MultiHeadAttention::to_string() const {
   return fmt::format("MultiHeadAttention({}, {} heads of {})", features_, heads_, key_dim_);

@@ -45,7 +45,7 @@ class PANTO_EXPORT MultiHeadAttention final : public BuiltInLayer {
                     std::source_location where = std::source_location::current()) const;
   using Layer::operator();
   // Kernels and biases of queries, keys, values and the output.
-  Parts parts() const override { return {query_, key_, value_, output_}; }
+  Parts parts() const override;
   std::string to_string() const override;
   const Dense& query() const { return query_; }
   const Dense& key() const { return key_; }

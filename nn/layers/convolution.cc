@@ -1,8 +1,10 @@
 #include "panto/nn/layers/convolution.h"
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/reductions.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 namespace {

@@ -1,7 +1,7 @@
 #include "panto/nn/layers/embedding.h"
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
 
 namespace panto {
 

@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

@@ -6,12 +6,14 @@
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
+#include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/nn/layers/watch.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 namespace {
@@ -155,6 +157,8 @@ Tensor Sequential::forward(const Tensor& x) const {
   }
   return y;
 }
+
+Parts Sequential::parts() const { return layers_; }
 
 std::string Sequential::to_string() const {
   std::string text;

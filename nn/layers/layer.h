@@ -33,8 +33,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/nn/layers/activation.h"
 #include "panto/nn/layers/initializers.h"
 #include "panto/nn/layers/parts.h"
@@ -196,7 +196,7 @@ class PANTO_EXPORT Sequential final : public BuiltInLayer {
   explicit Sequential(Layers... layers) : layers_{std::make_shared<const Layers>(std::move(layers))...} {}
   explicit Sequential(std::vector<std::shared_ptr<const Layer>> layers);
   Tensor forward(const Tensor& x) const override;
-  Parts parts() const override { return layers_; }
+  Parts parts() const override;
   // One layer a line, with the number of parameters.
   std::string to_string() const override;
 

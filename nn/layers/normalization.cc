@@ -1,7 +1,8 @@
 #include "panto/nn/layers/normalization.h"
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 namespace {

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/variable.h"
 
 namespace panto {
 

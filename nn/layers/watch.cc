@@ -5,8 +5,8 @@
 #include <string>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/ops/random/random.h"
 
 namespace panto {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/call/recorder.h"
 #include "panto/nn/layers/layer.h"
 
 namespace panto {

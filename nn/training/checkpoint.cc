@@ -5,9 +5,9 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_files.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/io/tensor_files.h"
+#include "panto/lib/core/tensor/resource.h"
 
 namespace panto {
 namespace {

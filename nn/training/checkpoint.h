@@ -10,9 +10,9 @@
 // get numbers by their position: "dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias". A variable that occurs
 // several times is there once.
 //
-// Files are .npz or .safetensors, by their names' ends (panto/lib/core/tensor_files.h). They are written whole or not
-// at all, and loaded whole or not at all: everything is compared before a variable changes. Thread-safety: as that of
-// the variables; each is read and assigned by itself, while others may be in use.
+// Files are .npz or .safetensors, by their names' ends (panto/lib/core/io/tensor_files.h). They are written whole or
+// not at all, and loaded whole or not at all: everything is compared before a variable changes. Thread-safety: as that
+// of the variables; each is read and assigned by itself, while others may be in use.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/variable.h"
 
 namespace panto {
 

@@ -6,8 +6,8 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/reductions.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 

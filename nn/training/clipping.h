@@ -12,7 +12,7 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

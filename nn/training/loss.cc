@@ -3,11 +3,13 @@
 #include <cmath>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
+#include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/reductions.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto {
 

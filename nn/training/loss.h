@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/arg.h"
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
 

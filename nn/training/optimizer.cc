@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/caller.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
 #include "panto/nn/layers/initializers.h"
+#include "panto/ops/math.h"
+#include "panto/ops/state.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/graph_scope.h"
 
@@ -254,6 +255,10 @@ void Optimizer::apply(std::span<const Tensor> gradients, std::source_location wh
     }
     step(gradients, [&](Scalar& rate) { update(gradients, rate); });
   });
+}
+
+void Optimizer::apply(std::initializer_list<Tensor> gradients, std::source_location where) {
+  apply(std::span<const Tensor>(gradients.begin(), gradients.size()), where);
 }
 
 void Optimizer::apply(std::span<const Gradient> gradients, std::source_location where) {

@@ -34,9 +34,9 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/operation.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/op/operation.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/nn/training/schedule.h"
 
 namespace panto {
@@ -71,9 +71,7 @@ class PANTO_EXPORT Optimizer {
   // One step; gradients by variable, undefined ones are skipped. Throws InvalidArgument where their number, dtypes or
   // shapes do not fit, or a schedule gives no rate; then no variable has changed.
   void apply(std::span<const Tensor> gradients, std::source_location where = std::source_location::current());
-  void apply(std::initializer_list<Tensor> gradients, std::source_location where = std::source_location::current()) {
-    apply(std::span<const Tensor>(gradients.begin(), gradients.size()), where);
-  }
+  void apply(std::initializer_list<Tensor> gradients, std::source_location where = std::source_location::current());
   // The same with gradients of which some are rows. An index that is not in the variable throws InvalidArgument too,
   // when the variables before that one have changed; indices that a tape gave are in it.
   void apply(std::span<const Gradient> gradients, std::source_location where = std::source_location::current());

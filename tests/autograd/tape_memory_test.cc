@@ -3,9 +3,9 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/device/cpu/device.h"
-#include "panto/lib/core/device.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"

@@ -6,7 +6,7 @@
 #include <source_location>
 #include <thread>
 
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/call/recorder.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/autograd/orders.h"

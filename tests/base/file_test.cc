@@ -7,7 +7,7 @@
 #include <csignal>
 #include <thread>
 
-#include "panto/lib/core/npy.h"
+#include "panto/lib/core/io/npy.h"
 #include "panto/lib/ops/create.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"

@@ -1,7 +1,7 @@
-#include "panto/lib/core/attr.h"
+#include "panto/lib/core/op/attr.h"
 
-#include "panto/lib/core/signature.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/op/signature.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

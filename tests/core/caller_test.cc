@@ -3,12 +3,12 @@
 #include <source_location>
 #include <vector>
 
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/nn/layers/embedding.h"
 #include "panto/nn/layers/recurrent.h"

@@ -1,12 +1,12 @@
-#include "panto/lib/core/cancel.h"
+#include "panto/lib/core/call/cancel.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/call/recorder.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/tests/expect.h"
 #include "panto/trace/trace.h"
 

@@ -1,4 +1,4 @@
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 
 #include <atomic>
 #include <barrier>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "panto/device/cpu/device.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 

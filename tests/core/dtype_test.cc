@@ -1,4 +1,4 @@
-#include "panto/lib/core/dtype.h"
+#include "panto/lib/core/tensor/dtype.h"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>

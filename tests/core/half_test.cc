@@ -1,5 +1,5 @@
 // The 16-bit types, every bit pattern: against their definition, and rounding at and beside every midpoint.
-#include "panto/lib/core/half.h"
+#include "panto/lib/core/tensor/half.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

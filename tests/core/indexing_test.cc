@@ -1,9 +1,9 @@
 // x[i], x(i, j): indexing is an op, and says what is wrong before it runs.
 #include <numeric>
 
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

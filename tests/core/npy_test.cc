@@ -1,5 +1,5 @@
 // .npy and .npz: what NumPy wrote is read, what we write is what NumPy writes, and nothing in a file can harm.
-#include "panto/lib/core/npy.h"
+#include "panto/lib/core/io/npy.h"
 
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 

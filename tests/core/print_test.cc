@@ -1,13 +1,13 @@
 // What NumPy prints (tests/core/data/generate.py), and what it does not know.
-#include "panto/lib/core/print.h"
+#include "panto/lib/core/tensor/print.h"
 
 #include <map>
 #include <sstream>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/npy.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/io/npy.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

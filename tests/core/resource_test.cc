@@ -1,9 +1,9 @@
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor/resource.h"
 
 #include <thread>
 
-#include "panto/lib/core/tensor_alloc.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

@@ -1,13 +1,13 @@
 // .safetensors: files put together byte by byte from the format's description are read, ours are what it describes,
 // and nothing in a file can harm. tests/interop/test_safetensors.py compares with the format's own library.
-#include "panto/lib/core/safetensors.h"
+#include "panto/lib/core/io/safetensors.h"
 
 #include <complex>
 #include <cstring>
 #include <random>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 

@@ -1,4 +1,4 @@
-#include "panto/lib/core/shape.h"
+#include "panto/lib/core/tensor/shape.h"
 
 #include <limits>
 #include <sstream>

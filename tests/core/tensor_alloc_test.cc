@@ -1,4 +1,4 @@
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 #include <atomic>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

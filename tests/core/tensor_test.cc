@@ -1,11 +1,11 @@
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 #include <cmath>
 #include <complex>
 #include <limits>
 
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

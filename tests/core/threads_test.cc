@@ -1,4 +1,4 @@
-#include "panto/lib/core/threads.h"
+#include "panto/lib/core/call/threads.h"
 
 #include <thread>
 

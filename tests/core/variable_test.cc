@@ -1,11 +1,11 @@
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/variable.h"
 
 #include <thread>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "panto/device/convert.h"
-#include "panto/lib/core/tensor.h"
-#include "panto/lib/core/threads.h"
+#include "panto/device/math/convert.h"
+#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto::test {
 

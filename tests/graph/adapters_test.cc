@@ -1,12 +1,12 @@
 // What old ops become computes what TensorFlow's documentation says that they compute.
-#include "panto/lib/graph/adapters.h"
+#include "panto/lib/graph/files/adapters.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "panto/lib/core/op.h"
-#include "panto/lib/graph/io.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/panto.h"

@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <random>
 
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/graph/text_graph.h"
@@ -40,18 +40,18 @@ void check_edges(const Graph& g) {
 }
 
 int add(Graph& g, const std::string& name, std::vector<NodeOutput> inputs, std::vector<int> controls = {}) {
-  NodeInit init;
-  init.name = name;
-  init.op = inputs.empty() ? &get_op("Const") : &get_op("AddN");
+  NodeSpec spec;
+  spec.name = name;
+  spec.op = inputs.empty() ? &get_op("Const") : &get_op("AddN");
   if (inputs.empty()) {
-    init.attrs = {AttrValue(tensor(1.f)), AttrValue(kFloat32)};
+    spec.attrs = {AttrValue(tensor(1.f)), AttrValue(kFloat32)};
   } else {
-    init.attrs = {AttrValue(static_cast<int64_t>(inputs.size())), AttrValue(kFloat32)};
+    spec.attrs = {AttrValue(static_cast<int64_t>(inputs.size())), AttrValue(kFloat32)};
   }
-  init.inputs = std::move(inputs);
-  init.control_inputs = std::move(controls);
-  init.outputs = {{kFloat32, Shape{}}};
-  return g.add(std::move(init));
+  spec.inputs = std::move(inputs);
+  spec.control_inputs = std::move(controls);
+  spec.outputs = {{kFloat32, Shape{}}};
+  return g.add(std::move(spec));
 }
 
 BOOST_AUTO_TEST_SUITE(graph_suite)

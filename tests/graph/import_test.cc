@@ -8,7 +8,7 @@
 #include <set>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/proto/graph.pb.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/tests/expect.h"
@@ -234,8 +234,8 @@ BOOST_AUTO_TEST_CASE(is_lenient_where_tensorflow_is) {
       "node { name: 'm' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }"));
   BOOST_TEST(g.at("y").op().name() == "AddV2");
   BOOST_TEST(g.node_text(g.at("y")) == "y = AddV2(x, x; _class=[\"loc:@x\"], _foo=f) -> float32[2]");
-  BOOST_TEST(g.at("z").written(0));
-  BOOST_TEST(!g.at("z").written(1));
+  BOOST_TEST(g.at("z").explicitly_set(0));
+  BOOST_TEST(!g.at("z").explicitly_set(1));
   // A scalar shape written before version 22 means an unknown one.
   const std::string old =
       "node { name: 'p' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } "

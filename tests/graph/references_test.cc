@@ -2,8 +2,8 @@
 // it when all that it waits for has run.
 #include <boost/test/unit_test.hpp>
 
-#include "panto/lib/graph/io.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 
 namespace panto::test {
 

@@ -1,12 +1,12 @@
 // What this build cannot run stays in a graph as the file has it, and fails when a run needs it.
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/graph/files/unknown.h"
 
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include <boost/test/unit_test.hpp>
 
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/proto/graph.pb.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/optimizer.h"

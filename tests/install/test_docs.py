@@ -1,8 +1,8 @@
-"""The code in README.md and docs/add-an-op.md: it compiles against an installed library and prints what it says.
+"""The code in README.md and docs/add-a*.md: it compiles against an installed library and prints what it says.
 
 A block with `main` is a program. The other blocks of README.md are the body of one, section by section, in order: a
 later block may use what an earlier one declared. The plain block that follows a block of code is what it prints. In
-docs/add-an-op.md blocks that are no whole files are quotations of the project's own.
+docs/add-a*.md blocks that are no whole files are quotations of the project's own.
 """
 import dataclasses
 import pathlib
@@ -97,11 +97,18 @@ class DocumentsTest(InstalledCase):
             printed, _ = self.build_and_run([program.located, source, source.with_name("cube.cc")], "-I", folder)
         self.check_printed(program, printed)
 
+    def test_the_pass_of_a_users_own(self):
+        (program,) = (b for b in blocks_of(ROOT / "docs" / "add-a-pass.md") if b.is_program)
+        printed, _ = self.build_and_run([program.located])
+        self.check_printed(program, printed)
+
     def test_quotations_are_as_in_the_source(self):
-        sources = [p for folder in ("lib/ops", "device", "tests/ops") for p in sorted((ROOT / folder).rglob("*"))
+        folders = ("lib/ops", "device", "tests/ops", "tests/runtime")
+        sources = [p for folder in folders for p in sorted((ROOT / folder).rglob("*"))
                    if p.suffix in (".cc", ".cu", ".h")]
         texts = [" ".join(p.read_text().split()) for p in sources]
-        quoted = [b for b in blocks_of(ROOT / "docs" / "add-an-op.md") if "#include" not in b.code]
+        documents = sorted((ROOT / "docs").glob("add-a*.md"))
+        quoted = [b for document in documents for b in blocks_of(document) if "#include" not in b.code]
         self.assertGreater(len(quoted), 2)
         for block in quoted:
             with self.subTest(block=block.where):

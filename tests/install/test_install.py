@@ -95,7 +95,7 @@ class InstallTest(InstalledCase):
         if not (ROOT / "lib" / "ops" / "generate.py").exists():
             self.skipTest("lib/ops/generate.py does not exist yet")
         self.assertTrue((self.prefix / "share" / "panto" / "generate.py").exists())
-        self.assertTrue((self.prefix / "include" / "panto" / "lib" / "ops" / "ops.h").exists())
+        self.assertTrue((self.prefix / "include" / "panto" / "ops" / "math.h").exists())
 
     def test_the_command_runs_from_there(self):
         command = self.prefix / "bin" / "panto"

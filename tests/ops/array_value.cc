@@ -9,9 +9,9 @@
 #include <limits>
 #include <memory>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto::test {
 

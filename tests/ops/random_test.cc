@@ -5,11 +5,11 @@
 #include <set>
 #include <thread>
 
-#include "panto/device/philox.h"
+#include "panto/device/math/philox.h"
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/threads.h"
+#include "panto/lib/core/call/threads.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 
 namespace panto {
 namespace {

@@ -12,12 +12,12 @@
 #include <set>
 #include <sstream>
 
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/device.h"
-#include "panto/lib/core/op.h"
-#include "panto/lib/graph/unknown.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/tests/expect.h"
-#include "panto/tests/ops/questions.h"
+#include "panto/tests/ops/questions/questions.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -70,6 +70,36 @@ BOOST_AUTO_TEST_CASE(ops_with_too_many_arguments_are_refused) {
   BOOST_TEST(find_op("TestManyInputs") == nullptr);
   BOOST_CHECK_NO_THROW(define("TestSixteen(" + list(16, ": float32") + ") -> (y: float32)"));
   BOOST_CHECK_NO_THROW(define("TestThirtyTwo(x: float32; " + list(32, ": int = 0") + ") -> (y: float32)"));
+}
+
+// What a call does to a resource is said of each one: who orders calls, or drops them, asks nothing else.
+BOOST_AUTO_TEST_CASE(effects_name_the_resources) {
+  expect_error(
+      [] {
+        define_op("TestSilent(x: resource) -> (y: float32)",
+                  {.doc = "A test's.", .shape = shapes::scalar, .no_gradient = "it is a test's"});
+        link_ops();
+      },
+      "InvalidArgument: op TestSilent: expected `effects` to say what it does to the resource of input 0, got nothing");
+  expect_error(
+      [] {
+        define_op("TestMisled(x: resource, y: float32) -> (z: float32)", {.doc = "A test's.",
+                                                                          .effects = {effects::reads(1)},
+                                                                          .shape = shapes::scalar,
+                                                                          .no_gradient = "it is a test's"});
+        link_ops();
+      },
+      "InvalidArgument: op TestMisled: expected `effects` to name an argument that is a resource, got 1");
+
+  const Op& adam = get_op("ResourceApplyAdam");
+  BOOST_TEST(!adam.is_pure());
+  for (const int variable : {0, 1, 2}) BOOST_TEST(adam.effect_on(variable) == (Effect::kReads | Effect::kWrites));
+  BOOST_TEST(adam.effect_on(3) == 0);
+  BOOST_TEST(get_op("ReadVariableOp").effect_on(0) == Effect::kReads);
+  BOOST_TEST(get_op("AssignVariableOp").effect_on(0) == Effect::kWrites);
+  BOOST_TEST(get_op("RandomUniform").has_effect(Effect::kRandom));
+  BOOST_TEST(!get_op("Placeholder").is_pure());
+  BOOST_TEST(get_op("MatMul").is_pure());
 }
 
 BOOST_AUTO_TEST_CASE(documentation) {
@@ -146,7 +176,10 @@ BOOST_AUTO_TEST_CASE(signature_text) {
 
 // The generator (Python) and the registry (C++) read the same text.
 BOOST_AUTO_TEST_CASE(typed_functions) {
-  const std::string header = read_file(PANTO_TEST_BUILD "/lib/ops/ops.h");
+  std::string header;
+  for (const char* family : {"array", "math", "nn", "random", "state"}) {
+    header += read_file(fmt::format(PANTO_TEST_BUILD "/lib/ops/{}.h", family));
+  }
   every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });
 }
 

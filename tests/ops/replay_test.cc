@@ -6,10 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/npy.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/io/npy.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/trace/graph_scope.h"
 

@@ -6,10 +6,10 @@
 #include <boost/test/unit_test.hpp>
 #include <deque>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/tests/gpu.h"
-#include "panto/tests/ops/questions.h"
+#include "panto/tests/ops/questions/questions.h"
 
 namespace panto::test {
 namespace {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/attr.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/attr.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/tests/ops/array_value.h"
 
 namespace panto::test {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/npy.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/io/npy.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/array_value.h"
 #include "panto/tests/random/interpret.h"

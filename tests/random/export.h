@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "panto/tests/random/program.h"
+#include "panto/tests/random/program/program.h"
 
 namespace panto::random {
 

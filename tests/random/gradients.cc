@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/array_value.h"
-#include "panto/tests/random/generate.h"
 #include "panto/tests/random/oracle.h"
+#include "panto/tests/random/program/generate.h"
 
 namespace panto::random {
 namespace {
@@ -121,7 +121,7 @@ bool all_double(const Program& p) {
   return std::ranges::all_of(p.inputs, [&](const Input& in) { return fine(in.value); }) &&
          std::ranges::any_of(p.inputs, [](const Input& in) { return in.value.dtype() == kFloat64; }) &&
          !has_effects(p.body) && !has_kind(p.body, Statement::Kind::kGradient) && !any_op(p.body, [](const Op& op) {
-           return op.has(Trait::kStopsGradient) || !op.no_gradient().empty() || op.name() == kOnlyForDistributions;
+           return op.is(OpKind::kStopGradient) || !op.no_gradient().empty() || op.name() == kOnlyForDistributions;
          });
 }
 

@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/resource.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/array_value.h"
-#include "panto/tests/random/rng.h"
+#include "panto/tests/random/program/rng.h"
 
 namespace panto::random {
 
@@ -235,7 +235,7 @@ class Interpreter {
       if (at >= 0) slots[static_cast<size_t>(at)] = borrow(v);
     }
     std::vector<const Tensor*> pointers;
-    uint64_t dying = 0;
+    uint64_t donated = 0;
     for (size_t i = 0; i < s.in.size(); ++i) {
       const Ref r = s.in[i];
       if (r < 0) {
@@ -244,7 +244,7 @@ class Interpreter {
       }
       pointers.push_back(&frame.values.at(r));
       if (options_.moved && i < 64 && std::ranges::count(s.in, r) == 1 && !used_later(body, index, r)) {
-        dying |= uint64_t{1} << i;
+        donated |= uint64_t{1} << i;
       }
     }
     const bool moves = s.op->has(Trait::kDataMovement) || s.op->has(Trait::kIdentity);
@@ -255,10 +255,10 @@ class Interpreter {
       noisy[i] = with_noise(*pointers[i], options_.noise, rng_);
       pointers[i] = &noisy[i];
     }
-    dispatch::Outputs outputs = dispatch::call(*s.op, pointers, slots, {.dying = dying});
-    if (dying != 0) {
+    dispatch::Outputs outputs = dispatch::call(*s.op, pointers, slots, {.donated = donated});
+    if (donated != 0) {
       for (size_t i = 0; i < s.in.size(); ++i) {
-        if (i < 64 && ((dying >> i) & 1) != 0) frame.values.erase(s.in[i]);
+        if (i < 64 && ((donated >> i) & 1) != 0) frame.values.erase(s.in[i]);
       }
     }
     std::vector<Tensor> got(outputs.begin(), outputs.end());

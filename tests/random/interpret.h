@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/variable.h"
-#include "panto/tests/random/program.h"
-#include "panto/tests/random/rng.h"
+#include "panto/lib/core/tensor/variable.h"
+#include "panto/tests/random/program/program.h"
+#include "panto/tests/random/program/rng.h"
 #include "panto/trace/function.h"
 
 namespace panto::random {

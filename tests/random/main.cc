@@ -27,14 +27,14 @@
 #include "panto/device/cpu/device.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/threads.h"
-#include "panto/tests/random/candidates.h"
+#include "panto/lib/core/call/threads.h"
 #include "panto/tests/random/export.h"
-#include "panto/tests/random/generate.h"
 #include "panto/tests/random/interpret.h"
 #include "panto/tests/random/modes.h"
 #include "panto/tests/random/oracle.h"
-#include "panto/tests/random/shrink.h"
+#include "panto/tests/random/program/candidates.h"
+#include "panto/tests/random/program/generate.h"
+#include "panto/tests/random/program/shrink.h"
 
 namespace panto::random {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/threads.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/call/threads.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/random/gradients.h"
@@ -39,7 +39,7 @@ class Asker {
     if (const Op* op = expected_[0].lenient; op != nullptr) {
       wrong("eager", fmt::format("expected {} to refuse what the op table says is illegal, got outputs", op->name()));
     }
-    if (any_op(p_.body, [](const Op& op) { return op.has(Trait::kRandom); })) {
+    if (any_op(p_.body, [](const Op& op) { return op.has_effect(Effect::kRandom); })) {
       random_numbers();
       return std::move(answers_);
     }
@@ -260,7 +260,7 @@ class Asker {
       const auto make = [&, known](World& world) { return trace_in(world, known); };
       judge_function(mode, "", known, false, kNoise, make);
       judge_function(mode + ", passes off", "off", known, false, kBits, make);
-      judge_function(mode + ", all but products", "-products", known, false, kBits, make);
+      judge_function(mode + ", all but matmul", "-matmul", known, false, kBits, make);
       judge_function(mode + ", some passes", p_.passes, known, false, kNoise, make);
     }
     judge_function("polymorphic", "", false, true, kNoise, [&](World& world) {
@@ -372,7 +372,7 @@ class Asker {
             // A tensor that stands for several values would be fed for all of them.
             if (feeds_value) check_alone(values, p_.fed);
             session.emplace(graph, SessionOptions{.passes = feeds_value && p_.seed % 3 == 0 ? "off"
-                                                            : feeds_value                   ? "-products"
+                                                            : feeds_value                   ? "-matmul"
                                                                                             : ""});
           }
           Fetches fetches;
@@ -408,7 +408,7 @@ class Asker {
       return;
     }
     compare_calls("random, passes", reference, world, [&](const Function& f, int i) {
-      f.set_optimizer(i == 0 ? "-products" : i == 1 ? "off" : "-products,-elementwise");
+      f.set_optimizer(i == 0 ? "-matmul" : i == 1 ? "off" : "-matmul,-elementwise");
       return f.call(inputs_[0]);
     });
     size_t other = 0;

@@ -1,6 +1,6 @@
 // A program's answer in every mode, compared with its eager one.
 //
-// Bits are compared. Two things have bounds instead: where the pass "products" may have run, and a contraction is among
+// Bits are compared. Two things have bounds instead: where the pass "matmul" may have run, and a contraction is among
 // the ops, what one unit of the last place more or less on every contraction's elements makes of the outputs, 64 times;
 // and gradients of traced functions, which sum in another order (`kGradientBounds` in oracle.cc; where terms cancel,
 // also 64 times what noise on all values makes of them). Inputs of shapes that were ruled out, and samples of the op
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "panto/tests/random/program.h"
+#include "panto/tests/random/program/program.h"
 
 namespace panto::random {
 

@@ -1,5 +1,5 @@
 // The pass "fusion" on convolutions: what becomes one op. (That it gives the same bits:
-// tests/device/conv_fused_test.cc.)
+// tests/device/cpu/conv_fused_test.cc.)
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/ops/ops.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/tests/graph/text_graph.h"
 

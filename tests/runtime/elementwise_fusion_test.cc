@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(other_shapes_types_and_attributes) {
       {"k", "y", "mask", "shifted"});
 }
 
-// Steps that the loop does in one pass (tests/device/fused_join_test.cc), and neighbours that it must not.
+// Steps that the loop does in one pass (tests/device/cpu/fused_join_test.cc), and neighbours that it must not.
 BOOST_AUTO_TEST_CASE(factors_and_offsets) {
   const std::string head = R"(
     x = Placeholder(; dtype=float32, shape=[?,700])

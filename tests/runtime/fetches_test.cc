@@ -3,11 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"

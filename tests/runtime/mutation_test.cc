@@ -16,10 +16,10 @@
 #include "panto/device/cpu/device.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/device.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/proto/graph.pb.h"
-#include "panto/lib/graph/unknown.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/runtime/reference_graphs.h"
 

@@ -1,4 +1,4 @@
-// The pass "layer_norm": what becomes one op. (That it gives the same bits: tests/device/nn_test.cc.)
+// The pass "layer_norm": what becomes one op. (That it gives the same bits: tests/device/cpu/nn_test.cc.)
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/runtime/optimizer.h"

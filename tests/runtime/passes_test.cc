@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/cancel.h"
+#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(fused_layers_give_the_same_numbers) {
 }
 
 BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
-  BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "products", "cse",
+  BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "matmul", "cse",
                                                        "fusion", "layer_norm", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n y = Neg(x)");
   const auto ran = [&](const char* passes) {
@@ -291,20 +291,20 @@ BOOST_AUTO_TEST_CASE(are_chosen_by_name) {
     for (const PassRun& run : runs) names += run.name + " ";
     return names;
   };
-  BOOST_TEST(ran("") == "prune constant_folding arithmetic products cse fusion layer_norm elementwise ");
+  BOOST_TEST(ran("") == "prune constant_folding arithmetic matmul cse fusion layer_norm elementwise ");
   BOOST_TEST(ran("off") == "");
-  BOOST_TEST(ran("-cse") == "prune constant_folding arithmetic products fusion layer_norm elementwise ");
+  BOOST_TEST(ran("-cse") == "prune constant_folding arithmetic matmul fusion layer_norm elementwise ");
   BOOST_TEST(ran("fusion,prune") == "prune fusion ");
-  BOOST_TEST(ran("-cse,-prune") == "constant_folding arithmetic products fusion layer_norm elementwise ");
+  BOOST_TEST(ran("-cse,-prune") == "constant_folding arithmetic matmul fusion layer_norm elementwise ");
   BOOST_TEST(ran("cse,-cse") == "");
   expect_error([&] { ran("csx"); },
-               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, products, "
+               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, matmul, "
                "cse, fusion, layer_norm, elementwise, each with '-' to leave it out, got 'csx'");
   expect_error([&] { ran("cse,"); },
-               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, products, "
+               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, matmul, "
                "cse, fusion, layer_norm, elementwise, each with '-' to leave it out, got ''");
   expect_error([&] { Session(g, {.passes = "on"}); },
-               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, products, "
+               "InvalidArgument: passes: expected 'off' or names of prune, constant_folding, arithmetic, matmul, "
                "cse, fusion, layer_norm, elementwise, each with '-' to leave it out, got 'on'");
 }
 
@@ -341,11 +341,11 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
                 for (int id : c.graph.topological_order()) {
                   const Node& node = c.graph.at(id);
                   if (c.fixed(id) || node.op().name() != "Square") continue;  // lint: allow(op-names) a user's pass may
-                  NodeInit init = node.init();
-                  init.op = &get_op("Mul");
-                  init.name = c.graph.unique_name("product");
-                  init.inputs = {node.input(0), node.input(0)};
-                  c.graph.replace_output({id, 0}, {c.graph.add(std::move(init)), 0});
+                  NodeSpec spec = node.spec();
+                  spec.op = &get_op("Mul");
+                  spec.name = c.graph.unique_name("product");
+                  spec.inputs = {node.input(0), node.input(0)};
+                  c.graph.replace_output({id, 0}, {c.graph.add(std::move(spec)), 0});
                   ++changes;
                 }
                 return changes;
@@ -355,7 +355,7 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
   }();
   BOOST_TEST(added);
   BOOST_TEST((pass_names() == std::vector<std::string>{"prune", "constant_folding", "arithmetic", "squares_to_products",
-                                                       "products", "cse", "fusion", "layer_norm", "elementwise"}));
+                                                       "matmul", "cse", "fusion", "layer_norm", "elementwise"}));
   const Graph g = text_graph("x = Placeholder(; dtype=float32, shape=[])\n s = Square(x)\n y = Neg(s)");
   BOOST_TEST(optimize(g, {}, {}, "-elementwise").to_string() ==
              "x = Placeholder(; dtype=float32, shape=[]) -> float32\nproduct = Mul(x, x) -> float32\n"
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(of_users_enter_where_they_say) {
   BOOST_TEST(session.run("z", {{"x", tensor(2.f)}}).item<float>() == 6.f);
   BOOST_TEST(session.plan_stats().passes_undone == 1);
   const Graph planned = session.optimized_graph();
-  BOOST_TEST((planned.find("d") != nullptr && planned.at("d").has(Trait::kConstant)));
+  BOOST_TEST((planned.find("d") != nullptr && planned.at("d").is(OpKind::kConstant)));
   BOOST_TEST((planned.find("c") == nullptr && planned.at("z").op().name().starts_with('_')));
   active = false;
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "panto/lib/core/npy.h"
+#include "panto/lib/core/io/npy.h"
 
 namespace panto::test {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/core/tensor.h"
+#include "panto/lib/core/tensor/tensor.h"
 
 namespace panto::test {
 

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/session.h"
 
 namespace panto::test {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <thread>
 
-#include "panto/lib/core/device.h"
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/graph/text_graph.h"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "panto/lib/core/resource.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/panto.h"
 

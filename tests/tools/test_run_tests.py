@@ -22,7 +22,7 @@ class RunnerTest(unittest.TestCase):
         return (count.passed, count.failed, count.skipped), count.failures
 
     def boost(self, text, filters=(), timeout=20, said=None):
-        """A stand-in for a Boost.Test program: `case(what, name)` writes a line of the log."""
+        """A abstract value for a Boost.Test program: `case(what, name)` writes a line of the log."""
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write("import os, sys\n"
                        "def case(*words): open(os.environ['PANTO_TEST_LOG'], 'a').write(' '.join(words) + '\\n')\n" + text)

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/tests/autograd/orders.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/core/variable.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/tensor/variable.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/optimizer.h"

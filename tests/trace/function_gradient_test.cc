@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/call/recorder.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"

@@ -6,14 +6,14 @@
 #include <thread>
 
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 #include "panto/tests/near.h"
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(prints_are_chained) {
   const Graph& g = f.graph();
   int previous = -1, chained = 0;
   for (int id : g.ids()) {
-    if (!g.at(id).has(Trait::kEffect)) continue;
+    if (!g.at(id).op().has_effect(Effect::kExternal)) continue;
     if (previous >= 0) {
       BOOST_TEST((std::ranges::find(g.at(id).control_inputs(), previous) != g.at(id).control_inputs().end()));
       ++chained;

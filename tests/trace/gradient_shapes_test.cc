@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/recorder.h"
-#include "panto/lib/core/scopes.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
@@ -222,8 +222,8 @@ BOOST_AUTO_TEST_CASE(gradients_add_only_gradient_nodes) {
     x = placeholder(kFloat64, {-1}, "x");
     y = named("y", sum(sin(square(x))));
   }
-  std::vector<NodeInit> before;
-  for (int id : g.ids()) before.push_back(g.at(id).init());
+  std::vector<NodeSpec> before;
+  for (int id : g.ids()) before.push_back(g.at(id).spec());
   const int limit = g.id_limit();
   const NodeOutput ys[] = {g.output("y")}, xs[] = {g.output("x")};
   const auto dxs = gradients(g, ys, xs);
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(gradients_add_only_gradient_nodes) {
   }
   for (size_t i = 0; i < before.size(); ++i) {
     const Node& now = g.at(before[i].name);
-    BOOST_TEST((now.init().inputs == before[i].inputs && now.init().control_inputs == before[i].control_inputs));
+    BOOST_TEST((now.spec().inputs == before[i].inputs && now.spec().control_inputs == before[i].control_inputs));
   }
   Session s(g);
   const Tensor value = tensor({0.5, -1.5});

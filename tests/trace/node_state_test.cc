@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/core/variable.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"

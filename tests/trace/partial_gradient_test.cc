@@ -4,10 +4,10 @@
 #include <functional>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/gradient.h"
-#include "panto/lib/core/kernel.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/core/op/kernel.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"

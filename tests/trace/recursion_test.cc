@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/call/recorder.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"

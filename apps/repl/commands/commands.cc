@@ -12,7 +12,7 @@
 #include "panto/apps/repl/session/probe.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/trace/value_text.h"
 
 namespace panto::repl {

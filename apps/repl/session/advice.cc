@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "panto/apps/repl/session/host.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 
 namespace panto::repl {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "panto/lib/core/recorder.h"
+#include "panto/lib/core/call/recorder.h"
 
 namespace panto::repl {
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "panto/apps/repl/session/session.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 
 namespace panto::repl {
 namespace {

@@ -14,7 +14,7 @@
 #include "panto/apps/repl/text/python.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/trace/describe.h"
 
 namespace panto::repl {

@@ -9,9 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "panto/lib/core/tensor_alloc.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/runtime/passes/rules.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto::passes {
 
@@ -167,7 +169,7 @@ class Simplifier {
   // The node reading what an operand repeats, where the others give the result its shape. Only where all shapes are
   // known: the operand's own, which nobody looks at any more, may else turn out not to fit.
   NodeOutput not_repeated(const Node& node) {
-    NodeInit narrow = node.init();
+    NodeSpec narrow = node.spec();
     const Node* repeats = nullptr;
     for (size_t k = 0; k < narrow.inputs.size() && repeats == nullptr; ++k) {
       const Node& from = graph_.at(narrow.inputs[k].node);
@@ -196,7 +198,7 @@ class Simplifier {
         !graph_.info(inner.input(0)).shape.fully_known() || !shape_is_constant(inner)) {
       return {};
     }
-    NodeInit merged = node.init();
+    NodeSpec merged = node.spec();
     merged.name = free_name(graph_, node.name());
     merged.inputs[0] = inner.input(0);
     return add_replacement(std::move(merged), inner);
@@ -249,7 +251,7 @@ class Simplifier {
       both.push_back(static_cast<int32_t>((*first)[static_cast<size_t>(axis)]));
     }
     if (is_identity(both)) return inner.input(0);
-    NodeInit merged = node.init();
+    NodeSpec merged = node.spec();
     merged.name = free_name(graph_, node.name());
     const NodeOutput perm = add_const(graph_, node.name() + "/perm", tensor(both), node);
     merged.inputs = {inner.input(0), perm};
@@ -275,7 +277,7 @@ class Simplifier {
     const DType between = graph_.info(input).dtype;
     if (!lossless(from, between) || !wraps_alike(from, between, to)) return {};
     if (from == to) return inner.input(0);
-    NodeInit merged = node.init();
+    NodeSpec merged = node.spec();
     merged.name = free_name(graph_, node.name());
     merged.inputs = {inner.input(0)};
     set_by_name(kCast, merged.attrs, "SrcT", AttrValue(from));
@@ -299,14 +301,14 @@ class Simplifier {
     const PartialShape& source = graph_.info(inner.input(0)).shape;
     if (!source.fully_known() || source.numel() != shape.numel() || !shape_is_constant(inner)) return {};
     if (source == shape) return inner.input(0);
-    NodeInit merged = node.init();
+    NodeSpec merged = node.spec();
     merged.name = free_name(graph_, node.name());
     merged.inputs[0] = inner.input(0);
     return add_replacement(std::move(merged), inner);
   }
 
   // What the inner node waited for is waited for.
-  NodeOutput add_replacement(NodeInit merged, const Node& inner) {
+  NodeOutput add_replacement(NodeSpec merged, const Node& inner) {
     const auto controls = inner.control_inputs();
     merged.control_inputs.insert(merged.control_inputs.end(), controls.begin(), controls.end());
     return {add_inferred(graph_, std::move(merged)), 0};

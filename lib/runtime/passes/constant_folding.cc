@@ -5,9 +5,9 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/passes/passes.h"
@@ -31,25 +31,21 @@ int64_t bytes_of(const Tensor& t) {
   return n < 0 || n > INT64_MAX / size ? INT64_MAX : n * size;
 }
 
-bool may_fold(const Node& node) {
-  return !node.has(Trait::kConstant) && !node.has(Trait::kPlaceholder) && !node.has(Trait::kStateful) &&
-         !node.has(Trait::kRandom) && !node.has(Trait::kEffect) && !node.has(Trait::kReadsResource) &&
-         !node.has(Trait::kWritesResource) && !node.has(Trait::kMakesResource) && !node.has(Trait::kNoOperation) &&
-         node.num_outputs() > 0;
-}
+bool may_fold(const Node& node) { return node.op().is_pure() && !node.is(OpKind::kConstant) && node.num_outputs() > 0; }
 
 // An integer tensor all of whose values inference found; undefined otherwise.
-Tensor known_value(const Tensor& stand_in) {
-  if (!stand_in.is_meta() || !stand_in.partial_shape().fully_known() || !dtypes::kIndex.contains(stand_in.dtype())) {
+Tensor known_value(const Tensor& abstract_value) {
+  if (!abstract_value.is_meta() || !abstract_value.partial_shape().fully_known() ||
+      !dtypes::kIndex.contains(abstract_value.dtype())) {
     return Tensor();
   }
-  const std::optional<PartialValues> values = known_integers(stand_in);
-  const Shape shape(stand_in.partial_shape());
+  const std::optional<PartialValues> values = known_integers(abstract_value);
+  const Shape shape(abstract_value.partial_shape());
   if (!values || static_cast<int64_t>(values->size()) != shape.numel()) return Tensor();
   if (!std::ranges::all_of(*values, [](const auto& v) { return v.has_value(); })) return Tensor();
-  Tensor tensor = allocate_tensor(cpu_device(), stand_in.dtype(), shape);
+  Tensor tensor = allocate_tensor(cpu_device(), abstract_value.dtype(), shape);
   for (size_t i = 0; i < values->size(); ++i) {
-    if (stand_in.dtype() == kInt64) {
+    if (abstract_value.dtype() == kInt64) {
       mutable_data<int64_t>(tensor)[i] = *(*values)[i];
     } else {
       if (*(*values)[i] < INT32_MIN || *(*values)[i] > INT32_MAX) return Tensor();
@@ -89,13 +85,14 @@ class Folder {
   // shape function looks at. What inference found is a promise otherwise: reshape(x, s) of a number has one element
   // only if s says so. Shapes are there without what has them.
   bool is_sound(const Node& node) {
-    if (node.has(Trait::kShapeOnly) || node.has(Trait::kConstant) || node.has(Trait::kPlaceholder)) return true;
+    if (node.has(Trait::kShapeOnly) || node.is(OpKind::kConstant) || node.is(OpKind::kPlaceholder)) return true;
     for (int i = 0; i < node.num_inputs(); ++i) {
       const NodeOutput input = node.input(i);
       if (!known_sound(input.node)) return false;
-      const Tensor& stand_in = inference_.at(input);
-      if (!stand_in.partial_shape().fully_known()) return false;
-      if (is_host_input(node, i) && constant_value(graph_, input) == nullptr && !known_value(stand_in).defined()) {
+      const Tensor& abstract_value = inference_.at(input);
+      if (!abstract_value.partial_shape().fully_known()) return false;
+      if (is_host_input(node, i) && constant_value(graph_, input) == nullptr &&
+          !known_value(abstract_value).defined()) {
         return false;
       }
     }
@@ -137,9 +134,9 @@ class Folder {
 
   // A small tensor of the output's type and shape, if that is known; undefined otherwise.
   Tensor any_value(NodeOutput output) {
-    const Tensor& stand_in = inference_.at(output);
-    if (!is_plain(stand_in.dtype()) || bytes_of(stand_in) > kAlwaysBytes) return Tensor();
-    return allocate_tensor(cpu_device(), stand_in.dtype(), Shape(stand_in.partial_shape()));
+    const Tensor& abstract_value = inference_.at(output);
+    if (!is_plain(abstract_value.dtype()) || bytes_of(abstract_value) > kAlwaysBytes) return Tensor();
+    return allocate_tensor(cpu_device(), abstract_value.dtype(), Shape(abstract_value.partial_shape()));
   }
 
   std::vector<Tensor> compute(const Node& node, std::span<const Tensor* const> inputs) {

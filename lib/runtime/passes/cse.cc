@@ -11,11 +11,7 @@ namespace panto::passes {
 
 namespace {
 
-bool may_merge(const Node& node) {
-  return !node.has(Trait::kPlaceholder) && !node.has(Trait::kStateful) && !node.has(Trait::kRandom) &&
-         !node.has(Trait::kEffect) && !node.has(Trait::kReadsResource) && !node.has(Trait::kWritesResource) &&
-         !node.has(Trait::kMakesResource) && node.num_outputs() > 0;
-}
+bool may_merge(const Node& node) { return node.op().is_pure() && node.num_outputs() > 0; }
 
 using Inputs = SmallVector<NodeOutput, 4>;
 

@@ -3,11 +3,12 @@
 // reduction alone the reduction becomes part. Results are the same bits.
 #include <algorithm>
 
-#include "panto/lib/core/device.h"
-#include "panto/lib/ops/elementwise_program.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/ops/math/elementwise_program.h"
 #include "panto/lib/runtime/passes/elementwise_groups.h"
 #include "panto/lib/runtime/passes/rules.h"
+#include "panto/ops/array.h"
+#include "panto/ops/nn.h"
 
 namespace panto::passes {
 
@@ -66,20 +67,20 @@ class LoopFuser {
 
   // A fused node with what `text` says, near `like`. -1: its shapes do not fit; the op itself will say so, if it runs.
   int add_fused(const Op& op, Text text, const Node& like, const std::vector<std::pair<const char*, AttrValue>>& more) {
-    NodeInit init;
-    init.op = &op;
-    init.name = free_name(graph_, like.name());
-    init.device = like.device();
-    init.where = like.where();
-    init.inputs = std::move(text.inputs);
-    set_by_name(op, init.attrs, "Tin", AttrValue(std::move(text.in_types)));
-    set_by_name(op, init.attrs, "ops", AttrValue(std::move(text.ops)));
-    set_by_name(op, init.attrs, "types", AttrValue(std::move(text.types)));
-    set_by_name(op, init.attrs, "operands", AttrValue(std::move(text.operands)));
-    set_by_name(op, init.attrs, "outputs", AttrValue(std::move(text.outputs)));
-    for (const auto& [name, value] : more) set_by_name(op, init.attrs, name, value);
+    NodeSpec spec;
+    spec.op = &op;
+    spec.name = free_name(graph_, like.name());
+    spec.device = like.device();
+    spec.where = like.where();
+    spec.inputs = std::move(text.inputs);
+    set_by_name(op, spec.attrs, "Tin", AttrValue(std::move(text.in_types)));
+    set_by_name(op, spec.attrs, "ops", AttrValue(std::move(text.ops)));
+    set_by_name(op, spec.attrs, "types", AttrValue(std::move(text.types)));
+    set_by_name(op, spec.attrs, "operands", AttrValue(std::move(text.operands)));
+    set_by_name(op, spec.attrs, "outputs", AttrValue(std::move(text.outputs)));
+    for (const auto& [name, value] : more) set_by_name(op, spec.attrs, name, value);
     try {
-      return add_inferred(graph_, std::move(init));
+      return add_inferred(graph_, std::move(spec));
     } catch (const Error&) {
       return -1;
     }

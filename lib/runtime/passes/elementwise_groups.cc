@@ -5,9 +5,10 @@
 #include <numeric>
 #include <set>
 
-#include "panto/lib/ops/elementwise_program.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/math/elementwise_program.h"
 #include "panto/lib/runtime/passes/rules.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto::passes {
 
@@ -27,11 +28,11 @@ bool has_part(const Node& node, std::span<const DType> operands) {
   const Op& op = node.op();
   const DeviceKind kind = device_kind(node);
   const Kernel& kernel = op.kernel(kind, kernel_type(node));
-  if (kind == DeviceKind::kCpu) return op.has(Trait::kConverts) || kernel.row != nullptr;
+  if (kind == DeviceKind::kCpu) return op.is(OpKind::kCast) || kernel.row != nullptr;
   if (!kFusedElementwise.has_kernel(kind)) return false;
   const auto is_complex = [](DType t) { return t == kComplex64 || t == kComplex128; };
   if (is_complex(node.output(0).dtype) || std::ranges::any_of(operands, is_complex)) return false;
-  return op.has(Trait::kConverts) ? kernel.run != nullptr : kernel.functor != nullptr;
+  return op.is(OpKind::kCast) ? kernel.run != nullptr : kernel.functor != nullptr;
 }
 
 }  // namespace
@@ -284,7 +285,7 @@ void ElementwiseGroups::compute_in(int reader, const Cone& cone, const std::vect
   for (int id : cone.nodes) {
     int now = id;
     if (std::ranges::find(copied, id) != copied.end()) {
-      NodeInit copy = graph_.at(id).init();
+      NodeSpec copy = graph_.at(id).spec();
       copy.name = free_name(graph_, copy.name);
       now = graph_.add(std::move(copy));
       group_.resize(static_cast<size_t>(now) + 1, kNobody);

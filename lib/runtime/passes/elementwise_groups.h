@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/core/op.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/lib/runtime/passes/passes.h"
 
 namespace panto::passes {

@@ -7,9 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "panto/lib/core/device.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/runtime/passes/rules.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto::passes {
 
@@ -53,15 +54,15 @@ class Fuser {
     const bool fits = value.known_rank() && value.rank() > 0 && bias.rank() == 1 && bias.dim(0) >= 0 &&
                       value.dim(value.rank() - 1) == bias.dim(0);
     if (!fits || !node.control_inputs().empty()) return;
-    NodeInit init;
-    init.op = &kAddV2;
-    init.name = free_name(graph_, node.name());
-    init.inputs = {node.input(0), node.input(1)};
-    init.device = node.device();
-    init.where = node.where();
-    init.outputs = {node.output(0)};
-    set_by_name(kAddV2, init.attrs, "T", AttrValue(node.output(0).dtype));
-    take_place(graph_, id, graph_.add(std::move(init)));
+    NodeSpec spec;
+    spec.op = &kAddV2;
+    spec.name = free_name(graph_, node.name());
+    spec.inputs = {node.input(0), node.input(1)};
+    spec.device = node.device();
+    spec.where = node.where();
+    spec.outputs = {node.output(0)};
+    set_by_name(kAddV2, spec.attrs, "T", AttrValue(node.output(0).dtype));
+    take_place(graph_, id, graph_.add(std::move(spec)));
     ++changes_;
   }
 
@@ -171,25 +172,25 @@ class Fuser {
     Chain chain = chain_from(base);
     if (chain.ops.empty()) return;
 
-    NodeInit init;
-    init.op = &op;
-    init.name = free_name(graph_, chain.last->name());
-    init.inputs = {base.input(0), base.input(1)};
-    init.inputs.insert(init.inputs.end(), chain.args.begin(), chain.args.end());
+    NodeSpec spec;
+    spec.op = &op;
+    spec.name = free_name(graph_, chain.last->name());
+    spec.inputs = {base.input(0), base.input(1)};
+    spec.inputs.insert(spec.inputs.end(), chain.args.begin(), chain.args.end());
     for (int each : chain.merged) {
       const Node& node = graph_.at(each);
-      init.control_inputs.insert(init.control_inputs.end(), node.control_inputs().begin(), node.control_inputs().end());
+      spec.control_inputs.insert(spec.control_inputs.end(), node.control_inputs().begin(), node.control_inputs().end());
     }
-    init.device = base.device();
-    init.where = chain.last->where();
+    spec.device = base.device();
+    spec.where = chain.last->where();
     for (const AttrDef& attr : base.op().signature().attrs) {
-      if (op.signature().find_attr(attr.name) >= 0) set_by_name(op, init.attrs, attr.name, base.attr(attr.name));
+      if (op.signature().find_attr(attr.name) >= 0) set_by_name(op, spec.attrs, attr.name, base.attr(attr.name));
     }
-    set_by_name(op, init.attrs, "num_args", AttrValue(static_cast<int64_t>(chain.args.size())));
-    set_by_name(op, init.attrs, "fused_ops", AttrValue(std::move(chain.ops)));
-    if (chain.epsilon) set_by_name(op, init.attrs, "epsilon", AttrValue(*chain.epsilon));
+    set_by_name(op, spec.attrs, "num_args", AttrValue(static_cast<int64_t>(chain.args.size())));
+    set_by_name(op, spec.attrs, "fused_ops", AttrValue(std::move(chain.ops)));
+    if (chain.epsilon) set_by_name(op, spec.attrs, "epsilon", AttrValue(*chain.epsilon));
     const int replaced = chain.last->id();
-    const int added = add_inferred(graph_, std::move(init));
+    const int added = add_inferred(graph_, std::move(spec));
     take_place(graph_, replaced, added);
     changes_ += static_cast<int>(chain.merged.size());
   }

@@ -1,10 +1,11 @@
-// One op for the ops that LayerNorm's body (lib/ops/normalization.cc) leaves in a graph: rows go through memory once.
-// Results are the same bits.
+// One op for the ops that LayerNorm's body (lib/ops/nn/normalization.cc) leaves in a graph: rows go through memory
+// once. Results are the same bits.
 //
 // One of the files outside op blocks that name ops (as objects, never as text).
-#include "panto/lib/core/device.h"
-#include "panto/lib/ops/ops.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/runtime/passes/rules.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 
 namespace panto::passes {
 
@@ -109,16 +110,16 @@ int fuse_layer_norms(PassContext& context) {
     const Node& last = graph.at(id);
     const std::optional<LayerNorm> found = Matcher(context, last).match();
     if (!found) continue;
-    NodeInit init;
-    init.op = &kFusedLayerNorm;
-    init.name = free_name(graph, last.name());
-    init.inputs = {found->x, found->scale, found->offset};
-    init.control_inputs.assign(last.control_inputs().begin(), last.control_inputs().end());
-    init.device = last.device();
-    init.where = last.where();
-    set_by_name(kFusedLayerNorm, init.attrs, "epsilon", AttrValue(static_cast<float>(found->epsilon)));
-    set_by_name(kFusedLayerNorm, init.attrs, "T", AttrValue(last.output(0).dtype));
-    take_place(graph, id, add_inferred(graph, std::move(init)));
+    NodeSpec spec;
+    spec.op = &kFusedLayerNorm;
+    spec.name = free_name(graph, last.name());
+    spec.inputs = {found->x, found->scale, found->offset};
+    spec.control_inputs.assign(last.control_inputs().begin(), last.control_inputs().end());
+    spec.device = last.device();
+    spec.where = last.where();
+    set_by_name(kFusedLayerNorm, spec.attrs, "epsilon", AttrValue(static_cast<float>(found->epsilon)));
+    set_by_name(kFusedLayerNorm, spec.attrs, "T", AttrValue(last.output(0).dtype));
+    take_place(graph, id, add_inferred(graph, std::move(spec)));
     ++changes;
   }
   return changes;

@@ -8,7 +8,7 @@ namespace panto::passes {
 int prune(PassContext& context);
 int fold_constants(PassContext& context);
 int simplify(PassContext& context);
-int narrow_products(PassContext& context);
+int narrow_matmuls(PassContext& context);
 int merge_common(PassContext& context);
 int fuse(PassContext& context);
 int fuse_layer_norms(PassContext& context);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "panto/lib/core/call.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 
 namespace panto::passes {
@@ -24,9 +24,9 @@ std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOu
 namespace {
 
 // What is known of inputs, as tensors.
-class StandIns {
+class AbstractValues {
  public:
-  StandIns(const Graph& graph, std::span<const NodeOutput> inputs) {
+  AbstractValues(const Graph& graph, std::span<const NodeOutput> inputs) {
     for (const NodeOutput& input : inputs) {
       const Tensor* constant = constant_value(graph, input);
       const OutputInfo& info = graph.info(input);
@@ -43,11 +43,11 @@ class StandIns {
 
 }  // namespace
 
-int add_inferred(Graph& graph, NodeInit init) {
-  const StandIns inputs(graph, init.inputs);
-  init.outputs.clear();
-  for (const Tensor& output : infer_call(*init.op, inputs.get(), init.attrs)) init.outputs.push_back(info_of(output));
-  return graph.add(std::move(init));
+int add_inferred(Graph& graph, NodeSpec spec) {
+  const AbstractValues inputs(graph, spec.inputs);
+  spec.outputs.clear();
+  for (const Tensor& output : infer_call(*spec.op, inputs.get(), spec.attrs)) spec.outputs.push_back(info_of(output));
+  return graph.add(std::move(spec));
 }
 
 int64_t flops(const Node& node, std::span<const Tensor* const> inputs) {
@@ -63,7 +63,7 @@ int64_t flops(const Node& node, std::span<const Tensor* const> inputs) {
 }
 
 int64_t flops_of_element(const Graph& graph, const Node& node) {
-  return flops(node, StandIns(graph, node.inputs()).get()) / std::max<int64_t>(1, node.output(0).shape.numel());
+  return flops(node, AbstractValues(graph, node.inputs()).get()) / std::max<int64_t>(1, node.output(0).shape.numel());
 }
 
 DType kernel_type(const Node& node) {

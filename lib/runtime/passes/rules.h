@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "panto/lib/core/device.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/rewrite.h"
 
@@ -13,7 +13,7 @@ namespace panto::passes {
 // The values of a constant integer vector or scalar.
 std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOutput output);
 // Adds a node whose outputs are inferred from its inputs.
-int add_inferred(Graph& graph, NodeInit init);
+int add_inferred(Graph& graph, NodeSpec spec);
 // Floating-point operations of a node on these inputs, which may be symbolic; 0 where its op does not say.
 int64_t flops(const Node& node, std::span<const Tensor* const> inputs);
 // The same for an element of its output.

@@ -32,7 +32,7 @@ class Precompiled(unittest.TestCase):
         [header], [noted] = self.files("pch", "panto"), self.files("from", "panto")
         self.assertEqual(sorted(os.listdir(self.cache / "panto")), sorted([header.name, noted.name]))
         self.assertEqual((self.cache / "panto").stat().st_mode & 0o777, 0o700)
-        self.assertIn("/panto/lib/core/tensor.h: ", noted.read_text())
+        self.assertIn("/panto/lib/core/tensor/tensor.h: ", noted.read_text())
         self.assertIn("/panto/apps/repl/prelude.h: ", noted.read_text())
         made = header.stat()
         self.run_in(engine, XDG_CACHE_HOME=str(self.cache))
@@ -40,7 +40,7 @@ class Precompiled(unittest.TestCase):
 
         # A header was another one then.
         text = noted.read_text()
-        line = next(l for l in text.splitlines() if "/lib/core/tensor.h: " in l)
+        line = next(l for l in text.splitlines() if "/lib/core/tensor/tensor.h: " in l)
         noted.write_text(text.replace(line, line.replace(" bytes", "0 bytes")))
         self.run_in(engine, XDG_CACHE_HOME=str(self.cache))
         self.assertNotEqual(header.stat().st_ino, made.st_ino)

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <functional>
 
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/nn/data/idx.h"
 #include "panto/tests/expect.h"

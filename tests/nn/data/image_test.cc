@@ -9,8 +9,8 @@
 #include <random>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/npy.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/io/npy.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 

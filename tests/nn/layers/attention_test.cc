@@ -4,7 +4,7 @@
 #include "panto/autograd/gradcheck.h"
 #include "panto/autograd/tape.h"
 #include "panto/lib/ops/create.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/nn/training/loss.h"
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"

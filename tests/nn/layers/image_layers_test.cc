@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/scopes.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/nn/layers/convolution.h"
 #include "panto/nn/layers/normalization.h"

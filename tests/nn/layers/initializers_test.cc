@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 

@@ -8,12 +8,12 @@
 #include <thread>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/tensor_files.h"
+#include "panto/lib/core/io/tensor_files.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/nn/layers/layer.h"
 #include "panto/nn/layers/normalization.h"
 #include "panto/nn/layers/recurrent.h"

@@ -1,6 +1,6 @@
 // Embedding, layer normalisation, Gelu and LSTM against TensorFlow 2.21 (Keras 3.15), and networks of them that learn.
 #include "panto/autograd/tape.h"
-#include "panto/lib/ops/random.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/nn/layers/embedding.h"
 #include "panto/nn/layers/normalization.h"
 #include "panto/nn/layers/recurrent.h"

@@ -3,7 +3,7 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/tensor_files.h"
+#include "panto/lib/core/io/tensor_files.h"
 #include "panto/lib/ops/create.h"
 #include "panto/nn/layers/normalization.h"
 #include "panto/nn/layers/recurrent.h"

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
 

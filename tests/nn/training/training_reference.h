@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "panto/lib/core/npy.h"
+#include "panto/lib/core/io/npy.h"
 
 namespace panto {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/scopes.h"
+#include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"

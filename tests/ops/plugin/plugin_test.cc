@@ -4,9 +4,9 @@
 
 #include "panto/autograd/gradcheck.h"
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/dispatch.h"
-#include "panto/lib/core/op.h"
-#include "panto/lib/graph/io.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/tests/expect.h"
 #include "panto/trace/trace.h"
 

@@ -1,0 +1,140 @@
+// Gathering and scattering by positions in several dimensions, and bands of matrices. Positions are checked before
+// anything is read or written by them.
+#include <algorithm>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/math/vocabulary.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/shape/indexing.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/ops/array/values.h"
+
+namespace panto {
+namespace {
+
+// Rows of indices, each a position in the first `depth` dimensions of something; what is there has `inner` elements.
+struct Positions {
+  int64_t rows = 0, depth = 0, inner = 1;
+  SmallVector<int64_t, 8> dims, strides;  // of these dimensions
+
+  Positions(const Shape& indices, const Shape& whole) : depth(indices.dim(indices.rank() - 1)) {
+    rows = 1;
+    for (int i = 0; i + 1 < indices.rank(); ++i) rows *= indices.dim(i);
+    const int first = static_cast<int>(depth);
+    for (int i = first; i < whole.rank(); ++i) inner *= whole.dim(i);
+    strides.resize(static_cast<size_t>(first));
+    int64_t stride = inner;
+    for (int i = first; i-- > 0;) {
+      strides[static_cast<size_t>(i)] = stride;
+      stride *= whole.dim(i);
+    }
+    for (int i = 0; i < first; ++i) dims.push_back(whole.dim(i));
+  }
+
+  // Of the first element at row `r`. Throws InvalidArgument where it is out of range.
+  template <class Index>
+  int64_t at(const Index* indices, int64_t r) const {
+    int64_t position = 0;
+    for (int64_t d = 0; d < depth; ++d) {
+      const auto k = static_cast<size_t>(d);
+      const auto i = static_cast<int64_t>(indices[r * depth + d]);
+      if (i < 0 || i >= dims[k]) [[unlikely]] {
+        invalid("indices[{}, {}]: expected one in [0, {}), got {}", r, d, dims[k], i);
+      }
+      position += i * strides[k];
+    }
+    return position;
+  }
+};
+
+struct RunGatherNd {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Positions positions(c.shape(1), c.shape(0));
+    const T* params = c.data<T>(0);
+    T* out = c.out_data<T>(0);
+    with_index_type(c.in(1).dtype(), [&]<class Index>() {
+      const auto* indices = c.data<Index>(1);
+      for (int64_t r = 0; r < positions.rows; ++r) positions.at(indices, r);
+      if (c.out_numel(0) == 0) return;
+      cpu::parallel_ranges(
+          positions.rows, c.out_numel(0) * static_cast<int64_t>(2 * sizeof(T)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t r = begin; r < end; ++r) {
+              std::copy_n(params + positions.at(indices, r), positions.inner, out + r * positions.inner);
+            }
+          },
+          1);
+    });
+  }
+};
+
+struct RunScatterNd {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Positions positions(c.shape(0), c.out_shape(0));
+    const T* updates = c.data<T>(1);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), T{});
+    with_index_type(c.in(0).dtype(), [&]<class Index>() {
+      const auto* indices = c.data<Index>(0);
+      // One after the other: several may go to one place.
+      for (int64_t r = 0; r < positions.rows; ++r) {
+        T* to = out + positions.at(indices, r);
+        for (int64_t i = 0; i < positions.inner; ++i) to[i] = k::add(to[i], updates[r * positions.inner + i]);
+      }
+    });
+  }
+};
+
+struct RunTensorScatterUpdate {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Positions positions(c.shape(1), c.shape(0));
+    const T* updates = c.data<T>(2);
+    T* out = c.out_data<T>(0);
+    std::copy_n(c.data<T>(0), c.out_numel(0), out);
+    with_index_type(c.in(1).dtype(), [&]<class Index>() {
+      const auto* indices = c.data<Index>(1);
+      for (int64_t r = 0; r < positions.rows; ++r) {
+        std::copy_n(updates + r * positions.inner, positions.inner, out + positions.at(indices, r));
+      }
+    });
+  }
+};
+
+struct RunBandPart {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Shape& shape = c.shape(0);
+    const int64_t rows = shape.dim(shape.rank() - 2), columns = shape.dim(shape.rank() - 1);
+    const int64_t lower = host_integer(c.in(1)), upper = host_integer(c.in(2));
+    const T* x = c.data<T>(0);
+    T* y = c.out_data<T>(0);
+    cpu::parallel_ranges(
+        c.numel(0) / columns, c.numel(0) * static_cast<int64_t>(2 * sizeof(T)),
+        [&](int64_t first, int64_t last) {
+          for (int64_t r = first; r < last; ++r) {
+            const int64_t row = r % rows;
+            // The band's part of the row; no sums with numbers as large as the user may give.
+            const int64_t begin = lower < 0 || lower >= row ? 0 : std::min(row - lower, columns);
+            const int64_t end = upper < 0 || upper >= columns ? columns : std::min(row + upper + 1, columns);
+            std::fill_n(y + r * columns, columns, T{});
+            if (begin < end) std::copy(x + r * columns + begin, x + r * columns + end, y + r * columns + begin);
+          }
+        },
+        1);
+  }
+};
+
+const CpuKernel gather_nd_kernel("GatherNd", types::every{}, RunGatherNd{});
+const CpuKernel scatter_nd_kernel("ScatterNd", types::of<"ScatterNd">{}, InWider<RunScatterNd>{});
+const CpuKernel tensor_scatter_update_kernel("TensorScatterUpdate", types::every{}, RunTensorScatterUpdate{});
+const CpuKernel band_part_kernel("MatrixBandPart", types::plain{}, RunBandPart{});
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,97 @@
+// Sources, identities, views, questions about shapes, and tensors made from a few numbers.
+
+#include <algorithm>
+#include <cstring>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/shape_kernels.h"
+
+namespace panto {
+namespace {
+
+using namespace kernels;
+
+// ---- Sources, identities, shapes -----------------------------------------------------------------------------------
+
+void run_const(KernelContext& c) { c.set_out(0, c.tensor_attr("value")); }
+
+const CpuKernel const_kernel("Const", dtypes::kAny, run_const);
+const CpuKernel placeholder_kernel("Placeholder", dtypes::kAny, run_placeholder);
+const CpuKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kAny, run_identity);
+const CpuKernel identity_kernel("Identity", dtypes::kAny, run_identity);
+const CpuKernel stop_gradient_kernel("StopGradient", dtypes::kAny, run_identity);
+const CpuKernel identity_n_kernel("IdentityN", run_identity);
+const CpuKernel no_op_kernel("NoOp", run_no_op);
+const CpuKernel reshape_kernel("Reshape", dtypes::kAny, run_view);
+const CpuKernel expand_dims_kernel("ExpandDims", dtypes::kAny, run_view);
+const CpuKernel squeeze_kernel("Squeeze", dtypes::kAny, run_view);
+
+const CpuKernel shape_kernel("Shape", dtypes::kAny, run_shape);
+const CpuKernel rank_kernel("Rank", dtypes::kAny, run_rank);
+const CpuKernel size_kernel("Size", dtypes::kAny, run_size);
+const CpuKernel broadcast_gradient_args_kernel("BroadcastGradientArgs", types::index{}, RunBroadcastGradientArgs{});
+
+// ---- Tensors of equal or evenly spaced elements --------------------------------------------------------------------
+
+template <class T>
+void fill_output(KernelContext& c, const T& value) {
+  T* out = c.out_data<T>(0);
+  const int64_t n = c.out_numel(0);
+  cpu::parallel_ranges(n, n * static_cast<int64_t>(sizeof(T)),
+                       [=, &value](int64_t begin, int64_t end) { std::fill(out + begin, out + end, value); });
+}
+
+struct RunZeros {
+  template <class T>
+  static void run(KernelContext& c) {
+    fill_output(c, T{});
+  }
+};
+
+struct RunOnes {
+  template <class T>
+  static void run(KernelContext& c) {
+    fill_output(c, T(1.f));
+  }
+};
+
+struct RunFill {
+  template <class T>
+  static void run(KernelContext& c) {
+    fill_output(c, *c.data<T>(1));
+  }
+};
+
+struct RunRange {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T start = *c.data<T>(0);
+    const T delta = *c.data<T>(2);
+    T* out = c.out_data<T>(0);
+    const int64_t n = c.out_numel(0);
+    cpu::parallel_ranges(n, n * static_cast<int64_t>(sizeof(T)), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_integral_v<T>) {
+          // Wraps nowhere within the range; unsigned because i * delta of what lies beyond may.
+          out[i] =
+              static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+        } else {
+          out[i] = start + static_cast<T>(i) * delta;
+        }
+      }
+    });
+  }
+};
+
+// Handles have no zero: resource and variant are left out.
+const CpuKernel zeros_like_kernel("ZerosLike", types::plain{}, RunZeros{});
+const CpuKernel zeros_like_string_kernel("ZerosLike", TypeList<std::string>{}, RunZeros{});
+const CpuKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, RunOnes{});
+const CpuKernel fill_kernel("Fill", types::every{}, RunFill{});
+const CpuKernel range_kernel("Range", types::of<"Range">{}, InWider<RunRange>{});
+
+}  // namespace
+}  // namespace panto

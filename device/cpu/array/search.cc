@@ -1,0 +1,167 @@
+// Where elements are, which are the largest, which are different, how often they occur.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/math/convert.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/shape/indexing.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/array/values.h"
+
+namespace panto {
+namespace {
+
+// The positions of the k largest of x[0 ... n), the first of equal ones first.
+template <class T>
+void find_largest(const T* x, int64_t n, int64_t k, std::vector<int64_t>& positions) {
+  positions.resize(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), int64_t{0});
+  const auto before = [x](int64_t a, int64_t b) {
+    const T u = x[a], v = x[b];
+    const bool u_nan = u != u, v_nan = v != v;
+    if (u_nan != v_nan) return u_nan;
+    if (u_nan || u == v) return a < b;
+    return v < u;
+  };
+  std::partial_sort(positions.begin(), positions.begin() + k, positions.end(), before);
+}
+
+struct RunTopK {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.shape(0).dim(c.shape(0).rank() - 1), k = c.out_shape(0).dim(c.shape(0).rank() - 1);
+    if (c.out_numel(0) == 0) return;
+    const int64_t rows = c.numel(0) / n;
+    const T* x = c.data<T>(0);
+    T* values = c.out_data<T>(0);
+    with_index_type(c.type("index_type"), [&]<class Index>() {
+      auto* indices = c.out_data<Index>(1);
+      cpu::parallel_ranges(
+          rows, c.numel(0) * 64,
+          [&](int64_t begin, int64_t end) {
+            std::vector<int64_t> positions;
+            for (int64_t r = begin; r < end; ++r) {
+              find_largest(x + r * n, n, k, positions);
+              for (int64_t i = 0; i < k; ++i) {
+                const int64_t at = positions[static_cast<size_t>(i)];
+                values[r * k + i] = x[r * n + at];
+                indices[r * k + i] = static_cast<Index>(at);
+              }
+            }
+          },
+          1);
+    });
+  }
+};
+
+struct RunWhere {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* x = c.data<T>(0);
+    const int64_t n = c.numel(0);
+    const Shape& shape = c.shape(0);
+    const int rank = shape.rank();
+    const int64_t count = std::count_if(x, x + n, [](T v) { return v != T{}; });
+    Tensor out = allocate_tensor(c.device(), kInt64, Shape{count, rank});
+    auto* at = mutable_data<int64_t>(out);
+    for (int64_t i = 0; i < n; ++i) {
+      if (x[i] == T{}) continue;
+      int64_t rest = i;
+      for (int d = rank; d-- > 0;) {
+        at[d] = rest % shape.dim(d);
+        rest /= shape.dim(d);
+      }
+      at += rank;
+    }
+    c.set_out(0, std::move(out));
+  }
+};
+
+// Elements that are equal have one: -0 and 0 are.
+struct HashOf {
+  template <class T>
+  size_t operator()(const T& x) const {
+    if constexpr (is_half_type<T>) {
+      return std::hash<float>{}(static_cast<float>(x));
+    } else if constexpr (is_complex_type<T>) {
+      using Part = typename T::value_type;
+      return std::hash<Part>{}(x.real()) * 31 + std::hash<Part>{}(x.imag());
+    } else {
+      return std::hash<T>{}(x);
+    }
+  }
+};
+
+struct RunUnique {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* x = c.data<T>(0);
+    const int64_t n = c.numel(0);
+    Tensor idx = allocate_tensor(c.device(), c.type("out_idx"), Shape{n});
+    std::unordered_map<T, int64_t, HashOf> numbers;
+    std::vector<int64_t> first;  // positions in x
+    with_index_type(c.type("out_idx"), [&]<class Index>() {
+      auto* to = mutable_data<Index>(idx);
+      for (int64_t i = 0; i < n; ++i) {
+        const auto [known, is_new] = numbers.emplace(x[i], static_cast<int64_t>(first.size()));
+        if (is_new) first.push_back(i);
+        to[i] = static_cast<Index>(known->second);
+      }
+    });
+    Tensor y = allocate_tensor(c.device(), c.in(0).dtype(), Shape{static_cast<int64_t>(first.size())});
+    auto* values = mutable_data<T>(y);
+    for (size_t k = 0; k < first.size(); ++k) values[k] = x[first[k]];
+    c.set_out(0, std::move(y));
+    c.set_out(1, std::move(idx));
+  }
+};
+
+// Rows are shared between threads, never the elements of one that are added up.
+struct RunBincount {
+  template <class T>
+  static void run(KernelContext& c) {
+    with_index_type(c.in(0).dtype(), [&]<class Index>() { count<T>(c, c.data<Index>(0), c.data<Index>(1)[0]); });
+  }
+
+ private:
+  template <class T, class Index>
+  static void count(KernelContext& c, const Index* x, int64_t size) {
+    const auto* negative = std::find_if(x, x + c.numel(0), [](Index i) { return i < 0; });
+    if (negative != x + c.numel(0)) invalid("input[{}]: expected at least 0, got {}", negative - x, int64_t{*negative});
+    const bool binary = c.flag("binary_output");
+    const T* weights = c.numel(2) > 0 && !binary ? c.data<T>(2) : nullptr;
+    const Shape& shape = c.shape(0);
+    const int64_t rows = shape.rank() == 2 ? shape.dim(0) : 1, columns = shape.dim(shape.rank() - 1);
+    const int64_t work = c.numel(0) * static_cast<int64_t>(sizeof(Index)) + c.out_numel(0) * int64_t{sizeof(T)};
+    cpu::parallel_ranges(
+        rows, work,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            T* bins = c.out_data<T>(0) + r * size;
+            std::fill_n(bins, size, T{});
+            for (int64_t i = r * columns; i < (r + 1) * columns; ++i) {
+              if (x[i] >= size) continue;
+              T& bin = bins[x[i]];
+              bin = binary ? T{1} : bin + (weights != nullptr ? weights[i] : T{1});
+            }
+          }
+        },
+        1);
+  }
+};
+
+using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
+const CpuKernel top_k_kernel("TopKV2", types::of<"TopKV2">{}, InWider<RunTopK, AsCommon>{});
+const CpuKernel where_kernel("Where", types::of<"Where">{}, RunWhere{});
+const CpuKernel bincount_kernel("DenseBincount", types::of<"DenseBincount">{}, RunBincount{});
+const CpuKernel unique_kernel("Unique", comparable{}, RunUnique{});
+
+}  // namespace
+}  // namespace panto

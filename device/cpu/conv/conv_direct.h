@@ -1,0 +1,188 @@
+// Convolutions and their gradients by their definition, for every size and type of number: what oneDNN is not asked
+// for. Channels of the output are the innermost loop, which is vectorised where they are the last dimension.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/isa.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/ops/nn/window.h"
+
+namespace panto::cpu {
+
+// Where the elements of images are.
+struct ImageStrides {
+  int64_t image, row, column, channel;
+
+  ImageStrides(bool channels_first, int64_t height, int64_t width, int64_t channels)
+      : image(height * width * channels),
+        row(channels_first ? width : width * channels),
+        column(channels_first ? 1 : channels),
+        channel(channels_first ? height * width : 1) {}
+};
+
+// Elements may be any type with + and *; signed integers are given as unsigned ones, which wrap.
+template <class T>
+class DirectConvolution {
+ public:
+  explicit DirectConvolution(const Convolution& c)
+      : c_(c),
+        in_(c.channels_first(), c.height.input, c.width.input, c.in_channels),
+        out_(c.channels_first(), c.height.output, c.width.output, c.out_channels),
+        group_in_(c.in_channels / c.groups),
+        group_out_(c.out_channels / c.groups) {}
+
+  void forward(const T* input, const T* filter, T* output) const {
+    over_rows(c_.height.output, [&](int64_t n, int64_t y) {
+      for (int64_t x = 0; x < c_.width.output; ++x) {
+        T* to = output + n * out_.image + y * out_.row + x * out_.column;
+        for (int64_t k = 0; k < c_.out_channels; ++k) to[k * out_.channel] = T{};
+        for_window(y, x, [&](int64_t in_y, int64_t in_x, const int64_t tap) {
+          const T* from = input + n * in_.image + in_y * in_.row + in_x * in_.column;
+          const T* weights = filter + tap * group_in_ * c_.out_channels;
+          for (int64_t g = 0; g < c_.groups; ++g) {
+            for (int64_t i = 0; i < group_in_; ++i) {
+              add_scaled(group_out_, from[(g * group_in_ + i) * in_.channel],
+                         weights + i * c_.out_channels + g * group_out_, 1, to + g * group_out_ * out_.channel,
+                         out_.channel);
+            }
+          }
+        });
+      }
+    });
+  }
+
+  // `input` becomes the gradient. `turned` has room for a filter, whose two channels are swapped there.
+  void by_input(T* input, const T* filter, const T* output, T* turned) const {
+    for (int64_t tap = 0; tap < c_.height.size * c_.width.size; ++tap) {
+      const int64_t first = tap * group_in_ * c_.out_channels;
+      for (int64_t k = 0; k < c_.out_channels; ++k) {
+        for (int64_t i = 0; i < group_in_; ++i) {
+          turned[first + k * group_in_ + i] = filter[first + i * c_.out_channels + k];
+        }
+      }
+    }
+    over_rows(c_.height.input, [&](int64_t n, int64_t in_y) {
+      for (int64_t in_x = 0; in_x < c_.width.input; ++in_x) {
+        T* to = input + n * in_.image + in_y * in_.row + in_x * in_.column;
+        for (int64_t i = 0; i < c_.in_channels; ++i) to[i * in_.channel] = T{};
+        for_windows_over(in_y, in_x, [&](int64_t y, int64_t x, int64_t tap) {
+          const T* from = output + n * out_.image + y * out_.row + x * out_.column;
+          const T* weights = turned + tap * group_in_ * c_.out_channels;
+          for (int64_t k = 0; k < c_.out_channels; ++k) {
+            add_scaled(group_in_, from[k * out_.channel], weights + k * group_in_, 1,
+                       to + k / group_out_ * group_in_ * in_.channel, in_.channel);
+          }
+        });
+      }
+    });
+  }
+
+  // `filter` becomes the gradient.
+  void by_filter(const T* input, T* filter, const T* output) const {
+    const int64_t rows = c_.height.size * c_.width.size * group_in_;
+    parallel_ranges(
+        rows, work(),
+        [&](int64_t begin, int64_t end) {
+          multiversioned([&] {
+            for (int64_t r = begin; r < end; ++r) filter_row(input, filter + r * c_.out_channels, output, r);
+          });
+        },
+        1);
+  }
+
+ private:
+  int64_t work() const {
+    const double all = static_cast<double>(c_.batch) * static_cast<double>(c_.height.output) *
+                       static_cast<double>(c_.width.output) * static_cast<double>(c_.height.size) *
+                       static_cast<double>(c_.width.size) * static_cast<double>(group_in_) *
+                       static_cast<double>(c_.out_channels) * sizeof(T);
+    return all < 0x1p62 ? static_cast<int64_t>(all) : int64_t{1} << 62;
+  }
+
+  template <class Body>
+  void over_rows(int64_t height, const Body& body) const {
+    parallel_ranges(
+        c_.batch * height, work(),
+        [&](int64_t begin, int64_t end) {
+          multiversioned([&] {
+            for (int64_t r = begin; r < end; ++r) body(r / height, r % height);
+          });
+        },
+        1);
+  }
+
+  // to[k] += factor * from[k] for n channels.
+  [[gnu::always_inline]] static void add_scaled(int64_t n, T factor, const T* from, int64_t from_step, T* to,
+                                                int64_t to_step) {
+    if (from_step == 1 && to_step == 1) {
+      PANTO_INDEPENDENT
+      for (int64_t k = 0; k < n; ++k) to[k] += factor * from[k];
+    } else {
+      for (int64_t k = 0; k < n; ++k) to[k * to_step] += factor * from[k * from_step];
+    }
+  }
+
+  // body(row, column of the input, number of the filter's element) for the window at (y, x), without padding.
+  template <class Body>
+  [[gnu::always_inline]] void for_window(int64_t y, int64_t x, const Body& body) const {
+    const WindowAxis &h = c_.height, &w = c_.width;
+    for (int64_t i = h.first(y); i < h.last(y); ++i) {
+      for (int64_t j = w.first(x); j < w.last(x); ++j) {
+        body(h.begin(y) + i * h.dilation, w.begin(x) + j * w.dilation, i * w.size + j);
+      }
+    }
+  }
+
+  // The position of the window whose element number i is at `at`; -1 if there is none.
+  static int64_t window_at(const WindowAxis& a, int64_t at, int64_t i) {
+    const int64_t begin = at + a.before - i * a.dilation;
+    return begin < 0 || begin % a.stride != 0 || begin / a.stride >= a.output ? -1 : begin / a.stride;
+  }
+  // body(y, x of a window, number of the filter's element) for all windows over an element of the input.
+  template <class Body>
+  [[gnu::always_inline]] void for_windows_over(int64_t in_y, int64_t in_x, const Body& body) const {
+    for (int64_t i = 0; i < c_.height.size; ++i) {
+      const int64_t y = window_at(c_.height, in_y, i);
+      if (y < 0) continue;
+      for (int64_t j = 0; j < c_.width.size; ++j) {
+        const int64_t x = window_at(c_.width, in_x, j);
+        if (x >= 0) body(y, x, i * c_.width.size + j);
+      }
+    }
+  }
+
+  // The gradient by the filter's row r: one of its elements and one input channel of each group.
+  [[gnu::always_inline]] void filter_row(const T* input, T* row, const T* output, int64_t r) const {
+    const WindowAxis &h = c_.height, &w = c_.width;
+    const int64_t tap = r / group_in_, channel = r % group_in_;
+    const int64_t i = tap / w.size, j = tap % w.size;
+    std::fill_n(row, c_.out_channels, T{});
+    for (int64_t n = 0; n < c_.batch; ++n) {
+      throw_if_cancelled();
+      for (int64_t y = 0; y < h.output; ++y) {
+        if (i < h.first(y) || i >= h.last(y)) continue;
+        const T* in_row = input + n * in_.image + (h.begin(y) + i * h.dilation) * in_.row;
+        const T* out_row = output + n * out_.image + y * out_.row;
+        for (int64_t x = 0; x < w.output; ++x) {
+          if (j < w.first(x) || j >= w.last(x)) continue;
+          const T* from = in_row + (w.begin(x) + j * w.dilation) * in_.column;
+          for (int64_t g = 0; g < c_.groups; ++g) {
+            add_scaled(group_out_, from[(g * group_in_ + channel) * in_.channel],
+                       out_row + x * out_.column + g * group_out_ * out_.channel, out_.channel, row + g * group_out_,
+                       1);
+          }
+        }
+      }
+    }
+  }
+
+  const Convolution c_;
+  const ImageStrides in_, out_;
+  const int64_t group_in_, group_out_;
+};
+
+}  // namespace panto::cpu

@@ -1,0 +1,496 @@
+#include "panto/device/cpu/conv/conv_plan.h"
+
+#include <algorithm>
+
+#include "panto/device/cpu/conv/conv_small_channels.h"
+#include "panto/device/cpu/conv/onednn.h"
+#include "panto/device/cpu/fused/epilogue.h"
+#include "panto/device/cpu/isa.h"
+#include "panto/device/cpu/one_thread.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/base/checked.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+
+namespace panto::cpu {
+namespace {
+
+constexpr int64_t kTileWork = 2 << 20;                  // multiplications of a tile, where there are enough
+constexpr int64_t kMaxTiles = 64;                       // however many processors there are; there are more where
+constexpr int64_t kMaxTileWork = int64_t{1} << 30;      // one takes some 20 ms, in which nothing stops it
+constexpr int64_t kMaxFilterTiles = 16;                 // each of which has a filter's gradient to itself,
+constexpr int64_t kMaxFilterBytes = int64_t{64} << 20;  // in no more memory than this
+constexpr int64_t kMinBandRows = 4;        // a band needs the rows beside it, too, and reads the filter again
+constexpr int64_t kSmallWork = 16 * 1024;  // fewer multiplications are faster in a plain loop than oneDNN's entrance
+constexpr int64_t kLargest = 1 << 28;      // elements: their offsets fit 32 bits also in bytes
+constexpr int64_t kBlockedWork = 190;      // multiplications for each element moved, from which blocks pay
+constexpr int64_t kBlockedChannels = 16;
+constexpr int64_t kPackChannels = 64;         // output channels that are packed at a time
+constexpr int64_t kPackedAlone = 256 * 1024;  // bytes of a filter that one thread packs
+
+int64_t saturated_product(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (const int64_t f : factors) {
+    if (__builtin_mul_overflow(product, f, &product)) return INT64_MAX;
+  }
+  return product;
+}
+
+int64_t filter_elements(const Convolution& c) {
+  return saturated_product({c.height.size, c.width.size, c.in_channels / c.groups, c.out_channels});
+}
+int64_t work_of(const Convolution& c) {
+  return saturated_product({c.batch, c.height.output, c.width.output, filter_elements(c)});
+}
+
+// Rows or columns after the last element that a window covers, as padding that oneDNN accepts.
+int64_t padding_after(const WindowAxis& a) {
+  return std::max<int64_t>(0, (a.output - 1) * a.stride + a.extent() - a.input - a.before);
+}
+
+// Steps that nobody takes may be of any length: as short as makes no difference.
+int64_t stride_of(const WindowAxis& a) { return std::min(a.stride, a.input + a.before + padding_after(a) + 1); }
+// oneDNN counts the elements that are left out.
+int64_t dilation_of(const WindowAxis& a) { return a.size > 1 ? a.dilation - 1 : 0; }
+
+bool plain_axis(const WindowAxis& a) {
+  return a.before < a.extent() && padding_after(a) < a.extent() && std::max(a.extent(), a.input) < (1 << 24);
+}
+
+Tensor buffer(Device& device, size_t bytes) {
+  return allocate_tensor(device, kUint8, Shape{checked_cast<int64_t>(bytes)});
+}
+
+size_t size_of(const dnnl_memory_desc_t& desc) { return dnnl_memory_desc_get_size(&desc); }
+
+dnnl_memory_desc_t any_layout(int rank, const dnnl_dims_t dims) {
+  dnnl_memory_desc_t desc;
+  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, rank, dims, dnnl_f32, dnnl_format_tag_any), "layout");
+  return desc;
+}
+
+// The filter in our layout, height, width, channels, output channels, or in that which oneDNN chooses; with groups as
+// its first dimension where there are several.
+dnnl_memory_desc_t filter_desc(const Convolution& c, bool ours) {
+  const int64_t in = c.in_channels / c.groups, out = c.out_channels;
+  const int64_t row = c.width.size * in * out, column = in * out;
+  dnnl_memory_desc_t desc;
+  if (c.groups == 1) {
+    const dnnl_dims_t dims = {out, in, c.height.size, c.width.size}, strides = {1, out, row, column};
+    if (!ours) return any_layout(4, dims);
+    check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 4, dims, dnnl_f32, strides), "filter");
+  } else {
+    const int64_t each = out / c.groups;
+    const dnnl_dims_t dims = {c.groups, each, in, c.height.size, c.width.size};
+    const dnnl_dims_t strides = {each, 1, out, row, column};
+    if (!ours) return any_layout(5, dims);
+    check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 5, dims, dnnl_f32, strides), "filter");
+  }
+  return desc;
+}
+
+// `rows` rows of images that are `height` high.
+dnnl_memory_desc_t image_desc(const Convolution& c, int64_t images, int64_t channels, int64_t rows, int64_t height,
+                              int64_t width) {
+  dnnl_memory_desc_t desc;
+  const dnnl_dims_t dims = {images, channels, rows, width};
+  const int64_t image = channels * height * width;
+  const dnnl_dims_t last = {image, 1, width * channels, channels}, first = {image, height * width, width, 1};
+  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 4, dims, dnnl_f32, c.channels_first() ? first : last), "images");
+  return desc;
+}
+
+// Whether oneDNN has primitives for AVX-512.
+bool has_avx512() {
+  const int isa = dnnl_get_effective_cpu_isa();
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
+// Whether images are better laid out as oneDNN chooses than as they are.
+bool blocked_layout(const Convolution& c) {
+  if (c.channels_first()) return true;  // there are hardly any primitives for it
+  if (has_avx512()) return false;
+  const int64_t window = c.height.size * c.width.size;
+  if (c.groups > 1 || window == 1 || std::min(c.in_channels, c.out_channels) < kBlockedChannels) return false;
+  const int64_t moved =
+      c.height.input * c.width.input * c.in_channels + c.height.output * c.width.output * c.out_channels;
+  return work_of(c) / c.batch / moved >= kBlockedWork;
+}
+
+}  // namespace
+
+// Rows of an image that go together. For gradients by input a band is of the input's rows, with those of the output
+// that they depend on, otherwise the other way round.
+struct ConvPlan::Band {
+  int64_t in_first, in_rows, out_first, out_rows;
+  int64_t before, after;  // padding
+};
+
+// For tiles of one size.
+struct ConvPlan::Primitives {
+  DnnlPrimitive convolution;
+  dnnl_memory_desc_t in, out, filter;  // as it wants them
+  dnnl_memory_desc_t our_in, our_out;  // as they are
+  DnnlPrimitive copy_in, copy_out;     // between those; empty where they are the same
+};
+
+// Between our layout of the filter and oneDNN's, some output channels at a time.
+struct ConvPlan::Packing {
+  dnnl_memory_desc_t ours, packed;
+  struct Part {
+    dnnl_memory_desc_t ours, packed;
+    DnnlPrimitive copy;
+  };
+  std::vector<Part> parts;  // none where the layouts are the same
+};
+
+bool ConvPlan::fits(const Convolution& c) {
+  if (work_of(c) < kSmallWork || !plain_axis(c.height) || !plain_axis(c.width)) return false;
+  return filter_elements(c) < kLargest &&
+         saturated_product({c.height.input, c.width.input, c.in_channels}) < kLargest &&
+         saturated_product({c.height.output, c.width.output, c.out_channels}) < kLargest;
+}
+
+ConvPlan::ConvPlan(ConvKind kind, const Convolution& c)
+    : kind_(kind), conv_(c), few_channels_(kind == ConvKind::kByInput && has_few_channels(c)) {
+  if (few_channels_) return;
+  if (ConvProduct::fits(c)) {
+    product_ = std::make_unique<const ConvProduct>(kind, c);
+    return;
+  }
+  const bool blocked = blocked_layout(c);
+  cut();
+  make_primitives(blocked);
+  // oneDNN may have nothing better for some tiles with the filter laid out as the first one wants it, or for NHWC.
+  if (has_reference()) {
+    keep_images_whole();
+    make_primitives(blocked);
+  }
+  if (has_reference()) make_primitives(true);
+  if (has_reference()) {
+    cut();  // so that threads can share it
+    make_primitives(blocked);
+  }
+  make_packing();
+}
+ConvPlan::~ConvPlan() = default;
+
+void ConvPlan::cut() {
+  const Convolution& c = conv_;
+  const int64_t to_stop = work_of(c) / kMaxTileWork;
+  const int64_t enough = std::min(kMaxTiles, tiles_for_processors());
+  int64_t wanted = std::clamp<int64_t>(work_of(c) / kTileWork, 1, std::max(enough, to_stop));
+  if (kind_ == ConvKind::kByFilter) {
+    const int64_t bytes = filter_elements(c) * static_cast<int64_t>(sizeof(float));
+    wanted = std::max<int64_t>(1, std::min({wanted, std::max(kMaxFilterTiles, to_stop), kMaxFilterBytes / bytes}));
+  }
+  const int64_t image =
+      std::max(c.height.input * c.width.input * c.in_channels, c.height.output * c.width.output * c.out_channels);
+  images_ = std::min(ceil_div(c.batch, std::min(wanted, c.batch)), kLargest / image);
+  cut_rows(images_ > 1 ? 1 : wanted / c.batch);
+  tiles_ = ceil_div(c.batch, images_) * static_cast<int64_t>(bands_.size());
+}
+
+void ConvPlan::keep_images_whole() {
+  images_ = 1;
+  tiles_ = conv_.batch;
+  cut_rows(1);
+}
+
+void ConvPlan::cut_rows(int64_t bands) {
+  const WindowAxis& a = conv_.height;
+  const Band whole{0, a.input, 0, a.output, a.before, padding_after(a)};
+  if (bands <= 1) return bands_.assign(1, whole);
+  bands_.clear();
+  const bool by_input = kind_ == ConvKind::kByInput;
+  const int64_t all = by_input ? a.input : a.output;
+  // Cuts between windows: of the input where a window begins.
+  const int64_t step = by_input ? a.stride : 1;
+  const int64_t rows = ceil_div(std::max(ceil_div(all, bands), kMinBandRows), step) * step;
+  const int64_t shift = by_input ? (step - a.before % step) % step : 0;  // of the first cut
+  for (int64_t first = 0; first < all;) {
+    // A rest that is too short for a band goes to the one before.
+    int64_t last = first + rows + (first == 0 ? -((step - shift) % step) : 0);
+    if (all - last < kMinBandRows) last = all;
+    Band b{};
+    if (by_input) {
+      b.in_first = first;
+      b.in_rows = last - first;
+      const int64_t reach = first + a.before - (a.extent() - 1);
+      b.out_first = std::max<int64_t>(0, reach <= 0 ? 0 : ceil_div(reach, a.stride));
+      b.out_rows = std::min(a.output, (last - 1 + a.before) / a.stride + 1) - b.out_first;
+      b.before = first - a.begin(b.out_first);
+    } else {
+      b.out_first = first;
+      b.out_rows = last - first;
+      b.in_first = std::max<int64_t>(0, a.begin(first));
+      b.in_rows = std::min(a.input, a.begin(last - 1) + a.extent()) - b.in_first;
+      b.before = b.in_first - a.begin(first);
+    }
+    b.after = std::max<int64_t>(0, (b.out_rows - 1) * a.stride + a.extent() - b.in_rows - b.before);
+    if (b.in_rows <= 0 || b.out_rows <= 0 || b.before < 0) {
+      // Windows that leave rows out: nothing is cut.
+      return bands_.assign(1, whole);
+    }
+    bands_.push_back(b);
+    first = last;
+  }
+}
+
+bool ConvPlan::has_reference() const {
+  return std::ranges::any_of(variants_, [](const auto& p) { return p->convolution.is_reference(); });
+}
+
+void ConvPlan::make_primitives(bool blocked) {
+  const OneThread scope;  // a primitive is made for a number of threads
+  const Convolution& c = conv_;
+  variants_.clear();
+  dnnl_memory_desc_t filter = filter_desc(c, false);
+  const auto make = [&](int64_t images, const Band& b) {
+    auto p = std::make_unique<Primitives>();
+    const dnnl_dims_t in_dims = {images, c.in_channels, b.in_rows, c.width.input};
+    const dnnl_dims_t out_dims = {images, c.out_channels, b.out_rows, c.width.output};
+    p->our_in = image_desc(c, images, c.in_channels, b.in_rows, c.height.input, c.width.input);
+    p->our_out = image_desc(c, images, c.out_channels, b.out_rows, c.height.output, c.width.output);
+    if (blocked) {
+      p->in = any_layout(4, in_dims);
+      p->out = any_layout(4, out_dims);
+    } else {
+      // A band is of one image, so that only the stride of images is another one.
+      p->our_in = p->in = image_desc(c, images, c.in_channels, b.in_rows, b.in_rows, c.width.input);
+      p->our_out = p->out = image_desc(c, images, c.out_channels, b.out_rows, b.out_rows, c.width.output);
+    }
+    const dnnl_dims_t strides = {stride_of(c.height), stride_of(c.width)};
+    const dnnl_dims_t dilates = {dilation_of(c.height), dilation_of(c.width)};
+    const dnnl_dims_t before = {b.before, c.width.before}, after = {b.after, padding_after(c.width)};
+    dnnl_convolution_desc_t desc;
+    switch (kind_) {
+      case ConvKind::kForward:
+        check_dnnl(
+            dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, &p->in,
+                                                       &filter, nullptr, &p->out, strides, dilates, before, after),
+            "convolution");
+        break;
+      case ConvKind::kByInput:
+        check_dnnl(dnnl_dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &p->in, &filter,
+                                                                    &p->out, strides, dilates, before, after),
+                   "convolution");
+        break;
+      case ConvKind::kByFilter:
+        check_dnnl(
+            dnnl_dilated_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &p->in, &filter,
+                                                                nullptr, &p->out, strides, dilates, before, after),
+            "convolution");
+        break;
+    }
+    p->convolution = DnnlPrimitive(&desc, "convolution");
+    const bool by_input = kind_ == ConvKind::kByInput, by_filter = kind_ == ConvKind::kByFilter;
+    p->in = p->convolution.desc(by_input ? dnnl_query_diff_src_md : dnnl_query_src_md);
+    p->out = p->convolution.desc(kind_ == ConvKind::kForward ? dnnl_query_dst_md : dnnl_query_diff_dst_md);
+    p->filter = p->convolution.desc(by_filter ? dnnl_query_diff_weights_md : dnnl_query_weights_md);
+    filter = p->filter;  // the same for all tiles
+    const auto copy = [](const dnnl_memory_desc_t& from, const dnnl_memory_desc_t& to) {
+      return dnnl_memory_desc_equal(&from, &to) != 0 ? DnnlPrimitive() : DnnlPrimitive::reorder(from, to);
+    };
+    p->copy_in = by_input ? copy(p->in, p->our_in) : copy(p->our_in, p->in);
+    p->copy_out = kind_ == ConvKind::kForward ? copy(p->out, p->our_out) : copy(p->our_out, p->out);
+    variants_.push_back(std::move(p));
+  };
+  const int64_t rest = c.batch % images_;
+  for (const Band& b : bands_) make(images_, b);
+  if (rest > 0) make(rest, bands_[0]);
+}
+
+void ConvPlan::make_packing() {
+  const OneThread scope;
+  const Convolution& c = conv_;
+  packing_ = std::make_unique<Packing>();
+  packing_->ours = filter_desc(c, true);
+  packing_->packed = variants_[0]->filter;
+  if (dnnl_memory_desc_equal(&packing_->ours, &packing_->packed) != 0) return;
+  const bool unpack = kind_ == ConvKind::kByFilter;
+  const auto add = [&](const dnnl_memory_desc_t& ours, const dnnl_memory_desc_t& packed) {
+    packing_->parts.push_back(
+        {ours, packed, unpack ? DnnlPrimitive::reorder(packed, ours) : DnnlPrimitive::reorder(ours, packed)});
+  };
+  const bool many = filter_elements(c) * static_cast<int64_t>(sizeof(float)) > kPackedAlone && c.groups == 1;
+  const int64_t each = many ? kPackChannels : c.out_channels;
+  for (int64_t first = 0; first < c.out_channels; first += each) {
+    if (each == c.out_channels) {
+      add(packing_->ours, packing_->packed);
+      break;
+    }
+    const dnnl_dims_t dims = {std::min(each, c.out_channels - first), c.in_channels, c.height.size, c.width.size};
+    const dnnl_dims_t offsets = {first, 0, 0, 0};
+    dnnl_memory_desc_t ours, packed;
+    if (dnnl_memory_desc_init_submemory(&ours, &packing_->ours, dims, offsets) != dnnl_success ||
+        dnnl_memory_desc_init_submemory(&packed, &packing_->packed, dims, offsets) != dnnl_success) {
+      // Not every layout has parts: all at once, then.
+      packing_->parts.clear();
+      add(packing_->ours, packing_->packed);
+      break;
+    }
+    add(ours, packed);
+  }
+}
+
+const ConvPlan::Primitives& ConvPlan::primitives(int64_t tile) const {
+  const auto bands = static_cast<int64_t>(bands_.size());
+  const bool rest = tile / bands * images_ + images_ > conv_.batch;
+  return *variants_[static_cast<size_t>(rest ? bands : tile % bands)];
+}
+
+void ConvPlan::pack_filter(const float* filter, float* packed) const {
+  const auto& parts = packing_->parts;
+  parallel_ranges(
+      static_cast<int64_t>(parts.size()), 2 * static_cast<int64_t>(size_of(packing_->packed)),
+      [&](int64_t begin, int64_t end) {
+        const OneThread scope;
+        for (int64_t i = begin; i < end; ++i) {
+          const Packing::Part& p = parts[static_cast<size_t>(i)];
+          p.copy.run({{DNNL_ARG_FROM, &p.ours, filter}, {DNNL_ARG_TO, &p.packed, packed}});
+        }
+      },
+      1);
+}
+
+void ConvPlan::unpack_filter(const float* packed, float* filter) const {
+  const auto& parts = packing_->parts;
+  parallel_ranges(
+      static_cast<int64_t>(parts.size()), 2 * static_cast<int64_t>(size_of(packing_->packed)),
+      [&](int64_t begin, int64_t end) {
+        const OneThread scope;
+        for (int64_t i = begin; i < end; ++i) {
+          const Packing::Part& p = parts[static_cast<size_t>(i)];
+          p.copy.run({{DNNL_ARG_FROM, &p.packed, packed}, {DNNL_ARG_TO, &p.ours, filter}});
+        }
+      },
+      1);
+}
+
+PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
+  if (few_channels_) return {};
+  if (product_ != nullptr) return {{}, product_->pack(filter)};
+  if (packing_->parts.empty()) return {};
+  PackedFilter result{buffer(device, size_of(packing_->packed)), nullptr};
+  pack_filter(filter.data<float>().data(), mutable_data<float>(result.blocks));
+  return result;
+}
+
+void ConvPlan::finish_tile(int64_t tile, float* output, const BoundEpilogue& epilogue) const {
+  const Convolution& c = conv_;
+  const auto bands = static_cast<int64_t>(bands_.size());
+  const Band& band = bands_[static_cast<size_t>(tile % bands)];
+  const int64_t first = tile / bands * images_, last = std::min(c.batch, first + images_);
+  const int64_t plane = c.height.output * c.width.output, channels = c.out_channels;
+  const int64_t count = band.out_rows * c.width.output, begin = band.out_first * c.width.output;
+  if (!c.channels_first()) {
+    // A band is of one image: either way the tile's pixels are one after the other.
+    const int64_t rows = (last - first - 1) * plane + count;
+    return epilogue.finish_rows(output, (first * plane + begin) * channels, rows, 0, channels, channels);
+  }
+  for (int64_t i = first * channels; i < last * channels; ++i) {
+    epilogue.finish_plane(output, i * plane + begin, i % channels, count);
+  }
+}
+
+void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output, Device& device,
+                        const BoundEpilogue* epilogue) const {
+  const Convolution& c = conv_;
+  const Primitives& p = primitives(tile);
+  const auto bands = static_cast<int64_t>(bands_.size());
+  const Band& band = bands_[static_cast<size_t>(tile % bands)];
+  const int64_t image = tile / bands * images_;
+  const int64_t in_row = c.width.input * (c.channels_first() ? 1 : c.in_channels);
+  const int64_t out_row = c.width.output * (c.channels_first() ? 1 : c.out_channels);
+  float* in = input + image * c.height.input * c.width.input * c.in_channels + band.in_first * in_row;
+  float* out = output + image * c.height.output * c.width.output * c.out_channels + band.out_first * out_row;
+  Tensor in_copy, out_copy;
+  float *in_used = in, *out_used = out;
+  if (p.copy_in) {
+    in_copy = buffer(device, size_of(p.in));
+    in_used = mutable_data<float>(in_copy);
+  }
+  if (p.copy_out) {
+    out_copy = buffer(device, size_of(p.out));
+    out_used = mutable_data<float>(out_copy);
+  }
+  const auto take_in = [&] {
+    if (p.copy_in) p.copy_in.run({{DNNL_ARG_FROM, &p.our_in, in}, {DNNL_ARG_TO, &p.in, in_used}});
+  };
+  const auto take_out = [&] {
+    if (p.copy_out) p.copy_out.run({{DNNL_ARG_FROM, &p.our_out, out}, {DNNL_ARG_TO, &p.out, out_used}});
+  };
+  switch (kind_) {
+    case ConvKind::kForward:
+      take_in();
+      p.convolution.run(
+          {{DNNL_ARG_SRC, &p.in, in_used}, {DNNL_ARG_WEIGHTS, &p.filter, packed}, {DNNL_ARG_DST, &p.out, out_used}});
+      if (p.copy_out) p.copy_out.run({{DNNL_ARG_FROM, &p.out, out_used}, {DNNL_ARG_TO, &p.our_out, out}});
+      if (epilogue != nullptr) finish_tile(tile, output, *epilogue);
+      break;
+    case ConvKind::kByInput:
+      take_out();
+      p.convolution.run({{DNNL_ARG_DIFF_DST, &p.out, out_used},
+                         {DNNL_ARG_WEIGHTS, &p.filter, packed},
+                         {DNNL_ARG_DIFF_SRC, &p.in, in_used}});
+      if (p.copy_in) p.copy_in.run({{DNNL_ARG_FROM, &p.in, in_used}, {DNNL_ARG_TO, &p.our_in, in}});
+      break;
+    case ConvKind::kByFilter:
+      take_in();
+      take_out();
+      p.convolution.run({{DNNL_ARG_SRC, &p.in, in_used},
+                         {DNNL_ARG_DIFF_DST, &p.out, out_used},
+                         {DNNL_ARG_DIFF_WEIGHTS, &p.filter, packed}});
+      break;
+  }
+}
+
+// Adds the tiles' gradients, `count` floats each, to the first, in order.
+void ConvPlan::add_tiles(float* sums, int64_t count) const {
+  parallel_ranges(count, count * tiles_ * static_cast<int64_t>(sizeof(float)), [&](int64_t begin, int64_t end) {
+    multiversioned([&] {
+      for (int64_t t = 1; t < tiles_; ++t) {
+        const float* more = sums + t * count;
+        for (int64_t i = begin; i < end; ++i) sums[i] += more[i];
+      }
+    });
+  });
+}
+
+void ConvPlan::run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
+                   const BoundEpilogue* epilogue) const {
+  if (few_channels_) return gradient_by_few_channels(conv_, input, filter, output);
+  if (product_ != nullptr) {
+    return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
+  }
+  const bool by_filter = kind_ == ConvKind::kByFilter;
+  // Each tile's gradient by filter, or the filter for all tiles. Packed ones may be larger: blocks are filled up.
+  const auto packed_bytes = size_of(packing_->packed);
+  const auto packed_count = static_cast<int64_t>(packed_bytes / sizeof(float));
+  const bool packs = !packing_->parts.empty() && packed == nullptr;
+  Tensor buffers;
+  float* used = packed != nullptr ? mutable_data<float>(packed->blocks) : filter;
+  if (packs || (by_filter && tiles_ > 1)) {
+    buffers = buffer(device, packed_bytes * static_cast<size_t>(by_filter ? tiles_ : 1));
+    used = mutable_data<float>(buffers);
+  }
+  if (packs && !by_filter) pack_filter(filter, used);
+  parallel_ranges(
+      tiles_, work_of(conv_),
+      [&](int64_t begin, int64_t end) {
+        const OneThread scope;
+        for (int64_t t = begin; t < end; ++t) {
+          run_tile(t, input, by_filter ? used + t * packed_count : used, output, device, epilogue);
+        }
+      },
+      1);
+  if (!by_filter) return;
+  if (tiles_ > 1) add_tiles(used, packed_count);
+  if (packs) {
+    unpack_filter(used, filter);
+  } else if (used != filter) {
+    std::copy_n(used, packed_count, filter);
+  }
+}
+
+}  // namespace panto::cpu

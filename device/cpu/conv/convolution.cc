@@ -1,0 +1,154 @@
+// Kernels of convolutions and their gradients.
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+#include "panto/device/cpu/constant_input.h"
+#include "panto/device/cpu/conv/conv_direct.h"
+#include "panto/device/cpu/conv/conv_plan.h"
+#include "panto/device/cpu/elementwise/as_floats.h"
+#include "panto/device/cpu/fused/epilogue.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/math/convert.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+
+namespace panto {
+namespace {
+
+using cpu::ConvKind;
+using cpu::ConvPlan;
+
+// Signed integers are multiplied as unsigned ones: sums wrap.
+template <class T>
+using Factor = std::conditional_t<std::is_integral_v<T>, uint32_t, T>;
+
+template <class T>
+void convolve_directly(ConvKind kind, const Convolution& c, T* input, T* filter, T* output, int64_t filter_size,
+                       Device& device) {
+  using F = Factor<T>;
+  const cpu::DirectConvolution<F> direct(c);
+  F *in = reinterpret_cast<F*>(input), *weights = reinterpret_cast<F*>(filter), *out = reinterpret_cast<F*>(output);
+  switch (kind) {
+    case ConvKind::kForward: return direct.forward(in, weights, out);
+    case ConvKind::kByInput: {
+      const Tensor turned = allocate_tensor(device, dtype_of<T>, Shape{filter_size});
+      return direct.by_input(in, weights, out, mutable_data<F>(turned));
+    }
+    case ConvKind::kByFilter: return direct.by_filter(in, weights, out);
+  }
+}
+
+void finish_whole(const Convolution& c, const cpu::BoundEpilogue& epilogue, float* output) {
+  const int64_t pixels = c.height.output * c.width.output;
+  c.channels_first() ? epilogue.finish_all(output, c.batch, pixels) : epilogue.finish_all(output, c.batch * pixels, 1);
+}
+
+// What a prepared call keeps.
+struct PreparedConvolution final : KernelState {
+  std::shared_ptr<const ConvPlan> plan;
+  cpu::MadeOfConstant<cpu::PackedFilter> filter;
+  int64_t bytes() const noexcept override { return filter.bytes(); }
+};
+
+// `epilogue`: of a forward convolution, or null.
+template <class T>
+void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T* input, T* filter, T* output,
+              int64_t filter_size, const cpu::BoundEpilogue* epilogue) {
+  Device& device = call.device();
+  if constexpr (std::is_same_v<T, float>) {
+    const auto* prepared = call.state<PreparedConvolution>();
+    if (prepared != nullptr && prepared->plan->convolution() == c) {
+      return prepared->plan->run(input, filter, output, device, prepared->filter.of(call.in(1)), epilogue);
+    }
+    if (ConvPlan::fits(c)) {
+      return cpu::cached_conv_plan(kind, c)->run(input, filter, output, device, nullptr, epilogue);
+    }
+  }
+  convolve_directly(kind, c, input, filter, output, filter_size, device);
+  if constexpr (std::is_same_v<T, float>) {
+    // Small, or far slower than another pass over it.
+    if (epilogue != nullptr) finish_whole(c, *epilogue, output);
+  }
+}
+
+// One of the three: where input, filter and output of the convolution are among the call's tensors. kFused: what
+// follows them belongs to an epilogue.
+template <ConvKind kKind, bool kFused = false>
+struct ConvolutionKernel {
+  static constexpr int kInput = 0, kFilter = 1, kOutput = 2;
+
+  static Convolution read(const CallView& c, const PartialShape& result) {
+    const PartialShape& input = kKind == ConvKind::kByInput ? result : c.in(0).partial_shape();
+    const PartialShape& filter = kKind == ConvKind::kByFilter ? result : c.in(1).partial_shape();
+    return convolution_of(c, input, filter);
+  }
+
+  template <class T>
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
+    if constexpr (std::is_same_v<T, float>) {
+      const PartialShape& result = c.spec(0).shape;
+      for (int i = 0; i < c.num_inputs(); ++i) {
+        if (!c.in(i).partial_shape().fully_known()) return nullptr;
+      }
+      if (!result.fully_known()) return nullptr;
+      const Convolution convolution = read(c, result);
+      if (!ConvPlan::fits(convolution)) return nullptr;
+      auto prepared = std::make_shared<PreparedConvolution>();
+      prepared->plan = cpu::cached_conv_plan(kKind, convolution);
+      if (kKind != ConvKind::kByFilter && cpu::is_constant(c, 1)) {
+        prepared->filter.set(c.in(1), [&](const Tensor& filter) { return prepared->plan->pack(filter, c.device()); });
+      }
+      return prepared;
+    }
+    return nullptr;
+  }
+
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.out_numel(0);
+    if (n == 0) return;
+    const Convolution convolution = read(c, c.out_shape(0));
+    // Input, filter and output are at these places among the op's inputs; where the result's would be there is its
+    // shape. The kernel writes that one and reads the others.
+    const int written = static_cast<int>(kKind == ConvKind::kForward   ? kOutput
+                                         : kKind == ConvKind::kByInput ? kInput
+                                                                       : kFilter);
+    void* tensors[3];
+    int64_t sizes[3];
+    for (int i = 0; i < 3; ++i) {
+      const bool out = i == written;
+      tensors[i] = out ? static_cast<void*>(c.out(0).impl()->data) : c.in(i).impl()->data;
+      sizes[i] = out ? n : c.numel(i);
+    }
+    std::optional<cpu::BoundEpilogue> epilogue;
+    if constexpr (kFused) epilogue.emplace(c, convolution.out_channels);
+    if (sizes[kInput] == 0 || sizes[kOutput] == 0) {
+      std::fill_n(static_cast<T*>(tensors[written]), n, T{});  // sums of nothing
+      if constexpr (kFused) finish_whole(convolution, *epilogue, static_cast<T*>(tensors[written]));
+      return;
+    }
+    if constexpr (is_half_type<T>) {
+      const auto floats = [&](int i) {
+        return cpu::AsFloats<T>(i == written ? nullptr : static_cast<const T*>(tensors[i]), sizes[i], c.device());
+      };
+      const cpu::AsFloats<T> input = floats(kInput), filter = floats(kFilter), output = floats(kOutput);
+      convolve(c, kKind, convolution, input.data(), filter.data(), output.data(), sizes[kFilter], nullptr);
+      (written == 0 ? input : written == 1 ? filter : output).write(static_cast<T*>(tensors[written]));
+    } else {
+      convolve(c, kKind, convolution, static_cast<T*>(tensors[0]), static_cast<T*>(tensors[1]),
+               static_cast<T*>(tensors[2]), sizes[kFilter], epilogue ? &*epilogue : nullptr);
+    }
+  }
+};
+
+const CpuKernel conv_kernel("Conv2D", TypeList<Half, BFloat16, float, double, int32_t>{},
+                            ConvolutionKernel<ConvKind::kForward>{});
+const CpuKernel fused_conv_kernel("_FusedConv2D", TypeList<float>{}, ConvolutionKernel<ConvKind::kForward, true>{});
+const CpuKernel by_input_kernel("Conv2DBackpropInput", TypeList<Half, BFloat16, float, double, int32_t>{},
+                                ConvolutionKernel<ConvKind::kByInput>{});
+const CpuKernel by_filter_kernel("Conv2DBackpropFilter", TypeList<Half, BFloat16, float, double>{},
+                                 ConvolutionKernel<ConvKind::kByFilter>{});
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,51 @@
+// Tensors of 16-bit floating types as floats, for the time of a call: how kernels compute with what the processor has
+// no arithmetic for.
+#pragma once
+
+#include <cstdint>
+
+#include "panto/device/cpu/elementwise/cast.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/core/tensor/half.h"
+#include "panto/lib/core/tensor/shape.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+
+namespace panto::cpu {
+
+// Each element of `from`, of another type. Halves become the nearest, ties to even.
+template <class From, class To>
+void convert_elements(const From* from, To* to, int64_t n) {
+  const InnerLoopFn row = cast_row(dtype_of<To>, dtype_of<From>);
+  constexpr int64_t kBytes = sizeof(To) + sizeof(From);
+  parallel_ranges(n, n * kBytes, [&](int64_t begin, int64_t end) {
+    const void* in[] = {from + begin};
+    row(1, to + begin, end - begin, in);
+  });
+}
+
+// A tensor of the type `As` with the elements of `t`, which are of type T. Throws ResourceExhausted.
+template <class T, class As = float>
+Tensor widened(const Tensor& t, Device& device) {
+  Tensor made = allocate_tensor(device, dtype_of<As>, t.shape());
+  convert_elements(static_cast<const T*>(t.impl()->data), mutable_data<As>(made), t.numel());
+  return made;
+}
+
+// T: Half or BFloat16.
+template <class T>
+class AsFloats {
+ public:
+  // n floats: those that stand in `data`, or undefined ones where it is null. Throws ResourceExhausted.
+  AsFloats(const T* data, int64_t n, Device& device) : floats_(allocate_tensor(device, kFloat32, Shape{n})), n_(n) {
+    if (data != nullptr) convert_elements(data, this->data(), n_);
+  }
+  float* data() const { return mutable_data<float>(floats_); }
+  // Each to the nearest T, ties to even.
+  void write(T* data) const { convert_elements(static_cast<const float*>(this->data()), data, n_); }
+
+ private:
+  Tensor floats_;
+  int64_t n_;
+};
+
+}  // namespace panto::cpu

@@ -1,0 +1,59 @@
+#include "panto/device/cpu/elementwise/broadcast_input.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace panto::cpu {
+namespace {
+
+// `n` times the element at `from`. Of a size that is known where this is compiled: a call of memcpy for each took more
+// time than the programs of rows of 128 themselves.
+template <size_t kSize>
+void fill_with(const std::byte* from, int64_t n, std::byte* to) {
+  std::byte element[kSize];
+  std::memcpy(element, from, kSize);
+  for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(kSize), element, kSize);
+}
+void fill_with(const std::byte* from, uint32_t size, int64_t n, std::byte* to) {
+  switch (size) {
+    case 1: return fill_with<1>(from, n, to);
+    case 2: return fill_with<2>(from, n, to);
+    case 4: return fill_with<4>(from, n, to);
+    case 8: return fill_with<8>(from, n, to);
+    default: return fill_with<16>(from, n, to);
+  }
+}
+
+}  // namespace
+
+void BroadcastInput::write_out(int64_t begin, int64_t n, std::byte* to) const {
+  const int64_t row = map.size[0];
+  int64_t column = begin % row;
+  int64_t offset = 0;
+  int64_t index[kMaxRank];
+  for (int64_t rest = begin / row, d = 1; d < map.rank; ++d) {
+    index[d] = rest % map.size[d];
+    rest /= map.size[d];
+    offset += index[d] * map.stride[d][0];
+  }
+  while (n > 0) {
+    const int64_t count = std::min(row - column, n);
+    const std::byte* from = data + offset * size;
+    if (map.stride[0][0] != 0) {
+      std::memcpy(to, from + column * size, static_cast<size_t>(count) * size);
+    } else {
+      fill_with(from, size, count, to);
+    }
+    to += count * size;
+    n -= count;
+    column = 0;
+    for (int d = 1; d < map.rank; ++d) {
+      offset += map.stride[d][0];
+      if (++index[d] < map.size[d]) break;
+      index[d] = 0;
+      offset -= map.size[d] * map.stride[d][0];
+    }
+  }
+}
+
+}  // namespace panto::cpu

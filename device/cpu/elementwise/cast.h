@@ -1,0 +1,12 @@
+// The loop of Cast.
+#pragma once
+
+#include "panto/lib/core/op/kernel.h"
+#include "panto/lib/core/tensor/dtype.h"
+
+namespace panto::cpu {
+
+// Null if there is none: elements of either type are no numbers or booleans.
+InnerLoopFn cast_row(DType to, DType from);
+
+}  // namespace panto::cpu

@@ -1,0 +1,78 @@
+// Kernels of types that are made of those of wider types.
+//
+//   const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, InWider<SoftmaxKernel>{});
+//   const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, InWider<Reduction<SumOf>, AsCommon>{});
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "panto/device/cpu/elementwise/as_floats.h"
+#include "panto/device/kernel.h"
+#include "panto/device/math/convert.h"
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+
+// Halves as floats.
+template <class T>
+using AsComputed = Compute<T>;
+// Also integers that are rare, as those that are common and hold them all: where what they would be is the low bits of
+// what these are.
+template <class T>
+using AsCommon = std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && (sizeof(T) < sizeof(int32_t)),
+                                    int32_t, std::conditional_t<std::is_same_v<T, uint32_t>, int64_t, Compute<T>>>;
+// Integers as those of 64 bits.
+template <class T>
+using AsLongest =
+    std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, int32_t> && (sizeof(T) < sizeof(int64_t)), int64_t,
+                       Compute<T>>;
+
+// The maker of the same kernels, and of those of types T for which `Wider<T>` is another: tensors of T are of that type
+// for the time of a call, and what its kernel makes is converted back once: halves are rounded, integers wrap. `Maker`
+// looks at no attribute that holds the type.
+template <class Maker, template <class> class Wider = AsComputed>
+struct InWider {
+  template <class T>
+    requires(std::is_same_v<T, Wider<T>> && HasPrepare<Maker, T>)
+  static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
+    return Maker::template prepare<T>(c);
+  }
+
+  template <class T>
+  static void run(KernelContext& c) {
+    if constexpr (std::is_same_v<T, Wider<T>>) {
+      Maker::template run<T>(c);
+    } else {
+      run_as<T, Wider<T>>(c);
+    }
+  }
+
+ private:
+  template <class T, class As>
+  static void run_as(KernelContext& c) {
+    SmallVector<Tensor, 4> given;
+    SmallVector<const Tensor*, 4> inputs;
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      given.push_back(c.in(i).dtype() == dtype_of<T> ? cpu::widened<T, As>(c.in(i), c.device()) : c.in(i));
+    }
+    for (const Tensor& t : given) inputs.push_back(&t);
+    Call call(c.call());
+    call.inputs = {inputs.begin(), inputs.size()};
+    call.state = nullptr;
+    for (Tensor& out : call.outputs) {
+      if (out.dtype() == dtype_of<T>) out = allocate_tensor(c.device(), dtype_of<As>, out.shape());
+    }
+    KernelContext wider(call);
+    Maker::template run<As>(wider);
+    for (int k = 0; k < c.num_outputs(); ++k) {
+      if (c.out(k).dtype() != dtype_of<T>) continue;
+      const As* made = wider.template out_data<As>(k);
+      cpu::convert_elements(made, c.template out_data<T>(k), c.out_numel(k));
+    }
+  }
+};
+
+}  // namespace panto

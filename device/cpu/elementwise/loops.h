@@ -1,0 +1,236 @@
+// Elementwise kernels: any number of inputs, with broadcasting.
+//
+//   const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});
+//   const CpuKernel less_kernel("Less", types::of<"Less">{}, binary<LessFn>);
+//
+// Elements of the 16-bit types are computed as floats, a block at a time by the row for floats, and rounded once.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "panto/device/cpu/elementwise/cast.h"
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/math/convert.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+
+namespace cpu {
+
+template <class F>
+constexpr int64_t extra_work() {
+  if constexpr (requires { F::kWork; }) {
+    return F::kWork;
+  } else {
+    return 0;
+  }
+}
+
+template <class F, class Out, class... In>
+inline constexpr int64_t kRowWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
+
+// Ops have three, rows that do several ops (device/cpu/fused/fused_join.h) one more.
+inline constexpr int kMaxRowInputs = 4;
+
+// What the driver knows of a kernel.
+struct RowKernel {
+  InnerLoopFn row;
+  int inputs;
+  uint32_t in_size[kMaxRowInputs];  // bytes of an element
+  uint32_t out_size;
+  int64_t work;  // of an element, in bytes that could be moved meanwhile
+};
+
+struct RowInput {
+  const void* data;
+  const PartialShape* shape;  // broadcasts to the output's
+  int64_t numel;
+};
+
+// out = f(inputs), with broadcasting and shared between threads; `n`: elements of the output. Throws what the row found
+// wrong.
+void run_rows(const RowKernel& kernel, const RowInput* in, const PartialShape& out_shape, void* out, int64_t n);
+// The same for inputs 0, 1, ... and output 0 of a call.
+void run_elementwise(KernelContext& c, const RowKernel& kernel);
+
+// The same, with a short way for inputs of one size that are too small to share. `row` is known to the compiler.
+template <class F, class Out, class... In, class RowOf, size_t... I>
+inline void elementwise(KernelContext& c, RowOf row, std::index_sequence<I...>) {
+  const int64_t n = c.out_numel(0);
+  constexpr int64_t kWork = kRowWork<F, Out, In...>;
+  // An input that broadcasts to n elements and has as many does not broadcast, whatever its shape.
+  if (((c.numel(I) == n) && ...) && n < kParallelBytes / kWork) [[likely]] {
+    const void* const in[] = {c.in(I).impl()->data...};
+    const uint32_t fault = row()((1u << sizeof...(In)) - 1, c.out(0).impl()->data, n, in);
+    if constexpr (kMayFault<F, In...>) {
+      if (fault != 0) [[unlikely]]
+        throw_fault(static_cast<Fault>(fault));
+    }
+    return;
+  }
+  run_elementwise(c, {row(), sizeof...(In), {sizeof(In)...}, sizeof(Out), kWork});
+}
+
+template <class F, class Out, class... In>
+void run_portable(KernelContext& c) {
+  elementwise<F, Out, In...>(c, [] { return &InnerLoop<F, Out, In...>::portable; }, std::index_sequence_for<In...>{});
+}
+#ifdef __x86_64__
+template <class F, class Out, class... In>
+void run_avx2(KernelContext& c) {
+  elementwise<F, Out, In...>(c, [] { return &InnerLoop<F, Out, In...>::avx2; }, std::index_sequence_for<In...>{});
+}
+template <class F, class Out, class... In>
+void run_avx512(KernelContext& c) {
+  elementwise<F, Out, In...>(c, [] { return &InnerLoop<F, Out, In...>::avx512; }, std::index_sequence_for<In...>{});
+}
+#endif
+
+// The row for this machine.
+template <class F, class Out, class... In>
+InnerLoopFn elementwise_row() {
+#ifdef __x86_64__
+  if constexpr (kVectorises<F, Out, In...>) return inner_loop_for_this_machine<InnerLoop<F, Out, In...>>();
+#endif
+  return InnerLoop<F, Out, In...>::portable;
+}
+
+// T and Out, or one of them, is a 16-bit type: what is a float meanwhile is kept in the first-level cache.
+template <class F, class Out, class... In>
+struct RoundedRow {
+  static constexpr size_t kInputs = sizeof...(In);
+  static constexpr unsigned kAll = (1u << kInputs) - 1;
+  static constexpr int64_t kBlock = 512;
+
+  static uint32_t run(unsigned moves, void* out, int64_t n, const void* const* in) {
+    static const InnerLoopFn compute = elementwise_row<F, Compute<Out>, Compute<In>...>();
+    return blocks(compute, moves, out, n, in, std::index_sequence_for<In...>{});
+  }
+
+ private:
+  // Converted, where T is a 16-bit type.
+  template <class T>
+  struct Input {
+    static constexpr bool kConverts = is_half_type<T>;
+    float floats[kConverts ? kBlock : 1];
+    const T* first;
+    bool moves;
+    explicit Input(const void* first, bool moves) : first(static_cast<const T*>(first)), moves(moves) {
+      if (!moves) widen(0, 1);
+    }
+    const void* at(int64_t begin, int64_t count) {
+      if (moves) widen(begin, count);
+      if constexpr (kConverts) return floats;
+      return first + (moves ? begin : 0);
+    }
+    void widen(int64_t begin, int64_t count) {
+      if constexpr (kConverts) {
+        static const InnerLoopFn convert = cast_row(kFloat32, dtype_of<T>);
+        const void* const from[] = {first + begin};
+        convert(1, floats, count, from);
+      }
+    }
+  };
+
+  template <size_t... I>
+  static uint32_t blocks(InnerLoopFn compute, unsigned moves, void* out, int64_t n, const void* const* in,
+                         std::index_sequence<I...>) {
+    std::tuple<Input<In>...> inputs{Input<In>(in[I], (moves >> I & 1u) != 0)...};
+    uint32_t found = 0;
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t count = std::min(kBlock, n - begin);
+      const void* const values[] = {std::get<I>(inputs).at(begin, count)...};
+      Out* to = static_cast<Out*>(out) + begin;
+      if constexpr (is_half_type<Out>) {
+        static const InnerLoopFn round = cast_row(dtype_of<Out>, kFloat32);
+        float made[kBlock];
+        found |= compute(moves & kAll, made, count, values);
+        const void* const from[] = {made};
+        round(1u | (moves & kNontemporal), to, count, from);
+      } else {
+        found |= compute(moves & kAll, to, count, values);
+      }
+    }
+    return found;
+  }
+};
+
+template <class F, class Out, class... In>
+void run_rounded(KernelContext& c) {
+  elementwise<F, Out, In...>(c, [] { return &RoundedRow<F, Out, In...>::run; }, std::index_sequence_for<In...>{});
+}
+
+// What F makes of elements of these types.
+template <class F, class T, class... More>
+using Made = std::conditional_t<std::is_same_v<decltype(F{}(Compute<T>{}, Compute<More>{}...)), Compute<T>>, T,
+                                decltype(F{}(Compute<T>{}, Compute<More>{}...))>;
+
+// The kernel for this machine.
+template <class F, class Out, class... In>
+Kernel elementwise_kernel() {
+  constexpr int64_t kWork = kRowWork<F, Out, In...>;
+  if constexpr ((is_half_type<In> || ...)) {
+    constexpr int64_t kConversions = 2 * sizeof(float);
+    return {run_rounded<F, Out, In...>, nullptr, RoundedRow<F, Out, In...>::run, kWork + kConversions};
+  } else {
+#ifdef __x86_64__
+    if constexpr (kVectorises<F, Out, In...>) {
+      if (isa() >= Isa::kAvx512) return {run_avx512<F, Out, In...>, nullptr, InnerLoop<F, Out, In...>::avx512, kWork};
+      if (isa() >= Isa::kAvx2) return {run_avx2<F, Out, In...>, nullptr, InnerLoop<F, Out, In...>::avx2, kWork};
+    }
+#endif
+    return {run_portable<F, Out, In...>, nullptr, InnerLoop<F, Out, In...>::portable, kWork};
+  }
+}
+
+}  // namespace cpu
+
+// The makers (device/kernel.h).
+
+template <class F>
+struct Unary {
+  template <class T>
+  static Kernel kernel() {
+    return cpu::elementwise_kernel<F, cpu::Made<F, T>, T>();
+  }
+};
+template <class F>
+inline constexpr Unary<F> unary{};
+
+template <class F>
+struct Binary {
+  template <class T>
+  static Kernel kernel() {
+    return cpu::elementwise_kernel<F, cpu::Made<F, T, T>, T, T>();
+  }
+};
+template <class F>
+inline constexpr Binary<F> binary{};
+
+// The rows of such ops, for kernels that do the same in passing.
+template <class F, class T>
+InnerLoopFn unary_row() {
+  return Unary<F>::template kernel<T>().row;
+}
+template <class F, class T>
+InnerLoopFn binary_row() {
+  return Binary<F>::template kernel<T>().row;
+}
+
+// Input 0 is a mask.
+template <class F>
+struct Masked {
+  template <class T>
+  static Kernel kernel() {
+    return cpu::elementwise_kernel<F, T, bool, T, T>();
+  }
+};
+template <class F>
+inline constexpr Masked<F> masked{};
+
+}  // namespace panto

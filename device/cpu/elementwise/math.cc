@@ -1,0 +1,12 @@
+// Elementwise arithmetic kernels of one tensor.
+#include "panto/device/cpu/elementwise/loops.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/math/elementwise_ops.h"
+
+namespace panto {
+namespace {
+
+const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});
+
+}  // namespace
+}  // namespace panto

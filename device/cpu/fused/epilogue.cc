@@ -1,0 +1,125 @@
+#include "panto/device/cpu/fused/epilogue.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "panto/device/batch_norm.h"
+#include "panto/device/cpu/elementwise/loops.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/lib/base/checked.h"
+
+namespace panto::cpu {
+namespace {
+
+constexpr int64_t kPiece = 4096;  // elements that go from one loop to the next in the first-level cache
+
+using epilogue::with_activation;
+
+template <class F>
+[[gnu::always_inline]] inline void activate(F f, int64_t n, float* y) {
+  PANTO_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
+}
+
+// Either along channels, or within one.
+template <bool kAlong, bool kBias, bool kNorm, bool kAdd, class F>
+[[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, F f, int64_t n, float* y) {
+  PANTO_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t c = kAlong ? i : 0;
+    float v = y[i];
+    if constexpr (kBias) v += t.bias[c];
+    if constexpr (kNorm) v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
+    if constexpr (kAdd) v += t.added[i];
+    y[i] = f(v);
+  }
+}
+
+// body(std::bool_constant<flag>).
+template <class Body>
+[[gnu::always_inline]] inline void with_flag(bool flag, const Body& body) {
+  flag ? body(std::true_type{}) : body(std::false_type{});
+}
+
+template <bool kAlong>
+[[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, bool relu, int64_t n, float* y) {
+  with_flag(t.bias != nullptr, [&](auto bias) __attribute__((always_inline)) {
+    with_flag(t.mean != nullptr, [&](auto norm) __attribute__((always_inline)) {
+      with_flag(t.added != nullptr, [&](auto add) __attribute__((always_inline)) {
+        if (relu) {
+          add_terms<kAlong, bias, norm, add>(t, ReluFn{}, n, y);
+        } else {
+          add_terms<kAlong, bias, norm, add>(t, epilogue::Identity{}, n, y);
+        }
+      });
+    });
+  });
+}
+
+}  // namespace
+
+BoundEpilogue::BoundEpilogue(const KernelContext& call, int64_t channels)
+    : epilogue_(parse_epilogue(call)), channels_(channels) {
+  const GivenTerms given = given_terms(call, epilogue_, channels);
+  terms_ = given.terms;
+  if (!epilogue_.batch_norm) return;
+  factors_.resize(checked_cast<size_t>(channels));
+  for (size_t k = 0; k < factors_.size(); ++k) {
+    factors_[k] = norm_factor(given.scale[k], given.variance[k], epilogue_.epsilon);
+  }
+  terms_.factor = factors_.data();
+}
+
+void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t first, int64_t count,
+                                int64_t row_step) const {
+  if (does_nothing()) return;
+  const bool whole = count == row_step;
+  const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, count));  // in rows
+  multiversioned([&] {
+    for (int64_t r = 0; r < rows; r += piece) {
+      const int64_t height = std::min(piece, rows - r);
+      float* y = result + at + r * row_step;
+      if (terms_.any()) {
+        EpilogueTerms t = terms_.from(first, y - result);
+        for (int64_t i = 0; i < height; ++i) {
+          add_terms<true>(t, joins_relu(), count, y + i * row_step);
+          if (t.added != nullptr) t.added += row_step;
+        }
+      }
+      if (joins_relu()) continue;
+      with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) {
+        if (whole) return activate(f, height * count, y);
+        for (int64_t i = 0; i < height; ++i) activate(f, count, y + i * row_step);
+      });
+    }
+  });
+}
+
+void BoundEpilogue::finish_plane(float* result, int64_t at, int64_t channel, int64_t count) const {
+  if (does_nothing()) return;
+  multiversioned([&] {
+    for (int64_t i = 0; i < count; i += kPiece) {
+      const int64_t n = std::min(kPiece, count - i);
+      float* y = result + at + i;
+      if (terms_.any()) add_terms<false>(terms_.from(channel, at + i), joins_relu(), n, y);
+      if (joins_relu()) continue;
+      with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) { activate(f, n, y); });
+    }
+  });
+}
+
+void BoundEpilogue::finish_all(float* result, int64_t outer, int64_t inner) const {
+  int64_t work = 8;
+  with_activation(epilogue_, [&](auto f) { work += extra_work<decltype(f)>(); });
+  const bool by_rows = inner == 1;
+  const int64_t n = by_rows ? outer : outer * channels_, each = by_rows ? channels_ : inner;
+  parallel_ranges(
+      n, n * each * work,
+      [&](int64_t begin, int64_t end) {
+        if (by_rows) return finish_rows(result, begin * each, end - begin, 0, channels_, channels_);
+        for (int64_t i = begin; i < end; ++i) finish_plane(result, i * each, i % channels_, each);
+      },
+      8);
+}
+
+}  // namespace panto::cpu

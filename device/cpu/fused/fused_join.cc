@@ -1,0 +1,176 @@
+#include "panto/device/cpu/fused/fused_join.h"
+
+#include <vector>
+
+#include "panto/device/cpu/elementwise/loops.h"
+
+namespace panto::cpu {
+namespace {
+
+// A product that the compiler cannot make part of a multiply-add, where there are such: it is one itself. Of -0 as what
+// is added, since (+0) + (-0) is +0, and (-0) + (-0) is -0.
+struct RoundedMul {
+  [[gnu::always_inline]] float operator()(float x, float y) const { return __builtin_fmaf(x, y, -0.0f); }
+};
+#ifdef __x86_64__
+using PortableMul = MulFn;  // without FMA
+#else
+using PortableMul = RoundedMul;
+#endif
+
+// g(f(x, s))
+template <class F, class G>
+struct ScaledThen {
+  [[gnu::always_inline]] float operator()(float x, float s) const { return G{}(F{}(x, s)); }
+};
+// g(f(x), t)
+template <class F, class G>
+struct ThenScaled {
+  [[gnu::always_inline]] float operator()(float x, float t) const { return G{}(F{}(x), t); }
+};
+// h(g(f(x, s)), t)
+template <class F, class G, class H>
+struct ScaledThenScaled {
+  [[gnu::always_inline]] float operator()(float x, float s, float t) const { return H{}(G{}(F{}(x, s)), t); }
+};
+// g(f(x, s), y), or with the operands of g the other way about
+template <class F, class G, bool kSecond>
+struct ScaledWith {
+  [[gnu::always_inline]] float operator()(float x, float s, float y) const {
+    const float first = F{}(x, s);
+    return kSecond ? G{}(y, first) : G{}(first, y);
+  }
+};
+
+// (x * u) * (g(x * s) + t), which GELU is
+template <class G>
+struct GatedByItself {
+  [[gnu::always_inline]] float operator()(float x, float s, float t, float u) const {
+    return MulFn{}(MulFn{}(x, u), ScaledThenScaled<MulFn, G, AddFn>{}(x, s, t));
+  }
+};
+
+#ifdef __x86_64__
+// f(x), f(x) * t and the like in vectors, where f is.
+template <class F>
+concept Vectored = requires { &InVectors<F>::value; };
+}  // namespace
+
+template <Vectored F>
+struct InVectors<ScaledThen<MulFn, F>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 s) {
+    return InVectors<F>::value(_mm512_mul_ps(x, s));
+  }
+};
+template <Vectored F>
+struct InVectors<ThenScaled<F, AddFn>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 t) {
+    return _mm512_add_ps(InVectors<F>::value(x), t);
+  }
+};
+template <Vectored F>
+struct InVectors<ThenScaled<F, MulFn>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 t) {
+    return _mm512_mul_ps(InVectors<F>::value(x), t);
+  }
+};
+template <Vectored F>
+struct InVectors<ScaledThenScaled<MulFn, F, AddFn>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 s, __m512 t) {
+    return _mm512_add_ps(InVectors<F>::value(_mm512_mul_ps(x, s)), t);
+  }
+};
+template <Vectored F>
+struct InVectors<GatedByItself<F>> {
+  [[PANTO_AVX512, gnu::always_inline]] static __m512 value(__m512 x, __m512 s, __m512 t, __m512 u) {
+    const __m512 gate = _mm512_add_ps(InVectors<F>::value(_mm512_mul_ps(x, s)), t);
+    return _mm512_mul_ps(_mm512_mul_ps(x, u), gate);
+  }
+};
+
+namespace {
+#endif
+
+// Of floats; only operand 0, or 0 and 2, move: the others are single numbers.
+template <class F>
+using OneMoves2 = PartlyStridedLoop<0b01, F, float, float, float>;
+template <class F>
+using OneMoves3 = PartlyStridedLoop<0b001, F, float, float, float, float>;
+template <class F>
+using OneMoves4 = PartlyStridedLoop<0b0001, F, float, float, float, float, float>;
+template <class F>
+using EndsMove3 = PartlyStridedLoop<0b101, F, float, float, float, float>;
+
+struct Entry {
+  InnerLoopFn first, second;
+  int place, operands;
+  Joined joined;
+};
+
+class Table {
+ public:
+  Table() {
+    function<ErfFn>();
+    function<ExpFn>();
+    function<TanhFn>();
+    scaled<MulFn, RoundedMul, PortableMul>();
+    scaled<AddFn>();
+    scaled<SubFn>();
+  }
+  Joined find(InnerLoopFn first, InnerLoopFn second, int place, int operands) const {
+    for (const Entry& e : entries_) {
+      if (e.first == first && e.second == second && e.place == place && e.operands == operands) return e.joined;
+    }
+    return {};
+  }
+
+ private:
+  void add(InnerLoopFn first, InnerLoopFn second, int place, int operands, Joined joined) {
+    entries_.push_back({first, second, place, operands, joined});
+  }
+  // f(x * s), f(x) + t, f(x) * t, f(x * s) + t, (x * u) * (f(x * s) + t)
+  template <class F>
+  void function() {
+    const InnerLoopFn scaled = inner_loop_for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
+    const InnerLoopFn shifted = inner_loop_for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
+    add(binary_row<MulFn, float>(), unary_row<F, float>(), 0, 1, {scaled, 0b10});
+    for (int place : {0, 1}) {  // of ops that commute
+      add(unary_row<F, float>(), binary_row<AddFn, float>(), place, 2,
+          {inner_loop_for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
+      add(unary_row<F, float>(), binary_row<MulFn, float>(), place, 2,
+          {inner_loop_for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
+      add(scaled, binary_row<AddFn, float>(), place, 2, {shifted, 0b110});
+    }
+    add(shifted, inner_loop_for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
+        {inner_loop_for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
+  }
+  // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
+  template <class F, class Rounded = F, class Portable = F>
+  void scaled() {
+    for (int place : {0, 1}) {
+      with<F, MulFn, F, F, false>(place);
+      with<F, AddFn, Rounded, Portable, false>(place);
+    }
+    with<F, SubFn, Rounded, Portable, false>(0);
+    with<F, SubFn, Rounded, Portable, true>(1);
+  }
+  template <class F, class G, class Rounded, class Portable, bool kSecond>
+  void with(int place) {
+    using R = EndsMove3<ScaledWith<Rounded, G, kSecond>>;
+    using P = EndsMove3<ScaledWith<Portable, G, kSecond>>;
+    add(binary_row<F, float>(), binary_row<G, float>(), place, 2, {inner_loop_for_this_machine<R, P>(), 0b010});
+  }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+Joined join(InnerLoopFn first, InnerLoopFn second, int place, int operands) {
+  static const Table table;
+  return table.find(first, second, place, operands);
+}
+
+bool commutes(InnerLoopFn row) { return row == binary_row<AddFn, float>() || row == binary_row<MulFn, float>(); }
+
+}  // namespace panto::cpu

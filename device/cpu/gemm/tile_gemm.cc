@@ -1,0 +1,434 @@
+#include "panto/device/cpu/gemm/tile_gemm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "panto/device/cpu/conv/onednn.h"
+#include "panto/device/cpu/gemm/pack_four.h"
+#include "panto/device/cpu/isa.h"
+#include "panto/lib/base/checked.h"
+#include "panto/lib/core/call/cancel.h"
+
+namespace panto::cpu {
+namespace {
+
+// Everything below is inlined into entrances that are compiled for one instruction set each.
+#define PANTO_INLINE [[gnu::always_inline]] inline
+
+// Depths are multiplied kDepth at a time: a panel of b, two vectors wide, then stays in the first-level cache. Sums run
+// over such a block and are added to c. The other sizes do not show in the result.
+constexpr int64_t kDepth = 256;
+constexpr int64_t kFewRows = 192;     // up to here `a` is read in place, unless rows of b are far apart
+constexpr int64_t kPackedRows = 192;  // of a, at a time, where they are packed; with kDepth, of the second-level cache
+constexpr int64_t kPackedColumns = 2048;   // of b
+constexpr int64_t kRowBytes = 32 << 10;    // of b, from which on a row is multiplied by rows of b,
+constexpr int64_t kRowsBytes = 512 << 10;  // and from which on several rows are
+// Rows, or columns, of c that are made in place before a request to stop is looked for.
+constexpr int64_t kInPlace = 64 * 1024;
+
+// Rows of two vectors each: their sums fit the registers and hide the adds' latency.
+template <int kBytes>
+constexpr int kRows = kBytes == 64 ? 12 : 6;
+
+// kCount rows of a panel of c that is kVectors wide; b has rows of `b_row` elements. Adds to what is in c unless
+// `first`.
+template <class T, int kBytes, int kVectors, int kCount>
+PANTO_INLINE void rows(int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* c, int64_t c_row, int64_t width,
+                       bool first) {
+  using V = typename Vector<T, kBytes>::type;
+  using Loose = typename Vector<T, kBytes>::loose;
+  constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+  V sum[kCount][kVectors] = {};
+  // What the sums are added to comes from far away, meanwhile.
+#pragma GCC unroll 16
+  for (int r = 0; r < kCount; ++r) __builtin_prefetch(c + r * c_row, 1);
+  for (int64_t p = 0; p < k; ++p) {
+    V right[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) right[v] = *reinterpret_cast<const Loose*>(b + p * b_row + v * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kCount; ++r) {
+      const T left = a.data[r * a.row + p * a.column];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += left * right[v];
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kCount; ++r) {
+    T* out = c + r * c_row;
+    if (width == kVectors * kLanes) {
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        if (!first) sum[r][v] += *reinterpret_cast<const Loose*>(out + v * kLanes);
+        *reinterpret_cast<Loose*>(out + v * kLanes) = sum[r][v];
+      }
+    } else {
+      T values[kVectors * kLanes];
+      std::memcpy(values, sum[r], sizeof(values));
+      for (int64_t j = 0; j < width; ++j) out[j] = first ? values[j] : out[j] + values[j];
+    }
+  }
+}
+
+// Calls body.operator()<kCount>(i) for groups of kCount rows from i that together are m rows, most of them kMost high.
+template <int kMost, class Body>
+PANTO_INLINE void row_groups(int64_t m, const Body& body) {
+  int64_t i = 0;
+  for (; i + kMost <= m; i += kMost) body.template operator()<kMost>(i);
+  if (kMost > 8 && i + 8 <= m) {
+    body.template operator()<8>(i);
+    i += 8;
+  }
+  if (kMost > 4 && i + 4 <= m) {
+    body.template operator()<4>(i);
+    i += 4;
+  }
+  for (; i + 2 <= m; i += 2) body.template operator()<2>(i);
+  if (i < m) body.template operator()<1>(i);
+}
+
+// The first `width` columns of `depth` rows of x, padded with zeros to kWidth columns.
+template <int64_t kWidth, class T>
+PANTO_INLINE void pack(MatrixRef<T> x, int64_t depth, int64_t width, T* packed) {
+  if (width == kWidth && x.column == 1) {
+    for (int64_t p = 0; p < depth; ++p) std::memcpy(packed + p * kWidth, x.data + p * x.row, kWidth * sizeof(T));
+    return;
+  }
+  if (width < kWidth) std::memset(packed, 0, static_cast<size_t>(depth * kWidth) * sizeof(T));
+  int64_t done = 0;
+  if (x.row == 1) {
+    for (; done + 4 <= width; done += 4) {
+      pack_four<T>({x.data + done * x.column, 1, x.column}, depth, kWidth, packed + done);
+    }
+  }
+  if (done == width) return;
+  for (int64_t p = 0; p < depth; ++p) {
+    for (int64_t l = done; l < width; ++l) packed[p * kWidth + l] = x.data[p * x.row + l * x.column];
+  }
+}
+
+// `width` columns of c, at most kVectors wide, with `a` read in place.
+template <class T, int kBytes, int kVectors>
+PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row, int64_t width,
+                        bool first, T* packed) {
+  constexpr int64_t kWidth = kVectors * kBytes / static_cast<int64_t>(sizeof(T));
+  constexpr int kMost = kVectors == 1 ? 8 : kRows<kBytes>;
+  // A panel that is not made of full rows is copied; so is one whose rows are far apart, if it is read often.
+  if (width < kWidth || b.column != 1 || (m > 4 * kMost && b.row > kWidth)) {
+    pack<kWidth>(b, depth, width, packed);
+    b = {packed, kWidth, 1};
+  }
+  row_groups<kMost>(m, [&]<int kCount>(int64_t i) __attribute__((always_inline)) {
+    rows<T, kBytes, kVectors, kCount>(depth, {a.data + i * a.row, a.row, a.column}, b.data, b.row, c + i * c_row, c_row,
+                                      width, first);
+  });
+}
+
+// Panels are functions of their own: what a compiler keeps at hand for all kinds of them, in one function, would be a
+// sixth of what a product of 8x8 costs.
+template <class T, int kVectors>
+[[gnu::noinline]] void panel_portable(int64_t m, int64_t depth, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                                      int64_t c_row, int64_t width, bool first, T* packed) {
+  panel<T, 16, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
+}
+#ifdef __x86_64__
+template <class T, int kVectors>
+[[PANTO_AVX2, gnu::noinline]] void panel_avx2(int64_t m, int64_t depth, const MatrixRef<T>& a, const MatrixRef<T>& b,
+                                              T* c, int64_t c_row, int64_t width, bool first, T* packed) {
+  panel<T, 32, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
+}
+template <class T, int kVectors>
+[[PANTO_AVX512, gnu::noinline]] void panel_avx512(int64_t m, int64_t depth, const MatrixRef<T>& a,
+                                                  const MatrixRef<T>& b, T* c, int64_t c_row, int64_t width, bool first,
+                                                  T* packed) {
+  panel<T, 64, kVectors>(m, depth, a, b, c, c_row, width, first, packed);
+}
+#endif
+template <class T, int kBytes, int kVectors>
+constexpr auto panel_function() {
+#ifdef __x86_64__
+  if constexpr (kBytes == 64) {
+    return panel_avx512<T, kVectors>;
+  } else if constexpr (kBytes == 32) {
+    return panel_avx2<T, kVectors>;
+  } else
+#endif
+  {
+    return panel_portable<T, kVectors>;
+  }
+}
+
+template <class T, int kBytes>
+PANTO_INLINE void multiply_in_place(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c,
+                                    int64_t c_row) {
+  constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+  alignas(64) T packed[kDepth * 2 * kLanes];
+  for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+    if (p > 0) throw_if_cancelled();
+    const int64_t depth = std::min(kDepth, k - p);
+    const MatrixRef<T> left{a.data + p * a.column, a.row, a.column};
+    for (int64_t j = 0; j < n;) {
+      const MatrixRef<T> right{b.data + p * b.row + j * b.column, b.row, b.column};
+      const int64_t width = std::min(2 * kLanes, n - j);
+      if (width > kLanes) {
+        panel_function<T, kBytes, 2>()(m, depth, left, right, c + j, c_row, width, p == 0, packed);
+      } else {
+        panel_function<T, kBytes, 1>()(m, depth, left, right, c + j, c_row, width, p == 0, packed);
+      }
+      j += width;
+    }
+  }
+}
+
+// Adds to sums, whose rows are `sums_row` apart, what kCount rows of a make of kDeep rows of b. Meanwhile `ask` of the
+// rows of b from `ask_row` on are asked for: rows end before a processor would read ahead on its own.
+template <class T, int kBytes, int kCount, int kDeep>
+PANTO_INLINE void add_rows(MatrixRef<T> a, const T* b, int64_t b_row, int64_t width, T* sums, int64_t sums_row,
+                           int64_t ask, int64_t ask_row) {
+  using V = typename Vector<T, kBytes>::type;
+  using Loose = typename Vector<T, kBytes>::loose;
+  constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+  T left[kCount][kDeep];
+#pragma GCC unroll 4
+  for (int r = 0; r < kCount; ++r) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kDeep; ++i) left[r][i] = a.data[r * a.row + i * a.column];
+  }
+  for (int64_t l = 0; l < width; l += kLanes) {
+    for (int64_t i = 0; i < ask; ++i) __builtin_prefetch(b + (ask_row + i) * b_row + l);
+    V right[kDeep];
+#pragma GCC unroll 4
+    for (int i = 0; i < kDeep; ++i) right[i] = *reinterpret_cast<const Loose*>(b + i * b_row + l);
+#pragma GCC unroll 4
+    for (int r = 0; r < kCount; ++r) {
+      V* at = reinterpret_cast<V*>(sums + r * sums_row + l);
+      V sum = *at;
+#pragma GCC unroll 4
+      for (int i = 0; i < kDeep; ++i) sum += left[r][i] * right[i];
+      *at = sum;
+    }
+  }
+}
+
+// A few rows times b, of which several rows are read at once, each to its end: memory answers faster than to panels.
+// The sums are those that panels give. n is a multiple of a vector's elements. Measured on two Sapphire Rapids cores,
+// oneDNN beside it: 1 row by 4096x4096 2.0 and 3.2 ms, 4 rows 2.1 and 7.3, 16 rows 4.5 and 11.0; 8 rows by 768x3072
+// 0.27 and 0.36 ms.
+template <class T, int kBytes>
+PANTO_INLINE void multiply_rows(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, const T* b, int64_t b_row, T* c,
+                                int64_t c_row) {
+  constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kSums = (int64_t{16} << 10) / static_cast<int64_t>(sizeof(T));  // that the cache holds
+  constexpr int kDeep = 4;
+  constexpr int kHigh = 4;
+  // Rows of sums begin at different places of the cache's lines: a whole page apart they would be in each other's way.
+  alignas(64) T sums[kSums + kRowsAtOnce * kLanes];
+  const int64_t most = std::min(kSums / 4, kSums / m / kLanes * kLanes), sums_row = most + kLanes;
+  // The next rows of b are asked for by all the groups of rows of a, in equal shares, so that memory is never idle.
+  const int64_t ask = m <= kHigh ? kDeep : m <= 2 * kHigh ? kDeep / 2 : kDeep / 4;
+  for (int64_t j = 0; j < n; j += most) {
+    const int64_t width = std::min(most, n - j);
+    for (int64_t start = 0; start < k; start += kDepth) {
+      throw_if_cancelled();
+      const int64_t stop = std::min(k, start + kDepth);
+      // Not a branch below: a compiler that moves products in front of it rounds them before they are added.
+      std::fill_n(sums, m * sums_row, T{0});
+      const auto add = [&]<int kCount>(int64_t p) __attribute__((always_inline)) {
+        row_groups<kHigh>(m, [&]<int kRowCount>(int64_t i) __attribute__((always_inline)) {
+          add_rows<T, kBytes, kRowCount, kCount>({a.data + i * a.row + p * a.column, a.row, a.column},
+                                                 b + p * b_row + j, b_row, width, sums + i * sums_row, sums_row, ask,
+                                                 kDeep + i / kHigh * ask);
+        });
+      };
+      int64_t p = start;
+      for (; p + kDeep <= stop; p += kDeep) add.template operator()<kDeep>(p);
+      for (; p < stop; ++p) add.template operator()<1>(p);
+      for (int64_t i = 0; i < m; ++i) {
+        T* out = c + i * c_row + j;
+        const T* made = sums + i * sums_row;
+        for (int64_t l = 0; l < width; ++l) out[l] = start == 0 ? made[l] : out[l] + made[l];
+      }
+    }
+  }
+}
+
+// `n` columns of b, as panels one after the other. Rows are read to their ends: they may lie on a page each.
+template <int64_t kWidth, class T>
+PANTO_INLINE void pack_panels(MatrixRef<T> b, int64_t depth, int64_t n, T* packed) {
+  int64_t j = 0;
+  if (b.column == 1) {
+    j = n / kWidth * kWidth;
+    for (int64_t p = 0; p < depth; ++p) {
+      for (int64_t l = 0; l < j; l += kWidth) {
+        std::memcpy(packed + l * depth + p * kWidth, b.data + p * b.row + l, kWidth * sizeof(T));
+      }
+    }
+  }
+  for (; j < n; j += kWidth) {
+    pack<kWidth>({b.data + j * b.column, b.row, b.column}, depth, std::min(kWidth, n - j), packed + j * depth);
+  }
+}
+
+// With both factors copied to blocks that caches hold: a in groups of rows, b in panels.
+template <class T, int kBytes>
+PANTO_INLINE void multiply_packed(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                                  T* scratch, const TileCallback& done) {
+  constexpr int64_t kWidth = 2 * kBytes / static_cast<int64_t>(sizeof(T));
+  T* packed_a = scratch;
+  T* packed_b = scratch + kDepth * kPackedRows;
+  for (int64_t p = 0; p == 0 || p < k; p += kDepth) {
+    const int64_t depth = std::min(kDepth, k - p);
+    for (int64_t j = 0; j < n; j += kPackedColumns) {
+      const int64_t columns = std::min(kPackedColumns, n - j);
+      pack_panels<kWidth>({b.data + p * b.row + j * b.column, b.row, b.column}, depth, columns, packed_b);
+      for (int64_t i = 0; i < m; i += kPackedRows) {
+        throw_if_cancelled();  // these blocks take a few milliseconds
+        const int64_t height = std::min(kPackedRows, m - i);
+        const MatrixRef<T> left{a.data + i * a.row + p * a.column, a.row, a.column};
+        row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+          pack<kCount>(MatrixRef<T>{left.data + r * left.row, left.column, left.row}, depth, kCount,
+                       packed_a + r * depth);
+        });
+        for (int64_t l = 0; l < columns; l += kWidth) {
+          T* out = c + i * c_row + j + l;
+          const int64_t width = std::min(kWidth, columns - l);
+          row_groups<kRows<kBytes>>(height, [&]<int kCount>(int64_t r) __attribute__((always_inline)) {
+            rows<T, kBytes, 2, kCount>(depth, {packed_a + r * depth, 1, kCount}, packed_b + l * depth, kWidth,
+                                       out + r * c_row, c_row, width, p == 0);
+          });
+        }
+        if (p + depth == k) done(i, height, j, columns);
+      }
+    }
+  }
+}
+
+template <class T>
+using GemmFn = void (*)(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                        int64_t c_row, T* scratch, const TileCallback& done);
+
+template <class T>
+PANTO_INLINE bool reads_rows(int64_t m, int64_t elements_of_b) {
+  const int64_t bytes = elements_of_b * static_cast<int64_t>(sizeof(T));
+  return m == 1 ? bytes > kRowBytes : std::is_floating_point_v<T> && m <= kRowsAtOnce && bytes >= kRowsBytes;
+}
+
+// With scratch memory, `done` is told of blocks; without, the caller knows when all is done.
+template <class T, int kBytes>
+PANTO_INLINE void multiply(int64_t m, int64_t n, int64_t k, MatrixRef<T> a, MatrixRef<T> b, T* c, int64_t c_row,
+                           T* scratch, const TileCallback& done) {
+  if (b.column == 1 && reads_rows<T>(m, n * k)) {
+    constexpr int64_t kLanes = kBytes / static_cast<int64_t>(sizeof(T));
+    const int64_t whole = n / kLanes * kLanes;
+    multiply_rows<T, kBytes>(m, whole, k, a, b.data, b.row, c, c_row);
+    b.data += whole;
+    c += whole;
+    n -= whole;
+  }
+  if (scratch == nullptr) {
+    multiply_in_place<T, kBytes>(m, n, k, a, b, c, c_row);
+  } else {
+    multiply_packed<T, kBytes>(m, n, k, a, b, c, c_row, scratch, done);
+  }
+}
+
+// Products of one panel have a way of their own, on which their factors are not copied: loading what was just stored is
+// a tenth of what a product of 8x8 costs.
+template <class T, int kBytes>
+PANTO_INLINE bool is_one_panel(int64_t n, int64_t k) {
+  return n <= kBytes / static_cast<int64_t>(sizeof(T)) && k <= kDepth;
+}
+template <class T, int kBytes>
+PANTO_INLINE void multiply_one_panel(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b,
+                                     T* c, int64_t c_row) {
+  alignas(64) T packed[kDepth * kBytes / static_cast<int64_t>(sizeof(T))];
+  panel_function<T, kBytes, 1>()(m, k, a, b, c, c_row, n, true, packed);
+}
+
+template <class T>
+void portable(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c, int64_t c_row,
+              T* scratch, const TileCallback& done) {
+  multiply<T, 16>(m, n, k, a, b, c, c_row, scratch, done);
+}
+
+#ifdef __x86_64__
+template <class T>
+[[PANTO_AVX2]] void with_avx2(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                              int64_t c_row, T* scratch, const TileCallback& done) {
+  if (is_one_panel<T, 32>(n, k)) return multiply_one_panel<T, 32>(m, n, k, a, b, c, c_row);
+  multiply<T, 32>(m, n, k, a, b, c, c_row, scratch, done);
+}
+template <class T>
+[[PANTO_AVX512]] void with_avx512(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
+                                  int64_t c_row, T* scratch, const TileCallback& done) {
+  if (is_one_panel<T, 32>(n, k)) return multiply_one_panel<T, 32>(m, n, k, a, b, c, c_row);
+  // So few columns come without scratch memory.
+  if (n * static_cast<int64_t>(sizeof(T)) <= 32) return multiply<T, 32>(m, n, k, a, b, c, c_row, nullptr, done);
+  multiply<T, 64>(m, n, k, a, b, c, c_row, scratch, done);
+}
+#endif
+
+template <class T>
+GemmFn<T> choose() {
+#ifdef __x86_64__
+  if (isa() >= Isa::kAvx512) return with_avx512<T>;
+  if (isa() >= Isa::kAvx2) return with_avx2<T>;
+#endif
+  return portable<T>;
+}
+
+}  // namespace
+
+template <class T>
+void tile_gemm(int64_t m, int64_t n, int64_t k, const MatrixRef<T>& left, const MatrixRef<T>& right, T* c,
+               int64_t c_row, const TileCallback& done) {
+  static const GemmFn<T> run = choose<T>();
+  if ((m > kFewRows || (m > kRowsAtOnce && right.column == 1 && right.row % kFarApart == 0)) && n >= 64 && k >= 32) {
+    const int64_t columns = ceil_div(std::min(n, kPackedColumns), 64) * 64;
+    const auto bytes = static_cast<size_t>(kDepth * (kPackedRows + columns)) * sizeof(T);
+    return run(m, n, k, left, right, c, c_row, static_cast<T*>(dnnl_scratchpad(bytes)), done);
+  }
+  // As most products are, without the copies below: loading them would wait for what the caller just stored.
+  if (m <= kInPlace && n <= kInPlace) {
+    run(m, n, k, left, right, c, c_row, nullptr, done);
+    return done(0, m, 0, n);
+  }
+  MatrixRef<T> a = left, b = right;
+  int64_t row = 0, column = 0;
+  for (; n - column > kInPlace; column += kInPlace) {
+    run(m, kInPlace, k, a, {b.data + column * b.column, b.row, b.column}, c + column, c_row, nullptr, done);
+    done(0, m, column, kInPlace);
+    throw_if_cancelled();
+  }
+  b.data += column * b.column;
+  c += column;
+  for (; m - row > kInPlace; row += kInPlace) {
+    run(kInPlace, n - column, k, {a.data + row * a.row, a.row, a.column}, b, c + row * c_row, c_row, nullptr, done);
+    done(row, kInPlace, column, n - column);
+    throw_if_cancelled();
+  }
+  a.data += row * a.row;
+  run(m - row, n - column, k, a, b, c + row * c_row, c_row, nullptr, done);
+  done(row, m - row, column, n - column);
+}
+
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<float>&, const MatrixRef<float>&, float*, int64_t,
+                        const TileCallback&);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<double>&, const MatrixRef<double>&, double*, int64_t,
+                        const TileCallback&);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<uint32_t>&, const MatrixRef<uint32_t>&, uint32_t*,
+                        int64_t, const TileCallback&);
+template void tile_gemm(int64_t, int64_t, int64_t, const MatrixRef<uint64_t>&, const MatrixRef<uint64_t>&, uint64_t*,
+                        int64_t, const TileCallback&);
+
+bool tile_gemm_is_fast() {
+#ifdef __x86_64__
+  static const bool fast = isa() >= Isa::kAvx2 && !__builtin_cpu_supports("avx512f");
+  return fast;
+#else
+  return false;
+#endif
+}
+
+}  // namespace panto::cpu

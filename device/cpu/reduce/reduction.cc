@@ -1,0 +1,56 @@
+// Kernels of the reductions.
+#include <algorithm>
+#include <type_traits>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/reduce/reduce.h"
+#include "panto/device/math/reducers.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/shape/axes.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+namespace {
+
+template <class R>
+void reduce_axes(KernelContext& c) {
+  using Out = std::remove_cvref_t<decltype(R::finish(R::total(), int64_t{}))>;
+  cpu::reduce<R>(c.data<typename R::Element>(0), c.shape(0), reduced_axes(c), c.out_data<Out>(0), c.out_numel(0),
+                 c.device());
+}
+
+template <template <class> class R>
+struct Reduction {
+  template <class T>
+  static void run(KernelContext& c) {
+    reduce_axes<R<T>>(c);
+  }
+};
+
+// Of no elements the result is of type T, not of a wider one.
+template <template <class> class R>
+struct Extreme {
+  template <class T>
+  static void run(KernelContext& c) {
+    if constexpr (std::is_integral_v<T>) {
+      if (c.numel(0) == 0) {
+        std::fill_n(c.out_data<T>(0), c.out_numel(0), R<T>::total());
+        return;
+      }
+    }
+    InWider<Reduction<R>, AsCommon>::template run<T>(c);
+  }
+};
+
+// Halves are reduced as floats: the result is rounded once.
+const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, InWider<Reduction<SumOf>, AsCommon>{});
+const CpuKernel mean_kernel("Mean", types::of<"Mean">{}, InWider<Reduction<MeanOf>, AsLongest>{});
+const CpuKernel prod_kernel("Prod", types::of<"Prod">{}, InWider<Reduction<ProdOf>, AsCommon>{});
+const CpuKernel max_kernel("Max", types::of<"Max">{}, Extreme<MaxOf>{});
+const CpuKernel min_kernel("Min", types::of<"Min">{}, Extreme<MinOf>{});
+const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf>);
+const CpuKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf>);
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,116 @@
+// Rows of a matrix, piece by piece: what a kernel makes of one stays in the first-level cache until it is whole.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/isa.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/reduce/reduce.h"
+#include "panto/device/cpu/stream.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/cancel.h"
+
+namespace panto::cpu {
+
+inline constexpr int64_t kPiece = 512;  // elements
+template <class T>
+inline constexpr int64_t kStreamed = kStreamPiece / static_cast<int64_t>(sizeof(T));
+
+// Elements of a row after which a request to stop is heeded.
+inline constexpr int64_t kStoppable = 1 << 20;
+
+// Between pieces of a row.
+[[gnu::always_inline]] inline void stop_within_row(int64_t element) {
+  if (element != 0 && element % kStoppable == 0) [[unlikely]]
+    throw_if_cancelled();
+}
+
+// Calls body(begin, end) for pieces of [begin, end), and asks for the same elements of `next` meanwhile, the row that
+// comes next; null: for none. Pieces are short, since memory does not take many requests at once, but of many more
+// elements than a row (device/cpu/elementwise/inner_loop.h) needs to begin.
+template <class T, class F>
+[[gnu::always_inline]] inline void with_next_row(const T* next, int64_t begin, int64_t end, const F& body) {
+  if (next == nullptr) return body(begin, end);
+  constexpr int64_t kAtOnce = 2 * kStreamed<T>;
+  for (; begin < end; begin += kAtOnce) {
+    const int64_t last = std::min(begin + kAtOnce, end);
+    prefetch<2>(next + begin, last - begin);
+    body(begin, last);
+  }
+}
+
+// y[0, n) = last(z, operand), where fill(begin, size, z) makes a piece of z; `y` may be what `fill` reads, element for
+// element. `last`: a row of two inputs; `moves`: it has an operand for each element. `stream`: past the caches, and a
+// fence is to follow.
+template <class T, class F>
+[[gnu::always_inline]] inline void write_pieces(int64_t n, T* y, bool stream, InnerLoopFn last, const T* operand,
+                                                bool moves, const F& fill) {
+  alignas(64) T piece[kPiece];
+  for (int64_t i = 0; i < n; i += kPiece) {
+    stop_within_row(i);
+    const int64_t size = std::min(kPiece, n - i);
+    T* z = stream ? piece : y + i;
+    fill(i, size, z);
+    const void* const in[] = {z, moves ? operand + i : operand};
+    last((moves ? 0b11u : 0b01u) | (stream ? kNontemporal : 0), y + i, size, in);
+  }
+}
+
+// The reduction of n elements, of which reduce_part(begin, end) reduces a part: cut as reduce cuts those of one result.
+template <class R, class F>
+[[gnu::always_inline]] inline typename R::Total reduce_parts(int64_t n, const F& reduce_part) {
+  typename R::Total result = reduce_part(int64_t{0}, std::min(n, kPart));
+  for (int64_t part = kPart; part < n; part += kPart) {
+    throw_if_cancelled();
+    result = R::merge(result, reduce_part(part, std::min(n, part + kPart)));
+  }
+  return result;
+}
+
+// The reduction of a row: bit by bit what reduce gives.
+template <class R>
+[[gnu::always_inline]] inline typename R::Total reduce_row(const typename R::Element* x, int64_t n) {
+  return reduce_parts<R>(n,
+                         [&](int64_t begin, int64_t end) { return reduce_run<R>(x + begin, end - begin, R::total()); });
+}
+
+// The same of n elements that fill(begin, size, block) makes block by block.
+template <class R, class F>
+[[gnu::always_inline]] inline typename R::Total reduce_blocks(int64_t n, const F& fill) {
+  typename R::Element block[kBlock];
+  return reduce_parts<R>(n, [&](int64_t begin, int64_t end) {
+    typename R::Total total = R::total();
+    for (int64_t i = begin; i < end; i += kBlock) {
+      const int64_t size = std::min(kBlock, end - i);
+      fill(i, size, block);
+      total = reduce_run<R>(block, size, total);
+    }
+    return total;
+  });
+}
+
+// Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have one shape. `work`: of an element, in
+// bytes that could be moved meanwhile.
+template <class T, class Row>
+void by_rows(KernelContext& c, int64_t work, const Row& row) {
+  const int64_t total = c.numel(0);
+  if (total == 0) return;
+  const int64_t n = c.shape(0)[-1];
+  const T* x = c.data<T>(0);
+  T* y = c.out_data<T>(0);
+  const bool stream = should_stream(2 * total * static_cast<int64_t>(sizeof(T)));
+  parallel_ranges(
+      total / n, total * work,
+      [&](int64_t begin, int64_t end) {
+        multiversioned([&] {
+          for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n, stream);
+        });
+        if (stream) stream_fence();
+      },
+      std::max<int64_t>(1, 64 / n));
+}
+
+}  // namespace panto::cpu

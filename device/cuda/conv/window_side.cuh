@@ -1,0 +1,47 @@
+// One of the two dimensions that windows slide along (lib/ops/nn/window.h), as kernels see it.
+#pragma once
+
+#include "panto/device/cuda/elementwise/loops.cuh"
+#include "panto/lib/ops/nn/window.h"
+
+namespace panto::cuda {
+
+using SmallDivisor = Divisor<uint32_t>;
+
+// The quotient; `rest` becomes what is left.
+__device__ inline uint32_t divide(const SmallDivisor& by, uint32_t n, uint32_t& rest) {
+  const uint32_t quotient = by.quotient(n);
+  rest = n - quotient * by.value();
+  return quotient;
+}
+
+// All sizes are below 2^31, and so are the places of elements, with padding.
+struct Side {
+  int input, size, stride, dilation, before;
+  SmallDivisor by_size, by_stride, by_input;
+
+  explicit Side(const WindowAxis& a)
+      : input(static_cast<int>(a.input)),
+        size(static_cast<int>(a.size)),
+        stride(static_cast<int>(a.stride)),
+        dilation(static_cast<int>(a.dilation)),
+        before(static_cast<int>(a.before)),
+        by_size(a.size),
+        by_stride(a.stride),
+        by_input(a.input) {}
+
+  // Where element i of the window at `position` is; outside of [0, input) is padding.
+  __device__ int at(int position, int i) const { return position * stride - before + i * dilation; }
+  __device__ bool inside(int at) const { return static_cast<unsigned>(at) < static_cast<unsigned>(input); }
+  // The position of the window whose element i is at `at`, of those [first, first + count); -1: there is none. It
+  // is counted from `first`.
+  __device__ int window(int at, int i, int first, int count) const {
+    const int begin = at + before - i * dilation;
+    if (begin < 0) return -1;
+    uint32_t rest;
+    const int position = static_cast<int>(divide(by_stride, static_cast<uint32_t>(begin), rest)) - first;
+    return rest == 0 && static_cast<unsigned>(position) < static_cast<unsigned>(count) ? position : -1;
+  }
+};
+
+}  // namespace panto::cuda

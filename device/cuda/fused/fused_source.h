@@ -1,0 +1,29 @@
+// The text of the kernel that computes a program of elementwise ops (lib/ops/math/elementwise_program.h) in one loop:
+// the counterpart of device/cpu/fused/fused_program.h. Its steps call the functors of the separate kernels, so the
+// results are the same bits.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "panto/lib/ops/math/elementwise_program.h"
+
+namespace panto::cuda {
+
+// How a kernel finds its inputs' elements (device/cuda/elementwise/elements.cuh).
+enum class Indexing : uint8_t { kStraight, kMapped, kMappedWide };
+
+struct FusedKernel {
+  std::vector<int> outputs;  // of the program's, those it makes
+  Indexing indexing = Indexing::kStraight;
+  int pack = 1;  // elements that a thread reads at once
+};
+
+// The pack of 16 bytes of the widest input or output; at least 1.
+int pack_of(const ElementwiseProgram& program);
+
+// Defines extern "C" kernel `fused(int64_t n, Pointers, How, Fault*)`, where Pointers are those of all the program's
+// inputs, then of the outputs made. Throws Unimplemented for ops and types that have no functor on GPUs.
+std::string fused_source(const ElementwiseProgram& program, const FusedKernel& kernel);
+
+}  // namespace panto::cuda

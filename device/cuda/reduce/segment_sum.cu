@@ -1,0 +1,210 @@
+// Sums by segment. Rows are put in the order of their segments (by a stable sort) and added up in it: pieces of the
+// sorted rows first, then, of the segments that pass from one piece into the next, the pieces' sums. Which additions
+// are made, and in which order, depends on shapes and ids only; there are no atomics.
+#include <algorithm>
+#include <cub/device/device_radix_sort.cuh>
+#include <limits>
+
+#include "panto/device/cuda/array/array_index.h"
+#include "panto/device/cuda/array/index_list.cuh"
+#include "panto/device/cuda/storage.cuh"
+
+namespace panto::cuda {
+namespace {
+
+// Rows that belong nowhere get the number of segments, and come last.
+__global__ void __launch_bounds__(kThreads)
+    number_rows(IndexList ids, uint32_t segments, uint32_t* keys, uint32_t* rows, Fault* fault) {
+  const int64_t step = int64_t{blockDim.x} * gridDim.x;
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < ids.count; i += step) {
+    const int64_t id = index_at(ids, i);
+    if (id >= int64_t{segments}) note(fault, Fault::kIndexOutOfRange);
+    keys[i] = id < 0 || id >= int64_t{segments} ? segments : static_cast<uint32_t>(id);
+    rows[i] = static_cast<uint32_t>(i);
+  }
+}
+
+// The rows in order, in pieces.
+struct Sorted {
+  const uint32_t* keys;
+  const uint32_t* rows;
+  uint32_t count, piece, segments;
+  int64_t columns;
+
+  __host__ __device__ uint32_t pieces() const { return (count + piece - 1) / piece; }
+  __device__ uint32_t begin(uint32_t p) const { return p * piece; }
+  __device__ uint32_t end(uint32_t p) const { return min(count, (p + 1) * piece); }
+  // Whether the segment of a piece's first row has earlier rows, and that of its last row later ones.
+  __device__ bool enters(uint32_t p) const { return begin(p) > 0 && keys[begin(p) - 1] == keys[begin(p)]; }
+  __device__ bool leaves(uint32_t p) const { return end(p) < count && keys[end(p)] == keys[end(p) - 1]; }
+};
+
+// A block of threads works on some columns of some pieces.
+struct Share {
+  uint32_t piece;
+  int64_t column;
+};
+__device__ Share share_of_thread(int64_t columns) {
+  const int64_t column_blocks = (columns + blockDim.x - 1) / blockDim.x;
+  const int64_t block = blockIdx.x;
+  return {static_cast<uint32_t>(block / column_blocks * blockDim.y + threadIdx.y),
+          block % column_blocks * blockDim.x + threadIdx.x};
+}
+
+// Segments that lie in one piece are done. Of others, `heads` has the sum of those rows of a piece whose segment began
+// in an earlier one, and `tails` of those whose segment begins here and goes on.
+template <class T>
+__global__ void __launch_bounds__(kThreads) sum_pieces(const Sorted s, const T* data, T* out, T* heads, T* tails) {
+  const auto [p, column] = share_of_thread(s.columns);
+  if (p >= s.pieces() || column >= s.columns) return;
+  const uint32_t begin = s.begin(p);
+  const uint32_t end = s.end(p);
+  bool entered = s.enters(p);
+  uint32_t segment = s.keys[begin];
+  T sum{0};
+  for (uint32_t i = begin; i < end; i += kEach) {
+    uint32_t keys[kEach];
+    T values[kEach];
+#pragma unroll
+    for (uint32_t k = 0; k < kEach; ++k) {
+      keys[k] = i + k < end ? s.keys[i + k] : s.segments;
+      if (keys[k] < s.segments) values[k] = data[int64_t{s.rows[i + k]} * s.columns + column];
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < kEach; ++k) {
+      if (keys[k] >= s.segments) continue;
+      if (keys[k] != segment) {
+        (entered ? heads[p * s.columns + column] : out[segment * s.columns + column]) = sum;
+        entered = false;
+        segment = keys[k];
+        sum = T{0};
+      }
+      sum = k::add(sum, values[k]);
+    }
+  }
+  if (segment >= s.segments) return;  // no row here belongs anywhere
+  if (entered) {
+    heads[p * s.columns + column] = sum;
+  } else if (segment == s.keys[end - 1] && s.leaves(p)) {
+    tails[p * s.columns + column] = sum;
+  } else {
+    out[segment * s.columns + column] = sum;
+  }
+}
+
+// The segments that begin in a piece and go on behind it: its tail and the heads that follow, several at a time.
+template <class T>
+__global__ void __launch_bounds__(kThreads) join_pieces(const Sorted s, const T* heads, const T* tails, T* out) {
+  const int64_t column_blocks = (s.columns + blockDim.x - 1) / blockDim.x;
+  const auto p = static_cast<uint32_t>(blockIdx.x / column_blocks);
+  const int64_t column = blockIdx.x % column_blocks * blockDim.x + threadIdx.x;
+  const uint32_t segment = s.keys[s.end(p) - 1];
+  // The whole block leaves, or none of it.
+  if (segment >= s.segments || !s.leaves(p) || (segment == s.keys[s.begin(p)] && s.enters(p))) return;
+  uint32_t low = s.end(p), high = s.count;  // keys[low] is of the segment; at `high` is none
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    (s.keys[middle] == segment ? low : high) = middle;
+  }
+  const uint32_t last = low / s.piece;
+
+  __shared__ T sums[kThreads];
+  const unsigned at = threadIdx.y * blockDim.x + threadIdx.x;
+  T sum{0};
+  if (column < s.columns) {
+    if (threadIdx.y == 0) sum = tails[p * s.columns + column];
+    for (uint32_t q = p + 1 + threadIdx.y; q <= last; q += blockDim.y) {
+      sum = k::add(sum, heads[q * s.columns + column]);
+    }
+  }
+  sums[at] = sum;
+  __syncthreads();
+  for (unsigned half = blockDim.y / 2; half > 0; half /= 2) {
+    if (threadIdx.y < half) sums[at] = k::add(sums[at], sums[at + half * blockDim.x]);
+    __syncthreads();
+  }
+  if (threadIdx.y == 0 && column < s.columns) out[segment * s.columns + column] = sums[at];
+}
+
+// As many threads along the columns as there is work for, a power of 2.
+unsigned threads_for(int64_t columns, unsigned most) {
+  unsigned threads = 1;
+  while (threads < most && threads < columns) threads *= 2;
+  return threads;
+}
+
+// Many rows go in long pieces, of which there are enough, few in short ones.
+uint32_t piece_size(int64_t rows) {
+  uint32_t piece = 16;
+  while (piece < 256 && rows / piece > 4096) piece *= 2;
+  return piece;
+}
+
+}  // namespace
+
+template <class T>
+void sum_segments(CudaDevice& device, const T* data, const IndexList& ids, int64_t segments, T* out,
+                  int64_t out_count) {
+  const int64_t rows = ids.count;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (rows > kMost || segments > kMost) {
+    fail(Code::kUnimplemented, "rows and segments: expected fewer than 2^31 of each on a GPU, got more");
+  }
+  const DeviceUse stream = device.use();
+  if (out_count > 0) {
+    check(cudaMemsetAsync(out, 0, static_cast<size_t>(out_count) * sizeof(T), stream), "filling with zeros");
+  }
+  if (rows == 0) return;
+  if (out_count == 0) return check_indices(device, ids, std::numeric_limits<int64_t>::min(), segments);
+
+  // Memory that is given back at once is not handed to anybody whose work comes before these kernels.
+  const auto scratch = [&](DType type, int64_t n) { return allocate_tensor(device, type, Shape{n}); };
+  const Tensor numbers = scratch(kUint32, 4 * rows);
+  auto* keys = mutable_data<uint32_t>(numbers);
+  uint32_t* order = keys + rows;
+  uint32_t* sorted_keys = order + rows;
+  uint32_t* sorted_rows = sorted_keys + rows;
+  number_rows<<<grid_size(device, rows), kThreads, 0, stream>>>(ids, static_cast<uint32_t>(segments), keys, order,
+                                                                device.fault());
+  check(cudaGetLastError(), "starting a kernel");
+  int bits = 0;
+  while (segments >> bits != 0) ++bits;
+  const auto n = static_cast<int>(rows);
+  size_t bytes = 0;
+  check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, sorted_keys, order, sorted_rows, n, 0, bits, stream),
+        "sorting rows");
+  const Tensor space = scratch(kUint8, std::max<int64_t>(1, static_cast<int64_t>(bytes)));
+  check(cub::DeviceRadixSort::SortPairs(mutable_data<uint8_t>(space), bytes, keys, sorted_keys, order, sorted_rows, n,
+                                        0, bits, stream),
+        "sorting rows");
+
+  const int64_t columns = out_count / segments;
+  const Sorted sorted{
+      sorted_keys, sorted_rows, static_cast<uint32_t>(rows), piece_size(rows), static_cast<uint32_t>(segments),
+      columns};
+  const int64_t pieces = sorted.pieces();
+  const Tensor parts = scratch(dtype_of<T>, 2 * pieces * columns);
+  T* heads = mutable_data<T>(parts);
+  T* tails = heads + pieces * columns;
+  const unsigned wide = threads_for(columns, kThreads);
+  const dim3 block(wide, kThreads / wide);
+  sum_pieces<<<blocks_for(ceil_div(pieces, block.y) * ceil_div(columns, block.x), 1), block, 0, stream>>>(
+      sorted, data, out, heads, tails);
+  const unsigned narrow = threads_for(columns, 32);
+  const dim3 joined(narrow, kThreads / narrow);
+  join_pieces<<<blocks_for(pieces * ceil_div(columns, joined.x), 1), joined, 0, stream>>>(sorted, heads, tails, out);
+  check(cudaGetLastError(), "starting a kernel");
+}
+
+template void sum_segments(CudaDevice&, const float*, const IndexList&, int64_t, float*, int64_t);
+template void sum_segments(CudaDevice&, const double*, const IndexList&, int64_t, double*, int64_t);
+template void sum_segments(CudaDevice&, const int8_t*, const IndexList&, int64_t, int8_t*, int64_t);
+template void sum_segments(CudaDevice&, const int16_t*, const IndexList&, int64_t, int16_t*, int64_t);
+template void sum_segments(CudaDevice&, const int32_t*, const IndexList&, int64_t, int32_t*, int64_t);
+template void sum_segments(CudaDevice&, const int64_t*, const IndexList&, int64_t, int64_t*, int64_t);
+template void sum_segments(CudaDevice&, const uint8_t*, const IndexList&, int64_t, uint8_t*, int64_t);
+template void sum_segments(CudaDevice&, const uint16_t*, const IndexList&, int64_t, uint16_t*, int64_t);
+template void sum_segments(CudaDevice&, const uint32_t*, const IndexList&, int64_t, uint32_t*, int64_t);
+template void sum_segments(CudaDevice&, const uint64_t*, const IndexList&, int64_t, uint64_t*, int64_t);
+
+}  // namespace panto::cuda

@@ -1,0 +1,32 @@
+// The elementwise ops, each with the functor that computes an element of it (device/math/functors.h). Every back-end
+// makes its kernels of these lines, for the types that the ops' signatures allow.
+#pragma once
+
+#include "panto/device/math/functors.h"
+#include "panto/device/op_kernels.h"
+
+namespace panto {
+
+using UnaryOps = OpTable<  //
+    ElementwiseOp<"Neg", NegFn>, ElementwiseOp<"Conj", ConjFn>, ElementwiseOp<"Abs", AbsFn>,
+    ElementwiseOp<"Sign", SignFn>, ElementwiseOp<"Floor", FloorFn>, ElementwiseOp<"Ceil", CeilFn>,
+    ElementwiseOp<"Rint", RintFn>, ElementwiseOp<"Round", RintFn>, ElementwiseOp<"IsNan", IsNanFn>,
+    ElementwiseOp<"IsInf", IsInfFn>, ElementwiseOp<"IsFinite", IsFiniteFn>, ElementwiseOp<"Square", SquareFn>,
+    ElementwiseOp<"Sqrt", SqrtFn>, ElementwiseOp<"Rsqrt", RsqrtFn>, ElementwiseOp<"Reciprocal", ReciprocalFn>,
+    ElementwiseOp<"Exp", ExpFn>, ElementwiseOp<"Expm1", Expm1Fn>, ElementwiseOp<"Log", LogFn>,
+    ElementwiseOp<"Log1p", Log1pFn>, ElementwiseOp<"Sin", SinFn>, ElementwiseOp<"Cos", CosFn>,
+    ElementwiseOp<"Erf", ErfFn>, ElementwiseOp<"Erfc", ErfcFn>, ElementwiseOp<"Tanh", TanhFn>,
+    ElementwiseOp<"Sigmoid", SigmoidFn>, ElementwiseOp<"Softplus", SoftplusFn>, ElementwiseOp<"Relu", ReluFn>>;
+
+using BinaryOps = OpTable<  //
+    ElementwiseOp<"AddV2", AddFn>, ElementwiseOp<"Sub", SubFn>, ElementwiseOp<"Mul", MulFn>,
+    ElementwiseOp<"RealDiv", DivFn, types::fractions>, ElementwiseOp<"Div", DivFn>,
+    ElementwiseOp<"FloorDiv", FloorDivFn, types::reals>, ElementwiseOp<"FloorMod", FloorModFn>,
+    ElementwiseOp<"Pow", PowFn>, ElementwiseOp<"Maximum", MaximumFn>, ElementwiseOp<"Minimum", MinimumFn>,
+    ElementwiseOp<"SquaredDifference", SquaredDifferenceFn>, ElementwiseOp<"ReluGrad", ReluGradFn>>;
+
+using ComparisonOps = OpTable<  //
+    ElementwiseOp<"Less", LessFn>, ElementwiseOp<"LessEqual", LessEqualFn>, ElementwiseOp<"Greater", GreaterFn>,
+    ElementwiseOp<"GreaterEqual", GreaterEqualFn>>;
+
+}  // namespace panto

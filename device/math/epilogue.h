@@ -1,0 +1,81 @@
+// What fused kernels do to a result before anyone sees it, for all devices: the terms that are added to it and the
+// activations. The bits are those of the separate kernels.
+#pragma once
+
+#include <cstdint>
+
+#include "panto/device/math/functors.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/nn/fused.h"
+
+namespace panto {
+
+// What the loop before an activation reads: an element for each channel, but for `added`, which is like the result.
+// Null where there is none.
+struct EpilogueTerms {
+  const float *bias = nullptr, *mean = nullptr, *factor = nullptr, *offset = nullptr, *added = nullptr;
+
+  bool any() const { return bias != nullptr || mean != nullptr || added != nullptr; }
+  // Those of the result from this element on, which is of this channel.
+  EpilogueTerms from(int64_t channel, int64_t element) const {
+    const auto at = [](const float* v, int64_t i) { return v == nullptr ? nullptr : v + i; };
+    return {at(bias, channel), at(mean, channel), at(factor, channel), at(offset, channel), at(added, element)};
+  }
+};
+
+// The same as a call gives them: `factor`, of a batch normalisation (device/batch_norm.h), is yet to be made.
+struct GivenTerms {
+  EpilogueTerms terms;
+  const float *scale = nullptr, *variance = nullptr;
+};
+
+// `call`: of an op whose `args` begin at flat input 2; all of them are float32. Throws InvalidArgument where one has
+// not as many elements as the result needs.
+PANTO_EXPORT GivenTerms given_terms(const KernelContext& call, const Epilogue& epilogue, int64_t channels);
+
+namespace epilogue {
+
+struct Identity {
+  PANTO_FN float operator()(float x) const { return x; }
+};
+struct Relu6 {
+  PANTO_FN float operator()(float x) const { return k::min(k::max(x, 0.f), 6.f); }
+};
+struct Elu {
+  static constexpr int kWork = 50;
+  PANTO_FN float operator()(float x) const { return k::select(x < 0.f, k::fast::exp(k::min(x, 0.f)) - 1.f, x); }
+};
+struct LeakyRelu {
+  float alpha;
+  PANTO_FN float operator()(float x) const { return k::select(x > 0.f, x, alpha * x); }
+};
+struct GeluApproximate {
+  static constexpr int kWork = 50;
+  PANTO_FN float operator()(float x) const {
+    return 0.5f * x * (1.f + k::fast::tanh(0.7978845608028654f * (x + 0.044715f * (x * (x * x)))));
+  }
+};
+struct GeluExact {
+  static constexpr int kWork = 50;
+  PANTO_FN float operator()(float x) const { return 0.5f * x * (1.f + k::erf(0.7071067811865476f * x)); }
+};
+
+// body(f) with the activation's functor; nothing where there is none.
+template <class Body>
+[[gnu::always_inline]] inline void with_activation(const Epilogue& e, const Body& body) {
+  switch (e.activation) {
+    case FusedActivation::kNone: return;
+    case FusedActivation::kRelu: return body(ReluFn{});
+    case FusedActivation::kRelu6: return body(Relu6{});
+    case FusedActivation::kTanh: return body(TanhFn{});
+    case FusedActivation::kSigmoid: return body(SigmoidFn{});
+    case FusedActivation::kElu: return body(Elu{});
+    case FusedActivation::kLeakyRelu: return body(LeakyRelu{e.leaky_alpha});
+    case FusedActivation::kGeluApproximate: return body(GeluApproximate{});
+    case FusedActivation::kGeluExact: return body(GeluExact{});
+  }
+}
+
+}  // namespace epilogue
+}  // namespace panto

@@ -1,0 +1,87 @@
+// How the four words of a Philox block (device/math/philox.h) become elements, on all devices: kCount of them, made at
+// once.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "panto/device/math/philox.h"
+#include "panto/lib/core/tensor/half.h"
+
+namespace panto::philox {
+
+// In [0, 1).
+template <class T>
+struct UniformBlock;
+template <>
+struct UniformBlock<float> {
+  static constexpr int kCount = 4;
+  PANTO_PHILOX_FN void operator()(const Words& b, float* out) const {
+    for (int i = 0; i < 4; ++i) out[i] = uniform_float(b.w[i]);
+  }
+};
+template <>
+struct UniformBlock<double> {
+  static constexpr int kCount = 2;
+  PANTO_PHILOX_FN void operator()(const Words& b, double* out) const {
+    out[0] = uniform_double(b.w[0], b.w[1]);
+    out[1] = uniform_double(b.w[2], b.w[3]);
+  }
+};
+
+template <>
+struct UniformBlock<Half> {
+  static constexpr int kCount = 4;
+  PANTO_PHILOX_FN void operator()(const Words& b, Half* out) const {
+    for (int i = 0; i < 4; ++i) out[i] = Half(uniform_short(b.w[i], 10));
+  }
+};
+template <>
+struct UniformBlock<BFloat16> {
+  static constexpr int kCount = 4;
+  PANTO_PHILOX_FN void operator()(const Words& b, BFloat16* out) const {
+    for (int i = 0; i < 4; ++i) out[i] = BFloat16(uniform_short(b.w[i], 7));
+  }
+};
+
+// Of mean 0 and standard deviation 1: float, and types that are rounded from it.
+template <class T>
+struct NormalBlock {
+  static constexpr int kCount = 4;
+  PANTO_PHILOX_FN void operator()(const Words& b, T* out) const {
+    for (int i = 0; i < 4; i += 2) {
+      const auto pair = normal_pair(uniform_float(b.w[i]), uniform_float(b.w[i + 1]));
+      out[i] = T(pair.first);
+      out[i + 1] = T(pair.second);
+    }
+  }
+};
+template <>
+struct NormalBlock<double> {
+  static constexpr int kCount = 2;
+  PANTO_PHILOX_FN void operator()(const Words& b, double* out) const {
+    const auto pair = normal_pair(uniform_double(b.w[0], b.w[1]), uniform_double(b.w[2], b.w[3]));
+    out[0] = pair.first;
+    out[1] = pair.second;
+  }
+};
+
+// Integers from `low` on, `range` of them; a remainder, as in TensorFlow.
+template <class T>
+struct IntegerBlock {
+  using U = std::make_unsigned_t<T>;
+  static constexpr int kCount = sizeof(T) == 4 ? 4 : 2;
+  U low, range;
+  PANTO_PHILOX_FN void operator()(const Words& b, T* out) const {
+    if constexpr (sizeof(T) == 4) {
+      for (int i = 0; i < 4; ++i) out[i] = static_cast<T>(low + b.w[i] % range);
+    } else {
+      for (int i = 0; i < 2; ++i) {
+        const uint64_t word = b.w[2 * i] | (static_cast<uint64_t>(b.w[2 * i + 1]) << 32);
+        out[i] = static_cast<T>(low + word % range);
+      }
+    }
+  }
+};
+
+}  // namespace panto::philox

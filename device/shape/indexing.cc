@@ -1,0 +1,47 @@
+#include "panto/device/shape/indexing.h"
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/array/values.h"
+
+namespace panto {
+namespace {
+
+// Wraps: some dimensions of an empty tensor may be too many elements, which nobody then counts on.
+int64_t product(std::span<const int64_t> dims, size_t first, size_t last) {
+  uint64_t n = 1;
+  for (size_t i = first; i < last; ++i) n *= static_cast<uint64_t>(dims[i]);
+  return static_cast<int64_t>(n);
+}
+
+}  // namespace
+
+GatherDims gather_dims(const KernelContext& c) {
+  const std::span<const int64_t> params = c.shape(0).dims();
+  const std::span<const int64_t> indices = c.shape(1).dims();
+  const auto rank = static_cast<int64_t>(params.size());
+  const int64_t given = host_integer(c.in(2));
+  const int64_t batch_dims = c.integer("batch_dims");
+  const int64_t batch = batch_dims < 0 ? batch_dims + static_cast<int64_t>(indices.size()) : batch_dims;
+  // Seen by the shape function only if it knew the value.
+  if (given < -rank || given >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, given);
+  const int64_t axis = given < 0 ? given + rank : given;
+  if (axis < batch) invalid("axis: expected at least {}, the number of batch dimensions, got {}", batch, axis);
+  const auto a = static_cast<size_t>(axis);
+  const auto b = static_cast<size_t>(batch);
+  return {.batch = product(params, 0, b),
+          .outer = product(params, b, a),
+          .limit = params[a],
+          .inner = product(params, a + 1, params.size()),
+          .each = product(indices, b, indices.size())};
+}
+
+OneHotDims one_hot_dims(const KernelContext& c) {
+  const std::span<const int64_t> dims = c.shape(0).dims();
+  const int64_t axis = c.integer("axis");
+  const size_t at = axis < 0 ? dims.size() : static_cast<size_t>(axis);
+  return {.outer = product(dims, 0, at),
+          .depth = c.out_shape(0).dim(static_cast<int>(at)),
+          .inner = product(dims, at, dims.size())};
+}
+
+}  // namespace panto

@@ -1,0 +1,39 @@
+// What the kernels that go by indices share on every back-end: which dimensions they come to, and the indices' types.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+
+template <class F>
+void with_index_type(DType type, F&& f) {
+  switch (type) {
+    case kInt8: return f.template operator()<int8_t>();
+    case kUint8: return f.template operator()<uint8_t>();
+    case kInt16: return f.template operator()<int16_t>();
+    case kInt32: return f.template operator()<int32_t>();
+    case kInt64: return f.template operator()<int64_t>();
+    default: fail(Code::kInternal, "indices: expected an integer type, got " + std::string(dtype_name(type)));
+  }
+}
+
+// Of GatherV2: params [batch, outer, limit, inner], indices [batch, each], output [batch, outer, each, inner].
+struct GatherDims {
+  int64_t batch, outer, limit, inner, each;
+};
+
+// Throws InvalidArgument for an axis that is out of range or lies before batch dimensions.
+PANTO_EXPORT GatherDims gather_dims(const KernelContext& c);
+
+// Of OneHot: indices [outer, inner], output [outer, depth, inner].
+struct OneHotDims {
+  int64_t outer, depth, inner;
+};
+
+PANTO_EXPORT OneHotDims one_hot_dims(const KernelContext& c);
+
+}  // namespace panto

@@ -1,0 +1,220 @@
+// One op call in flight, and the views of it that shape functions, kernels and cost functions get.
+//
+// Inputs and outputs are flat: list arguments are spread in place; `args` tells where each one begins.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+
+namespace panto {
+
+// What the shape function says of one output.
+struct OutputSpec {
+  // Written out, so that the compiler does not clear all of it by a string instruction, which takes 30 cycles.
+  OutputSpec() noexcept {}  // NOLINT(modernize-use-equals-default)
+  OutputSpec(DType dtype, PartialShape shape) noexcept : dtype(dtype), shape(std::move(shape)) {}
+
+  DType dtype = DType::kInvalid;
+  PartialShape shape;
+  std::optional<PartialValues> values;                 // META only
+  std::shared_ptr<const HandleInfo> handle = nullptr;  // META only, of a resource
+};
+
+struct Call {
+  const Op* op = nullptr;
+  std::span<const Tensor* const> inputs;
+  std::span<AttrSlot> attrs;  // by signature position; inferred ones filled in
+  SmallVector<Tensor, 2> outputs;
+  SmallVector<OutputSpec, 2> specs;  // one for each output
+  Device* device = nullptr;
+  const std::source_location* where = nullptr;
+  std::string_view node_name;    // asked for by `named`, or the graph node that runs
+  KernelState* state = nullptr;  // of a prepared kernel
+  bool symbolic = false;         // on META
+  bool one_shape = false;        // an elementwise op whose inputs have one known shape, which is then the output's
+};
+
+// Attributes and inputs of a call; what all contexts share.
+class PANTO_EXPORT CallView {
+ public:
+  explicit CallView(const Call& call) : call_(call) {}
+  const Op& op() const { return *call_.op; }
+  const Call& call() const { return call_; }
+
+  // Attributes by name. Throws Internal if the op has none of that name (a fault of the op's block).
+  int64_t integer(AttrName name) const { return slot(name).i; }
+  float real(AttrName name) const { return slot(name).f; }
+  bool flag(AttrName name) const { return slot(name).b; }
+  DType type(AttrName name) const { return slot(name).t; }
+  std::string_view text(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const char*>(s.p), s.n};
+  }
+  std::span<const int64_t> integers(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const int64_t*>(s.p), s.n};
+  }
+  std::span<const DType> types(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const DType*>(s.p), s.n};
+  }
+  const PartialShape& shape_attr(AttrName name) const { return *static_cast<const PartialShape*>(slot(name).p); }
+  const Tensor& tensor_attr(AttrName name) const { return *static_cast<const Tensor*>(slot(name).p); }
+  // The name in pieces, which travel in registers: as a struct on the stack it was a tenth of a small op's time,
+  // waiting.
+  const AttrSlot& slot(AttrName name) const { return find_slot(name.hash, name.text); }
+
+  int num_inputs() const { return static_cast<int>(call_.inputs.size()); }
+  const Tensor& in(int i) const { return *call_.inputs[static_cast<size_t>(i)]; }
+  // Flat range [first, last) of list argument `arg`.
+  std::pair<int, int> list(int arg) const;
+
+ protected:
+  const Call& call_;
+
+ private:
+  const AttrSlot& find_slot(uint32_t hash, std::string_view name) const;
+};
+
+// Flags by dimension.
+using AxisFlags = std::bitset<kMaxRank + 1>;
+
+// For shape functions. They run for eager calls (all shapes known) and symbolic ones alike. Everything that is wrong
+// with a call's shapes, ranks, axes and attribute values is found here, by these helpers.
+class PANTO_EXPORT ShapeContext : public CallView {
+ public:
+  explicit ShapeContext(Call& call) : CallView(call), mutable_(call) {}
+
+  const PartialShape& shape(int i) const { return in(i).partial_shape(); }
+  int rank(int i) const { return shape(i).rank(); }  // -1: unknown
+  int64_t dim(int i, int k) const;                   // -1: unknown (also where the rank is); negative k from the end
+  // Integer values of input i as far as known (design decision 14). Elements that are unknown are nullopt.
+  std::optional<PartialValues> values(int i) const { return known_integers(in(i)); }
+
+  // Each throws InvalidArgument `<argument>: expected ..., got ...` where the shape is known and does not fit.
+  void expect_scalar(int i) const { expect_rank(i, 0); }
+  int64_t vector(int i) const;  // the length
+  // Rows and columns after an optional transposition.
+  std::pair<int64_t, int64_t> matrix(int i, bool transposed = false) const;
+  void expect_rank(int i, int rank) const;
+  void expect_rank_at_least(int i, int rank) const;
+  void expect_equal(int64_t a, int64_t b, std::string_view what) const;  // unknown equals everything
+  // The known one of two dimensions that must agree.
+  int64_t merge(int64_t a, int64_t b, std::string_view what) const;
+  // `axis` in [-rank, rank) made non-negative.
+  int axis(int64_t axis, int rank, std::string_view what = "axis") const;
+  // The reduced axes in input i, normalised, as flags by dimension; nullopt where they are unknown. Repeats throw.
+  std::optional<AxisFlags> axes(int i, int rank) const;
+  // NumPy broadcasting of the shapes of inputs i and j; throws where they do not.
+  PartialShape broadcast(int i, int j) const { return broadcast_shapes(shape(i), shape(j)); }
+  // The shape that integer vector input i spells; unknown dimensions where values are unknown.
+  PartialShape shape_from(int i) const;
+  [[noreturn]] void invalid(const std::string& text) const { fail(Code::kInvalidArgument, text); }
+
+  void output(std::initializer_list<Dim> dims) { output(0, PartialShape(dims)); }
+  void output(PartialShape shape) { output(0, std::move(shape)); }
+  void output(int k, PartialShape shape) { mutable_.specs[static_cast<size_t>(k)].shape = std::move(shape); }
+  // Partial values of integer output k; ignored by eager calls.
+  void output_values(int k, PartialValues values);
+  // What handle output k refers to; ignored by eager calls.
+  void output_handle(int k, std::shared_ptr<const HandleInfo> handle);
+  bool symbolic() const { return call_.symbolic; }
+  int num_outputs() const { return static_cast<int>(call_.specs.size()); }
+
+ private:
+  std::string argument_name(int flat_input) const;
+  Call& mutable_;
+};
+
+// For kernels. Outputs are allocated (unless the op is kSelfAllocating) and uninitialised; an output may share its
+// memory with an input of a kElementwise op, never otherwise.
+class PANTO_EXPORT KernelContext : public CallView {
+ public:
+  explicit KernelContext(Call& call) : CallView(call), mutable_(call) {}
+
+  // Elements of input i; T must be its dtype (the kernel table has seen to that).
+  template <class T>
+  const T* data(int i) const {
+    return static_cast<const T*>(in(i).impl()->data);
+  }
+  const Shape& shape(int i) const { return in(i).impl()->shape; }
+  int64_t numel(int i) const { return in(i).impl()->numel; }
+
+  int num_outputs() const { return static_cast<int>(call_.outputs.size()); }
+  const Tensor& out(int k) const { return call_.outputs[static_cast<size_t>(k)]; }
+  template <class T>
+  T* out_data(int k) const {
+    return static_cast<T*>(out(k).impl()->data);
+  }
+  const Shape& out_shape(int k) const { return out(k).impl()->shape; }
+  int64_t out_numel(int k) const { return out(k).impl()->numel; }
+  // For kSelfAllocating ops.
+  void set_out(int k, Tensor value) { mutable_.outputs[static_cast<size_t>(k)] = std::move(value); }
+  // Shape and dtype of output k as inferred.
+  const OutputSpec& spec(int k) const { return call_.specs[static_cast<size_t>(k)]; }
+
+  // The shape of output k as inferred, for kSelfAllocating ops. Throws Internal if it is not fully known.
+  const Shape& inferred_shape(int k) const;
+
+  Device& device() const { return *call_.device; }
+  // What the kernel's prepare part returned; null in a call that was not prepared.
+  template <class State>
+  State* state() const {
+    return static_cast<State*>(call_.state);
+  }
+
+ private:
+  Call& mutable_;
+};
+
+// For cost functions: sizes of a call whose outputs are inferred. Unknown sizes count as 1.
+class PANTO_EXPORT CostContext : public CallView {
+ public:
+  using CallView::CallView;
+  int64_t numel(int i) const;
+  int64_t dim(int i, int k) const;
+  int64_t out_numel(int k) const;
+};
+
+// For composites' bodies.
+class PANTO_EXPORT CompositeContext : public CallView {
+ public:
+  explicit CompositeContext(Call& call) : CallView(call), mutable_(call) {}
+  void set_out(int k, Tensor value) { mutable_.outputs[static_cast<size_t>(k)] = std::move(value); }
+  // True where one op may stand for the body: nobody records what is called (a tape, a trace), all inputs have values,
+  // and they are in the memory of a device for which `op` has a kernel.
+  bool may_be_fused(const Op& op) const;
+
+ private:
+  Call& mutable_;
+};
+
+// "MatMul(a: float32[2,3], b: float32[4,5]; transpose_a=false)": for error context and logs.
+PANTO_EXPORT std::string describe(const Call& call);
+
+// Shape functions that many ops share.
+namespace shapes {
+PANTO_EXPORT void same_as_input(ShapeContext& c);  // output k like input 0, for every output
+PANTO_EXPORT void broadcast_two(ShapeContext& c);  // NumPy broadcasting of inputs 0 and 1
+PANTO_EXPORT void scalar(ShapeContext& c);
+PANTO_EXPORT void unknown(ShapeContext& c);
+PANTO_EXPORT void none(ShapeContext& c);       // for ops without outputs
+PANTO_EXPORT void reduction(ShapeContext& c);  // axes in input 1, attribute keep_dims
+}  // namespace shapes
+
+}  // namespace panto

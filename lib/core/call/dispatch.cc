@@ -1,0 +1,525 @@
+// The one door (design §6). The path of a small eager call stays within this file: bind, infer, allocate, run, tell.
+#include "panto/lib/core/call/dispatch.h"
+
+#include <algorithm>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/call/moved_inputs.h"
+#include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/tensor/resource.h"
+
+namespace panto::dispatch {
+namespace {
+
+void infer(Call& call) {
+  const Signature& s = call.op->signature();
+  bind_outputs(call);
+  if (s.outputs.empty() && call.op->shape() == nullptr) return;
+  ShapeContext context(call);
+  call.op->shape()(context);
+}
+
+// Explicit device, else the scope's, else where the inputs are, else the first CPU.
+Device* place(const Call& call, const ThreadState& state, Device* asked) {
+  if (asked != nullptr) return asked;
+  if (state.device != nullptr) return state.device;
+  if (state.device_missing) [[unlikely]]
+    return &find_device(state.device_spec.to_string());  // throws, listing what there is
+  if (has_accelerators()) [[unlikely]] {
+    for (const Tensor* t : call.inputs) {
+      Device& d = home_of(*t);
+      if (d.kind() != DeviceKind::kCpu && !d.is_meta()) return &d;
+    }
+  }
+  return call.inputs.empty() ? &cpu_device() : &call.inputs[0]->device();
+}
+
+DType primary_type(const Call& call) {
+  const int p = call.op->primary_attr();
+  return p < 0 ? DType::kInvalid : call.attrs[static_cast<size_t>(p)].t;
+}
+
+[[noreturn]] void missing_kernel(const Op& op, DeviceKind kind, DType primary) {
+  std::string have;
+  for (int k = 0; k < kDeviceKinds; ++k) {
+    const auto other = static_cast<DeviceKind>(k);
+    if (!op.has_kernel(other)) continue;
+    have.append(have.empty() ? "" : "; ").append(device_kind_name(other));
+    const std::string types = dtype_set_text(op.kernel_types(other));
+    if (!types.empty()) have.append(": ").append(types);
+  }
+  failf(Code::kUnimplemented, "kernel on {}{}{}: expected one of ({}), got none", device_kind_name(kind),
+        primary == DType::kInvalid ? "" : " for ", primary == DType::kInvalid ? "" : dtype_name(primary),
+        whole(have.empty() ? "no kernel at all" : have));
+}
+
+const Kernel& find_kernel(const Call& call) {
+  const DType primary = primary_type(call);
+  const Kernel& kernel = call.op->kernel(call.device->kind(), primary);
+  if (kernel.run == nullptr) [[unlikely]]
+    missing_kernel(*call.op, call.device->kind(), primary);
+  return kernel;
+}
+
+// An input's memory may become the output's: same shape and type, and nobody else sees it.
+bool take_over(Call& call, uint64_t donated, bool recorded, DType dtype, const PartialShape& shape) {
+  for (size_t i = 0; donated != 0 && i < call.inputs.size(); ++i, donated >>= 1) {
+    if ((donated & 1) == 0) continue;
+    const Tensor& t = *call.inputs[i];
+    if (t.dtype() != dtype || &t.device() != call.device || !is_plain(dtype) || !exclusively_owned(t) ||
+        !(t.partial_shape() == shape)) {
+      continue;
+    }
+    if (!recorded) {
+      // Nobody has seen the handle: it becomes the output's, with a new identity.
+      call.outputs[0] = t;
+      t.impl()->id = next_tensor_id();
+      t.impl()->literal = false;
+      return true;
+    }
+    if (t.impl()->buffer == nullptr) continue;  // recorders ask for the input's id: a header of its own is needed
+    call.outputs[0] = view_tensor(t, t.shape());
+    return true;
+  }
+  return false;
+}
+
+// Outputs marked @host stay in memory that the host reads (ops with output lists have none such).
+[[gnu::always_inline]] inline Device& device_of_output(const Op& op, size_t output, Device& device) {
+  const auto& outputs = op.signature().outputs;
+  return output < outputs.size() && outputs[output].host && !device.host_memory() ? cpu_device() : device;
+}
+
+void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t donated, bool recorded) {
+  size_t first = 0;
+  const Op& op = *call.op;
+  if (donated != 0 && !specs.empty() && !call.outputs[0].defined() &&
+      (op.has(Trait::kElementwise) || op.is(OpKind::kFusedLoop) || op.has(Trait::kReusesInput0))) {
+    if (op.has(Trait::kReusesInput0)) donated &= 1;
+    if (take_over(call, donated, recorded, specs[0].dtype, specs[0].shape)) first = 1;
+  }
+  for (size_t k = first; k < specs.size(); ++k) {
+    if (call.outputs[k].defined()) continue;
+    const OutputSpec& spec = specs[k];
+    const int64_t numel = spec.shape.numel();
+    if (numel < 0) [[unlikely]] {
+      failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
+            spec.shape.to_string());
+    }
+    Device& device = device_of_output(op, k, *call.device);
+    call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
+  }
+}
+
+void make_symbolic_outputs(Call& call) {
+  for (size_t k = 0; k < call.specs.size(); ++k) {
+    OutputSpec& spec = call.specs[k];
+    call.outputs[k] = meta_tensor(spec.dtype, spec.shape, std::move(spec.values), nullptr, std::move(spec.handle));
+  }
+}
+
+uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t donated) {
+  if (std::ranges::any_of(state.recorders, [](Recorder* r) { return r->reads_inputs(); })) return 0;
+  const bool kept = std::ranges::any_of(state.recorders, [&](Recorder* r) { return r->keeps(call); });
+  if (!kept) return donated;
+  const CallView view(call);
+  for (const Saved& s : call.op->saves()) {
+    if (s.what != Saved::What::kInput) continue;
+    const auto [first, last] = view.list(s.index);
+    for (int i = first; i < last && i < 64; ++i) donated &= ~(uint64_t{1} << i);
+  }
+  return donated;
+}
+
+// The device where all inputs are; null: they are in several places, or there are none.
+Device* common_device(const Call& call) {
+  if (call.inputs.empty()) return nullptr;
+  Device* device = call.inputs[0]->impl()->device;
+  for (size_t i = 1; i < call.inputs.size(); ++i) {
+    if (call.inputs[i]->impl()->device != device) return nullptr;
+  }
+  return device;
+}
+
+bool any_elsewhere(const Call& call) {
+  for (const Tensor* t : call.inputs) {
+    if (t->impl()->device != call.device) return true;
+  }
+  return false;
+}
+
+void run_kernel(Call& call, const Kernel& kernel) {
+  KernelContext context(call);
+  kernel.run(context);
+}
+
+[[gnu::noinline]] void run_on_moved_inputs(Call& call, const Kernel& kernel) {
+  const MovedInputs moved(call);
+  run_kernel(call, kernel);
+}
+
+// The shape function of an elementwise op is not asked where there is nothing to find out: its inputs have one shape.
+[[gnu::always_inline]] inline bool same_known_shapes(const Call& call) {
+  if (call.inputs.empty()) return false;
+  const TensorImpl& first = *call.inputs[0]->impl();
+  for (size_t i = 1; i < call.inputs.size(); ++i) {
+    const TensorImpl& other = *call.inputs[i]->impl();
+    if (other.numel != first.numel || !(other.shape == first.shape)) return false;
+  }
+  return true;
+}
+
+void infer_and_allocate(Call& call, uint64_t donated, const ThreadState& state) {
+  const Op& op = *call.op;
+  const bool recorded = !state.recorders.empty();
+  if (donated != 0 && recorded) donated = without_kept(call, state, donated);
+  if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1 && same_known_shapes(call)) {
+    const ArgDef& a = op.signature().outputs[0];
+    const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
+    const TensorImpl& like = *call.inputs[0]->impl();
+    call.one_shape = true;
+    call.outputs.resize(1);
+    if (donated == 0 || !take_over(call, donated, recorded, t, like.shape)) {
+      call.outputs[0] = allocate_tensor(*call.device, t, like.shape, like.numel);
+    }
+    return;
+  }
+  infer(call);
+  if (!op.has(Trait::kSelfAllocating)) allocate(call, {call.specs.data(), call.specs.size()}, donated, recorded);
+}
+
+// The same with all inputs where the kernel wants them: before the shape function, which reads values, is asked.
+[[gnu::noinline]] void run_moved(Call& call, const Kernel& kernel, uint64_t donated, const ThreadState& state) {
+  const MovedInputs moved(call);
+  infer_and_allocate(call, donated, state);
+  run_kernel(call, kernel);
+}
+
+bool any_meta(const Call& call) {
+  for (const Tensor* t : call.inputs) {
+    if (t->is_meta()) return true;
+  }
+  return false;
+}
+
+// Whether a shape function that is asked now says what it would say of every run: all shapes are known, and the values
+// of inputs that shape the output.
+bool knows_all(const Call& call) {
+  const CallView view(call);
+  const auto& args = call.op->signature().inputs;
+  for (size_t a = 0; a < args.size(); ++a) {
+    const auto [first, last] = view.list(static_cast<int>(a));
+    for (int i = first; i < last; ++i) {
+      const Tensor& t = view.in(i);
+      if (!t.partial_shape().fully_known()) return false;
+      if (!args[a].host || !t.is_meta()) continue;
+      const std::optional<PartialValues> values = known_integers(t);
+      if (!values || std::ranges::any_of(*values, [](const auto& v) { return !v; })) return false;
+    }
+  }
+  return true;
+}
+
+// Of a prepared call whose inputs were not all known: kernels rely on shapes that their op's shape function has seen,
+// and later steps, and memory that is set aside, on what it said when the call was prepared.
+[[gnu::noinline]] void infer_late(Call& call, std::span<const OutputSpec> prepared) {
+  if (call.op->has(Trait::kElementwise) && prepared.size() == 1 && same_known_shapes(call)) {
+    call.specs.push_back({prepared[0].dtype, call.inputs[0]->impl()->shape});
+  } else {
+    infer(call);
+    call.outputs.resize(prepared.size());  // it had them already
+  }
+  for (size_t k = 0; k < prepared.size(); ++k) {
+    const PartialShape& shape = call.specs[k].shape;
+    if (prepared[k].shape.compatible_with(shape)) continue;
+    failf(Code::kInternal, "output {}: expected shape {}, as prepared for, got {}", k, prepared[k].shape.to_string(),
+          shape.to_string());
+  }
+}
+
+// A graph's tensor where nothing writes a graph: what the call would make belongs to nothing, and an assignment would
+// be lost. The library itself asks ops for shapes in this way.
+[[gnu::noinline]] void expect_no_graph(const Call& call, const ThreadState& state) {
+  if (state.library_depth > 0 || !state.paused.empty()) return;
+  const bool any = std::ranges::any_of(
+      call.inputs, [](const Tensor* t) { return t->is_meta() && t->impl()->meta->trace != nullptr; });
+  if (!any) return;
+  fail(Code::kFailedPrecondition,
+       "symbolic tensor: expected the GraphScope or trace that it is of to be open, got it closed (open the graph "
+       "again, or run it and use the values)");
+}
+
+// `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
+void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
+  const Op& op = *call.op;
+  ThreadState& state = thread_state();
+  bind_inputs(call, storage);
+  if (op.body() != nullptr) {
+    bind_outputs(call);
+    const LibraryScope inside;
+    CompositeContext context(call);
+    op.body()(context);
+    return;
+  }
+  look_at_recorders(state);
+  Device* const common = common_device(call);
+  const bool meta = common != nullptr ? common->is_meta() : any_meta(call);
+  call.symbolic = (state.symbolic > 0 || meta) && !op.is(OpKind::kConstant);
+  call.device = call.symbolic ? &meta_device() : place(call, state, asked);
+  if (call.symbolic) {
+    if (state.symbolic == 0) [[unlikely]]
+      expect_no_graph(call, state);
+    infer(call);
+    make_symbolic_outputs(call);
+  } else {
+    const Kernel& kernel = find_kernel(call);
+    if (common != call.device && any_elsewhere(call)) [[unlikely]] {
+      run_moved(call, kernel, donated, state);
+    } else {
+      infer_and_allocate(call, donated, state);
+      run_kernel(call, kernel);
+    }
+  }
+  if (!state.recorders.empty()) {
+    // By index: a recorder may be removed or added by what it does.
+    for (size_t i = state.recorders.size(); i-- > 0;) {
+      if (i < state.recorders.size()) state.recorders[i]->record(call);
+    }
+  }
+}
+
+std::string location_text(const std::source_location& where) {
+  return fmt::format("at {}:{}", where.file_name(), where.line());
+}
+
+void execute_with_context(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
+  const int depth = thread_state().library_depth;
+  try {
+    execute(call, storage, donated, asked);
+  } catch (Error& error) {
+    thread_state().library_depth = depth;
+    error.add_context("in " + describe(call));
+    if (!call.node_name.empty()) error.add_context(fmt::format("node '{}'", call.node_name));
+    const bool known = call.where != nullptr && call.where->line() != 0;
+    if (known && depth == 0 && thread_state().caller == nullptr) error.add_context(location_text(*call.where));
+    throw;
+  }
+}
+
+[[gnu::noinline]] void link(const Op& op) {
+  link_ops();
+  if (!op.linked()) fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
+}
+
+[[gnu::always_inline]] inline void ensure_linked(const Op& op) {
+  if (!op.linked()) [[unlikely]]
+    link(op);
+}
+
+}  // namespace
+
+Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
+             const CallOptions& options) {
+  ensure_linked(op);
+  SmallVector<AttrSlot, 8> slots(attrs.begin(), attrs.end());
+  slots.resize(op.signature().attrs.size());
+  BindStorage storage;
+  Call call;
+  call.op = &op;
+  call.inputs = inputs;
+  call.attrs = slots;
+  call.where = options.where;
+  call.node_name = options.node_name;
+  execute_with_context(call, storage, options.donated, options.device);
+  return std::move(call.outputs);
+}
+
+Outputs call(std::string_view name, std::span<const Tensor> inputs,
+             std::span<const std::pair<std::string, AttrValue>> attrs) {
+  const Op& op = get_op(name);
+  SmallVector<AttrSlot, 8> slots(op.signature().attrs.size());
+  for (const auto& [attr, value] : attrs) {
+    const int at = op.signature().find_attr(attr);
+    if (at < 0) invalid("attribute of {}: expected one of its signature, got '{}'", name, attr);
+    const AttrDef& def = op.signature().attrs[static_cast<size_t>(at)];
+    if (def.kind != value.kind()) {
+      invalid("attribute {} of {}: expected {}, got {}", attr, name, attr_kind_name(def.kind),
+              attr_kind_name(value.kind()));
+    }
+    slots[static_cast<size_t>(at)] = borrow(value);
+  }
+  return call(op, pointers_to(inputs), slots);
+}
+
+Tensor call_typed_1(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
+  ensure_linked(op);
+  const Tensor* inputs[kMaxOpArguments];  // link_ops saw that there are no more
+  uint64_t donated = 0;
+  bool plain = true;     // neither literals nor variables
+  bool one_type = true;  // then there is nothing to promote
+  for (size_t i = 0; i < args.size(); ++i) {
+    Arg& a = *args[i];
+    if (a.kind() > Arg::Kind::kOwned || !a.tensor().defined()) [[unlikely]] {
+      plain = false;
+      break;
+    }
+    inputs[i] = &a.tensor();
+    one_type = one_type && inputs[i]->impl()->dtype == inputs[0]->impl()->dtype;
+    if (a.is_owned()) donated |= uint64_t{1} << i;
+  }
+  Call call;
+  call.op = &op;
+  call.attrs = attrs;
+  if (!args.empty()) call.where = &args[0]->where();
+  if (!plain || (!one_type && types_differ(op, {inputs, args.size()}))) [[unlikely]] {
+    donated = 0;
+    try {
+      resolve_arguments(op, args, attrs);
+    } catch (Error& error) {
+      error.add_context("in " + op.name());
+      if (call.where != nullptr && thread_state().library_depth == 0) error.add_context(location_text(*call.where));
+      throw;
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      inputs[i] = &args[i]->tensor();
+      if (args[i]->is_owned()) donated |= uint64_t{1} << i;
+    }
+  }
+  call.inputs = {inputs, args.size()};
+  BindStorage storage;
+  execute_with_context(call, storage, donated, nullptr);
+  return std::move(call.outputs[0]);
+}
+
+Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
+                   const std::source_location& where) {
+  ensure_linked(op);
+  SmallVector<Arg*, 8> singles;
+  for (TypedArg& a : args) singles.push_back(a.arg);
+  Call call;
+  call.op = &op;
+  call.attrs = attrs;
+  call.where = &where;
+  BindStorage storage;
+  std::vector<Tensor> converted;  // list items that were cast to a common type
+  SmallVector<const Tensor*, 8> inputs;
+  uint64_t donated = 0;
+  try {
+    resolve_list_arguments(op, args, attrs, converted);
+    size_t used = 0;
+    for (size_t a = 0; a < args.size(); ++a) {
+      if (args[a].list == nullptr) {
+        if (args[a].arg->is_owned() && inputs.size() < 64) donated |= uint64_t{1} << inputs.size();
+        inputs.push_back(&args[a].arg->tensor());
+        continue;
+      }
+      const ArgDef& def = op.signature().inputs[a];
+      const size_t count = args[a].list->tensors().size();
+      if (def.number_attr >= 0) attrs[static_cast<size_t>(def.number_attr)] = AttrSlot(static_cast<int64_t>(count));
+      for (size_t i = 0; i < count; ++i) inputs.push_back(&converted[used++]);
+    }
+  } catch (Error& error) {
+    error.add_context("in " + op.name());
+    if (thread_state().library_depth == 0) error.add_context(location_text(where));
+    throw;
+  }
+  call.inputs = inputs;
+  execute_with_context(call, storage, donated, nullptr);
+  return std::move(call.outputs);
+}
+
+std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, std::span<const AttrValue> attrs,
+                                  Device& device, std::string_view node_name) {
+  ensure_linked(op);
+  auto prepared = std::make_shared<Prepared>();
+  prepared->op_ = &op;
+  prepared->device_ = &device;
+  prepared->node_name_ = node_name;
+  prepared->values_.reserve(op.signature().attrs.size());
+  prepared->values_.assign(attrs.begin(), attrs.end());
+  prepared->values_.resize(op.signature().attrs.size());
+  for (const AttrValue& v : prepared->values_) prepared->slots_.push_back(borrow(v));
+  const SmallVector<const Tensor*, 8> pointers = pointers_to(inputs);
+  Call call;
+  call.op = &op;
+  call.inputs = pointers;
+  call.attrs = {prepared->slots_.data(), prepared->slots_.size()};
+  call.node_name = node_name;
+  call.symbolic = true;
+  try {
+    bind_inputs(call, prepared->storage_);
+    infer(call);
+    call.device = &device;
+    if (op.body() != nullptr) fail(Code::kInternal, "prepared call: expected a primitive op, got a composite");
+    prepared->kernel_ = find_kernel(call);
+    if (prepared->kernel_.prepare != nullptr) prepared->state_ = prepared->kernel_.prepare(KernelContext(call));
+  } catch (Error& error) {
+    error.add_context("in " + describe(call));
+    if (!node_name.empty()) error.add_context(fmt::format("node '{}'", node_name));
+    throw;
+  }
+  for (OutputSpec& spec : call.specs) prepared->specs_.push_back(std::move(spec));
+  prepared->static_shapes_ = knows_all(call) && std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) {
+                               return s.shape.fully_known();
+                             });
+  prepared->allocated_ = prepared->static_shapes_ && !op.has(Trait::kSelfAllocating);
+  for (size_t k = 0; prepared->allocated_ && k < prepared->specs_.size(); ++k) {
+    prepared->allocations_.push_back({&prepared->output_device(k), prepared->specs_[k].shape.numel()});
+  }
+  return prepared;
+}
+
+Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, k, *device_); }
+
+void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, uint64_t donated) {
+  const Op& op = *prepared.op_;
+  Call call;
+  call.op = &op;
+  call.inputs = inputs;
+  // Kernels only read attributes; a Call holds them as the dispatcher, which binds them, needs them.
+  call.attrs = {const_cast<AttrSlot*>(prepared.slots_.data()), prepared.slots_.size()};  // NOLINT(*-const-cast)
+  call.device = prepared.device_;
+  call.node_name = prepared.node_name_;
+  call.state = prepared.state_.get();
+  const size_t count = prepared.specs_.size();
+  bool given = count > 0;
+  for (size_t k = 0; k < count; ++k) {
+    given = given && outputs[k].defined();
+    call.outputs.push_back(std::move(outputs[k]));
+  }
+  try {
+    if (prepared.allocated_ && donated == 0) {
+      for (size_t k = 0; k < count; ++k) {
+        if (call.outputs[k].defined()) continue;
+        const OutputSpec& spec = prepared.specs_[k];
+        const auto& [device, numel] = prepared.allocations_[k];
+        call.outputs[k] = allocate_tensor(*device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
+      }
+    } else if (op.has(Trait::kSelfAllocating)) {
+      if (prepared.static_shapes_) {
+        for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape});
+      } else {
+        infer_late(call, prepared.specs());
+      }
+    } else {
+      if (!prepared.static_shapes_) infer_late(call, prepared.specs());
+      if (!given) {
+        allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), donated,
+                 false);
+      }
+    }
+    if (any_elsewhere(call)) [[unlikely]] {
+      run_on_moved_inputs(call, prepared.kernel_);
+    } else {
+      run_kernel(call, prepared.kernel_);
+    }
+  } catch (Error& error) {
+    error.add_context("in " + describe(call));
+    if (!prepared.node_name_.empty()) error.add_context(fmt::format("node '{}'", prepared.node_name_));
+    throw;
+  }
+  for (size_t k = 0; k < count; ++k) outputs[k] = std::move(call.outputs[k]);
+}
+
+}  // namespace panto::dispatch

@@ -1,0 +1,27 @@
+// Inputs that are not where a kernel runs. Internal.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "panto/lib/core/call/call.h"
+
+namespace panto::dispatch {
+
+// While it lives, inputs that are elsewhere are replaced by copies where the kernel runs (in host memory, where the
+// signature says so). Recorders see the originals.
+class MovedInputs {
+ public:
+  explicit MovedInputs(Call& call);
+  ~MovedInputs() { call_.inputs = original_; }
+  MovedInputs(const MovedInputs&) = delete;
+  MovedInputs& operator=(const MovedInputs&) = delete;
+
+ private:
+  Call& call_;
+  std::span<const Tensor* const> original_;
+  std::vector<Tensor> copies_;
+  std::vector<const Tensor*> pointers_;
+};
+
+}  // namespace panto::dispatch

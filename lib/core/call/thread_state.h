@@ -1,0 +1,66 @@
+// What one thread knows: who listens and which scopes are open. The dispatcher reads it once a call.
+// Internal; never included by public headers (they stay free of thread_local: a REPL's JIT cannot link it).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/tensor/device.h"
+
+namespace panto {
+
+struct ThreadState {
+  SmallVector<Recorder*, 4> recorders;  // innermost last
+  int symbolic = 0;                     // how many of them trace symbolically
+  Device* device = nullptr;             // what the device scope names, null if it names none (or none that exists)
+  bool device_missing = false;          // the scope names a device that this process does not have
+  DeviceSpec device_spec;               // as written
+  std::string name_scope;               // "" or ends with '/'
+  // Where the library's functions that call ops were called from, and not each op's own line; null: that one.
+  const std::source_location* caller = nullptr;
+  int library_depth = 0;  // > 0: ops are called by the library itself (composites, gradients), whose
+                          // source lines are of no interest to the user
+  std::vector<SmallVector<Recorder*, 4>> paused;  // by open RecorderPause: the stack that it puts back
+};
+
+// Lets go of recorders that were ended on other threads.
+void drop_ended_recorders(ThreadState& state) noexcept;
+inline void look_at_recorders(ThreadState& state) noexcept {
+  for (const Recorder* r : state.recorders) {
+    if (r->ended()) [[unlikely]]
+      return drop_ended_recorders(state);
+  }
+}
+
+// Null until the thread first asks. A plain pointer with the fastest kind of access: every op call reads it.
+extern thread_local constinit ThreadState* current_thread_state
+    [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+// What it was before somebody asked the thread to stop (lib/core/call/cancel.h).
+extern thread_local constinit ThreadState* cancelled_thread_state
+    [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+ThreadState& make_thread_state() noexcept;
+void put_canceller(ThreadState& state);
+
+inline ThreadState& thread_state() noexcept {
+  ThreadState* state = current_thread_state;
+  return state != nullptr ? *state : make_thread_state();
+}
+
+// How many recorders of this thread trace symbolically.
+inline int symbolic_recorders() noexcept {
+  ThreadState& state = thread_state();
+  if (state.symbolic > 0) look_at_recorders(state);
+  return state.symbolic;
+}
+
+class LibraryScope {
+ public:
+  LibraryScope() { ++thread_state().library_depth; }
+  ~LibraryScope() { --thread_state().library_depth; }
+  LibraryScope(const LibraryScope&) = delete;
+  LibraryScope& operator=(const LibraryScope&) = delete;
+};
+
+}  // namespace panto

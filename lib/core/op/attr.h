@@ -1,0 +1,195 @@
+// Attributes of ops, in two forms: `AttrSlot`, what a call carries (16 bytes, borrowed, by signature position), and
+// `AttrValue`, what a graph node keeps (owning). Slots become values only when somebody records.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor/dtype.h"
+#include "panto/lib/core/tensor/shape.h"
+#include "panto/lib/core/tensor/tensor.h"
+
+namespace panto {
+
+enum class AttrKind : uint8_t {
+  kNone,
+  kInt,
+  kFloat,
+  kBool,
+  kType,
+  kString,
+  kShape,
+  kTensor,
+  kFunc,
+  kIntList,
+  kFloatList,
+  kBoolList,
+  kTypeList,
+  kStringList,
+  kShapeList,
+};
+// "int", "list(type)", ...: TensorFlow's spelling.
+PANTO_EXPORT std::string_view attr_kind_name(AttrKind kind) noexcept;
+
+// The name of a function in an attribute of type func.
+struct FuncName {
+  std::string name;
+  bool operator==(const FuncName&) const = default;
+};
+
+// The kind of attribute that a C++ type holds; kNone: none.
+template <class T>
+inline constexpr AttrKind kAttrKind = AttrKind::kNone;
+template <>
+inline constexpr AttrKind kAttrKind<int64_t> = AttrKind::kInt;
+template <>
+inline constexpr AttrKind kAttrKind<float> = AttrKind::kFloat;
+template <>
+inline constexpr AttrKind kAttrKind<bool> = AttrKind::kBool;
+template <>
+inline constexpr AttrKind kAttrKind<DType> = AttrKind::kType;
+template <>
+inline constexpr AttrKind kAttrKind<std::string> = AttrKind::kString;
+template <>
+inline constexpr AttrKind kAttrKind<PartialShape> = AttrKind::kShape;
+template <>
+inline constexpr AttrKind kAttrKind<Tensor> = AttrKind::kTensor;
+template <>
+inline constexpr AttrKind kAttrKind<FuncName> = AttrKind::kFunc;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<int64_t>> = AttrKind::kIntList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<float>> = AttrKind::kFloatList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<uint8_t>> = AttrKind::kBoolList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<DType>> = AttrKind::kTypeList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<std::string>> = AttrKind::kStringList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<PartialShape>> = AttrKind::kShapeList;
+
+// An owned attribute: 16 bytes, what is larger is behind a pointer. Not a std::variant, which made up a tenth of the
+// time to compile a program that includes panto.h.
+class PANTO_EXPORT AttrValue {
+ public:
+  AttrValue() noexcept = default;
+  explicit AttrValue(int64_t value) noexcept : held_{.i = value}, kind_(AttrKind::kInt) {}
+  explicit AttrValue(float value) noexcept : held_{.f = value}, kind_(AttrKind::kFloat) {}
+  explicit AttrValue(bool value) noexcept : held_{.b = value}, kind_(AttrKind::kBool) {}
+  explicit AttrValue(DType value) noexcept : held_{.t = value}, kind_(AttrKind::kType) {}
+  explicit AttrValue(std::string value);
+  explicit AttrValue(const char* value);  // a string; without it text would become a bool
+  explicit AttrValue(PartialShape value);
+  explicit AttrValue(Tensor value);
+  explicit AttrValue(FuncName value);
+  explicit AttrValue(std::vector<int64_t> value);
+  explicit AttrValue(std::vector<float> value);
+  explicit AttrValue(std::vector<uint8_t> value);
+  explicit AttrValue(std::vector<DType> value);
+  explicit AttrValue(std::vector<std::string> value);
+  explicit AttrValue(std::vector<PartialShape> value);
+
+  AttrValue(const AttrValue& other);
+  AttrValue(AttrValue&& other) noexcept : AttrValue() { swap(other); }
+  AttrValue& operator=(AttrValue other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~AttrValue() {
+    if (owns()) destroy();
+  }
+
+  AttrKind kind() const noexcept { return kind_; }
+  // Throws Internal if this is not one.
+  template <class T>
+    requires(kAttrKind<T> != AttrKind::kNone)
+  const T& as() const {
+    if (kind_ != kAttrKind<T>) wrong_kind();
+    return *static_cast<const T*>(owns() ? held_.object : static_cast<const void*>(&held_));
+  }
+  // Elements of a list, -1 for what is none.
+  int64_t list_length() const noexcept;
+  // Tensors compare by value (bytes).
+  bool operator==(const AttrValue& other) const;
+  // As in a signature: "true", "[1, 2]", "float32", "\"SAME\"".
+  std::string to_string() const;
+
+ private:
+  template <class T>
+  void hold(T&& value);
+  bool owns() const noexcept { return kind_ > AttrKind::kType; }
+  void swap(AttrValue& other) noexcept {
+    std::swap(held_, other.held_);
+    std::swap(kind_, other.kind_);
+  }
+  void destroy() noexcept;
+  [[noreturn]] void wrong_kind() const;
+
+  union Held {
+    int64_t i;
+    float f;
+    bool b;
+    DType t;
+    void* object;
+  };
+  Held held_{.i = 0};
+  AttrKind kind_ = AttrKind::kNone;
+};
+
+// A borrowed attribute: what it points to must outlive the call. Which member is valid follows from the signature.
+struct AttrSlot {
+  union {
+    int64_t i;
+    float f;
+    bool b;
+    DType t;
+    const void* p;  // first element of a list, characters of a string, a PartialShape, a Tensor
+  };
+  uint32_t n = 0;  // elements behind p
+  bool set = false;
+
+  constexpr AttrSlot() : p(nullptr) {}
+  constexpr AttrSlot(int64_t value) : i(value), set(true) {}                  // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(int32_t value) : i(value), set(true) {}                  // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(float value) : f(value), set(true) {}                    // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(bool value) : b(value), set(true) {}                     // NOLINT(google-explicit-constructor)
+  constexpr AttrSlot(DType value) : t(value), set(true) {}                    // NOLINT(google-explicit-constructor)
+  AttrSlot(std::string_view value) : AttrSlot(value.data(), value.size()) {}  // NOLINT(google-explicit-constructor)
+  AttrSlot(const std::string& value) : AttrSlot(std::string_view(value)) {}   // NOLINT(google-explicit-constructor)
+  AttrSlot(const char* value) : AttrSlot(std::string_view(value)) {}          // NOLINT(google-explicit-constructor)
+  AttrSlot(const PartialShape& value) : AttrSlot(&value, size_t{1}) {}        // NOLINT(google-explicit-constructor)
+  AttrSlot(const Tensor& value) : AttrSlot(&value, size_t{1}) {}              // NOLINT(google-explicit-constructor)
+  template <class T>
+  AttrSlot(const std::vector<T>& list) : AttrSlot(list.data(), list.size()) {}  // NOLINT(google-explicit-constructor)
+  template <class T>
+  AttrSlot(std::span<const T> list) : AttrSlot(list.data(), list.size()) {}  // NOLINT(google-explicit-constructor)
+
+ private:
+  AttrSlot(const void* data, size_t count) : p(data), n(static_cast<uint32_t>(count)), set(true) {}
+};
+static_assert(sizeof(AttrSlot) == 16);
+
+// A slot that borrows from `value` (which must outlive it); unset for an empty value.
+PANTO_EXPORT AttrSlot borrow(const AttrValue& value);
+// A copy of what `slot`, of this kind, borrows.
+PANTO_EXPORT AttrValue to_value(const AttrSlot& slot, AttrKind kind);
+
+// An attribute's name with its hash, computed by the compiler: looking one up compares a few integers.
+struct AttrName {
+  uint32_t hash;
+  std::string_view text;
+  consteval AttrName(const char* name) : hash(hash_of(name)), text(name) {}  // NOLINT(google-explicit-constructor)
+  static constexpr uint32_t hash_of(std::string_view name) {
+    uint32_t h = 2166136261u;  // FNV-1a
+    for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
+    return h;
+  }
+};
+
+}  // namespace panto

@@ -1,0 +1,207 @@
+// Op: one definition of one operation, and the registry of all of them.
+//
+//   const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
+//                               {.doc = "Hyperbolic tangent of x, element by element.",
+//                                .traits = {Trait::kElementwise},
+//                                .shape = shapes::same_as_input,
+//                                .saves = {out(0)},
+//                                .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.conj_out(0)))); }});
+//
+// `define_op` and kernel objects only queue what they are given (a throwing static initializer would abort the
+// process); the queue is linked by name and validated at first use, or by `load_library`, which throws.
+// Thread-safety: definitions are immutable once linked; linking takes a lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/op/kernel.h"
+#include "panto/lib/core/op/signature.h"
+#include "panto/lib/core/tensor/device.h"
+
+namespace panto {
+
+class ShapeContext;
+class GradContext;
+class CostContext;
+class CompositeContext;
+
+// What passes, the dispatcher and the recorders may ask of an op: its traits, its kind and its effects. Nobody compares
+// op names.
+enum class Trait : uint8_t {
+  kElementwise,     // out[i] depends on in[i] only (after broadcasting); an input's buffer may become the output's
+  kBroadcasts,      // inputs broadcast: gradients are summed to the inputs' shapes by the tape
+  kCommutative,     // f(x, y) == f(y, x)
+  kContraction,     // matrix product, convolution
+  kReduction,       // input 1 holds the reduced axes
+  kDataMovement,    // moves or copies elements without computing: works for every dtype
+  kReusesInput0,    // not elementwise, yet may write output 0 over input 0
+  kSelfAllocating,  // the kernel makes its outputs (views, or sizes only it knows)
+  kShapeOnly,       // needs its inputs' shapes, not their values (Shape, Rank, ZerosLike ...)
+  kIdentity,        // output i is input i
+};
+
+// The ops that graphs, tapes and loops treat in ways of their own: one op of each kind, or a few that mean the same.
+enum class OpKind : uint8_t {
+  kOrdinary,
+  kConstant,        // output 0 is attribute `value`
+  kPlaceholder,     // output 0 is fed
+  kNoOperation,     // no inputs, no outputs: for control edges
+  kStopGradient,    // passes values, not gradients
+  kVariableHandle,  // output 0 is a handle to a named resource
+  kReadVariable,    // output 0 is the value of the variable that input 0 refers to
+  kCast,            // elementwise: converts input 0, of any plain type, to the type that selects the kernel
+  kFusedLoop,       // several elementwise ops in one: an input's buffer may become an output's
+};
+PANTO_EXPORT std::string_view op_kind_name(OpKind kind);
+
+// What a call does besides making its outputs from its inputs. A call with an effect is never folded, merged with
+// another, or dropped because nobody uses its outputs; calls on one resource, and calls that the outside sees, keep the
+// program's order.
+struct Effect {
+  enum What : uint8_t { kReads = 1, kWrites = 2, kAllocates = 4, kRandom = 8, kExternal = 16 };
+  uint8_t what;     // of these, one or several
+  int8_t argument;  // the input (of kAllocates: the output) that refers to the resource; -1: none
+};
+namespace effects {
+constexpr Effect reads(int8_t input) { return {Effect::kReads, input}; }
+constexpr Effect writes(int8_t input) { return {Effect::kWrites, input}; }
+constexpr Effect updates(int8_t input) { return {Effect::kReads | Effect::kWrites, input}; }
+// Output `output` is a handle to a resource that lives on.
+constexpr Effect allocates(int8_t output) { return {Effect::kAllocates, output}; }
+// Draws from a generator that is kept by node or by process.
+constexpr Effect random() { return {Effect::kRandom, -1}; }
+// The outside sees it (printing, files).
+constexpr Effect external() { return {Effect::kExternal, -1}; }
+}  // namespace effects
+
+class PANTO_EXPORT TraitSet {
+ public:
+  constexpr TraitSet() = default;
+  constexpr TraitSet(std::initializer_list<Trait> traits) {
+    for (Trait t : traits) bits_ |= 1u << static_cast<unsigned>(t);
+  }
+  constexpr bool has(Trait t) const { return (bits_ >> static_cast<unsigned>(t)) & 1u; }
+  std::vector<std::string_view> names() const;
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+// What a gradient needs kept: an argument's tensors, or only its shape.
+struct Saved {
+  enum class What : uint8_t { kInput, kOutput, kInputShape } what;
+  int index;  // argument position
+};
+constexpr Saved in(int i) { return {Saved::What::kInput, i}; }
+constexpr Saved out(int i) { return {Saved::What::kOutput, i}; }
+constexpr Saved shape_of(int i) { return {Saved::What::kInputShape, i}; }
+
+using ShapeFn = void (*)(ShapeContext&);
+using GradientFn = void (*)(GradContext&);
+using CostFn = int64_t (*)(const CostContext&);
+using BodyFn = void (*)(CompositeContext&);
+
+// The block. Every member has a default, in the order in which blocks name them.
+struct OpBlock {
+  const char* doc = "";
+  const char* cpp = "";                             // C++ name, where snake case of the op's does not do
+  std::initializer_list<const char*> aliases = {};  // older TensorFlow names with the same signature, for import
+  OpKind kind = OpKind::kOrdinary;
+  TraitSet traits = {};
+  std::initializer_list<Effect> effects = {};
+  const char* primary = "";  // the type attribute that selects the kernel; default: the first one
+  ShapeFn shape = nullptr;
+  BodyFn body = nullptr;  // a composite: instead of kernels and gradient
+  std::initializer_list<Saved> saves = {};
+  GradientFn gradient = nullptr;
+  const char* no_gradient = "";  // why there is none
+  CostFn flops = nullptr;
+  const char* types_reason = "";  // why some types that the signature allows have no kernel
+};
+
+// What the dispatcher has room for: ops with more are refused when they are linked. An argument may be a list.
+inline constexpr size_t kMaxOpArguments = 16;
+inline constexpr size_t kMaxOpAttributes = 32;
+
+class PANTO_EXPORT Op {
+ public:
+  const std::string& name() const noexcept { return signature_.name; }
+  const Signature& signature() const noexcept { return signature_; }
+  const std::string& doc() const noexcept { return doc_; }
+  const std::string& cpp_name() const noexcept { return cpp_; }
+  const std::vector<std::string>& aliases() const noexcept { return aliases_; }
+  bool has(Trait t) const noexcept { return traits_.has(t); }
+  const TraitSet& traits() const noexcept { return traits_; }
+  OpKind kind() const noexcept { return kind_; }
+  bool is(OpKind kind) const noexcept { return kind_ == kind; }
+  const std::vector<Effect>& effects() const noexcept { return effects_; }
+  // Whether it has one of these effects, on any argument: `Effect::kReads | Effect::kWrites`.
+  bool has_effect(uint8_t what) const noexcept { return (all_effects_ & what) != 0; }
+  bool has_effects() const noexcept { return all_effects_ != 0; }
+  // What it does to the resource that input `argument` refers to: bits of Effect::What.
+  uint8_t effect_on(int argument) const noexcept;
+  // Two calls with the same inputs give the same outputs, and nothing else happens.
+  bool is_pure() const noexcept { return all_effects_ == 0 && kind_ != OpKind::kPlaceholder; }
+  // Position of the type attribute that selects the kernel; -1: kernels are not typed (slot kInvalid).
+  int primary_attr() const noexcept { return primary_; }
+  ShapeFn shape() const noexcept { return shape_; }
+  BodyFn body() const noexcept { return body_; }
+  const std::vector<Saved>& saves() const noexcept { return saves_; }
+  GradientFn gradient() const noexcept { return gradient_; }
+  const std::string& no_gradient() const noexcept { return no_gradient_; }
+  const std::string& types_reason() const noexcept { return types_reason_; }
+  CostFn flops() const noexcept { return flops_; }
+  // Null `run` if there is none.
+  const Kernel& kernel(DeviceKind kind, DType primary) const noexcept {
+    return kernels_[static_cast<size_t>(kind)][static_cast<size_t>(primary)];
+  }
+  DTypeSet kernel_types(DeviceKind kind) const noexcept;
+  bool has_kernel(DeviceKind kind) const noexcept;
+  bool linked() const noexcept { return linked_.load(std::memory_order_acquire); }
+
+ private:
+  friend class OpRegistry;
+  Op() = default;
+
+  std::atomic<bool> linked_ = false;
+  int primary_ = -1;
+  TraitSet traits_;
+  OpKind kind_ = OpKind::kOrdinary;
+  uint8_t all_effects_ = 0;
+  std::vector<Effect> effects_;
+  ShapeFn shape_ = nullptr;
+  BodyFn body_ = nullptr;
+  GradientFn gradient_ = nullptr;
+  CostFn flops_ = nullptr;
+  Kernel kernels_[kDeviceKinds][kDTypeSlots];
+  Signature signature_;
+  std::string doc_, cpp_, no_gradient_, types_reason_;
+  std::vector<std::string> aliases_;
+  std::vector<Saved> saves_;
+};
+
+// Queues a definition. The reference is valid for ever; its members once linked. Never throws.
+PANTO_EXPORT const Op& define_op(const char* signature, const OpBlock& block) noexcept;
+
+// Links and validates what is queued. Throws InvalidArgument for a malformed signature, a name taken twice, a block
+// without shape function or kernel object for an op that does not exist; AlreadyExists for a second kernel of one key.
+// What was at fault is dropped; the rest is linked.
+PANTO_EXPORT void link_ops();
+// Null if there is none. Finds aliases too. Links first.
+PANTO_EXPORT const Op* find_op(std::string_view name);
+// Throws Unimplemented, naming the closest names there are.
+PANTO_EXPORT const Op& get_op(std::string_view name);
+// Sorted by name, without aliases.
+PANTO_EXPORT std::vector<const Op*> all_ops();
+// Opens a shared library whose static initializers define ops and kernels, then links them. A second call with the same
+// file does nothing. Throws NotFound if it cannot be opened and what link_ops throws. Not while other threads call ops:
+// a library may bring kernels for those.
+PANTO_EXPORT void load_library(const std::string& path);
+
+}  // namespace panto

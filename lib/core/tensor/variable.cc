@@ -1,0 +1,159 @@
+#include "panto/lib/core/tensor/variable.h"
+
+#include <map>
+#include <mutex>
+#include <ostream>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+
+namespace panto {
+namespace {
+
+thread_local constinit VariableMaker* current_maker = nullptr;
+thread_local constinit bool makes_untrained = false;
+
+struct Naming {
+  std::string name;  // "k", then "k_1", "k_2", ...: once in the process
+  std::string base;  // as asked for: the same in every process
+};
+
+// The names stay taken: a checkpoint of a later variable must not look like an older one's.
+class Names {
+ public:
+  Naming make(std::string_view asked) {
+    const std::lock_guard lock(mutex_);
+    std::string base = base_of(asked);
+    const auto [found, fresh] = used_.try_emplace(std::string(asked));
+    if (fresh) {
+      found->second.base = base;
+      return {std::string(asked), std::move(base)};
+    }
+    for (;;) {
+      std::string candidate = fmt::format("{}_{}", asked, ++found->second.repeats);
+      const auto [made, unused] = used_.try_emplace(candidate);
+      if (!unused) continue;
+      made->second.base = base;
+      return {std::move(candidate), std::move(base)};
+    }
+  }
+
+ private:
+  // What belongs to a variable, as an optimizer's "k_1/m", has its name, which may be another one in the next process:
+  // "k/m" is not.
+  std::string base_of(std::string_view asked) const {
+    for (size_t slash = asked.rfind('/'); slash != std::string_view::npos && slash > 0;
+         slash = asked.rfind('/', slash - 1)) {
+      const auto owner = used_.find(asked.substr(0, slash));
+      if (owner != used_.end()) return owner->second.base + std::string(asked.substr(slash));
+    }
+    return std::string(asked);
+  }
+
+  struct Used {
+    std::string base;
+    int64_t repeats = 0;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Used, std::less<>> used_;
+};
+
+Naming unique_name(std::string_view asked) {
+  static auto* names = new Names;  // leaked on purpose
+  return names->make(asked);
+}
+
+const Tensor& checked(const Tensor& handle) {
+  if (!handle.defined()) {
+    fail(Code::kFailedPrecondition, "variable: expected one with a value, got a default-constructed handle");
+  }
+  return handle;  // NOLINT(bugprone-return-const-ref-from-parameter): callers pass their variable's own handle
+}
+
+Operation call_assign(const Op& op, const Tensor& handle, const Tensor& value, const std::source_location& where) {
+  const Tensor* inputs[] = {&checked(handle), &value};
+  dispatch::CallOptions options;
+  options.where = &where;
+  dispatch::call(op, inputs, {}, options);
+  return symbolic_recorders() > 0 ? latest_operation() : Operation();
+}
+
+}  // namespace
+
+VariableMaker* set_variable_maker(VariableMaker* maker) noexcept { return std::exchange(current_maker, maker); }
+
+UntrainedVariables::UntrainedVariables() noexcept : previous_(std::exchange(makes_untrained, true)) {}
+UntrainedVariables::~UntrainedVariables() { makes_untrained = previous_; }
+bool UntrainedVariables::open() noexcept { return makes_untrained; }
+
+Variable::Variable(const Tensor& initial, std::string_view name, std::source_location where) {
+  if (symbolic_recorders() > 0) {
+    if (current_maker == nullptr) {
+      failf(
+          Code::kFailedPrecondition,
+          "variable \"{}\": expected to be made before tracing (a trace runs many times, a variable is made once), got "
+          "one made inside a trace; make it outside and use it inside [at {}:{}]",
+          name, where.file_name(), where.line());
+    }
+    *this = current_maker->make(initial, name, where);
+    return;
+  }
+  dtype_ = initial.dtype();
+  shape_ = initial.shape();
+  Naming naming = unique_name(name);
+  name_ = std::move(naming.name);
+  auto resource = std::make_shared<VariableResource>("", name_, dtype_, shape_, std::move(naming.base));
+  resource->assign(initial);
+  handle_ = resource_tensor(std::move(resource));
+}
+
+Variable Variable::from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial) {
+  Variable v;
+  v.handle_ = std::move(handle);
+  v.dtype_ = dtype;
+  v.shape_ = std::move(shape);
+  v.name_ = std::move(name);
+  v.initial_ = std::move(initial);
+  return v;
+}
+
+Tensor Variable::value(std::source_location where) const {
+  const Tensor* input = &checked(handle_);
+  static const Op& op = get_op("ReadVariableOp");
+  static const auto dtype_attr = static_cast<size_t>(op.signature().find_attr("dtype"));
+  SmallVector<AttrSlot, 4> attrs(op.signature().attrs.size());
+  attrs[dtype_attr] = AttrSlot(dtype_);
+  dispatch::CallOptions options;
+  options.where = &where;
+  return std::move(dispatch::call(op, {&input, 1}, std::span<const AttrSlot>(attrs.data(), attrs.size()), options)[0]);
+}
+
+Tensor Variable::initialized_value(std::source_location where) const {
+  return initial_.defined() ? initial_ : value(where);
+}
+
+Operation Variable::assign(const Tensor& value, std::source_location where) const {
+  static const Op& op = get_op("AssignVariableOp");
+  return call_assign(op, handle_, value, where);
+}
+
+Operation Variable::assign_add(const Tensor& delta, std::source_location where) const {
+  static const Op& op = get_op("AssignAddVariableOp");
+  return call_assign(op, handle_, delta, where);
+}
+
+Operation Variable::assign_sub(const Tensor& delta, std::source_location where) const {
+  static const Op& op = get_op("AssignSubVariableOp");
+  return call_assign(op, handle_, delta, where);
+}
+
+std::ostream& operator<<(std::ostream& out, const Variable& variable) {
+  if (!variable.defined() || variable.handle().is_meta()) return out << "Variable '" << variable.name() << "'";
+  return out << variable.value();
+}
+
+}  // namespace panto

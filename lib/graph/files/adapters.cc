@@ -1,0 +1,235 @@
+#include "panto/lib/graph/files/adapters.h"
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
+
+namespace panto {
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using Ints = std::vector<int64_t>;
+
+// ---- Bodies that take more than a line --------------------------------------------------------------------------
+
+// The condition is a scalar, of the shape of the others, or a vector for their first dimension, while SelectV2
+// broadcasts from the last.
+Tensors select_by_rows(const AdapterCall& c) {
+  const Tensor &condition = c.in(0), &t = c.in(1);
+  const int have = condition.partial_shape().rank(), want = t.partial_shape().rank();
+  if (have == 0 || (have >= 0 && have == want)) return {select(condition, t, c.in(2))};
+  if (have > 1 && want >= 0) {
+    invalid("condition: expected a scalar, a vector or a tensor of rank {}, got shape {}", want,
+            condition.partial_shape().to_string());
+  }
+  if (have == 1 && want > 1) {
+    Ints dims(static_cast<size_t>(want), 1);
+    dims[0] = -1;
+    return {select(reshape(condition, dims), t, c.in(2))};
+  }
+  const Tensor ones = fill(expand_dims(rank(t) - rank(condition), 0), 1);
+  return {select(reshape(condition, concat({shape(condition), ones}, 0)), t, c.in(2))};
+}
+
+Tensors batch_matmul_v3(const AdapterCall& c) {
+  const DType a = c.attr<DType>("Ta"), b = c.attr<DType>("Tb"), out = c.attr<DType>("Tout");
+  if (a != b || a != out) {
+    failf(Code::kUnimplemented, "BatchMatMulV3: expected one type, got {} and {} giving {}", dtype_name(a),
+          dtype_name(b), dtype_name(out));
+  }
+  BatchMatMulAttrs attrs;
+  attrs.adj_x = c.attr<bool>("adj_x");
+  attrs.adj_y = c.attr<bool>("adj_y");
+  return {batch_matmul(c.in(0), c.in(1), attrs)};
+}
+
+Tensors top_k_v1(const AdapterCall& c) {
+  const auto k = c.attr<int64_t>("k");
+  if (k != static_cast<int32_t>(k)) invalid("k: expected one that fits int32, got {}", k);
+  auto [values, indices] = top_k(c.in(0), static_cast<int>(k), {.sorted = c.attr<bool>("sorted")});
+  return {values, indices};
+}
+
+Tensors reverse_by_flags(const AdapterCall& c) {
+  const PartialShape &tensor = c.in(0).partial_shape(), &dims = c.in(1).partial_shape();
+  const bool fits = !dims.known_rank() ||
+                    (dims.rank() == 1 && (dims.dim(0) < 0 || !tensor.known_rank() || dims.dim(0) == tensor.rank()));
+  if (!fits) invalid("dims: expected a flag for each of {} dimensions, got shape {}", tensor.rank(), dims.to_string());
+  return {reverse(c.in(0), reshape(nonzero(c.in(1)), Ints{-1}))};
+}
+
+Tensors max_pool_v2(const AdapterCall& c) {
+  MaxPoolAttrs attrs;
+  attrs.data_format = c.attr<std::string>("data_format");
+  const Ints ksize = c.constant(1), strides = c.constant(2);
+  return {max_pool(c.in(0), ksize, strides, c.attr<std::string>("padding"), attrs)};
+}
+
+Tensors max_pool_grad_v2(const AdapterCall& c) {
+  MaxPoolGradAttrs attrs;
+  attrs.data_format = c.attr<std::string>("data_format");
+  const Ints ksize = c.constant(3), strides = c.constant(4);
+  return {max_pool_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
+}
+
+// The third reserved value is for GPUs.
+Tensors batch_norm_grad(const AdapterCall& c) {
+  FusedBatchNormGradAttrs attrs;
+  attrs.epsilon = c.attr<float>("epsilon");
+  attrs.data_format = c.attr<std::string>("data_format");
+  attrs.is_training = c.attr<bool>("is_training");
+  const Tensor none = allocate_tensor(cpu_device(), kFloat32, Shape{0});
+  auto out = fused_batch_norm_grad(c.in(0), c.in(1), c.in(2), c.in(3), c.in(4), none, attrs);
+  return {out.x_backprop, out.scale_backprop, out.offset_backprop, out.reserve_space_4, out.reserve_space_5};
+}
+
+Tensors global_normalization(const AdapterCall& c) {
+  Tensor scale = rsqrt(c.in(2) + c.attr<float>("variance_epsilon"));
+  if (c.attr<bool>("scale_after_normalization")) scale = scale * c.in(4);
+  return {c.in(0) * scale + (c.in(3) - c.in(1) * scale)};
+}
+
+Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? conj(x) : x; }
+
+// ---- The table --------------------------------------------------------------------------------------------------
+
+constexpr Adapter renamed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kRenamed, becomes}; }
+constexpr Adapter variable(std::string_view op, Adapter::Kind kind) { return {op, kind, "VarHandleOp"}; }
+constexpr Adapter update(std::string_view op, const char* becomes, int references = 1,
+                         Adapter::Kind kind = Adapter::Kind::kUpdate) {
+  return {op, kind, becomes, nullptr, nullptr, references};
+}
+constexpr Adapter body(const char* signature, Tensors (*calls)(const AdapterCall&)) {
+  const std::string_view text(signature);
+  return {text.substr(0, text.find('(')), Adapter::Kind::kBody, nullptr, signature, calls};
+}
+
+// Names that differ and nothing else (BatchMatMul, Inv, BiasAddV1) are aliases of the op (OpBlock::aliases). `Add`,
+// which takes strings too, is an op of its own.
+constexpr std::array kAdapters{
+    renamed("FusedBatchNorm", "FusedBatchNormV3"),    // which has one output more, and a second type attribute
+    renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
+    renamed("PlaceholderV2", "Placeholder"),
+    body("Select(condition: bool, t: T, e: T; T: type) -> (output: T)", select_by_rows),
+    body("Concat(concat_dim: int32, values: N*T; N: int >= 2, T: type) -> (output: T)",
+         [](const AdapterCall& c) -> Tensors { return {concat(c.from(1), c.in(0))}; }),
+    body("BatchMatMulV3(x: Ta, y: Tb; Ta: numeric, Tb: numeric, Tout: numeric, adj_x: bool = false, adj_y: bool = "
+         "false, grad_x: bool = false, grad_y: bool = false) -> (output: Tout)",
+         batch_matmul_v3),
+    body("Gather(params: Tparams, indices: Tindices; validate_indices: bool = true, Tparams: type, Tindices: index) -> "
+         "(output: Tparams)",
+         [](const AdapterCall& c) -> Tensors { return {gather(c.in(0), c.in(1), 0)}; }),
+    body("TopK(input: T; k: int >= 0, sorted: bool = true, T: real) -> (values: T, indices: int32)", top_k_v1),
+    body("Reverse(tensor: T, dims: bool; T: type) -> (output: T)", reverse_by_flags),
+    body("MaxPoolV2(input: T, ksize: int32, strides: int32; T: real = float32, padding: {\"SAME\", \"VALID\"}, "
+         "data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\") -> (output: T)",
+         max_pool_v2),
+    body("MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32; padding: {\"SAME\", "
+         "\"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real = float32) -> (output: T)",
+         max_pool_grad_v2),
+    body("FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T; T: float32, "
+         "epsilon: float = 0.0001, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", is_training: bool = true) -> "
+         "(x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",
+         batch_norm_grad),
+    body("FusedBatchNormGradV2(y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U; "
+         "T: float16|bfloat16|float32, U: float32, epsilon: float = 0.0001, data_format: {\"NHWC\", \"NCHW\"} = "
+         "\"NHWC\", is_training: bool = true) -> (x_backprop: T, scale_backprop: U, offset_backprop: U, "
+         "reserve_space_3: U, reserve_space_4: U)",
+         batch_norm_grad),
+    body("BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T; T: numeric, variance_epsilon: float, "
+         "scale_after_normalization: bool) -> (result: T)",
+         global_normalization),
+    // What TensorFlow's gradients are made of where ours are made of plain ops. Some conjugate y themselves.
+    body("InvGrad(y: T, dy: T; T: numeric) -> (z: T)",
+         [](const AdapterCall& c) -> Tensors { return {-c.in(1) * square(conjugate(c.in(0)))}; }),
+    body("ReciprocalGrad(y: T, dy: T; T: numeric) -> (z: T)",
+         [](const AdapterCall& c) -> Tensors { return {-c.in(1) * square(conjugate(c.in(0)))}; }),
+    body("SqrtGrad(y: T, dy: T; T: numeric) -> (z: T)",
+         [](const AdapterCall& c) -> Tensors { return {c.in(1) * 0.5 / conjugate(c.in(0))}; }),
+    body("RsqrtGrad(y: T, dy: T; T: numeric) -> (z: T)",
+         [](const AdapterCall& c) -> Tensors {
+           const Tensor y = conjugate(c.in(0));
+           return {c.in(1) * (-0.5 * y) * square(y)};
+         }),
+    body("TanhGrad(y: T, dy: T; T: numeric) -> (z: T)",
+         [](const AdapterCall& c) -> Tensors { return {c.in(1) * (1 - square(c.in(0)))}; }),
+    body("SigmoidGrad(y: T, dy: T; T: numeric) -> (z: T)",
+         [](const AdapterCall& c) -> Tensors { return {c.in(1) * c.in(0) * (1 - c.in(0))}; }),
+    body("SoftplusGrad(gradients: T, features: T; T: floating) -> (backprops: T)",
+         [](const AdapterCall& c) -> Tensors { return {c.in(0) * sigmoid(c.in(1))}; }),
+    // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
+    variable("VariableV2", Adapter::Kind::kVariable),
+    variable("Variable", Adapter::Kind::kOldVariable),
+    update("Assign", "AssignVariableOp", 1, Adapter::Kind::kAssign),
+    update("AssignAdd", "AssignAddVariableOp"),
+    update("AssignSub", "AssignSubVariableOp"),
+    update("ScatterUpdate", "ResourceScatterUpdate"),
+    update("ScatterAdd", "ResourceScatterAdd"),
+    update("ScatterSub", "ResourceScatterSub"),
+    update("ApplyGradientDescent", "ResourceApplyGradientDescent"),
+    update("ApplyMomentum", "ResourceApplyMomentum", 2),
+    update("ApplyAdagradV2", "ResourceApplyAdagradV2", 2),
+    update("ApplyAdam", "ResourceApplyAdam", 3),
+    update("ApplyRMSProp", "ResourceApplyRMSProp", 3),
+    update("ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp", 4),
+    update("IsVariableInitialized", "VarIsInitializedOp", 1, Adapter::Kind::kQuestion),
+};
+
+}  // namespace
+
+Tensors AdapterCall::from(size_t first) const {
+  Tensors out;
+  for (size_t i = first; i < inputs_.size(); ++i) out.push_back(*inputs_[i]);
+  return out;
+}
+
+Ints AdapterCall::constant(size_t i) const {
+  const std::string& name = signature_.inputs[i].name;
+  const std::optional<PartialValues> known = known_integers(in(i));
+  Ints values;
+  for (size_t k = 0; known && k < known->size(); ++k) {
+    if ((*known)[k]) values.push_back(*(*known)[k]);
+  }
+  if (!known || values.size() != known->size()) {
+    failf(Code::kUnimplemented, "{}: expected a constant, got values that are known only when the graph runs", name);
+  }
+  return values;
+}
+
+const Signature& Adapter::parsed() const {
+  static const auto* signatures = [] {
+    auto* all = new std::map<std::string_view, Signature>;
+    for (const Adapter& adapter : kAdapters) {
+      if (adapter.signature != nullptr) all->emplace(adapter.op, parse_signature(adapter.signature));
+    }
+    return all;
+  }();
+  return signatures->at(op);
+}
+
+const Adapter* find_adapter(std::string_view op) {
+  static const auto* rows = [] {
+    auto* all = new std::map<std::string_view, const Adapter*>;
+    for (const Adapter& adapter : kAdapters) all->emplace(adapter.op, &adapter);
+    return all;
+  }();
+  const auto found = rows->find(op);
+  return found == rows->end() ? nullptr : found->second;
+}
+
+void forgive_scalar_shape(const Signature& signature, std::vector<AttrValue>& attrs) {
+  const int at = signature.find_attr("shape");
+  if (at < 0) return;
+  AttrValue& value = attrs[static_cast<size_t>(at)];
+  if (value.kind() == AttrKind::kShape && value.as<PartialShape>().rank() == 0) value = AttrValue(PartialShape());
+}
+
+}  // namespace panto

@@ -1,0 +1,169 @@
+#include "panto/lib/graph/files/io.h"
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "panto/lib/base/file.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/check.h"
+#include "panto/lib/graph/files/foreign.h"
+#include "panto/lib/graph/files/graph_def.h"
+
+namespace panto {
+
+namespace {
+
+namespace pb = google::protobuf;
+
+constexpr int kMaxNesting = 100;
+
+// A binary GraphDef has bytes that no text has: the tag of a node's `op` field is 0x12.
+bool is_text(std::string_view bytes) {
+  constexpr size_t kLooked = 4096;
+  return !bytes.empty() && std::ranges::none_of(bytes.substr(0, kLooked), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r' && byte != '\f';
+  });
+}
+
+class FirstError final : public pb::io::ErrorCollector {
+ public:
+  void AddError(int line, pb::io::ColumnNumber column, const std::string& message) override {
+    if (text_.empty()) text_ = fmt::format("line {}, column {}: {}", line + 1, column + 1, message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void parse_text(std::string_view bytes, graphdef::GraphDef& proto) {
+  pb::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  pb::TextFormat::Parser parser;
+  FirstError error;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(kMaxNesting);
+  if (!parser.Parse(&stream, &proto)) {
+    failf(Code::kDataLoss, "GraphDef: expected its text form, got a fault at {}", error.text());
+  }
+}
+
+void parse_binary(std::string_view bytes, graphdef::GraphDef& proto) {
+  pb::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(kMaxNesting);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    failf(Code::kDataLoss, "GraphDef: expected a well-formed message of {} bytes, got a fault at or before byte {}",
+          bytes.size(), stream.CurrentPosition());
+  }
+}
+
+// The default's blocks of 8 KiB make the allocator put its free memory in order with each of them. The arena takes from
+// both ends of a block: its size must be a multiple of what is aligned.
+pb::ArenaOptions arena_options(size_t bytes) {
+  constexpr size_t kSmallest = 4 << 10, kLargest = 1 << 20, kAligned = 64;
+  pb::ArenaOptions options;
+  options.start_block_size = std::clamp(bytes, kSmallest, kLargest) / kAligned * kAligned;
+  options.max_block_size = kLargest;
+  return options;
+}
+
+std::string lower_extension(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  for (char& c : extension) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return extension;
+}
+
+}  // namespace
+
+namespace {
+
+// What `use` makes of the message in these bytes.
+template <class Use>
+auto with_graph_def(std::string_view bytes, const ImportOptions& options, Use&& use) {
+  if (static_cast<int64_t>(bytes.size()) > std::min<int64_t>(options.max_bytes, INT32_MAX)) {
+    failf(Code::kResourceExhausted, "GraphDef: expected at most {} bytes, got {}", options.max_bytes, bytes.size());
+  }
+  refuse_foreign_bytes(bytes);
+  const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
+  // A large graph's messages are made and dropped as one. Its messages take about four times the bytes.
+  pb::Arena arena(arena_options(bytes.size()));
+  auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
+  if (is_text(bytes)) {
+    parse_text(bytes, proto);
+  } else {
+    parse_binary(bytes, proto);
+  }
+  return std::forward<Use>(use)(std::as_const(proto));
+}
+
+// What `use` makes of the bytes of a file.
+template <class Use>
+auto with_bytes(const std::string& path, const ImportOptions& options, Use&& use) {
+  if (is_folder(path)) {
+    failf(Code::kUnimplemented, "model '{}': expected a GraphDef in a file, got a folder (SavedModel)", path);
+  }
+  const std::string bytes = read_file(path, static_cast<uint64_t>(std::max<int64_t>(options.max_bytes, 0)));
+  return with_context([&] { return "file " + path; },
+                      [&] {
+                        try {
+                          return std::forward<Use>(use)(bytes);
+                        } catch (const Error& error) {
+                          if (error.code() == Code::kDataLoss) refuse_foreign_name(path);
+                          throw;
+                        }
+                      });
+}
+
+}  // namespace
+
+Graph parse_graph(std::string_view bytes, const ImportOptions& options) {
+  return with_graph_def(bytes, options,
+                        [&](const graphdef::GraphDef& proto) { return graph_from_proto(proto, options); });
+}
+
+Graph read_graph(const std::string& path, const ImportOptions& options) {
+  return with_bytes(path, options, [&](std::string_view bytes) { return parse_graph(bytes, options); });
+}
+
+std::string to_graph_def(const Graph& graph, const ExportOptions& options) {
+  pb::Arena arena;
+  auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
+  graph_to_proto(graph, options, &proto);
+  if (proto.ByteSizeLong() > INT32_MAX) {
+    failf(Code::kResourceExhausted, "GraphDef: expected at most 2^31 - 1 bytes, got {} (keep the weights in variables)",
+          proto.ByteSizeLong());
+  }
+  std::string bytes;
+  pb::io::StringOutputStream stream(&bytes);
+  pb::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);  // maps sorted by key
+  proto.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+std::string to_graph_def_text(const Graph& graph, const ExportOptions& options) {
+  pb::Arena arena;
+  auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
+  graph_to_proto(graph, options, &proto);
+  std::string text;
+  pb::TextFormat::Printer printer;
+  printer.PrintToString(proto, &text);
+  return text;
+}
+
+void write_graph(const Graph& graph, const std::string& path, const ExportOptions& options) {
+  const std::string extension = lower_extension(path);
+  const bool text = extension == ".pbtxt" || extension == ".txt" || extension == ".prototxt";
+  write_file(path, text ? to_graph_def_text(graph, options) : to_graph_def(graph, options));
+}
+
+}  // namespace panto

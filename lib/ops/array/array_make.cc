@@ -1,0 +1,120 @@
+// Tensors made from a few numbers.
+
+#include <cmath>
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+using Dims = SmallVector<int64_t, 8>;
+
+void fill_shape(ShapeContext& c) {
+  c.vector(0);
+  c.expect_scalar(1);
+  const KnownIntegers values(c, 0);
+  if (!values.counted()) return c.output(PartialShape::unknown());
+  Dims dims;
+  for (int64_t i = 0; i < values.count(); ++i) {
+    if (values.known(i) && values[i] < 0) invalid("dims[{}]: expected at least 0, got {}", i, values[i]);
+    dims.push_back(values.known(i) ? values[i] : kUnknownDim);
+  }
+  PartialShape result(std::span<const int64_t>(dims.data(), dims.size()));
+  if (c.symbolic() && result.rank() <= 1 && result.numel() >= 0 && result.numel() <= kMaxPartialValues) {
+    if (const auto value = c.values(1); value && value->size() == 1) {
+      c.output_values(0, PartialValues(static_cast<size_t>(result.numel()), (*value)[0]));
+    }
+  }
+  c.output(std::move(result));
+}
+
+// How many steps of `delta` lead from `start` to `limit`, the last one included if it is a part of one.
+int64_t step_count(int64_t start, int64_t limit, int64_t delta) {
+  if (delta == 0) invalid("delta: expected a number other than 0, got 0");
+  if ((delta > 0 && start > limit) || (delta < 0 && start < limit)) {
+    invalid("limit: expected it at or beyond start {} in the direction of delta {}, got {}", start, delta, limit);
+  }
+  // Unsigned: the difference of two int64 may need 64 bits.
+  const uint64_t distance = delta > 0 ? static_cast<uint64_t>(limit) - static_cast<uint64_t>(start)
+                                      : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
+  const uint64_t step = delta > 0 ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
+  const uint64_t count = distance / step + (distance % step != 0 ? 1 : 0);
+  if (count > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    invalid("number of elements: expected fewer than 2^63, got {}", count);
+  }
+  return static_cast<int64_t>(count);
+}
+
+// In the element's own precision, as TensorFlow computes it.
+template <class T>
+int64_t step_count_real(T start, T limit, T delta) {
+  if (delta == 0) invalid("delta: expected a number other than 0, got 0");
+  if ((delta > 0 && start > limit) || (delta < 0 && start < limit)) {
+    invalid("limit: expected it at or beyond start {} in the direction of delta {}, got {}", start, delta, limit);
+  }
+  const double count = std::ceil(std::abs((limit - start) / delta));
+  // Also false for NaN.
+  if (!(count < 0x1p63)) invalid("number of elements: expected fewer than 2^63, got {}", count);
+  return static_cast<int64_t>(count);
+}
+
+// The value of floating scalar input i, nullopt if it is symbolic or not in host memory.
+std::optional<double> known_real(const ShapeContext& c, int i) {
+  const TensorImpl& impl = *c.in(i).impl();
+  if (impl.meta != nullptr || !impl.device->host_memory()) return std::nullopt;
+  switch (impl.dtype) {
+    case kFloat32: return *static_cast<const float*>(impl.data);
+    case kFloat64: return *static_cast<const double*>(impl.data);
+    case kFloat16: return static_cast<float>(*static_cast<const Half*>(impl.data));
+    case kBFloat16: return static_cast<float>(*static_cast<const BFloat16*>(impl.data));
+    default: return std::nullopt;
+  }
+}
+
+void range_shape(ShapeContext& c) {
+  for (int i = 0; i < 3; ++i) c.expect_scalar(i);
+  c.output({kUnknownDim});
+  if (dtypes::kFloating.contains(c.in(0).dtype())) {
+    const auto start = known_real(c, 0);
+    const auto limit = known_real(c, 1);
+    const auto delta = known_real(c, 2);
+    if (!start || !limit || !delta) return;
+    c.output({c.in(0).dtype() == kFloat64 ? step_count_real(*start, *limit, *delta)
+                                          : step_count_real(static_cast<float>(*start), static_cast<float>(*limit),
+                                                            static_cast<float>(*delta))});
+    return;
+  }
+  const auto start = known_scalar(c, 0);
+  const auto limit = known_scalar(c, 1);
+  const auto delta = known_scalar(c, 2);
+  if (delta == 0) invalid("delta: expected a number other than 0, got 0");
+  if (!start || !limit || !delta) return;
+  const int64_t count = step_count(*start, *limit, *delta);
+  c.output({count});
+  if (!c.symbolic() || count > kMaxPartialValues) return;
+  PartialValues values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(*start + i * *delta);
+  c.output_values(0, std::move(values));
+}
+
+}  // namespace
+
+const Op& kFill = define_op("Fill(dims: index_type @host, value: T; T: type, index_type: index = int32) -> (output: T)",
+                            {.doc = "A tensor of shape `dims` full of the scalar `value`.",
+                             .traits = {Trait::kDataMovement},
+                             .primary = "T",
+                             .shape = fill_shape,
+                             .gradient = [](GradContext& g) { g.set(1, sum(g.dy())); }});
+
+const Op& kRange =
+    define_op("Range(start: Tidx @host, limit: Tidx @host, delta: Tidx @host; Tidx: real = int32) -> (output: Tidx)",
+              {.doc = "start, start + delta, start + 2 delta, ... up to but without `limit`.",
+               .shape = range_shape,
+               .no_gradient = "its inputs say how many elements there are"});
+
+}  // namespace panto

@@ -1,0 +1,147 @@
+// Gathering and scattering by positions in several dimensions, and bands of matrices.
+#include <string>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+using Dims = SmallVector<int64_t, 8>;
+
+PartialShape to_shape(const Dims& dims) { return PartialShape(std::span<const int64_t>(dims.data(), dims.size())); }
+
+void expect_error_policy(const ShapeContext& c) {
+  const std::string_view policy = c.text("bad_indices_policy");
+  if (policy.empty() || policy == "DEFAULT" || policy == "ERROR") return;
+  failf(Code::kUnimplemented, "bad_indices_policy: expected ERROR, got {}", policy);
+}
+
+// How many dimensions the indices in input `i` go along; -1 unknown. `rank`: of what they are positions in.
+int64_t depth_of_indices(const ShapeContext& c, int i, int rank) {
+  c.expect_rank_at_least(i, 1);
+  const int64_t depth = c.dim(i, -1);
+  if (depth >= 0 && rank >= 0 && depth > rank) {
+    invalid("last dimension of indices: expected at most {}, the number of dimensions, got {}", rank, depth);
+  }
+  return depth;
+}
+
+// The shape of what is at `indices`, of this depth, in something of shape `whole`.
+PartialShape shape_at(const PartialShape& indices, const PartialShape& whole, int64_t depth) {
+  if (!whole.known_rank() || !indices.known_rank() || depth < 0) return PartialShape();
+  Dims dims;
+  for (int i = 0; i + 1 < indices.rank(); ++i) dims.push_back(indices.dim(i));
+  for (int i = static_cast<int>(depth); i < whole.rank(); ++i) dims.push_back(whole.dim(i));
+  return to_shape(dims);
+}
+
+void expect_updates(const PartialShape& updates, const PartialShape& indices, const PartialShape& whole,
+                    int64_t depth) {
+  const PartialShape expected = shape_at(indices, whole, depth);
+  if (updates.compatible_with(expected)) return;
+  invalid("updates: expected shape {}, got {}", expected.to_string(), updates.to_string());
+}
+
+void gather_nd_shape(ShapeContext& c) {
+  expect_error_policy(c);
+  const PartialShape &params = c.shape(0), &indices = c.shape(1);
+  const int64_t depth = depth_of_indices(c, 1, params.rank());
+  c.output(shape_at(indices, params, depth));
+}
+
+void scatter_nd_shape(ShapeContext& c) {
+  expect_error_policy(c);
+  const PartialShape out = c.shape_from(2);
+  const PartialShape &indices = c.shape(0), &updates = c.shape(1);
+  const int64_t depth = depth_of_indices(c, 0, out.rank());
+  c.output(out);
+  expect_updates(updates, indices, out, depth);
+}
+
+void tensor_scatter_shape(ShapeContext& c) {
+  expect_error_policy(c);
+  const PartialShape &tensor = c.shape(0), &indices = c.shape(1), &updates = c.shape(2);
+  const int64_t depth = depth_of_indices(c, 1, tensor.rank());
+  c.output(tensor);
+  expect_updates(updates, indices, tensor, depth);
+}
+
+// Of TensorScatterUpdate: whether each update is the last one at its position, in a shape that broadcasts to updates.
+Tensor last_at_its_place(GradContext& g) {
+  const Tensor& indices = g.in(1);
+  const Tensor sizes = shape(indices, {.out_type = kInt64});
+  const Tensor last = size(sizes, {.out_type = kInt64}) - 1;
+  const Tensor rows = slice(sizes, {0}, reshape(last, {1})), depth = slice(sizes, reshape(last, {1}), {1});
+  const Tensor numbers = reshape(range(int64_t{0}, reduce_prod(rows), int64_t{1}), rows);
+  const Tensor places = slice(cast(g.shape(0), kInt64), {0}, depth);
+  const Tensor owner = tensor_scatter_update(fill(places, int64_t{-1}), indices, numbers);
+  const Tensor counts = equal(gather_nd(owner, indices), numbers);
+  const Tensor further = size(g.shape(2), {.out_type = kInt64}) - last;  // dimensions of an update
+  return reshape(counts, concat({rows, fill(reshape(further, {1}), int64_t{1})}, 0));
+}
+
+void band_shape(ShapeContext& c) {
+  c.expect_rank_at_least(0, 2);
+  known_scalar(c, 1);
+  known_scalar(c, 2);
+  c.output(c.shape(0));
+}
+
+}  // namespace
+
+const Op& kGatherNd = define_op(
+    "GatherNd(params: Tparams, indices: Tindices; Tparams: type, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: Tparams)",
+    {.doc = "The elements of `params`, or its slices, at the positions that the last dimension of `indices` spells: "
+            "[i, j] is params[i, j]. The result has the other dimensions of `indices` and what is left of those of "
+            "`params`. A position out of range is an error.",
+     .traits = {Trait::kDataMovement},
+     .primary = "Tparams",
+     .shape = gather_nd_shape,
+     .saves = {shape_of(0), in(1)},
+     .gradient = [](GradContext& g) { g.set(0, scatter_nd(g.in(1), g.dy(), cast(g.shape(0), g.in_type(1)))); }});
+
+const Op& kScatterNd = define_op(
+    "ScatterNd(indices: Tindices, updates: T, shape: Tindices @host; T: numeric, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: T)",
+    {.doc = "Zeros of the given shape with `updates`, numbers or slices, added at the positions that the last "
+            "dimension of `indices` spells. A position out of range is an error.",
+     .primary = "T",
+     .shape = scatter_nd_shape,
+     .saves = {in(0)},
+     .gradient = [](GradContext& g) { g.set(1, gather_nd(g.dy(), g.in(0))); },
+     .flops = [](const CostContext& c) { return c.numel(1); }});
+
+const Op& kTensorScatterUpdate = define_op(
+    "TensorScatterUpdate(tensor: T, indices: Tindices, updates: T; T: type, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: T)",
+    {.doc =
+         "`tensor` with `updates`, elements or slices, at the positions that the last dimension of `indices` spells; "
+         "of one that occurs twice the last update counts. A position out of range is an error.",
+     .primary = "T",
+     .shape = tensor_scatter_shape,
+     .saves = {shape_of(0), in(1), shape_of(2)},
+     .gradient = [](GradContext& g) {
+       if (g.needs(0)) g.set(0, tensor_scatter_update(g.dy(), g.in(1), zeros(g.shape(2), g.in_type(0))));
+       if (!g.needs(2)) return;
+       const Tensor there = gather_nd(g.dy(), g.in(1));
+       g.set(2, select(last_at_its_place(g), there, zeros_like(there)));
+     }});
+
+const Op& kMatrixBandPart = define_op(
+    "MatrixBandPart(input: T, num_lower: Tindex @host, num_upper: Tindex @host; T: numeric|bool, Tindex: index = int64)"
+    " -> (band: T)",
+    {.doc = "Matrices, in the last two dimensions, with zeros outside of a band of `num_lower` diagonals below the "
+            "main one and `num_upper` above it; a negative number means all.",
+     .primary = "T",
+     .shape = band_shape,
+     .saves = {in(1), in(2)},
+     .gradient = [](GradContext& g) { g.set(0, matrix_band_part(g.dy(), g.in(1), g.in(2))); }});
+
+}  // namespace panto

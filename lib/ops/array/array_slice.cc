@@ -1,0 +1,222 @@
+// Taking parts of tensors, and padding them.
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/strided_slice.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+using Dims = SmallVector<int64_t, 8>;
+
+PartialShape to_shape(const Dims& dims) { return PartialShape(std::span<const int64_t>(dims.data(), dims.size())); }
+
+std::optional<int64_t> value_at(const KnownIntegers& values, int i) {
+  return values.counted() ? values.get(i) : std::nullopt;
+}
+
+// The values of vector input 0 at begin, begin + stride, ...
+void slice_values(ShapeContext& c, int64_t begin, int64_t stride, int64_t size) {
+  if (!c.symbolic()) return;
+  const std::optional<PartialValues> from = c.values(0);
+  if (!from || size > static_cast<int64_t>(from->size())) return;
+  PartialValues values;
+  for (int64_t i = 0; i < size; ++i) values.push_back((*from)[static_cast<size_t>(begin + i * stride)]);
+  c.output_values(0, std::move(values));
+}
+
+void slice_shape(ShapeContext& c) {
+  const PartialShape& from = c.shape(0);
+  int64_t rank = c.merge(c.vector(1), c.vector(2), "lengths of begin and size");
+  if (from.known_rank() && rank >= 0 && rank != from.rank()) {
+    invalid("begin and size: expected {} numbers, one for each dimension of input, got {}", from.rank(), rank);
+  }
+  if (from.known_rank()) rank = from.rank();
+  if (rank < 0) return c.output(PartialShape::unknown());
+  const KnownIntegers begins(c, 1);
+  const KnownIntegers sizes(c, 2);
+  Dims dims;
+  std::optional<int64_t> begin;
+  for (int i = 0; i < rank; ++i) {
+    const int64_t d = from.known_rank() ? from.dim(i) : kUnknownDim;
+    begin = value_at(begins, i);
+    const std::optional<int64_t> size = value_at(sizes, i);
+    if (begin && (*begin < 0 || (d >= 0 && *begin > d))) {
+      invalid("begin[{}]: expected one in [0, {}], got {}", i, d < 0 ? "?" : std::to_string(d), *begin);
+    }
+    if (size && *size < -1) invalid("size[{}]: expected at least -1, got {}", i, *size);
+    if (size && begin && d >= 0 && *size > d - *begin) {
+      invalid("size[{}]: expected at most {}, what is left after begin {}, got {}", i, d - *begin, *begin, *size);
+    }
+    if (!size) {
+      dims.push_back(kUnknownDim);
+    } else if (*size >= 0) {
+      dims.push_back(*size);
+    } else {
+      dims.push_back(begin && d >= 0 ? d - *begin : kUnknownDim);
+    }
+  }
+  if (rank == 1 && begin && dims[0] >= 0) slice_values(c, *begin, 1, dims[0]);
+  c.output(to_shape(dims));
+}
+
+// dy between zeros.
+void slice_gradient(GradContext& g) {
+  const PartialShape& from = g.in_shape(0);
+  const PartialShape& dy = g.dy().partial_shape();
+  const KnownIntegers begins(g.in(1));
+  if (from.fully_known() && dy.fully_known() && begins.counted() && begins.complete()) {
+    std::vector<int64_t> pads;
+    for (int i = 0; i < from.rank(); ++i) {
+      pads.push_back(begins[i]);
+      pads.push_back(from.dim(i) - begins[i] - dy.dim(i));
+    }
+    return g.set(0, pad(g.dy(), reshape(constant_integers(pads), {-1, 2})));
+  }
+  const Tensor before = cast(g.in(1), kInt64);
+  const Tensor after = sub(sub(cast(g.shape(0), kInt64), before), shape(g.dy(), {.out_type = kInt64}));
+  g.set(0, pad(g.dy(), pack({before, after}, {.axis = 1})));
+}
+
+void strided_slice_shape(ShapeContext& c) {
+  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin, end and strides"), c.vector(3),
+                            "lengths of begin, end and strides");
+  const PartialShape& from = c.shape(0);
+  if (!from.known_rank() || n < 0) return c.output(PartialShape::unknown());
+  StridedSlice slice =
+      plan_strided_slice(from, KnownIntegers(c, 1, n), KnownIntegers(c, 2, n), KnownIntegers(c, 3, n), masks_of(c));
+  if (from.rank() == 1 && slice.exact()) {
+    slice_values(c, slice.axes[0].begin, slice.axes[0].stride, slice.axes[0].size);
+  }
+  c.output(std::move(slice.shape));
+}
+
+// In a type that StridedSliceGrad takes.
+Tensor wide_index(const Tensor& index) { return index.dtype() == kInt16 ? cast(index, kInt32) : index; }
+
+void strided_slice_grad_shape(ShapeContext& c) {
+  c.vector(0);
+  const KnownIntegers dims(c, 0);
+  if (!dims.counted()) return c.output(PartialShape::unknown());
+  Dims known;
+  for (int64_t i = 0; i < dims.count(); ++i) {
+    if (dims.known(i) && dims[i] < 0) invalid("shape[{}]: expected at least 0, got {}", i, dims[i]);
+    known.push_back(dims.known(i) ? dims[i] : kUnknownDim);
+  }
+  PartialShape to = to_shape(known);
+  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin, end and strides"), c.vector(3),
+                            "lengths of begin, end and strides");
+  if (n >= 0) {
+    const KnownIntegers begin(c, 1, n), end(c, 2, n), strides(c, 3, n);
+    const StridedSlice slice = plan_strided_slice(to, begin, end, strides, masks_of(c));
+    // Where indices become known later, they may be out of range, which is said first.
+    const bool all_known = to.fully_known() && begin.complete() && end.complete() && strides.complete();
+    if (all_known && !slice.shape.compatible_with(c.shape(4))) {
+      invalid("dy: expected the shape of the slice, {}, got {}", slice.shape.to_string(), c.shape(4).to_string());
+    }
+  }
+  c.output(std::move(to));
+}
+
+void pad_shape(ShapeContext& c) {
+  c.expect_rank(1, 2);
+  const PartialShape& from = c.shape(0);
+  c.expect_equal(c.dim(1, 1), 2, "dimension 1 of paddings");
+  const int64_t rows = c.dim(1, 0);
+  if (from.known_rank() && rows >= 0 && rows != from.rank()) {
+    invalid("paddings: expected {} rows, one for each dimension of input, got {}", from.rank(), rows);
+  }
+  const int64_t rank = from.known_rank() ? from.rank() : rows;
+  if (rank < 0) return c.output(PartialShape::unknown());
+  const KnownIntegers pads(c, 1);
+  Dims dims;
+  for (int i = 0; i < rank; ++i) {
+    int64_t d = from.known_rank() ? from.dim(i) : kUnknownDim;
+    for (int side = 0; side < 2; ++side) {
+      const std::optional<int64_t> extra = value_at(pads, 2 * i + side);
+      if (extra && *extra < 0) invalid("paddings[{}, {}]: expected at least 0, got {}", i, side, *extra);
+      d = d < 0 || !extra ? kUnknownDim : checked_add(d, *extra, "dimension");
+    }
+    dims.push_back(d);
+  }
+  c.output(to_shape(dims));
+}
+
+// The middle of dy.
+void pad_gradient(GradContext& g) {
+  const PartialShape& from = g.in_shape(0);
+  const KnownIntegers pads(g.in(1));
+  if (from.fully_known() && pads.counted() && pads.complete()) {
+    std::vector<int64_t> begin;
+    for (int i = 0; i < from.rank(); ++i) begin.push_back(pads[2 * i]);
+    return g.set(0, slice(g.dy(), begin, std::vector<int64_t>(from.dims().begin(), from.dims().end())));
+  }
+  const Tensor begin = unpack(cast(g.in(1), kInt32), 2, {.axis = 1})[0];
+  g.set(0, slice(g.dy(), begin, g.shape(0)));
+}
+
+}  // namespace
+
+const Op& kSlice = define_op(
+    "Slice(input: T, begin: Index @host, size: Index @host; T: type, Index: index) -> (output: T)",
+    {.doc = "The part of `input` that begins at `begin` and has size `size`; a size of -1 is all that is left.",
+     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape = slice_shape,
+     .saves = {shape_of(0), in(1)},
+     .gradient = slice_gradient});
+
+const Op& kStridedSlice = define_op(
+    "StridedSlice(input: T, begin: Index @host, end: Index @host, strides: Index @host; T: type, "
+    "Index: int16|int32|int64, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, "
+    "new_axis_mask: int = 0, shrink_axis_mask: int = 0) -> (output: T)",
+    {.doc = "What x[b0:e0:s0, b1:e1:s1, ...] is in Python. Bit i of a mask changes the meaning of index i: begin and "
+            "end at the first or last element (begin_mask, end_mask), all dimensions not mentioned (ellipsis_mask), a "
+            "new dimension of 1 (new_axis_mask), one element, whose dimension goes (shrink_axis_mask).",
+     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape = strided_slice_shape,
+     .saves = {shape_of(0), in(1), in(2), in(3)},
+     .gradient = [](GradContext& g) {
+       const Tensor begin = wide_index(g.in(1));
+       const Tensor shape = begin.dtype() == kInt32 ? g.shape(0) : cast(g.shape(0), begin.dtype());
+       g.set(0, strided_slice_grad(shape, begin, wide_index(g.in(2)), wide_index(g.in(3)), g.dy(),
+                                   {.begin_mask = g.integer("begin_mask"),
+                                    .end_mask = g.integer("end_mask"),
+                                    .ellipsis_mask = g.integer("ellipsis_mask"),
+                                    .new_axis_mask = g.integer("new_axis_mask"),
+                                    .shrink_axis_mask = g.integer("shrink_axis_mask")}));
+     }});
+
+const Op& kStridedSliceGrad = define_op(
+    "StridedSliceGrad(shape: Index @host, begin: Index @host, end: Index @host, strides: Index @host, dy: T; T: type, "
+    "Index: index, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, "
+    "shrink_axis_mask: int = 0) -> (output: T)",
+    {.doc = "Zeros of the given shape, with `dy` where StridedSlice would have taken its elements from.",
+     .traits = {Trait::kDataMovement},
+     .primary = "T",
+     .shape = strided_slice_grad_shape,
+     .saves = {in(1), in(2), in(3)},
+     .gradient =
+         [](GradContext& g) {
+           g.set(4, strided_slice(g.dy(), g.in(1), g.in(2), g.in(3),
+                                  {.begin_mask = g.integer("begin_mask"),
+                                   .end_mask = g.integer("end_mask"),
+                                   .ellipsis_mask = g.integer("ellipsis_mask"),
+                                   .new_axis_mask = g.integer("new_axis_mask"),
+                                   .shrink_axis_mask = g.integer("shrink_axis_mask")}));
+         },
+     .types_reason = "no resource or variant is zero"});
+
+const Op& kPad = define_op(
+    "Pad(input: T, paddings: Tpaddings @host; T: type, Tpaddings: index = int32) -> (output: T)",
+    {.doc = "`input` with paddings[i, 0] zeros before and paddings[i, 1] zeros after it along each dimension i.",
+     .traits = {Trait::kDataMovement},
+     .shape = pad_shape,
+     .saves = {shape_of(0), in(1)},
+     .gradient = pad_gradient,
+     .types_reason = "no resource or variant is zero"});
+
+}  // namespace panto

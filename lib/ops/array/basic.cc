@@ -1,0 +1,200 @@
+// Sources, identities, and questions about shapes.
+
+#include <limits>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/ops/array.h"
+
+namespace panto {
+
+const Op& kConst = define_op(  //
+    "Const(; value: tensor, dtype: type) -> (output: dtype)",
+    {.doc = "The tensor in attribute `value`.",
+     .cpp = "constant",
+     .kind = OpKind::kConstant,
+     .traits = {Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           const Tensor& value = c.tensor_attr("value");
+           if (value.dtype() != c.type("dtype")) {
+             invalid("value: expected dtype {}, got {}", dtype_name(c.type("dtype")), dtype_name(value.dtype()));
+           }
+           c.output(value.shape());
+           if (!c.symbolic()) return;
+           if (auto values = known_integers(value)) c.output_values(0, std::move(*values));
+         },
+     .no_gradient = "a constant depends on nothing"});
+
+const Op& kPlaceholder = define_op(  //
+    "Placeholder(; dtype: type, shape: shape = ?) -> (output: dtype)",
+    {.doc = "Stands for a value that is fed when the graph runs; it cannot run without one.",
+     .cpp = "placeholder_op",  // `placeholder` is the friendlier function of trace/graph_scope.h
+     .kind = OpKind::kPlaceholder,
+     .traits = {Trait::kSelfAllocating},
+     .shape = [](ShapeContext& c) { c.output(c.shape_attr("shape")); },
+     .no_gradient = "it has no inputs"});
+
+const Op& kPlaceholderWithDefault =
+    define_op("PlaceholderWithDefault(input: dtype; dtype: type, shape: shape) -> (output: dtype)",
+              {.doc = "`input`, unless another value of a shape that fits attribute `shape` is fed.",
+               .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+               .shape =
+                   [](ShapeContext& c) {
+                     const PartialShape& declared = c.shape_attr("shape");
+                     if (!declared.compatible_with(c.shape(0))) {
+                       invalid("input: expected a shape compatible with {}, got {}", declared.to_string(),
+                               c.shape(0).to_string());
+                     }
+                     // Of a symbolic one only the declaration is known: what is fed may have another shape than the
+                     // default.
+                     c.output(c.symbolic() ? declared : c.shape(0));
+                   },
+               .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+
+const Op& kIdentity = define_op(  //
+    "Identity(input: T; T: type) -> (output: T)",
+    {.doc = "Its input: the same bytes, a tensor of its own.",
+     .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           shapes::same_as_input(c);
+           pass_values(c);
+         },
+     .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+
+const Op& kIdentityN = define_op("IdentityN(input: T; T: list(type) >= 1) -> (output: T)",
+                                 {.doc = "Its inputs, all of which are computed before any output is there.",
+                                  .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
+                                  .shape =
+                                      [](ShapeContext& c) {
+                                        for (int i = 0; i < c.num_inputs(); ++i) {
+                                          c.output(i, c.shape(i));
+                                          pass_values(c, i, i);
+                                        }
+                                      },
+                                  .gradient =
+                                      [](GradContext& g) {
+                                        for (int i = 0; i < g.num_inputs(); ++i) {
+                                          if (g.has_dy(i)) g.set(i, g.dy(i));
+                                        }
+                                      }});
+
+const Op& kStopGradient = define_op(  //
+    "StopGradient(input: T; T: type) -> (output: T)",
+    {.doc = "Its input, through which no gradient flows.",
+     .kind = OpKind::kStopGradient,
+     .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           shapes::same_as_input(c);
+           pass_values(c);
+         },
+     .no_gradient = "stopping it is what the op is for"});
+
+const Op& kNoOp = define_op("NoOp() -> ()", {.doc = "Does nothing: a node to which control edges lead.",
+                                             .kind = OpKind::kNoOperation,
+                                             .shape = shapes::none,
+                                             .no_gradient = "it has no outputs"});
+
+namespace {
+
+// Dimensions must fit the type that was asked for.
+void check_fits(int64_t value, DType type, const char* what) {
+  if (type == kInt32 && value > std::numeric_limits<int32_t>::max()) {
+    invalid("{}: expected a number that fits int32, got {}; out_type = int64 holds it", what, value);
+  }
+}
+
+void zeros_or_ones_like(ShapeContext& c, int64_t value) {
+  shapes::same_as_input(c);
+  if (!c.symbolic() || !dtypes::kInteger.contains(c.in(0).dtype())) return;
+  const int64_t count = c.shape(0).numel();
+  if (count >= 0 && count <= kMaxPartialValues) {
+    c.output_values(0, PartialValues(static_cast<size_t>(count), value));
+  }
+}
+
+}  // namespace
+
+const Op& kShape = define_op("Shape(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
+                             {.doc = "The dimensions of `input`, as a vector.",
+                              .traits = {Trait::kShapeOnly},
+                              .shape =
+                                  [](ShapeContext& c) {
+                                    const PartialShape& dims = c.shape(0);
+                                    c.output({dims.rank()});
+                                    if (!dims.known_rank()) return;
+                                    for (int64_t d : dims.dims()) check_fits(d, c.type("out_type"), "dimension");
+                                    if (!c.symbolic()) return;
+                                    PartialValues values(dims.dims().size());
+                                    for (size_t i = 0; i < values.size(); ++i) {
+                                      if (dims.dims()[i] >= 0) values[i] = dims.dims()[i];
+                                    }
+                                    c.output_values(0, std::move(values));
+                                  },
+                              .no_gradient = "integers have none"});
+
+const Op& kRank =
+    define_op("Rank(input: T; T: type) -> (output: int32 @host)", {.doc = "The number of dimensions of `input`.",
+                                                                   .traits = {Trait::kShapeOnly},
+                                                                   .shape =
+                                                                       [](ShapeContext& c) {
+                                                                         shapes::scalar(c);
+                                                                         if (c.symbolic() && c.rank(0) >= 0)
+                                                                           c.output_values(0, {c.rank(0)});
+                                                                       },
+                                                                   .no_gradient = "integers have none"});
+
+const Op& kSize = define_op("Size(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
+                            {.doc = "The number of elements of `input`.",
+                             .traits = {Trait::kShapeOnly},
+                             .shape =
+                                 [](ShapeContext& c) {
+                                   const int64_t count = c.shape(0).numel();
+                                   check_fits(count, c.type("out_type"), "number of elements");
+                                   shapes::scalar(c);
+                                   if (c.symbolic() && count >= 0) c.output_values(0, {count});
+                                 },
+                             .no_gradient = "integers have none"});
+
+const Op& kZerosLike = define_op("ZerosLike(x: T; T: type) -> (y: T)",
+                                 {.doc = "Zeros in the shape and dtype of `x`; empty strings where it holds strings.",
+                                  .traits = {Trait::kElementwise, Trait::kShapeOnly},
+                                  .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
+                                  .no_gradient = "the values of x do not matter",
+                                  .types_reason = "no resource or variant is zero"});
+
+const Op& kOnesLike =
+    define_op("OnesLike(x: T; T: plain) -> (y: T)", {.doc = "Ones in the shape and dtype of `x`.",
+                                                     .traits = {Trait::kElementwise, Trait::kShapeOnly},
+                                                     .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 1); },
+                                                     .no_gradient = "the values of x do not matter"});
+
+const Op& kBroadcastGradientArgs = define_op(
+    "BroadcastGradientArgs(s0: T @host, s1: T @host; T: index = int32) -> (r0: T @host, r1: T @host)",
+    {.doc = "For two shapes that broadcast: the axes over which the gradient of the result is summed to give the "
+            "gradient of something of shape `s0`, and of `s1`.",
+     .traits = {Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           c.vector(0);
+           c.vector(1);
+           c.output(0, {kUnknownDim});
+           c.output(1, {kUnknownDim});
+           if (!c.symbolic()) return;
+           const KnownIntegers s0(c, 0);
+           const KnownIntegers s1(c, 1);
+           if (!s0.counted() || !s1.counted() || !s0.complete() || !s1.complete()) return;
+           const BroadcastAxes axes = broadcast_gradient_axes(s0.values(), s1.values());
+           const auto put = [&c](int k, const std::vector<int64_t>& list) {
+             c.output(k, {static_cast<int64_t>(list.size())});
+             c.output_values(k, PartialValues(list.begin(), list.end()));
+           };
+           put(0, axes.first);
+           put(1, axes.second);
+         },
+     .no_gradient = "integers have none"});
+
+}  // namespace panto

@@ -1,0 +1,113 @@
+// Where elements are, which are the largest, which are different, how often they occur.
+#include <string>
+
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+void top_shape(ShapeContext& c) {
+  c.expect_rank_at_least(0, 1);
+  const std::optional<int64_t> k = known_scalar(c, 1);
+  const PartialShape& in = c.shape(0);
+  if (k && *k < 0) c.invalid("k: expected at least 0, got " + std::to_string(*k));
+  if (!in.known_rank()) {
+    c.output(0, PartialShape());
+    return c.output(1, PartialShape());
+  }
+  const int64_t size = in.dim(in.rank() - 1);
+  if (k && size >= 0 && *k > size) {
+    c.invalid("k: expected at most " + std::to_string(size) + ", the size of the last dimension, got " +
+              std::to_string(*k));
+  }
+  SmallVector<int64_t, 8> dims;
+  for (int i = 0; i + 1 < in.rank(); ++i) dims.push_back(in.dim(i));
+  dims.push_back(k.value_or(kUnknownDim));
+  const PartialShape out{std::span<const int64_t>(dims)};
+  c.output(0, out);
+  c.output(1, out);
+}
+
+// Each of the largest hands its gradient to where it came from. Rows of `input` are numbered on in one count.
+void top_gradient(GradContext& g) {
+  if (!g.has_dy(0)) return;
+  const Tensor shape = cast(g.shape(0), kInt64);
+  const Tensor last = size(shape, {.out_type = kInt64}) - 1;
+  const Tensor batch = slice(shape, {0}, reshape(last, {1}));
+  const Tensor columns = gather(shape, last, 0);
+  const Tensor rows = reduce_prod(batch);
+  const Tensor one = constant(tensor({int64_t{1}}), kInt64);
+  const Tensor first = reshape(range(int64_t{0}, rows, int64_t{1}) * columns, concat({batch, one}, 0));
+  const Tensor positions = reshape(cast(g.out(1), kInt64) + first, {-1});
+  g.set(0, reshape(unsorted_segment_sum(reshape(g.dy(0), {-1}), positions, rows * columns), shape));
+}
+
+void bins_shape(ShapeContext& c) {
+  const PartialShape& in = c.shape(0);
+  if (in.known_rank() && in.rank() != 1 && in.rank() != 2) {
+    c.invalid("input: expected a rank of 1 or 2, got shape " + in.to_string());
+  }
+  c.expect_scalar(1);
+  const std::optional<int64_t> size = known_scalar(c, 1);
+  if (size && *size < 0) c.invalid("size: expected at least 0, got " + std::to_string(*size));
+  const PartialShape& weights = c.shape(2);
+  if (!weights.compatible_with(in) && !weights.compatible_with(PartialShape{0})) {
+    c.invalid("weights: expected the shape " + in.to_string() + " of input, or [0] for none, got " +
+              weights.to_string());
+  }
+  const int64_t bins = size.value_or(kUnknownDim);
+  if (!in.known_rank()) return c.output(PartialShape());
+  in.rank() == 1 ? c.output({bins}) : c.output({in.dim(0), bins});
+}
+
+}  // namespace
+
+const Op& kTopK = define_op(
+    "TopKV2(input: T, k: Tk @host; sorted: bool = true, T: real, Tk: index = int32, index_type: index = int32)"
+    " -> (values: T, indices: index_type)",
+    {.doc = "The `k` largest elements of the last dimension, the largest first, and their positions. Of equal ones the "
+            "first comes first; NaN is larger than any number. (They are in order without `sorted` too.)",
+     .shape = top_shape,
+     .saves = {shape_of(0), out(1)},
+     .gradient = top_gradient,
+     .flops = [](const CostContext& c) { return 8 * c.numel(0); }});
+
+const Op& kWhere = define_op(
+    "Where(input: T; T: numeric|bool = bool) -> (index: int64)",
+    {.doc = "The positions of elements that are not zero (or false), in row-major order: [count, rank of `input`].",
+     .cpp = "nonzero",
+     .traits = {Trait::kSelfAllocating},
+     .shape = [](ShapeContext& c) { c.output(PartialShape{kUnknownDim, c.rank(0) < 0 ? kUnknownDim : c.rank(0)}); },
+     .no_gradient = "positions are not differentiable"});
+
+const Op& kUnique = define_op(
+    "Unique(x: T; T: type, out_idx: index = int32) -> (y: T, idx: out_idx)",
+    {.doc = "The different elements of vector `x` in the order in which they come first, and for each element of `x` "
+            "the position of its like in `y`. No NaN is like another.",
+     .traits = {Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           const int64_t size = c.vector(0);
+           c.output(0, PartialShape{kUnknownDim});
+           c.output(1, PartialShape{size});
+         },
+     .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x",
+     .types_reason = "nothing compares resources and variants"});
+
+const Op& kDenseBincount = define_op(
+    "DenseBincount(input: Tidx, size: Tidx @host, weights: T; Tidx: index, T: int32|int64|float32|float64, "
+    "binary_output: bool = false) -> (output: T)",
+    {.doc =
+         "How often each of the numbers 0, 1, ..., size - 1 is in vector `input`, or the sum of its weights; of a "
+         "matrix, for each row. Larger numbers count nowhere, negative ones are InvalidArgument. Without elements in "
+         "`weights` each counts as 1; with `binary_output` the result is 1 where there is one at all. In C++ use "
+         "bincount.",
+     .primary = "T",
+     .shape = bins_shape,
+     .no_gradient = "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum"});
+
+}  // namespace panto

@@ -1,0 +1,55 @@
+// Small integer tensors whose values are known while shapes are inferred (design decision 14): reading those that shape
+// an output, and passing on those that an op only moves. (Arithmetic on them is in elementwise.h.)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+
+// The integers of a scalar or vector input, read in place from a host tensor; of a symbolic tensor, what is known.
+class PANTO_EXPORT KnownIntegers {
+ public:
+  explicit KnownIntegers(const Tensor& t);
+  KnownIntegers(const ShapeContext& c, int input) : KnownIntegers(c.in(input)) {}
+  // The same where other inputs tell that there are `count`: if nothing else is known, so many unknown ones.
+  KnownIntegers(const ShapeContext& c, int input, int64_t count);
+
+  // -1: not even their number is known; then nothing else may be asked.
+  int64_t count() const { return count_; }
+  bool counted() const { return count_ >= 0; }
+  // True if every one is known.
+  bool complete() const { return complete_; }
+  bool known(int64_t i) const { return complete_ || known_[static_cast<size_t>(i)]; }
+  // Precondition: known(i).
+  int64_t operator[](int64_t i) const { return values_[static_cast<size_t>(i)]; }
+  std::optional<int64_t> get(int64_t i) const { return known(i) ? std::optional((*this)[i]) : std::nullopt; }
+  std::span<const int64_t> values() const { return {values_.data(), values_.size()}; }
+
+ private:
+  SmallVector<int64_t, 8> values_;
+  SmallVector<uint8_t, 8> known_;  // used where not complete
+  int64_t count_ = -1;
+  bool complete_ = false;
+};
+
+// The value of scalar input i where known. Throws InvalidArgument where it is no scalar.
+PANTO_EXPORT std::optional<int64_t> known_scalar(const ShapeContext& c, int i);
+// Element i of a host tensor of an integer type.
+PANTO_EXPORT int64_t host_integer(const Tensor& t, int64_t i = 0);
+
+// An int64 vector that a trace records as a Const.
+Tensor constant_integers(const std::vector<int64_t>& values);
+
+// The axes of the result of broadcasting shapes `a` and `b` along which `a` (first) and `b` (second) were stretched or
+// are 1. Throws InvalidArgument where they do not broadcast.
+using BroadcastAxes = std::pair<std::vector<int64_t>, std::vector<int64_t>>;
+PANTO_EXPORT BroadcastAxes broadcast_gradient_axes(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// In symbolic calls: output k has the values of input i, in order (or refers to the same variable).
+PANTO_EXPORT void pass_values(ShapeContext& c, int i = 0, int k = 0);
+
+}  // namespace panto

@@ -1,0 +1,125 @@
+// Comparisons, logic, and choosing by a mask.
+#include <algorithm>
+
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/ops/math/elementwise.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+constexpr const char* kBoolean = "its output is boolean";
+
+bool may_broadcast(const PartialShape& a, const PartialShape& b) {
+  const int shared = std::min(a.rank(), b.rank());  // -1 if one is unknown
+  for (int k = 1; k <= shared; ++k) {
+    const int64_t x = a.dim(a.rank() - k);
+    const int64_t y = b.dim(b.rank() - k);
+    if (x != y && x > 1 && y > 1) return false;
+    if ((x == 0 && y > 1) || (y == 0 && x > 1)) return false;
+  }
+  return true;
+}
+
+// Shapes that do not broadcast are an error or, on demand, simply not equal: one `false`.
+void equality_shape(ShapeContext& c) {
+  const PartialShape& a = c.shape(0);
+  const PartialShape& b = c.shape(1);
+  if (a.known_rank() && a == b && a.fully_known()) return c.output(a);
+  if (c.flag("incompatible_shape_error")) return shapes::broadcast_two(c);
+  if (!may_broadcast(a, b)) return c.output(PartialShape::of_rank(0));
+  // Unknown dimensions may turn out not to broadcast.
+  if (!a.fully_known() || !b.fully_known()) return c.output(PartialShape());
+  shapes::broadcast_two(c);
+}
+
+void select_shape(ShapeContext& c) {
+  const PartialShape& condition = c.shape(0);
+  if (condition.fully_known() && condition == c.shape(1) && condition == c.shape(2)) return c.output(condition);
+  c.output(broadcast_shapes(c.broadcast(0, 1), c.shape(2)));
+}
+
+}  // namespace
+
+const Op& kEqual = define_op("Equal(x: T, y: T; incompatible_shape_error: bool = true, T: any) -> (z: bool)",
+                             {.doc = "Whether x equals y, element by element; NaN equals nothing. Shapes that do not "
+                                     "broadcast give a single `false` if incompatible_shape_error is false.",
+                              .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
+                              .shape = equality_shape,
+                              .no_gradient = kBoolean,
+                              .flops = flops_each<1>,
+                              .types_reason = "nothing compares resources and variants"});
+
+const Op& kNotEqual =
+    define_op("NotEqual(x: T, y: T; incompatible_shape_error: bool = true, T: any) -> (z: bool)",
+              {.doc = "Whether x differs from y, element by element; NaN differs from everything. Shapes that "
+                      "do not broadcast give a single `true` if incompatible_shape_error is false.",
+               .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
+               .shape = equality_shape,
+               .no_gradient = kBoolean,
+               .flops = flops_each<1>,
+               .types_reason = "nothing compares resources and variants"});
+
+const Op& kLess =
+    define_op("Less(x: T, y: T; T: real) -> (z: bool)", {.doc = "`x < y`, element by element.",
+                                                         .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                                         .shape = shapes::broadcast_two,
+                                                         .no_gradient = kBoolean,
+                                                         .flops = flops_each<1>});
+
+const Op& kLessEqual =
+    define_op("LessEqual(x: T, y: T; T: real) -> (z: bool)", {.doc = "`x <= y`, element by element.",
+                                                              .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                                              .shape = shapes::broadcast_two,
+                                                              .no_gradient = kBoolean,
+                                                              .flops = flops_each<1>});
+
+const Op& kGreater =
+    define_op("Greater(x: T, y: T; T: real) -> (z: bool)", {.doc = "`x > y`, element by element.",
+                                                            .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                                            .shape = shapes::broadcast_two,
+                                                            .no_gradient = kBoolean,
+                                                            .flops = flops_each<1>});
+
+const Op& kGreaterEqual =
+    define_op("GreaterEqual(x: T, y: T; T: real) -> (z: bool)", {.doc = "`x >= y`, element by element.",
+                                                                 .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                                                 .shape = shapes::broadcast_two,
+                                                                 .no_gradient = kBoolean,
+                                                                 .flops = flops_each<1>});
+
+const Op& kLogicalAnd = define_op("LogicalAnd(x: bool, y: bool) -> (z: bool)",
+                                  {.doc = "Whether both x and y are true, element by element.",
+                                   .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
+                                   .shape = shapes::broadcast_two,
+                                   .no_gradient = kBoolean,
+                                   .flops = flops_each<1>});
+
+const Op& kLogicalOr = define_op("LogicalOr(x: bool, y: bool) -> (z: bool)",
+                                 {.doc = "Whether x or y or both are true, element by element.",
+                                  .traits = {Trait::kElementwise, Trait::kBroadcasts, Trait::kCommutative},
+                                  .shape = shapes::broadcast_two,
+                                  .no_gradient = kBoolean,
+                                  .flops = flops_each<1>});
+
+const Op& kLogicalNot = define_op("LogicalNot(x: bool) -> (y: bool)", {.doc = "Whether x is false, element by element.",
+                                                                       .traits = {Trait::kElementwise},
+                                                                       .shape = shapes::same_as_input,
+                                                                       .no_gradient = kBoolean,
+                                                                       .flops = flops_each<1>});
+
+const Op& kSelectV2 = define_op("SelectV2(condition: bool, t: T, e: T; T: any) -> (output: T)",
+                                {.doc = "`t` where `condition` is true, `e` elsewhere; all three broadcast.",
+                                 .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                 .shape = select_shape,
+                                 .saves = {in(0)},
+                                 .gradient =
+                                     [](GradContext& g) {
+                                       if (g.needs(1)) g.set(1, select(g.in(0), g.dy(), 0));
+                                       if (g.needs(2)) g.set(2, select(g.in(0), 0, g.dy()));
+                                     },
+                                 .flops = flops_each<1>});
+
+}  // namespace panto

@@ -1,0 +1,93 @@
+// Matrix products.
+#include <algorithm>
+
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+// NumPy broadcasting of all but the last two dimensions; unknown rank where one is.
+void batch_shape(ShapeContext& c) {
+  const bool adj_x = c.flag("adj_x"), adj_y = c.flag("adj_y");
+  c.expect_rank_at_least(0, 2);
+  c.expect_rank_at_least(1, 2);
+  const int rx = c.rank(0), ry = c.rank(1);
+  if (rx >= 0 && ry >= 0) {
+    c.expect_equal(c.dim(0, adj_x ? -2 : -1), c.dim(1, adj_y ? -1 : -2), "inner dimensions");
+  }
+  if (rx < 0 || ry < 0) return c.output(PartialShape());
+  const int rank = std::max(rx, ry);
+  SmallVector<int64_t, 8> dims(static_cast<size_t>(rank));
+  for (int k = 3; k <= rank; ++k) {
+    const int64_t x = k <= rx ? c.dim(0, -k) : 1;
+    const int64_t y = k <= ry ? c.dim(1, -k) : 1;
+    if (x != 1 && y != 1) c.expect_equal(x, y, "batch dimensions");
+    // An unknown one is the other, unless that is 1.
+    dims[static_cast<size_t>(rank - k)] = x == 1 ? y : (y == 1 || y < 0 ? x : y);
+  }
+  dims[static_cast<size_t>(rank - 2)] = c.dim(0, adj_x ? -1 : -2);
+  dims[static_cast<size_t>(rank - 1)] = c.dim(1, adj_y ? -2 : -1);
+  c.output(PartialShape(std::span<const int64_t>(dims)));
+}
+
+}  // namespace
+
+// grad_a and its like mark products that a gradient made; nothing here reads them.
+const Op& kMatMul = define_op(
+    "MatMul(a: T, b: T; transpose_a: bool = false, transpose_b: bool = false,"
+    " T: floating|complex|int32|int64|uint8|uint16|uint32|uint64, grad_a: bool = false, grad_b: bool = false)"
+    " -> (product: T)",
+    {.doc = "Matrix product of `a` [m, k] and `b` [k, n], each transposed first where its attribute says so. Integers "
+            "wrap.",
+     .cpp = "mm",
+     .traits = {Trait::kContraction},
+     .shape =
+         [](ShapeContext& c) {
+           const auto [m, k] = c.matrix(0, c.flag("transpose_a"));
+           const auto [k2, n] = c.matrix(1, c.flag("transpose_b"));
+           c.expect_equal(k, k2, "inner dimensions");
+           c.output({m, n});
+         },
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           const bool ta = g.flag("transpose_a"), tb = g.flag("transpose_b");
+           const Tensor a = g.conj_in(0), b = g.conj_in(1);
+           const Tensor& dy = g.dy();
+           if (g.needs(0)) {
+             g.set(0, ta ? mm(b, dy, {.transpose_a = tb, .transpose_b = true}) : mm(dy, b, {.transpose_b = !tb}));
+           }
+           if (g.needs(1)) {
+             g.set(1, tb ? mm(dy, a, {.transpose_a = true, .transpose_b = ta}) : mm(a, dy, {.transpose_a = !ta}));
+           }
+         },
+     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
+
+const Op& kBatchMatMul = define_op(
+    "BatchMatMulV2(x: T, y: T; adj_x: bool = false, adj_y: bool = false,"
+    " T: floating|int16|int32|int64|uint8|uint16|uint32|uint64|complex, grad_x: bool = false, grad_y: bool = false)"
+    " -> (output: T)",
+    {.doc = "Matrix products of `x` [..., m, k] and `y` [..., k, n], each transposed first where its attribute says so "
+            "(and conjugated, where complex); the leading dimensions broadcast. Integers wrap.",
+     .cpp = "batch_matmul",
+     .aliases = {"BatchMatMul"},
+     .traits = {Trait::kContraction, Trait::kBroadcasts},
+     .shape = batch_shape,
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           const bool ax = g.flag("adj_x"), ay = g.flag("adj_y");
+           const Tensor &x = g.in(0), &y = g.in(1), &dy = g.dy();
+           if (g.needs(0)) {
+             g.set(0, ax ? batch_matmul(y, dy, {.adj_x = ay, .adj_y = true}) : batch_matmul(dy, y, {.adj_y = !ay}));
+           }
+           if (g.needs(1)) {
+             g.set(1, ay ? batch_matmul(dy, x, {.adj_x = true, .adj_y = ax}) : batch_matmul(x, dy, {.adj_x = !ax}));
+           }
+         },
+     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("adj_x") ? -2 : -1); }});
+
+}  // namespace panto

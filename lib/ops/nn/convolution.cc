@@ -1,0 +1,148 @@
+// Convolutions of images and their gradients, each of which is linear in two of the three: input, filter and output.
+#include <string>
+#include <vector>
+
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/nn/window.h"
+#include "panto/ops/nn.h"
+
+namespace panto {
+namespace {
+
+template <class T>
+std::vector<T> list_of(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+// The attributes of this call, for another of the three ops.
+struct Attributes {
+  std::vector<int64_t> strides, explicit_paddings, dilations;
+  std::string padding, data_format;
+
+  explicit Attributes(const GradContext& g)
+      : strides(list_of(g.integers("strides"))),
+        explicit_paddings(list_of(g.integers("explicit_paddings"))),
+        dilations(list_of(g.integers("dilations"))),
+        padding(g.text("padding")),
+        data_format(g.text("data_format")) {}
+
+  Tensor convolve(const Tensor& input, const Tensor& filter) const {
+    return conv2d(input, filter, strides, padding,
+                  {.explicit_paddings = explicit_paddings, .data_format = data_format, .dilations = dilations});
+  }
+  Tensor by_input(const Tensor& input_sizes, const Tensor& filter, const Tensor& dy) const {
+    return conv2d_backprop_input(
+        input_sizes, filter, dy, strides, padding,
+        {.explicit_paddings = explicit_paddings, .data_format = data_format, .dilations = dilations});
+  }
+  Tensor by_filter(const Tensor& input, const Tensor& filter_sizes, const Tensor& dy) const {
+    return conv2d_backprop_filter(
+        input, filter_sizes, dy, strides, padding,
+        {.explicit_paddings = explicit_paddings, .data_format = data_format, .dilations = dilations});
+  }
+};
+
+void expect_images(const ShapeContext& c, int i) { c.expect_rank(i, 4); }
+
+void conv_shape(ShapeContext& c) {
+  expect_images(c, 0);
+  expect_images(c, 1);
+  c.output(convolution_of(c, c.shape(0), c.shape(1)).output());
+}
+
+// The shape that input i spells, of rank 4.
+PartialShape sizes_from(const ShapeContext& c, int i, const char* name) {
+  const int64_t count = c.vector(i);
+  if (count >= 0 && count != 4) c.invalid(std::string(name) + ": expected 4 numbers, got " + std::to_string(count));
+  return c.shape_from(i);
+}
+
+// out_backprop, input 2, has the shape of this convolution's output.
+void expect_output(const ShapeContext& c, const Convolution& convolution) {
+  expect_images(c, 2);
+  const PartialShape expected = convolution.output();
+  if (!expected.compatible_with(c.shape(2))) {
+    c.invalid("out_backprop: expected shape " + expected.to_string() + ", got " + c.shape(2).to_string());
+  }
+}
+
+void backprop_input_shape(ShapeContext& c) {
+  expect_images(c, 1);
+  const PartialShape sizes = sizes_from(c, 0, "input_sizes");
+  const Convolution convolution = convolution_of(c, sizes, c.shape(1));
+  expect_output(c, convolution);
+  const PartialShape& dy = c.shape(2);
+  Convolution known = convolution;
+  if (known.batch < 0 && dy.known_rank()) known.batch = dy.dim(0);
+  c.output(known.input());
+}
+
+void backprop_filter_shape(ShapeContext& c) {
+  expect_images(c, 0);
+  const PartialShape sizes = sizes_from(c, 1, "filter_sizes");
+  const Convolution convolution = convolution_of(c, c.shape(0), sizes);
+  expect_output(c, convolution);
+  c.output(sizes.known_rank() ? sizes : PartialShape::of_rank(4));
+}
+
+}  // namespace
+
+const Op& kConv2D = define_op(
+    "Conv2D(input: T, filter: T; T: float16|bfloat16|float32|float64|int32, strides: list(int),"
+    " use_cudnn_on_gpu: bool = true, padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [],"
+    " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", dilations: list(int) = [1, 1, 1, 1]) -> (output: T)",
+    {.doc =
+         "Each output element is the sum of products of `filter` [height, width, channels, output channels] and the "
+         "part of the images `input` under it: [batch, height, width, channels], or [batch, channels, height, width] "
+         "with `data_format` NCHW. `strides` and `dilations` have a number for each dimension of `input`, "
+         "`explicit_paddings` two. A filter with a fraction of the input's channels makes groups: output channels of "
+         "the n-th group see the n-th part of the input's.",
+     .cpp = "conv2d",
+     .traits = {Trait::kContraction},
+     .shape = conv_shape,
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           const Attributes a(g);
+           if (g.needs(0)) g.set(0, a.by_input(g.shape(0), g.in(1), g.dy()));
+           if (g.needs(1)) g.set(1, a.by_filter(g.in(0), g.shape(1), g.dy()));
+         },
+     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});
+
+const Op& kConv2DBackpropInput = define_op(
+    "Conv2DBackpropInput(input_sizes: int32 @host, filter: T, out_backprop: T;"
+    " T: float16|bfloat16|float32|float64|int32, strides: list(int), use_cudnn_on_gpu: bool = true,"
+    " padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [],"
+    " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", dilations: list(int) = [1, 1, 1, 1]) -> (output: T)",
+    {.doc = "The gradient of Conv2D with respect to its input, whose shape is `input_sizes`: a transposed convolution.",
+     .cpp = "conv2d_backprop_input",
+     .traits = {Trait::kContraction},
+     .shape = backprop_input_shape,
+     .saves = {in(1), in(2)},
+     .gradient =
+         [](GradContext& g) {
+           const Attributes a(g);
+           if (g.needs(1)) g.set(1, a.by_filter(g.dy(), g.shape(1), g.in(2)));
+           if (g.needs(2)) g.set(2, a.convolve(g.dy(), g.in(1)));
+         },
+     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.numel(1), c.dim(1, 3)); }});
+
+const Op& kConv2DBackpropFilter = define_op(
+    "Conv2DBackpropFilter(input: T, filter_sizes: int32 @host, out_backprop: T;"
+    " T: float16|bfloat16|float32|float64, strides: list(int), use_cudnn_on_gpu: bool = true,"
+    " padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [],"
+    " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", dilations: list(int) = [1, 1, 1, 1]) -> (output: T)",
+    {.doc = "The gradient of Conv2D with respect to its filter, whose shape is `filter_sizes`.",
+     .cpp = "conv2d_backprop_filter",
+     .traits = {Trait::kContraction},
+     .shape = backprop_filter_shape,
+     .saves = {in(0), in(2)},
+     .gradient =
+         [](GradContext& g) {
+           const Attributes a(g);
+           if (g.needs(0)) g.set(0, a.by_input(g.shape(0), g.dy(), g.in(2)));
+           if (g.needs(2)) g.set(2, a.convolve(g.in(0), g.dy()));
+         },
+     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.out_numel(0), c.dim(2, 3)); }});
+
+}  // namespace panto

@@ -1,0 +1,150 @@
+// Pools: the largest element or the mean of windows over images, and their gradients.
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/nn/window.h"
+#include "panto/ops/nn.h"
+
+namespace panto {
+namespace {
+
+// The attributes of this call, for another op of the family.
+struct Attributes {
+  std::vector<int64_t> ksize, strides, explicit_paddings;
+  std::string padding, data_format;
+
+  explicit Attributes(const GradContext& g)
+      : ksize(list_of(g.integers("ksize"))),
+        strides(list_of(g.integers("strides"))),
+        padding(g.text("padding")),
+        data_format(g.text("data_format")) {}
+
+  static std::vector<int64_t> list_of(std::span<const int64_t> values) { return {values.begin(), values.end()}; }
+};
+
+void pool_shape(ShapeContext& c) {
+  c.expect_rank(0, 4);
+  c.output(pooled_shape(pool_of(c, c.shape(0)), c.shape(0)));
+}
+
+// Input i has the shape of the pool's result.
+void expect_pooled(const ShapeContext& c, int i, const char* name, const PartialShape& expected) {
+  c.expect_rank(i, 4);
+  if (!expected.compatible_with(c.shape(i))) {
+    invalid("{}: expected shape {}, got {}", name, expected.to_string(), c.shape(i).to_string());
+  }
+}
+
+void max_pool_grad_shape(ShapeContext& c) {
+  c.expect_rank(0, 4);
+  const PartialShape pooled = pooled_shape(pool_of(c, c.shape(0)), c.shape(0));
+  expect_pooled(c, 1, "orig_output", pooled);
+  expect_pooled(c, 2, "grad", pooled);
+  c.output(c.shape(0).known_rank() ? c.shape(0) : PartialShape::of_rank(4));
+}
+
+void max_pool_grad_grad_shape(ShapeContext& c) {
+  c.expect_rank(0, 4);
+  const PartialShape pooled = pooled_shape(pool_of(c, c.shape(0)), c.shape(0));
+  expect_pooled(c, 1, "orig_output", pooled);
+  c.expect_rank(2, 4);
+  if (!c.shape(0).compatible_with(c.shape(2))) {
+    invalid("grad: expected shape {}, got {}", c.shape(0).to_string(), c.shape(2).to_string());
+  }
+  c.output(pooled);
+}
+
+void avg_pool_grad_shape(ShapeContext& c) {
+  const int64_t count = c.vector(0);
+  if (count >= 0 && count != 4) invalid("orig_input_shape: expected 4 numbers, got {}", count);
+  PartialShape sizes = c.shape_from(0);
+  expect_pooled(c, 1, "grad", pooled_shape(pool_of(c, sizes), sizes));
+  c.output(sizes.known_rank() ? std::move(sizes) : PartialShape::of_rank(4));
+}
+
+}  // namespace
+
+const Op& kMaxPool = define_op(
+    "MaxPool(input: T; T: float16|bfloat16|float32|float64|int32|int64|uint8|int16|int8|uint16 = float32,"
+    " ksize: list(int) >= 4, strides: list(int) >= 4, padding: {\"SAME\", \"VALID\", \"EXPLICIT\"},"
+    " explicit_paddings: list(int) = [], data_format: {\"NHWC\", \"NCHW\", \"NCHW_VECT_C\"} = \"NHWC\")"
+    " -> (output: T)",
+    {.doc = "The largest element of each window of `ksize` over the height and width of the images `input`, NaN if "
+            "there is one; padding does not count.",
+     .shape = pool_shape,
+     .saves = {in(0), out(0)},
+     .gradient =
+         [](GradContext& g) {
+           const Attributes a(g);
+           g.set(0, max_pool_grad(g.in(0), g.out(0), g.dy(), a.ksize, a.strides, a.padding,
+                                  {.explicit_paddings = Attributes::list_of(g.integers("explicit_paddings")),
+                                   .data_format = a.data_format}));
+         },
+     .flops = [](const CostContext& c) { return c.numel(0); }});
+
+const Op& kMaxPoolGrad = define_op(
+    "MaxPoolGrad(orig_input: T, orig_output: T, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
+    " padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [],"
+    " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real = float32) -> (output: T)",
+    {.doc = "The gradient of MaxPool: each element of `grad` is added where the largest element of its window is, the "
+            "first one of several. `orig_output` is MaxPool(orig_input).",
+     .shape = max_pool_grad_shape,
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           if (!g.needs(2)) return;  // it is piecewise constant in the others
+           if (g.text("padding") == "EXPLICIT") {
+             // TensorFlow's op for it has no explicit paddings.
+             fail(Code::kUnimplemented, "gradient of MaxPoolGrad: expected padding SAME or VALID, got EXPLICIT");
+           }
+           const Attributes a(g);
+           g.set(2, max_pool_grad_grad(g.in(0), g.in(1), g.dy(), a.ksize, a.strides, a.padding,
+                                       {.data_format = a.data_format}));
+         },
+     .flops = [](const CostContext& c) { return c.numel(0); }});
+
+const Op& kMaxPoolGradGrad = define_op(
+    "MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
+    " padding: {\"SAME\", \"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real) -> (output: T)",
+    {.doc = "The gradient of MaxPoolGrad with respect to its `grad`: for each window the element of `grad`, which has "
+            "the shape of `orig_input`, where the largest element of the window is.",
+     .shape = max_pool_grad_grad_shape,
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           if (!g.needs(2)) return;
+           const Attributes a(g);
+           g.set(2, max_pool_grad(g.in(0), g.in(1), g.dy(), a.ksize, a.strides, a.padding,
+                                  {.data_format = a.data_format}));
+         },
+     .flops = [](const CostContext& c) { return c.numel(0); }});
+
+const Op& kAvgPool = define_op(
+    "AvgPool(value: T; ksize: list(int) >= 4, strides: list(int) >= 4, padding: {\"SAME\", \"VALID\"},"
+    " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: floating) -> (output: T)",
+    {.doc = "The mean of each window of `ksize` over the height and width of the images `value`; padding is "
+            "not counted.",
+     .shape = pool_shape,
+     .saves = {shape_of(0)},
+     .gradient =
+         [](GradContext& g) {
+           const Attributes a(g);
+           g.set(0, avg_pool_grad(g.shape(0), g.dy(), a.ksize, a.strides, a.padding, {.data_format = a.data_format}));
+         },
+     .flops = [](const CostContext& c) { return c.numel(0); }});
+
+const Op& kAvgPoolGrad = define_op(
+    "AvgPoolGrad(orig_input_shape: int32 @host, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
+    " padding: {\"SAME\", \"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: floating) -> (output: T)",
+    {.doc = "The gradient of AvgPool: each element of `grad` is shared equally by the elements of its window.",
+     .shape = avg_pool_grad_shape,
+     .gradient =
+         [](GradContext& g) {
+           const Attributes a(g);
+           g.set(1, avg_pool(g.dy(), a.ksize, a.strides, a.padding, {.data_format = a.data_format}));
+         },
+     .flops = [](const CostContext& c) { return c.out_numel(0); }});
+
+}  // namespace panto

@@ -1,0 +1,108 @@
+// Steps of recurrent networks.
+#include <algorithm>
+#include <vector>
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/run_time_checks.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
+
+namespace panto {
+namespace {
+
+void expect_shape(const CompositeContext& c, int i, const char* name, const PartialShape& expected) {
+  const PartialShape& got = c.in(i).partial_shape();
+  if (!expected.compatible_with(got))
+    invalid("{}: expected shape {}, got {}", name, expected.to_string(), got.to_string());
+}
+
+// -1 also where another rank is expected.
+int64_t dim_of(const CompositeContext& c, int i, int k, int rank) {
+  const PartialShape& s = c.in(i).partial_shape();
+  return s.rank() == rank ? s.dim(k) : kUnknownDim;
+}
+
+int64_t first_known(std::initializer_list<int64_t> dims) {
+  const auto found = std::ranges::find_if(dims, [](int64_t d) { return d >= 0; });
+  return found == dims.end() ? kUnknownDim : *found;
+}
+
+// A quarter of the gates.
+int64_t units_of(int64_t gates) { return gates < 0 ? kUnknownDim : gates / 4; }
+
+// wci, wcf, wco and b: vectors of as many elements as there are units, b of four times as many.
+std::vector<Tensor> unit_vectors(const CompositeContext& c, int64_t units) {
+  bool known = dim_of(c, 1, 1, 2) >= 0 && dim_of(c, 2, 1, 2) >= 0;
+  for (const int i : {4, 5, 6, 7}) known = known && c.in(i).partial_shape().fully_known();
+  if (known) return {c.in(4), c.in(5), c.in(6), c.in(7)};
+  const DType type = c.in(1).dtype();
+  const Tensor like = dim_of(c, 1, 1, 2) >= 0 ? zeros({units}, type) : zeros(slice(shape(c.in(1)), {1}, {1}), type);
+  std::vector<Tensor> all = split(0, c.in(7), 4);
+  all.insert(all.begin(), {like, c.in(4), c.in(5), c.in(6)});
+  all = of_one_shape(all);
+  return {all[1], all[2], all[3], concat({all[4], all[5], all[6], all[7]}, 0)};
+}
+
+void lstm_cell_body(CompositeContext& c) {
+  const Tensor &x = c.in(0), &cs_prev = c.in(1), &w = c.in(3);
+  expect_shape(c, 0, "x", {-1, -1});
+  const int64_t inputs = dim_of(c, 0, 1, 2);
+  const int64_t batch = first_known({dim_of(c, 0, 0, 2), dim_of(c, 1, 0, 2), dim_of(c, 2, 0, 2)});
+  expect_shape(c, 1, "cs_prev", {batch, -1});
+  const int64_t units = first_known({dim_of(c, 1, 1, 2), dim_of(c, 2, 1, 2), dim_of(c, 4, 0, 1), dim_of(c, 5, 0, 1),
+                                     dim_of(c, 6, 0, 1), units_of(dim_of(c, 3, 1, 2)), units_of(dim_of(c, 7, 0, 1))});
+  const int64_t gates = units < 0 ? kUnknownDim : checked_mul(4, units);
+  expect_shape(c, 2, "h_prev", {batch, units});
+  expect_shape(c, 3, "w", {inputs < 0 || units < 0 ? kUnknownDim : inputs + units, gates});
+  expect_shape(c, 4, "wci", {units});
+  expect_shape(c, 5, "wcf", {units});
+  expect_shape(c, 6, "wco", {units});
+  expect_shape(c, 7, "b", {gates});
+
+  // What is not known is left to ops that do not broadcast: of x concat asks for a matrix, of w matmul does.
+  const Tensor h_prev = with_shape_of(c.in(2), cs_prev);
+  const std::vector<Tensor> vectors = unit_vectors(c, units);
+  const Tensor &wci = vectors[0], &wcf = vectors[1], &wco = vectors[2], &b = vectors[3];
+
+  const bool peephole = c.flag("use_peephole");
+  const float clip = c.real("cell_clip");
+  const std::vector<Tensor> z = split(1, bias_add(mm(concat({x, h_prev}, 1), w), b), 4);
+  const Tensor i = sigmoid(peephole ? z[0] + cs_prev * wci : z[0]);
+  const Tensor ci = tanh(z[1]);
+  const Tensor open = z[2] + c.real("forget_bias");
+  const Tensor f = sigmoid(peephole ? open + cs_prev * wcf : open);
+  Tensor cs = ci * i + cs_prev * f;
+  if (clip > 0) cs = minimum(maximum(cs, -clip), clip);
+  const Tensor o = sigmoid(peephole ? z[3] + cs * wco : z[3]);
+  const Tensor co = tanh(cs);
+  c.set_out(0, i);
+  c.set_out(1, cs);
+  c.set_out(2, f);
+  c.set_out(3, o);
+  c.set_out(4, ci);
+  c.set_out(5, co);
+  c.set_out(6, co * o);
+}
+
+}  // namespace
+
+const Op& kLSTMBlockCell = define_op(
+    "LSTMBlockCell(x: T, cs_prev: T, h_prev: T, w: T, wci: T, wcf: T, wco: T, b: T; forget_bias: float = 1,"
+    " cell_clip: float = 3, use_peephole: bool = false, T: float16|float32)"
+    " -> (i: T, cs: T, f: T, o: T, ci: T, co: T, h: T)",
+    {.doc =
+         "One step of an LSTM (Hochreiter and Schmidhuber 1997; peepholes as Gers et al. 2002), for a batch:\n"
+         "  [i, ci, f, o] = [x, h_prev] . w + b\n"
+         "  i = sigmoid(i + cs_prev * wci), ci = tanh(ci), f = sigmoid(f + forget_bias + cs_prev * wcf)\n"
+         "  cs = clip(ci * i + cs_prev * f), o = sigmoid(o + cs * wco), co = tanh(cs), h = co * o\n"
+         "x is [batch, inputs], states and results [batch, units], w [inputs + units, 4 units]. The products with the "
+         "vectors wci, wcf and wco are there with `use_peephole` only; clip is to [-cell_clip, cell_clip] where that "
+         "is positive.",
+     .body = lstm_cell_body});
+
+}  // namespace panto

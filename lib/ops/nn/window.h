@@ -1,0 +1,74 @@
+// Windows that slide over the height and width of images: what the shape functions and the kernels of convolutions and
+// pools both need to know of a call, read from its attributes once. Internal.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+
+// Where an image's dimensions are, from attribute `data_format`: NHWC or NCHW.
+struct ImageAxes {
+  int batch, height, width, channels;
+  bool operator==(const ImageAxes&) const = default;
+};
+ImageAxes image_axes(std::string_view data_format);
+
+// One of the two dimensions that windows slide along. -1: unknown.
+struct WindowAxis {
+  int64_t input = -1;
+  int64_t size = 1;  // elements of a window, `dilation` apart
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t before = 0, after = 0;  // padding; unknown ones are 0
+  int64_t output = -1;
+
+  bool operator==(const WindowAxis&) const = default;
+  // From a window's first element to its last; at least 1.
+  int64_t extent() const { return size < 0 ? -1 : (size - 1) * dilation + 1; }
+  // The elements [first, last) of the window at `position` that are not padding, of which there may be none.
+  int64_t first(int64_t position) const;
+  int64_t last(int64_t position) const;
+  // Where the window at `position` begins, in elements of the input; may be negative.
+  int64_t begin(int64_t position) const { return position * stride - before; }
+};
+
+struct Windows {
+  ImageAxes axes;
+  WindowAxis height, width;
+  bool operator==(const Windows&) const = default;
+};
+
+// A convolution or one of its gradients: all attributes are those of Conv2D.
+struct Convolution : Windows {
+  int64_t batch = -1;
+  int64_t in_channels = -1, out_channels = -1;  // of all groups together
+  int64_t groups = 1;
+
+  bool operator==(const Convolution&) const = default;
+  PartialShape input() const;
+  PartialShape output() const;
+  PartialShape filter() const;  // height, width, in_channels / groups, out_channels
+  bool channels_first() const { return axes.channels == 1; }
+
+ private:
+  PartialShape image(int64_t h, int64_t w, int64_t channels) const;
+};
+
+// Of an input and a filter of these shapes (of rank 4, or unknown). Throws InvalidArgument for attributes and sizes
+// that cannot be, OutOfRange for those whose products overflow.
+PANTO_EXPORT Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
+
+// Multiplications and additions, saturated: each element of the output is a sum over one output channel's part of the
+// filter.
+int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_channels);
+
+// A pool, over an input of this shape (of rank 4, or unknown): attributes `ksize`, `strides`, `padding` and, if the op
+// has it, `explicit_paddings`. Throws as above, and Unimplemented for windows over batch or channels.
+PANTO_EXPORT Windows pool_of(const CallView& call, const PartialShape& input);
+// The shape of its result.
+PartialShape pooled_shape(const Windows& windows, const PartialShape& input);
+
+}  // namespace panto

@@ -1,0 +1,8 @@
+// Typed functions of all ops, by family: generated from the op blocks (lib/ops/generate.py).
+#pragma once
+
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
+#include "panto/ops/random.h"
+#include "panto/ops/state.h"

@@ -1,0 +1,103 @@
+// Random numbers. What each op draws, and from which key and counter, is TensorFlow's to the bit: device/math/philox.h.
+
+#include "panto/ops/random.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+
+namespace panto {
+namespace {
+
+void sample_shape(ShapeContext& c) { c.output(c.shape_from(0)); }
+
+void stateless_shape(ShapeContext& c) {
+  sample_shape(c);
+  c.expect_equal(c.vector(1), 1, "length of key");
+  if (const int64_t n = c.vector(2); n >= 0 && n < 2) invalid("length of counter: expected at least 2, got {}", n);
+  if (const auto alg = known_scalar(c, 3); alg && *alg != 1 && *alg != 3) {
+    if (*alg == 2) fail(Code::kUnimplemented, "alg: expected 1 (Philox) or 3 (automatic), got 2 (ThreeFry)");
+    invalid("alg: expected 1 (Philox) or 3 (automatic), got {}", *alg);
+  }
+}
+
+}  // namespace
+
+const Op& kRandomUniform = define_op(
+    "RandomUniform(shape: T @host; seed: int = 0, seed2: int = 0, dtype: floating, T: index) -> (output: dtype)",
+    {.doc = "Numbers in [0, 1). A graph's node goes on where its last run ended; seeds that are both 0 are drawn from "
+            "the generator that `set_seed` seeds. In C++ use random_uniform.",
+     .cpp = "stateful_random_uniform",
+     .effects = {effects::random()},
+     .primary = "dtype",
+     .shape = sample_shape,
+     .no_gradient = "the numbers depend on nothing"});
+
+const Op& kRandomStandardNormal = define_op(
+    "RandomStandardNormal(shape: T @host; seed: int = 0, seed2: int = 0, dtype: floating, T: index) -> (output: dtype)",
+    {.doc = "Normal numbers of mean 0 and standard deviation 1. A graph's node goes on where its last run ended; seeds "
+            "that are both 0 are drawn from the generator that `set_seed` seeds. In C++ use random_normal.",
+     .cpp = "stateful_random_normal",
+     .effects = {effects::random()},
+     .primary = "dtype",
+     .shape = sample_shape,
+     .no_gradient = "the numbers depend on nothing"});
+
+const Op& kStatelessRandomGetKeyCounter = define_op(
+    "StatelessRandomGetKeyCounter(seed: Tseed @host; Tseed: index = int64) -> (key: uint64 @host, counter: uint64 "
+    "@host)",
+    {.doc = "The Philox key [1] and counter [2] that a seed of two numbers stands for.",
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_equal(2, c.vector(0), "length of seed");
+           c.output(0, {1});
+           c.output(1, {2});
+         },
+     .no_gradient = "integers have none"});
+
+const Op& kStatelessRandomUniformV2 = define_op(
+    "StatelessRandomUniformV2(shape: Tshape @host, key: uint64 @host, counter: uint64 @host, alg: int32 @host; "
+    "dtype: floating = float32, Tshape: index = int32) -> (output: dtype)",
+    {.doc = "Numbers in [0, 1): the same arguments give the same numbers. alg: 1 is Philox, 3 lets the library choose "
+            "(Philox).",
+     .primary = "dtype",
+     .shape = stateless_shape,
+     .no_gradient = "the numbers depend on integers only"});
+
+const Op& kStatelessRandomNormalV2 = define_op(
+    "StatelessRandomNormalV2(shape: Tshape @host, key: uint64 @host, counter: uint64 @host, alg: int32 @host; "
+    "dtype: floating = float32, Tshape: index = int32) -> (output: dtype)",
+    {.doc = "Normal numbers of mean 0 and standard deviation 1: the same arguments give the same numbers. alg: as in "
+            "StatelessRandomUniformV2.",
+     .primary = "dtype",
+     .shape = stateless_shape,
+     .no_gradient = "the numbers depend on integers only"});
+
+const Op& kStatelessRandomUniformIntV2 = define_op(
+    "StatelessRandomUniformIntV2(shape: Tshape @host, key: uint64 @host, counter: uint64 @host, alg: int32 @host, "
+    "minval: dtype @host, maxval: dtype @host; dtype: int32|int64|uint32|uint64, Tshape: index = int32) -> "
+    "(output: dtype)",
+    {.doc = "Integers in [minval, maxval): the same arguments give the same numbers. alg: as in "
+            "StatelessRandomUniformV2.",
+     .cpp = "stateless_random_uniform_int",
+     .primary = "dtype",
+     .shape =
+         [](ShapeContext& c) {
+           stateless_shape(c);
+           c.expect_scalar(4);
+           c.expect_scalar(5);
+         },
+     .no_gradient = "integers have none"});
+
+const Op& kRngReadAndSkip = define_op(
+    "RngReadAndSkip(resource: resource, alg: int32 @host, delta: uint64 @host) -> (value: int64 @host)",
+    {.doc = "The state of a generator, an int64 variable of three numbers (counter, counter, key); then its counter is "
+            "advanced by what `delta` elements need.",
+     .effects = {effects::updates(0), effects::random()},
+     .shape =
+         [](ShapeContext& c) {
+           for (int i = 0; i < 3; ++i) c.expect_scalar(i);
+           c.output({3});
+         },
+     .no_gradient = "integers have none"});
+
+}  // namespace panto

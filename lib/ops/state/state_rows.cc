@@ -1,0 +1,106 @@
+// Rows of variables, read and changed without the others: embedding tables.
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/variable_checks.h"
+#include "panto/lib/ops/array/lookup.h"
+#include "panto/ops/array.h"
+#include "panto/ops/state.h"
+
+namespace panto {
+namespace {
+
+// What is known of the variable that input 0 refers to: its dtype and shape.
+HandleInfo variable_info(const ShapeContext& c) {
+  c.expect_scalar(0);
+  const TensorImpl& handle = *c.in(0).impl();
+  HandleInfo info{DType::kInvalid, PartialShape()};
+  if (handle.meta == nullptr) {
+    const VariableResource& variable = variable_of(c.in(0));
+    info = {variable.dtype(), variable.shape()};
+  } else if (handle.meta->handle != nullptr) {
+    info = *handle.meta->handle;
+  }
+  const DType wanted = c.type("dtype");
+  if (info.dtype != DType::kInvalid) expect_variable_dtype(info.dtype, wanted);
+  if (info.shape.rank() == 0) invalid("variable: expected a rank of at least 1, got shape []");
+  return info;
+}
+
+// Indices, then the dimensions of a row.
+PartialShape rows_shape(const PartialShape& variable, const PartialShape& indices) {
+  if (!variable.known_rank() || !indices.known_rank()) return {};
+  SmallVector<int64_t, 8> dims;
+  for (const int64_t d : indices.dims()) dims.push_back(d);
+  for (const int64_t d : variable.dims().subspan(1)) dims.push_back(d);
+  return PartialShape(std::span<const int64_t>(dims));
+}
+
+void gather_shape(ShapeContext& c) {
+  if (c.integer("batch_dims") != 0) {
+    failf(Code::kUnimplemented, "batch_dims: expected 0, got {}", c.integer("batch_dims"));
+  }
+  const HandleInfo info = variable_info(c);
+  // An eager variable may be declared with less than its value has.
+  const bool actual = !c.symbolic() && c.in(0).impl()->meta == nullptr;
+  c.output(rows_shape(actual ? variable_of(c.in(0)).read().partial_shape() : info.shape, c.shape(1)));
+}
+
+void scatter_shape(ShapeContext& c) {
+  const PartialShape expected = rows_shape(variable_info(c).shape, c.shape(1));
+  const PartialShape& updates = c.shape(2);
+  if (updates.rank() == 0 || expected.compatible_with(updates)) return;
+  invalid("updates: expected a scalar or shape {}, got {}", expected.to_string(), updates.to_string());
+}
+
+}  // namespace
+
+const Op& kResourceGather = define_op(
+    "ResourceGather(resource: resource, indices: Tindices; batch_dims: int = 0, validate_indices: bool = true,"
+    " dtype: type, Tindices: index) -> (output: dtype)",
+    {.doc = "The rows of the variable (slices along its first dimension) whose numbers are in `indices`. An index out "
+            "of range is an error.",
+     .effects = {effects::reads(0)},
+     .primary = "dtype",
+     .shape = gather_shape,
+     .saves = {in(0), in(1)},
+     .gradient = [](GradContext& g) {
+       const Tensor dims = shape(read_variable_op(g.in(0), g.type("dtype")), {.out_type = kInt64});
+       const Tensor num_rows = reshape(slice(dims, {0}, {1}), Shape{});
+       if (g.takes_slices()) {
+         if (auto rows = rows_of(g.dy(), g.in(1), num_rows)) return g.set_slices(std::move(*rows));
+       }
+       g.set(0, unsorted_segment_sum(g.dy(), g.in(1), num_rows));
+     }});
+
+const Op& kResourceScatterAdd = define_op(  //
+    "ResourceScatterAdd(resource: resource, indices: Tindices, updates: dtype; dtype: numeric, Tindices: index) -> ()",
+    {.doc = "Adds rows to those of the variable whose numbers are in `indices`, one after the other where a number "
+            "occurs several times: `updates` has a row for each, or is a scalar. Nothing changes if an index is out of "
+            "range.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return c.numel(2); }});
+
+const Op& kResourceScatterSub = define_op(  //
+    "ResourceScatterSub(resource: resource, indices: Tindices, updates: dtype; dtype: numeric, Tindices: index) -> ()",
+    {.doc = "Subtracts rows from those of the variable, as ResourceScatterAdd adds them.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return c.numel(2); }});
+
+const Op& kResourceScatterUpdate = define_op(  //
+    "ResourceScatterUpdate(resource: resource, indices: Tindices, updates: dtype; dtype: type, Tindices: index) -> ()",
+    {.doc = "Puts rows in the place of those of the variable, as ResourceScatterAdd adds them; of several for one "
+            "number the last one stays.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .types_reason = "variables of strings and handles are replaced as a whole"});
+
+}  // namespace panto

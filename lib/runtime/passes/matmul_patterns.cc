@@ -1,0 +1,138 @@
+// Matrix products of what is there, for what is read: a transposed operand becomes an attribute of the product, and of
+// a product that only a Slice reads just that part is computed, from parts of the operands. (The gradient of x in
+// concat({data, x}) is such a part, as in the cells of recurrent networks.) Sums of products may be taken in another
+// order than by the separate ops, so results may differ in the last bits.
+//
+// One of the files outside op blocks that name ops (as objects, never as text).
+#include <array>
+#include <optional>
+
+#include "panto/lib/runtime/passes/rules.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto::passes {
+
+namespace {
+
+// A multiplication is worth so many times less than copying an element of an operand.
+constexpr double kProductsOfCopy = 32;
+
+// Of one dimension.
+struct Range {
+  int64_t begin, size;
+};
+
+class Narrower {
+ public:
+  explicit Narrower(PassContext& context) : context_(context), graph_(context.graph) {}
+
+  int run() {
+    for (int id : graph_.topological_order()) {
+      if (graph_.find(id) == nullptr || context_.fixed(id)) continue;
+      const Op& op = graph_.at(id).op();
+      if (&op == &kMatMul) fold_transposes(id);
+      if (&op == &kSlice) multiply_what_is_read(id);
+    }
+    return changes_;
+  }
+
+ private:
+  // matmul(transpose(x), y) as matmul(x, y, transpose_a).
+  void fold_transposes(int id) {
+    for (const int side : {0, 1}) {
+      const Node& product = graph_.at(id);
+      const Node& operand = graph_.at(product.input(side).node);
+      if (&operand.op() != &kTranspose || operand.device() != product.device() || !operand.control_inputs().empty()) {
+        continue;
+      }
+      if (constant_integers(graph_, operand.input(1)) != std::vector<int64_t>{1, 0}) continue;
+      const bool already = transposed(product, side);
+      graph_.set_attr(id, kTransposes[side], AttrValue(!already));
+      graph_.set_input(id, side, operand.input(0));
+      ++changes_;
+    }
+  }
+
+  // slice(matmul(x, y)) as matmul(slice(x), slice(y)), where that is less work.
+  void multiply_what_is_read(int id) {
+    const Node& slice = graph_.at(id);
+    const Node& product = graph_.at(slice.input(0).node);
+    if (&product.op() != &kMatMul || !has_one_reader(product) || context_.fixed(product.id()) ||
+        product.device() != slice.device()) {
+      return;
+    }
+    const PartialShape& whole = product.output(0).shape;
+    const PartialShape& left = graph_.info(product.input(0)).shape;
+    if (!whole.fully_known() || !left.fully_known() || !graph_.info(product.input(1)).shape.fully_known()) return;
+    const std::optional<std::array<Range, 2>> read = ranges(slice, whole);
+    if (!read) return;
+    const auto [rows, columns] = *read;
+    const int64_t depth = left.dim(transposed(product, 0) ? 0 : 1);
+    double copied = 0;
+    for (const int side : {0, 1}) {
+      const int64_t size = (*read)[static_cast<size_t>(side)].size;
+      if (size < whole.dim(side)) copied += static_cast<double>(size) * static_cast<double>(depth);
+    }
+    const double multiplied = static_cast<double>(rows.size) * static_cast<double>(columns.size),
+                 asked = static_cast<double>(whole.dim(0)) * static_cast<double>(whole.dim(1));
+    if ((asked - multiplied) * static_cast<double>(depth) <= kProductsOfCopy * copied) return;
+
+    NodeSpec spec = product.spec();
+    spec.name = free_name(graph_, slice.name());
+    const auto controls = slice.control_inputs();
+    spec.control_inputs.insert(spec.control_inputs.end(), controls.begin(), controls.end());
+    for (const int side : {0, 1}) {
+      const Range range = (*read)[static_cast<size_t>(side)];
+      if (range.size == whole.dim(side)) continue;
+      const int along = (side == 0) == transposed(product, side) ? 1 : 0;
+      spec.inputs[static_cast<size_t>(side)] = part(slice, product.input(side), along, range);
+    }
+    take_place(graph_, id, add_inferred(graph_, std::move(spec)));
+    ++changes_;
+  }
+
+  static bool transposed(const Node& product, int side) { return product.attr(kTransposes[side]).as<bool>(); }
+
+  // What a Slice reads of a matrix; nothing where that is not known, or not there.
+  std::optional<std::array<Range, 2>> ranges(const Node& slice, const PartialShape& matrix) const {
+    const auto begin = constant_integers(graph_, slice.input(1)), size = constant_integers(graph_, slice.input(2));
+    if (!begin || !size || begin->size() != 2 || size->size() != 2) return std::nullopt;
+    std::array<Range, 2> found;
+    for (const int d : {0, 1}) {
+      const auto at = static_cast<size_t>(d);
+      const int64_t first = (*begin)[at], all = matrix.dim(d);
+      if (first < 0 || first > all) return std::nullopt;
+      found[at] = {first, (*size)[at] == -1 ? all - first : (*size)[at]};
+      if (found[at].size < 0 || found[at].size > all - first) return std::nullopt;
+    }
+    return found;
+  }
+
+  // Of a matrix, along this dimension.
+  NodeOutput part(const Node& like, NodeOutput matrix, int along, Range range) {
+    const int64_t other = graph_.info(matrix).shape.dim(1 - along);
+    const auto both = [&](int64_t here, int64_t there) {
+      return tensor(along == 0 ? std::vector<int64_t>{here, there} : std::vector<int64_t>{there, here});
+    };
+    NodeSpec spec = like.spec();
+    spec.control_inputs.clear();
+    spec.inputs = {matrix, add_const(graph_, like.name() + "/begin", both(range.begin, 0), like),
+                   add_const(graph_, like.name() + "/size", both(range.size, other), like)};
+    spec.name = free_name(graph_, like.name() + "/operand");
+    set_by_name(kSlice, spec.attrs, "Index", AttrValue(kInt64));
+    return {add_inferred(graph_, std::move(spec)), 0};
+  }
+
+  static constexpr const char* kTransposes[] = {"transpose_a", "transpose_b"};
+
+  PassContext& context_;
+  Graph& graph_;
+  int changes_ = 0;
+};
+
+}  // namespace
+
+int narrow_matmuls(PassContext& context) { return Narrower(context).run(); }
+
+}  // namespace panto::passes
