@@ -7,4 +7,6 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/panto.h"

@@ -8,6 +8,9 @@
 
 #include "panto/autograd/gradcheck.h"
 #include "panto/autograd/tape.h"
+#include "panto/autograd/transforms/derivatives.h"
+#include "panto/autograd/transforms/jvp.h"
+#include "panto/autograd/transforms/vmap.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/call/arg.h"
 #include "panto/lib/core/call/scopes.h"

@@ -92,7 +92,24 @@ void ConcreteFunction::check_arguments(Arguments args) const {
   }
 }
 
+// Inside a transform a function is the ops that it is made of, where they are called with tensors of the transform or
+// draw random numbers, of which transforms have something to say.
+bool ConcreteFunction::is_transformed(Arguments args) const {
+  if (thread_state().transforms.empty()) return false;
+  const auto lifted = [](const Tensor& t) { return t.defined() && t.is_meta() && t.impl()->meta->lifted != nullptr; };
+  if (std::ranges::any_of(args, [&](const Tensor* t) { return lifted(*t); })) return true;
+  if (std::ranges::any_of(parts_.captures, [&](const Capture& c) { return lifted(c.value); })) return true;
+  const std::vector<int> nodes = parts_.graph.topological_order();
+  return std::ranges::any_of(nodes, [&](int id) {
+    return !is_unknown(parts_.graph.at(id)) && parts_.graph.at(id).op().has_effect(Effect::kRandom);
+  });
+}
+
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
+  if (is_transformed(args)) [[unlikely]] {
+    check_arguments(args);
+    return inline_call(args, outputs);
+  }
   const auto listening = recorders();
   if (listening.empty()) return run(args, passes, outputs);
   check_arguments(args);

@@ -61,6 +61,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   };
 
   void check_arguments(Arguments args) const;
+  bool is_transformed(Arguments args) const;
   void inline_call(Arguments args, std::span<Tensor> outputs) const;
   void run(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   void taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs);

@@ -24,7 +24,7 @@
 #include "panto/lib/core/call/arg.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/trace/function.h"
-#include "panto/trace/structure.h"
+#include "panto/lib/core/tensor/structure.h"
 
 namespace panto {
 namespace detail {

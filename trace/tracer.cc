@@ -63,6 +63,7 @@ NodeOutput Tracer::capture(const Tensor& value) {
 NodeOutput Tracer::output_of(const Tensor& t) {
   const NodeOutput known = graph_.output_of(t);
   if (known.valid()) return known;
+  if (t.is_meta() && t.impl()->meta->lifted != nullptr && options_.capture) return capture(t);
   if (t.is_meta()) {
     invalid("tensor: expected a value of this trace, got {} of another one (pass it as an argument)", t.to_string());
   }

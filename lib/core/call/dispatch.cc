@@ -7,6 +7,7 @@
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/moved_inputs.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/tensor/resource.h"
 
 namespace panto::dispatch {
@@ -250,6 +251,26 @@ bool knows_all(const Call& call) {
        "again, or run it and use the values)");
 }
 
+// A call inside transforms: false where none of them takes it. The recorders that began inside the transform hear it as
+// it was written, those outside of it heard what the transform made of it.
+[[gnu::noinline]] bool execute_lifted(Call& call, ThreadState& state) {
+  Transform* const transform = transform_of(call);
+  if (transform == nullptr) return false;
+  const int level = transform->level();
+  // To a trace that began inside, its tensors are values from outside, as others are.
+  if (std::ranges::any_of(state.recorders, [&](Recorder* r) { return r->symbolic() && r->level() >= level; })) {
+    return false;
+  }
+  call.symbolic = true;
+  call.device = &meta_device();
+  infer(call);
+  run_transform(*transform, call);
+  for (size_t i = state.recorders.size(); i-- > 0;) {
+    if (i < state.recorders.size() && state.recorders[i]->level() >= level) state.recorders[i]->record(call);
+  }
+  return true;
+}
+
 // `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
 void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
   const Op& op = *call.op;
@@ -265,6 +286,9 @@ void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) 
   look_at_recorders(state);
   Device* const common = common_device(call);
   const bool meta = common != nullptr ? common->is_meta() : any_meta(call);
+  if (meta || !state.transforms.empty()) [[unlikely]] {
+    if (execute_lifted(call, state)) return;
+  }
   call.symbolic = (state.symbolic > 0 || meta) && !op.is(OpKind::kConstant);
   call.device = call.symbolic ? &meta_device() : place(call, state, asked);
   if (call.symbolic) {

@@ -35,6 +35,7 @@ struct RecorderLife {
 
   static void begin(Recorder& recorder, const ThreadState& state) noexcept {
     recorder.thread_ = &state;
+    recorder.level_ = static_cast<int>(state.transforms.size());
     recorder.life_.store(Life::kHears, std::memory_order_release);
   }
   static bool hears(const Recorder& recorder) noexcept {
@@ -153,6 +154,17 @@ RecorderPause::RecorderPause(Recorder* deaf) : thread_(&thread_state()), depth_(
     erase_recorder(state.recorders, deaf);
     state.symbolic = count_symbolic(state.recorders);
   }
+}
+
+RecorderPause::RecorderPause(int level) : thread_(&thread_state()), depth_(thread_state().paused.size()) {
+  ThreadState& state = thread_state();
+  state.paused.push_back(state.recorders);
+  Stack outer;
+  for (Recorder* r : state.recorders) {
+    if (r->level() < level) outer.push_back(r);
+  }
+  state.recorders = std::move(outer);
+  state.symbolic = count_symbolic(state.recorders);
 }
 
 RecorderPause::~RecorderPause() {

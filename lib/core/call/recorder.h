@@ -61,6 +61,9 @@ class PANTO_EXPORT Recorder {
   // The node that the latest op became, where this recorder writes a graph.
   virtual Operation latest_operation() const { return {}; }
 
+  // How many transforms (lib/core/call/transform.h) were open when it began: of their calls it hears those that the
+  // user wrote, of later ones' those that are made instead.
+  int level() const noexcept { return level_; }
   // `end_recorder` was called elsewhere, and the thread that it hears has not looked since.
   bool ended() const noexcept { return life_.load(std::memory_order_acquire) == Life::kEnded; }
 
@@ -69,6 +72,7 @@ class PANTO_EXPORT Recorder {
   enum class Life : uint8_t { kIdle, kHears, kEnded, kThreadGone };
   std::atomic<Life> life_{Life::kIdle};
   const void* thread_ = nullptr;    // whose stack it is on
+  int level_ = 0;                   // how many transforms were open around it when it began
   std::shared_ptr<Recorder> kept_;  // itself, while it is ended and still on that stack
 };
 
@@ -111,6 +115,8 @@ class PANTO_EXPORT RecorderPause {
  public:
   RecorderPause();
   explicit RecorderPause(Recorder* deaf);
+  // None of those that began inside the transform of this level hears anything, others do.
+  explicit RecorderPause(int level);
   ~RecorderPause();
   RecorderPause(const RecorderPause&) = delete;
   RecorderPause& operator=(const RecorderPause&) = delete;

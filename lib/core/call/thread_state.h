@@ -11,13 +11,16 @@
 
 namespace panto {
 
+class Transform;
+
 struct ThreadState {
-  SmallVector<Recorder*, 4> recorders;  // innermost last
-  int symbolic = 0;                     // how many of them trace symbolically
-  Device* device = nullptr;             // what the device scope names, null if it names none (or none that exists)
-  bool device_missing = false;          // the scope names a device that this process does not have
-  DeviceSpec device_spec;               // as written
-  std::string name_scope;               // "" or ends with '/'
+  SmallVector<Recorder*, 4> recorders;    // innermost last
+  int symbolic = 0;                       // how many of them trace symbolically
+  SmallVector<Transform*, 4> transforms;  // open ones, innermost last
+  Device* device = nullptr;               // what the device scope names, null if it names none (or none that exists)
+  bool device_missing = false;            // the scope names a device that this process does not have
+  DeviceSpec device_spec;                 // as written
+  std::string name_scope;                 // "" or ends with '/'
   // Where the library's functions that call ops were called from, and not each op's own line; null: that one.
   const std::source_location* caller = nullptr;
   int library_depth = 0;  // > 0: ops are called by the library itself (composites, gradients), whose

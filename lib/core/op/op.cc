@@ -190,6 +190,8 @@ class OpRegistry {
     op.body_ = p.block.body;
     op.gradient_ = p.block.gradient;
     op.flops_ = p.block.flops;
+    op.batch_ = p.block.batch;
+    op.jvp_ = p.block.jvp;
     op.saves_ = p.saves;
     op.aliases_.assign(p.aliases.begin(), p.aliases.end());
     for (const Saved& s : op.saves_) {

@@ -30,6 +30,8 @@ class ShapeContext;
 class GradContext;
 class CostContext;
 class CompositeContext;
+class BatchContext;
+class JvpContext;
 
 // What passes, the dispatcher and the recorders may ask of an op: its traits, its kind and its effects. Nobody compares
 // op names.
@@ -106,6 +108,8 @@ using ShapeFn = void (*)(ShapeContext&);
 using GradientFn = void (*)(GradContext&);
 using CostFn = int64_t (*)(const CostContext&);
 using BodyFn = void (*)(CompositeContext&);
+using BatchFn = void (*)(BatchContext&);
+using JvpFn = void (*)(JvpContext&);
 
 // The block. Every member has a default, in the order in which blocks name them.
 struct OpBlock {
@@ -123,6 +127,8 @@ struct OpBlock {
   const char* no_gradient = "";  // why there is none
   CostFn flops = nullptr;
   const char* types_reason = "";  // why some types that the signature allows have no kernel
+  BatchFn batch = nullptr;        // inside vmap (lib/ops/batching.h); elementwise and shape-only ops need none
+  JvpFn jvp = nullptr;            // tangents (lib/ops/tangents.h); elementwise and moving ops need none
 };
 
 // What the dispatcher has room for: ops with more are refused when they are linked. An argument may be a list.
@@ -157,6 +163,8 @@ class PANTO_EXPORT Op {
   const std::string& no_gradient() const noexcept { return no_gradient_; }
   const std::string& types_reason() const noexcept { return types_reason_; }
   CostFn flops() const noexcept { return flops_; }
+  BatchFn batch() const noexcept { return batch_; }
+  JvpFn jvp() const noexcept { return jvp_; }
   // Null `run` if there is none.
   const Kernel& kernel(DeviceKind kind, DType primary) const noexcept {
     return kernels_[static_cast<size_t>(kind)][static_cast<size_t>(primary)];
@@ -179,6 +187,8 @@ class PANTO_EXPORT Op {
   BodyFn body_ = nullptr;
   GradientFn gradient_ = nullptr;
   CostFn flops_ = nullptr;
+  BatchFn batch_ = nullptr;
+  JvpFn jvp_ = nullptr;
   Kernel kernels_[kDeviceKinds][kDTypeSlots];
   Signature signature_;
   std::string doc_, cpp_, no_gradient_, types_reason_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/number_text.h"
 #include "panto/lib/core/tensor/resource.h"
 
@@ -219,6 +220,10 @@ class Layout {
 
 std::string print(const Tensor& t, const PrintOptions& options) {
   if (!t.defined()) return "<undefined>";
+  if (t.is_meta() && t.impl()->meta->lifted != nullptr) {
+    const Lifted& lifted = *t.impl()->meta->lifted;
+    return fmt::format("<{}{} inside {}>", dtype_name(t.dtype()), t.partial_shape().to_string(), lifted.of->name());
+  }
   if (t.is_meta()) return fmt::format("<symbolic {}{}>", dtype_name(t.dtype()), t.partial_shape().to_string());
   const Tensor host = t.on_host(std::source_location::current());
   const Shape& shape = host.shape();

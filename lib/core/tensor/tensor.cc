@@ -10,6 +10,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/tensor/print.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
@@ -29,6 +30,12 @@ std::string place(const std::source_location& where) {
 // Decision 6: nothing is silently frozen.
 void check_readable(const TensorImpl& impl, const std::source_location& where) {
   if (impl.device->is_meta()) {
+    if (impl.meta->lifted != nullptr) {
+      fail_at(Code::kFailedPrecondition,
+              fmt::format("value: expected a tensor that has one, got {}{} inside {}: {}", dtype_name(impl.dtype),
+                          impl.shape.to_string(), impl.meta->lifted->of->name(), impl.meta->lifted->of->why_no_value()),
+              where);
+    }
     fail_at(
         Code::kFailedPrecondition,
         fmt::format(

@@ -277,6 +277,7 @@ Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset) {
   const TensorImpl& from = *base.impl();
   const int64_t numel = shape.numel();
   if (base.is_meta()) {
+    if (from.meta->lifted != nullptr) fail(Code::kInternal, "view: expected bytes, got a tensor inside a transform");
     std::optional<PartialValues> values;
     if (from.meta->values && offset + numel <= static_cast<int64_t>(from.meta->values->size())) {
       const auto first = from.meta->values->begin() + offset;
@@ -333,6 +334,12 @@ Tensor meta_tensor(DType dtype, const PartialShape& shape, std::optional<Partial
   TensorImpl* impl = new_impl(kHeaderOnly, meta_device(), dtype, shape, shape.numel());
   impl->meta = meta.release();
   return Tensor(impl);
+}
+
+Tensor lifted_tensor(const PartialShape& shape, Lifted lifted) {
+  Tensor t = meta_tensor(lifted.value.dtype(), shape);
+  t.impl()->meta->lifted = std::make_unique<const Lifted>(std::move(lifted));
+  return t;
 }
 
 Tensor resource_tensor(ResourceHandle handle) {

@@ -51,10 +51,21 @@ struct HandleInfo {
   PartialShape shape;
 };
 
+class Transform;
+
+// What a tensor inside a transform (vmap, jvp) stands for: one with the batch's dimension in front, or a value and its
+// tangent.
+struct Lifted {
+  std::shared_ptr<Transform> of;
+  Tensor value;
+  Tensor tangent = {};
+};
+
 struct MetaInfo {
   std::optional<PartialValues> values;
   const void* trace = nullptr;                         // the trace that the tensor belongs to
   std::shared_ptr<const HandleInfo> handle = nullptr;  // null: nothing is known
+  std::unique_ptr<const Lifted> lifted = nullptr;      // null: not of a transform
 };
 
 // A new tensor with bytes that nobody else sees yet; uninitialised for plain dtypes. Throws ResourceExhausted.
@@ -70,6 +81,8 @@ PANTO_EXPORT Tensor adopt_tensor(Device& device, DType dtype, const Shape& shape
 PANTO_EXPORT Tensor meta_tensor(DType dtype, const PartialShape& shape,
                                 std::optional<PartialValues> values = std::nullopt, const void* trace = nullptr,
                                 std::shared_ptr<const HandleInfo> handle = nullptr);
+// A tensor of `shape` that stands for `lifted`.
+PANTO_EXPORT Tensor lifted_tensor(const PartialShape& shape, Lifted lifted);
 PANTO_EXPORT Tensor resource_tensor(ResourceHandle handle);
 // A copy of the elements in the memory of `device`, which no recorder hears of (`Tensor::to` is the recorded one).
 PANTO_EXPORT Tensor copy_to_device(const Tensor& t, Device& device);

@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -193,6 +194,42 @@ void tile_gradient(GradContext& g) {
   g.set(0, sum(reshape(g.dy(), recorded_pairs()), axes));
 }
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+
+// The elements of each example stay in order.
+void same_elements_batch(BatchContext& c) {
+  std::vector<int64_t> dims(c.out_shape().dims().begin(), c.out_shape().dims().end());
+  dims.insert(dims.begin(), c.size());
+  const auto unknown = std::ranges::count(dims, kUnknownDim);
+  if (unknown == 0 || (unknown == 1 && std::ranges::count(dims, 0) == 0)) return c.set_out(0, reshape(c.in(0), dims));
+  c.set_out(0, reshape(c.in(0), c.with_size(c.out_shape())));
+}
+
+void reshape_batch(BatchContext& c) {
+  if (c.batched(1)) return c.loop();
+  if (c.out_shape().fully_known()) return same_elements_batch(c);
+  const Tensor batch = slice(shape(c.in(0)), {0}, {1});
+  c.set_out(0, reshape(c.in(0), concat({batch, cast(reshape(c.in(1), {-1}), batch.dtype())}, 0)));
+}
+
+void transpose_batch(BatchContext& c) {
+  if (c.batched(1)) return c.loop();
+  c.set_out(0, transpose(c.in(0), put_before({0}, axes_behind_batch(c.in(1), c.rank(0)))));
+}
+
+void broadcast_to_batch(BatchContext& c) {
+  if (c.batched(1)) return c.loop();
+  const Tensor x = c.with_rank(0, c.out_shape().rank());
+  if (c.out_shape().fully_known()) return c.set_out(0, broadcast_to(x, c.with_size(c.out_shape())));
+  const Tensor batch = slice(shape(c.in(0)), {0}, {1});
+  c.set_out(0, broadcast_to(x, concat({batch, cast(c.in(1), batch.dtype())}, 0)));
+}
+
+void tile_batch(BatchContext& c) {
+  if (c.batched(1)) return c.loop();
+  c.set_out(0, tile(c.in(0), put_before({1}, c.in(1))));
+}
+
 }  // namespace
 
 const Op& kReshape = define_op(
@@ -202,7 +239,8 @@ const Op& kReshape = define_op(
      .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
      .shape = reshape_shape,
      .saves = {shape_of(0)},
-     .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
+     .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); },
+     .batch = reshape_batch});
 
 const Op& kExpandDims =
     define_op("ExpandDims(input: T, dim: Tdim @host; T: type, Tdim: index = int32) -> (output: T)",
@@ -210,14 +248,16 @@ const Op& kExpandDims =
                .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
                .shape = expand_dims_shape,
                .saves = {shape_of(0)},
-               .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
+               .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); },
+               .batch = same_elements_batch});
 
 const Op& kSqueeze = define_op("Squeeze(input: T; T: type, squeeze_dims: list(int) = []) -> (output: T)",
                                {.doc = "`input` without its dimensions of 1: those listed, or all of them.",
                                 .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
                                 .shape = squeeze_shape,
                                 .saves = {shape_of(0)},
-                                .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); }});
+                                .gradient = [](GradContext& g) { g.set(0, reshape(g.dy(), g.shape(0))); },
+                                .batch = same_elements_batch});
 
 const Op& kTranspose = define_op(
     "Transpose(x: T, perm: Tperm @host; T: type, Tperm: index = int32) -> (y: T)",
@@ -226,12 +266,14 @@ const Op& kTranspose = define_op(
      .traits = {Trait::kDataMovement},
      .shape = transpose_shape,
      .saves = {in(1)},
-     .gradient = [](GradContext& g) {
-       const KnownIntegers perm(g.in(1));
-       if (perm.counted() && perm.complete()) return g.set(0, transpose(g.dy(), inverse_of(perm)));
-       const Tensor rank = cast(size(g.in(1)), g.in(1).dtype());
-       g.set(0, transpose(g.dy(), invert_permutation(floor_mod(add(g.in(1), rank), rank))));
-     }});
+     .gradient =
+         [](GradContext& g) {
+           const KnownIntegers perm(g.in(1));
+           if (perm.counted() && perm.complete()) return g.set(0, transpose(g.dy(), inverse_of(perm)));
+           const Tensor rank = cast(size(g.in(1)), g.in(1).dtype());
+           g.set(0, transpose(g.dy(), invert_permutation(floor_mod(add(g.in(1), rank), rank))));
+         },
+     .batch = transpose_batch});
 
 const Op& kInvertPermutation = define_op("InvertPermutation(x: T; T: index = int32) -> (y: T)",
                                          {.doc = "The permutation that undoes permutation `x`: y[x[i]] = i.",
@@ -248,7 +290,8 @@ const Op& kBroadcastTo = define_op(
     {.doc = "`input` repeated along new dimensions and dimensions of 1 until it has the shape, as NumPy broadcasts.",
      .traits = {Trait::kDataMovement, Trait::kBroadcasts},
      .shape = broadcast_to_shape,
-     .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+     .gradient = [](GradContext& g) { g.set(0, g.dy()); },
+     .batch = broadcast_to_batch});
 
 const Op& kTile =
     define_op("Tile(input: T, multiples: Tmultiples @host; T: type, Tmultiples: index = int32) -> (output: T)",
@@ -256,6 +299,7 @@ const Op& kTile =
                .traits = {Trait::kDataMovement},
                .shape = tile_shape,
                .saves = {in(1), shape_of(0)},
-               .gradient = tile_gradient});
+               .gradient = tile_gradient,
+               .batch = tile_batch});
 
 }  // namespace panto

@@ -5,6 +5,8 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/lookup.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -219,6 +221,46 @@ void one_hot_shape(ShapeContext& c) {
   c.output(to_shape(dims));
 }
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+
+void gather_batch(BatchContext& c) {
+  if (c.batched(2) || c.rank(0) < 0 || c.rank(1) < 0) return c.loop();
+  const int batch = batch_dims_of(c.integer("batch_dims"), c.rank(1));
+  const auto axis_value = all_integers(c.in(2));
+  if (!axis_value) return c.loop();
+  const int64_t axis = (*axis_value)[0] < 0 ? (*axis_value)[0] + c.rank(0) : (*axis_value)[0];
+  if (!c.batched(1) && batch == 0) return c.set_out(0, gather(c.in(0), c.in(1), axis + 1));
+  if (!c.batched(0) && batch == 0) {
+    const Tensor taken = gather(c.in(0), c.in(1), axis);
+    std::vector<int64_t> perm = {axis};  // the batch's dimension is where the indices' are
+    append(perm, sequence(0, axis));
+    append(perm, sequence(axis + 1, c.rank(0) + c.rank(1)));
+    return c.set_out(0, axis == 0 ? taken : transpose(taken, perm));
+  }
+  c.set_out(0, gather(c.front(0), c.front(1), axis + 1, {.batch_dims = batch + 1}));
+}
+
+// Segments of their own for each example: number s of example b is b * count + s.
+void segment_batch(BatchContext& c) {
+  const auto count = all_integers(c.in(2));
+  if (c.batched(2) || !count || c.size() < 0 || !c.shape(1).fully_known()) return c.loop();
+  const int64_t segments = (*count)[0];
+  std::vector<int64_t> column(static_cast<size_t>(c.rank(1) + 1), 1);
+  column[0] = c.size();
+  const Tensor ids = cast(c.front(1), kInt64);
+  const Tensor offset = mul(reshape(range(int64_t{0}, c.size(), int64_t{1}), column), segments);
+  // An id beyond the count, which is an error, must not reach another example's segments.
+  const Tensor valid = logical_and(greater_equal(ids, int64_t{0}), less(ids, segments));
+  const Tensor moved = select(valid, add(ids, offset), select(less(ids, int64_t{0}), int64_t{-1}, c.size() * segments));
+  c.set_out(0, split_front(unsorted_segment_sum(c.front(0), moved, c.size() * segments), c.size(), segments));
+}
+
+void one_hot_batch(BatchContext& c) {
+  if (c.batched(1) || c.batched(2) || c.batched(3)) return c.loop();
+  const int64_t axis = c.integer("axis");
+  c.set_out(0, one_hot(c.in(0), c.in(1), c.in(2), c.in(3), {.axis = axis < 0 ? axis : axis + 1}));
+}
+
 }  // namespace
 
 const Op& kGatherV2 = define_op(
@@ -231,7 +273,8 @@ const Op& kGatherV2 = define_op(
      .primary = "Tparams",
      .shape = gather_shape,
      .saves = {shape_of(0), in(1), in(2)},
-     .gradient = gather_gradient});
+     .gradient = gather_gradient,
+     .batch = gather_batch});
 
 const Op& kUnsortedSegmentSum = define_op(
     "UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: numeric, "
@@ -242,7 +285,9 @@ const Op& kUnsortedSegmentSum = define_op(
      .shape = segment_shape,
      .saves = {shape_of(0), in(1)},
      .gradient = segment_gradient,
-     .flops = [](const CostContext& c) { return c.numel(0); }});
+     .flops = [](const CostContext& c) { return c.numel(0); },
+     .batch = segment_batch,
+     .jvp = tangents::linear});
 
 const Op& kOneHot = define_op(
     "OneHot(indices: TI, depth: int32 @host, on_value: T, off_value: T; axis: int = -1, T: type, "
@@ -252,6 +297,7 @@ const Op& kOneHot = define_op(
          "position i and `off_value` elsewhere; only that where i is not in [0, depth).",
      .primary = "T",
      .shape = one_hot_shape,
-     .no_gradient = "its values say which, not how much; TensorFlow has none either"});
+     .no_gradient = "its values say which, not how much; TensorFlow has none either",
+     .batch = one_hot_batch});
 
 }  // namespace panto

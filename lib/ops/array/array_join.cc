@@ -4,6 +4,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -206,6 +207,31 @@ std::vector<Tensor> all_gradients(const GradContext& g) {
   return all;
 }
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+
+int64_t behind_batch(int64_t axis) { return axis < 0 ? axis : axis + 1; }
+
+void concat_batch(BatchContext& c) {
+  const int n = c.num_inputs() - 1;
+  if (c.batched(n) || c.rank(0) < 0) return c.loop();
+  std::vector<Tensor> parts;
+  for (int i = 0; i < n; ++i) parts.push_back(c.front(i));
+  c.set_out(0, concat(parts, axes_behind_batch(c.in(n), c.rank(0))));
+}
+
+void pack_batch(BatchContext& c) { c.set_out(0, pack(c.fronts(), {.axis = behind_batch(c.integer("axis"))})); }
+
+void unpack_batch(BatchContext& c) {
+  const std::vector<Tensor> parts = unpack(c.in(0), c.integer("num"), {.axis = behind_batch(c.integer("axis"))});
+  for (size_t k = 0; k < parts.size(); ++k) c.set_out(static_cast<int>(k), parts[k]);
+}
+
+void split_batch(BatchContext& c) {
+  if (c.batched(0) || c.rank(1) < 0) return c.loop();
+  const std::vector<Tensor> parts = split(axes_behind_batch(c.in(0), c.rank(1)), c.in(1), c.integer("num_split"));
+  for (size_t k = 0; k < parts.size(); ++k) c.set_out(static_cast<int>(k), parts[k]);
+}
+
 }  // namespace
 
 const Op& kConcatV2 =
@@ -214,7 +240,8 @@ const Op& kConcatV2 =
                .traits = {Trait::kDataMovement},
                .shape = concat_shape,
                .saves = {shape_of(0), in(1)},
-               .gradient = concat_gradient});
+               .gradient = concat_gradient,
+               .batch = concat_batch});
 
 const Op& kSplit =
     define_op("Split(split_dim: int32 @host, value: T; num_split: int >= 1, T: type) -> (output: num_split*T)",
@@ -222,26 +249,31 @@ const Op& kSplit =
                .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
                .shape = split_shape,
                .saves = {in(0)},
-               .gradient = [](GradContext& g) {
-                 const std::vector<Tensor> parts = all_gradients(g);
-                 g.set(1, parts.size() == 1 ? parts[0] : concat(parts, g.in(0)));
-               }});
+               .gradient =
+                   [](GradContext& g) {
+                     const std::vector<Tensor> parts = all_gradients(g);
+                     g.set(1, parts.size() == 1 ? parts[0] : concat(parts, g.in(0)));
+                   },
+               .batch = split_batch});
 
 const Op& kPack = define_op("Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> (output: T)",
                             {.doc = "Tensors of one shape, stacked along a new dimension `axis` of the result.",
                              .traits = {Trait::kDataMovement},
                              .shape = pack_shape,
-                             .gradient = [](GradContext& g) {
-                               const int n = g.num_inputs();
-                               const auto parts = unpack(g.dy(), n, {.axis = g.integer("axis")});
-                               for (int i = 0; i < n; ++i) g.set(i, parts[static_cast<size_t>(i)]);
-                             }});
+                             .gradient =
+                                 [](GradContext& g) {
+                                   const int n = g.num_inputs();
+                                   const auto parts = unpack(g.dy(), n, {.axis = g.integer("axis")});
+                                   for (int i = 0; i < n; ++i) g.set(i, parts[static_cast<size_t>(i)]);
+                                 },
+                             .batch = pack_batch});
 
 const Op& kUnpack =
     define_op("Unpack(value: T; num: int >= 0, T: type, axis: int = 0) -> (output: num*T)",
               {.doc = "The `num` slices of `value` along dimension `axis`, which they lack.",
                .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
                .shape = unpack_shape,
-               .gradient = [](GradContext& g) { g.set(0, pack(all_gradients(g), {.axis = g.integer("axis")})); }});
+               .gradient = [](GradContext& g) { g.set(0, pack(all_gradients(g), {.axis = g.integer("axis")})); },
+               .batch = unpack_batch});
 
 }  // namespace panto

@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -102,6 +103,12 @@ void range_shape(ShapeContext& c) {
   c.output_values(0, std::move(values));
 }
 
+void fill_batch(BatchContext& c) {
+  if (c.batched(0)) return c.loop();
+  const Tensor value = c.with_rank(1, c.out_shape().rank());
+  c.set_out(0, broadcast_to(value, c.with_size(c.out_shape())));
+}
+
 }  // namespace
 
 const Op& kFill = define_op("Fill(dims: index_type @host, value: T; T: type, index_type: index = int32) -> (output: T)",
@@ -109,7 +116,8 @@ const Op& kFill = define_op("Fill(dims: index_type @host, value: T; T: type, ind
                              .traits = {Trait::kDataMovement},
                              .primary = "T",
                              .shape = fill_shape,
-                             .gradient = [](GradContext& g) { g.set(1, sum(g.dy())); }});
+                             .gradient = [](GradContext& g) { g.set(1, sum(g.dy())); },
+                             .batch = fill_batch});
 
 const Op& kRange =
     define_op("Range(start: Tidx @host, limit: Tidx @host, delta: Tidx @host; Tidx: real = int32) -> (output: Tidx)",

@@ -4,8 +4,10 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -93,6 +95,37 @@ void band_shape(ShapeContext& c) {
   c.output(c.shape(0));
 }
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+
+// Input i, positions, with the example's number before each: positions in tensors that have the batch in front.
+Tensor positions_in_batch(BatchContext& c, int i) {
+  const Tensor indices = c.front(i);
+  std::vector<int64_t> numbers(static_cast<size_t>(c.rank(i) + 1), 1);
+  numbers[0] = c.size();
+  const Tensor example = reshape(cast(range(int64_t{0}, c.size(), int64_t{1}), indices.dtype()), numbers);
+  std::vector<int64_t> dims(indices.shape().dims().begin(), indices.shape().dims().end());
+  dims.back() = 1;
+  return concat({broadcast_to(example, dims), indices}, -1);
+}
+
+bool knows_positions(const BatchContext& c, int i) { return c.size() >= 0 && c.shape(i).fully_known(); }
+
+void gather_nd_batch(BatchContext& c) {
+  if (!c.batched(0)) return c.set_out(0, gather_nd(c.in(0), c.in(1)));
+  if (!knows_positions(c, 1)) return c.loop();
+  c.set_out(0, gather_nd(c.in(0), positions_in_batch(c, 1)));
+}
+
+void scatter_nd_batch(BatchContext& c) {
+  if (c.batched(2) || !knows_positions(c, 0)) return c.loop();
+  c.set_out(0, scatter_nd(positions_in_batch(c, 0), c.front(1), put_before({c.size()}, c.in(2))));
+}
+
+void tensor_scatter_batch(BatchContext& c) {
+  if (!knows_positions(c, 1)) return c.loop();
+  c.set_out(0, tensor_scatter_update(c.front(0), positions_in_batch(c, 1), c.front(2)));
+}
+
 }  // namespace
 
 const Op& kGatherNd = define_op(
@@ -105,7 +138,8 @@ const Op& kGatherNd = define_op(
      .primary = "Tparams",
      .shape = gather_nd_shape,
      .saves = {shape_of(0), in(1)},
-     .gradient = [](GradContext& g) { g.set(0, scatter_nd(g.in(1), g.dy(), cast(g.shape(0), g.in_type(1)))); }});
+     .gradient = [](GradContext& g) { g.set(0, scatter_nd(g.in(1), g.dy(), cast(g.shape(0), g.in_type(1)))); },
+     .batch = gather_nd_batch});
 
 const Op& kScatterNd = define_op(
     "ScatterNd(indices: Tindices, updates: T, shape: Tindices @host; T: numeric, Tindices: int16|int32|int64,"
@@ -116,7 +150,9 @@ const Op& kScatterNd = define_op(
      .shape = scatter_nd_shape,
      .saves = {in(0)},
      .gradient = [](GradContext& g) { g.set(1, gather_nd(g.dy(), g.in(0))); },
-     .flops = [](const CostContext& c) { return c.numel(1); }});
+     .flops = [](const CostContext& c) { return c.numel(1); },
+     .batch = scatter_nd_batch,
+     .jvp = tangents::linear});
 
 const Op& kTensorScatterUpdate = define_op(
     "TensorScatterUpdate(tensor: T, indices: Tindices, updates: T; T: type, Tindices: int16|int32|int64,"
@@ -127,12 +163,15 @@ const Op& kTensorScatterUpdate = define_op(
      .primary = "T",
      .shape = tensor_scatter_shape,
      .saves = {shape_of(0), in(1), shape_of(2)},
-     .gradient = [](GradContext& g) {
-       if (g.needs(0)) g.set(0, tensor_scatter_update(g.dy(), g.in(1), zeros(g.shape(2), g.in_type(0))));
-       if (!g.needs(2)) return;
-       const Tensor there = gather_nd(g.dy(), g.in(1));
-       g.set(2, select(last_at_its_place(g), there, zeros_like(there)));
-     }});
+     .gradient =
+         [](GradContext& g) {
+           if (g.needs(0)) g.set(0, tensor_scatter_update(g.dy(), g.in(1), zeros(g.shape(2), g.in_type(0))));
+           if (!g.needs(2)) return;
+           const Tensor there = gather_nd(g.dy(), g.in(1));
+           g.set(2, select(last_at_its_place(g), there, zeros_like(there)));
+         },
+     .batch = tensor_scatter_batch,
+     .jvp = tangents::linear});
 
 const Op& kMatrixBandPart = define_op(
     "MatrixBandPart(input: T, num_lower: Tindex @host, num_upper: Tindex @host; T: numeric|bool, Tindex: index = int64)"
@@ -142,6 +181,8 @@ const Op& kMatrixBandPart = define_op(
      .primary = "T",
      .shape = band_shape,
      .saves = {in(1), in(2)},
-     .gradient = [](GradContext& g) { g.set(0, matrix_band_part(g.dy(), g.in(1), g.in(2))); }});
+     .gradient = [](GradContext& g) { g.set(0, matrix_band_part(g.dy(), g.in(1), g.in(2))); },
+     .batch = batching::trailing,
+     .jvp = tangents::linear});
 
 }  // namespace panto

@@ -2,6 +2,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -40,7 +41,8 @@ const Op& kReverse = define_op(
      .traits = {Trait::kDataMovement},
      .shape = reverse_shape,
      .saves = {in(1)},
-     .gradient = [](GradContext& g) { g.set(0, reverse(g.dy(), g.in(1))); }});
+     .gradient = [](GradContext& g) { g.set(0, reverse(g.dy(), g.in(1))); },
+     .batch = batching::axes<1>});
 
 const Op& kRoll = define_op(
     "Roll(input: T, shift: Tshift @host, axis: Taxis @host; T: type, Tshift: index, Taxis: index) -> (output: T)",
@@ -49,6 +51,7 @@ const Op& kRoll = define_op(
      .traits = {Trait::kDataMovement},
      .shape = roll_shape,
      .saves = {in(1), in(2)},
-     .gradient = [](GradContext& g) { g.set(0, roll(g.dy(), neg(g.in(1)), g.in(2))); }});
+     .gradient = [](GradContext& g) { g.set(0, roll(g.dy(), neg(g.in(1)), g.in(2))); },
+     .batch = batching::axes<2>});
 
 }  // namespace panto

@@ -5,6 +5,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/strided_slice.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -159,6 +160,55 @@ void pad_gradient(GradContext& g) {
   g.set(0, slice(g.dy(), begin, g.shape(0)));
 }
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+
+void slice_batch(BatchContext& c) {
+  if (c.batched(1) || c.batched(2)) return c.loop();
+  c.set_out(0, slice(c.in(0), put_before({0}, c.in(1)), put_before({-1}, c.in(2))));
+}
+
+// All of the batch's dimension, before the other indices.
+SliceMasks masks_behind_batch(const CallView& c) {
+  const SliceMasks m = masks_of(c);
+  return {.begin = m.begin * 2 + 1,
+          .end = m.end * 2 + 1,
+          .ellipsis = m.ellipsis * 2,
+          .new_axis = m.new_axis * 2,
+          .shrink_axis = m.shrink_axis * 2};
+}
+
+void strided_slice_batch(BatchContext& c) {
+  if (c.batched(1) || c.batched(2) || c.batched(3)) return c.loop();
+  const SliceMasks m = masks_behind_batch(c);
+  c.set_out(0, strided_slice(c.in(0), put_before({0}, c.in(1)), put_before({0}, c.in(2)), put_before({1}, c.in(3)),
+                             {.begin_mask = m.begin,
+                              .end_mask = m.end,
+                              .ellipsis_mask = m.ellipsis,
+                              .new_axis_mask = m.new_axis,
+                              .shrink_axis_mask = m.shrink_axis}));
+}
+
+void strided_slice_grad_batch(BatchContext& c) {
+  for (int i = 0; i < 4; ++i) {
+    if (c.batched(i)) return c.loop();
+  }
+  if (c.size() < 0) return c.loop();
+  const SliceMasks m = masks_behind_batch(c);
+  c.set_out(0, strided_slice_grad(put_before({c.size()}, c.in(0)), put_before({0}, c.in(1)), put_before({0}, c.in(2)),
+                                  put_before({1}, c.in(3)), c.in(4),
+                                  {.begin_mask = m.begin,
+                                   .end_mask = m.end,
+                                   .ellipsis_mask = m.ellipsis,
+                                   .new_axis_mask = m.new_axis,
+                                   .shrink_axis_mask = m.shrink_axis}));
+}
+
+void pad_batch(BatchContext& c) {
+  if (c.batched(1)) return c.loop();
+  const Tensor none = cast(reshape(constant_integers({0, 0}), {1, 2}), c.in(1).dtype());
+  c.set_out(0, pad(c.in(0), concat({none, c.in(1)}, 0)));
+}
+
 }  // namespace
 
 const Op& kSlice = define_op(
@@ -167,7 +217,8 @@ const Op& kSlice = define_op(
      .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
      .shape = slice_shape,
      .saves = {shape_of(0), in(1)},
-     .gradient = slice_gradient});
+     .gradient = slice_gradient,
+     .batch = slice_batch});
 
 const Op& kStridedSlice = define_op(
     "StridedSlice(input: T, begin: Index @host, end: Index @host, strides: Index @host; T: type, "
@@ -179,16 +230,18 @@ const Op& kStridedSlice = define_op(
      .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
      .shape = strided_slice_shape,
      .saves = {shape_of(0), in(1), in(2), in(3)},
-     .gradient = [](GradContext& g) {
-       const Tensor begin = wide_index(g.in(1));
-       const Tensor shape = begin.dtype() == kInt32 ? g.shape(0) : cast(g.shape(0), begin.dtype());
-       g.set(0, strided_slice_grad(shape, begin, wide_index(g.in(2)), wide_index(g.in(3)), g.dy(),
-                                   {.begin_mask = g.integer("begin_mask"),
-                                    .end_mask = g.integer("end_mask"),
-                                    .ellipsis_mask = g.integer("ellipsis_mask"),
-                                    .new_axis_mask = g.integer("new_axis_mask"),
-                                    .shrink_axis_mask = g.integer("shrink_axis_mask")}));
-     }});
+     .gradient =
+         [](GradContext& g) {
+           const Tensor begin = wide_index(g.in(1));
+           const Tensor shape = begin.dtype() == kInt32 ? g.shape(0) : cast(g.shape(0), begin.dtype());
+           g.set(0, strided_slice_grad(shape, begin, wide_index(g.in(2)), wide_index(g.in(3)), g.dy(),
+                                       {.begin_mask = g.integer("begin_mask"),
+                                        .end_mask = g.integer("end_mask"),
+                                        .ellipsis_mask = g.integer("ellipsis_mask"),
+                                        .new_axis_mask = g.integer("new_axis_mask"),
+                                        .shrink_axis_mask = g.integer("shrink_axis_mask")}));
+         },
+     .batch = strided_slice_batch});
 
 const Op& kStridedSliceGrad = define_op(
     "StridedSliceGrad(shape: Index @host, begin: Index @host, end: Index @host, strides: Index @host, dy: T; T: type, "
@@ -208,7 +261,8 @@ const Op& kStridedSliceGrad = define_op(
                                    .new_axis_mask = g.integer("new_axis_mask"),
                                    .shrink_axis_mask = g.integer("shrink_axis_mask")}));
          },
-     .types_reason = "no resource or variant is zero"});
+     .types_reason = "no resource or variant is zero",
+     .batch = strided_slice_grad_batch});
 
 const Op& kPad = define_op(
     "Pad(input: T, paddings: Tpaddings @host; T: type, Tpaddings: index = int32) -> (output: T)",
@@ -217,6 +271,7 @@ const Op& kPad = define_op(
      .shape = pad_shape,
      .saves = {shape_of(0), in(1)},
      .gradient = pad_gradient,
-     .types_reason = "no resource or variant is zero"});
+     .types_reason = "no resource or variant is zero",
+     .batch = pad_batch});
 
 }  // namespace panto

@@ -5,6 +5,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 
 namespace panto {
@@ -51,7 +52,8 @@ const Op& kPlaceholderWithDefault =
                      // default.
                      c.output(c.symbolic() ? declared : c.shape(0));
                    },
-               .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
+               .gradient = [](GradContext& g) { g.set(0, g.dy()); },
+               .batch = batching::each});
 
 const Op& kIdentity = define_op(  //
     "Identity(input: T; T: type) -> (output: T)",

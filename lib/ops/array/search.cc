@@ -3,7 +3,9 @@
 
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -64,6 +66,18 @@ void bins_shape(ShapeContext& c) {
   in.rank() == 1 ? c.output({bins}) : c.output({in.dim(0), bins});
 }
 
+void top_tangent(JvpContext& c) {
+  if (c.has_tangent(0)) c.set(0, gather(c.tangent(0), c.out(1), -1, {.batch_dims = -1}));
+}
+
+// Counts of a matrix are by row.
+void bincount_batch(BatchContext& c) {
+  if (c.batched(1) || c.rank(0) != 1) return c.loop();
+  const bool weighed = c.batched(2) || c.shape(2).numel() != 0;
+  c.set_out(0, dense_bincount(c.front(0), c.in(1), weighed ? c.front(2) : c.in(2),
+                              {.binary_output = c.flag("binary_output")}));
+}
+
 }  // namespace
 
 const Op& kTopK = define_op(
@@ -74,7 +88,9 @@ const Op& kTopK = define_op(
      .shape = top_shape,
      .saves = {shape_of(0), out(1)},
      .gradient = top_gradient,
-     .flops = [](const CostContext& c) { return 8 * c.numel(0); }});
+     .flops = [](const CostContext& c) { return 8 * c.numel(0); },
+     .batch = batching::trailing,
+     .jvp = top_tangent});
 
 const Op& kWhere = define_op(
     "Where(input: T; T: numeric|bool = bool) -> (index: int64)",
@@ -108,6 +124,7 @@ const Op& kDenseBincount = define_op(
          "bincount.",
      .primary = "T",
      .shape = bins_shape,
-     .no_gradient = "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum"});
+     .no_gradient = "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum",
+     .batch = bincount_batch});
 
 }  // namespace panto

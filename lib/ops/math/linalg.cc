@@ -3,6 +3,8 @@
 
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -31,6 +33,35 @@ void batch_shape(ShapeContext& c) {
   dims[static_cast<size_t>(rank - 2)] = c.dim(0, adj_x ? -1 : -2);
   dims[static_cast<size_t>(rank - 1)] = c.dim(1, adj_y ? -2 : -1);
   c.output(PartialShape(std::span<const int64_t>(dims)));
+}
+
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+
+// x with its last two dimensions swapped, and not conjugated.
+Tensor swapped(const Tensor& x) {
+  std::vector<int64_t> perm(static_cast<size_t>(x.partial_shape().rank()));
+  for (size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<int64_t>(k);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return transpose(x, perm);
+}
+
+// Rows of all examples are one matrix where the other factor is the same for all.
+void matmul_batch(BatchContext& c) {
+  const bool ta = c.flag("transpose_a"), tb = c.flag("transpose_b");
+  if (!c.batched(1) && !ta) {
+    return c.set_out(0,
+                     split_front(mm(merge_front(c.in(0)), c.in(1), {.transpose_b = tb}), c.size(), c.shape(0).dim(0)));
+  }
+  const bool swap = dtypes::kComplex.contains(c.in(0).dtype());  // adj_x conjugates
+  const Tensor a = ta && swap ? swapped(c.in(0)) : c.in(0), b = tb && swap ? swapped(c.in(1)) : c.in(1);
+  c.set_out(0, batch_matmul(a, b, {.adj_x = ta && !swap, .adj_y = tb && !swap}));
+}
+
+// The leading dimensions broadcast.
+void batch_matmul_batch(BatchContext& c) {
+  const int rank = std::max(c.rank(0), c.rank(1));
+  const auto factor = [&](int i) { return c.batched(i) ? c.with_rank(i, rank) : c.in(i); };
+  c.set_out(0, batch_matmul(factor(0), factor(1), {.adj_x = c.flag("adj_x"), .adj_y = c.flag("adj_y")}));
 }
 
 }  // namespace
@@ -64,7 +95,9 @@ const Op& kMatMul = define_op(
              g.set(1, tb ? mm(dy, a, {.transpose_a = true, .transpose_b = ta}) : mm(a, dy, {.transpose_a = !ta}));
            }
          },
-     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); }});
+     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("transpose_a") ? 0 : 1); },
+     .batch = matmul_batch,
+     .jvp = tangents::multilinear});
 
 const Op& kBatchMatMul = define_op(
     "BatchMatMulV2(x: T, y: T; adj_x: bool = false, adj_y: bool = false,"
@@ -88,6 +121,8 @@ const Op& kBatchMatMul = define_op(
              g.set(1, ay ? batch_matmul(dy, x, {.adj_x = true, .adj_y = ax}) : batch_matmul(x, dy, {.adj_x = !ax}));
            }
          },
-     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("adj_x") ? -2 : -1); }});
+     .flops = [](const CostContext& c) { return 2 * c.out_numel(0) * c.dim(0, c.flag("adj_x") ? -2 : -1); },
+     .batch = batch_matmul_batch,
+     .jvp = tangents::multilinear});
 
 }  // namespace panto

@@ -5,6 +5,8 @@
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
+#include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
 namespace panto {
@@ -50,6 +52,16 @@ void quotient_gradient(GradContext& g) {
 void choice_gradient(GradContext& g, const Tensor& first) {
   if (g.needs(0)) g.set(0, select(first, g.dy(), 0));
   if (g.needs(1)) g.set(1, select(first, 0, g.dy()));
+}
+
+// With complex numbers no product by a derivative.
+void squared_difference_tangent(JvpContext& c) {
+  const Tensor d = c.in(0) - c.in(1);
+  const Tensor t = !c.has_tangent(1)   ? c.tangent(0) + zeros_like(d)
+                   : !c.has_tangent(0) ? zeros_like(d) - c.tangent(1)
+                                       : c.tangent(0) - c.tangent(1);
+  if (!dtypes::kComplex.contains(d.dtype())) return c.set(0, 2 * d * t);
+  c.set(0, d * conj(t) + conj(d) * t);
 }
 
 }  // namespace
@@ -190,7 +202,8 @@ const Op& kSquaredDifference =
                      if (g.needs(0)) g.set(0, dx);
                      if (g.needs(1)) g.set(1, -dx);
                    },
-               .flops = flops_each<2>});
+               .flops = flops_each<2>,
+               .jvp = squared_difference_tangent});
 
 const Op& kAddN = define_op("AddN(inputs: N*T; N: int >= 1, T: numeric|variant) -> (sum: T)",
                             {.doc = "The sum of tensors of one shape, added from left to right.",

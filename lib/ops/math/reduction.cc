@@ -8,7 +8,9 @@
 
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -163,6 +165,15 @@ void scan_shape(ShapeContext& c) {
 
 int64_t one_flop_each(const CostContext& c) { return c.numel(0); }
 
+void recurrence_tangent(JvpContext& c) {
+  Tensor inflow = c.tangent(1);
+  if (c.has_tangent(0)) {
+    const Tensor more = c.tangent(0) * c.out();
+    inflow = inflow.defined() ? inflow + more : more;
+  }
+  if (inflow.defined()) c.set(0, linear_recurrence(c.in(0), inflow, c.in(2), {.reverse = c.flag("reverse")}));
+}
+
 }  // namespace
 
 const Op& kSum = define_op(
@@ -175,7 +186,8 @@ const Op& kSum = define_op(
      .shape = shapes::reduction,
      .saves = {shape_of(0), in(1)},
      .gradient = sum_gradient,
-     .flops = one_flop_each});
+     .flops = one_flop_each,
+     .jvp = tangents::linear});
 
 const Op& kMean = define_op(
     "Mean(input: T, reduction_indices: Tidx @host = all; keep_dims: bool = false, T: numeric, Tidx: index = int32)"
@@ -188,7 +200,8 @@ const Op& kMean = define_op(
      .shape = shapes::reduction,
      .saves = {shape_of(0), in(1)},
      .gradient = mean_gradient,
-     .flops = one_flop_each});
+     .flops = one_flop_each,
+     .jvp = tangents::linear});
 
 const Op& kProd = define_op(
     "Prod(input: T, reduction_indices: Tidx @host = all; keep_dims: bool = false, T: numeric, Tidx: index = int32)"
@@ -284,7 +297,9 @@ const Op& kCumsum = define_op(
          [](GradContext& g) {
            g.set(0, cumsum(g.dy(), g.in(1), {.exclusive = g.flag("exclusive"), .reverse = !g.flag("reverse")}));
          },
-     .flops = one_flop_each});
+     .flops = one_flop_each,
+     .batch = batching::axes<1>,
+     .jvp = tangents::linear});
 
 const Op& kCumprod = define_op(
     "Cumprod(x: T, axis: Tidx @host = 0; exclusive: bool = false, reverse: bool = false, T: numeric,"
@@ -303,7 +318,8 @@ const Op& kCumprod = define_op(
            const Tensor later = linear_recurrence(x, exclusive ? g.dy() : x * g.dy(), g.in(1), {.reverse = !reverse});
            g.set(0, before * (exclusive ? later : later + g.dy()));
          },
-     .flops = one_flop_each});
+     .flops = one_flop_each,
+     .batch = batching::axes<1>});
 
 const Op& kLinearRecurrence = define_op(
     "_LinearRecurrence(a: T, b: T, axis: Tidx @host; reverse: bool = false, T: floating|complex, Tidx: index = int32)"
@@ -328,6 +344,8 @@ const Op& kLinearRecurrence = define_op(
            g.set(0, db * g.conj_out(0));
            g.set(1, db);
          },
-     .flops = [](const CostContext& c) { return 2 * c.numel(0); }});
+     .flops = [](const CostContext& c) { return 2 * c.numel(0); },
+     .batch = batching::axes<2>,
+     .jvp = recurrence_tangent});
 
 }  // namespace panto

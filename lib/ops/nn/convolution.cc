@@ -3,7 +3,12 @@
 #include <vector>
 
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/nn/window.h"
+#include "panto/lib/ops/tangents.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
 #include "panto/ops/nn.h"
 
 namespace panto {
@@ -19,7 +24,8 @@ struct Attributes {
   std::vector<int64_t> strides, explicit_paddings, dilations;
   std::string padding, data_format;
 
-  explicit Attributes(const GradContext& g)
+  template <class Context>
+  explicit Attributes(const Context& g)
       : strides(list_of(g.integers("strides"))),
         explicit_paddings(list_of(g.integers("explicit_paddings"))),
         dilations(list_of(g.integers("dilations"))),
@@ -85,6 +91,97 @@ void backprop_filter_shape(ShapeContext& c) {
   c.output(sizes.known_rank() ? sizes : PartialShape::of_rank(4));
 }
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+// Images of a batch are more images where the filter is the same for all. Where it is not, the examples' channels lie
+// side by side and each example is a group of its own.
+
+class ChannelsOfBatch {
+ public:
+  explicit ChannelsOfBatch(const BatchContext& c)
+      : axis_(image_axes(c.text("data_format")).channels), size_(c.size()) {}
+
+  // [b, n, h, w, c] as [n, h, w, b c].
+  Tensor joined_images(const Tensor& images) const { return joined(images, axis_); }
+  Tensor parted_images(const Tensor& images) const { return parted(images, axis_); }
+  // [b, h, w, c, o] as [h, w, c, b o].
+  Tensor joined_filters(const Tensor& filters) const { return joined(filters, 3); }
+  Tensor parted_filters(const Tensor& filters) const { return parted(filters, 3); }
+  int64_t axis() const { return axis_; }
+
+ private:
+  Tensor joined(const Tensor& t, int axis) const {
+    std::vector<int64_t> perm;
+    std::vector<int64_t> dims;
+    for (int k = 0; k < 4; ++k) {
+      if (k == axis) perm.push_back(0);
+      perm.push_back(k + 1);
+      dims.push_back(t.partial_shape().dim(k + 1) * (k == axis ? size_ : 1));
+    }
+    return reshape(transpose(t, perm), dims);
+  }
+  Tensor parted(const Tensor& t, int axis) const {
+    std::vector<int64_t> perm = {axis};
+    std::vector<int64_t> dims;
+    for (int k = 0; k < 4; ++k) {
+      const int64_t d = t.partial_shape().dim(k);
+      if (k == axis) dims.push_back(size_);
+      dims.push_back(k == axis ? d / size_ : d);
+      perm.push_back(k < axis ? k : k + 1);
+    }
+    return transpose(reshape(t, dims), perm);
+  }
+
+  int axis_;
+  int64_t size_;
+};
+
+bool all_known(const BatchContext& c, int a, int b) {
+  return c.size() > 0 && c.shape(a).fully_known() && c.shape(b).fully_known();
+}
+
+Tensor host_sizes(const std::vector<int64_t>& dims) { return cast(constant_integers(dims), kInt32); }
+
+void conv_batch(BatchContext& c) {
+  const Attributes a(c);
+  if (!c.batched(1)) {
+    const int64_t images = c.shape(0).dim(0);
+    return c.set_out(0, split_front(a.convolve(merge_front(c.in(0)), c.in(1)), c.size(), images));
+  }
+  if (!all_known(c, 0, 1)) return c.loop();
+  const ChannelsOfBatch channels(c);
+  const bool one_group = c.shape(0).dim(static_cast<int>(channels.axis())) == c.shape(1).dim(2);
+  const Tensor images = !c.batched(0) && one_group ? c.in(0) : channels.joined_images(c.front(0));
+  c.set_out(0, channels.parted_images(a.convolve(images, channels.joined_filters(c.in(1)))));
+}
+
+void backprop_input_batch(BatchContext& c) {
+  auto sizes = all_integers(c.in(0));
+  if (c.batched(0) || !sizes || !all_known(c, 1, 2)) return c.loop();
+  const Attributes a(c);
+  if (!c.batched(1)) {
+    const int64_t images = (*sizes)[0];
+    (*sizes)[0] *= c.size();
+    const Tensor dx = a.by_input(host_sizes(*sizes), c.in(1), merge_front(c.in(2)));
+    return c.set_out(0, split_front(dx, c.size(), images));
+  }
+  const ChannelsOfBatch channels(c);
+  (*sizes)[static_cast<size_t>(channels.axis())] *= c.size();
+  const Tensor dx =
+      a.by_input(host_sizes(*sizes), channels.joined_filters(c.in(1)), channels.joined_images(c.front(2)));
+  c.set_out(0, channels.parted_images(dx));
+}
+
+void backprop_filter_batch(BatchContext& c) {
+  auto sizes = all_integers(c.in(1));
+  if (c.batched(1) || !sizes || !all_known(c, 0, 2)) return c.loop();
+  const Attributes a(c);
+  const ChannelsOfBatch channels(c);
+  const bool one_group = c.shape(0).dim(static_cast<int>(channels.axis())) == (*sizes)[2];
+  (*sizes)[3] *= c.size();
+  const Tensor images = !c.batched(0) && one_group ? c.in(0) : channels.joined_images(c.front(0));
+  c.set_out(0, channels.parted_filters(a.by_filter(images, host_sizes(*sizes), channels.joined_images(c.front(2)))));
+}
+
 }  // namespace
 
 const Op& kConv2D = define_op(
@@ -107,7 +204,9 @@ const Op& kConv2D = define_op(
            if (g.needs(0)) g.set(0, a.by_input(g.shape(0), g.in(1), g.dy()));
            if (g.needs(1)) g.set(1, a.by_filter(g.in(0), g.shape(1), g.dy()));
          },
-     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.out_numel(0), c.numel(1), c.dim(1, 3)); },
+     .batch = conv_batch,
+     .jvp = tangents::multilinear});
 
 const Op& kConv2DBackpropInput = define_op(
     "Conv2DBackpropInput(input_sizes: int32 @host, filter: T, out_backprop: T;"
@@ -125,7 +224,9 @@ const Op& kConv2DBackpropInput = define_op(
            if (g.needs(1)) g.set(1, a.by_filter(g.dy(), g.shape(1), g.in(2)));
            if (g.needs(2)) g.set(2, a.convolve(g.dy(), g.in(1)));
          },
-     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.numel(1), c.dim(1, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.numel(1), c.dim(1, 3)); },
+     .batch = backprop_input_batch,
+     .jvp = tangents::multilinear});
 
 const Op& kConv2DBackpropFilter = define_op(
     "Conv2DBackpropFilter(input: T, filter_sizes: int32 @host, out_backprop: T;"
@@ -143,6 +244,8 @@ const Op& kConv2DBackpropFilter = define_op(
            if (g.needs(0)) g.set(0, a.by_input(g.shape(0), g.dy(), g.in(2)));
            if (g.needs(2)) g.set(2, a.convolve(g.in(0), g.dy()));
          },
-     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.out_numel(0), c.dim(2, 3)); }});
+     .flops = [](const CostContext& c) { return convolution_flops(c.numel(2), c.out_numel(0), c.dim(2, 3)); },
+     .batch = backprop_filter_batch,
+     .jvp = tangents::multilinear});
 
 }  // namespace panto

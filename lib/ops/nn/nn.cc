@@ -4,7 +4,9 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
@@ -79,6 +81,66 @@ Tensor cross_entropy_gradient(const GradContext& g, const Tensor& logits) {
   return dx;
 }
 
+// ---- Inside vmap, and tangents --------------------------------------------------------------------------------------
+
+void bias_batch(BatchContext& c) {
+  const bool first = channels_first(c.text("data_format"));
+  if (!first && !c.batched(1)) return c.set_out(0, bias_add(c.in(0), c.in(1)));
+  const int rank = c.rank(0);
+  if (rank < 0) return c.loop();
+  std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
+  dims[first ? 1 : dims.size() - 1] = c.shape(1).dim(0);
+  if (c.batched(1)) dims.insert(dims.begin(), c.size());
+  c.set_out(0, c.front(0) + reshape(c.in(1), dims));
+}
+
+void softmax_tangent(JvpContext& c) { c.set(0, softmax_gradient(c.out(), c.tangent(0))); }
+
+void log_softmax_tangent(JvpContext& c) { c.set(0, c.tangent(0) - sum_rows(exp(c.out()) * c.tangent(0))); }
+
+void cross_entropy_batch(BatchContext& c) {
+  // Both are matrices before their rows are put together.
+  const PartialShape& both = c.out_shape(1);
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 2; ++i) {
+    const Tensor x = c.batched(i) ? c.with_rank(i, 2) : c.in(i);
+    inputs.push_back(merge_front(broadcast_to(x, c.with_size(both))));
+  }
+  SmallVector<Tensor, 2> outputs = c.again(inputs);
+  for (int k = 0; k < 2; ++k) c.set_out(k, split_front(outputs[static_cast<size_t>(k)], c.size(), both.dim(0)));
+}
+
+void cross_entropy_tangent(JvpContext& c) {
+  const Tensor zero = zeros_like(c.out(1));
+  const Tensor logits = c.in(0) + zero;
+  Tensor loss, backprop;
+  if (c.has_tangent(0)) {
+    const Tensor dx = c.tangent(0) + zero;
+    loss = sum(c.out(1) * dx, {-1});
+    backprop = softmax_gradient(softmax(logits), dx);
+  }
+  if (c.has_tangent(1)) {
+    const Tensor dx = c.tangent(1) + zero;
+    const Tensor by_labels = sum(-log_softmax(logits) * dx, {-1});
+    loss = loss.defined() ? loss + by_labels : by_labels;
+    backprop = backprop.defined() ? backprop - dx : -dx;
+  }
+  c.set(0, loss);
+  c.set(1, backprop);
+}
+
+void sparse_cross_entropy_tangent(JvpContext& c) {
+  c.set(0, sum(c.out(1) * c.tangent(0), {-1}));
+  c.set(1, softmax_gradient(softmax(c.in(0)), c.tangent(0)));
+}
+
+void l2_batch(BatchContext& c) {
+  const Tensor flat = reshape(c.in(0), {c.size(), c.shape(0).numel()});
+  c.set_out(0, sum(square(flat), {1}) / 2);
+}
+
+void l2_tangent(JvpContext& c) { c.set(0, sum(c.in(0) * c.tangent(0))); }
+
 }  // namespace
 
 const Op& kBiasAdd = define_op(
@@ -93,7 +155,9 @@ const Op& kBiasAdd = define_op(
            if (g.needs(0)) g.set(0, g.dy());
            if (g.needs(1)) g.set(1, bias_add_grad(g.dy(), {.data_format = std::string(g.text("data_format"))}));
          },
-     .flops = [](const CostContext& c) { return c.out_numel(0); }});
+     .flops = [](const CostContext& c) { return c.out_numel(0); },
+     .batch = bias_batch,
+     .jvp = tangents::linear});
 
 const Op& kBiasAddGrad =
     define_op("BiasAddGrad(out_backprop: T; T: numeric, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\") -> (output: T)",
@@ -107,7 +171,9 @@ const Op& kSoftmax =
                .shape = rank_at_least_1,
                .saves = {out(0)},
                .gradient = [](GradContext& g) { g.set(0, softmax_gradient(g.out(0), g.dy())); },
-               .flops = [](const CostContext& c) { return 5 * c.numel(0); }});
+               .flops = [](const CostContext& c) { return 5 * c.numel(0); },
+               .batch = batching::trailing,
+               .jvp = softmax_tangent});
 
 const Op& kLogSoftmax =
     define_op("LogSoftmax(logits: T; T: floating) -> (logsoftmax: T)",
@@ -116,7 +182,9 @@ const Op& kLogSoftmax =
                .shape = rank_at_least_1,
                .saves = {out(0)},
                .gradient = [](GradContext& g) { g.set(0, g.dy() - exp(g.out(0)) * sum_rows(g.dy())); },
-               .flops = [](const CostContext& c) { return 5 * c.numel(0); }});
+               .flops = [](const CostContext& c) { return 5 * c.numel(0); },
+               .batch = batching::trailing,
+               .jvp = log_softmax_tangent});
 
 const Op& kSoftmaxCrossEntropyWithLogits = define_op(
     "SoftmaxCrossEntropyWithLogits(features: T, labels: T; T: floating) -> (loss: T, backprop: T)",
@@ -149,7 +217,9 @@ const Op& kSoftmaxCrossEntropyWithLogits = define_op(
            if (g.has_dy(1)) dlabels = dlabels.defined() ? dlabels - g.dy(1) : -g.dy(1);
            g.set(1, dlabels);
          },
-     .flops = [](const CostContext& c) { return 8 * c.out_numel(1); }});
+     .flops = [](const CostContext& c) { return 8 * c.out_numel(1); },
+     .batch = cross_entropy_batch,
+     .jvp = cross_entropy_tangent});
 
 const Op& kSparseSoftmaxCrossEntropyWithLogits = define_op(
     "SparseSoftmaxCrossEntropyWithLogits(features: T, labels: Tlabels; T: floating, Tlabels: index = int64)"
@@ -170,7 +240,9 @@ const Op& kSparseSoftmaxCrossEntropyWithLogits = define_op(
          },
      .saves = {in(0), out(1)},
      .gradient = [](GradContext& g) { g.set(0, cross_entropy_gradient(g, g.in(0))); },
-     .flops = [](const CostContext& c) { return 6 * c.out_numel(1); }});
+     .flops = [](const CostContext& c) { return 6 * c.out_numel(1); },
+     .batch = batching::rows,
+     .jvp = sparse_cross_entropy_tangent});
 
 const Op& kL2Loss = define_op("L2Loss(t: T; T: floating) -> (output: T)",
                               {.doc = "Half the sum of the squares of all elements.",
@@ -178,6 +250,8 @@ const Op& kL2Loss = define_op("L2Loss(t: T; T: floating) -> (output: T)",
                                .shape = shapes::scalar,
                                .saves = {in(0)},
                                .gradient = [](GradContext& g) { g.set(0, g.in(0) * g.dy()); },
-                               .flops = [](const CostContext& c) { return 2 * c.numel(0); }});
+                               .flops = [](const CostContext& c) { return 2 * c.numel(0); },
+                               .batch = l2_batch,
+                               .jvp = l2_tangent});
 
 }  // namespace panto

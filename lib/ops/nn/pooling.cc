@@ -4,7 +4,11 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/nn/window.h"
+#include "panto/lib/ops/tangents.h"
+#include "panto/ops/math.h"
 #include "panto/ops/nn.h"
 
 namespace panto {
@@ -64,6 +68,29 @@ void avg_pool_grad_shape(ShapeContext& c) {
   c.output(sizes.known_rank() ? std::move(sizes) : PartialShape::of_rank(4));
 }
 
+void max_pool_tangent(JvpContext& c) {
+  if (c.text("padding") == "EXPLICIT") {
+    // TensorFlow's op for it has no explicit paddings.
+    fail(Code::kUnimplemented, "derivative of MaxPool: expected padding SAME or VALID, got EXPLICIT");
+  }
+  const auto list = [&](AttrName name) {
+    const auto values = c.integers(name);
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  c.set(0, max_pool_grad_grad(c.in(0), c.out(), c.tangent(0), list("ksize"), list("strides"),
+                              std::string(c.text("padding")), {.data_format = std::string(c.text("data_format"))}));
+}
+
+// The images' shape, of all examples together.
+void avg_pool_grad_batch(BatchContext& c) {
+  auto dims = all_integers(c.in(0));
+  if (c.batched(0) || !dims || c.size() < 0) return c.loop();
+  const int64_t images = (*dims)[0];
+  (*dims)[0] *= c.size();
+  SmallVector<Tensor, 2> outputs = c.again({cast(constant_integers(*dims), kInt32), merge_front(c.in(1))});
+  c.set_out(0, split_front(outputs[0], c.size(), images));
+}
+
 }  // namespace
 
 const Op& kMaxPool = define_op(
@@ -82,7 +109,9 @@ const Op& kMaxPool = define_op(
                                   {.explicit_paddings = Attributes::list_of(g.integers("explicit_paddings")),
                                    .data_format = a.data_format}));
          },
-     .flops = [](const CostContext& c) { return c.numel(0); }});
+     .flops = [](const CostContext& c) { return c.numel(0); },
+     .batch = batching::rows,
+     .jvp = max_pool_tangent});
 
 const Op& kMaxPoolGrad = define_op(
     "MaxPoolGrad(orig_input: T, orig_output: T, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
@@ -103,7 +132,9 @@ const Op& kMaxPoolGrad = define_op(
            g.set(2, max_pool_grad_grad(g.in(0), g.in(1), g.dy(), a.ksize, a.strides, a.padding,
                                        {.data_format = a.data_format}));
          },
-     .flops = [](const CostContext& c) { return c.numel(0); }});
+     .flops = [](const CostContext& c) { return c.numel(0); },
+     .batch = batching::rows,
+     .jvp = tangents::linear_in<2>});
 
 const Op& kMaxPoolGradGrad = define_op(
     "MaxPoolGradGrad(orig_input: T, orig_output: T, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
@@ -119,7 +150,9 @@ const Op& kMaxPoolGradGrad = define_op(
            g.set(2, max_pool_grad(g.in(0), g.in(1), g.dy(), a.ksize, a.strides, a.padding,
                                   {.data_format = a.data_format}));
          },
-     .flops = [](const CostContext& c) { return c.numel(0); }});
+     .flops = [](const CostContext& c) { return c.numel(0); },
+     .batch = batching::rows,
+     .jvp = tangents::linear_in<2>});
 
 const Op& kAvgPool = define_op(
     "AvgPool(value: T; ksize: list(int) >= 4, strides: list(int) >= 4, padding: {\"SAME\", \"VALID\"},"
@@ -133,7 +166,9 @@ const Op& kAvgPool = define_op(
            const Attributes a(g);
            g.set(0, avg_pool_grad(g.shape(0), g.dy(), a.ksize, a.strides, a.padding, {.data_format = a.data_format}));
          },
-     .flops = [](const CostContext& c) { return c.numel(0); }});
+     .flops = [](const CostContext& c) { return c.numel(0); },
+     .batch = batching::rows,
+     .jvp = tangents::linear});
 
 const Op& kAvgPoolGrad = define_op(
     "AvgPoolGrad(orig_input_shape: int32 @host, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
@@ -145,6 +180,8 @@ const Op& kAvgPoolGrad = define_op(
            const Attributes a(g);
            g.set(1, avg_pool(g.dy(), a.ksize, a.strides, a.padding, {.data_format = a.data_format}));
          },
-     .flops = [](const CostContext& c) { return c.out_numel(0); }});
+     .flops = [](const CostContext& c) { return c.out_numel(0); },
+     .batch = avg_pool_grad_batch,
+     .jvp = tangents::linear});
 
 }  // namespace panto

@@ -72,6 +72,9 @@ std::span<const Question> questions() {
        ask_saved},
       {"traced_gradient", differentiable, ask_traced_gradient, true},
       {"late", [](const Row& row, const Op&) { return pure(row); }, ask_late},
+      {"batched", [](const Row& row, const Op&) { return pure(row) && !takes_variables(row); }, ask_batched},
+      {"jvp", [](const Row& row, const Op& op) { return differentiable(row, op) && !takes_variables(row); }, ask_jvp,
+       true},
       {"errors", [](const Row& row, const Op&) { return !row.d.errors.empty(); }, ask_errors},
   };
   return kQuestions;

@@ -56,6 +56,10 @@ void ask_optimized(const Row& row);        // optimized; folded
 void ask_round_trip(const Row& row);       // saved as a GraphDef, binary and text, and loaded
 void ask_traced_gradient(const Row& row);  // the gradient of the traced function
 
+// questions_transforms.cc
+void ask_batched(const Row& row);  // inside vmap: as a loop over the batch
+void ask_jvp(const Row& row);      // tangents: as finite differences and as the gradient say
+
 // questions_saved.cc
 void ask_saved(const Row& row);  // state, effects and random numbers: as a graph, saved and loaded
 

@@ -1,10 +1,11 @@
-// Structures of tensors: what traced functions may take and give besides tensors. Pairs, tuples, arrays, vectors and
-// maps of strings to such, and structs of at most 16 such members that are aggregates, to any depth.
+// Structures of tensors: what traced and transformed functions may take and give besides tensors. Pairs, tuples,
+// arrays, vectors and maps of strings to such, and structs of at most 16 such members that are aggregates, to any
+// depth.
 //
 //   struct Batch { Tensor images, labels; };
 //   std::map<std::string, Tensor> parameters;
 //
-// Internal: `trace` uses it.
+// Internal: `trace` and the transforms use it.
 #pragma once
 
 #include <array>

@@ -1,0 +1,119 @@
+#include "panto/autograd/transforms/derivatives.h"
+
+#include <vector>
+
+#include "panto/autograd/transforms/vmap.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+void expect_known(const Tensor& t, const char* what) {
+  if (t.partial_shape().fully_known()) return;
+  failf(Code::kUnimplemented, "{}: expected a known shape, got {} while tracing", what, t.partial_shape().to_string());
+}
+
+void expect_floating(const Tensor& t, const char* what) {
+  if (!dtypes::kFloating.contains(t.dtype())) {
+    invalid("{}: expected a floating tensor, got {}", what, dtype_name(t.dtype()));
+  }
+}
+
+Shape joined(const Shape& a, const Shape& b) {
+  std::vector<int64_t> dims(a.dims().begin(), a.dims().end());
+  dims.insert(dims.end(), b.dims().begin(), b.dims().end());
+  return Shape(dims);
+}
+
+// Directions of one element each: [n, shape...].
+Tensor basis(const Shape& shape, DType dtype) {
+  const int64_t n = shape.numel();
+  return reshape(eye(n, dtype), joined(Shape{n}, shape));
+}
+
+// By columns: f's derivatives in all directions at once.
+Tensor forward_jacobian(const detail::UnaryFunction& f, const Tensor& x) {
+  const VmapOptions last{.out_axes = {-1}};
+  const Tensor columns = vmap([&](const Tensor& v) { return jvp(f, x, v).second; }, last)(basis(x.shape(), x.dtype()));
+  const PartialShape& s = columns.partial_shape();
+  return reshape(columns, joined(Shape(s.dims().first(s.dims().size() - 1)), x.shape()));
+}
+
+}  // namespace
+
+Tensor detail::gradient_at(const detail::UnaryFunction& f, const Tensor& x) {
+  GradientTape tape({.unconnected_zero = true});
+  const Tensor own = own_argument(x);
+  tape.watch(own);
+  const Tensor y = f(own);
+  if (y.partial_shape().fully_known() && y.numel() != 1) {
+    invalid("gradient: expected a function that gives one element, got shape {}", y.partial_shape().to_string());
+  }
+  return tape.gradient(y, own);
+}
+
+Tensor detail::jacobian_at(const detail::UnaryFunction& f, const Tensor& x, JacobianMode mode) {
+  expect_floating(x, "argument of a Jacobian");
+  expect_known(x, "argument of a Jacobian");
+  if (mode == JacobianMode::kForward) return forward_jacobian(f, x);
+  GradientTape tape({.unconnected_zero = true});
+  const Tensor own = own_argument(x);
+  tape.watch(own);
+  const Tensor y = f(own);
+  expect_floating(y, "value of a Jacobian's function");
+  expect_known(y, "value of a Jacobian's function");
+  if (mode == JacobianMode::kByShape && x.numel() < y.numel()) {
+    tape.stop();
+    return forward_jacobian(f, x);
+  }
+  const Tensor rows =
+      vmap([&](const Tensor& seed) { return tape.gradient(y, own, seed); })(basis(y.shape(), y.dtype()));
+  return reshape(rows, joined(y.shape(), x.shape()));
+}
+
+Tensor detail::hessian_at(const detail::UnaryFunction& f, const Tensor& x) {
+  return jacobian_at([&](const Tensor& at) { return gradient_at(f, at); }, x, JacobianMode::kForward);
+}
+
+// The gradient is linear in what flows into it, u. The inner tape made it of some u and the outer one remembers how:
+// its own gradient by u is the derivative.
+struct LinearMap::Impl {
+  Impl() : tape({.persistent = true, .watch_variables = false, .unconnected_zero = true}) {}
+  GradientTape tape;
+  Tensor x, y, u, gradient;
+};
+
+std::pair<Tensor, LinearMap> linearize(const detail::UnaryFunction& f, const Tensor& x) {
+  expect_floating(x, "argument of linearize");
+  LinearMap map;
+  map.impl_ = std::make_shared<LinearMap::Impl>();
+  LinearMap::Impl& m = *map.impl_;
+  m.x = detail::own_argument(x);
+  {
+    GradientTape inner({.watch_variables = false, .unconnected_zero = true});
+    inner.watch(m.x);
+    m.y = f(m.x);
+    expect_floating(m.y, "value of linearize's function");
+    m.u = zeros_like(m.y);
+    m.tape.watch(m.u);
+    m.gradient = inner.gradient(m.y, m.x, m.u);
+  }
+  m.tape.stop();
+  return {m.y, map};
+}
+
+Tensor LinearMap::operator()(const Tensor& v) const {
+  if (impl_ == nullptr) fail(Code::kFailedPrecondition, "linear map: expected one that linearize gave, got none");
+  const Tensor& x = impl_->x;
+  if (v.dtype() != x.dtype() || !v.partial_shape().compatible_with(x.partial_shape())) {
+    invalid("direction: expected {}{}, got {}{}", dtype_name(x.dtype()), x.partial_shape().to_string(),
+            dtype_name(v.dtype()), v.partial_shape().to_string());
+  }
+  return impl_->tape.gradient(impl_->gradient, impl_->u, v);
+}
+
+}  // namespace panto

@@ -1,0 +1,236 @@
+#include "panto/autograd/transforms/jvp.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+
+#include "panto/autograd/tape.h"
+#include "panto/autograd/transforms/rules.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+
+namespace panto {
+namespace {
+
+bool differentiable(const Tensor& t) { return dtypes::kDifferentiable.contains(t.dtype()); }
+
+Tensor conjugated(const Tensor& t) { return dtypes::kComplex.contains(t.dtype()) ? conj(t) : t; }
+
+Tensor spread_to(const Tensor& t, const Tensor& like) {
+  const PartialShape &from = t.partial_shape(), &to = like.partial_shape();
+  if (to.fully_known()) return from == to ? t : broadcast_to(t, Shape(to));
+  return broadcast_to(t, shape(like));
+}
+
+// Of an elementwise op: its gradient is dy * conj(f'), so that of f' * v is the conjugate of that of conj(v).
+void elementwise_tangent(JvpContext& c) {
+  std::vector<PartialShape> shapes;
+  std::vector<DType> types;
+  for (const Tensor& t : c.inputs()) {
+    shapes.push_back(t.partial_shape());
+    types.push_back(t.dtype());
+  }
+  Tensor total;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (!c.has_tangent(i)) continue;
+    const Tensor dy = conjugated(spread_to(c.tangent(i), c.out()));
+    std::vector<uint8_t> needed(static_cast<size_t>(c.num_inputs()), 0);
+    needed[static_cast<size_t>(i)] = 1;
+    const GradRecord record{.op = &c.op(),
+                            .attrs = c.call().attrs,
+                            .inputs = c.inputs(),
+                            .outputs = c.outputs(),
+                            .input_shapes = shapes,
+                            .input_types = types,
+                            .output_gradients = {&dy, 1},
+                            .needed = needed};
+    GradContext context(record);
+    c.op().gradient()(context);
+    const Tensor& dx = context.gradients()[static_cast<size_t>(i)];
+    if (!dx.defined()) continue;
+    const Tensor part = conjugated(dx);
+    total = total.defined() ? add(total, part) : part;
+  }
+  if (total.defined()) c.set(0, spread_to(total, c.out()));
+}
+
+// Of a reduction: each element of the input has a part in one of the output, so that the gradient of the output's sum
+// has all derivatives.
+void reduction_tangent(JvpContext& c) {
+  const Tensor &x = c.in(0), &y = c.out();
+  const Tensor dy = ones_like(y);
+  const PartialShape shapes[] = {x.partial_shape(), c.in(1).partial_shape()};
+  const DType types[] = {x.dtype(), c.in(1).dtype()};
+  const uint8_t needed[] = {1, 0};
+  const GradRecord record{.op = &c.op(),
+                          .attrs = c.call().attrs,
+                          .inputs = c.inputs(),
+                          .outputs = c.outputs(),
+                          .input_shapes = shapes,
+                          .input_types = types,
+                          .output_gradients = {&dy, 1},
+                          .needed = needed};
+  GradContext context(record);
+  c.op().gradient()(context);
+  c.set(0, sum(conjugated(context.gradients()[0]) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
+}
+
+void name_doubling(const Op& op) {
+  static std::mutex mutex;
+  static auto* named = new std::set<const Op*>;
+  const std::lock_guard lock(mutex);
+  if (!named->insert(&op).second) return;
+  log_warn(fmt::format("jvp: {} has no rule for tangents; its gradient is differentiated instead", op.name()));
+}
+
+// The gradient is linear in what flows into it, v: its derivative by v, times the tangents, is what is looked for.
+void doubled_gradient(JvpContext& c) {
+  name_doubling(c.op());
+  GradientTape outer({.watch_variables = false});
+  std::vector<Tensor> inputs(c.inputs().begin(), c.inputs().end());
+  std::vector<Tensor> directions, targets, seeds;
+  std::vector<GradSource> sources, seed_sources;
+  std::vector<Tensor> gradients;
+  std::vector<int> positions;
+  {
+    GradientTape inner({.watch_variables = false});
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      if (!c.has_tangent(i)) continue;
+      Tensor& x = inputs[static_cast<size_t>(i)];
+      x = identity(x);  // one of its own, should the same tensor be another input too
+      inner.watch(x);
+      sources.emplace_back(x);
+      directions.push_back(c.tangent(i));
+    }
+    const SmallVector<Tensor, 2> outputs = c.again(inputs);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      if (!differentiable(outputs[k])) continue;
+      const Tensor seed = zeros_like(outputs[k]);
+      outer.watch(seed);
+      targets.push_back(outputs[k]);
+      seeds.push_back(seed);
+      seed_sources.emplace_back(seed);
+      positions.push_back(static_cast<int>(k));
+    }
+    gradients = inner.gradients(targets, sources, seeds);
+  }
+  std::vector<Tensor> reached, along;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    reached.push_back(gradients[i]);
+    along.push_back(directions[i]);
+  }
+  if (reached.empty()) return;
+  std::vector<Tensor> found = outer.gradients(reached, seed_sources, along);
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (found[k].defined()) c.set(positions[k], std::move(found[k]));
+  }
+}
+
+class Jvp final : public Transform, public std::enable_shared_from_this<Jvp> {
+ public:
+  std::string_view name() const override { return "jvp"; }
+  std::string why_no_value() const override {
+    return "its derivative would be lost; to decide by a value use select, or take it through stop_gradient first";
+  }
+
+  void run(Call& call) override {
+    std::vector<Tensor> inputs, tangents;
+    for (const Tensor* t : call.inputs) {
+      const Lifted* lifted = lifted_of(*t, this);
+      inputs.push_back(lifted != nullptr ? lifted->value : *t);
+      tangents.push_back(lifted != nullptr ? lifted->tangent : Tensor());
+    }
+    SmallVector<Tensor, 2> outputs =
+        dispatch::call(*call.op, dispatch::pointers_to(inputs), call.attrs, {.where = call.where});
+    const std::span<const Tensor> made(outputs.data(), outputs.size());
+    std::vector<Tensor> found(outputs.size());
+    if (std::ranges::any_of(made, differentiable)) {
+      JvpContext c(call, inputs, tangents, made);
+      differentiate(c);
+      found = std::move(c.results());
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      call.outputs[k] = found[k].defined() ? lift(shared_from_this(), std::move(outputs[k]), std::move(found[k]))
+                                           : std::move(outputs[k]);
+    }
+  }
+
+  static Tensor lift(const std::shared_ptr<Jvp>& jvp, Tensor value, Tensor tangent) {
+    const PartialShape own = value.partial_shape();
+    return lifted_tensor(own, {.of = jvp, .value = std::move(value), .tangent = std::move(tangent)});
+  }
+
+ private:
+  static void differentiate(JvpContext& c) {
+    const Op& op = c.op();
+    if (const JvpFn rule = jvp_rule_of(op); rule != nullptr) return rule(c);
+    if (op.gradient() != nullptr) return doubled_gradient(c);
+    if (!op.no_gradient().empty() || op.is(OpKind::kStopGradient)) return;
+    failf(Code::kUnimplemented, "derivative of {}: expected its block to have a gradient, got none", op.name());
+  }
+};
+
+}  // namespace
+
+JvpFn jvp_rule_of(const Op& op) {
+  if (op.jvp() != nullptr) return op.jvp();
+  if (op.gradient() == nullptr) return nullptr;
+  if (op.has(Trait::kDataMovement) || op.has(Trait::kIdentity) || op.is(OpKind::kCast)) return tangents::linear;
+  if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1) return elementwise_tangent;
+  if (op.has(Trait::kReduction) && op.signature().inputs.size() == 2) return reduction_tangent;
+  return nullptr;
+}
+
+detail::Tensors detail::jvp_call(const TensorsFunction& f, const Tensors& primals, const Tensors& tangents) {
+  if (primals.size() != tangents.size()) {
+    invalid("tangents of jvp: expected {} tensors as there are primals, got {}", primals.size(), tangents.size());
+  }
+  const auto jvp = std::make_shared<Jvp>();
+  Tensors inside;
+  for (size_t i = 0; i < primals.size(); ++i) {
+    const Tensor &x = primals[i], &v = tangents[i];
+    if (!v.defined()) {
+      inside.push_back(x);
+      continue;
+    }
+    if (!differentiable(x)) {
+      invalid("primal {} of jvp: expected a floating or complex tensor, got {}", i, dtype_name(x.dtype()));
+    }
+    if (v.dtype() != x.dtype() || !v.partial_shape().compatible_with(x.partial_shape())) {
+      invalid("tangent {} of jvp: expected {}{}, got {}{}", i, dtype_name(x.dtype()), x.partial_shape().to_string(),
+              dtype_name(v.dtype()), v.partial_shape().to_string());
+    }
+    inside.push_back(Jvp::lift(jvp, x, v));
+  }
+  Tensors outputs;
+  {
+    const TransformScope scope(jvp);
+    outputs = f(inside);
+  }
+  const size_t count = outputs.size();
+  outputs.resize(2 * count);
+  for (size_t k = 0; k < count; ++k) {
+    if (!outputs[k].defined()) continue;
+    const Lifted* lifted = lifted_of(outputs[k], jvp.get());
+    if (lifted == nullptr) {
+      outputs[count + k] = zeros_like(outputs[k]);
+      continue;
+    }
+    outputs[count + k] = lifted->tangent;
+    outputs[k] = Tensor(lifted->value);
+  }
+  return outputs;
+}
+
+}  // namespace panto
