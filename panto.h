@@ -8,6 +8,7 @@
 
 #include "panto/autograd/gradcheck.h"
 #include "panto/autograd/tape.h"
+#include "panto/autograd/transforms/custom_gradient.h"
 #include "panto/autograd/transforms/derivatives.h"
 #include "panto/autograd/transforms/jvp.h"
 #include "panto/autograd/transforms/vmap.h"

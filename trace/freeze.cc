@@ -23,6 +23,7 @@ class Freezer {
             "freezing: expected a graph that only reads variables, got node '{}' that assigns", graph_.at(id).name());
     }
     drop_unneeded();  // first, since it may hold uses of variables that cannot be frozen
+    drop_gradient_rules();
     for (const Capture& c : captures) {
       const int input = c.input.node;
       if (graph_.find(input) == nullptr) continue;
@@ -45,6 +46,21 @@ class Freezer {
     for (NodeOutput o : endpoints_.inputs) roots.push_back(o.node);
     for (NodeOutput o : endpoints_.outputs) roots.push_back(o.node);
     remove_dead(graph_, roots);
+  }
+
+  // Values with a gradient of their own, which a file does not hold, are the values.
+  void drop_gradient_rules() {
+    for (int id : graph_.topological_order()) {
+      const Node& node = graph_.at(id);
+      if (!node.has(Trait::kIdentity) || node.op().signature().find_attr("rule") < 0) continue;
+      std::vector<NodeOutput> values;
+      for (int k = 0; k < node.num_outputs(); ++k) values.push_back(node.input(k));
+      for (size_t k = 0; k < values.size(); ++k) {
+        std::ranges::replace(endpoints_.outputs, NodeOutput{id, static_cast<int>(k)}, values[k]);
+      }
+      replace_node(graph_, id, values);
+    }
+    drop_unneeded();
   }
 
   NodeOutput constant(int input, const Tensor& value) {

@@ -186,7 +186,7 @@ class Jvp final : public Transform, public std::enable_shared_from_this<Jvp> {
 JvpFn jvp_rule_of(const Op& op) {
   if (op.jvp() != nullptr) return op.jvp();
   if (op.gradient() == nullptr) return nullptr;
-  if (op.has(Trait::kDataMovement) || op.has(Trait::kIdentity) || op.is(OpKind::kCast)) return tangents::linear;
+  if (op.has(Trait::kDataMovement) || op.is(OpKind::kCast)) return tangents::linear;
   if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1) return elementwise_tangent;
   if (op.has(Trait::kReduction) && op.signature().inputs.size() == 2) return reduction_tangent;
   return nullptr;

@@ -85,6 +85,10 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
   Tensor output(const Call& call, size_t k, BatchContext::Output made) {
     if (!made.value.defined()) failf(Code::kInternal, "vmap of {}: expected output {}, got none", call.op->name(), k);
     if (!made.batched) return std::move(made.value);
+    if (made.value.partial_shape().rank() == 0) {
+      failf(Code::kInternal, "vmap of {}: expected the batch's dimension in output {}, got a scalar", call.op->name(),
+            k);
+    }
     Tensor lifted = lift(shared_from_this(), std::move(made.value));
     if (!lifted.partial_shape().compatible_with(call.specs[k].shape)) {
       failf(Code::kInternal, "vmap of {}: expected shape {} of output {}, got {}", call.op->name(),

@@ -99,6 +99,22 @@ def hessian_by_vector(x, w, u, v):
     return jax.vjp(first, x)[1](v)[0]
 
 
+def gradient_norms(x, labels, *parameters):
+    """The squared length of the gradient that each example alone gives."""
+    def norm(x, label):
+        gradients = jax.grad(lambda p: mlp(x[None], label[None], *p))(parameters)
+        return sum(jnp.sum(g * g) for g in gradients)
+    return jax.vmap(norm)(x, labels)
+
+
+def jacobian(x, w, b, v, c):
+    return jax.jacrev(lambda x: jnp.tanh(x @ w + b) @ v + c)(x)
+
+
+def hessian_matrix(x, w, u):
+    return jax.hessian(lambda x: jnp.sum(jnp.tanh(x @ w) * u))(x)
+
+
 PRECISION = np.array([[5.005, 4.995], [4.995, 5.005]], np.float32)
 MASKS = np.array([[[1, 0]], [[0, 1]]] * 5, np.float32)  # for ten steps
 ANGLES = np.arange(10) * (2 * np.pi / 10)
@@ -207,6 +223,9 @@ WORKS = {
     "product": contestant.product,
     "view": lambda x: x.reshape(-1),
     "hessian": hessian_by_vector,
+    "gradient_norms": gradient_norms,
+    "jacobian": jacobian,
+    "hessian_matrix": hessian_matrix,
     "log_exp": contestant.log_exp(jnp.log, jnp.exp),
     "conv": conv("NHWC"),
     "conv_nchw": conv("NCHW"),

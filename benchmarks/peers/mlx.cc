@@ -199,6 +199,42 @@ array hessian_by_vector(const Arrays& in) {
   return mx::vjp(first, {in[0]}, {in[3]}).second[0];
 }
 
+// The squared length of the gradient that each example alone gives.
+array gradient_norms(const Arrays& in) {
+  const Arrays parameters(in.begin() + 2, in.end());
+  const std::function<Arrays(const Arrays&)> norm = [&](const Arrays& example) {
+    const auto loss = [&](const Arrays& p) {
+      Arrays own = {mx::expand_dims(example[0], 0), mx::expand_dims(example[1], 0)};
+      own.insert(own.end(), p.begin(), p.end());
+      return Arrays{mlp(own)};
+    };
+    array total(0.0f);
+    for (const array& g : mx::vjp(loss, parameters, {array(1.0f)}).second) total = total + mx::sum(mx::square(g));
+    return Arrays{total};
+  };
+  return mx::vmap(norm, {0, 0}, {0})({in[0], in[1]})[0];
+}
+
+array network_jacobian(const Arrays& in) {
+  const auto f = [&](const Arrays& x) {
+    const array h = mx::tanh(dense(mx::expand_dims(x[0], 0), in[1], in[2]));
+    return Arrays{mx::squeeze(dense(h, in[3], in[4]), 0)};
+  };
+  const std::function<Arrays(const Arrays&)> row = [&](const Arrays& seed) { return mx::vjp(f, {in[0]}, seed).second; };
+  return mx::vmap(row, {0}, {0})({mx::eye(static_cast<int>(in[4].size()))})[0];
+}
+
+array hessian_matrix(const Arrays& in) {
+  const auto whole = [&](const Arrays& x) {
+    return Arrays{mx::sum(mx::tanh(mx::matmul(mx::expand_dims(x[0], 0), in[1])) * in[2])};
+  };
+  const auto first = [&](const Arrays& x) { return mx::vjp(whole, x, {array(1.0f)}).second; };
+  const std::function<Arrays(const Arrays&)> row = [&](const Arrays& seed) {
+    return mx::vjp(first, {in[0]}, seed).second;
+  };
+  return mx::vmap(row, {0}, {0})({mx::eye(static_cast<int>(in[0].size()))})[0];
+}
+
 // What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
 // 14 parameters from `at` on.
 struct Update {
@@ -302,6 +338,9 @@ peers::Works<Library> works() {
   });
   w.add("view", [](const array& x) { return mx::reshape(x, {-1}); });
   w.add("hessian", hessian_by_vector);
+  w.add("gradient_norms", gradient_norms);
+  w.add("jacobian", network_jacobian);
+  w.add("hessian_matrix", hessian_matrix);
   w.add("log_exp", [](const array& x) {
     array y = x;
     for (int i = 0; i < 20; ++i) y = mx::log(mx::exp(y));

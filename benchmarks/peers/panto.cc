@@ -251,6 +251,34 @@ Tensor hessian_by_vector(const Tensors& in) {
   return outer.gradient(first, in[0], in[3]);
 }
 
+// The squared length of the gradient that each example alone gives.
+Tensor gradient_norms(const Tensors& in) {
+  const Tensors parameters(in.begin() + 2, in.end());
+  const auto norm = [&](const Tensor& x, const Tensor& label) {
+    GradientTape tape;
+    Tensors own = {expand_dims(x, 0), expand_dims(label, 0)};
+    for (const Tensor& p : parameters) tape.watch(p);
+    own.insert(own.end(), parameters.begin(), parameters.end());
+    Tensor total;
+    for (const Tensor& g : tape.gradient(mlp(own), parameters)) {
+      const Tensor squares = sum(square(g));
+      total = total.defined() ? total + squares : squares;
+    }
+    return total;
+  };
+  return vmap(norm)(in[0], in[1]);
+}
+
+Tensor network_jacobian(const Tensors& in) {
+  return jacobian([&](const Tensor& x) {
+    return reshape(dense(tanh(dense(expand_dims(x, 0), in[1], in[2])), in[3], in[4]), {-1});
+  })(in[0]);
+}
+
+Tensor hessian_matrix(const Tensors& in) {
+  return hessian([&](const Tensor& x) { return sum(tanh(matmul(expand_dims(x, 0), in[1])) * in[2]); })(in[0]);
+}
+
 // The convolution, and its gradients by x and the filter, for the gradient by what it gave.
 auto conv(const std::string& layout) {
   return [layout](const Tensors& in) {
@@ -346,6 +374,9 @@ peers::Works<Library> works() {
   });
   w.add("view", [](const Tensor& x) { return reshape(x, {-1}); });
   w.add("hessian", hessian_by_vector);
+  w.add("gradient_norms", gradient_norms);
+  w.add("jacobian", network_jacobian);
+  w.add("hessian_matrix", hessian_matrix);
   w.add("log_exp", [](const Tensor& x) {
     Tensor y = x;
     for (int i = 0; i < 20; ++i) y = log(exp(y));

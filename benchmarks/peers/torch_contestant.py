@@ -135,6 +135,22 @@ def hessian_by_vector(x, w, u, v):
     return torch.autograd.grad(first, x, v)[0]
 
 
+def gradient_norms(x, labels, *parameters):
+    """The squared length of the gradient that each example alone gives."""
+    def norm(x, label):
+        gradients = torch.func.grad(lambda p: mlp(x[None], label[None], *p))(parameters)
+        return sum((g * g).sum() for g in gradients)
+    return torch.func.vmap(norm)(x, labels)
+
+
+def jacobian(x, w, b, v, c):
+    return torch.func.jacrev(lambda x: torch.tanh(x @ w + b) @ v + c)(x)
+
+
+def hessian_matrix(x, w, u):
+    return torch.func.hessian(lambda x: torch.sum(torch.tanh(x @ w) * u))(x)
+
+
 def compilable_hessian(x, w, u, v):
     first = torch.func.grad(lambda x: torch.sum(torch.tanh(x * w) * u))
     return torch.func.vjp(first, x)[1](v)[0]
@@ -186,6 +202,9 @@ WORKS = {
     "product": contestant.product,
     "view": lambda x: x.reshape(-1),
     "hessian": hessian_by_vector,
+    "gradient_norms": gradient_norms,
+    "jacobian": jacobian,
+    "hessian_matrix": hessian_matrix,
     "log_exp": contestant.log_exp(torch.log, torch.exp),
     "conv": conv("NHWC", False),
     "conv_nchw": conv("NCHW", False),
@@ -207,6 +226,8 @@ WORKS = {
     "gpt2": gpt2,
 }
 
+
+NEEDS_GRADIENTS = ("hessian", "gradient_norms", "jacobian", "hessian_matrix", "conv", "conv_nchw")
 
 # What compiles is written with functions of functions.
 COMPILABLE = WORKS | {"hessian": compilable_hessian, "conv": conv("NHWC", True), "conv_nchw": conv("NCHW", True)}
@@ -286,7 +307,7 @@ def make(work, mode, arrays, forms):
     f = compiled(f) if traced else f
 
     def run():
-        with torch.inference_mode(mode not in ("grad",) and work not in ("hessian", "conv", "conv_nchw")):
+        with torch.inference_mode(mode not in ("grad",) and work not in NEEDS_GRADIENTS):
             return f(*x)
     return contestant.Workload(run, host, wait=wait)
 

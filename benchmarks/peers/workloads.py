@@ -41,6 +41,7 @@ def convolution(side, channels, size, features, layout="nhwc"):
 NORM = "256:0.9:1.1 256:-0.1:0.1"
 MLP = " ".join(["64x784:-1:1 64:class:10", glorot(784, 512), glorot(512, 256), glorot(256, 10)])
 CNN = " ".join(["64x28x28x1:-1:1:nhwc 64:class:10", filters(5, 1, 32), filters(5, 32, 64), glorot(3136, 10)])
+JACOBIAN = f"64:-1:1 {glorot(64, 64)} {glorot(64, 64)}"
 LINEAR = f"200x784:-1:1 200:class:10 {glorot(784, 10)}"
 LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10)])
 TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
@@ -177,6 +178,16 @@ SECTIONS = [
         bfloat16_row("matmul_1_bfloat16", (1, 4096, 4096)),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
+    ("Transforms", [
+        Row("gradient_norms", "dense 784-512-256-10, batch 64: norms of the gradients by example", "gradient_norms", "eager",
+            MLP, 1, 1e-5),
+        Row("gradient_norms_traced", "the same, traced", "gradient_norms", "traced", MLP, 1, 1e-5),
+        Row("jacobian_64", "Jacobian of a network 64-64-64", "jacobian", "eager", JACOBIAN, 1, 1e-5),
+        Row("jacobian_64_traced", "the same, traced", "jacobian", "traced", JACOBIAN, 1, 1e-5),
+        Row("hessian_32", "Hessian of sum(tanh(x w) u), 32x32", "hessian_matrix", "eager", "32:-1:1 32x32:-0.5:0.5 32:-1:1",
+            1, 1e-5),
+        Row("hessian_32_traced", "the same, traced", "hessian_matrix", "traced", "32:-1:1 32x32:-0.5:0.5 32:-1:1", 1, 1e-5),
+    ]),
     ("Networks", [
         Row("linear", "softmax regression 784-10, batch 200: training step", "mlp", "train", LINEAR, 1, 5e-6, 5e-3),
         Row("linear_traced", "the same, traced", "mlp", "traced_train", LINEAR, 1, 5e-6, 5e-3),

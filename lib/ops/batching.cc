@@ -191,7 +191,7 @@ void elementwise(BatchContext& c) {
     rank = std::max(rank, c.rank(i));
   }
   if (!known) fail(Code::kUnimplemented, "vmap: expected a known rank, got an unknown one while tracing");
-  const bool broadcasts = c.op().has(Trait::kBroadcasts) || c.op().is(OpKind::kFusedLoop);
+  const bool broadcasts = c.op().has(Trait::kBroadcasts) || !c.op().has(Trait::kElementwise);
   std::vector<Tensor> inputs;
   for (int i = 0; i < c.num_inputs(); ++i) {
     inputs.push_back(c.batched(i) ? c.with_rank(i, rank) : broadcasts ? c.in(i) : c.front(i));

@@ -1,4 +1,4 @@
-"""The code in README.md and docs/add-a*.md: it compiles against an installed library and prints what it says.
+"""The code in README.md, docs/transforms.md and docs/add-a*.md: it compiles against an installed library and prints what it says.
 
 A block with `main` is a program. The other blocks of README.md are the body of one, section by section, in order: a
 later block may use what an earlier one declared. The plain block that follows a block of code is what it prints. In
@@ -101,6 +101,14 @@ class DocumentsTest(InstalledCase):
         (program,) = (b for b in blocks_of(ROOT / "docs" / "add-a-pass.md") if b.is_program)
         printed, _ = self.build_and_run([program.located])
         self.check_printed(program, printed)
+
+    def test_transforms_page(self):
+        blocks = blocks_of(ROOT / "docs" / "transforms.md")
+        self.assertGreater(len(blocks), 4)
+        for block in blocks:
+            with self.subTest(block=block.where):
+                self.assertTrue(block.is_program)
+                self.check_printed(block, self.build_and_run([block.located])[0])
 
     def test_quotations_are_as_in_the_source(self):
         folders = ("lib/ops", "device", "tests/ops", "tests/runtime")

@@ -156,15 +156,28 @@ RecorderPause::RecorderPause(Recorder* deaf) : thread_(&thread_state()), depth_(
   }
 }
 
-RecorderPause::RecorderPause(int level) : thread_(&thread_state()), depth_(thread_state().paused.size()) {
+namespace {
+
+template <class Hears>
+void pause_but(const Hears& hears) {
   ThreadState& state = thread_state();
   state.paused.push_back(state.recorders);
-  Stack outer;
+  Stack kept;
   for (Recorder* r : state.recorders) {
-    if (r->level() < level) outer.push_back(r);
+    if (hears(*r)) kept.push_back(r);
   }
-  state.recorders = std::move(outer);
+  state.recorders = std::move(kept);
   state.symbolic = count_symbolic(state.recorders);
+}
+
+}  // namespace
+
+RecorderPause::RecorderPause(int level) : thread_(&thread_state()), depth_(thread_state().paused.size()) {
+  pause_but([level](const Recorder& r) { return r.level() < level; });
+}
+
+RecorderPause::RecorderPause(AllButTraces) : thread_(&thread_state()), depth_(thread_state().paused.size()) {
+  pause_but([](const Recorder& r) { return r.symbolic() || r.inlines_functions(); });
 }
 
 RecorderPause::~RecorderPause() {

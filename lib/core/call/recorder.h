@@ -115,6 +115,9 @@ class PANTO_EXPORT RecorderPause {
  public:
   RecorderPause();
   explicit RecorderPause(Recorder* deaf);
+  // Only those that trace hear anything.
+  struct AllButTraces {};
+  explicit RecorderPause(AllButTraces);
   // None of those that began inside the transform of this level hears anything, others do.
   explicit RecorderPause(int level);
   ~RecorderPause();

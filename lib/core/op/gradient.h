@@ -73,6 +73,7 @@ class PANTO_EXPORT GradContext {
   std::string_view text(AttrName name) const { return view_.text(name); }
   std::span<const int64_t> integers(AttrName name) const { return view_.integers(name); }
   const PartialShape& shape_attr(AttrName name) const { return view_.shape_attr(name); }
+  const Tensor& tensor_attr(AttrName name) const { return view_.tensor_attr(name); }
   // Flat range of list argument `arg`.
   std::pair<int, int> list(int arg) const { return view_.list(arg); }
 

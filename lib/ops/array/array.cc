@@ -230,6 +230,17 @@ void tile_batch(BatchContext& c) {
   c.set_out(0, tile(c.in(0), put_before({1}, c.in(1))));
 }
 
+// Numbers put at the positions that the permutations spell.
+void invert_batch(BatchContext& c) {
+  if (c.size() < 0 || !c.shape(0).fully_known()) return c.loop();
+  const Tensor& x = c.in(0);
+  const std::vector<int64_t> dims = {c.size(), c.shape(0).dim(0)};
+  const auto spread = [&](const Tensor& t) { return broadcast_to(cast(t, x.dtype()), dims); };
+  const Tensor example = spread(reshape(range(int64_t{0}, dims[0], int64_t{1}), {-1, 1}));
+  const Tensor number = spread(range(int64_t{0}, dims[1], int64_t{1}));
+  c.set_out(0, scatter_nd(pack({example, x}, {.axis = -1}), number, cast(constant_integers(dims), x.dtype())));
+}
+
 }  // namespace
 
 const Op& kReshape = define_op(
@@ -283,7 +294,8 @@ const Op& kInvertPermutation = define_op("InvertPermutation(x: T; T: index = int
                                                 c.vector(0);
                                                 c.output(c.shape(0));
                                               },
-                                          .no_gradient = "integers have none"});
+                                          .no_gradient = "integers have none",
+                                          .batch = invert_batch});
 
 const Op& kBroadcastTo = define_op(
     "BroadcastTo(input: T, shape: Tidx @host; T: type, Tidx: index = int32) -> (output: T)",

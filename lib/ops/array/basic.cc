@@ -53,7 +53,7 @@ const Op& kPlaceholderWithDefault =
                      c.output(c.symbolic() ? declared : c.shape(0));
                    },
                .gradient = [](GradContext& g) { g.set(0, g.dy()); },
-               .batch = batching::each});
+               .batch = [](BatchContext& c) { c.set_out(0, identity(c.in(0))); }});
 
 const Op& kIdentity = define_op(  //
     "Identity(input: T; T: type) -> (output: T)",

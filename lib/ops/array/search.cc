@@ -73,8 +73,8 @@ void top_tangent(JvpContext& c) {
 // Counts of a matrix are by row.
 void bincount_batch(BatchContext& c) {
   if (c.batched(1) || c.rank(0) != 1) return c.loop();
-  const bool weighed = c.batched(2) || c.shape(2).numel() != 0;
-  c.set_out(0, dense_bincount(c.front(0), c.in(1), weighed ? c.front(2) : c.in(2),
+  const bool weighed = c.shape(2) == c.shape(0) && c.shape(0).numel() != 0;
+  c.set_out(0, dense_bincount(c.front(0), c.in(1), weighed ? c.front(2) : fill({0}, cast(0, c.in(2).dtype())),
                               {.binary_output = c.flag("binary_output")}));
 }
 

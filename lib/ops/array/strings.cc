@@ -1,5 +1,6 @@
 // Ops on strings.
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -15,7 +16,8 @@ const Op& kStringJoin = define_op(
            for (int i = 1; i < c.num_inputs(); ++i) shape = broadcast_shapes(shape, c.shape(i));
            c.output(std::move(shape));
          },
-     .no_gradient = "strings are not differentiable"});
+     .no_gradient = "strings are not differentiable",
+     .batch = batching::elementwise});
 
 const Op& kAdd = define_op("Add(x: T, y: T; T: numeric|string) -> (z: T)",
                            {.doc = "AddV2 of numbers; of strings, those of `y` after those of `x`.",

@@ -3,8 +3,10 @@
 
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
 namespace panto {
@@ -35,6 +37,13 @@ void equality_shape(ShapeContext& c) {
   shapes::broadcast_two(c);
 }
 
+// Where shapes do not broadcast, the answer is the same for all examples.
+void equality_batch(BatchContext& c) {
+  if (may_broadcast(c.shape(0), c.shape(1)) || c.size() < 1) return batching::elementwise(c);
+  const auto first = [&](int i) { return c.batched(i) ? gather(c.in(i), 0, 0) : c.in(i); };
+  c.set_common(0, std::move(c.again({first(0), first(1)})[0]));
+}
+
 void select_shape(ShapeContext& c) {
   const PartialShape& condition = c.shape(0);
   if (condition.fully_known() && condition == c.shape(1) && condition == c.shape(2)) return c.output(condition);
@@ -50,7 +59,8 @@ const Op& kEqual = define_op("Equal(x: T, y: T; incompatible_shape_error: bool =
                               .shape = equality_shape,
                               .no_gradient = kBoolean,
                               .flops = flops_each<1>,
-                              .types_reason = "nothing compares resources and variants"});
+                              .types_reason = "nothing compares resources and variants",
+                              .batch = equality_batch});
 
 const Op& kNotEqual =
     define_op("NotEqual(x: T, y: T; incompatible_shape_error: bool = true, T: any) -> (z: bool)",
@@ -60,7 +70,8 @@ const Op& kNotEqual =
                .shape = equality_shape,
                .no_gradient = kBoolean,
                .flops = flops_each<1>,
-               .types_reason = "nothing compares resources and variants"});
+               .types_reason = "nothing compares resources and variants",
+               .batch = equality_batch});
 
 const Op& kLess =
     define_op("Less(x: T, y: T; T: real) -> (z: bool)", {.doc = "`x < y`, element by element.",

@@ -174,6 +174,15 @@ void recurrence_tangent(JvpContext& c) {
   if (inflow.defined()) c.set(0, linear_recurrence(c.in(0), inflow, c.in(2), {.reverse = c.flag("reverse")}));
 }
 
+// The running product before each element, p, and its tangent: p' at the next one is x p' + p x'.
+void cumprod_tangent(JvpContext& c) {
+  const Tensor &x = c.in(0), &axis = c.in(1), &t = c.tangent(0);
+  const bool reverse = c.flag("reverse");
+  const Tensor inflow = cumprod(x, axis, {.exclusive = true, .reverse = reverse}) * t;
+  const Tensor before = linear_recurrence(x, inflow, axis, {.reverse = reverse});
+  c.set(0, c.flag("exclusive") ? before : before * x + inflow);
+}
+
 }  // namespace
 
 const Op& kSum = define_op(
@@ -319,7 +328,8 @@ const Op& kCumprod = define_op(
            g.set(0, before * (exclusive ? later : later + g.dy()));
          },
      .flops = one_flop_each,
-     .batch = batching::axes<1>});
+     .batch = batching::axes<1>,
+     .jvp = cumprod_tangent});
 
 const Op& kLinearRecurrence = define_op(
     "_LinearRecurrence(a: T, b: T, axis: Tidx @host; reverse: bool = false, T: floating|complex, Tidx: index = int32)"

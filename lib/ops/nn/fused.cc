@@ -1,5 +1,6 @@
 // Ops that the optimizer makes of several. They have TensorFlow's names and attributes.
 #include "panto/lib/ops/nn/fused.h"
+#include "panto/lib/ops/batching.h"
 
 #include <string>
 
@@ -173,6 +174,7 @@ const Op& kFusedReduction = define_op(
            }
            c.output(PartialShape(std::span<const int64_t>(kept.data(), kept.size())));
          },
-     .no_gradient = "the optimizer makes it after gradients were taken"});
+     .no_gradient = "the optimizer makes it after gradients were taken",
+     .batch = batching::elementwise});
 
 }  // namespace panto

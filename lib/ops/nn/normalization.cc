@@ -4,9 +4,11 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/run_time_checks.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
@@ -183,6 +185,98 @@ class BatchNormGradGrad {
   Tensor dy_, r_, n_;
 };
 
+// ---- Inside vmap ----------------------------------------------------------------------------------------------------
+// Each example has statistics of its own: its channels lie beside those of the others.
+
+class ChannelsOfBatch {
+ public:
+  explicit ChannelsOfBatch(const BatchContext& c, int images)
+      : rank_(c.rank(images)), axis_(channels_first(c.text("data_format")) ? 1 : rank_ - 1), size_(c.size()) {}
+
+  // [b, n, ..., c] as [n, ..., b c].
+  Tensor joined(const Tensor& t) const {
+    std::vector<int64_t> perm, dims;
+    for (int k = 0; k < rank_; ++k) {
+      if (k == axis_) perm.push_back(0);
+      perm.push_back(k + 1);
+      dims.push_back(t.partial_shape().dim(k + 1) * (k == axis_ ? size_ : 1));
+    }
+    return reshape(transpose(t, perm), dims);
+  }
+  Tensor parted(const Tensor& t) const {
+    std::vector<int64_t> perm = {axis_};
+    std::vector<int64_t> dims;
+    for (int k = 0; k < rank_; ++k) {
+      const int64_t d = t.partial_shape().dim(k);
+      if (k == axis_) dims.push_back(size_);
+      dims.push_back(k == axis_ ? d / size_ : d);
+      perm.push_back(k < axis_ ? k : k + 1);
+    }
+    return transpose(reshape(t, dims), perm);
+  }
+  // [b, c] as [b c], and back.
+  Tensor joined_vector(const Tensor& t) const { return reshape(t, {t.partial_shape().numel()}); }
+  Tensor parted_vector(const Tensor& t) const { return reshape(t, {size_, t.partial_shape().numel() / size_}); }
+
+ private:
+  int rank_, axis_;
+  int64_t size_;
+};
+
+bool shapes_known(const BatchContext& c) {
+  bool known = c.size() > 0;
+  for (int i = 0; i < c.num_inputs(); ++i) known = known && c.shape(i).fully_known();
+  return known;
+}
+
+void batch_norm_batch(BatchContext& c) {
+  if (!shapes_known(c)) return c.loop();
+  const ChannelsOfBatch channels(c, 0);
+  std::vector<Tensor> inputs = {channels.joined(c.front(0))};
+  for (int i = 1; i < 5; ++i) inputs.push_back(channels.joined_vector(c.front(i)));
+  SmallVector<Tensor, 2> outputs = c.again(inputs);
+  c.set_out(0, channels.parted(outputs[0]));
+  for (int k = 1; k < 5; ++k) c.set_out(k, channels.parted_vector(outputs[static_cast<size_t>(k)]));
+  c.set_common(5, outputs[5]);
+}
+
+void batch_norm_grad_batch(BatchContext& c) {
+  if (!shapes_known(c)) return c.loop();
+  const ChannelsOfBatch channels(c, 1);
+  std::vector<Tensor> inputs = {channels.joined(c.front(0)), channels.joined(c.front(1))};
+  for (int i = 2; i < 5; ++i) inputs.push_back(channels.joined_vector(c.front(i)));
+  inputs.push_back(c.batched(5) ? gather(c.in(5), 0, 0) : c.in(5));  // it says nothing
+  SmallVector<Tensor, 2> outputs = c.again(inputs);
+  c.set_out(0, channels.parted(outputs[0]));
+  for (int k = 1; k < 3; ++k) c.set_out(k, channels.parted_vector(outputs[static_cast<size_t>(k)]));
+  for (int k = 3; k < 5; ++k) c.set_common(k, outputs[static_cast<size_t>(k)]);
+}
+
+void layer_norm_batch(BatchContext& c) {
+  if (c.batched(1) || c.batched(2)) return c.loop();
+  c.set_out(0, fused_layer_norm(c.in(0), c.in(1), c.in(2), {.epsilon = c.real("epsilon")}));
+}
+
+// With respect to x the derivative is symmetric; by scale and offset it is the op itself. The statistics have none, as
+// in TensorFlow.
+void batch_norm_tangent(JvpContext& c) {
+  const std::string format(c.text("data_format"));
+  Tensor total;
+  if (c.has_tangent(0)) {
+    total = fused_batch_norm_grad(
+                c.tangent(0), c.in(0), c.in(1), c.out(3), c.out(4), c.out(5),
+                {.epsilon = c.real("epsilon"), .data_format = format, .is_training = c.flag("is_training")})
+                .x_backprop;
+  }
+  if (c.has_tangent(1) || c.has_tangent(2)) {
+    const Tensor scale = c.has_tangent(1) ? c.tangent(1) : zeros_like(c.in(1));
+    const Tensor offset = c.has_tangent(2) ? c.tangent(2) : zeros_like(c.in(2));
+    const Tensor more = c.again(std::vector<Tensor>{c.in(0), scale, offset, c.in(3), c.in(4)})[0];
+    total = total.defined() ? total + more : more;
+  }
+  if (total.defined()) c.set(0, total);
+}
+
 }  // namespace
 
 const Op& kFusedBatchNorm = define_op(
@@ -201,7 +295,9 @@ const Op& kFusedBatchNorm = define_op(
      .shape = batch_norm_shape,
      .saves = {in(0), in(1), out(3), out(4), out(5)},
      .gradient = batch_norm_gradient,
-     .flops = [](const CostContext& c) { return 8 * c.numel(0); }});
+     .flops = [](const CostContext& c) { return 8 * c.numel(0); },
+     .batch = batch_norm_batch,
+     .jvp = batch_norm_tangent});
 
 const Op& kFusedBatchNormGrad = define_op(
     "FusedBatchNormGradV3(y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U,"
@@ -213,7 +309,8 @@ const Op& kFusedBatchNormGrad = define_op(
      .shape = batch_norm_grad_shape,
      .saves = {in(0), in(1), in(2), in(3), in(4)},
      .gradient = [](GradContext& g) { BatchNormGradGrad(g).run(); },
-     .flops = [](const CostContext& c) { return 12 * c.numel(0); }});
+     .flops = [](const CostContext& c) { return 12 * c.numel(0); },
+     .batch = batch_norm_grad_batch});
 
 const Op& kLayerNorm = define_op(
     "LayerNorm(x: T, scale: T, offset: T; epsilon: float = 0.00001, T: floating) -> (y: T)",
@@ -233,6 +330,7 @@ const Op& kFusedLayerNorm = define_op(
          },
      .no_gradient = "it is made where nobody asks for gradients, or after they were taken",
      .flops = [](const CostContext& c) { return 8 * c.numel(0); },
-     .types_reason = "the separate ops round every result to 16 bits, which this would not"});
+     .types_reason = "the separate ops round every result to 16 bits, which this would not",
+     .batch = layer_norm_batch});
 
 }  // namespace panto

@@ -1,4 +1,5 @@
 // Pools: the largest element or the mean of windows over images, and their gradients.
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -7,7 +8,9 @@
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/nn/window.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
+#include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
 
@@ -69,16 +72,20 @@ void avg_pool_grad_shape(ShapeContext& c) {
 }
 
 void max_pool_tangent(JvpContext& c) {
-  if (c.text("padding") == "EXPLICIT") {
-    // TensorFlow's op for it has no explicit paddings.
-    fail(Code::kUnimplemented, "derivative of MaxPool: expected padding SAME or VALID, got EXPLICIT");
-  }
   const auto list = [&](AttrName name) {
     const auto values = c.integers(name);
     return std::vector<int64_t>(values.begin(), values.end());
   };
-  c.set(0, max_pool_grad_grad(c.in(0), c.out(), c.tangent(0), list("ksize"), list("strides"),
-                              std::string(c.text("padding")), {.data_format = std::string(c.text("data_format"))}));
+  Tensor x = c.in(0), t = c.tangent(0);
+  std::string padding(c.text("padding"));
+  if (padding == "EXPLICIT") {  // which the op has none of: padded by what is no largest element
+    const Tensor pads = reshape(constant_integers(list("explicit_paddings")), {-1, 2});
+    x = select(pad(ones_like(x), pads) > 0, pad(x, pads), -INFINITY);
+    t = pad(t, pads);
+    padding = "VALID";
+  }
+  c.set(0, max_pool_grad_grad(x, c.out(), t, list("ksize"), list("strides"), padding,
+                              {.data_format = std::string(c.text("data_format"))}));
 }
 
 // The images' shape, of all examples together.

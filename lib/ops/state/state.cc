@@ -5,6 +5,8 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/variable_checks.h"
+#include "panto/lib/ops/batching.h"
+#include "panto/ops/math.h"
 
 namespace panto {
 namespace {
@@ -48,6 +50,13 @@ void apply_shape(ShapeContext& c, int slots, int gradient) {
     expect_variable_shape(info->shape, c.shape(gradient),
                           c.op().signature().inputs[static_cast<size_t>(gradient)].name);
   }
+}
+
+// All examples must hold; what is shown is the batch's.
+void assert_batch(BatchContext& c) {
+  std::vector<Tensor> inputs = {c.batched(0) ? reduce_all(c.in(0)) : c.in(0)};
+  for (int i = 1; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+  c.again(inputs);
 }
 
 }  // namespace
@@ -207,7 +216,8 @@ const Op& kAssert = define_op(  //
      .cpp = "assert_true",
      .effects = {effects::external()},
      .shape = [](ShapeContext& c) { c.expect_scalar(0); },
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .batch = assert_batch});
 
 const Op& kPrint = define_op(
     "Print(input: T, data: U; T: type, U: list(type), message: string = \"\", first_n: int = -1, summarize: int = 3) "

@@ -4,6 +4,7 @@
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/variable_checks.h"
 #include "panto/lib/ops/array/lookup.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 #include "panto/ops/state.h"
 
@@ -53,6 +54,12 @@ void scatter_shape(ShapeContext& c) {
   invalid("updates: expected a scalar or shape {}, got {}", expected.to_string(), updates.to_string());
 }
 
+// The rows of all examples are looked up at once.
+void resource_gather_batch(BatchContext& c) {
+  if (c.integer("batch_dims") != 0) return c.loop();
+  c.set_all(c.again({c.in(0), c.in(1)}));
+}
+
 }  // namespace
 
 const Op& kResourceGather = define_op(
@@ -64,14 +71,16 @@ const Op& kResourceGather = define_op(
      .primary = "dtype",
      .shape = gather_shape,
      .saves = {in(0), in(1)},
-     .gradient = [](GradContext& g) {
-       const Tensor dims = shape(read_variable_op(g.in(0), g.type("dtype")), {.out_type = kInt64});
-       const Tensor num_rows = reshape(slice(dims, {0}, {1}), Shape{});
-       if (g.takes_slices()) {
-         if (auto rows = rows_of(g.dy(), g.in(1), num_rows)) return g.set_slices(std::move(*rows));
-       }
-       g.set(0, unsorted_segment_sum(g.dy(), g.in(1), num_rows));
-     }});
+     .gradient =
+         [](GradContext& g) {
+           const Tensor dims = shape(read_variable_op(g.in(0), g.type("dtype")), {.out_type = kInt64});
+           const Tensor num_rows = reshape(slice(dims, {0}, {1}), Shape{});
+           if (g.takes_slices()) {
+             if (auto rows = rows_of(g.dy(), g.in(1), num_rows)) return g.set_slices(std::move(*rows));
+           }
+           g.set(0, unsorted_segment_sum(g.dy(), g.in(1), num_rows));
+         },
+     .batch = resource_gather_batch});
 
 const Op& kResourceScatterAdd = define_op(  //
     "ResourceScatterAdd(resource: resource, indices: Tindices, updates: dtype; dtype: numeric, Tindices: index) -> ()",

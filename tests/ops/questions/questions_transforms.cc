@@ -31,6 +31,8 @@ bool may_differ(const Bound& b, size_t i) {
 Tensor of_example(const Bound& b, size_t i, int64_t e) {
   const Tensor& t = b.in[i];
   if (e == 0 || t.rank() == 0) return t;
+  // Rows of integers, which may be positions, stay as they are.
+  if (!dtypes::kDifferentiable.contains(t.dtype())) return roll(t, {e}, {0});
   return reshape(roll(reshape(t, {-1}), {e}, {0}), t.shape());
 }
 

@@ -1,8 +1,15 @@
 // Samples of ops that make tensors from little, tell their shapes, or pass them on.
+#include <memory>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/ops/array/custom_gradient.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/folder.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 namespace {
@@ -82,6 +89,34 @@ void placeholder_saved() {
   }
 }
 
+// y = x, of which the rule says that the gradient is 3 dy.
+class ThreeTimes final : public GradientRule {
+ public:
+  std::vector<Tensor> gradient(std::span<const Tensor>, std::span<const Tensor>, std::span<const Tensor> dys,
+                               std::span<const uint8_t>) const override {
+    return {dys[0] * 3};
+  }
+  std::shared_ptr<const GradientRule> batched(std::vector<uint8_t>, int64_t) const override {
+    return std::make_shared<const ThreeTimes>();
+  }
+};
+
+void custom_gradient_row() {
+  const Tensor x = tensor({1.F, 2.F});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = with_gradient({&x, 1}, {&x, 1}, std::make_shared<const ThreeTimes>())[0];
+  BOOST_TEST(difference(x, y) == "");
+  BOOST_TEST(difference(tensor({3.F, 3.F}), tape.gradient(y, x)) == "");
+  // A file holds the values only.
+  const auto f = trace(
+      [](const Tensor& a) { return with_gradient({&a, 1}, {&a, 1}, std::make_shared<const ThreeTimes>())[0] + 1.F; });
+  BOOST_TEST(difference(f(x), x + 1.F) == "");
+  const TestFolder folder;
+  f.save(folder / "f.pb");
+  BOOST_TEST(difference(load(folder / "f.pb")(x), x + 1.F) == "");
+}
+
 const Family questions_of_shape(
     "array",
     {
@@ -108,6 +143,11 @@ const Family questions_of_shape(
          {.samples = {{.in = {draw({2, 3}).as(kFloat64), draw({}).as(kInt32)}}, {.in = {draw({0}).as(kFloat64)}}},
           .reference = [](const Given& g) { return g.in; },
           .errors = {{.in = {}, .text = "T: expected at least 1 elements, got 0"}}}},
+        {"_Barrier",
+         {.samples = {{.in = {draw({2, 3}).as(kFloat64), draw({4}).as(kInt32)},
+                       .attrs = {{"Tv", std::vector<DType>{kFloat64}}, {"Tx", std::vector<DType>{kInt32}}}}},
+          .reference = [](const Given& g) { return std::vector<Array>{g.in[0]}; }}},
+        {"_CustomGradient", {.own = {{"gradient", custom_gradient_row}}}},
         {"PlaceholderWithDefault",
          {.samples = {{.in = {draw({2, 3})}, .attrs = {{"shape", PartialShape{2, 3}}}}},
           .reference = same,
