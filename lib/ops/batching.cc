@@ -20,7 +20,7 @@ void name_loop(const Op& op) {
   static auto* named = new std::set<const Op*>;
   const std::lock_guard lock(mutex);
   if (!named->insert(&op).second) return;
-  log_warn(fmt::format("vmap: {} has no rule for batches and runs once for each element", op.name()));
+  log_warn(fmt::format("vmap: {}, called as it is here, runs once for each element of the batch", op.name()));
 }
 
 // -1 where unknown, which reshape finds, once.

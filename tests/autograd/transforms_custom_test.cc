@@ -132,6 +132,45 @@ BOOST_AUTO_TEST_CASE(checkpoint_keeps_less) {
   BOOST_TEST(light * 3 < plain);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_with_checkpoints_takes_less) {
+  const Tensor at = numbers({64, 256}), k = numbers({256, 256}) * 0.1F;
+  const auto products = [&](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 6; ++i) y = tanh(matmul(y, k));
+    return y;
+  };
+  const auto layers = [](const auto& block) {
+    return [block](const Tensor& x) { return sum(block(block(block(block(block(block(x))))))); };
+  };
+  const auto planned = [&](const auto& f) {
+    Graph g;
+    Tensor x, dx;
+    {
+      const GraphScope in(g);
+      x = placeholder(kFloat32, {64, 256}, "x");
+      const GradSource source(x);
+      dx = gradients(f(x), {&source, 1})[0];
+    }
+    Session session(g);
+    const Tensor got = session.run(dx, {{x, at}});
+    BOOST_TEST(near(got, grad(f)(at)));
+    BOOST_TEST(session.plan_stats().passes_undone == 0);
+    return session.plan_stats().planned_bytes;
+  };
+  const int64_t plain = planned(layers(products)), light = planned(layers(checkpoint(products)));
+  BOOST_TEST_MESSAGE(plain << " and " << light << " bytes");
+  BOOST_TEST(light * 2 < plain);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_trace_computed_is_an_argument_of_a_checkpoint) {
+  const Tensor x = numbers({3});
+  BOOST_CHECK_EXCEPTION(trace([](const Tensor& x) {
+                          const Tensor y = x * 2;
+                          return checkpoint([&](const Tensor& a) { return a * y; })(x);
+                        })(x),
+                        Error, HasText{"to be an argument"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -24,6 +24,8 @@ GradientTape tape; Tensor loss = sum(v * 2.f);
 """
 SECTIONS = {
     "Training": "MultiHeadAttention attend(8, {.heads = 2}); std::vector<Variable> v{Variable(x, \"v\")}; Variable b(x, \"b\"); AdamW adamw({b});\n",
+    "Transforms": "auto f = [](const Tensor& x) { return x * x; }; auto f2 = [](const Tensor& x, const Tensor& y) { return x * y; };\n"
+                  "auto loss_of = [](const Tensor& x) { return sum(x * x); };\n",
     "Graphs and functions": "Graph g; Variable w(x, \"w\");\n"
                             "auto f = trace([](const Tensor& x) { return std::pair(x, x); });\n"
                             "auto h = trace([](const Tensor& x) { return std::map<std::string, Tensor>{{\"sum\", x}}; });\n"
