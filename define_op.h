@@ -3,6 +3,7 @@
 #pragma once
 
 #include "panto/device/cpu/kernel.h"
+#include "panto/lib/core/call/async.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/gradient.h"

@@ -9,6 +9,7 @@
 #include "panto/autograd/rows.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/stop.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -364,7 +365,7 @@ class GradientTape::Impl final : public Recorder {
     try {
       differentiate(e, w);
     } catch (const Error& error) {
-      if (error.code() == Code::kCancelled) throw;
+      if (is_stop(error)) throw;
       *w.stopped = true;
       differentiate_by_parts(e, w);
     }
@@ -385,7 +386,7 @@ class GradientTape::Impl final : public Recorder {
         try {
           differentiate(e, w);
         } catch (const Error& error) {
-          if (error.code() == Code::kCancelled) throw;
+          if (is_stop(error)) throw;
         }
       }
     }

@@ -106,10 +106,10 @@ void load_and_plan(benchmark::State& state) {
 void run(benchmark::State& state) {
   const Growth growth(state);
   const std::shared_ptr<Executable> executable = planned(long_graph(state.range(0)));
-  const std::unique_ptr<Executable::Frame> frame = executable->frame();
+  const std::unique_ptr<RunState> run_state = executable->new_state();
   const Tensor* const in = &fed();
   Tensor out;
-  for (auto _ : state) executable->run(*frame, {&in, 1}, {&out, 1});
+  for (auto _ : state) executable->run(*run_state, current_step(), {&in, 1}, {&out, 1});
 }
 
 void tape(benchmark::State& state) {

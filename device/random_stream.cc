@@ -73,7 +73,7 @@ bool has_seed(const KernelContext& c) { return c.integer("seed") != 0 || c.integ
 std::shared_ptr<KernelState> prepare_generator(const KernelContext& c) {
   if (has_seed(c)) return std::make_shared<NodeGenerator>(seeded_stream(c));
   // A stream of its own for every node: its key is drawn from the process's generator.
-  const detail::RandomStart drawn = detail::take_random(1);
+  const detail::RandomStart drawn = detail::take_random(c.step(), 1);
   const Words w = Stream{drawn.key, drawn.low, drawn.high}.block(0);
   return std::make_shared<NodeGenerator>(
       Stream{w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)});
@@ -82,7 +82,7 @@ std::shared_ptr<KernelState> prepare_generator(const KernelContext& c) {
 Stream next_stream(KernelContext& c) {
   if (auto* generator = c.state<NodeGenerator>()) return generator->take(c.out_numel(0));
   if (has_seed(c)) return seeded_stream(c);
-  const detail::RandomStart start = detail::take_random(static_cast<uint64_t>(c.out_numel(0)));
+  const detail::RandomStart start = detail::take_random(c.step(), static_cast<uint64_t>(c.out_numel(0)));
   return {start.key, start.low, start.high};
 }
 

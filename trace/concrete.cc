@@ -158,18 +158,19 @@ void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<
     for (const Capture& c : parts_.captures) with_captures.push_back(&c.value);
     inputs = with_captures;
   }
-  const Compiled* frameless = frameless_ready_.load(std::memory_order_acquire);
-  if (frameless != nullptr && frameless->passes == passes &&
-      frameless->executable->run_without_frame(inputs, outputs)) {
+  const Step& step = *innermost_step;
+  const Compiled* stateless = stateless_ready_.load(std::memory_order_acquire);
+  if (stateless != nullptr && stateless->passes == passes &&
+      stateless->executable->run_without_state(step, inputs, outputs)) {
     return;
   }
   std::unique_ptr<Ready> ready = ready_.take(
       [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
   if (ready == nullptr) {
     ready = std::make_unique<Ready>(compiled(inputs, passes));
-    ready->frame = ready->compiled->executable->frame();
+    ready->state = ready->compiled->executable->new_state();
   }
-  ready->compiled->executable->run(*ready->frame, inputs, outputs);
+  ready->compiled->executable->run(*ready->state, step, inputs, outputs);
   ready_.put(std::move(ready));
 }
 
@@ -196,9 +197,9 @@ std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arg
   auto made = std::make_shared<const Compiled>(
       Compiled{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)});
   made->executable->check(inputs);
-  if (frameless_ == nullptr && !made->executable->needs_frame()) {
-    frameless_ = made;
-    frameless_ready_.store(frameless_.get(), std::memory_order_release);
+  if (stateless_ == nullptr && !made->executable->needs_state()) {
+    stateless_ = made;
+    stateless_ready_.store(stateless_.get(), std::memory_order_release);
   }
   compiled_.add(made);
   return made;
@@ -487,7 +488,7 @@ std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradie
     made->sources.push_back(~b.seed_positions[i]);
   }
   Parts backward;
-  backward.states = parts.states;
+  backward.states = parts.states->gradients();
   backward.graph = extract(b.graph, cuts, b.valid, backward.inputs, backward.outputs);
   for (NodeOutput in : backward.inputs) backward.specs.push_back(spec_of(backward.graph, in));
   made->function = std::make_shared<ConcreteFunction>(std::move(backward));

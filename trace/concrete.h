@@ -57,7 +57,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   // The same with all that the next call needs.
   struct Ready {
     std::shared_ptr<const Compiled> compiled;
-    std::unique_ptr<Executable::Frame> frame;
+    std::unique_ptr<RunState> state;
   };
 
   void check_arguments(Arguments args) const;
@@ -74,10 +74,10 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Parts parts_;
   std::mutex mutex_;
   RecentPlans<std::shared_ptr<const Compiled>> compiled_;
-  // The first of compiled_ that needs no frame: calls of it are the cheapest that there are. It is kept, so that they
+  // The first of compiled_ that needs no state: calls of it are the cheapest that there are. It is kept, so that they
   // may read it without taking it away from others.
-  std::shared_ptr<const Compiled> frameless_;
-  std::atomic<const Compiled*> frameless_ready_ = nullptr;
+  std::shared_ptr<const Compiled> stateless_;
+  std::atomic<const Compiled*> stateless_ready_ = nullptr;
   ObjectPool<Ready> ready_;                 // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };

@@ -67,6 +67,8 @@ class StructureScope {
   detail::CallStructure* previous_;
 };
 
+std::shared_ptr<NodeStates> new_states() { return std::make_shared<NodeStates>(NodeStates::Identity::kOrder); }
+
 // `states`: of the Function that it is a trace of. `arguments`: with lengths and keys, where those count.
 ConcretePtr trace_once(const TensorFunction& fn, std::vector<TensorSpec> specs, std::span<const Tensor> values,
                        const std::source_location& where, std::shared_ptr<NodeStates> states,
@@ -264,7 +266,7 @@ class Function::Impl {
   TensorFunction fn_;
   std::source_location where_;
   // One for all signatures: nodes that are the same in another trace go on with what they keep.
-  std::shared_ptr<NodeStates> states_ = std::make_shared<NodeStates>();
+  std::shared_ptr<NodeStates> states_ = new_states();
   TraceLock trace_lock_;  // held while tracing: a user's function need not be ready for several threads
   std::mutex mutex_;      // of what follows; held for moments
   std::list<std::pair<std::thread::id, std::vector<TensorSpec>>> under_way_;
@@ -412,13 +414,12 @@ void Function::save(const std::string& path) const {
 void Function::set_optimizer(std::string passes) const { impl().set_passes(std::move(passes)); }
 
 Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where) {
-  return Function(
-      std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where, std::make_shared<NodeStates>())));
+  return Function(std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where, new_states())));
 }
 
 Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values, std::source_location where) {
   return Function(std::make_shared<Function::Impl>(
-      trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where, std::make_shared<NodeStates>())));
+      trace_once(fn, specs_of(dispatch::pointers_to(values)), values, where, new_states())));
 }
 
 Function make_polymorphic(TensorFunction fn, std::source_location where) {
@@ -454,7 +455,7 @@ ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   parts.inputs = std::move(endpoints.inputs);
   parts.outputs = std::move(endpoints.outputs);
   parts.effects = std::move(endpoints.effects);
-  parts.states = std::make_shared<NodeStates>();
+  parts.states = new_states();
   return std::make_shared<ConcreteFunction>(std::move(parts));
 }
 

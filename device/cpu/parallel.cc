@@ -10,6 +10,7 @@
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/call/threads.h"
 
 namespace panto::cpu {
@@ -64,10 +65,12 @@ void run_ranges(int64_t n, int64_t multiple, int64_t work, RangeFn run, const vo
   if (!turn.mine()) return run_blocks(0, blocks);
   note_team();
   std::exception_ptr error;
+  const Step& step = current_step();
 #pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
   for (int64_t t = 0; t < threads; ++t) {
     const int64_t first = blocks / threads * t + std::min(t, blocks % threads);
     const int64_t mine = blocks / threads + (t < blocks % threads ? 1 : 0);
+    const StepScope scope(step);  // so that the thread heeds what its team's first one does
     try {
       run_blocks(first, mine);
     } catch (...) {

@@ -37,8 +37,8 @@ void run_var_handle(KernelContext& c) {
     declared.name = c.text("debug_name");
     return c.set_out(0, resource_tensor(make_variable(&declared)));
   }
-  ResourceHandle handle = current_resources().lookup_or_create(std::string(declared.container),
-                                                               std::string(declared.name), make_variable, &declared);
+  ResourceHandle handle = c.step().resource_manager().lookup_or_create(
+      std::string(declared.container), std::string(declared.name), make_variable, &declared);
   Tensor out = resource_tensor(std::move(handle));
   const VariableResource& variable = variable_of(out);
   if (variable.dtype() != declared.dtype || !variable.shape().compatible_with(declared.shape)) {

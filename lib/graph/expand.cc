@@ -7,6 +7,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/nodes.h"
 
 namespace panto {
 
@@ -43,6 +44,7 @@ class BodyRecorder final : public Recorder {
     }
     if (!reads_new) spec.control_inputs = outer_.control_inputs;
     for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(value_of(call, i));
+    if (call.op->has_effects()) give_identity(spec);
     for (const Tensor& output : call.outputs) spec.outputs.push_back(info_of(output));
     const int id = graph_.add(std::move(spec));
     for (size_t k = 0; k < call.outputs.size(); ++k) {
@@ -69,6 +71,15 @@ class BodyRecorder final : public Recorder {
     return made;
   }
 
+  // That of the composite, and which of its nodes it is.
+  void give_identity(NodeSpec& spec) {
+    for (const auto& [name, value] : outer_.internal_attrs) {
+      if (name != kNodeIdentity) continue;
+      spec.internal_attrs.emplace_back(kNodeIdentity,
+                                       AttrValue(fmt::format("{}/{}", value.as<std::string>(), num_identities_++)));
+    }
+  }
+
   bool made_here(NodeOutput output) const { return output.node >= first_; }
 
  private:
@@ -77,6 +88,7 @@ class BodyRecorder final : public Recorder {
   const int first_ = graph_.id_limit();
   std::unordered_map<int64_t, NodeOutput> outputs_;  // by tensor id
   std::vector<Tensor> kept_;
+  int num_identities_ = 0;
 };
 
 // One node of the outer name whose outputs are `sources`.

@@ -11,6 +11,10 @@ NodeSpec placeholder_spec(std::string name, const OutputInfo& info);
 NodeSpec const_spec(std::string name, const Tensor& value);
 NodeSpec identity_spec(std::string name, NodeOutput input, const OutputInfo& info);
 
+// An internal attribute of nodes that may keep something between runs, while an executable is made: which node it is of
+// those that share an instance (NodeStates in lib/runtime/executable.h).
+inline constexpr const char* kNodeIdentity = "_node_identity";
+
 // True if data input `slot` must be in host memory wherever the node runs.
 bool is_host_input(const Node& node, int slot);
 

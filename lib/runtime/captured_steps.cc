@@ -20,7 +20,11 @@ constexpr int64_t kFirstCaptures = 4;
 
 class Finder {
  public:
-  explicit Finder(const Plan& plan) : plan_(plan) {}
+  Finder(const Plan& whole, size_t part) : whole_(whole), plan_(whole.parts[part]) {
+    for (const PlanSegment& segment : whole.segments) {
+      if (segment.part == part) ends_.push_back(segment.end);
+    }
+  }
 
   std::vector<CapturableSteps> run() {
     std::vector<CapturableSteps> found;
@@ -28,7 +32,8 @@ class Finder {
     for (uint32_t first = 0; first < count;) {
       Device* device = plan_.steps[first].device;
       uint32_t end = first;
-      while (end < count && fits(plan_.steps[end], device)) ++end;
+      const uint32_t limit = *std::ranges::upper_bound(ends_, first);
+      while (end < limit && fits(plan_.steps[end], device)) ++end;
       if (end == first) {
         ++first;
         continue;
@@ -47,14 +52,16 @@ class Finder {
   }
   // Of values that are no constants.
   OutputInfo info(const PlanValue& value) const {
-    if (value.kind == PlanValue::Kind::kFeed) return plan_.feeds[static_cast<size_t>(value.index)].info;
+    if (value.kind == PlanValue::Kind::kFeed) return whole_.feeds[static_cast<size_t>(value.index)].info;
     const PlanTemporary& t = temporary(static_cast<uint32_t>(value.index));
     return {t.dtype, t.shape};
   }
 
   // What it does depends on nothing but the addresses of its inputs and outputs, and the values there.
   bool fits(const PlanStep& step, const Device* device) const {
-    if (step.prepared == nullptr || step.device != device || !device->captures()) return false;
+    if (step.prepared == nullptr || step.prepared->asynchronous() || step.device != device || !device->captures()) {
+      return false;
+    }
     const Op& op = step.prepared->op();
     // Variables are read, or changed in place; nothing else that has a state is known.
     if (op.has_effect(Effect::kRandom | Effect::kExternal | Effect::kAllocates)) return false;
@@ -103,7 +110,7 @@ class Finder {
         const PlanValue& value = plan_.inputs[i];
         const std::pair<int, int> key(static_cast<int>(value.kind), value.index);
         const bool constant = value.kind == PlanValue::Kind::kConstant;
-        if ((constant ? plan_.constants[static_cast<size_t>(value.index)].dtype() : info(value).dtype) == kResource) {
+        if ((constant ? whole_.constants[static_cast<size_t>(value.index)].dtype() : info(value).dtype) == kResource) {
           const auto [at, is_new] = handles.emplace(key, found.variables.size());
           if (is_new) found.variables.push_back({.input = i});
           found.variables[at->second].written |= writes;
@@ -125,7 +132,9 @@ class Finder {
     return !t.in_arena && t.made_by < static_cast<int>(first);
   }
 
-  const Plan& plan_;
+  const Plan& whole_;
+  const PartPlan& plan_;
+  std::vector<uint32_t> ends_;  // of segments: another part's steps come in between
 };
 
 // Of two tensors that are alike, on one device.
@@ -149,7 +158,7 @@ bool is_usable(const VariableResource& variable, const CapturableSteps::Handle& 
 
 }  // namespace
 
-std::vector<CapturableSteps> find_capturable(const Plan& plan) { return Finder(plan).run(); }
+std::vector<CapturableSteps> find_capturable(const Plan& plan, size_t part) { return Finder(plan, part).run(); }
 
 // All variables of the steps, each once, in an order that is the same for everybody.
 class CapturedSteps::Locks {
@@ -165,7 +174,7 @@ class CapturedSteps::Locks {
   std::vector<std::unique_lock<std::mutex>> locks_;
 };
 
-CapturedSteps::CapturedSteps(const Plan& plan, const CapturableSteps& steps)
+CapturedSteps::CapturedSteps(const PartPlan& plan, const CapturableSteps& steps)
     : plan_(plan),
       steps_(steps),
       places_(steps.inputs.size() + steps.outputs.size(), nullptr),
@@ -173,22 +182,22 @@ CapturedSteps::CapturedSteps(const Plan& plan, const CapturableSteps& steps)
 
 CapturedSteps::~CapturedSteps() = default;
 
-void CapturedSteps::run(Executable::Frame& frame, const Callable<void()>& one_by_one) {
+void CapturedSteps::run(PartState& state, const Callable<void()>& one_by_one) {
   if (refused_) return one_by_one();
-  const bool same = look(frame);
+  const bool same = look(state);
   if (!same) captured_ = {};
   if (captured_.work == nullptr) {
     const bool pays = captures_ < kFirstCaptures || captures_ * kLaunchesPerCapture < launches_;
-    if (!same || !pays || !capture(frame, one_by_one)) return one_by_one();
+    if (!same || !pays || !capture(state, one_by_one)) return one_by_one();
   }
-  if (!launch(frame)) {
+  if (!launch(state)) {
     captured_ = {};
     one_by_one();
   }
 }
 
 // Makes the outputs. Whether everything that has no place of its own is where it was at the last run.
-bool CapturedSteps::look(Executable::Frame& frame) {
+bool CapturedSteps::look(PartState& state) {
   const bool seen = std::exchange(looked_, true);
   bool same = seen;
   const auto look_at = [&](size_t i, const Tensor& t) {
@@ -200,11 +209,11 @@ bool CapturedSteps::look(Executable::Frame& frame) {
     }
   };
   size_t i = 0;
-  for (const uint32_t input : steps_.inputs) look_at(i++, *frame.inputs[input]);
+  for (const uint32_t input : steps_.inputs) look_at(i++, *state.inputs[input]);
   for (const uint32_t output : steps_.outputs) {
     const PlanTemporary& t = plan_.temporaries[output];
-    frame.temporaries[output] = allocate_tensor(*t.device, t.dtype, static_cast<const Shape&>(t.shape));
-    look_at(i++, frame.temporaries[output]);
+    state.temporaries[output] = allocate_tensor(*t.device, t.dtype, static_cast<const Shape&>(t.shape));
+    look_at(i++, state.temporaries[output]);
   }
   return same;
 }
@@ -221,10 +230,10 @@ bool CapturedSteps::stage(size_t i, const Tensor& like) {
 }
 
 // False: nothing was done, and nothing is captured.
-bool CapturedSteps::capture(Executable::Frame& frame, const Callable<void()>& one_by_one) {
+bool CapturedSteps::capture(PartState& state, const Callable<void()>& one_by_one) {
   captured_.variables.clear();
   for (const CapturableSteps::Handle& handle : steps_.variables) {
-    const Tensor& input = *frame.inputs[handle.input];
+    const Tensor& input = *state.inputs[handle.input];
     const VariableResource& variable = variable_of(input);
     const std::lock_guard lock(variable.mutex());
     // A value of another shape would need other work.
@@ -232,20 +241,20 @@ bool CapturedSteps::capture(Executable::Frame& frame, const Callable<void()>& on
     captured_.variables.push_back({resource_of(input), variable.value().impl()->data});
   }
   // Held, so that no step takes them over: they are needed again.
-  const std::vector<Tensor> before = frame.temporaries;
+  const std::vector<Tensor> before = state.temporaries;
   const std::vector<Tensor> places = staged_;
   const PlanStep& last = plan_.steps[steps_.end - 1];
   const uint32_t first_input = plan_.steps[steps_.first].first_input;
-  const std::span<const Tensor*> inputs(frame.inputs.data() + first_input,
+  const std::span<const Tensor*> inputs(state.inputs.data() + first_input,
                                         last.first_input + last.num_inputs - first_input);
   const std::vector<const Tensor*> given(inputs.begin(), inputs.end());
   for (size_t i = 0; i < steps_.inputs.size(); ++i) {
-    const Tensor* moves = frame.inputs[steps_.inputs[i]];
+    const Tensor* moves = state.inputs[steps_.inputs[i]];
     if (places[i].defined()) std::ranges::replace(inputs, moves, &places[i]);
   }
   for (size_t k = 0; k < steps_.outputs.size(); ++k) {
     const Tensor& place = places[steps_.inputs.size() + k];
-    if (place.defined()) frame.temporaries[steps_.outputs[k]] = place;
+    if (place.defined()) state.temporaries[steps_.outputs[k]] = place;
   }
   ++captures_;
   try {
@@ -257,20 +266,20 @@ bool CapturedSteps::capture(Executable::Frame& frame, const Callable<void()>& on
     captured_.work = nullptr;
   }
   std::ranges::copy(given, inputs.begin());
-  std::ranges::copy(before, frame.temporaries.begin());
+  std::ranges::copy(before, state.temporaries.begin());
   return captured_.work != nullptr;
 }
 
 // False: nothing was done, since a variable is another one or not as it was, or the device refused.
-bool CapturedSteps::launch(Executable::Frame& frame) {
+bool CapturedSteps::launch(PartState& state) {
   std::vector<VariableResource*> variables;
   for (size_t v = 0; v < steps_.variables.size(); ++v) {
-    const Tensor& input = *frame.inputs[steps_.variables[v].input];
+    const Tensor& input = *state.inputs[steps_.variables[v].input];
     if (!is_same(captured_.variables[v].variable, resource_of(input))) return false;
     variables.push_back(&variable_of(input));
   }
   for (size_t i = 0; i < steps_.inputs.size(); ++i) {
-    if (staged_[i].defined()) copy_bytes(staged_[i], *frame.inputs[steps_.inputs[i]]);
+    if (staged_[i].defined()) copy_bytes(staged_[i], *state.inputs[steps_.inputs[i]]);
   }
   {
     const Locks locks(variables);
@@ -289,11 +298,11 @@ bool CapturedSteps::launch(Executable::Frame& frame) {
   ++launches_;
   for (size_t k = 0; k < steps_.outputs.size(); ++k) {
     const Tensor& place = staged_[steps_.inputs.size() + k];
-    if (place.defined()) copy_bytes(frame.temporaries[steps_.outputs[k]], place);
+    if (place.defined()) copy_bytes(state.temporaries[steps_.outputs[k]], place);
   }
   const PlanStep& last = plan_.steps[steps_.end - 1];
   for (uint32_t d = plan_.steps[steps_.first].first_dropped; d < last.first_dropped + last.num_dropped; ++d) {
-    frame.temporaries[plan_.dropped[d]] = Tensor();
+    state.temporaries[plan_.dropped[d]] = Tensor();
   }
   return true;
 }

@@ -22,40 +22,41 @@ namespace panto {
 struct CapturableSteps {
   uint32_t first = 0, end = 0;
   Device* device = nullptr;
-  std::vector<uint32_t> inputs = {};  // positions in Plan::inputs, one for each feed or earlier temporary that may move
+  std::vector<uint32_t> inputs =
+      {};  // positions in PartPlan::inputs, one for each feed or earlier temporary that may move
   std::vector<uint32_t> outputs = {};  // temporaries that are not in the arena and are asked for later
   struct Handle {
-    uint32_t input = 0;  // position in Plan::inputs
+    uint32_t input = 0;  // position in PartPlan::inputs
     bool written = false;
   };
   std::vector<Handle> variables = {};
 };
 
-// The stretches of the plan that are worth it, in order: steps on one device that captures, of known shapes, which look
-// at no values in host memory and draw no random numbers. Precondition: its memory is planned.
-std::vector<CapturableSteps> find_capturable(const Plan& plan);
+// The stretches of a part's steps that are worth it, in order: steps on one device that captures, of known shapes,
+// which look at no values in host memory and draw no random numbers. Precondition: its memory is planned.
+std::vector<CapturableSteps> find_capturable(const Plan& plan, size_t part);
 
-// A frame's own: what was captured of one stretch.
+// A run state's own: what was captured of one stretch.
 class CapturedSteps {
  public:
   // Both must outlive it.
-  CapturedSteps(const Plan& plan, const CapturableSteps& steps);
+  CapturedSteps(const PartPlan& plan, const CapturableSteps& steps);
   ~CapturedSteps();
   CapturedSteps(const CapturedSteps&) = delete;
   CapturedSteps& operator=(const CapturedSteps&) = delete;
 
   const CapturableSteps& steps() const noexcept { return steps_; }
-  // Does the work of the steps; `one_by_one` runs them. Precondition: the frame's inputs for them are set.
-  void run(Executable::Frame& frame, const Callable<void()>& one_by_one);
+  // Does the work of the steps; `one_by_one` runs them. Precondition: the state's inputs for them are set.
+  void run(PartState& state, const Callable<void()>& one_by_one);
 
  private:
-  bool look(Executable::Frame& frame);
+  bool look(PartState& state);
   bool stage(size_t i, const Tensor& like);
-  bool capture(Executable::Frame& frame, const Callable<void()>& one_by_one);
-  bool launch(Executable::Frame& frame);
+  bool capture(PartState& state, const Callable<void()>& one_by_one);
+  bool launch(PartState& state);
   class Locks;
 
-  const Plan& plan_;
+  const PartPlan& plan_;
   const CapturableSteps& steps_;
   bool looked_ = false;
   bool refused_ = false;

@@ -5,14 +5,16 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/captured_steps.h"
 #include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/partition.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
 
@@ -24,20 +26,29 @@ std::string type_text(DType dtype, const PartialShape& shape) {
   return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
 }
 
+// What is inside a StraightLine's RunState.
+struct StraightLineState final : RunState {
+  std::vector<PartState> parts;
+  std::vector<Tensor> edges;  // what was sent and not yet received
+};
+
 class StraightLine final : public Executable {
  public:
   explicit StraightLine(Plan plan) : plan_(std::move(plan)), last_fetches_(plan_.fetches.size()) {
     for (const ExecutableFeed& feed : plan_.feeds) {
       expected_.push_back({feed.info.dtype, feed.info.shape.fully_known(), feed.device, &feed.info.shape});
     }
-    std::vector<uint8_t> later(plan_.temporaries.size(), 0);  // by temporary: it is fetched after this
+    std::vector<std::vector<uint8_t>> later;  // by part and temporary: it is fetched after this
+    for (size_t p = 0; p < plan_.parts.size(); ++p) {
+      later.emplace_back(plan_.parts[p].temporaries.size(), uint8_t{0});
+      capturable_.push_back(find_capturable(plan_, p));
+    }
     for (size_t i = plan_.fetches.size(); i-- > 0;) {
-      const PlanValue& value = plan_.fetches[i];
+      const auto& [part, value] = plan_.fetches[i];
       if (value.kind != PlanValue::Kind::kTemporary) continue;
-      if (std::exchange(later[static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
+      if (std::exchange(later[part][static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
     }
     one_call_ = is_one_call();
-    capturable_ = find_capturable(plan_);
   }
 
   bool accepts(std::span<const Tensor* const> inputs) const noexcept override {
@@ -65,69 +76,45 @@ class StraightLine final : public Executable {
     }
   }
 
-  // Temporaries in the arena have their handles from the beginning, the others while they are needed.
-  std::unique_ptr<Frame> frame() const override {
-    auto frame = std::make_unique<Frame>();
-    frame->temporaries.resize(plan_.temporaries.size());
-    frame->inputs.resize(plan_.inputs.size());
-    std::vector<std::pair<Device*, std::shared_ptr<void>>> arenas;
-    for (const auto& [device, bytes] : plan_.arenas) {
-      Buffer* buffer = Buffer::allocate(*device, kUint8, bytes);
-      arenas.emplace_back(device, std::shared_ptr<void>(buffer, [](void* b) { static_cast<Buffer*>(b)->release(); }));
-    }
-    for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
-      const PlanTemporary& t = plan_.temporaries[i];
-      if (!t.in_arena) continue;
-      const auto arena = std::ranges::find(arenas, t.device, &std::pair<Device*, std::shared_ptr<void>>::first);
-      auto* data = static_cast<std::byte*>(static_cast<Buffer*>(arena->second.get())->data()) + t.offset;
-      frame->temporaries[i] = adopt_tensor(*t.device, t.dtype, Shape(t.shape), data, arena->second);
-    }
-    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
-      const PlanValue& value = plan_.inputs[i];
-      const auto index = static_cast<size_t>(value.index);
-      switch (value.kind) {
-        case PlanValue::Kind::kFeed: frame->feeds.emplace_back(i, index); break;
-        case PlanValue::Kind::kConstant: frame->inputs[i] = &plan_.constants[index]; break;
-        case PlanValue::Kind::kTemporary: frame->inputs[i] = &frame->temporaries[index]; break;
-      }
-    }
-    for (const CapturableSteps& steps : capturable_) {
-      frame->captured.push_back(std::make_shared<CapturedSteps>(plan_, steps));
-    }
-    return frame;
+  std::unique_ptr<RunState> new_state() const override {
+    auto state = std::make_unique<StraightLineState>();
+    for (size_t p = 0; p < plan_.parts.size(); ++p) state->parts.push_back(part_state(p));
+    state->edges.resize(plan_.edges.size());
+    return state;
   }
 
-  void run(Frame& frame, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const override {
+  void run(RunState& given, const Step& step, std::span<const Tensor* const> inputs,
+           std::span<Tensor> outputs) const override {
+    auto& state = static_cast<StraightLineState&>(given);
+    const LentStep lent(step);
     try {
-      for (const auto& [position, feed] : frame.feeds) frame.inputs[position] = inputs[feed];
-      throw_if_cancelled();
-      size_t next = 0;
-      for (const std::shared_ptr<CapturedSteps>& captured : frame.captured) {
-        const CapturableSteps& steps = captured->steps();
-        run_steps(next, steps.first, frame);
-        captured->run(frame, [&] { run_steps(steps.first, steps.end, frame); });
-        next = steps.end;
+      for (PartState& part : state.parts) {
+        for (const auto& [position, feed] : part.feeds) part.inputs[position] = inputs[feed];
       }
-      run_steps(next, plan_.steps.size(), frame);
-      for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, frame);
+      look_for_stop(step);
+      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+      for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, state);
     } catch (const std::bad_alloc&) {
       out_of_memory();
     }
   }
 
-  bool needs_frame() const noexcept override { return !one_call_; }
+  bool needs_state() const noexcept override { return !one_call_; }
 
-  bool run_without_frame(std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const override {
+  bool run_without_state(const Step& step, std::span<const Tensor* const> inputs,
+                         std::span<Tensor> outputs) const override {
     if (!accepts(inputs)) return false;
+    const PartPlan& plan = plan_.parts[0];
     const Tensor* ordered[kMostInputsOfOneCall];
-    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
-      const auto& [kind, index, device] = plan_.inputs[i];
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const auto& [kind, index, device] = plan.inputs[i];
       ordered[i] = kind == PlanValue::Kind::kFeed ? inputs[static_cast<size_t>(index)]
                                                   : &plan_.constants[static_cast<size_t>(index)];
     }
-    throw_if_cancelled();
+    const LentStep lent(step);
+    look_for_stop(step);
     try {
-      run_call(plan_.steps[0], {ordered, plan_.inputs.size()}, outputs);
+      run_call(plan, plan.steps[0], step, {ordered, plan.inputs.size()}, outputs);
     } catch (const std::bad_alloc&) {
       out_of_memory();
     }
@@ -153,40 +140,95 @@ class StraightLine final : public Executable {
 
   // One step, which makes the outputs in their order, of feeds and constants.
   bool is_one_call() const {
-    if (plan_.steps.size() != 1 || plan_.inputs.size() > kMostInputsOfOneCall) return false;
-    const PlanStep& step = plan_.steps[0];
-    if (step.prepared == nullptr || step.makes_own || step.num_outputs != plan_.fetches.size()) return false;
+    if (plan_.parts.size() != 1) return false;
+    const PartPlan& plan = plan_.parts[0];
+    if (plan.steps.size() != 1 || plan.inputs.size() > kMostInputsOfOneCall) return false;
+    const PlanStep& step = plan.steps[0];
+    if (step.kind != PlanStep::Kind::kCall || step.makes_own || step.num_outputs != plan_.fetches.size()) return false;
     for (size_t i = 0; i < plan_.fetches.size(); ++i) {
-      const PlanValue& value = plan_.fetches[i];
+      const PlanValue& value = plan_.fetches[i].value;
       if (value.kind != PlanValue::Kind::kTemporary || value.index != static_cast<int>(step.first_output + i)) {
         return false;
       }
     }
-    return std::ranges::all_of(plan_.inputs, [](const PlanValue& v) { return v.kind != PlanValue::Kind::kTemporary; });
+    return std::ranges::all_of(plan.inputs, [](const PlanValue& v) { return v.kind != PlanValue::Kind::kTemporary; });
   }
 
-  void run_steps(size_t first, size_t end, Frame& frame) const {
-    for (size_t s = first; s < end; ++s) run_step(plan_.steps[s], frame);
-  }
-
-  void run_step(const PlanStep& step, Frame& frame) const {
-    const std::span<const Tensor* const> inputs(frame.inputs.data() + step.first_input, step.num_inputs);
-    const std::span<Tensor> outputs(frame.temporaries.data() + step.first_output, step.num_outputs);
-    if (step.prepared == nullptr) [[unlikely]] {
-      const Tensor& t = *inputs[0];
-      outputs[0] = &t.device() == step.device ? t : copy_to_device(t, *step.device);
-    } else {
-      run_call(step, inputs, outputs);
+  // Temporaries in the arena have their handles from the beginning, the others while they are needed.
+  PartState part_state(size_t p) const {
+    const PartPlan& plan = plan_.parts[p];
+    PartState state;
+    state.temporaries.resize(plan.temporaries.size());
+    state.inputs.resize(plan.inputs.size());
+    std::vector<std::pair<Device*, std::shared_ptr<void>>> arenas;
+    for (const auto& [device, bytes] : plan.arenas) {
+      Buffer* buffer = Buffer::allocate(*device, kUint8, bytes);
+      arenas.emplace_back(device, std::shared_ptr<void>(buffer, [](void* b) { static_cast<Buffer*>(b)->release(); }));
     }
-    for (uint32_t i = 0; i < step.num_dropped; ++i) {
-      frame.temporaries[plan_.dropped[step.first_dropped + i]] = Tensor();
+    for (size_t i = 0; i < plan.temporaries.size(); ++i) {
+      const PlanTemporary& t = plan.temporaries[i];
+      if (!t.in_arena) continue;
+      const auto arena = std::ranges::find(arenas, t.device, &std::pair<Device*, std::shared_ptr<void>>::first);
+      auto* data = static_cast<std::byte*>(static_cast<Buffer*>(arena->second.get())->data()) + t.offset;
+      state.temporaries[i] = adopt_tensor(*t.device, t.dtype, Shape(t.shape), data, arena->second);
+    }
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const PlanValue& value = plan.inputs[i];
+      const auto index = static_cast<size_t>(value.index);
+      switch (value.kind) {
+        case PlanValue::Kind::kFeed: state.feeds.emplace_back(i, index); break;
+        case PlanValue::Kind::kConstant: state.inputs[i] = &plan_.constants[index]; break;
+        case PlanValue::Kind::kTemporary: state.inputs[i] = &state.temporaries[index]; break;
+      }
+    }
+    for (const CapturableSteps& steps : capturable_[p]) {
+      state.captured.push_back(std::make_shared<CapturedSteps>(plan, steps));
+    }
+    return state;
+  }
+
+  void run_segment(const PlanSegment& segment, StraightLineState& state, const Step& step) const {
+    PartState& part = state.parts[segment.part];
+    uint32_t next = segment.first;
+    for (const std::shared_ptr<CapturedSteps>& captured : part.captured) {
+      const CapturableSteps& steps = captured->steps();
+      if (steps.first < next || steps.end > segment.end) continue;
+      run_steps({segment.part, next, steps.first}, state, step);
+      captured->run(part, [&] { run_steps({segment.part, steps.first, steps.end}, state, step); });
+      next = steps.end;
+    }
+    run_steps({segment.part, next, segment.end}, state, step);
+  }
+
+  void run_steps(const PlanSegment& steps, StraightLineState& state, const Step& of) const {
+    const PartPlan& plan = plan_.parts[steps.part];
+    PartState& part = state.parts[steps.part];
+    for (uint32_t s = steps.first; s < steps.end; ++s) {
+      const PlanStep& step = plan.steps[s];
+      const std::span<const Tensor* const> inputs(part.inputs.data() + step.first_input, step.num_inputs);
+      const std::span<Tensor> outputs(part.temporaries.data() + step.first_output, step.num_outputs);
+      if (step.kind == PlanStep::Kind::kCall) [[likely]] {
+        run_call(plan, step, of, inputs, outputs);
+      } else if (step.kind == PlanStep::Kind::kReceive) {
+        outputs[0] = std::exchange(state.edges[step.edge], Tensor());
+      } else {
+        const Tensor& t = *inputs[0];
+        const bool there = &t.device() == step.device || !is_plain(t.dtype());
+        Tensor& to = step.kind == PlanStep::Kind::kSend ? state.edges[step.edge] : outputs[0];
+        to = there ? t : copy_to_device(t, *step.device);
+      }
+      for (uint32_t i = 0; i < step.num_dropped; ++i) {
+        part.temporaries[plan.dropped[step.first_dropped + i]] = Tensor();
+      }
     }
   }
 
-  void run_call(const PlanStep& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const {
+  // Inline, though it is called from two places: a call would be a tenth of what a small step costs.
+  [[gnu::always_inline]] void run_call(const PartPlan& plan, const PlanStep& step, const Step& of,
+                                       std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const {
     try {
-      dispatch::run(*step.prepared, inputs, outputs, step.donated);
-      if (step.makes_own) check_made(step, outputs);
+      dispatch::run(*step.prepared, of, inputs, outputs, step.donated);
+      if (step.makes_own) check_made(plan, step, outputs);
     } catch (Error& error) {
       const std::string line = plan_.graph.at(step.node).where().to_string();
       if (!line.empty()) error.add_context("at " + line);
@@ -195,9 +237,9 @@ class StraightLine final : public Executable {
   }
 
   // Later steps were planned for these shapes and write to buffers of that size.
-  void check_made(const PlanStep& step, std::span<const Tensor> outputs) const {
+  void check_made(const PartPlan& plan, const PlanStep& step, std::span<const Tensor> outputs) const {
     for (size_t k = 0; k < outputs.size(); ++k) {
-      const PlanTemporary& planned = plan_.temporaries[step.first_output + k];
+      const PlanTemporary& planned = plan.temporaries[step.first_output + k];
       if (!outputs[k].defined()) [[unlikely]] {
         failf(Code::kInternal, "output {}: expected a tensor, got none [node '{}']", k, step_name(step));
       }
@@ -215,20 +257,22 @@ class StraightLine final : public Executable {
   // no result of another run. A handle of a resource stays what it is.
   static Tensor as_result(const Tensor& t) { return t.dtype() == kResource ? t : view_tensor(t, t.shape()); }
 
-  Tensor fetch(size_t i, std::span<const Tensor* const> inputs, Frame& frame) const {
-    const auto index = static_cast<size_t>(plan_.fetches[i].index);
-    switch (plan_.fetches[i].kind) {
+  Tensor fetch(size_t i, std::span<const Tensor* const> inputs, StraightLineState& state) const {
+    const auto& [part, value] = plan_.fetches[i];
+    const auto index = static_cast<size_t>(value.index);
+    switch (value.kind) {
       case PlanValue::Kind::kFeed: return as_result(*inputs[index]);
       case PlanValue::Kind::kConstant: return as_result(plan_.constants[index]);
       case PlanValue::Kind::kTemporary: break;
     }
-    return last_fetches_[i] != 0 ? std::move(frame.temporaries[index]) : as_result(frame.temporaries[index]);
+    Tensor& t = state.parts[part].temporaries[index];
+    return last_fetches_[i] != 0 ? std::move(t) : as_result(t);
   }
 
   static constexpr size_t kMostInputsOfOneCall = 8;
 
   Plan plan_;
-  std::vector<CapturableSteps> capturable_;
+  std::vector<std::vector<CapturableSteps>> capturable_;  // by part
   bool one_call_ = false;
   // Of feeds, what every call looks at.
   struct Expected {
@@ -276,6 +320,29 @@ void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
   }
 }
 
+// Which node each is that may keep a state, or expands to some that do, by what its instance says makes it one.
+std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStates::Identity kind) {
+  std::vector<std::pair<int, std::string>> found;
+  std::map<std::string, int> count;
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    if (!node.op().has_effects() && node.op().body() == nullptr) continue;
+    std::string text = std::to_string(id);
+    if (kind == NodeStates::Identity::kOrder) {
+      text = node.op().name();
+      for (const AttrValue& attr : node.attrs()) {
+        const bool number = attr.kind() == AttrKind::kInt || attr.kind() == AttrKind::kFloat;
+        if (number || attr.kind() == AttrKind::kBool || attr.kind() == AttrKind::kString) {
+          text += "\n" + attr.to_string();
+        }
+      }
+      text += fmt::format("\n#{}", count[text]++);
+    }
+    found.emplace_back(id, std::move(text));
+  }
+  return found;
+}
+
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
   std::vector<uint8_t> fed(static_cast<size_t>(work.graph.id_limit()), 0);
@@ -292,6 +359,8 @@ void check_all_fed(const WorkGraph& work) {
 }
 
 }  // namespace
+
+RunState::~RunState() = default;
 
 ExecutableFeed feed_like(NodeOutput output, const Tensor& value) {
   ExecutableFeed feed{output, {value.dtype(), value.partial_shape()}};
@@ -318,11 +387,16 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
     abstract_values.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
   }
 
+  std::vector<std::pair<int, std::string>> known;
+  if (options.states != nullptr) known = identities(graph, options.states->identity());
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, outputs, infos, fetches, targets);
     refuse_unknown(made.graph);
     check_all_fed(made);
     validate(made.graph);
+    for (const auto& [id, text] : known) {
+      if (made.graph.find(id) != nullptr) made.graph.set_internal_attr(id, kNodeIdentity, AttrValue(text));
+    }
     expand_composites(made.graph);
     if (news) infer_from_feeds(made, abstract_values);
     place(made.graph, default_device(feeds, options), options.soft_placement);
@@ -334,7 +408,8 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
 
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
-  Plan plan = make_plan(std::move(work), std::move(planned), options);
+  Partition cut = partition(work, planned);
+  Plan plan = make_plan(std::move(work), std::move(cut), std::move(planned), options);
   for (const PassRun& run : runs) {
     plan.stats.passes.push_back(run.name);
     plan.stats.passes_undone += run.error.empty() ? 0 : 1;

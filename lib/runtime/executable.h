@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/plan_stats.h"
 
 namespace panto {
-
-class CapturedSteps;
 
 // A node output that is given at every run (any node's, not only a Placeholder's), with what is known of it now. Every
 // run must fit; static shapes allow buffers to be planned.
@@ -40,29 +39,49 @@ struct ExecutableFeed {
 // handle.
 PANTO_EXPORT ExecutableFeed feed_like(NodeOutput output, const Tensor& value);
 
-// The states (random generators, counts of prints) that nodes keep between runs. Executables of one session, or of one
-// function, share them. A node is known by its name, its op and the values of its attributes, of which types and shapes
-// do not count: passes change none of these, and a function's traces for other shapes have the same nodes.
+// What nodes (generators of random numbers, counts of prints) keep between runs. Executables of one instance, a session
+// or a function, share it. A node is known by its identity, which the graph that an executable is made of gives it, and
+// which no pass changes. What composites expand to is known by the composite and its place in it.
 // Thread-safe.
 class PANTO_EXPORT NodeStates {
  public:
+  // What makes two nodes one, of the graphs that executables of this instance are made of.
+  enum class Identity {
+    kId,     // of versions of one graph, which keep ids
+    kOrder,  // of traces of one function: the k-th node of one op with equal attributes, of which types and shapes do
+             // not count, in the order in which they were added
+  };
+  explicit NodeStates(Identity identity) : identity_(identity) {}
+  Identity identity() const noexcept { return identity_; }
   // What is kept for that node, or `fresh`, which is kept from now on.
-  std::shared_ptr<KernelState> share(const Node& node, std::shared_ptr<KernelState> fresh);
+  std::shared_ptr<KernelState> share(const std::string& node, std::shared_ptr<KernelState> fresh);
+  // The instance of what differentiates a function, which has nodes of its own.
+  std::shared_ptr<NodeStates> gradients();
 
  private:
+  Identity identity_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<KernelState>> states_;
+  std::shared_ptr<NodeStates> gradients_;
 };
 
 struct ExecutableOptions {
-  std::string passes;  // as in --optimize: "" all, "off", "cse,-fusion"
-  ResourceManager* resources =
-      nullptr;                   // where VarHandleOp looks; null: default_resources(). Must outlive the executable
-  NodeStates* states = nullptr;  // null: the executable has its own. Need not outlive it
-  bool soft_placement = false;   // a device that does not exist, or has no kernel, becomes the first CPU
+  std::string passes;                                    // as in --optimize: "" all, "off", "cse,-fusion"
+  std::shared_ptr<ResourceManager> resources = nullptr;  // where VarHandleOp looks; null: default_resources()
+  NodeStates* states = nullptr;                          // null: the executable has its own. Need not outlive it
+  bool soft_placement = false;  // a device that does not exist, or has no kernel, becomes the first CPU
   // Where nodes run that ask for no device; null: on the first GPU that a feed is on, or the value of a resource that
   // is fed, else on the first CPU.
   Device* device = nullptr;
+};
+
+// What one run of an executable writes to, and the next one after it. What is in it is the executable's affair.
+class PANTO_EXPORT RunState {
+ public:
+  RunState() = default;
+  RunState(const RunState&) = delete;
+  RunState& operator=(const RunState&) = delete;
+  virtual ~RunState();
 };
 
 class PANTO_EXPORT Executable {
@@ -80,22 +99,18 @@ class PANTO_EXPORT Executable {
   // Throws InvalidArgument where it does not.
   virtual void check(std::span<const Tensor* const> inputs) const = 0;
   // False for a graph of one call on feeds and constants.
-  virtual bool needs_frame() const noexcept = 0;
-  // Precondition: it needs no frame. False, with nothing done, where it does not accept the inputs. `outputs` are
+  virtual bool needs_state() const noexcept = 0;
+  // Precondition: it needs no state. False, with nothing done, where it does not accept the inputs. `outputs` are
   // undefined before. Throws as `run` does.
-  virtual bool run_without_frame(std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const = 0;
-  // What one run writes to, and the next one after it. Dropped after an error: steps may have left parts of it behind.
-  struct Frame {
-    std::vector<Tensor> temporaries;
-    std::vector<const Tensor*> inputs;                     // of all steps, one after the other
-    std::vector<std::pair<size_t, size_t>> feeds;          // positions in `inputs` to be set at each run, and the feed
-    std::vector<std::shared_ptr<CapturedSteps>> captured;  // stretches of steps, in their order
-  };
-  // A new one.
-  virtual std::unique_ptr<Frame> frame() const = 0;
-  // `outputs` (as many as fetches) are overwritten. Throws what an op throws, with node and line.
-  // Preconditions: `frame` is this executable's and in no other run; the inputs are accepted.
-  virtual void run(Frame& frame, std::span<const Tensor* const> inputs, std::span<Tensor> outputs) const = 0;
+  virtual bool run_without_state(const Step& step, std::span<const Tensor* const> inputs,
+                                 std::span<Tensor> outputs) const = 0;
+  // A new one. Dropped after an error: parts of a run may be left in it.
+  virtual std::unique_ptr<RunState> new_state() const = 0;
+  // `outputs` (as many as fetches) are overwritten. Throws what an op throws, with node and line; Cancelled or
+  // DeadlineExceeded where the step is stopped.
+  // Preconditions: `state` is this executable's and in no other run; the inputs are accepted.
+  virtual void run(RunState& state, const Step& step, std::span<const Tensor* const> inputs,
+                   std::span<Tensor> outputs) const = 0;
   virtual const PlanStats& stats() const = 0;
   // The graph after placement and optimization.
   virtual const Graph& optimized() const = 0;

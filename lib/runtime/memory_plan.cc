@@ -1,4 +1,4 @@
-// Where the temporaries of a plan live. Three questions, one after the other: until when is each needed (and can
+// Where the temporaries of a part's plan live. Three questions, one after the other: until when is each needed (and can
 // anybody see it after the run)? which may be written over which? at which offset of the arena is each?
 #include <algorithm>
 #include <map>
@@ -23,7 +23,7 @@ class Lives {
     std::iota(parent_.begin(), parent_.end(), 0);
     for (const PlanTemporary& t : temporaries) {
       end_.push_back(t.last_use);
-      visible_.push_back(t.fetched || t.kept ? 1 : 0);
+      visible_.push_back(t.fetched || t.kept || t.sent ? 1 : 0);
     }
   }
   int group(int t) {
@@ -34,7 +34,7 @@ class Lives {
     return t;
   }
   int end(int t) { return end_[static_cast<size_t>(group(t))]; }
-  // Some of them may be seen after the run.
+  // Some of them may be seen after the run, or by another part.
   bool visible(int t) { return visible_[static_cast<size_t>(group(t))] != 0; }
   void join(int a, int b) {
     a = group(a);
@@ -128,7 +128,7 @@ bool keeps_inputs(const PlanStep& step) {
 
 class MemoryPlanner {
  public:
-  explicit MemoryPlanner(Plan& plan) : plan_(plan) {}
+  MemoryPlanner(PartPlan& plan, PlanStats& stats) : plan_(plan), stats_(stats) {}
 
   void run() {
     find_last_uses();
@@ -188,7 +188,7 @@ class MemoryPlanner {
       const int64_t bytes =
           checked_mul(t.shape.numel(), static_cast<int64_t>(dtype_size(t.dtype)), "bytes of a temporary");
       t.bytes = std::max(kAlignment, checked_add(bytes, kAlignment - 1) / kAlignment * kAlignment);
-      plan_.stats.unshared_bytes = checked_add(plan_.stats.unshared_bytes, t.bytes);
+      stats_.unshared_bytes = checked_add(stats_.unshared_bytes, t.bytes);
     }
   }
 
@@ -204,7 +204,7 @@ class MemoryPlanner {
       for (size_t i = 0; i < in.size(); ++i) {
         if (!may_write_over(lives, in, i, output, s) || temporary(in[i].index).bytes < kLeastLeft) continue;
         temporary(in[i].index).in_arena = false;
-        plan_.stats.unshared_bytes -= temporary(in[i].index).bytes;
+        stats_.unshared_bytes -= temporary(in[i].index).bytes;
         break;
       }
     }
@@ -276,7 +276,7 @@ class MemoryPlanner {
     for (const auto& [device, list] : by_device) {
       const int64_t bytes = assign(list);
       plan_.arenas.emplace_back(device, bytes);
-      plan_.stats.planned_bytes = checked_add(plan_.stats.planned_bytes, bytes);
+      stats_.planned_bytes = checked_add(stats_.planned_bytes, bytes);
     }
     for (size_t i = 0; i < plan_.temporaries.size(); ++i) {
       if (block_of[i] >= 0) plan_.temporaries[i].offset = blocks[static_cast<size_t>(block_of[i])].offset;
@@ -304,7 +304,7 @@ class MemoryPlanner {
       const PlanTemporary& t = plan_.temporaries[i];
       if (!t.in_arena && !t.fetched) ends[static_cast<size_t>(t.last_use)].push_back(static_cast<uint32_t>(i));
     }
-    plan_.stats.steps = static_cast<int>(plan_.steps.size());
+    stats_.steps += static_cast<int>(plan_.steps.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
       step.first_dropped = static_cast<uint32_t>(plan_.dropped.size());
@@ -320,15 +320,16 @@ class MemoryPlanner {
       for (uint32_t k = 0; k < step.num_outputs; ++k) {
         dynamic = dynamic || !temporary(static_cast<int>(step.first_output + k)).in_arena;
       }
-      if (dynamic) ++plan_.stats.dynamic_steps;
+      if (dynamic) ++stats_.dynamic_steps;
     }
   }
 
-  Plan& plan_;
+  PartPlan& plan_;
+  PlanStats& stats_;
 };
 
 }  // namespace
 
-void plan_memory(Plan& plan) { MemoryPlanner(plan).run(); }
+void plan_memory(PartPlan& plan, PlanStats& stats) { MemoryPlanner(plan, stats).run(); }
 
 }  // namespace panto

@@ -8,6 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
@@ -82,7 +83,7 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
       validate(context.graph);
     }
   } catch (const Error& error) {
-    if (error.code() == Code::kCancelled) throw;
+    if (is_stop(error)) throw;
     run.error = error.what();
     run.changes = 0;
     // No warning: where the graph is at fault, the user hears of it once, when it runs. PlanStats counts.

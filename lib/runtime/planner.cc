@@ -1,39 +1,50 @@
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
 
 namespace panto {
 
-std::shared_ptr<KernelState> NodeStates::share(const Node& node, std::shared_ptr<KernelState> fresh) {
-  std::string key = node.name() + "\n" + node.op().name();
-  for (const AttrValue& attr : node.attrs()) {
-    const bool number = attr.kind() == AttrKind::kInt || attr.kind() == AttrKind::kFloat;
-    if (number || attr.kind() == AttrKind::kBool || attr.kind() == AttrKind::kString) key += "\n" + attr.to_string();
-  }
+std::shared_ptr<KernelState> NodeStates::share(const std::string& node, std::shared_ptr<KernelState> fresh) {
   const std::lock_guard lock(mutex_);
-  return states_.try_emplace(std::move(key), std::move(fresh)).first->second;
+  return states_.try_emplace(node, std::move(fresh)).first->second;
+}
+
+std::shared_ptr<NodeStates> NodeStates::gradients() {
+  const std::lock_guard lock(mutex_);
+  if (gradients_ == nullptr) gradients_ = std::make_shared<NodeStates>(identity_);
+  return gradients_;
 }
 
 namespace {
 
 class Planner {
  public:
-  Planner(WorkGraph work, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options)
-      : options_(options), sink_(work.sink), inference_(plan_.graph) {
+  Planner(WorkGraph work, Partition cut, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options)
+      : options_(options), cut_(std::move(cut)), sink_(work.sink), inference_(plan_.graph) {
     plan_.graph = std::move(work.graph);
     plan_.feeds = std::move(feeds);
+    plan_.edges = cut_.edges;
+    for (Device* device : cut_.parts) plan_.parts.emplace_back().device = device;
+    arrived_.resize(plan_.edges.size());
+    for (size_t e = 0; e < plan_.edges.size(); ++e) {
+      const CrossEdge& edge = plan_.edges[e];
+      edge_of_.emplace(std::make_tuple(edge.value, edge.to, edge.memory), e);
+    }
     values_.resize(static_cast<size_t>(plan_.graph.id_limit()));
     for (size_t i = 0; i < plan_.feeds.size(); ++i) {
       const ExecutableFeed& feed = plan_.feeds[i];
       const Node& node = plan_.graph.at(work.feeds[i].node);
       Device& device = feed.device != nullptr ? *feed.device : device_of(node);
-      set(node, {PlanValue{PlanValue::Kind::kFeed, static_cast<int>(i), &device}});
+      set(node, {Made{.value = {PlanValue::Kind::kFeed, static_cast<int>(i), &device}}});
       inference_.set(work.feeds[i],
                      feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, feed.info.shape));
     }
@@ -41,52 +52,50 @@ class Planner {
 
   Plan run() {
     const RecorderPause unheard;
-    for (int id : plan_.graph.topological_order()) {
+    for (int id : cut_.order) {
       const Node& node = plan_.graph.at(id);
       if (id == sink_) {
-        for (const NodeOutput& input : node.inputs()) plan_.fetches.push_back(value(input));
+        for (const NodeOutput& input : node.inputs()) add_fetch(made(input));
       } else if (values_[static_cast<size_t>(id)].empty()) {
         add(node);
       }
     }
-    plan_memory(plan_);
-    for (const PlanStep& step : plan_.steps) {
-      if (step.prepared != nullptr && step.prepared->state() != nullptr) {
-        plan_.stats.packed_bytes += step.prepared->state()->bytes();
+    for (int id : cut_.order) {  // it has served
+      if (!plan_.graph.at(id).internal_attrs().empty()) plan_.graph.set_internal_attr(id, kNodeIdentity, {});
+    }
+    for (PartPlan& part : plan_.parts) {
+      plan_memory(part, plan_.stats);
+      for (const PlanStep& step : part.steps) {
+        if (step.prepared != nullptr && step.prepared->state() != nullptr) {
+          plan_.stats.packed_bytes += step.prepared->state()->bytes();
+        }
       }
     }
     return std::move(plan_);
   }
 
  private:
-  const PlanValue& value(NodeOutput output) const {
+  // A node's output as a value: of that part, or -1, of none as it is there before the run.
+  struct Made {
+    PlanValue value;
+    int part = -1;
+  };
+  using Values = SmallVector<Made, 1>;
+  const Made& made(NodeOutput output) const {
     return values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
   }
-  using Values = SmallVector<PlanValue, 1>;
   void set(const Node& node, Values values) { values_[static_cast<size_t>(node.id())] = std::move(values); }
+  PartPlan& part_plan(int part) { return plan_.parts[static_cast<size_t>(part)]; }
 
-  // Most nodes have the device of the one before.
-  Device& device_of(const Node& node) {
-    if (latest_device_ == nullptr || node.device() != latest_device_name_) {
-      latest_device_ = &panto::device_of(node);
-      latest_device_name_ = node.device();
-    }
-    return *latest_device_;
-  }
-
-  // What an op says of a shape is in host memory wherever it runs. So it runs where its input is: nothing is copied.
-  Device& device_to_run(const Node& node) {
-    Device& device = device_of(node);
-    if (!node.has(Trait::kShapeOnly) || node.num_inputs() == 0) return device;
-    if (!std::ranges::all_of(node.op().signature().outputs, &ArgDef::host)) return device;
-    Device& there = *value(node.input(0)).device;
-    return there.kind() != device.kind() && runs_on(node, there) ? there : device;
-  }
-
-  PlanValue constant(Tensor tensor) {
+  Made constant(Tensor tensor) {
     Device& device = tensor.device();
     plan_.constants.push_back(std::move(tensor));
-    return {PlanValue::Kind::kConstant, static_cast<int>(plan_.constants.size() - 1), &device};
+    return {.value = {PlanValue::Kind::kConstant, static_cast<int>(plan_.constants.size() - 1), &device}};
+  }
+
+  void add_fetch(const Made& of) {
+    plan_.fetches.push_back({static_cast<uint32_t>(std::max(of.part, 0)), of.value});
+    if (of.part >= 0) part_plan(of.part).fetches.push_back(of.value);
   }
 
   void add(const Node& node) {
@@ -99,13 +108,15 @@ class Planner {
     } else if (node.has(Trait::kIdentity)) {
       alias(node);
     } else {
-      add_step(node);
+      add_call(node);
     }
   }
 
   // Handles are looked up once: they are the same at every run.
   void make_resource(const Node& node) {
-    const ResourceManagerScope scope(options_.resources != nullptr ? *options_.resources : default_resources());
+    Step step = current_step();
+    step.resources = options_.resources;
+    const StepScope scope(step);
     SmallVector<AttrSlot, 8> slots;
     for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
     dispatch::CallOptions options;
@@ -122,42 +133,72 @@ class Planner {
 
   // Tensors do not change: its outputs are its inputs, unless they are to be on another device.
   void alias(const Node& node) {
-    Device& device = device_of(node);
+    const int part = cut_.part_of[static_cast<size_t>(node.id())];
     Values values;
     for (int k = 0; k < node.num_outputs(); ++k) {
-      values.push_back(on_device(node, node.input(k), device));
+      values.push_back(read(node, k, part));
       inference_.set({node.id(), k}, inference_.at(node.input(k)));
     }
     set(node, std::move(values));
   }
 
-  // The value of an output in the memory of `device`; adds a copy where it is elsewhere.
-  PlanValue on_device(const Node& reader, NodeOutput output, Device& device) {
-    const PlanValue& from = value(output);
+  // What the node's input is in its part, where the op wants it; adds a copy where it is elsewhere.
+  Made read(const Node& reader, int slot, int part) {
+    const NodeOutput output = reader.input(slot);
+    const Made from = made(output);
+    if (from.part >= 0 && from.part != part) return receive(reader, slot, from, part);
+    Device& memory = memory_of_input(plan_.graph, reader, slot, *part_plan(part).device);
     const OutputInfo info = info_of(inference_.at(output));
-    if (from.device == &device || !is_plain(info.dtype)) return from;
-    const auto key = std::make_tuple(static_cast<int>(from.kind), from.index, &device);
+    if (from.value.device == &memory || !is_plain(info.dtype)) return from;
+    const bool once = from.value.kind == PlanValue::Kind::kConstant;  // for all parts
+    const auto key = std::make_tuple(static_cast<int>(from.value.kind), from.value.index, &memory, once ? -1 : part);
     if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
-    PlanValue copy;
-    if (from.kind == PlanValue::Kind::kConstant) {
-      copy = constant(copy_to_device(plan_.constants[static_cast<size_t>(from.index)], device));
+    Made copy;
+    if (once) {
+      copy = constant(copy_to_device(plan_.constants[static_cast<size_t>(from.value.index)], memory));
     } else {
-      PlanStep step;
-      step.device = &device;
-      step.node = reader.id();
-      step.first_input = static_cast<uint32_t>(plan_.inputs.size());
-      step.num_inputs = 1;
-      plan_.inputs.push_back(from);
-      step.makes_own = true;
-      copy = add_outputs(step, {&info, 1})[0];
-      plan_.steps.push_back(std::move(step));
+      PlanStep step{.kind = PlanStep::Kind::kCopy, .device = &memory, .node = reader.id(), .makes_own = true};
+      add_input(step, from.value, part);
+      copy = add_step(std::move(step), {&info, 1}, part)[0];
     }
     copies_.emplace(key, copy);
     return copy;
   }
 
-  Values add_outputs(PlanStep& step, std::span<const OutputInfo> infos) {
-    step.first_output = static_cast<uint32_t>(plan_.temporaries.size());
+  // The first who reads it has it sent.
+  Made receive(const Node& reader, int slot, const Made& from, int part) {
+    const NodeOutput output = reader.input(slot);
+    Device& memory = memory_of_input(plan_.graph, reader, slot, *part_plan(part).device);
+    const auto found = edge_of_.find(std::make_tuple(output, part, &memory));
+    if (found == edge_of_.end()) {
+      failf(Code::kInternal, "partition: expected an edge to where node '{}' reads '{}', got none", reader.name(),
+            plan_.graph.output_name(output));
+    }
+    Made& arrived = arrived_[found->second];
+    if (arrived.part >= 0) return arrived;
+    const OutputInfo info = info_of(inference_.at(output));
+    const auto edge = static_cast<uint32_t>(found->second);
+    PlanStep send{.kind = PlanStep::Kind::kSend, .edge = edge, .device = &memory, .node = output.node};
+    add_input(send, from.value, from.part);
+    add_step(std::move(send), {}, from.part);
+    if (from.value.device == &memory || !is_plain(info.dtype)) {
+      part_plan(from.part).temporaries[static_cast<size_t>(from.value.index)].sent = true;
+    }
+    PlanStep receive{
+        .kind = PlanStep::Kind::kReceive, .edge = edge, .device = &memory, .node = reader.id(), .makes_own = true};
+    return arrived = add_step(std::move(receive), {&info, 1}, part)[0];
+  }
+
+  void add_input(PlanStep& step, const PlanValue& value, int part) {
+    std::vector<PlanValue>& inputs = part_plan(part).inputs;
+    if (step.num_inputs++ == 0) step.first_input = static_cast<uint32_t>(inputs.size());
+    inputs.push_back(value);
+  }
+
+  // Gives its outputs.
+  Values add_step(PlanStep step, std::span<const OutputInfo> infos, int part) {
+    PartPlan& plan = part_plan(part);
+    step.first_output = static_cast<uint32_t>(plan.temporaries.size());
     step.num_outputs = static_cast<uint32_t>(infos.size());
     Values values;
     for (size_t k = 0; k < infos.size(); ++k) {
@@ -165,49 +206,55 @@ class Planner {
       temporary.dtype = infos[k].dtype;
       temporary.shape = infos[k].shape;
       temporary.device = step.prepared == nullptr ? step.device : &step.prepared->output_device(k);
-      temporary.made_by = static_cast<int>(plan_.steps.size());
-      values.push_back({PlanValue::Kind::kTemporary, static_cast<int>(plan_.temporaries.size()), temporary.device});
-      plan_.temporaries.push_back(std::move(temporary));
+      temporary.made_by = static_cast<int>(plan.steps.size());
+      const auto index = static_cast<int>(plan.temporaries.size());
+      values.push_back({.value = {PlanValue::Kind::kTemporary, index, temporary.device}, .part = part});
+      plan.temporaries.push_back(std::move(temporary));
+    }
+    plan.steps.push_back(std::move(step));
+    const auto end = static_cast<uint32_t>(plan.steps.size());
+    if (plan_.segments.empty() || plan_.segments.back().part != static_cast<uint32_t>(part)) {
+      plan_.segments.push_back({.part = static_cast<uint32_t>(part), .first = end - 1, .end = end});
+    } else {
+      plan_.segments.back().end = end;
     }
     return values;
   }
 
-  void add_step(const Node& node) {
-    Device& device = device_to_run(node);
+  void add_call(const Node& node) {
+    const int part = cut_.part_of[static_cast<size_t>(node.id())];
+    Device& device = *part_plan(part).device;
     SmallVector<Tensor, 4> abstract_values;
-    for (const NodeOutput& input : node.inputs()) abstract_values.push_back(inference_.at(input));
-    SmallVector<PlanValue, 4> inputs;
-    size_t flat = 0;
-    for (const ArgDef& arg : node.op().signature().inputs) {
-      for (size_t n = count_of(node, arg); n > 0 && flat < abstract_values.size(); --n, ++flat) {
-        const NodeOutput input = node.input(static_cast<int>(flat));
-        const bool host = arg.host && !device.host_memory();
-        inputs.push_back(on_device(node, input, host ? cpu_device() : device));
-      }
+    SmallVector<PlanValue, 4> inputs;  // before the step's own are added: they may be copied or received by other steps
+    for (int slot = 0; slot < node.num_inputs(); ++slot) {
+      abstract_values.push_back(inference_.at(node.input(slot)));
+      inputs.push_back(read(node, slot, part).value);
     }
-    PlanStep step;
-    step.device = &device;
-    step.node = node.id();
+    PlanStep step{.device = &device, .node = node.id()};
     step.prepared = with_context([&] { return line_context(node); },
                                  [&] {
                                    return dispatch::prepare(node.op(), {abstract_values.data(), abstract_values.size()},
                                                             node.attrs(), device, node.name());
                                  });
-    if (step.prepared->state() != nullptr && node.op().has_effects() && options_.states != nullptr) {
-      step.prepared->set_state(options_.states->share(node, step.prepared->state()));
-    }
+    share_state(node, *step.prepared);
     step.makes_own = node.has(Trait::kSelfAllocating);
-    step.first_input = static_cast<uint32_t>(plan_.inputs.size());
-    step.num_inputs = static_cast<uint32_t>(inputs.size());
-    plan_.inputs.insert(plan_.inputs.end(), inputs.begin(), inputs.end());
+    for (const PlanValue& input : inputs) add_input(step, input, part);
     SmallVector<OutputInfo, 2> infos;
     int k = 0;
     for (const OutputSpec& spec : step.prepared->specs()) {
       infos.push_back({spec.dtype, spec.shape});
       inference_.set({node.id(), k++}, meta_tensor(spec.dtype, spec.shape, spec.values, nullptr, spec.handle));
     }
-    set(node, add_outputs(step, {infos.data(), infos.size()}));
-    plan_.steps.push_back(std::move(step));
+    set(node, add_step(std::move(step), {infos.data(), infos.size()}, part));
+  }
+
+  void share_state(const Node& node, dispatch::Prepared& prepared) const {
+    if (prepared.state() == nullptr || !node.op().has_effects() || options_.states == nullptr) return;
+    const AttrValue* identity = node.internal_attr(kNodeIdentity);
+    if (identity == nullptr) {
+      failf(Code::kInternal, "identity: expected one of a node that keeps a state, got none [node '{}']", node.name());
+    }
+    prepared.set_state(options_.states->share(identity->as<std::string>(), prepared.state()));
   }
 
   static std::string line_context(const Node& node) {
@@ -215,27 +262,21 @@ class Planner {
     return line.empty() ? "in a graph" : "at " + line;
   }
 
-  static size_t count_of(const Node& node, const ArgDef& arg) {
-    const auto attr = [&](int at) -> const AttrValue& { return node.attrs()[static_cast<size_t>(at)]; };
-    if (arg.number_attr >= 0) return static_cast<size_t>(attr(arg.number_attr).as<int64_t>());
-    if (arg.type_list_attr >= 0) return attr(arg.type_list_attr).as<std::vector<DType>>().size();
-    return 1;
-  }
-
   const ExecutableOptions& options_;
   Plan plan_;
+  Partition cut_;
   int sink_;
   Inference inference_;
   std::vector<Values> values_;  // by node id
-  std::map<std::tuple<int, int, Device*>, PlanValue> copies_;
-  Device* latest_device_ = nullptr;
-  std::string latest_device_name_;
+  std::map<std::tuple<int, int, Device*, int>, Made> copies_;
+  std::map<std::tuple<NodeOutput, int, Device*>, size_t> edge_of_;
+  std::vector<Made> arrived_;  // by edge
 };
 
 }  // namespace
 
-Plan make_plan(WorkGraph work, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options) {
-  return Planner(std::move(work), std::move(feeds), options).run();
+Plan make_plan(WorkGraph work, Partition cut, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options) {
+  return Planner(std::move(work), std::move(cut), std::move(feeds), options).run();
 }
 
 }  // namespace panto

@@ -48,7 +48,7 @@ struct CallPlans {
     std::vector<const Device*> devices;
     std::vector<DType> dtypes;  // two of one feed only where its node is of an unknown op
     std::shared_ptr<Executable> executable;
-    ObjectPool<Executable::Frame> frames;
+    ObjectPool<RunState> states;
   };
   std::mutex mutex;
   RecentPlans<std::shared_ptr<Plan>> plans;
@@ -98,10 +98,12 @@ class Session::Impl {
     const std::shared_ptr<Plan> plan = find_plan(*call, inputs);
     plan->executable->check(inputs);
     std::vector<Tensor> outputs(call->fetch_outputs.size());
-    std::unique_ptr<Executable::Frame> frame = plan->frames.take([](const Executable::Frame&) { return true; });
-    if (frame == nullptr) frame = plan->executable->frame();
-    plan->executable->run(*frame, inputs, outputs);
-    plan->frames.put(std::move(frame));
+    std::unique_ptr<RunState> state = plan->states.take([](const RunState&) { return true; });
+    if (state == nullptr) state = plan->executable->new_state();
+    Step step = current_step();
+    step.resources = resources_;
+    plan->executable->run(*state, step, inputs, outputs);
+    plan->states.put(std::move(state));
     return call->values_only ? outputs : values_of(*call, outputs);
   }
 
@@ -109,7 +111,7 @@ class Session::Impl {
     const std::lock_guard lock(mutex_);
     return *graph_;
   }
-  ResourceManager& resources() { return resources_; }
+  ResourceManager& resources() { return *resources_; }
   std::shared_ptr<Executable> latest() const {
     const std::lock_guard lock(mutex_);
     if (latest_ == nullptr) fail(Code::kFailedPrecondition, "session: expected it to have run, got no run yet");
@@ -253,7 +255,7 @@ class Session::Impl {
     options.passes = options_.passes;
     options.soft_placement = options_.soft_placement;
     if (!options_.device.empty()) options.device = &find_device(options_.device);
-    options.resources = &resources_;
+    options.resources = resources_;
     options.states = &states_;
     return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
   }
@@ -282,8 +284,8 @@ class Session::Impl {
   std::weak_ptr<Graph* const> location_;  // of the graph that the caller builds, or of our own
   uint64_t seen_edits_ = 0;
   SessionOptions options_;
-  ResourceManager resources_;
-  NodeStates states_;
+  const std::shared_ptr<ResourceManager> resources_ = std::make_shared<ResourceManager>();
+  NodeStates states_{NodeStates::Identity::kId};
   mutable std::mutex mutex_;
   std::list<std::shared_ptr<CallPlans>> calls_;  // latest first
   std::shared_ptr<Executable> latest_;

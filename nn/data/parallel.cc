@@ -16,9 +16,10 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/cancel.h"
-#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/nn/data/stage.h"
 #include "panto/nn/layers/layer.h"
 
@@ -28,15 +29,13 @@ namespace {
 // What a thread that makes elements takes over from the one that began the pass.
 class Surroundings {
  public:
-  explicit Surroundings(int shares)
-      : device_(current_device_spec().to_string()),
-        training_(in_training()),
-        share_(std::max(1, num_threads() / shares)) {}
+  explicit Surroundings(int shares) : device_(current_device_spec().to_string()), step_(current_step()) {
+    step_.threads = std::max(1, num_threads() / shares);
+  }
 
   template <class Body>
   void run(Body&& body) const {
-    const ThreadShare share(share_);
-    const TrainingScope training(training_);
+    const StepScope scope(step_);
     std::optional<DeviceScope> on;
     if (!device_.empty()) on.emplace(device_);
     body();
@@ -44,8 +43,7 @@ class Surroundings {
 
  private:
   std::string device_;
-  bool training_;
-  int share_;
+  Step step_;
 };
 
 // Threads that run one body each; ended and joined by whoever destroys them.

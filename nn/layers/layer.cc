@@ -7,6 +7,7 @@
 #include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random/random.h"
@@ -17,8 +18,6 @@
 
 namespace panto {
 namespace {
-
-thread_local constinit bool training_now = false;
 
 // Of a layer of one's own that has none, the list was forgotten.
 [[noreturn]] void nothing_listed(const char* what, const Layer& layer) {
@@ -79,9 +78,16 @@ void Layer::load(const std::string& path) const {
   load_variables(path, named);
 }
 
-TrainingScope::TrainingScope(bool training) noexcept : previous_(std::exchange(training_now, training)) {}
-TrainingScope::~TrainingScope() { training_now = previous_; }
-bool in_training() noexcept { return training_now; }
+namespace {
+Step step_with_training(bool training) noexcept {
+  Step step = current_step();
+  step.training = training;
+  return step;
+}
+}  // namespace
+
+TrainingScope::TrainingScope(bool training) noexcept : step_(step_with_training(training)), scope_(step_) {}
+bool in_training() noexcept { return current_step().training; }
 
 Dense::Dense(int64_t inputs, int64_t units) : Dense(inputs, units, DenseOptions()) {}
 

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
 #include "panto/nn/layers/activation.h"
@@ -112,12 +113,12 @@ class PANTO_EXPORT BuiltInLayer : public Layer {
 class PANTO_EXPORT TrainingScope {
  public:
   explicit TrainingScope(bool training = true) noexcept;
-  ~TrainingScope();
   TrainingScope(const TrainingScope&) = delete;
   TrainingScope& operator=(const TrainingScope&) = delete;
 
  private:
-  bool previous_;
+  Step step_;
+  StepScope scope_;
 };
 // What the innermost one of this thread says; false without any.
 PANTO_EXPORT bool in_training() noexcept;

@@ -43,7 +43,7 @@ void UseWatch::note(const Tensor& input) {
   if (!input.is_meta()) {
     const Resource* resource = resource_of(input);
     if (dynamic_cast<const VariableResource*>(resource) == nullptr) return;
-    if (resource == &variable_of(random_generator().handle())) return;  // the process's, and no model's
+    if (resource == &variable_of(detail::generator_handle())) return;  // no model's
   }
   used_.push_back(input);
 }

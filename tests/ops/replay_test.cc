@@ -142,7 +142,7 @@ void replay_sequence(const Collection& all, const Json& entry) {
       const Tensor shape = tensor(dims);
       const Tensor* inputs[] = {&shape};
       Tensor output[1];
-      dispatch::run(*prepared, inputs, output);
+      dispatch::run(*prepared, current_step(), inputs, output);
       check(entry, fmt::format("run {}", k), expected, output[0]);
     }
   } catch (const Error& error) {

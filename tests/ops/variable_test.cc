@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "panto/lib/base/error.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/core/tensor/variable.h"
@@ -138,10 +139,11 @@ BOOST_AUTO_TEST_CASE(names_and_managers) {
   BOOST_CHECK_THROW(read_variable_op(fresh, kFloat32), Error);
   BOOST_CHECK_THROW(read_variable_op(first, kInt32), Error);
   {
-    ResourceManager own;
-    const ResourceManagerScope scope(own);
+    Step step = current_step();
+    step.resources = std::make_shared<ResourceManager>();
+    const StepScope scope(step);
     BOOST_TEST(!var_is_initialized_op(var_handle_op(kFloat32, PartialShape{2}, named)).item<bool>());
-    BOOST_TEST(own.list().size() == 1u);
+    BOOST_TEST(step.resources->list().size() == 1u);
   }
   BOOST_TEST(var_is_initialized_op(var_handle_op(kFloat32, PartialShape{2}, named)).item<bool>());
 }

@@ -14,10 +14,12 @@ class SomePlan final : public Executable {
   explicit SomePlan(int64_t bytes) { stats_.packed_bytes = bytes; }
   bool accepts(std::span<const Tensor* const>) const noexcept override { return true; }
   void check(std::span<const Tensor* const>) const override {}
-  bool needs_frame() const noexcept override { return true; }
-  bool run_without_frame(std::span<const Tensor* const>, std::span<Tensor>) const override { return false; }
-  std::unique_ptr<Frame> frame() const override { return nullptr; }
-  void run(Frame&, std::span<const Tensor* const>, std::span<Tensor>) const override {}
+  bool needs_state() const noexcept override { return true; }
+  bool run_without_state(const Step&, std::span<const Tensor* const>, std::span<Tensor>) const override {
+    return false;
+  }
+  std::unique_ptr<RunState> new_state() const override { return nullptr; }
+  void run(RunState&, const Step&, std::span<const Tensor* const>, std::span<Tensor>) const override {}
   const PlanStats& stats() const override { return stats_; }
   const Graph& optimized() const override { return graph_; }
 

@@ -7,9 +7,11 @@
 #include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 #include "panto/tests/written.h"
+#include "panto/trace/graph_scope.h"
 #include "panto/trace/trace.h"
 
 namespace panto {
@@ -130,6 +132,62 @@ BOOST_AUTO_TEST_CASE(gradients_belong_to_what_was_drawn) {
     BOOST_TEST((values_of(y) == numbers[i]));
     BOOST_TEST((values_of(tape.gradient(y, x)) == numbers[i]));
   }
+}
+
+// Two copies of one function's body are two nodes, wherever they came from.
+BOOST_AUTO_TEST_CASE(copies_of_a_body_have_states_of_their_own) {
+  const auto numbers = drawn(3);
+  const Function inner = trace([](const Tensor& a) { return draw() + 0.0 * sum(a); }, {kVector});
+  const Function f = trace([&](const Tensor& a) { return pack({inner(a), inner(a)}); }, {kVector});
+  const Function printing =
+      trace([](const Tensor& a) { return print_data(a, {tensor(1)}, {.message = "once", .first_n = 1}); }, {kVector});
+  const Function twice = trace([&](const Tensor& a) { return printing(printing(a)); }, {kVector});
+  for (size_t i = 0; i < 3; ++i) {
+    const Tensor both = f(tensor({1.0, 2.0}));
+    BOOST_TEST((values_of(both[0]) == numbers[i]));
+    BOOST_TEST((values_of(both[1]) == numbers[i]));
+    BOOST_TEST(test::written([&] { twice(tensor({1.0})); }) == (i == 0 ? "once[1]\nonce[1]\n" : ""));
+    BOOST_TEST(test::written([&] { printing(tensor({1.0})); }) == (i == 0 ? "once[1]\n" : ""));
+  }
+  BOOST_TEST((values_of(inner(tensor({1.0}))) == numbers[0]));
+}
+
+// Equal nodes are told apart by their order, not by names.
+BOOST_AUTO_TEST_CASE(nodes_of_traces_are_matched_by_their_order) {
+  const auto numbers = drawn(4);
+  const Function f = trace([](const Tensor& a) {
+    const bool one = a.dim(0) == 1;
+    const Tensor first = named(one ? "x" : "y", draw()), second = named(one ? "y" : "x", draw());
+    return pack({first, second + 0.0 * sum(a)});
+  });
+  for (size_t i = 0; i < 4; ++i) {
+    const Tensor both = f(i % 2 == 0 ? tensor({1.0}) : tensor({1.0, 2.0}));
+    BOOST_TEST((values_of(both[0]) == numbers[i]));
+    BOOST_TEST((values_of(both[1]) == numbers[i]));
+  }
+}
+
+// A session knows a node by its id: it stays the same under another name, and another is another under the same one.
+BOOST_AUTO_TEST_CASE(nodes_of_sessions_are_known_by_id) {
+  const auto numbers = drawn(4);
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    named("a", draw());
+  }
+  Session session(graph);
+  BOOST_TEST((values_of(session.run("a")) == numbers[0]));
+  graph.rename(graph.at("a").id(), "b");
+  BOOST_TEST((values_of(session.run("b")) == numbers[1]));
+  {
+    const GraphScope building(graph);
+    named("a", draw());
+  }
+  BOOST_TEST((values_of(session.run("a")) == numbers[0]));
+  BOOST_TEST((values_of(session.run("b")) == numbers[2]));
+  graph.remove(graph.at("b").id());
+  graph.rename(graph.at("a").id(), "b");
+  BOOST_TEST((values_of(session.run("b")) == numbers[1]));
 }
 
 // Passes give other names to other nodes, never to these.

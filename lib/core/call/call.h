@@ -17,6 +17,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
@@ -45,6 +46,7 @@ struct Call {
   const std::source_location* where = nullptr;
   std::string_view node_name;    // asked for by `named`, or the graph node that runs
   KernelState* state = nullptr;  // of a prepared kernel
+  const Step* step = nullptr;    // what it belongs to; where kernels run never null
   bool symbolic = false;         // on META
   bool one_shape = false;        // an elementwise op whose inputs have one known shape, which is then the output's
 };
@@ -172,6 +174,8 @@ class PANTO_EXPORT KernelContext : public CallView {
   const Shape& inferred_shape(int k) const;
 
   Device& device() const { return *call_.device; }
+  // What the call belongs to: where resources are found, when to stop, who may help.
+  const Step& step() const { return *call_.step; }
   // What the kernel's prepare part returned; null in a call that was not prepared.
   template <class State>
   State* state() const {

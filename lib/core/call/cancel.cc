@@ -15,8 +15,6 @@ std::atomic<bool> requested{false};
 // Read in signal handlers: an access that allocates would not do.
 constinit thread_local int generated_code_depth [[gnu::tls_model("initial-exec")]] = 0;
 
-[[noreturn]] void cancelled() { fail(Code::kCancelled, "stopped on request"); }
-
 // Hears the first op of a thread that is to stop, before anybody else does.
 class Canceller final : public Recorder {
  public:
@@ -29,7 +27,7 @@ class Canceller final : public Recorder {
  private:
   [[noreturn]] void stop() {
     remove_recorder(this);
-    cancelled();
+    fail_cancelled();
   }
 };
 
@@ -61,10 +59,7 @@ void clear_cancel() noexcept {
 
 bool cancel_requested() noexcept { return requested.load(std::memory_order_relaxed); }
 
-void throw_if_cancelled() {
-  if (cancel_requested()) [[unlikely]]
-    cancelled();
-}
+void throw_if_cancelled() { look_for_stop(*innermost_step); }
 
 GeneratedCodeScope::GeneratedCodeScope() noexcept { ++generated_code_depth; }
 GeneratedCodeScope::~GeneratedCodeScope() { --generated_code_depth; }
@@ -72,9 +67,10 @@ bool in_generated_code() noexcept { return generated_code_depth > 0; }
 
 struct ScopeMark::State {
   ThreadState state;
+  const Step* step;
 };
 
-ScopeMark::ScopeMark() : state_(std::make_unique<State>(State{thread_state()})) {}
+ScopeMark::ScopeMark() : state_(std::make_unique<State>(State{thread_state(), innermost_step})) {}
 ScopeMark::~ScopeMark() = default;
 
 void ScopeMark::restore() const {
@@ -91,6 +87,7 @@ void ScopeMark::restore() const {
     return result;
   };
   now = state_->state;
+  innermost_step = state_->step;
   now.recorders = still_open(now.recorders);
   for (auto& stack : now.paused) stack = still_open(stack);
   now.symbolic = static_cast<int>(std::ranges::count_if(now.recorders, [](Recorder* r) { return r->symbolic(); }));

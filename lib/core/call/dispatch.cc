@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/moved_inputs.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/tensor/resource.h"
@@ -275,6 +276,7 @@ bool knows_all(const Call& call) {
 void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
   const Op& op = *call.op;
   ThreadState& state = thread_state();
+  call.step = innermost_step;
   bind_inputs(call, storage);
   if (op.body() != nullptr) {
     bind_outputs(call);
@@ -470,6 +472,7 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
   call.inputs = pointers;
   call.attrs = {prepared->slots_.data(), prepared->slots_.size()};
   call.node_name = node_name;
+  call.step = innermost_step;
   call.symbolic = true;
   try {
     bind_inputs(call, prepared->storage_);
@@ -494,9 +497,11 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
   return prepared;
 }
 
+Device& output_device(const Op& op, size_t k, Device& device) { return device_of_output(op, k, device); }
 Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, k, *device_); }
 
-void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, uint64_t donated) {
+void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
+         uint64_t donated) {
   const Op& op = *prepared.op_;
   Call call;
   call.op = &op;
@@ -506,6 +511,7 @@ void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::s
   call.device = prepared.device_;
   call.node_name = prepared.node_name_;
   call.state = prepared.state_.get();
+  call.step = &step;
   const size_t count = prepared.specs_.size();
   bool given = count > 0;
   for (size_t k = 0; k < count; ++k) {

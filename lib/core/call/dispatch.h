@@ -68,12 +68,14 @@ class PANTO_EXPORT Prepared {
  public:
   const Op& op() const { return *op_; }
   Device& device() const { return *device_; }
-  // In whose memory output k will be: the device's, or where the op says so, the host's.
+  // In whose memory output k will be.
   Device& output_device(size_t k) const;
   std::span<const AttrSlot> attrs() const { return {slots_.data(), slots_.size()}; }
   // Inferred from the input specs given to `prepare`; unknown where those were.
   std::span<const OutputSpec> specs() const { return {specs_.data(), specs_.size()}; }
   bool static_shapes() const { return static_shapes_; }
+  // Its kernel starts, and says later that it is done; `run` waits for that.
+  bool asynchronous() const { return kernel_.start != nullptr; }
   // What the kernel's prepare part made. Another prepared call of the same graph node may go on with it.
   const std::shared_ptr<KernelState>& state() const { return state_; }
   void set_state(std::shared_ptr<KernelState> state) { state_ = std::move(state); }
@@ -81,7 +83,8 @@ class PANTO_EXPORT Prepared {
  private:
   friend PANTO_EXPORT std::shared_ptr<Prepared> prepare(const Op&, std::span<const Tensor>, std::span<const AttrValue>,
                                                         Device&, std::string_view);
-  friend PANTO_EXPORT void run(const Prepared&, std::span<const Tensor* const>, std::span<Tensor>, uint64_t);
+  friend PANTO_EXPORT void run(const Prepared&, const Step&, std::span<const Tensor* const>, std::span<Tensor>,
+                               uint64_t);
   const Op* op_ = nullptr;
   Device* device_ = nullptr;
   Kernel kernel_;
@@ -101,14 +104,17 @@ class PANTO_EXPORT Prepared {
   std::string node_name_;
 };
 
+// In whose memory output k of an op is that runs on `device`: there, or where the op says so, the host's.
+PANTO_EXPORT Device& output_device(const Op& op, size_t k, Device& device);
+
 // `inputs`: META tensors (or real ones, for constants) that tell dtypes and what is known of shapes; `attrs` by
 // signature position, all set or defaulted. Throws like `call`; Unimplemented if there is no kernel.
 PANTO_EXPORT std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs,
                                                std::span<const AttrValue> attrs, Device& device,
                                                std::string_view node_name);
-// Runs it. Outputs that are defined on entry are written to (they must have the inferred dtype and shape and be seen by
-// nobody else), others are allocated; bit i of `donated`: the caller gives input i away. Records nothing.
-PANTO_EXPORT void run(const Prepared& prepared, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
-                      uint64_t donated = 0);
+// Runs it for `step`. Outputs that are defined on entry are written to (they must have the inferred dtype and shape and
+// be seen by nobody else), others are allocated; bit i of `donated`: the caller gives input i away. Records nothing.
+PANTO_EXPORT void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs,
+                      std::span<Tensor> outputs, uint64_t donated = 0);
 
 }  // namespace panto::dispatch

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/tensor/device.h"
 
 namespace panto {
@@ -43,12 +45,33 @@ extern thread_local constinit ThreadState* current_thread_state
 // What it was before somebody asked the thread to stop (lib/core/call/cancel.h).
 extern thread_local constinit ThreadState* cancelled_thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
+// Read by every op call, too, and by loops on whatever thread: apart from the state, which a request to stop takes
+// away.
+extern thread_local constinit const Step* innermost_step [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 ThreadState& make_thread_state() noexcept;
 void put_canceller(ThreadState& state);
+[[noreturn]] void fail_cancelled();
 
 inline ThreadState& thread_state() noexcept {
   ThreadState* state = current_thread_state;
   return state != nullptr ? *state : make_thread_state();
+}
+
+// StepScope without a call.
+class LentStep {
+ public:
+  explicit LentStep(const Step& step) noexcept : previous_(innermost_step) { innermost_step = &step; }
+  ~LentStep() { innermost_step = previous_; }
+  LentStep(const LentStep&) = delete;
+  LentStep& operator=(const LentStep&) = delete;
+
+ private:
+  const Step* previous_;
+};
+// Step::throw_if_stopped where there mostly is nobody who could have asked.
+inline void look_for_stop(const Step& step) {
+  if (cancel_requested() || step.cancellation != nullptr || step.deadline != Step::kNoDeadline) [[unlikely]]
+    step.throw_if_stopped();
 }
 
 // How many recorders of this thread trace symbolically.

@@ -18,7 +18,6 @@ namespace {
 constexpr int kMaxThreads = 1024;
 
 std::atomic<int> process_count{0};  // 0: not asked for yet
-thread_local constinit int share = 0;
 thread_local constinit bool has_team = false;
 thread_local constinit bool lost_team = false;  // waiting for it would take for ever
 
@@ -62,7 +61,7 @@ int initial_count() noexcept {
 int num_threads() noexcept {
   if (lost_team) [[unlikely]]
     return 1;
-  if (share > 0) return share;
+  if (const int share = current_step().threads; share > 0) return share;
   int count = process_count.load(std::memory_order_relaxed);
   if (count == 0) [[unlikely]] {
     count = initial_count();
@@ -83,7 +82,14 @@ void note_team() noexcept {
   has_team = true;
 }
 
-ThreadShare::ThreadShare(int count) noexcept : previous_(share) { share = count < 1 ? 1 : count; }
-ThreadShare::~ThreadShare() { share = previous_; }
+namespace {
+Step step_with_threads(int count) noexcept {
+  Step step = current_step();
+  step.threads = count < 1 ? 1 : count;
+  return step;
+}
+}  // namespace
+
+ThreadShare::ThreadShare(int count) noexcept : step_(step_with_threads(count)), scope_(step_) {}
 
 }  // namespace panto

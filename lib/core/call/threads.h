@@ -9,10 +9,11 @@
 #pragma once
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/call/step.h"
 
 namespace panto {
 
-// For work of the calling thread. The innermost ThreadShare if there is one, otherwise the process's number: what
+// For work of the calling thread. As many as its step says, if it does, otherwise the process's number: what
 // set_num_threads said, or PANTO_NUM_THREADS, or OMP_NUM_THREADS, or the processors this process may run on. 1 where
 // the thread's team was lost by a fork.
 PANTO_EXPORT int num_threads() noexcept;
@@ -26,12 +27,12 @@ PANTO_EXPORT void note_team() noexcept;
 class PANTO_EXPORT ThreadShare {
  public:
   explicit ThreadShare(int count) noexcept;
-  ~ThreadShare();
   ThreadShare(const ThreadShare&) = delete;
   ThreadShare& operator=(const ThreadShare&) = delete;
 
  private:
-  int previous_;
+  Step step_;
+  StepScope scope_;
 };
 
 }  // namespace panto

@@ -15,10 +15,12 @@
 
 namespace panto {
 
+class AsyncContext;
+class Done;
 class KernelContext;
 
 // What a kernel's prepare part made (parsed attributes, primitives, packed constants), kept for the runs of its call.
-struct PANTO_EXPORT KernelState {
+struct PANTO_EXPORT KernelState : std::enable_shared_from_this<KernelState> {
   KernelState() = default;
   KernelState(const KernelState&) = default;
   KernelState(KernelState&&) = default;
@@ -30,6 +32,8 @@ struct PANTO_EXPORT KernelState {
 };
 
 using KernelFn = void (*)(KernelContext&);
+// Of an asynchronous kernel, see lib/core/call/async.h.
+using KernelStartFn = void (*)(const std::shared_ptr<AsyncContext>&, Done);
 // Runs once per prepared call; what it returns is handed to every run of that call. Null: nothing to keep.
 using KernelPrepareFn = std::shared_ptr<KernelState> (*)(const KernelContext&);
 
@@ -48,6 +52,8 @@ struct Kernel {
   // Of elementwise kernels on GPUs: the functor that fused programs call; it is in device/math/functors.h, which they
   // have.
   const std::type_info* functor = nullptr;
+  // Of asynchronous kernels, which have no `run` of their own: they get one that starts and waits.
+  KernelStartFn start = nullptr;
 };
 
 // Queues a kernel for an op named `op` (design §2: linked at first use). Keep it at namespace scope; the strings must

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/call/async.h"
 
 namespace panto {
 namespace {
@@ -300,6 +301,7 @@ const Op& define_op(const char* signature, const OpBlock& block) noexcept {
 KernelEntry::KernelEntry(const char* op, DeviceKind kind, DType primary, Kernel kernel) noexcept {
   Pending& queue = pending();
   const std::lock_guard lock(queue.mutex);
+  if (kernel.start != nullptr) kernel.run = start_and_wait;
   queue.kernels.push_back({op, kind, primary, kernel});
   something_pending = true;
 }

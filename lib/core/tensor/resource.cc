@@ -168,18 +168,6 @@ ResourceManager& default_resources() {
 }
 
 namespace {
-thread_local constinit ResourceManager* scoped_manager = nullptr;
-}  // namespace
-
-ResourceManager& current_resources() noexcept {
-  return scoped_manager != nullptr ? *scoped_manager : default_resources();
-}
-
-ResourceManagerScope::ResourceManagerScope(ResourceManager& manager) noexcept
-    : previous_(std::exchange(scoped_manager, &manager)) {}
-ResourceManagerScope::~ResourceManagerScope() { scoped_manager = previous_; }
-
-namespace {
 // Null for anything else. As VariableResource is final, comparing types is enough: dynamic_cast took a fifth of the
 // time of a read.
 VariableResource* as_variable(Resource* resource) {

@@ -103,22 +103,8 @@ class PANTO_EXPORT ResourceManager {
   std::unique_ptr<Impl> impl_;
 };
 
-// The resources of eager mode.
+// The resources of eager mode: those of steps that name no others (lib/core/call/step.h).
 PANTO_EXPORT ResourceManager& default_resources();
-// Where VarHandleOp looks on this thread: the innermost ResourceManagerScope's, else default_resources().
-PANTO_EXPORT ResourceManager& current_resources() noexcept;
-
-// Kernels that run on this thread until the scope ends find named resources in `manager` (a session's own).
-class PANTO_EXPORT ResourceManagerScope {
- public:
-  explicit ResourceManagerScope(ResourceManager& manager) noexcept;
-  ~ResourceManagerScope();
-  ResourceManagerScope(const ResourceManagerScope&) = delete;
-  ResourceManagerScope& operator=(const ResourceManagerScope&) = delete;
-
- private:
-  ResourceManager* previous_;
-};
 
 // The variable that scalar resource tensor `handle` refers to. Throws InvalidArgument for anything else.
 PANTO_EXPORT VariableResource& variable_of(const Tensor& handle);

@@ -23,6 +23,8 @@
 
 namespace panto {
 
+struct Step;
+
 struct RandomUniformOptions {
   std::optional<int64_t> seed = std::nullopt;
   DType dtype = kFloat32;  // floating; or int32, int64
@@ -62,8 +64,10 @@ namespace detail {
 struct RandomStart {
   uint64_t key, low, high;  // a Philox stream (device/math/philox.h)
 };
-// Takes what `elements` elements need from the process's generator; for kernels.
-PANTO_EXPORT RandomStart take_random(uint64_t elements);
+// Takes what `elements` elements need from the step's generator, or else the process's; for kernels.
+PANTO_EXPORT RandomStart take_random(const Step& step, uint64_t elements);
+// The handle of what the thread's step, or else the process, draws from.
+PANTO_EXPORT Tensor generator_handle();
 // Advances the counter in generator state `state` by as much and gives the one before.
 PANTO_EXPORT RandomStart advance_random(int64_t* state, uint64_t elements);
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
@@ -52,8 +53,8 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
   for (size_t i = 0; dims && count >= 0 && i < dims->size(); ++i) {
     if (!(*dims)[i] || __builtin_mul_overflow(count, *(*dims)[i], &count)) count = -1;
   }
-  const Tensor state = dims && count >= 0 ? rng_read_and_skip(random_generator().handle(), kPhilox, count)
-                                          : rng_read_and_skip(random_generator().handle(), kPhilox,
+  const Tensor state = dims && count >= 0 ? rng_read_and_skip(detail::generator_handle(), kPhilox, count)
+                                          : rng_read_and_skip(detail::generator_handle(), kPhilox,
                                                               cast(reduce_prod(cast(shape, kInt64)), kUint64));
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
 }
@@ -123,11 +124,16 @@ RandomStart advance_random(int64_t* state, uint64_t elements) {
   return start;
 }
 
-RandomStart take_random(uint64_t elements) {
+Tensor generator_handle() {
+  const std::shared_ptr<VariableResource>& own = current_step().random;
+  return own != nullptr ? resource_tensor(own) : random_generator().handle();
+}
+
+RandomStart take_random(const Step& step, uint64_t elements) {
   RandomStart start{};
-  variable_of(random_generator().handle()).update(cpu_device(), [&](Tensor& state) {
-    start = advance_random(mutable_data<int64_t>(state), elements);
-  });
+  VariableResource& generator = step.random != nullptr ? *step.random : variable_of(random_generator().handle());
+  generator.update(cpu_device(),
+                   [&](Tensor& state) { start = advance_random(mutable_data<int64_t>(state), elements); });
   return start;
 }
 

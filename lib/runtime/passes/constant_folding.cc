@@ -7,6 +7,7 @@
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
@@ -150,7 +151,7 @@ class Folder {
       dispatch::Outputs outputs = dispatch::call(node.op(), inputs, slots, options);
       return {outputs.begin(), outputs.end()};
     } catch (const Error& error) {
-      if (error.code() == Code::kCancelled) throw;
+      if (is_stop(error)) throw;
       return {};  // it will fail, with its context, if it is ever run
     }
   }

@@ -247,7 +247,7 @@ BOOST_AUTO_TEST_CASE(prepared_calls_have_their_own_plan) {
   const Tensor* inputs[] = {&a, &b};
   const auto run = [&] {
     Tensor output[1];
-    dispatch::run(*prepared, inputs, output);
+    dispatch::run(*prepared, current_step(), inputs, output);
     return output[0];
   };
   const Tensor first = run();
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(constant_right_factors) {
   const auto run = [](const std::shared_ptr<dispatch::Prepared>& call, const Tensor& a, const Tensor& b) {
     const Tensor* inputs[] = {&a, &b};
     Tensor output[1];
-    dispatch::run(*call, inputs, output);
+    dispatch::run(*call, current_step(), inputs, output);
     return output[0];
   };
   for (const Size& s : {Size{4, 512, 784}, Size{16, 1000, 300}, Size{65, 200, 300}, Size{1000, 530, 300},

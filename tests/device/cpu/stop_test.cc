@@ -10,6 +10,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
@@ -41,9 +42,12 @@ bool stopped(const std::function<void()>& compute) {
   }
 }
 
+// Who is asked to stop.
+enum class Asked : uint8_t { kProcess, kStep };
+
 // Requests that `compute` stops, from another thread, when a quarter of the time that it takes has passed since it
 // began. That thread may be late: then it is tried again.
-bool stops_in_its_middle(const std::function<void()>& compute) {
+bool stops_in_its_middle(const std::function<void()>& compute, Asked asked = Asked::kProcess) {
   using Clock = std::chrono::steady_clock;
   // The shortest of a few times: the first has memory's pages to ask for, and a quarter of it may be all of another.
   Clock::duration whole = Clock::duration::max();
@@ -54,11 +58,14 @@ bool stops_in_its_middle(const std::function<void()>& compute) {
   }
   for (int i = 0; i < 10; ++i) {
     const Cleared cleared;
+    Step step = current_step();
+    step.cancellation = std::make_shared<Cancellation>();
+    const StepScope scope(step);
     std::atomic<bool> begins{false};
     std::thread other([&] {
       begins.wait(false);
       std::this_thread::sleep_for(whole / 4);
-      request_cancel();
+      asked == Asked::kStep ? step.cancellation->request() : request_cancel();
     });
     const bool was_stopped = stopped([&] {
       begins = true;
@@ -111,6 +118,35 @@ BOOST_AUTO_TEST_CASE(no_piece_begins_after_a_request) {
           1);
     }));
     BOOST_TEST(pieces <= threads);
+  }
+}
+
+// A loop's threads work for the step of the one that began it.
+BOOST_AUTO_TEST_CASE(no_piece_begins_after_a_request_to_the_step) {
+  for (const int threads : {1, 2, 4}) {
+    Step step = current_step();
+    step.cancellation = std::make_shared<Cancellation>();
+    step.threads = threads;
+    const StepScope scope(step);
+    std::atomic<int> pieces{0};
+    BOOST_TEST(stopped([&] {
+      cpu::parallel_ranges(
+          1000, kLong,
+          [&](int64_t, int64_t) {
+            // As somebody else would who has a copy: all threads have begun, or there is one.
+            if (++pieces == threads) step.cancellation->request();
+            while (!step.cancellation->requested()) std::this_thread::yield();
+          },
+          1);
+    }));
+    BOOST_TEST(pieces == threads);
+    BOOST_TEST(!cancel_requested());
+    // What belongs to another step goes on.
+    std::atomic<int64_t> seen{0};
+    std::thread([&] {
+      cpu::parallel_ranges(1000, kLong, [&](int64_t begin, int64_t end) { seen += end - begin; }, 1);
+    }).join();
+    BOOST_TEST(seen == 1000);
   }
 }
 
@@ -207,6 +243,16 @@ BOOST_AUTO_TEST_CASE(long_ops_stop_in_their_middle, *boost::unit_test::label("he
       {"convolution of doubles", [&] { conv2d(image64, filter64, {1, 1, 1, 1}, "SAME"); }},
   };
   for (const Long& op : ops) BOOST_TEST(stops_in_its_middle(op.compute), op.name);
+}
+
+// An op and a traced function stop in their middle, on all threads that share the loop, with the step that they are of.
+BOOST_AUTO_TEST_CASE(long_ops_stop_with_their_step, *boost::unit_test::label("heavy")) {
+  const Tensor x = random_normal({20'000'000}, {.seed = 1});
+  const Function fused =
+      trace([](const Tensor& a) { return tanh(exp(a * 0.5f) + 1.0f) * sin(a); }, {TensorSpec(kFloat32, {-1})});
+  const ThreadCount scope(2);
+  BOOST_TEST(stops_in_its_middle([&] { pow(x, x); }, Asked::kStep));
+  BOOST_TEST(stops_in_its_middle([&] { fused(x); }, Asked::kStep));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

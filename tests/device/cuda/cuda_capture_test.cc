@@ -259,11 +259,11 @@ BOOST_AUTO_TEST_CASE(steps_may_be_given_another_variable) {
   const HandleInfo known{kFloat32, PartialShape({4, 4})};
   feed.handle = meta_tensor(kResource, Shape{}, std::nullopt, nullptr, std::make_shared<HandleInfo>(known));
   const auto executable = Executable::make(graph, {&feed, 1}, {&y, 1}, {}, {.passes = "", .device = gpu()});
-  const auto frame = executable->frame();
+  const auto state = executable->new_state();
   const auto run = [&](const Variable& v) {
     const Tensor* input = &v.handle();
     Tensor result;
-    executable->run(*frame, {&input, 1}, {&result, 1});
+    executable->run(*state, current_step(), {&input, 1}, {&result, 1});
     return result.cpu().to_vector<float>();
   };
   const auto filled_with = [](float value) {

@@ -56,13 +56,13 @@ void ask_prepared(const Row& row) {
         const auto prepared = dispatch::prepare(*b.op, *specs, b.attr_values(), cpu_device(), "node");
         for (int time = 0; time < 2; ++time) {
           std::vector<Tensor> outputs(expected.size());
-          dispatch::run(*prepared, pointers, outputs);
+          dispatch::run(*prepared, current_step(), pointers, outputs);
           compare(expected, outputs, b, specs == &known ? "prepared" : "prepared for unknown shapes");
         }
         if (b.op->has(Trait::kSelfAllocating)) continue;
         std::vector<Tensor> outputs;
         for (const Tensor& t : expected) outputs.push_back(allocate_tensor(cpu_device(), t.dtype(), t.shape()));
-        dispatch::run(*prepared, pointers, outputs);
+        dispatch::run(*prepared, current_step(), pointers, outputs);
         compare(expected, outputs, b, "prepared, into given outputs");
       }
     });

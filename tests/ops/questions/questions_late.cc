@@ -105,7 +105,7 @@ struct Late {
         const bool planned = s.shape.fully_known() && is_plain(s.dtype) && !bound.op->has(Trait::kSelfAllocating);
         outputs.push_back(planned ? allocate_tensor(cpu_device(), s.dtype, Shape(s.shape)) : Tensor());
       }
-      dispatch::run(*prepared, pointers, outputs);
+      dispatch::run(*prepared, current_step(), pointers, outputs);
       outcome.outputs = std::move(outputs);
     } catch (const Error& e) {
       outcome.error = leaf(e);

@@ -1,0 +1,153 @@
+#include "panto/lib/core/call/async.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
+
+namespace panto {
+namespace detail {
+
+OwnedCall::OwnedCall(const Call& from)
+    : owned_call(from),
+      owned_step(*from.step),
+      owned_name(from.node_name),
+      owned_state(from.state == nullptr ? nullptr : from.state->shared_from_this()) {
+  for (const Tensor* t : from.inputs) owned_inputs.push_back(*t);
+  for (const Tensor& t : owned_inputs) owned_pointers.push_back(&t);
+  const std::vector<AttrDef>& defs = from.op->signature().attrs;
+  for (size_t i = 0; i < from.attrs.size(); ++i) owned_attrs.push_back(to_value(from.attrs[i], defs[i].kind));
+  for (const AttrValue& v : owned_attrs) owned_slots.push_back(borrow(v));
+  owned_step.cancellation = std::make_shared<Cancellation>();
+  owned_call.inputs = owned_pointers;
+  owned_call.attrs = owned_slots;
+  owned_call.node_name = owned_name;
+  owned_call.where = nullptr;  // errors get it where the call waits
+  owned_call.step = &owned_step;
+}
+
+// What a kernel says and its call waits for.
+struct AsyncResult {
+  void finish(std::exception_ptr with) noexcept {
+    const std::lock_guard lock(mutex);
+    const bool again = std::exchange(finished, true);
+    if (taken) {  // too late to be an error of the call
+      if (again) log_warn("asynchronous kernel: expected one call of done, got two");
+      return;
+    }
+    if (again) with = internal("done: expected one call of it, got two");
+    error = std::move(with);
+    changed.notify_all();
+  }
+  static std::exception_ptr internal(const char* text) noexcept {
+    return std::make_exception_ptr(Error(Code::kInternal, text));
+  }
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool finished = false;
+  bool taken = false;  // nobody waits
+  std::exception_ptr error;
+};
+
+}  // namespace detail
+
+using detail::AsyncResult;
+
+AsyncContext::AsyncContext(const Call& call) : OwnedCall(call), KernelContext(owned_call) {}
+
+struct Done::Token {
+  explicit Token(std::shared_ptr<AsyncResult> of) : result(std::move(of)) {}
+  Token(const Token&) = delete;
+  Token& operator=(const Token&) = delete;
+  ~Token() {
+    if (!used.load()) result->finish(AsyncResult::internal("done: expected a call of it, got none"));
+  }
+  void finish(std::exception_ptr error) const noexcept {
+    used.store(true);
+    result->finish(std::move(error));
+  }
+  std::shared_ptr<AsyncResult> result;
+  mutable std::atomic<bool> used{false};
+};
+
+Done::Done(std::shared_ptr<AsyncResult> result) : token_(std::make_shared<const Token>(std::move(result))) {}
+void Done::operator()() const noexcept { token_->finish(nullptr); }
+void Done::operator()(std::exception_ptr error) const noexcept { token_->finish(std::move(error)); }
+
+namespace {
+
+// A request to the whole process, which a signal handler may make, wakes nobody: it is looked for so often.
+constexpr std::chrono::milliseconds kLookEvery(20);
+
+// Wakes who waits for `result` when `cancellation`, which may be null, is requested.
+class Wakeup {
+ public:
+  Wakeup(std::shared_ptr<Cancellation> cancellation, const std::shared_ptr<AsyncResult>& result)
+      : cancellation_(std::move(cancellation)) {
+    if (cancellation_ == nullptr) return;
+    watch_ = cancellation_->watch([result] {
+      const std::lock_guard lock(result->mutex);
+      result->changed.notify_all();
+    });
+  }
+  ~Wakeup() {
+    if (cancellation_ != nullptr) cancellation_->unwatch(watch_);
+  }
+  Wakeup(const Wakeup&) = delete;
+  Wakeup& operator=(const Wakeup&) = delete;
+
+ private:
+  std::shared_ptr<Cancellation> cancellation_;
+  uint64_t watch_ = 0;
+};
+
+// The error, null if there was none. Throws where the step is stopped meanwhile.
+std::exception_ptr wait(const std::shared_ptr<AsyncResult>& result, const Step& step) {
+  const Wakeup wakeup(step.cancellation, result);
+  std::unique_lock lock(result->mutex);
+  while (!result->finished) {
+    step.throw_if_stopped();
+    result->changed.wait_for(lock, kLookEvery);
+  }
+  result->taken = true;
+  return std::exchange(result->error, nullptr);
+}
+
+}  // namespace
+
+void start_and_wait(KernelContext& c) {
+  const int primary = c.op().primary_attr();
+  const DType type = primary < 0 ? DType::kInvalid : c.call().attrs[static_cast<size_t>(primary)].t;
+  const auto context = std::make_shared<AsyncContext>(c.call());
+  const auto result = std::make_shared<AsyncResult>();
+  std::exception_ptr error;
+  try {
+    c.op().kernel(c.device().kind(), type).start(context, Done(result));
+    error = wait(result, c.step());
+  } catch (...) {
+    {
+      const std::lock_guard lock(result->mutex);
+      result->taken = true;
+    }
+    context->step().cancellation->request();
+    throw;
+  }
+  if (error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const Error& e) {
+      throw Error(e);  // a copy, which gets context here: the kernel's thread may hold the other
+    }
+  }
+  for (int k = 0; k < c.num_outputs(); ++k) {
+    if (!context->out(k).defined()) failf(Code::kInternal, "output {}: expected a tensor, got none", k);
+    c.set_out(k, context->out(k));
+  }
+}
+
+}  // namespace panto

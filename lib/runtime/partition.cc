@@ -1,0 +1,124 @@
+#include "panto/lib/runtime/partition.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/graph/nodes.h"
+#include "panto/lib/runtime/placer.h"
+
+namespace panto {
+
+namespace {
+
+class Partitioner {
+ public:
+  Partitioner(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds) : graph_(work.graph), sink_(work.sink) {
+    const auto limit = static_cast<size_t>(graph_.id_limit());
+    made_.part_of.assign(limit, -1);
+    feed_of_.assign(limit, nullptr);
+    for (size_t i = 0; i < feeds.size(); ++i) feed_of_[static_cast<size_t>(work.feeds[i].node)] = &feeds[i];
+    if (devices().size() > 1) homes_.resize(limit);
+  }
+
+  Partition run() {
+    made_.order = graph_.topological_order();
+    for (int id : made_.order) {
+      if (id != sink_) add(graph_.at(id));
+    }
+    return std::move(made_);
+  }
+
+ private:
+  void add(const Node& node) {
+    if (node.is(OpKind::kNoOperation)) return;
+    if (homes_.empty()) {
+      if (!is_there_before(node)) join(node, cpu_device());
+      return;
+    }
+    Device& device = device_to_run(node);
+    if (is_there_before(node)) return set_home(node, device);
+    const int part = join(node, device);
+    for (int slot = 0; slot < node.num_inputs(); ++slot) add_edge(node, slot, part);
+    set_home(node, device);
+  }
+
+  bool is_there_before(const Node& node) const {
+    return node.is(OpKind::kPlaceholder) || node.is(OpKind::kConstant) || node.is(OpKind::kVariableHandle);
+  }
+
+  int join(const Node& node, Device& device) {
+    auto found = std::ranges::find(made_.parts, &device);
+    if (found == made_.parts.end()) found = made_.parts.insert(found, &device);
+    return made_.part_of[static_cast<size_t>(node.id())] = static_cast<int>(found - made_.parts.begin());
+  }
+
+  void add_edge(const Node& node, int slot, int part) {
+    const NodeOutput input = node.input(slot);
+    const int from = made_.part_of[static_cast<size_t>(input.node)];
+    if (from < 0 || from == part) return;
+    Device* memory = &memory_of_input(graph_, node, slot, *made_.parts[static_cast<size_t>(part)]);
+    if (seen_.emplace(input, part, memory).second) made_.edges.push_back({input, from, part, memory});
+  }
+
+  Device* home(NodeOutput output) const {
+    return homes_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
+  }
+
+  void set_home(const Node& node, Device& device) {
+    SmallVector<Device*, 1>& homes = homes_[static_cast<size_t>(node.id())];
+    const ExecutableFeed* feed = feed_of_[static_cast<size_t>(node.id())];
+    for (int k = 0; k < node.num_outputs(); ++k) {
+      Device* there = &device;
+      if (feed != nullptr) {
+        if (feed->device != nullptr) there = feed->device;
+      } else if (!node.is(OpKind::kConstant) && !node.is(OpKind::kVariableHandle) && !node.has(Trait::kIdentity)) {
+        there = &dispatch::output_device(node.op(), static_cast<size_t>(k), device);
+      }
+      homes.push_back(there);
+    }
+  }
+
+  // What an op says of a shape is in host memory wherever it runs. So it runs where its input is: nothing is copied.
+  Device& device_to_run(const Node& node) {
+    Device& device = placed(node);
+    if (!node.has(Trait::kShapeOnly) || node.num_inputs() == 0) return device;
+    if (!std::ranges::all_of(node.op().signature().outputs, &ArgDef::host)) return device;
+    Device& there = *home(node.input(0));
+    return there.kind() != device.kind() && runs_on(node, there) ? there : device;
+  }
+
+  // Most nodes have the device of the one before.
+  Device& placed(const Node& node) {
+    if (latest_device_ == nullptr || node.device() != latest_name_) {
+      latest_device_ = &device_of(node);
+      latest_name_ = node.device();
+    }
+    return *latest_device_;
+  }
+
+  const Graph& graph_;
+  int sink_;
+  Partition made_;
+  std::vector<const ExecutableFeed*> feed_of_;  // by node id
+  std::vector<SmallVector<Device*, 1>> homes_;  // by node id: where outputs are; none where there is one device
+  std::set<std::tuple<NodeOutput, int, Device*>> seen_;
+  Device* latest_device_ = nullptr;
+  std::string latest_name_;
+};
+
+}  // namespace
+
+Device& memory_of_input(const Graph& graph, const Node& node, int slot, Device& device) {
+  if (device.host_memory()) return device;
+  return is_host_input(node, slot) || !is_plain(graph.info(node.input(slot)).dtype) ? cpu_device() : device;
+}
+
+Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds) {
+  return Partitioner(work, feeds).run();
+}
+
+}  // namespace panto

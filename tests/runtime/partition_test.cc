@@ -1,0 +1,186 @@
+// A graph cut by devices: which part each node is in, which values go from part to part, and that a run of the parts
+// gives what one device gives. The other device is the one that pretend_gpu.cc adds.
+#include "panto/lib/runtime/partition.h"
+
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/tensor/device.h"
+#include "panto/lib/graph/graph.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
+#include "panto/lib/ops/reductions.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/tests/device/cuda/gpu_compare.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/gpu.h"
+#include "panto/trace/graph_scope.h"
+
+namespace panto {
+namespace {
+
+using test::gpu;
+using test::ramp;
+
+// A graph whose nodes are placed as `on_gpu` says, and everything else on the CPU.
+WorkGraph placed(const std::function<void()>& build, const std::set<std::string>& on_gpu) {
+  WorkGraph work;
+  {
+    const GraphScope building(work.graph);
+    build();
+  }
+  for (int id : work.graph.ids()) {
+    const bool there = on_gpu.contains(work.graph.at(id).name());
+    work.graph.set_device(id, there ? gpu()->name() : cpu_device().name());
+  }
+  return work;
+}
+
+// "a:CPU>GPU", in the order of the edges.
+std::vector<std::string> edges_of(const WorkGraph& work, const Partition& cut) {
+  const auto kind = [&](int part) {
+    return std::string(device_kind_name(cut.parts[static_cast<size_t>(part)]->kind()));
+  };
+  std::vector<std::string> texts;
+  for (const CrossEdge& e : cut.edges) {
+    texts.push_back(work.graph.output_name(e.value) + ":" + kind(e.from) + ">" + kind(e.to) + " in " +
+                    std::string(device_kind_name(e.memory->kind())));
+  }
+  return texts;
+}
+
+BOOST_AUTO_TEST_SUITE(partition_suite)
+
+BOOST_AUTO_TEST_CASE(one_device_is_one_part_without_edges) {
+  const WorkGraph work = placed([] { named("y", tanh(placeholder(kFloat32, {2}, "x")) + 1.0f); }, {});
+  const Partition cut = partition(work, {});
+  BOOST_TEST(cut.parts.size() == 1u);
+  BOOST_TEST(cut.edges.empty());
+  BOOST_TEST(cut.order.size() == static_cast<size_t>(work.graph.num_nodes()));
+}
+
+// What crosses is named once for all that read it in one memory; constants are where they are wanted from the start.
+BOOST_AUTO_TEST_CASE(values_that_cross_are_edges) {
+  const WorkGraph work = placed(
+      [] {
+        const Tensor x = placeholder(kFloat32, {2, 2}, "x");
+        const Tensor a = named("a", tanh(x));
+        const Tensor b = named("b", matmul(a, a));
+        const Tensor c = named("c", add(b, a));
+        named("d", add(c, named("one", constant(tensor({1.f, 2.f}), kFloat32))));
+      },
+      {"b", "c"});
+  const Partition cut = partition(work, {});
+  const auto part = [&](const char* name) { return cut.part_of[static_cast<size_t>(work.graph.at(name).id())]; };
+  BOOST_TEST(cut.parts.size() == 2u);
+  BOOST_TEST(part("a") == part("d"));
+  BOOST_TEST(part("b") == part("c"));
+  BOOST_TEST(part("a") != part("b"));
+  BOOST_TEST(part("one") == -1);
+  BOOST_TEST(edges_of(work, cut) == std::vector<std::string>({"a:CPU>GPU in GPU", "c:GPU>CPU in CPU"}),
+             boost::test_tools::per_element());
+}
+
+// What an op wants in host memory crosses to another part, not to another memory.
+BOOST_AUTO_TEST_CASE(host_inputs_cross_to_host_memory) {
+  const WorkGraph work = placed(
+      [] {
+        const Tensor x = placeholder(kFloat32, {4}, "x");
+        const Tensor dims = named("dims", add(placeholder(kInt32, {2}, "n"), tensor({1, 1})));
+        named("y", reshape(named("a", tanh(x)), dims));
+      },
+      {"a", "y"});
+  const Partition cut = partition(work, {});
+  BOOST_TEST(edges_of(work, cut) == std::vector<std::string>({"dims:CPU>GPU in CPU"}),
+             boost::test_tools::per_element());
+}
+
+// ---- Runs ----------------------------------------------------------------------------------------------------------
+
+// The same graph on one device and, as it asks, on two, run several times.
+void expect_the_same(const std::vector<int64_t>& shape, const std::vector<int64_t>& declared,
+                     const std::function<Tensor(const Tensor&, const std::string&)>& build) {
+  const auto session = [&](const std::string& device) {
+    Graph graph;
+    {
+      const GraphScope building(graph);
+      named("y", build(placeholder(kFloat32, PartialShape(declared), "x"), device));
+    }
+    return Session(std::move(graph));
+  };
+  Session one = session("/cpu:0"), two = session("/gpu:0");
+  for (int i = 0; i < 4; ++i) {
+    const Tensor x = ramp(Shape(shape), -1 + 0.1f * static_cast<float>(i), 0.05f);
+    const Tensor expected = one.run("y", {{"x", x}}).cpu();
+    BOOST_TEST(two.run("y", {{"x", x}}).cpu().to_vector<float>() == expected.to_vector<float>(),
+               boost::test_tools::per_element());
+    BOOST_TEST(two.run("y", {{"x", x.to(*gpu())}}).cpu().to_vector<float>() == expected.to_vector<float>(),
+               boost::test_tools::per_element());
+  }
+}
+
+// Back and forth, so that no part can run as a whole before the other.
+BOOST_AUTO_TEST_CASE(parts_that_need_one_another_take_turns) {
+  for (const int64_t rows : {int64_t{4}, int64_t{-1}}) {
+    expect_the_same({4, 4}, {rows, 4}, [](const Tensor& x, const std::string& there) {
+      Tensor y = x;
+      std::vector<Tensor> all;
+      for (int i = 0; i < 6; ++i) {
+        {
+          const DeviceScope scope(there);
+          y = matmul(tanh(y), transpose(y, {1, 0}));
+        }
+        const DeviceScope scope("/cpu:0");
+        y = y * 0.25f + exp(y) * 0.125f;
+        all.push_back(y);
+      }
+      const DeviceScope scope("/cpu:0");
+      return add_n(all);
+    });
+  }
+}
+
+// What was sent keeps its value though its maker's memory is used again.
+BOOST_AUTO_TEST_CASE(what_was_sent_stays_as_it_was) {
+  expect_the_same({64, 64}, {64, 64}, [](const Tensor& x, const std::string& there) {
+    Tensor early, y = x;
+    {
+      const DeviceScope scope("/cpu:0");
+      early = exp(x);
+    }
+    {
+      const DeviceScope scope(there);
+      y = matmul(early, x);
+    }
+    const DeviceScope scope("/cpu:0");
+    Tensor z = early;
+    for (int i = 0; i < 4; ++i) z = matmul(z, x) * 0.01f;  // over and over in the same memory
+    const DeviceScope last(there);
+    return add(add(matmul(y, early), z), early);
+  });
+}
+
+// A shape that is made on one device and read, in host memory, by another.
+BOOST_AUTO_TEST_CASE(shapes_cross_too) {
+  expect_the_same({6, 4}, {-1, 4}, [](const Tensor& x, const std::string& there) {
+    Tensor dims;
+    {
+      const DeviceScope scope(there);
+      dims = shape(matmul(x, transpose(x, {1, 0})));
+    }
+    const DeviceScope scope("/cpu:0");
+    const Tensor size = dims * tensor({2, 1}) - tensor({0, 4});
+    const DeviceScope last(there);
+    return reshape(matmul(reshape(x, {2, -1}), reshape(x, {-1, 2})), {-1}) + cast(sum(size), kFloat32);
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
