@@ -37,6 +37,7 @@ struct Started {
   std::vector<std::thread> threads;
   std::shared_ptr<AsyncContext> context;
   std::unique_ptr<Done> done;
+  std::weak_ptr<AsyncContext> watching;
   std::atomic<int> stuck{0};
   std::atomic<int> told{0};
 
@@ -54,6 +55,13 @@ void start_later(const std::shared_ptr<AsyncContext>& c, Done done) {
   if (how == "on a thread") {
     started.threads.emplace_back([c, done] {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      add_one(*c);
+      done();
+    });
+  } else if (how == "watches") {
+    started.watching = c;
+    c->step().cancellation->watch([c, done] { done(); });
+    started.threads.emplace_back([c, done] {
       add_one(*c);
       done();
     });
@@ -156,6 +164,12 @@ BOOST_AUTO_TEST_CASE(an_op_may_make_its_outputs_itself) {
   expect_values(later_itself(ones_and_two()), {1, 2});
   expect_error_begins([] { later_itself(zeros({0})); },
                       "Internal: output 0: expected a tensor, got none [in TestLaterItself(x: float32[0])]");
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_watches_its_own_cancellation_goes_away) {
+  expect_values(later(ones_and_two(), "watches"), {2, 3});
+  started.join();
+  BOOST_TEST(started.watching.expired());
 }
 
 // ---- Errors --------------------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ struct AsyncResult {
 using detail::AsyncResult;
 
 AsyncContext::AsyncContext(const Call& call) : OwnedCall(call), KernelContext(owned_call) {}
+void AsyncContext::drop_watches() { owned_step.cancellation = std::make_shared<Cancellation>(); }
 
 struct Done::Token {
   explicit Token(std::shared_ptr<AsyncResult> of) : result(std::move(of)) {}
@@ -137,6 +138,7 @@ void start_and_wait(KernelContext& c) {
     context->step().cancellation->request();
     throw;
   }
+  context->drop_watches();  // the kernel does not look at it any more
   if (error) {
     try {
       std::rethrow_exception(error);

@@ -9,7 +9,8 @@
 //   const CpuKernel recv_kernel("_Recv", Kernel{.start = start_recv});
 //
 // A context owns what it needs: it may outlive the call, the run and the graph that it is of. Where the run is to stop,
-// the context's own cancellation is requested and nobody waits any more; `done` may still be called, or not.
+// the context's own cancellation is requested and nobody waits any more; `done` may still be called, or not. What
+// watches that cancellation may hold the context: it is let go of when the call ends.
 #pragma once
 
 #include <exception>
@@ -43,6 +44,10 @@ struct AsyncResult;
 class PANTO_EXPORT AsyncContext final : private detail::OwnedCall, public KernelContext {
  public:
   explicit AsyncContext(const Call& call);
+
+ private:
+  friend PANTO_EXPORT void start_and_wait(KernelContext& c);
+  void drop_watches();
 };
 
 // Copies are one. Where all are gone and none was called, the call fails.
