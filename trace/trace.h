@@ -22,9 +22,9 @@
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/arg.h"
+#include "panto/lib/core/tensor/structure.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/trace/function.h"
-#include "panto/lib/core/tensor/structure.h"
 
 namespace panto {
 namespace detail {

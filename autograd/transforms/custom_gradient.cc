@@ -26,7 +26,7 @@ bool differentiable(const Tensor& t) { return dtypes::kDifferentiable.contains(t
 Tensors list_of(std::span<const Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
 
 // A rule for one example, for a batch of them.
-class BatchedRule final : public GradientRule {
+class BatchedRule final : public GradientRule, public std::enable_shared_from_this<BatchedRule> {
  public:
   BatchedRule(std::shared_ptr<const GradientRule> one, std::vector<uint8_t> batched)
       : one_(std::move(one)), batched_(std::move(batched)) {}
@@ -53,12 +53,10 @@ class BatchedRule final : public GradientRule {
     return dxs;
   }
   std::shared_ptr<const GradientRule> batched(std::vector<uint8_t> batched, int64_t) const override {
-    return std::make_shared<BatchedRule>(self(), std::move(batched));
+    return std::make_shared<BatchedRule>(shared_from_this(), std::move(batched));
   }
 
  private:
-  std::shared_ptr<const GradientRule> self() const { return std::make_shared<BatchedRule>(one_, batched_); }
-
   std::shared_ptr<const GradientRule> one_;
   std::vector<uint8_t> batched_;
 };
@@ -70,6 +68,10 @@ class Shared : public GradientRule, public std::enable_shared_from_this<Rule> {
   std::shared_ptr<const GradientRule> batched(std::vector<uint8_t> batched, int64_t) const final {
     return std::make_shared<BatchedRule>(this->shared_from_this(), std::move(batched));
   }
+
+ private:
+  friend Rule;
+  Shared() = default;
 };
 
 class WrittenRule final : public Shared<WrittenRule> {

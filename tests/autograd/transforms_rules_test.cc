@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_SUITE(rules_suite)
 BOOST_AUTO_TEST_CASE(few_ops_have_no_rules) {
   std::set<std::string> found;
   for (const Op* op : all_ops()) {
-    if (op->body() != nullptr || shared(*op)) continue;
+    // Other tests define ops, too.
+    if (op->body() != nullptr || shared(*op) || op->name().starts_with("Test")) continue;
     const bool batched = batch_rule_of(*op) != nullptr || refuses(*op);
     const bool tangents = op->gradient() == nullptr || jvp_rule_of(*op) != nullptr || !takes_floats(*op);
     if (!batched || !tangents) found.insert(op->name());

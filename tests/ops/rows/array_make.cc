@@ -147,7 +147,7 @@ const Family questions_of_shape(
          {.samples = {{.in = {draw({2, 3}).as(kFloat64), draw({4}).as(kInt32)},
                        .attrs = {{"Tv", std::vector<DType>{kFloat64}}, {"Tx", std::vector<DType>{kInt32}}}}},
           .reference = [](const Given& g) { return std::vector<Array>{g.in[0]}; }}},
-        {"_CustomGradient", {.own = {{"gradient", custom_gradient_row}}}},
+        {"_CustomGradient", {.own = {{"saved", custom_gradient_row}}}},
         {"PlaceholderWithDefault",
          {.samples = {{.in = {draw({2, 3})}, .attrs = {{"shape", PartialShape{2, 3}}}}},
           .reference = same,
