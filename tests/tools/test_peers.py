@@ -470,7 +470,8 @@ SMALL = {"resnet": RESNET, "resnet_inference": RESNET,
          "matmul": "4x5 5x6", "matmul_bfloat16": "4x5:0:1:bfloat16 5x6:0:1:bfloat16", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
          "layer_norm": "4x5 5 5", "conv": "2x5x5x3:-1:1:nhwc 3x3x3x4:-1:1:hwio 2x5x5x4:-1:1:nhwc",
          "conv_nchw": "2x3x5x5:-1:1:nchw 3x3x3x4:-1:1:hwio_nchw 2x4x5x5:-1:1:nchw",
-         "product": "2x3 2x3 2x3", "hessian": "2x3 2x3 2x3 2x3", "add_transposed": "4x5 5x4",
+         "gradient_norms": "4x6 4:class:3 6x5:-1:1 5 5x3:-1:1 3", "jacobian": "4 4x5 5 5x3 3",
+         "hessian_matrix": "4 4x5 5", "product": "2x3 2x3 2x3", "hessian": "2x3 2x3 2x3 2x3", "add_transposed": "4x5 5x4",
          "gpt2": "32:class:9 32:class:9 9x8:-1:1 4x8:-1:1" + 2 * (
              " 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8") + " 8 8",
          "l2hmc": workloads.L2HMC.replace("200x2", "3x2")}
