@@ -2,8 +2,8 @@
 //
 // A functor is a small struct with a templated operator(). Optional members:
 //   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
-//   Bounded  a part of the function that is without branches, or short (device/math/vector_math.h): Bounded::value(x...)
-//            is the result for floats of which Bounded::holds(x...) is true; void: none
+//   Bounded  a part of the function that is without branches, or short (device/math/vector_math.h):
+//            Bounded::value(x...) is the result for floats of which Bounded::holds(x...) is true; void: none
 //   kOfStorage  true: it moves elements, and is made for their sizes
 //   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
 //            throws afterwards, or raises a flag on a device
