@@ -9,6 +9,7 @@
 #include "panto/autograd/tape.h"
 #include "panto/autograd/transforms/jvp.h"
 #include "panto/autograd/transforms/vmap.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/tests/ops/questions/questions.h"
