@@ -97,15 +97,20 @@ class RandomPrograms(unittest.TestCase):
             config.graph_options.rewrite_options.disable_meta_optimizer = True
             with tf.compat.v1.Session(graph=graph, config=config) as session:
                 fed = {f"{name}:0": value for name, value in feeds.items()}
-                ordered = session.run([node.input[0] for node in definition.node if node.op in ORDERING], fed)
+                ordered = session.run([support.tensor_name(node.input[0]) for node in definition.node
+                                       if node.op in ORDERING], fed)
                 got = session.run([support.tensor_name(name) for name in names], fed)
         except Exception as error:  # noqa: BLE001: whatever TensorFlow throws is its answer
             text = " ".join(str(error).split())
             return (None, False) if any(word in text for word in NO_KERNEL) else (f"TensorFlow: {text[:300]}", True)
         if any(value.dtype.kind not in "iu" and np.isnan(value).any() for value in ordered):
             return None, False
+        # Of a complex zero and zero it makes NaN: docs/differences.md.
+        complex_powers = any(node.op == "Pow" and tf.as_dtype(node.attr["T"].type).is_complex for node in definition.node)
         for k, (expected, tolerance) in enumerate(zip(numbered(arrays, "out_"), numbered(arrays, "tol_"))):
             if wrong := difference(got[k], expected, tolerance):
+                if complex_powers and np.isnan(got[k]).any():
+                    return None, False
                 return f"output {k} ({names[k]}): {wrong}", True
         return None, True
 
