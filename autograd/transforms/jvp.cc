@@ -32,46 +32,16 @@ Tensor spread_to(const Tensor& t, const Tensor& like) {
   return broadcast_to(t, shape(like));
 }
 
-// Of an elementwise op: its gradient is dy * conj(f'), so that of f' * v is the conjugate of that of conj(v).
-void elementwise_tangent(JvpContext& c) {
+// What the op's gradient function gives for one input where `dy` flows into its only output; undefined: zero.
+Tensor gradient_by(const JvpContext& c, int input, const Tensor& dy) {
   std::vector<PartialShape> shapes;
   std::vector<DType> types;
   for (const Tensor& t : c.inputs()) {
     shapes.push_back(t.partial_shape());
     types.push_back(t.dtype());
   }
-  Tensor total;
-  for (int i = 0; i < c.num_inputs(); ++i) {
-    if (!c.has_tangent(i)) continue;
-    const Tensor dy = conjugated(spread_to(c.tangent(i), c.out()));
-    std::vector<uint8_t> needed(static_cast<size_t>(c.num_inputs()), 0);
-    needed[static_cast<size_t>(i)] = 1;
-    const GradRecord record{.op = &c.op(),
-                            .attrs = c.call().attrs,
-                            .inputs = c.inputs(),
-                            .outputs = c.outputs(),
-                            .input_shapes = shapes,
-                            .input_types = types,
-                            .output_gradients = {&dy, 1},
-                            .needed = needed};
-    GradContext context(record);
-    c.op().gradient()(context);
-    const Tensor& dx = context.gradients()[static_cast<size_t>(i)];
-    if (!dx.defined()) continue;
-    const Tensor part = conjugated(dx);
-    total = total.defined() ? add(total, part) : part;
-  }
-  if (total.defined()) c.set(0, spread_to(total, c.out()));
-}
-
-// Of a reduction: each element of the input has a part in one of the output, so that the gradient of the output's sum
-// has all derivatives.
-void reduction_tangent(JvpContext& c) {
-  const Tensor &x = c.in(0), &y = c.out();
-  const Tensor dy = ones_like(y);
-  const PartialShape shapes[] = {x.partial_shape(), c.in(1).partial_shape()};
-  const DType types[] = {x.dtype(), c.in(1).dtype()};
-  const uint8_t needed[] = {1, 0};
+  std::vector<uint8_t> needed(c.inputs().size(), 0);
+  needed[static_cast<size_t>(input)] = 1;
   const GradRecord record{.op = &c.op(),
                           .attrs = c.call().attrs,
                           .inputs = c.inputs(),
@@ -82,7 +52,27 @@ void reduction_tangent(JvpContext& c) {
                           .needed = needed};
   GradContext context(record);
   c.op().gradient()(context);
-  c.set(0, sum(conjugated(context.gradients()[0]) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
+  return context.gradients()[static_cast<size_t>(input)];
+}
+
+// Of an elementwise op: its gradient is dy * conj(f'), so that of f' * v is the conjugate of that of conj(v).
+void elementwise_tangent(JvpContext& c) {
+  Tensor total;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (!c.has_tangent(i)) continue;
+    const Tensor dx = gradient_by(c, i, conjugated(spread_to(c.tangent(i), c.out())));
+    if (!dx.defined()) continue;
+    const Tensor part = conjugated(dx);
+    total = total.defined() ? add(total, part) : part;
+  }
+  if (total.defined()) c.set(0, spread_to(total, c.out()));
+}
+
+// Of a reduction: each element of the input has a part in one of the output, so that the gradient of the output's sum
+// has all derivatives.
+void reduction_tangent(JvpContext& c) {
+  const Tensor dx = gradient_by(c, 0, ones_like(c.out()));
+  c.set(0, sum(conjugated(dx) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
 }
 
 void name_doubling(const Op& op) {

@@ -33,6 +33,14 @@ Tensor recorded_dims(const Tensor& t, int64_t first, int64_t count) {
   return slice(shape(t, {.out_type = kInt64}), {first}, {count});
 }
 
+// The batch's size, as a vector of one, of the first input that has it.
+Tensor recorded_size(std::span<const Tensor> inputs, std::span<const uint8_t> batched) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (batched[i] != 0) return recorded_dims(inputs[i], 0, 1);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::vector<int64_t>> all_integers(const Tensor& t) {
@@ -96,25 +104,18 @@ Tensor BatchContext::with_size(const PartialShape& shape) const {
     dims.insert(dims.begin(), size_);
     return constant_integers(dims);
   }
-  Tensor batch;
-  for (size_t i = 0; i < inputs_.size() && !batch.defined(); ++i) {
-    if (batched_[i] != 0) batch = recorded_dims(inputs_[i], 0, 1);
-  }
   if (!shape.fully_known()) {
     fail(Code::kUnimplemented, "vmap: expected known dimensions, got " + shape.to_string() + " while tracing");
   }
-  return concat({batch, constant_integers(dims_of(shape))}, 0);
+  return concat({recorded_size(inputs_, batched_), constant_integers(dims_of(shape))}, 0);
 }
 
 Tensor BatchContext::front(int i) const {
   if (batched(i)) return in(i);
   const PartialShape& own = shape(i);
   if (own.fully_known()) return broadcast_to(in(i), with_size(own));
-  Tensor batch;
-  for (size_t k = 0; k < inputs_.size() && !batch.defined(); ++k) {
-    if (batched_[k] != 0) batch = recorded_dims(inputs_[k], 0, 1);
-  }
-  return broadcast_to(in(i), concat({batch, panto::shape(in(i), {.out_type = kInt64})}, 0));
+  const Tensor size = recorded_size(inputs_, batched_);
+  return broadcast_to(in(i), concat({size, panto::shape(in(i), {.out_type = kInt64})}, 0));
 }
 
 std::vector<Tensor> BatchContext::fronts() const {
