@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "panto/lib/base/closest_names.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
 
@@ -29,44 +30,12 @@ InputName parse_input_name(std::string_view text) {
   return name;
 }
 
-namespace {
-
-// Edits that turn a into b, at most `limit` + 1.
-size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
-  const size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
-  if (difference > limit) return limit + 1;
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
+std::string closest_text(std::string_view name, const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::string_view other : closest_names(name, names, 1)) {
+    text += fmt::format("{} '{}'", text.empty() ? " (closest:" : ",", printable(other));
   }
-  return row[b.size()];
-}
-
-}  // namespace
-
-std::string closest_names(std::string_view name, const std::vector<std::string_view>& names) {
-  // A message is worth neither quadratic work on long names nor a walk over a huge graph.
-  constexpr size_t kLongest = 256, kMost = 10'000;
-  if (name.size() > kLongest || names.size() > kMost) return "";
-  const size_t limit = std::max<size_t>(1, name.size() / 3);
-  std::vector<std::pair<size_t, std::string_view>> near;
-  for (std::string_view other : names) {
-    const size_t distance = edit_distance(name, other, limit);
-    if (distance <= limit) near.emplace_back(distance, other);
-  }
-  if (near.empty()) return "";
-  std::ranges::sort(near);
-  std::string text = " (closest:";
-  for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) {
-    text += fmt::format("{} '{}'", i == 0 ? "" : ",", printable(near[i].second));
-  }
-  return text + ")";
+  return text.empty() ? text : text + ")";
 }
 
 namespace {

@@ -27,7 +27,7 @@ struct InputName {
 InputName parse_input_name(std::string_view text);
 
 // " (closest: 'a', 'b')", or "" where nothing is close.
-std::string closest_names(std::string_view name, const std::vector<std::string_view>& names);
+std::string closest_text(std::string_view name, const std::vector<std::string_view>& names);
 
 // Throws InvalidArgument unless `value` is of the attribute's kind and in its domain.
 void check_attr(const AttrDef& attr, const AttrValue& value);

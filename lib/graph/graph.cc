@@ -77,7 +77,7 @@ const Node& Graph::at(std::string_view name) const {
   for (const auto& node : nodes_) {
     if (node != nullptr) names.emplace_back(node->name());
   }
-  failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, whole(closest_names(name, names)));
+  failf(Code::kNotFound, "node: expected a name of the graph, got '{}'{}", name, whole(closest_text(name, names)));
 }
 
 Node& Graph::get(int id) {

@@ -1,7 +1,7 @@
 #include "panto/lib/runtime/placer.h"
 
 #include <algorithm>
-#include <numeric>
+#include <boost/pending/disjoint_sets.hpp>
 #include <unordered_map>
 
 #include "panto/lib/base/format.h"
@@ -11,24 +11,6 @@
 namespace panto {
 
 namespace {
-
-// Nodes that must be on one device.
-class Groups {
- public:
-  explicit Groups(int n) : parent_(static_cast<size_t>(n)) { std::iota(parent_.begin(), parent_.end(), 0); }
-  int find(int x) {
-    while (parent_[static_cast<size_t>(x)] != x) {
-      int& up = parent_[static_cast<size_t>(x)];
-      up = parent_[static_cast<size_t>(up)];
-      x = up;
-    }
-    return x;
-  }
-  void join(int a, int b) { parent_[static_cast<size_t>(find(a))] = find(b); }
-
- private:
-  std::vector<int> parent_;
-};
 
 DType primary_type(const Node& node) {
   const int at = node.op().primary_attr();
@@ -44,7 +26,11 @@ bool needs_kernel(const Node& node) {
 class Placer {
  public:
   Placer(Graph& graph, const Device& usual, bool soft)
-      : graph_(graph), usual_(usual), soft_(soft), devices_(devices()), groups_(graph.id_limit()) {}
+      : graph_(graph),
+        usual_(usual),
+        soft_(soft),
+        devices_(devices()),
+        groups_(static_cast<size_t>(graph.id_limit())) {}
 
   void run() {
     const std::vector<int> ids = graph_.ids();
@@ -59,7 +45,7 @@ class Placer {
     }
     for (int id : ids) join(graph_.at(id));
     std::vector<std::vector<int>> members(static_cast<size_t>(graph_.id_limit()));
-    for (int id : ids) members[static_cast<size_t>(groups_.find(id))].push_back(id);
+    for (int id : ids) members[groups_.find_set(static_cast<size_t>(id))].push_back(id);
     for (const std::vector<int>& group : members) {
       if (group.empty()) continue;
       const Device& device = choose(group);
@@ -86,7 +72,7 @@ class Placer {
 
   void join(const Node& node) {
     for (const NodeOutput& input : node.inputs()) {
-      if (graph_.info(input).dtype == kResource && !node.is(OpKind::kNoOperation)) groups_.join(node.id(), input.node);
+      if (graph_.info(input).dtype == kResource && !node.is(OpKind::kNoOperation)) join(node.id(), input.node);
     }
     const AttrValue* classes = node.internal_attr("_class");
     if (classes == nullptr || classes->kind() != AttrKind::kStringList) return;
@@ -95,9 +81,11 @@ class Placer {
       if (!text.starts_with(kPrefix)) continue;
       // It may have been pruned: then there is nothing to be near to.
       const Node* other = graph_.find(std::string_view(text).substr(kPrefix.size()));
-      if (other != nullptr) groups_.join(node.id(), other->id());
+      if (other != nullptr) join(node.id(), other->id());
     }
   }
+
+  void join(int a, int b) { groups_.union_set(static_cast<size_t>(a), static_cast<size_t>(b)); }
 
   const Device& choose(const std::vector<int>& group) {
     const auto asked = [&](int id, const Device& device) {
@@ -147,7 +135,7 @@ class Placer {
   const Device& usual_;
   bool soft_;
   std::vector<Device*> devices_;
-  Groups groups_;
+  boost::disjoint_sets_with_storage<> groups_;  // of nodes that must be on one device, by id
   std::vector<DeviceSpec> specs_;
   std::unordered_map<std::string, int> known_;  // a node's device, as written -> position in specs_
   std::vector<int> spec_of_;                    // by node id

@@ -119,7 +119,7 @@ void FileNodes::resolve_inputs(FileNode& node) {
 std::string FileNodes::closest(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const FileNode& node : nodes_) names.push_back(node.def->name());
-  return closest_names(name, names);
+  return closest_text(name, names);
 }
 
 // As in the file, as far as inputs come first there.
