@@ -12,6 +12,7 @@
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/graph/replay.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/possible_gradients.h"
 
@@ -122,32 +123,17 @@ void ConcreteFunction::call(Arguments args, const std::string& passes, std::span
 void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {
   const LibraryScope inside;
   const Graph& graph = parts_.graph;
-  std::vector<std::vector<Tensor>> values(static_cast<size_t>(graph.id_limit()));
-  for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)] = {*args[i]};
-  for (const Capture& c : parts_.captures) values[static_cast<size_t>(c.input.node)] = {c.value};
+  Replay replay(graph);
+  for (size_t i = 0; i < args.size(); ++i) replay.set(parts_.inputs[i].node, {*args[i]});
+  for (const Capture& c : parts_.captures) replay.set(c.input.node, {c.value});
   std::vector<int> roots = parts_.effects;
   for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
   const std::vector<uint8_t> needed =
       reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
   for (int id : graph.topological_order()) {
-    auto& made = values[static_cast<size_t>(id)];
-    if (needed[static_cast<size_t>(id)] == 0 || !made.empty()) continue;
-    const Node& node = graph.at(id);
-    if (is_unknown(node)) fail_unknown(node);
-    std::vector<const Tensor*> inputs;
-    for (NodeOutput in : node.inputs()) {
-      inputs.push_back(&values[static_cast<size_t>(in.node)][static_cast<size_t>(in.index)]);
-    }
-    std::vector<AttrSlot> slots;
-    for (const AttrValue& a : node.attrs()) slots.push_back(borrow(a));
-    dispatch::CallOptions options;
-    options.node_name = node.name();
-    for (Tensor& t : dispatch::call(node.op(), inputs, slots, options)) made.push_back(std::move(t));
+    if (needed[static_cast<size_t>(id)] != 0) replay.run(id);
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const NodeOutput o = parts_.outputs[i];
-    outputs[i] = values[static_cast<size_t>(o.node)][static_cast<size_t>(o.index)];
-  }
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = replay.value(parts_.outputs[i]);
 }
 
 void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<Tensor> outputs) {

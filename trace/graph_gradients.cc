@@ -6,10 +6,9 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/scopes.h"
-#include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/replay.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
@@ -41,52 +40,28 @@ std::vector<int> ancestors(const Graph& graph, std::span<const NodeOutput> ys) {
   return order;
 }
 
-class Replay {
- public:
-  Replay(Graph& graph, std::span<const std::pair<NodeOutput, Tensor>> known)
-      : graph_(graph), values_(static_cast<size_t>(graph.id_limit())) {
-    for (const auto& [output, value] : known) values_[static_cast<size_t>(output.node)] = {value};
+// Makes the node's values, and binds them to its outputs.
+void replay_symbolically(Graph& graph, Replay& replay, int id) {
+  const Node& node = graph.at(id);
+  if (node.is(OpKind::kPlaceholder) && !replay.has(id)) {
+    const OutputInfo& info = node.output(0);
+    replay.set(id, {meta_tensor(info.dtype, info.shape, std::nullopt, graph.identity())});
   }
-
-  void run(int id) {
-    const Node& node = graph_.at(id);
-    if (is_unknown(node)) fail_unknown(node);
-    auto& outputs = values_[static_cast<size_t>(id)];
-    if (!outputs.empty()) {
-      // A known value.
-    } else if (node.is(OpKind::kPlaceholder)) {
-      outputs.push_back(meta_tensor(node.output(0).dtype, node.output(0).shape, std::nullopt, graph_.identity()));
-    } else {
-      std::vector<const Tensor*> inputs;
-      for (NodeOutput in : node.inputs()) inputs.push_back(&value(in));
-      std::vector<AttrSlot> slots;
-      for (const AttrValue& a : node.attrs()) slots.push_back(borrow(a));
-      dispatch::CallOptions options;
-      options.node_name = node.name();
-      dispatch::Outputs made = dispatch::call(node.op(), inputs, slots, options);
-      for (Tensor& t : made) outputs.push_back(std::move(t));
-    }
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      if (outputs[k].is_meta()) outputs[k].impl()->meta->trace = graph_.identity();
-      graph_.bind(outputs[k], {id, static_cast<int>(k)});
-    }
+  replay.run(id);
+  const std::vector<Tensor>& outputs = replay.values(id);
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k].is_meta()) outputs[k].impl()->meta->trace = graph.identity();
+    graph.bind(outputs[k], {id, static_cast<int>(k)});
   }
-  const Tensor& value(NodeOutput output) const {
-    return values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
-  }
-  bool has(NodeOutput output) const { return !values_[static_cast<size_t>(output.node)].empty(); }
-
- private:
-  Graph& graph_;
-  std::vector<std::vector<Tensor>> values_;
-};
+}
 
 // `stopped` as in detail::graph_gradients.
 std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                       std::span<const NodeOutput> seeds,
                                       std::span<const std::pair<NodeOutput, Tensor>> known, bool* stopped) {
   const RecorderPause quiet;
-  Replay replay(graph, known);
+  Replay replay(graph);
+  for (const auto& [output, value] : known) replay.set(output.node, {value});
   GradientTape tape(GradientTape::Options{});
   {
     SymbolicOnly symbolic;
@@ -94,7 +69,7 @@ std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> 
     std::vector<NodeOutput> sorted(xs.begin(), xs.end());
     std::ranges::sort(sorted);
     for (int id : ancestors(graph, ys)) {
-      replay.run(id);
+      replay_symbolically(graph, replay, id);
       for (auto x = std::ranges::lower_bound(sorted, NodeOutput{id, 0}); x != sorted.end() && x->node == id; ++x) {
         if (dtypes::kDifferentiable.contains(graph.info(*x).dtype)) tape.watch(replay.value(*x));
       }
@@ -116,7 +91,7 @@ std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> 
     graph.bind(seed_values.back(), seeds[i]);
   }
   for (size_t i = 0; i < xs.size(); ++i) {
-    if (!replay.has(xs[i])) continue;
+    if (!replay.has(xs[i].node)) continue;
     sources.emplace_back(replay.value(xs[i]));
     positions.push_back(i);
   }

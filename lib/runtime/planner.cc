@@ -8,6 +8,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/graph/replay.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
 
@@ -117,12 +118,7 @@ class Planner {
     Step step = current_step();
     step.resources = options_.resources;
     const StepScope scope(step);
-    SmallVector<AttrSlot, 8> slots;
-    for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
-    dispatch::CallOptions options;
-    options.node_name = node.name();
-    options.device = &cpu_device();
-    dispatch::Outputs handles = dispatch::call(node.op(), {}, slots, options);
+    dispatch::Outputs handles = call_node(node, {}, &cpu_device());
     Values values;
     for (size_t k = 0; k < handles.size(); ++k) {
       inference_.set({node.id(), static_cast<int>(k)}, handles[k]);

@@ -11,6 +11,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/graph/replay.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -141,14 +142,9 @@ class Folder {
   }
 
   std::vector<Tensor> compute(const Node& node, std::span<const Tensor* const> inputs) {
-    SmallVector<AttrSlot, 8> slots;
-    for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
-    dispatch::CallOptions options;
-    options.node_name = node.name();
-    options.device = &cpu_device();
     try {
       if (flops(node, inputs) > kMaxFlops) return {};
-      dispatch::Outputs outputs = dispatch::call(node.op(), inputs, slots, options);
+      dispatch::Outputs outputs = call_node(node, inputs, &cpu_device());
       return {outputs.begin(), outputs.end()};
     } catch (const Error& error) {
       if (is_stop(error)) throw;

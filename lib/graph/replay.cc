@@ -1,0 +1,30 @@
+#include "panto/lib/graph/replay.h"
+
+#include <utility>
+
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/graph/files/unknown.h"
+
+namespace panto {
+
+dispatch::Outputs call_node(const Node& node, std::span<const Tensor* const> inputs, Device* device) {
+  SmallVector<AttrSlot, 8> slots;
+  for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
+  dispatch::CallOptions options;
+  options.node_name = node.name();
+  options.device = device;
+  return dispatch::call(node.op(), inputs, slots, options);
+}
+
+void Replay::run(int id) {
+  if (has(id)) return;
+  const Node& node = graph_.at(id);
+  if (is_unknown(node)) fail_unknown(node);
+  SmallVector<const Tensor*, 8> inputs;
+  for (const NodeOutput& input : node.inputs()) inputs.push_back(&value(input));
+  std::vector<Tensor> made;
+  for (Tensor& t : call_node(node, inputs)) made.push_back(std::move(t));
+  set(id, std::move(made));
+}
+
+}  // namespace panto
