@@ -287,6 +287,13 @@ Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size
   return t;
 }
 
+Tensor made_of_host_values(Tensor t) {
+  Device& device = maker_device();
+  if (&device != &cpu_device()) t = copy_to_device(t, device);
+  t.impl()->literal = symbolic_recorders() > 0;
+  return t;
+}
+
 Tensor tensor_from_strings(const Shape& shape, std::vector<std::string> values) {
   if (static_cast<int64_t>(values.size()) != shape.numel()) {
     invalid("tensor: expected {} strings for shape {}, got {}", shape.numel(), shape.to_string(), values.size());

@@ -84,6 +84,9 @@ PANTO_EXPORT Tensor meta_tensor(DType dtype, const PartialShape& shape,
 // A tensor of `shape` that stands for `lifted`.
 PANTO_EXPORT Tensor lifted_tensor(const PartialShape& shape, Lifted lifted);
 PANTO_EXPORT Tensor resource_tensor(ResourceHandle handle);
+// A tensor that was made of host values in the first CPU's memory, as `tensor(values)` gives it: on the scope's device,
+// and written in the program where it is made inside a trace.
+PANTO_EXPORT Tensor made_of_host_values(Tensor t);
 // A copy of the elements in the memory of `device`, which no recorder hears of (`Tensor::to` is the recorded one).
 PANTO_EXPORT Tensor copy_to_device(const Tensor& t, Device& device);
 
