@@ -19,6 +19,7 @@
 #include "panto/lib/core/io/npy.h"
 #include "panto/lib/core/io/safetensors.h"
 #include "panto/lib/core/io/tensor_files.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/core/tensor/dtype.h"

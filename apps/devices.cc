@@ -10,7 +10,7 @@ namespace panto::apps {
 
 void list_devices() {
   for (const Device* d : devices()) fmt::print("{:<16} {}\n", d->name(), d->description());
-  if (const std::string why = why_no_gpu(); !why.empty()) fmt::print("no GPU: {}\n", why);
+  for (const std::string& missing : missing_devices()) fmt::print("{}\n", missing);
 }
 
 }  // namespace panto::apps

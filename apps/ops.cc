@@ -5,6 +5,7 @@
 #include <string>
 
 #include "panto/apps/commands.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 
 namespace panto::apps {
@@ -50,8 +51,9 @@ void describe_op(const Op& op, bool ours) {
   if (!op.is(OpKind::kOrdinary)) traits.insert(traits.begin(), op_kind_name(op.kind()));
   fmt::print("traits     {}\n", traits.empty() ? "none" : fmt::format("{}", fmt::join(traits, ", ")));
   fmt::print("effects    {}\n", effects_text(op));
-  fmt::print("CPU        {}\n", kernel_text(op, DeviceKind::kCpu));
-  fmt::print("GPU        {}\n", kernel_text(op, DeviceKind::kCuda));
+  for (const DeviceKind kind : device_kinds()) {
+    fmt::print("{:<10} {}\n", device_kind_name(kind), kernel_text(op, kind));
+  }
   fmt::print("gradient   {}\n", gradient_text(op));
 }
 

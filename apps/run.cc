@@ -10,6 +10,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/io/npy.h"
 #include "panto/lib/core/io/tensor_files.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "panto/apps/commands.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"

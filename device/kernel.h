@@ -1,5 +1,6 @@
 // Kernel objects: how a back-end's file enters its kernels in the table. They only queue (lib/core/op/kernel.h); keep
-// them at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in device/cuda/kernel.h.
+// them at namespace scope. `CpuKernel` is in device/cpu/kernel.h, `CudaKernel` in device/cuda/kernel.h; a back-end of
+// your own has `using NpuKernel = KernelObject<"NPU">`.
 //
 //   const CpuKernel tanh_kernel("Tanh", types::floating{}, unary<TanhFn>);     // a maker, for each type of a list
 //   const CpuKernel cumsum_kernel("Cumsum", types::numeric{}, []<class T>(KernelContext& c) { ... });
@@ -13,6 +14,8 @@
 // stands for the op's primary type attribute.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -35,6 +38,14 @@ struct every {};
 // The plain dtypes, by storage.
 struct plain {};
 }  // namespace types
+
+// A name as an argument of a template: of an op, of a kind of devices.
+template <size_t N>
+struct LiteralName {
+  char text[N];
+  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
+  consteval LiteralName(const char (&name)[N]) { std::copy_n(name, N, text); }
+};
 
 // The storage of an element of complex128.
 struct Bytes16 {
@@ -71,21 +82,21 @@ Kernel make_kernel() {
   return kernel;
 }
 
-template <DeviceKind kKind>
+template <LiteralName kKind>
 class KernelObject {
  public:
   explicit KernelObject(const char* op, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept
       : KernelObject(op, Kernel{.run = run, .prepare = prepare}) {}
-  KernelObject(const char* op, Kernel kernel) noexcept { KernelEntry(op, kKind, DType::kInvalid, kernel); }
+  KernelObject(const char* op, Kernel kernel) noexcept { KernelEntry(op, kKind.text, DType::kInvalid, kernel); }
   KernelObject(const char* op, DTypeSet set, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
     for (int i = 0; i < kDTypeSlots; ++i) {
       const auto type = static_cast<DType>(i);
-      if (set.contains(type)) KernelEntry(op, kKind, type, Kernel{.run = run, .prepare = prepare});
+      if (set.contains(type)) KernelEntry(op, kKind.text, type, Kernel{.run = run, .prepare = prepare});
     }
   }
   template <class... Ts, class Maker>
   KernelObject([[maybe_unused]] const char* op, TypeList<Ts...>, Maker) noexcept {
-    (KernelEntry(op, kKind, dtype_of<Ts>, make_kernel<Maker, Ts>()), ...);
+    (KernelEntry(op, kKind.text, dtype_of<Ts>, make_kernel<Maker, Ts>()), ...);
   }
   template <class Maker>
   KernelObject(const char* op, types::plain, Maker) noexcept {
@@ -103,7 +114,7 @@ class KernelObject {
  private:
   template <class Maker, size_t Size>
   static void add_plain(const char* op, std::initializer_list<DType> dtypes) noexcept {
-    for (DType type : dtypes) KernelEntry(op, kKind, type, make_kernel<Maker, UnsignedOfSize<Size>>());
+    for (DType type : dtypes) KernelEntry(op, kKind.text, type, make_kernel<Maker, UnsignedOfSize<Size>>());
   }
 };
 

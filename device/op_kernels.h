@@ -1,7 +1,7 @@
 // Kernels for exactly the types that an op's signature allows.
 //
 //   const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, Reduction<SumOf>{});
-//   const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});  // every op of a table
+//   const TableKernels<"CPU", Unary, types::common> unary_kernels(UnaryOps{});  // every op of a table
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,6 @@
 #include "panto/lib/ops/op_types.h"
 
 namespace panto {
-
-// The name of an op as an argument of a template.
-template <size_t N>
-struct OpName {
-  char text[N];
-  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
-  consteval OpName(const char (&name)[N]) { std::copy_n(name, N, text); }
-};
 
 namespace types {
 
@@ -49,10 +41,10 @@ using reals =
     TypeList<float, double, Half, BFloat16, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 using arithmetic = Join<reals, TypeList<std::complex<float>, std::complex<double>>>::type;
 
-// Of the attribute that selects the kernel. An op without one does not compile.
-consteval DTypeSet allowed(std::string_view op) {
+// Of an op whose kernels are selected by an attribute. Any other does not compile.
+consteval const OpTypes& known_op(std::string_view op) {
   for (const OpTypes& known : kOpTypes) {
-    if (known.op == op) return known.types;
+    if (known.op == op) return known;
   }
   throw "no op of this name has kernels by type";
 }
@@ -63,9 +55,9 @@ template <class... Ts, class Has>
 struct Filter<TypeList<Ts...>, Has> {
   using type = typename Join<std::conditional_t<Has::value(dtype_of<Ts>), TypeList<Ts>, TypeList<>>...>::type;
 };
-template <OpName kOp>
+template <LiteralName kOp>
 struct AllowedBy {
-  static constexpr DTypeSet kSet = allowed(kOp.text);
+  static constexpr DTypeSet kSet = known_op(kOp.text).types;
   static consteval bool value(DType type) { return kSet.contains(type); }
 };
 template <class List>
@@ -74,7 +66,7 @@ struct OneOf {
 };
 
 // Those of `List` that the op allows.
-template <OpName kOp, class List = numbers>
+template <LiteralName kOp, class List = numbers>
 using of = typename Filter<List, AllowedBy<kOp>>::type;
 template <class A, class B>
 using both = typename Filter<A, OneOf<B>>::type;
@@ -89,7 +81,7 @@ bool with_type(TypeList<Ts...>, DType type, const F& f) {
 
 // A line of a table: the op, and the functor that computes an element of it. `Of`: what it has a meaning for, where the
 // signature allows more; the op says why (`types_reason` in its block).
-template <OpName kOp, class F, class Of = types::numbers>
+template <LiteralName kOp, class F, class Of = types::numbers>
 struct ElementwiseOp {
   static constexpr auto kName = kOp;
   using Functor = F;
@@ -97,10 +89,20 @@ struct ElementwiseOp {
   using In = types::of<kOp, types::both<Types, Of>>;
 };
 template <class... Lines>
-struct OpTable {};
+struct OpTable {
+  // The operations of an element, as the op's block says; 0 where F is not in the table.
+  template <class F>
+  static consteval int flops() {
+    int result = 0;
+    ((result = std::is_same_v<F, typename Lines::Functor> ? std::max(result, types::known_op(Lines::kName.text).flops)
+                                                          : result),
+     ...);
+    return result;
+  }
+};
 
 // Kernels of a table's ops, by Maker<F>, for those of `Types` that each op allows.
-template <DeviceKind kKind, template <class> class Maker, class Types>
+template <LiteralName kKind, template <class> class Maker, class Types>
 class TableKernels {
  public:
   template <class... Lines>

@@ -19,6 +19,7 @@
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/tensor/device.h"
+#include "panto/version.h"
 
 namespace panto::repl {
 namespace {

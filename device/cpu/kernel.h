@@ -5,6 +5,6 @@
 
 namespace panto {
 
-using CpuKernel = KernelObject<DeviceKind::kCpu>;
+using CpuKernel = KernelObject<"CPU">;
 
 }  // namespace panto

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "panto/device/cuda/capture.h"
+#include "panto/device/cuda/event.h"
+#include "panto/device/cuda/kernel.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 
@@ -52,7 +54,7 @@ cudaDeviceProp properties_of(int index) {
 CudaDevice::CudaDevice(int index) : CudaDevice(index, properties_of(index)) {}
 
 CudaDevice::CudaDevice(int index, const cudaDeviceProp& properties)
-    : Device(DeviceKind::kCuda, index),
+    : Device(gpu_kind(), index),
       multiprocessors_(properties.multiProcessorCount),
       architecture_(10 * properties.major + properties.minor),
       memory_(name(), static_cast<int64_t>(properties.totalGlobalMem)) {
@@ -198,6 +200,29 @@ void CudaDevice::copy_from_host(void* data, const void* host, size_t bytes) {
 
 void CudaDevice::copy_within(void* to, const void* from, size_t bytes) {
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, use()), "copying on the device");
+}
+
+void CudaDevice::copy_from_device(void* to, Device& source, const void* from, size_t bytes) {
+  auto* const other = dynamic_cast<CudaDevice*>(&source);
+  if (other == nullptr || other == this) return Device::copy_from_device(to, source, from, bytes);
+  if (Capture* capture = Capture::on(*this)) capture->refuse("copying between devices");
+  if (Capture* capture = Capture::on(*other)) capture->refuse("copying between devices");
+  wait_for(*other->record_event());
+  check(cudaMemcpyPeerAsync(to, index(), from, other->index(), bytes, use()), "copying between devices");
+  // The memory may be handed out again before the copy has been made: to work that comes after it.
+  other->wait_for(*record_event());
+}
+
+std::shared_ptr<DeviceEvent> CudaDevice::record_event() {
+  if (Capture* capture = Capture::on(*this)) capture->refuse("recording an event");
+  return std::make_shared<CudaEvent>(use());
+}
+
+void CudaDevice::wait_for(DeviceEvent& event) {
+  if (Capture* capture = Capture::on(*this)) capture->refuse("waiting for an event");
+  auto* const of_cuda = dynamic_cast<CudaEvent*>(&event);
+  if (of_cuda == nullptr) return event.wait();
+  check(cudaStreamWaitEvent(use(), of_cuda->get(), 0), "waiting for an event");
 }
 
 std::unique_ptr<CapturedWork> CudaDevice::capture(const Callable<void()>& work) {

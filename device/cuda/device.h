@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -65,6 +66,10 @@ class CudaDevice final : public Device {
   void copy_to_host(void* host, const void* data, size_t bytes) override;
   void copy_from_host(void* data, const void* host, size_t bytes) override;
   void copy_within(void* to, const void* from, size_t bytes) override;
+  // Between GPUs: asked for on both, done meanwhile.
+  void copy_from_device(void* to, Device& source, const void* from, size_t bytes) override;
+  std::shared_ptr<DeviceEvent> record_event() override;
+  void wait_for(DeviceEvent& event) override;
   // Null where the GPU cannot be used.
   void* stream() noexcept override;
   void synchronize() override;

@@ -1,10 +1,27 @@
 // CudaKernel: see device/kernel.h.
 #pragma once
 
+#include <typeinfo>
+
 #include "panto/device/kernel.h"
 
 namespace panto {
 
-using CudaKernel = KernelObject<DeviceKind::kCuda>;
+using CudaKernel = KernelObject<"GPU">;
+
+namespace cuda {
+
+inline DeviceKind gpu_kind() {
+  static const DeviceKind kind = find_device_kind("GPU");
+  return kind;
+}
+
+// What the kernels here carry as their payload: the functor that programs compiled at run time call, which have
+// device/math/functors.h. Null where a kernel has none.
+inline const std::type_info* functor_of(const Kernel& kernel) {
+  return static_cast<const std::type_info*>(kernel.payload);
+}
+
+}  // namespace cuda
 
 }  // namespace panto

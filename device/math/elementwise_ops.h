@@ -2,6 +2,8 @@
 // makes its kernels of these lines, for the types that the ops' signatures allow.
 #pragma once
 
+#include <algorithm>
+
 #include "panto/device/math/functors.h"
 #include "panto/device/op_kernels.h"
 
@@ -28,5 +30,9 @@ using BinaryOps = OpTable<  //
 using ComparisonOps = OpTable<  //
     ElementwiseOp<"Less", LessFn>, ElementwiseOp<"LessEqual", LessEqualFn>, ElementwiseOp<"Greater", GreaterFn>,
     ElementwiseOp<"GreaterEqual", GreaterEqualFn>>;
+
+// The operations of an element, of a functor of an op.
+template <class F>
+inline constexpr int kFlops = std::max({UnaryOps::flops<F>(), BinaryOps::flops<F>(), ComparisonOps::flops<F>()});
 
 }  // namespace panto

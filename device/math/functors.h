@@ -1,7 +1,8 @@
 // What elementwise kernels compute for one element: each operation once, for every device and instruction set.
 //
 // A functor is a small struct with a templated operator(). Optional members:
-//   kWork    what an element costs beyond moving its bytes, in bytes that could be moved meanwhile (for sharing work)
+//   kWork    of one that is no op's: what an element costs beyond moving its bytes, in bytes that could be moved meanwhile
+//            (for sharing work); of an op's it follows from the `.flops` of its block
 //   Bounded  a part of the function that is without branches, or short (device/math/vector_math.h):
 //            Bounded::value(x...) is the result for floats of which Bounded::holds(x...) is true; void: none
 //   kOfStorage  true: it moves elements, and is made for their sizes
@@ -95,21 +96,18 @@ struct SquareFn {
   }
 };
 struct SqrtFn {
-  static constexpr int kWork = 8;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::sqrt(x);
   }
 };
 struct RsqrtFn {
-  static constexpr int kWork = 16;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::div(T{1}, k::sqrt(x));
   }
 };
 struct ReciprocalFn : Faulty {
-  static constexpr int kWork = 8;
   template <class T>
   PANTO_FN T operator()(T x) {
     if constexpr (std::is_integral_v<T>) {
@@ -122,35 +120,30 @@ struct ReciprocalFn : Faulty {
   }
 };
 struct ExpFn {
-  static constexpr int kWork = 16;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::exp(x);
   }
 };
 struct Expm1Fn {
-  static constexpr int kWork = 24;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::expm1(x);
   }
 };
 struct LogFn {
-  static constexpr int kWork = 16;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::log(x);
   }
 };
 struct Log1pFn {
-  static constexpr int kWork = 32;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::log1p(x);
   }
 };
 struct SinFn {
-  static constexpr int kWork = 32;
   using Bounded = k::fast::BoundedSin;
   template <class T>
   PANTO_FN T operator()(T x) const {
@@ -158,7 +151,6 @@ struct SinFn {
   }
 };
 struct CosFn {
-  static constexpr int kWork = 32;
   using Bounded = k::fast::BoundedCos;
   template <class T>
   PANTO_FN T operator()(T x) const {
@@ -166,35 +158,30 @@ struct CosFn {
   }
 };
 struct TanhFn {
-  static constexpr int kWork = 32;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::tanh(x);
   }
 };
 struct SigmoidFn {
-  static constexpr int kWork = 24;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::sigmoid(x);
   }
 };
 struct ErfFn {
-  static constexpr int kWork = 40;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::erf(x);
   }
 };
 struct ErfcFn {
-  static constexpr int kWork = 48;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::erfc(x);
   }
 };
 struct SoftplusFn {
-  static constexpr int kWork = 32;
   template <class T>
   PANTO_FN T operator()(T x) const {
     return k::softplus(x);
@@ -233,7 +220,6 @@ struct MulFn {
 };
 // The smallest integer divided by -1 wraps to itself.
 struct DivFn : Faulty {
-  static constexpr int kWork = 8;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     if constexpr (std::is_integral_v<T>) {
@@ -249,7 +235,6 @@ struct DivFn : Faulty {
   }
 };
 struct FloorDivFn : Faulty {
-  static constexpr int kWork = 16;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
     if constexpr (std::is_integral_v<T>) {
@@ -269,7 +254,6 @@ struct FloorDivFn : Faulty {
 };
 // The remainder of FloorDiv: it has the divisor's sign.
 struct FloorModFn : Faulty {
-  static constexpr int kWork = 32;
   using Bounded = k::fast::BoundedFloorMod;
   template <class T>
   PANTO_FN T operator()(T x, T y) {
@@ -290,7 +274,6 @@ struct FloorModFn : Faulty {
   }
 };
 struct PowFn : Faulty {
-  static constexpr int kWork = 64;
   using Bounded = k::fast::BoundedPow;
   template <class T>
   PANTO_FN T operator()(T x, T y) {

@@ -51,11 +51,9 @@ const Op& kFailing =
                .saves = {in(0)},
                .gradient = [](GradContext& g) { g.set(0, matmul(g.in(0), tensor({{1.0, 2.0, 3.0}}))); }});
 const KernelEntry kernels[] = {
-    {"TestHalfGradient", DeviceKind::kCpu, kFloat64, {square_elements}},
-    {"TestOneElement", DeviceKind::kCpu, kFloat64, {square_elements}},
-    {"TestFirstOrderOnly", DeviceKind::kCpu, kFloat64, {square_elements}},
-    {"TestNoGradient", DeviceKind::kCpu, kFloat64, {square_elements}},
-    {"TestFailingGradient", DeviceKind::kCpu, kFloat64, {square_elements}},
+    {"TestHalfGradient", "CPU", kFloat64, {square_elements}},    {"TestOneElement", "CPU", kFloat64, {square_elements}},
+    {"TestFirstOrderOnly", "CPU", kFloat64, {square_elements}},  {"TestNoGradient", "CPU", kFloat64, {square_elements}},
+    {"TestFailingGradient", "CPU", kFloat64, {square_elements}},
 };
 
 GradcheckFunction calling(const Op& op) {

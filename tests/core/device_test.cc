@@ -7,6 +7,7 @@
 
 #include "panto/device/cpu/device.h"
 #include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
@@ -93,6 +94,17 @@ BOOST_AUTO_TEST_CASE(matching) {
   for (const char* name : {"/gpu:0", "/cpu:1", "/job:worker", "/task:1", "/replica:2", "/device:XLA_CPU:0"}) {
     BOOST_TEST(!DeviceSpec::parse(name).matches(cpu), name);
   }
+}
+
+BOOST_AUTO_TEST_CASE(faulty_kinds_are_reported_when_ops_are_linked) {
+  const DeviceKindEntry second({.name = "CPU"});
+  expect_error([] { link_ops(); }, "AlreadyExists: device kind: expected a new name, got CPU a second time");
+  const DeviceKindEntry malformed({.name = "my device"});
+  expect_error([] { link_ops(); },
+               "InvalidArgument: device kind: expected a name of letters, digits and '_', got 'my device'");
+  BOOST_CHECK_NO_THROW(link_ops());
+  BOOST_CHECK(find_device_kind("my device") == DeviceKind::kUnknown);
+  BOOST_TEST(device_kind_name(find_device_kind("GPU")) == "GPU");
 }
 
 BOOST_AUTO_TEST_CASE(an_inner_name_refines_an_outer_one) {

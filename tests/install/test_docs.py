@@ -111,7 +111,7 @@ class DocumentsTest(InstalledCase):
                 self.check_printed(block, self.build_and_run([block.located])[0])
 
     def test_quotations_are_as_in_the_source(self):
-        folders = ("lib/ops", "device", "tests/ops", "tests/runtime")
+        folders = ("lib/ops", "device", "tests/device", "tests/ops", "tests/runtime")
         sources = [p for folder in folders for p in sorted((ROOT / folder).rglob("*"))
                    if p.suffix in (".cc", ".cu", ".h")]
         texts = [" ".join(p.read_text().split()) for p in sources]

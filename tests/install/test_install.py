@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -96,6 +97,17 @@ class InstallTest(InstalledCase):
             self.skipTest("lib/ops/generate.py does not exist yet")
         self.assertTrue((self.prefix / "share" / "panto" / "generate.py").exists())
         self.assertTrue((self.prefix / "include" / "panto" / "ops" / "math.h").exists())
+
+    def test_a_users_own_back_end(self):
+        """Built as docs/add-a-device.md says; then every row of the op table is asked on its device."""
+        with tempfile.TemporaryDirectory() as folder:
+            library = pathlib.Path(folder) / "libnpu.so"
+            run("g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden",
+                ROOT / "tests" / "device" / "npu" / "npu.cc", "-o", library, *self.flags("--cflags", "--libs"))
+            environment = os.environ | {"PANTO_TEST_LIBRARY": str(library), "PANTO_TEST_DEVICE": "NPU:0"}
+            said = run(BUILD / "tests" / "panto_tests", "--run_test=on_device", "--report_level=short", env=environment,
+                       stderr=subprocess.STDOUT)
+            self.assertGreater(int(re.search(r"(\d+) test cases? out of \d+ passed", said)[1]), 100, said)
 
     def test_the_command_runs_from_there(self):
         command = self.prefix / "bin" / "panto"

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/files/unknown.h"
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(typed_functions) {
 // CUDA kernels are in a library of their own. It is opened where there is a GPU; what it has can be counted anywhere.
 bool cuda_kernels_are_known() {
   const auto known = [] {
-    return std::ranges::any_of(all_ops(), [](const Op* op) { return op->has_kernel(DeviceKind::kCuda); });
+    return std::ranges::any_of(all_ops(), [](const Op* op) { return op->has_kernel(find_device_kind("GPU")); });
   };
   devices();
   const char* library = PANTO_TEST_BUILD "/libpanto_cuda.so";
@@ -205,14 +206,14 @@ BOOST_AUTO_TEST_CASE(cuda_coverage, *boost::unit_test::precondition(can_count_cu
   for (const Op* op : all_ops()) {
     if (op->body() != nullptr) continue;
     ++of;
-    if (op->has_kernel(DeviceKind::kCuda)) ++with;
+    if (op->has_kernel(find_device_kind("GPU"))) ++with;
   }
   std::cout << fmt::format("CUDA kernels: {} of {} ops\n", with, of) << std::flush;
   // Kernels are for types that the signature allows, as on the CPU.
   every_op([](const Op& op) {
-    if (op.primary_attr() < 0) return (op.kernel_types(DeviceKind::kCuda) - DTypeSet{DType::kInvalid}).empty();
+    if (op.primary_attr() < 0) return (op.kernel_types(find_device_kind("GPU")) - DTypeSet{DType::kInvalid}).empty();
     const DTypeSet allowed = op.signature().attrs[static_cast<size_t>(op.primary_attr())].allowed_types;
-    return (op.kernel_types(DeviceKind::kCuda) - allowed).empty();
+    return (op.kernel_types(find_device_kind("GPU")) - allowed).empty();
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
-#include "panto/tests/gpu.h"
+#include "panto/tests/accelerator.h"
 #include "panto/tests/ops/questions/questions.h"
 
 namespace panto::test {
@@ -35,23 +35,24 @@ void enter(ut::test_suite& parent, const std::string& name, const Row& row, std:
       ut::make_test_case(boost::function<void()>(std::move(body)), name, row.where.file_name(), row.where.line()));
 }
 
-// A case gpu/<row>. Which ops have a kernel there is known only when there is a GPU.
-void enter_on_gpu(const Row& row) {
+// A case on_device/<row>. Which ops have a kernel there is known only when there is such a device.
+void enter_on_device(const Row& row) {
   ut::test_suite& master = ut::framework::master_test_suite();
-  const bool first = master.get("gpu") == ut::INV_TEST_UNIT_ID;
-  ut::test_suite& gpu_suite = suite(master, "gpu", row.where);
+  const bool first = master.get("on_device") == ut::INV_TEST_UNIT_ID;
+  ut::test_suite& there = suite(master, "on_device", row.where);
   if (first) {
-    gpu_suite.add_label("cuda");
-    gpu_suite.add_precondition(has_gpu);
+    there.add_label("cuda");
+    there.add_precondition(has_accelerator);
   }
-  enter(gpu_suite, row.name(), row, [&row] {
+  enter(there, row.name(), row, [&row] {
     BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) {
-      ask_within_limit(gpu_question(), row);
+      ask_within_limit(device_question(), row);
     }
   });
-  ut::framework::get<ut::test_case>(gpu_suite.get(row.name())).add_precondition([&row](ut::test_unit_id) {
-    boost::test_tools::assertion_result result(row.op().has_kernel(DeviceKind::kCuda) && has_gpu_samples(row));
-    if (!result) result.message() << "the op has no CUDA kernel, or none for a sample";
+  ut::framework::get<ut::test_case>(there.get(row.name())).add_precondition([&row](ut::test_unit_id) {
+    boost::test_tools::assertion_result result(row.op().has_kernel(accelerator()->kind()) &&
+                                               has_samples_for(row, accelerator()->kind()));
+    if (!result) result.message() << "the op has no kernel there, or none for a sample";
     return result;
   });
 }
@@ -82,7 +83,7 @@ void enter_row(const Row& row) {
       BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) { ask_within_limit(q, row); }
     });
   }
-  if (gpu_question().applies(row, *op)) enter_on_gpu(row);
+  if (device_question().applies(row, *op)) enter_on_device(row);
   for (const OwnTest& test : row.d.own) enter(own, test.name, row, test.run);
 }
 

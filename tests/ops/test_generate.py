@@ -44,19 +44,19 @@ class Generate(unittest.TestCase):
         self.assertEqual((status, header, source), (1, "", ""))
         self.assertEqual(messages, message + "\n")
 
-    def test_types_are_those_of_the_attribute_that_selects_the_kernel(self):
+    def test_types_are_those_of_the_attribute_that_selects_the_kernel_and_costs_those_of_the_block(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / "family.cc").write_text(
                 define("First(x: float32, y: T, z: U; T: floating|int32, U: any - string) -> (y: U)", name="kFirst") +
                 define("Chosen(x: T, y: U; T: real, U: plain|string - int8|bool) -> (z: T)",
-                       '{.primary = "U"}', "kChosen") +
+                       '{.primary = "U", .flops = flops_each<20>}', "kChosen") +
                 define("Listed(x: T; T: list(type)) -> (y: bool)", name="kListed"), encoding="utf-8")
             subprocess.run([sys.executable, str(GENERATOR), "--header", "ops.h", "--source", "ops.cc",
                             "--types", "op_types.h", "family.cc"], cwd=folder, check=True, timeout=60)
             text = (folder / "op_types.h").read_text(encoding="utf-8")
-        self.assertIn('    {"First", dtypes::kFloating | DTypeSet{kInt32}},\n', text)
-        self.assertIn('    {"Chosen", ((dtypes::kPlain | DTypeSet{kString}) - DTypeSet{kInt8}) | DTypeSet{kBool}},\n', text)
+        self.assertIn('    {"First", dtypes::kFloating | DTypeSet{kInt32}, 0},\n', text)
+        self.assertIn('    {"Chosen", ((dtypes::kPlain | DTypeSet{kString}) - DTypeSet{kInt8}) | DTypeSet{kBool}, 20},\n', text)
         self.assertNotIn("Listed", text)
 
     def test_attributes_become_a_struct_and_slots_in_signature_order(self):

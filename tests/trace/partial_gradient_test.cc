@@ -70,12 +70,9 @@ const Op& kReadsOther = define_op("TestReadsOther(x: T, y: T, same_as_y: T; T: f
                                      if (g.needs(1)) g.set(1, g.dy() * g.in(0));
                                    }});
 const KernelEntry kernels[] = {
-    {"TestNeedsKernel", DeviceKind::kCpu, kFloat64, {copy_elements}},
-    {"TestUngraded", DeviceKind::kCpu, kFloat64, {copy_elements}},
-    {"TestCounted", DeviceKind::kCpu, kFloat64, {count_elements}},
-    {"TestCounting", DeviceKind::kCpu, kFloat64, {copy_elements}},
-    {"TestFirstOnly", DeviceKind::kCpu, kFloat64, {multiply_elements}},
-    {"TestReadsOther", DeviceKind::kCpu, kFloat64, {multiply_elements}},
+    {"TestNeedsKernel", "CPU", kFloat64, {copy_elements}},   {"TestUngraded", "CPU", kFloat64, {copy_elements}},
+    {"TestCounted", "CPU", kFloat64, {count_elements}},      {"TestCounting", "CPU", kFloat64, {copy_elements}},
+    {"TestFirstOnly", "CPU", kFloat64, {multiply_elements}}, {"TestReadsOther", "CPU", kFloat64, {multiply_elements}},
 };
 
 Tensor call(const Op& op, std::initializer_list<Tensor> inputs) {

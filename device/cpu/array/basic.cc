@@ -16,7 +16,12 @@ using namespace kernels;
 
 // ---- Sources, identities, shapes -----------------------------------------------------------------------------------
 
-void run_const(KernelContext& c) { c.set_out(0, c.tensor_attr("value")); }
+// Of every kind of devices.
+void run_const(KernelContext& c) {
+  const Tensor& value = c.tensor_attr("value");
+  const bool moves = &value.device() != &c.device() && is_plain(value.dtype());
+  c.set_out(0, moves ? copy_to_device(value, c.device()) : value);
+}
 
 const CpuKernel const_kernel("Const", dtypes::kAny, run_const);
 const CpuKernel placeholder_kernel("Placeholder", dtypes::kAny, run_placeholder);

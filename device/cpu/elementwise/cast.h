@@ -1,7 +1,7 @@
 // The loop of Cast.
 #pragma once
 
-#include "panto/lib/core/op/kernel.h"
+#include "panto/device/cpu/elementwise/kernel_loop.h"
 #include "panto/lib/core/tensor/dtype.h"
 
 namespace panto::cpu {

@@ -35,7 +35,7 @@ using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
 const CpuKernel equal_kernel("Equal", comparable{}, Equality<EqualFn, false>{});
 const CpuKernel not_equal_kernel("NotEqual", comparable{}, Equality<NotEqualFn, true>{});
 
-const TableKernels<DeviceKind::kCpu, Binary, types::common> comparison_kernels(ComparisonOps{});
+const TableKernels<"CPU", Binary, types::common> comparison_kernels(ComparisonOps{});
 
 const CpuKernel logical_and_kernel("LogicalAnd", Binary<LogicalAndFn>::kernel<bool>());
 const CpuKernel logical_or_kernel("LogicalOr", Binary<LogicalOrFn>::kernel<bool>());

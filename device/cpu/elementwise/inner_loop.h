@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "panto/device/cpu/elementwise/kernel_loop.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/device/fault.h"
 #include "panto/device/math/functors.h"
-#include "panto/lib/core/op/kernel.h"
 #ifdef __x86_64__
 #include <immintrin.h>
 

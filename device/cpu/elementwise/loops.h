@@ -1,6 +1,6 @@
 // Elementwise kernels: any number of inputs, with broadcasting.
 //
-//   const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});
+//   const TableKernels<"CPU", Unary, types::common> unary_kernels(UnaryOps{});
 //   const CpuKernel less_kernel("Less", types::of<"Less">{}, binary<LessFn>);
 //
 // Elements of the 16-bit types are computed as floats, a block at a time by the row for floats, and rounded once.
@@ -14,20 +14,24 @@
 
 #include "panto/device/cpu/elementwise/cast.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/elementwise/kernel_loop.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
+#include "panto/device/math/elementwise_ops.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {
 
 namespace cpu {
 
+// What an element costs beyond moving its bytes, in bytes that could be moved meanwhile: two for each operation, but
+// for the first few, which are done while bytes are waited for.
 template <class F>
 constexpr int64_t extra_work() {
   if constexpr (requires { F::kWork; }) {
     return F::kWork;
   } else {
-    return 0;
+    return kFlops<F> <= 2 ? 0 : 2 * kFlops<F>;
   }
 }
 
@@ -170,21 +174,29 @@ template <class F, class T, class... More>
 using Made = std::conditional_t<std::is_same_v<decltype(F{}(Compute<T>{}, Compute<More>{}...)), Compute<T>>, T,
                                 decltype(F{}(Compute<T>{}, Compute<More>{}...))>;
 
+// A kernel's payload.
+template <InnerLoopFn kRun, int64_t kWork>
+inline constexpr KernelLoop kKernelLoop = {kRun, kWork};
+
 // The kernel for this machine.
 template <class F, class Out, class... In>
 Kernel elementwise_kernel() {
   constexpr int64_t kWork = kRowWork<F, Out, In...>;
   if constexpr ((is_half_type<In> || ...)) {
     constexpr int64_t kConversions = 2 * sizeof(float);
-    return {run_rounded<F, Out, In...>, nullptr, RoundedRow<F, Out, In...>::run, kWork + kConversions};
+    return {.run = run_rounded<F, Out, In...>,
+            .payload = &kKernelLoop<RoundedRow<F, Out, In...>::run, kWork + kConversions>};
   } else {
+    using Loop = InnerLoop<F, Out, In...>;
 #ifdef __x86_64__
     if constexpr (kVectorises<F, Out, In...>) {
-      if (isa() >= Isa::kAvx512) return {run_avx512<F, Out, In...>, nullptr, InnerLoop<F, Out, In...>::avx512, kWork};
-      if (isa() >= Isa::kAvx2) return {run_avx2<F, Out, In...>, nullptr, InnerLoop<F, Out, In...>::avx2, kWork};
+      if (isa() >= Isa::kAvx512) {
+        return {.run = run_avx512<F, Out, In...>, .payload = &kKernelLoop<Loop::avx512, kWork>};
+      }
+      if (isa() >= Isa::kAvx2) return {.run = run_avx2<F, Out, In...>, .payload = &kKernelLoop<Loop::avx2, kWork>};
     }
 #endif
-    return {run_portable<F, Out, In...>, nullptr, InnerLoop<F, Out, In...>::portable, kWork};
+    return {.run = run_portable<F, Out, In...>, .payload = &kKernelLoop<Loop::portable, kWork>};
   }
 }
 
@@ -215,11 +227,11 @@ inline constexpr Binary<F> binary{};
 // The rows of such ops, for kernels that do the same in passing.
 template <class F, class T>
 InnerLoopFn unary_row() {
-  return Unary<F>::template kernel<T>().row;
+  return cpu::loop_of(Unary<F>::template kernel<T>())->run;
 }
 template <class F, class T>
 InnerLoopFn binary_row() {
-  return Binary<F>::template kernel<T>().row;
+  return cpu::loop_of(Binary<F>::template kernel<T>())->run;
 }
 
 // Input 0 is a mask.

@@ -6,7 +6,7 @@
 namespace panto {
 namespace {
 
-const TableKernels<DeviceKind::kCpu, Unary, types::common> unary_kernels(UnaryOps{});
+const TableKernels<"CPU", Unary, types::common> unary_kernels(UnaryOps{});
 
 }  // namespace
 }  // namespace panto

@@ -8,7 +8,7 @@
 namespace panto {
 namespace {
 
-const TableKernels<DeviceKind::kCpu, Binary, types::common> binary_kernels(BinaryOps{});
+const TableKernels<"CPU", Binary, types::common> binary_kernels(BinaryOps{});
 
 // Sums a few elements of all inputs at a time: the output may share its memory with any input. A sum is rounded once.
 template <class T>

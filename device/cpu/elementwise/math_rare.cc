@@ -6,9 +6,9 @@
 namespace panto {
 namespace {
 
-const TableKernels<DeviceKind::kCpu, Unary, types::rare> unary_kernels(UnaryOps{});
-const TableKernels<DeviceKind::kCpu, Binary, types::rare> binary_kernels(BinaryOps{});
-const TableKernels<DeviceKind::kCpu, Binary, types::rare> comparison_kernels(ComparisonOps{});
+const TableKernels<"CPU", Unary, types::rare> unary_kernels(UnaryOps{});
+const TableKernels<"CPU", Binary, types::rare> binary_kernels(BinaryOps{});
+const TableKernels<"CPU", Binary, types::rare> comparison_kernels(ComparisonOps{});
 
 }  // namespace
 }  // namespace panto

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "panto/device/cpu/elementwise/kernel_loop.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/call.h"
 

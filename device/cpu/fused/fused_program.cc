@@ -27,8 +27,12 @@ constexpr int64_t kStreamedTile = 512, kBriefTile = 128;
 constexpr size_t kMostTileMemory = size_t{16} << 20;
 
 RowKernel row_kernel(const ElementwiseProgram& program, const ElementwiseStep& step) {
-  const Kernel& kernel = step.op->kernel(DeviceKind::kCpu, step.type);
-  RowKernel result{kernel.row, static_cast<int>(step.operands.size()), {}, 0, kernel.row_work};
+  const KernelLoop* loop = loop_of(step.op->kernel(DeviceKind::kCpu, step.type));
+  RowKernel result{nullptr, static_cast<int>(step.operands.size()), {}, 0, 0};
+  if (loop != nullptr) {
+    result.row = loop->run;
+    result.work = loop->work;
+  }
   for (size_t k = 0; k < step.operands.size(); ++k) {
     result.in_size[k] = static_cast<uint32_t>(dtype_size(program.type_of(step.operands[k])));
   }

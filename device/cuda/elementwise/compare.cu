@@ -27,7 +27,7 @@ struct Equality {
 const CudaKernel equal_kernel("Equal", types::numbers{}, Equality<EqualFn, false>{});
 const CudaKernel not_equal_kernel("NotEqual", types::numbers{}, Equality<NotEqualFn, true>{});
 
-const TableKernels<DeviceKind::kCuda, CudaBinary, types::numbers> comparison_kernels(ComparisonOps{});
+const TableKernels<"GPU", CudaBinary, types::numbers> comparison_kernels(ComparisonOps{});
 
 const CudaKernel logical_and_kernel("LogicalAnd", CudaBinary<LogicalAndFn>::kernel<bool>());
 const CudaKernel logical_or_kernel("LogicalOr", CudaBinary<LogicalOrFn>::kernel<bool>());

@@ -1,7 +1,7 @@
 // The loop of elementwise kernels on the GPU, the counterpart of device/cpu/elementwise/loops.h: the same functors,
 // makers of the same names.
 //
-//   const TableKernels<DeviceKind::kCuda, CudaUnary, types::numbers> unary_kernels(UnaryOps{});
+//   const TableKernels<"GPU", CudaUnary, types::numbers> unary_kernels(UnaryOps{});
 #pragma once
 
 #include <algorithm>
@@ -128,7 +128,7 @@ using FunctorFor = std::conditional_t<is_half_type<T>, Rounded<F>, F>;
 // A kernel that programs made at run time may have as a part, unless it is of complex numbers.
 template <class F, class T>
 Kernel elementwise_kernel(KernelFn run) {
-  return {.run = run, .functor = is_complex_type<T> ? nullptr : &typeid(cuda::FunctorFor<F, T>)};
+  return {.run = run, .payload = is_complex_type<T> ? nullptr : &typeid(cuda::FunctorFor<F, T>)};
 }
 
 template <class F>

@@ -6,7 +6,7 @@
 namespace panto {
 namespace {
 
-const TableKernels<DeviceKind::kCuda, CudaUnary, types::numbers> unary_kernels(UnaryOps{});
+const TableKernels<"GPU", CudaUnary, types::numbers> unary_kernels(UnaryOps{});
 
 }  // namespace
 }  // namespace panto

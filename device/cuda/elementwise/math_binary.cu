@@ -6,7 +6,7 @@
 namespace panto {
 namespace {
 
-const TableKernels<DeviceKind::kCuda, CudaBinary, types::numbers> binary_kernels(BinaryOps{});
+const TableKernels<"GPU", CudaBinary, types::numbers> binary_kernels(BinaryOps{});
 
 }  // namespace
 }  // namespace panto

@@ -29,8 +29,8 @@ bool is_written_over(const KernelContext& c, const Tensor& input) {
 
 ElementwiseProgram gpu_program(const CallView& call) {
   ElementwiseProgram program = parse_elementwise_program(call);
-  if (program.inputs.size() > kMostGpuInputs) {
-    failf(Code::kUnimplemented, "Tin: expected at most {} inputs on a GPU, got {}", kMostGpuInputs,
+  if (program.inputs.size() > kMostFusedInputs) {
+    failf(Code::kUnimplemented, "Tin: expected at most {} inputs on a GPU, got {}", kMostFusedInputs,
           program.inputs.size());
   }
   return program;

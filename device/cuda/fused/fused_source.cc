@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "panto/device/cuda/fused/fused_launches.h"
+#include "panto/device/cuda/kernel.h"
 #include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/op.h"
@@ -30,7 +32,7 @@ std::string_view type_name(DType type) {
 
 std::string functor_name(const ElementwiseStep& step) {
   if (step.op->is(OpKind::kCast)) return fmt::format("ConvertTo<{}>", type_name(step.result));
-  const std::type_info* functor = step.op->kernel(DeviceKind::kCuda, step.type).functor;
+  const std::type_info* functor = functor_of(step.op->kernel(gpu_kind(), step.type));
   if (functor == nullptr) {
     failf(Code::kUnimplemented, "ops: expected ones whose CUDA kernels can be fused, got {} of {}", step.op->name(),
           dtype_name(step.type));
@@ -72,8 +74,8 @@ int pack_of(const ElementwiseProgram& program) {
 
 std::string fused_source(const ElementwiseProgram& program, const FusedKernel& kernel) {
   const size_t inputs = program.inputs.size();
-  if (inputs > kMostGpuInputs) {
-    failf(Code::kUnimplemented, "Tin: expected at most {} inputs on a GPU, got {}", kMostGpuInputs, inputs);
+  if (inputs > kMostFusedInputs) {
+    failf(Code::kUnimplemented, "Tin: expected at most {} inputs on a GPU, got {}", kMostFusedInputs, inputs);
   }
   const std::vector<bool> needed = needed_steps(program, kernel);
   std::vector<bool> read(inputs, false);

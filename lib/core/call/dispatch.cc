@@ -44,8 +44,7 @@ DType primary_type(const Call& call) {
 
 [[noreturn]] void missing_kernel(const Op& op, DeviceKind kind, DType primary) {
   std::string have;
-  for (int k = 0; k < kDeviceKinds; ++k) {
-    const auto other = static_cast<DeviceKind>(k);
+  for (const DeviceKind other : device_kinds()) {
     if (!op.has_kernel(other)) continue;
     have.append(have.empty() ? "" : "; ").append(device_kind_name(other));
     const std::string types = dtype_set_text(op.kernel_types(other));
@@ -59,8 +58,11 @@ DType primary_type(const Call& call) {
 const Kernel& find_kernel(const Call& call) {
   const DType primary = primary_type(call);
   const Kernel& kernel = call.op->kernel(call.device->kind(), primary);
-  if (kernel.run == nullptr) [[unlikely]]
+  if (kernel.run == nullptr) [[unlikely]] {
+    // A constant's value is in the program, and its kernel gives it out wherever it is wanted.
+    if (call.op->is(OpKind::kConstant)) return call.op->kernel(DeviceKind::kCpu, primary);
     missing_kernel(*call.op, call.device->kind(), primary);
+  }
   return kernel;
 }
 

@@ -5,9 +5,7 @@
 // Thread-safety: kernels of one op may run in several threads at once.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <typeinfo>
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/device.h"
@@ -37,30 +35,21 @@ using KernelStartFn = void (*)(const std::shared_ptr<AsyncContext>&, Done);
 // Runs once per prepared call; what it returns is handed to every run of that call. Null: nothing to keep.
 using KernelPrepareFn = std::shared_ptr<KernelState> (*)(const KernelContext&);
 
-// Computes n consecutive elements of the output of an elementwise kernel. Bit i of `moves` tells whether input i moves
-// along with the output; the others stay at their first element; if none moves, n is 1. The output may be an input's
-// memory. Returns what was wrong with the data: a Fault (device/fault.h), as a number.
-using InnerLoopFn = uint32_t (*)(unsigned moves, void* out, int64_t n, const void* const* in);
-
 struct Kernel {
   KernelFn run = nullptr;
   KernelPrepareFn prepare = nullptr;
-  // Of elementwise kernels in host memory: what fused programs are made of, and what an element costs, in bytes that
-  // could be moved meanwhile.
-  InnerLoopFn row = nullptr;
-  int64_t row_work = 0;
-  // Of elementwise kernels on GPUs: the functor that fused programs call; it is in device/math/functors.h, which they
-  // have.
-  const std::type_info* functor = nullptr;
+  // Of elementwise kernels: what fused programs take from this one. Null: it cannot be part of one. Only the back-end
+  // knows what it points to (the CPU's: a loop; CUDA's: a functor); it is there for ever.
+  const void* payload = nullptr;
   // Of asynchronous kernels, which have no `run` of their own: they get one that starts and waits.
   KernelStartFn start = nullptr;
 };
 
-// Queues a kernel for an op named `op` (design §2: linked at first use). Keep it at namespace scope; the strings must
-// outlive the process. `primary` kInvalid: for ops without a type attribute.
+// Queues a kernel for an op named `op` on devices of a kind, "CPU" (design §2: linked at first use). Keep it at
+// namespace scope; the strings must outlive the process. `primary` kInvalid: for ops without a type attribute.
 class PANTO_EXPORT KernelEntry {
  public:
-  KernelEntry(const char* op, DeviceKind kind, DType primary, Kernel kernel) noexcept;
+  KernelEntry(const char* op, const char* kind, DType primary, Kernel kernel) noexcept;
 };
 
 }  // namespace panto

@@ -1,15 +1,14 @@
 #include "panto/lib/core/op/op.h"
 
-#include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
+#include "panto/lib/base/closest_names.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/async.h"
 
@@ -27,7 +26,7 @@ struct PendingOp {
 };
 struct PendingKernel {
   const char* op;
-  DeviceKind kind;
+  const char* kind;
   DType primary;
   Kernel kernel;
 };
@@ -58,20 +57,6 @@ std::string snake_case(std::string_view name) {
     result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return result;
-}
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -105,6 +90,7 @@ class OpRegistry {
         faults.append(faults.empty() ? "" : "; ").append(error.message());
       }
     };
+    attempt([] { detail::check_device_kinds(); });
     std::vector<Op*> linked;
     for (const PendingOp& p : ops) {
       const size_t before = linked.size();
@@ -142,18 +128,10 @@ class OpRegistry {
   }
 
   std::string closest(std::string_view name) const {
-    std::vector<std::pair<size_t, std::string>> ranked;
     const std::lock_guard lock(mutex_);
-    for (const auto& [known, op] : by_name_) {
-      const size_t distance = edit_distance(name, known);
-      if (distance <= std::max<size_t>(2, name.size() / 3)) ranked.emplace_back(distance, known);
-    }
-    std::ranges::sort(ranked);
-    std::string text;
-    for (size_t i = 0; i < std::min<size_t>(3, ranked.size()); ++i) {
-      text.append(i > 0 ? ", " : "").append(ranked[i].second);
-    }
-    return text;
+    std::vector<std::string_view> names;
+    for (const auto& [known, op] : by_name_) names.push_back(known);
+    return fmt::format("{}", fmt::join(closest_names(name, names, 2), ", "));
   }
 
  private:
@@ -236,14 +214,17 @@ class OpRegistry {
   void link_kernel(const PendingKernel& k) {
     const auto it = by_name_.find(k.op);
     if (it == by_name_.end()) {
-      failf(Code::kNotFound, "kernel for {} on {}: expected an op of that name, got none", k.op,
-            device_kind_name(k.kind));
+      failf(Code::kNotFound, "kernel for {} on {}: expected an op of that name, got none", k.op, k.kind);
     }
-    Op& op = *it->second;
-    Kernel& slot = op.kernels_[static_cast<size_t>(k.kind)][static_cast<size_t>(k.primary)];
+    const DeviceKind kind = find_device_kind(k.kind);
+    if (kind == DeviceKind::kUnknown || kind == DeviceKind::kMeta) {
+      failf(Code::kNotFound, "kernel for {} on {}: expected a kind of devices that was entered, got another", k.op,
+            k.kind);
+    }
+    Kernel& slot = it->second->kernels_to_enter(kind).of_type[static_cast<size_t>(k.primary)];
     if (slot.run != nullptr) {
-      failf(Code::kAlreadyExists, "kernel for {} on {} with {}: expected one, got a second", k.op,
-            device_kind_name(k.kind), dtype_name(k.primary));
+      failf(Code::kAlreadyExists, "kernel for {} on {} with {}: expected one, got a second", k.op, k.kind,
+            dtype_name(k.primary));
     }
     slot = k.kernel;
   }
@@ -286,7 +267,18 @@ DTypeSet Op::kernel_types(DeviceKind kind) const noexcept {
 }
 
 bool Op::has_kernel(DeviceKind kind) const noexcept {
-  return std::ranges::any_of(kernels_[static_cast<size_t>(kind)], [](const Kernel& k) { return k.run != nullptr; });
+  return std::ranges::any_of(kernels_[static_cast<size_t>(kind)]->of_type,
+                             [](const Kernel& k) { return k.run != nullptr; });
+}
+
+constinit const Op::Kernels Op::kNoKernels = {};
+
+Op::Op() { std::ranges::fill(kernels_, &kNoKernels); }
+
+Op::Kernels& Op::kernels_to_enter(DeviceKind kind) {
+  const Kernels*& there = kernels_[static_cast<size_t>(kind)];
+  if (there == &kNoKernels) there = new Kernels;  // as long as the op, which is for ever
+  return const_cast<Kernels&>(*there);
 }
 
 const Op& define_op(const char* signature, const OpBlock& block) noexcept {
@@ -298,7 +290,7 @@ const Op& define_op(const char* signature, const OpBlock& block) noexcept {
   return *op;
 }
 
-KernelEntry::KernelEntry(const char* op, DeviceKind kind, DType primary, Kernel kernel) noexcept {
+KernelEntry::KernelEntry(const char* op, const char* kind, DType primary, Kernel kernel) noexcept {
   Pending& queue = pending();
   const std::lock_guard lock(queue.mutex);
   if (kernel.start != nullptr) kernel.run = start_and_wait;
@@ -307,7 +299,8 @@ KernelEntry::KernelEntry(const char* op, DeviceKind kind, DType primary, Kernel 
 }
 
 void link_ops() {
-  if (something_pending.load(std::memory_order_acquire)) OpRegistry::get().link();
+  if (something_pending.load(std::memory_order_acquire)) return OpRegistry::get().link();
+  detail::check_device_kinds();
 }
 
 const Op* find_op(std::string_view name) {
@@ -326,25 +319,6 @@ const Op& get_op(std::string_view name) {
 std::vector<const Op*> all_ops() {
   link_ops();
   return OpRegistry::get().all();
-}
-
-void load_library(const std::string& path) {
-  link_ops();
-  static auto* loaded = new std::set<std::string>;
-  static auto* mutex = new std::mutex;
-  const std::lock_guard lock(*mutex);
-  std::error_code ignored;
-  const std::string key = std::filesystem::weakly_canonical(path, ignored).string();
-  if (loaded->contains(key)) return;
-  // A name without a folder is meant as a file here, not as one in the loader's search path.
-  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-  if (dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    const char* reason = dlerror();
-    failf(Code::kNotFound, "library: expected a shared library that can be opened, got {}",
-          reason != nullptr ? reason : path.c_str());
-  }
-  loaded->insert(key);
-  link_ops();
 }
 
 }  // namespace panto

@@ -167,7 +167,7 @@ class PANTO_EXPORT Op {
   JvpFn jvp() const noexcept { return jvp_; }
   // Null `run` if there is none.
   const Kernel& kernel(DeviceKind kind, DType primary) const noexcept {
-    return kernels_[static_cast<size_t>(kind)][static_cast<size_t>(primary)];
+    return kernels_[static_cast<size_t>(kind)]->of_type[static_cast<size_t>(primary)];
   }
   DTypeSet kernel_types(DeviceKind kind) const noexcept;
   bool has_kernel(DeviceKind kind) const noexcept;
@@ -175,7 +175,7 @@ class PANTO_EXPORT Op {
 
  private:
   friend class OpRegistry;
-  Op() = default;
+  Op();
 
   std::atomic<bool> linked_ = false;
   int primary_ = -1;
@@ -189,7 +189,13 @@ class PANTO_EXPORT Op {
   CostFn flops_ = nullptr;
   BatchFn batch_ = nullptr;
   JvpFn jvp_ = nullptr;
-  Kernel kernels_[kDeviceKinds][kDTypeSlots];
+  // By kind; of most kinds an op has none.
+  struct Kernels {
+    Kernel of_type[kDTypeSlots];
+  };
+  static const Kernels kNoKernels;
+  Kernels& kernels_to_enter(DeviceKind kind);
+  const Kernels* kernels_[kMostDeviceKinds];
   Signature signature_;
   std::string doc_, cpp_, no_gradient_, types_reason_;
   std::vector<std::string> aliases_;
@@ -209,9 +215,5 @@ PANTO_EXPORT const Op* find_op(std::string_view name);
 PANTO_EXPORT const Op& get_op(std::string_view name);
 // Sorted by name, without aliases.
 PANTO_EXPORT std::vector<const Op*> all_ops();
-// Opens a shared library whose static initializers define ops and kernels, then links them. A second call with the same
-// file does nothing. Throws NotFound if it cannot be opened and what link_ops throws. Not while other threads call ops:
-// a library may bring kernels for those.
-PANTO_EXPORT void load_library(const std::string& path);
 
 }  // namespace panto

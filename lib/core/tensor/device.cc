@@ -1,11 +1,7 @@
 #include "panto/lib/core/tensor/device.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -24,6 +20,11 @@ struct Registry {
   std::mutex mutex;
   std::vector<Device*> devices;  // CPUs first, then by kind and index
   Device* (*make_cpu)(int index) = nullptr;
+  struct Starter {
+    const char* kind;
+    std::string (*start)();
+  };
+  std::vector<Starter> starters;
 };
 
 Registry& registry() {
@@ -54,58 +55,6 @@ void make_cpus(Registry& r, int count) {
   for (int i = have; i < count; ++i) enter(r, r.make_cpu(i));
 }
 
-// The folder that libpanto was loaded from.
-std::string library_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&library_folder), &info) == 0 || info.dli_fname == nullptr) return ".";
-  const std::string_view file = info.dli_fname;
-  const size_t slash = file.rfind('/');
-  return std::string(slash == std::string_view::npos ? "." : file.substr(0, slash));
-}
-
-// Where a driver can be seen: on Linux, in WSL2, on Jetson boards.
-bool has_gpu_driver() {
-  const auto exists = [](const char* path) { return access(path, F_OK) == 0; };
-  return exists("/dev/nvidiactl") || exists("/proc/driver/nvidia") || exists("/dev/nvhost-ctrl-gpu") ||
-         (exists("/dev/dxg") && exists("/usr/lib/wsl/lib/libcuda.so.1"));
-}
-
-// The CUDA back-end's library: installed, beside libpanto; in a build folder, where Meson puts it. Empty: there is
-// none.
-std::string cuda_library() {
-  const std::string folder = library_folder();
-  for (std::string path : {folder + "/libpanto_cuda.so", folder + "/device/cuda/libpanto_cuda.so"}) {
-    if (access(path.c_str(), R_OK) == 0) return path;
-  }
-  return "";
-}
-
-// Opens the CUDA back-end: its static initializers queue kernels, `panto_start_backend` adds devices. Why there are
-// none: what the user did not ask for is logged, too.
-std::string open_cuda() {
-  const char* wanted = std::getenv("PANTO_CUDA");  // NOLINT(concurrency-mt-unsafe): read once
-  if (wanted != nullptr && std::string_view(wanted) == "off") return "PANTO_CUDA=off";
-  if (!has_gpu_driver()) return "there is no NVIDIA driver";
-  const std::string path = cuda_library();
-  if (path.empty()) return "libpanto_cuda.so is not beside libpanto, which was built without CUDA";
-  std::string what;
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* said = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
-    what = said == nullptr ? "opening " + path + " failed" : said;
-  } else {
-    try {
-      link_ops();
-      if (void* start = dlsym(library, "panto_start_backend")) reinterpret_cast<void (*)()>(start)();
-      return "the NVIDIA driver has none that can be used";
-    } catch (const std::exception& error) {
-      what = error.what();
-    }
-  }
-  log_warn(fmt::format("GPU devices are not available: {}", what));
-  return what;
-}
-
 // No memory and no work: tensors on it have a dtype and a shape that may be partly unknown.
 class MetaDevice final : public Device {
  public:
@@ -126,23 +75,27 @@ class MetaDevice final : public Device {
 
 }  // namespace
 
-std::string_view device_kind_name(DeviceKind kind) noexcept {
-  switch (kind) {
-    case DeviceKind::kCpu: return "CPU";
-    case DeviceKind::kCuda: return "GPU";
-    case DeviceKind::kMeta: return "META";
-  }
-  return "?";
-}
-
 Device::Device(DeviceKind kind, int index)
-    : kind_(kind), index_(index), name_(fmt::format("/device:{}:{}", device_kind_name(kind), index)) {}
+    : kind_(kind), index_(index), name_(fmt::format("/device:{}:{}", device_kind_name(kind), index)) {
+  if (kind == DeviceKind::kUnknown) {
+    fail(Code::kNotFound, "device: expected one of a kind that was entered (DeviceKindEntry), got another");
+  }
+}
 
 void Device::set_cache_limit(int64_t /*bytes*/) {
   failf(Code::kUnimplemented, "limit of kept memory: expected a device that has one, got {}", name());
 }
 
 std::unique_ptr<CapturedWork> Device::capture(const Callable<void()>& /*work*/) { return nullptr; }
+
+void Device::copy_from_device(void* to, Device& source, const void* from, size_t bytes) {
+  if (&source == this) return copy_within(to, from, bytes);
+  if (host_memory()) return source.copy_to_host(to, from, bytes);
+  if (source.host_memory()) return copy_from_host(to, from, bytes);
+  const auto host = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  source.copy_to_host(host.get(), from, bytes);
+  copy_from_host(to, host.get(), bytes);
+}
 
 void add_device(Device* device) {
   Registry& r = registry();
@@ -182,11 +135,27 @@ Device& meta_device() {
   return *device;
 }
 
+BackendStarter::BackendStarter(const char* kind, std::string (*start)()) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  r.starters.push_back({kind, start});
+}
+
 namespace {
 
-// What open_cuda() said.
-const std::string& opened_cuda() {
-  static const auto* said = new std::string(open_cuda());
+// Each back-end's kind and what it said, once: "" where it has devices.
+const std::vector<std::pair<const char*, std::string>>& started_backends() {
+  static const auto* said = [] {
+    std::vector<Registry::Starter> starters;
+    {
+      Registry& r = registry();
+      const std::lock_guard lock(r.mutex);
+      starters = r.starters;
+    }
+    auto* all = new std::vector<std::pair<const char*, std::string>>;
+    for (const Registry::Starter& s : starters) all->emplace_back(s.kind, s.start());
+    return all;
+  }();
   return *said;
 }
 
@@ -194,29 +163,32 @@ const std::string& opened_cuda() {
 
 std::vector<Device*> devices() {
   cpu_device();
-  opened_cuda();
+  started_backends();
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   return r.devices;
 }
 
-std::string why_no_gpu() {
-  for (const Device* device : devices()) {
-    if (device->kind() == DeviceKind::kCuda) return "";
+std::vector<std::string> missing_devices() {
+  const std::vector<Device*> all = devices();
+  std::vector<std::string> result;
+  for (const auto& [kind, why] : started_backends()) {
+    const auto of_kind = [&](const Device* d) { return device_kind_name(d->kind()) == kind; };
+    if (std::ranges::none_of(all, of_kind)) result.push_back(fmt::format("no {}: {}", kind, why));
   }
-  return opened_cuda();
+  return result;
 }
 
 namespace {
 
-// The first that matches, a GPU that works before a CPU; null if there is none.
+// The first that matches, of the kind with the highest priority that has one that works; null if there is none.
 Device* look_up(const DeviceSpec& spec, const std::vector<Device*>& all) {
   if (spec.type == device_kind_name(DeviceKind::kMeta) && spec.matches(meta_device())) return &meta_device();
   Device* found = nullptr;
   for (Device* device : all) {
     if (!spec.matches(*device)) continue;
-    const bool preferred = found != nullptr && found->kind() == DeviceKind::kCpu && device->kind() != DeviceKind::kCpu;
-    if (found == nullptr || (preferred && device->works())) found = device;
+    const auto priority = [](const Device* d) { return device_kind_info(d->kind()).priority; };
+    if (found == nullptr || (priority(device) > priority(found) && device->works())) found = device;
   }
   return found;
 }

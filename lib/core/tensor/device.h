@@ -1,7 +1,7 @@
 // What a device is to the rest of the library: an allocator, a stream of work and copies to and from host memory.
 //
-// Back-ends (device/cpu, device/cuda) implement `Device` and enter their devices with `add_device`; nothing in lib may
-// assume that a tensor's bytes can be read by the host: ask `host_memory()`.
+// Back-ends (device/cpu, device/cuda, a user's own: docs/add-a-device.md) implement `Device` and enter their devices
+// with `add_device`; nothing in lib may assume that a tensor's bytes can be read by the host: ask `host_memory()`.
 // Thread-safety: all functions may be called from several threads at once. Devices are never destroyed.
 #pragma once
 
@@ -14,13 +14,9 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor/device_kind.h"
 
 namespace panto {
-
-enum class DeviceKind : uint8_t { kCpu = 0, kCuda = 1, kMeta = 2 };
-inline constexpr int kDeviceKinds = 3;
-// "CPU", "GPU" (TensorFlow's word for CUDA devices), "META".
-PANTO_EXPORT std::string_view device_kind_name(DeviceKind kind) noexcept;
 
 struct MemoryStats {
   int64_t bytes_in_use = 0;
@@ -40,8 +36,22 @@ class PANTO_EXPORT CapturedWork {
   virtual void launch() = 0;
 };
 
+// A point in the work of a device (Device::record_event).
+class PANTO_EXPORT DeviceEvent {
+ public:
+  DeviceEvent() = default;
+  DeviceEvent(const DeviceEvent&) = delete;
+  DeviceEvent& operator=(const DeviceEvent&) = delete;
+  virtual ~DeviceEvent() = default;
+  // Whether all work that was asked for before it is done.
+  virtual bool is_done() const = 0;
+  // Returns when it is.
+  virtual void wait() = 0;
+};
+
 class PANTO_EXPORT Device {
  public:
+  // Throws NotFound for kUnknown.
   Device(DeviceKind kind, int index);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -64,10 +74,19 @@ class PANTO_EXPORT Device {
   virtual void copy_to_host(void* host, const void* data, size_t bytes) = 0;
   virtual void copy_from_host(void* data, const void* host, size_t bytes) = 0;
   virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
+  // From the memory of another device to this one's: ordered after the earlier work of both, before the later work of
+  // both. A back-end that can reach its other devices copies directly and does not wait; otherwise, as here, the copy
+  // goes through host memory and is done when this returns.
+  virtual void copy_from_device(void* to, Device& source, const void* from, size_t bytes);
   // Whether it does work. A GPU tries it with a kernel when it is first asked, and says in the log what went wrong.
   virtual bool works() noexcept { return true; }
   // The back-end's stream handle (cudaStream_t), null where work is done when a call returns.
   virtual void* stream() noexcept { return nullptr; }
+  // A point after all work that this thread has asked for. Null where work is done when a call returns.
+  virtual std::shared_ptr<DeviceEvent> record_event() { return nullptr; }
+  // Work that is asked for from now on begins after the event, which may be another device's. Waits on the host where
+  // the device cannot, as here.
+  virtual void wait_for(DeviceEvent& event) { event.wait(); }
   // Waits for all work; throws what a kernel reported since (decision 3: faults found on the device).
   virtual void synchronize() {}
   // Whether `capture` may give something.
@@ -109,12 +128,12 @@ struct PANTO_EXPORT DeviceSpec {
   DeviceSpec refined_from(const DeviceSpec& outer) const;
 };
 
-// All devices, META not among them: CPUs first. Opens libpanto_cuda.so at the first call where there is a GPU driver.
+// All devices, META not among them: CPUs first. Starts the back-ends that wait for the first call (BackendStarter).
 PANTO_EXPORT std::vector<Device*> devices();
-// Why there is no GPU among them, for `panto devices`; empty where there is one.
-PANTO_EXPORT std::string why_no_gpu();
-// The first device that matches; prefers a GPU that works where the name leaves the type open. Throws NotFound, listing
-// what there is.
+// What back-ends that have no devices here say of it, for `panto devices`: "no GPU: there is no NVIDIA driver".
+PANTO_EXPORT std::vector<std::string> missing_devices();
+// The first device that matches; where the name leaves the type open, of the kind with the highest priority that has
+// one that works. Throws NotFound, listing what there is.
 PANTO_EXPORT Device& find_device(std::string_view name);
 PANTO_EXPORT Device& cpu_device();
 PANTO_EXPORT Device& meta_device();
@@ -127,6 +146,13 @@ PANTO_EXPORT void add_device(Device* device);
 PANTO_EXPORT void set_cpu_device_count(int count);
 // How a back-end says that it can make CPU devices (device/cpu does, at load time; must not throw).
 PANTO_EXPORT void set_cpu_device_factory(Device* (*make)(int index)) noexcept;
+// How a back-end that is opened only when somebody asks for devices says so (device/cuda does). `start` enters the
+// kind's devices with add_device, and gives why there is none, where there is none; it must not throw. Keep the object
+// at namespace scope.
+class PANTO_EXPORT BackendStarter {
+ public:
+  BackendStarter(const char* kind, std::string (*start)()) noexcept;
+};
 
 // Ops without an explicit placement run on this device until the scope ends. Scopes nest; an inner one refines the
 // outer one. Belongs to the thread that made it.

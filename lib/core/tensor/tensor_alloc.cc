@@ -366,16 +366,7 @@ Tensor copy_to_device(const Tensor& from, Device& device) {
   const size_t bytes = from.nbytes();
   if (bytes == 0) return copy;
   void* to = copy.impl()->data;
-  if (impl.device == &device) {
-    device.copy_within(to, impl.data, bytes);
-  } else if (device.host_memory()) {
-    impl.device->copy_to_host(to, impl.data, bytes);
-  } else if (impl.device->host_memory()) {
-    device.copy_from_host(to, impl.data, bytes);
-  } else {
-    const Tensor host = copy_to_device(from, cpu_device());
-    device.copy_from_host(to, host.impl()->data, bytes);
-  }
+  device.copy_from_device(to, *impl.device, impl.data, bytes);
   return copy;
 }
 

@@ -11,9 +11,6 @@
 
 namespace panto {
 
-// Inputs that a program for a GPU may have: a bit for each tells whether it moves.
-inline constexpr size_t kMostGpuInputs = 32;
-
 struct ElementwiseStep {
   const Op* op = nullptr;
   DType type = DType::kInvalid;  // selects the kernel; kInvalid for ops without a type attribute

@@ -127,7 +127,7 @@ const Op& kRsqrt =
                                                                    const Tensor& y = g.conj_out(0);
                                                                    g.set(0, -0.5 * g.dy() * (y * square(y)));
                                                                  },
-                                                             .flops = flops_each<6>});
+                                                             .flops = flops_each<8>});
 
 const Op& kReciprocal = define_op("Reciprocal(x: T; T: floating|complex|signed) -> (y: T)",
                                   {.doc = "`1 / x`.",
@@ -136,7 +136,7 @@ const Op& kReciprocal = define_op("Reciprocal(x: T; T: floating|complex|signed) 
                                    .shape = shapes::same_as_input,
                                    .saves = {out(0)},
                                    .gradient = [](GradContext& g) { g.set(0, -g.dy() * square(g.conj_out(0))); },
-                                   .flops = flops_each<2>});
+                                   .flops = flops_each<4>});
 
 const Op& kExp = define_op("Exp(x: T; T: floating|complex) -> (y: T)",
                            {.doc = "e to the power x.",
@@ -144,7 +144,7 @@ const Op& kExp = define_op("Exp(x: T; T: floating|complex) -> (y: T)",
                             .shape = shapes::same_as_input,
                             .saves = {out(0)},
                             .gradient = [](GradContext& g) { g.set(0, g.dy() * g.conj_out(0)); },
-                            .flops = flops_each<10>});
+                            .flops = flops_each<8>});
 
 const Op& kExpm1 = define_op("Expm1(x: T; T: floating|complex) -> (y: T)",
                              {.doc = "`exp(x) - 1`, accurate also near zero.",
@@ -152,7 +152,7 @@ const Op& kExpm1 = define_op("Expm1(x: T; T: floating|complex) -> (y: T)",
                               .shape = shapes::same_as_input,
                               .saves = {in(0)},
                               .gradient = [](GradContext& g) { g.set(0, g.dy() * exp(g.conj_in(0))); },
-                              .flops = flops_each<20>});
+                              .flops = flops_each<12>});
 
 const Op& kLog = define_op("Log(x: T; T: floating|complex) -> (y: T)",
                            {.doc = "Natural logarithm; -inf for zero, NaN for negative numbers.",
@@ -160,7 +160,7 @@ const Op& kLog = define_op("Log(x: T; T: floating|complex) -> (y: T)",
                             .shape = shapes::same_as_input,
                             .saves = {in(0)},
                             .gradient = [](GradContext& g) { g.set(0, g.dy() / g.conj_in(0)); },
-                            .flops = flops_each<10>});
+                            .flops = flops_each<8>});
 
 const Op& kLog1p = define_op("Log1p(x: T; T: floating|complex) -> (y: T)",
                              {.doc = "`log(1 + x)`, accurate also near zero.",
@@ -168,7 +168,7 @@ const Op& kLog1p = define_op("Log1p(x: T; T: floating|complex) -> (y: T)",
                               .shape = shapes::same_as_input,
                               .saves = {in(0)},
                               .gradient = [](GradContext& g) { g.set(0, g.dy() / (1 + g.conj_in(0))); },
-                              .flops = flops_each<20>});
+                              .flops = flops_each<16>});
 
 const Op& kSin = define_op("Sin(x: T; T: floating|complex) -> (y: T)",
                            {.doc = "Sine of x in radians.",
@@ -176,7 +176,7 @@ const Op& kSin = define_op("Sin(x: T; T: floating|complex) -> (y: T)",
                             .shape = shapes::same_as_input,
                             .saves = {in(0)},
                             .gradient = [](GradContext& g) { g.set(0, g.dy() * cos(g.conj_in(0))); },
-                            .flops = flops_each<15>});
+                            .flops = flops_each<16>});
 
 const Op& kCos = define_op("Cos(x: T; T: floating|complex) -> (y: T)",
                            {.doc = "Cosine of x in radians.",
@@ -184,7 +184,7 @@ const Op& kCos = define_op("Cos(x: T; T: floating|complex) -> (y: T)",
                             .shape = shapes::same_as_input,
                             .saves = {in(0)},
                             .gradient = [](GradContext& g) { g.set(0, -g.dy() * sin(g.conj_in(0))); },
-                            .flops = flops_each<15>});
+                            .flops = flops_each<16>});
 
 const Op& kErf = define_op("Erf(x: T; T: floating) -> (y: T)",
                            {.doc = "Error function: 2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x.",
@@ -208,6 +208,6 @@ const Op& kErfc =
                                                           constexpr double kTwoOverRootPi = 1.1283791670955126;
                                                           g.set(0, -kTwoOverRootPi * g.dy() * exp(-square(g.in(0))));
                                                         },
-                                                    .flops = flops_each<20>});
+                                                    .flops = flops_each<24>});
 
 }  // namespace panto

@@ -107,7 +107,7 @@ const Op& kRealDiv =
                .shape = shapes::broadcast_two,
                .saves = {in(1), out(0)},
                .gradient = quotient_gradient,
-               .flops = flops_each<1>,
+               .flops = flops_each<4>,
                .types_reason = "integers are divided by Div and FloorDiv: their type does not hold the quotient"});
 
 const Op& kDiv =
@@ -118,7 +118,7 @@ const Op& kDiv =
                .shape = shapes::binary_integers<div_value>,
                .saves = {in(1), out(0)},
                .gradient = quotient_gradient,
-               .flops = flops_each<1>});
+               .flops = flops_each<4>});
 
 const Op& kFloorDiv = define_op("FloorDiv(x: T, y: T; T: numeric) -> (z: T)",
                                 {.doc = "`floor(x / y)`, also of integers. Throws InvalidArgument for an integer "
@@ -126,7 +126,7 @@ const Op& kFloorDiv = define_op("FloorDiv(x: T, y: T; T: numeric) -> (z: T)",
                                  .traits = {Trait::kElementwise, Trait::kBroadcasts},
                                  .shape = shapes::binary_integers<floor_div_value>,
                                  .no_gradient = "it is piecewise constant",
-                                 .flops = flops_each<2>,
+                                 .flops = flops_each<8>,
                                  .types_reason = "complex numbers are not ordered, so none is the floor of another"});
 
 const Op& kFloorMod = define_op(
@@ -141,7 +141,7 @@ const Op& kFloorMod = define_op(
            if (g.needs(0)) g.set(0, g.dy());
            if (g.needs(1)) g.set(1, -g.dy() * floor_div(g.in(0), g.in(1)));
          },
-     .flops = flops_each<4>});
+     .flops = flops_each<16>});
 
 const Op& kPow = define_op(
     "Pow(x: T, y: T; T: floating|complex|signed) -> (z: T)",
@@ -167,7 +167,7 @@ const Op& kPow = define_op(
              g.set(1, g.dy() * (g.conj_out(0) * log_x));
            }
          },
-     .flops = flops_each<30>});
+     .flops = flops_each<32>});
 
 const Op& kMaximum =
     define_op("Maximum(x: T, y: T; T: real) -> (z: T)",

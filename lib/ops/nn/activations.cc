@@ -14,7 +14,7 @@ const Op& kTanh = define_op("Tanh(x: T; T: floating|complex) -> (y: T)",
                              .shape = shapes::same_as_input,
                              .saves = {out(0)},
                              .gradient = [](GradContext& g) { g.set(0, g.dy() * (1 - square(g.conj_out(0)))); },
-                             .flops = flops_each<20>});
+                             .flops = flops_each<16>});
 
 const Op& kSigmoid = define_op("Sigmoid(x: T; T: floating|complex) -> (y: T)", {.doc = "`1 / (1 + exp(-x))`.",
                                                                                 .traits = {Trait::kElementwise},
@@ -55,7 +55,7 @@ const Op& kSoftplus = define_op("Softplus(features: T; T: floating) -> (activati
                                  .shape = shapes::same_as_input,
                                  .saves = {in(0)},
                                  .gradient = [](GradContext& g) { g.set(0, g.dy() * sigmoid(g.in(0))); },
-                                 .flops = flops_each<30>});
+                                 .flops = flops_each<16>});
 
 const Op& kSilu = define_op("Silu(x: T; T: floating) -> (y: T)",
                             {.doc = "`x * sigmoid(x)`, also called swish (Elfwing et al. 2017).",

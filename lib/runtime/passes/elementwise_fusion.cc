@@ -89,7 +89,7 @@ class LoopFuser {
   int replace(const std::vector<int>& nodes) {
     Text text = text_of(nodes);
     const std::vector<int> seen = text.seen;
-    if (text.inputs.size() > most_inputs(device_kind(graph_.at(nodes[0]))) || seen.empty())
+    if (text.inputs.size() > device_kind_info(device_kind(graph_.at(nodes[0]))).most_fused_inputs || seen.empty())
       return 0;  // none seen: dead
     if (seen.size() == 1 && reduce(text, graph_.at(seen[0]))) return static_cast<int>(nodes.size()) + 1;
     if (nodes.size() < 2) return 0;

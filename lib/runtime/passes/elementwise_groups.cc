@@ -15,9 +15,8 @@ namespace panto::passes {
 namespace {
 
 constexpr int kMostSteps = 512;
-constexpr size_t kMostInputs = 64;
 constexpr size_t kMostRecomputed = 4;  // nodes, for a value that is not given out any more
-constexpr int64_t kCheap = 2;          // operations of an element that may be done twice
+constexpr int64_t kCheap = 4;          // operations of an element that may be done twice
 constexpr size_t kMostLookedAt = 64;   // readers of a value
 constexpr int kNobody = -1, kSeveral = -2;
 
@@ -27,17 +26,17 @@ bool alike(const Node& a, const Node& b) { return a.output(0).shape == b.output(
 bool has_part(const Node& node, std::span<const DType> operands) {
   const Op& op = node.op();
   const DeviceKind kind = device_kind(node);
-  const Kernel& kernel = op.kernel(kind, kernel_type(node));
-  if (kind == DeviceKind::kCpu) return op.is(OpKind::kCast) || kernel.row != nullptr;
   if (!kFusedElementwise.has_kernel(kind)) return false;
   const auto is_complex = [](DType t) { return t == kComplex64 || t == kComplex128; };
-  if (is_complex(node.output(0).dtype) || std::ranges::any_of(operands, is_complex)) return false;
-  return op.is(OpKind::kCast) ? kernel.run != nullptr : kernel.functor != nullptr;
+  if (!device_kind_info(kind).fuses_complex &&
+      (is_complex(node.output(0).dtype) || std::ranges::any_of(operands, is_complex))) {
+    return false;
+  }
+  const Kernel& kernel = op.kernel(kind, kernel_type(node));
+  return op.is(OpKind::kCast) ? kernel.run != nullptr : kernel.payload != nullptr;
 }
 
 }  // namespace
-
-size_t most_inputs(DeviceKind kind) { return kind == DeviceKind::kCuda ? kMostGpuInputs : kMostInputs; }
 
 ElementwiseGroups::ElementwiseGroups(PassContext& context)
     : context_(context),
@@ -264,7 +263,7 @@ bool ElementwiseGroups::fits(const Cone& cone, int reader) {
     }
     inputs = found.size();
   }
-  return *inputs + cone.read.size() <= most_inputs(device_kind(graph_.at(nodes[0])));
+  return *inputs + cone.read.size() <= device_kind_info(device_kind(graph_.at(nodes[0]))).most_fused_inputs;
 }
 
 // Of the nodes that `reader` is to compute, those that others read, too: inputs last.

@@ -11,9 +11,6 @@
 
 namespace panto::passes {
 
-// How many inputs a loop has at most on a kind of device.
-size_t most_inputs(DeviceKind kind);
-
 // Groups are found in one walk over the graph, inputs first. Every group and every other node has a level, one more
 // than the highest level it reads from; a node joins the groups of its inputs at the highest of their levels, if it may
 // be computed together with all of them. All edges then lead from lower to higher levels, so no group waits for itself:

@@ -72,7 +72,8 @@ DType kernel_type(const Node& node) {
 }
 
 DeviceKind device_kind(const Node& node) {
-  return DeviceSpec::parse(node.device()).type == "GPU" ? DeviceKind::kCuda : DeviceKind::kCpu;
+  const std::string type = DeviceSpec::parse(node.device()).type;
+  return type.empty() ? DeviceKind::kCpu : find_device_kind(type);
 }
 
 bool has_one_reader(const Node& node) {

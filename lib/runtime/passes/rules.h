@@ -22,7 +22,8 @@ int64_t flops_of_element(const Graph& graph, const Node& node);
 DType kernel_type(const Node& node);
 // True if whoever reads the node reads its output 0, and that is one node, which does not wait for it otherwise.
 bool has_one_reader(const Node& node);
-// The kind of device that a placed node is on.
+// The kind of device that a node is on: of one that is not placed, the CPU (`optimize` takes such graphs); kUnknown
+// where it asks for a kind that is not here.
 DeviceKind device_kind(const Node& node);
 // What can end an elementwise loop: the name that `_FusedReduction` has for such an op; null for any other.
 const char* reduction_name(const Op& op);

@@ -16,7 +16,9 @@ namespace {
 using cpu::Joined;
 using Floats = std::vector<float>;
 
-InnerLoopFn row(const char* op, DType type = kFloat32) { return get_op(op).kernel(DeviceKind::kCpu, type).row; }
+InnerLoopFn row(const char* op, DType type = kFloat32) {
+  return cpu::loop_of(get_op(op).kernel(DeviceKind::kCpu, type))->run;
+}
 
 // What rounding, signs and the special numbers do; of every size from one to more than a vector.
 Floats numbers(size_t n, unsigned seed) {

@@ -48,7 +48,7 @@ bool same(const T& a, const T& b) {
 // `masked`: the first operand is one of booleans.
 template <class T, class Out>
 void check(const char* op, int operands, bool masked = false) {
-  const InnerLoopFn row = get_op(op).kernel(DeviceKind::kCpu, dtype_of<T>).row;
+  const InnerLoopFn row = cpu::loop_of(get_op(op).kernel(DeviceKind::kCpu, dtype_of<T>))->run;
   BOOST_TEST_REQUIRE((row != nullptr), op);
   std::vector<uint8_t> mask;
   for (const int32_t number : numbers<int32_t>(9)) mask.push_back(number > 0 ? 1 : 0);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(faults_past_the_caches) {
   std::vector<int32_t> left = numbers<int32_t>(1), right = numbers<int32_t>(2), out(kMost);
   right[10] = 0;
   const void* const in[] = {left.data(), right.data()};
-  const InnerLoopFn row = get_op("FloorMod").kernel(DeviceKind::kCpu, kInt32).row;
+  const InnerLoopFn row = cpu::loop_of(get_op("FloorMod").kernel(DeviceKind::kCpu, kInt32))->run;
   BOOST_TEST(row(0b11u | cpu::kNontemporal, out.data(), kMost, in) == static_cast<uint32_t>(Fault::kDivisionByZero));
   BOOST_TEST(row(0b01u | cpu::kNontemporal, out.data(), kMost, in) == 0u);
 }

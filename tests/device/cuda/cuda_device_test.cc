@@ -124,6 +124,34 @@ BOOST_AUTO_TEST_CASE(the_threads_own_choice_of_a_gpu_stays) {
   BOOST_REQUIRE(cudaSetDevice(0) == cudaSuccess);
 }
 
+// The copy comes after the work of the first and before later work of both; nobody waits on the host.
+BOOST_AUTO_TEST_CASE(copies_between_gpus_are_direct) {
+  const Tensor x = tensor({1.f, 2.f, 3.f}).to(gpu(0));
+  auto& cuda = pretended_cuda();
+  cuda.stream_waits.clear();
+  cuda.direct_copies.clear();
+  cuda.host_waits = 0;
+  const Tensor y = x.to(gpu(3));
+  BOOST_TEST(cuda.host_waits == 0);
+  BOOST_TEST((cuda.direct_copies == std::vector<std::pair<int, int>>{{3, 0}}));
+  BOOST_TEST((cuda.stream_waits == std::vector<std::pair<int, int>>{{3, 0}, {0, 3}}));
+  BOOST_TEST(cuda.events == 0);
+  BOOST_TEST(&y.device() == &gpu(3));
+  BOOST_TEST(y.cpu().to_vector<float>() == (std::vector<float>{1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(events) {
+  const std::shared_ptr<DeviceEvent> event = gpu(0).record_event();
+  BOOST_TEST(event->is_done());
+  pretended_cuda().stream_waits.clear();
+  pretended_cuda().host_waits = 0;
+  gpu(3).wait_for(*event);
+  BOOST_TEST(pretended_cuda().host_waits == 0);
+  BOOST_TEST((pretended_cuda().stream_waits == std::vector<std::pair<int, int>>{{3, 0}}));
+  cpu_device().wait_for(*event);  // a device without a stream: its caller waits
+  BOOST_TEST(pretended_cuda().host_waits == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_start_that_failed_is_tried_again) {
   pretended_cuda().refused_streams = 1;
   auto* device = new CudaDevice(3);  // devices are never destroyed

@@ -4,6 +4,7 @@
 
 #include "panto/device/cuda/fused/fused_source.h"
 #include "panto/device/cuda/rtc/compile.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 
 namespace panto {
@@ -20,8 +21,8 @@ ElementwiseProgram all_ops_of(DType type) {
   const std::vector<std::vector<int>> operand_lists = {{0}, {0, 1}, {2, 0, 1}, {2}, {2, 3}};
   for (const Op* op : all_ops()) {
     const DType selects = op->primary_attr() < 0 ? DType::kInvalid : type;
-    if (!may_be_step(*op) || op->kernel(DeviceKind::kCuda, selects).run == nullptr) continue;
-    if (!op->is(OpKind::kCast) && op->kernel(DeviceKind::kCuda, selects).functor == nullptr) continue;
+    if (!may_be_step(*op) || op->kernel(cuda::gpu_kind(), selects).run == nullptr) continue;
+    if (!op->is(OpKind::kCast) && op->kernel(cuda::gpu_kind(), selects).payload == nullptr) continue;
     for (const std::vector<int>& operands : operand_lists) {
       std::vector<DType> types;
       for (int value : operands) types.push_back(program.type_of(value));

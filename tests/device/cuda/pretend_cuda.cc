@@ -16,6 +16,9 @@ struct CUstream_st {
   bool capturing = false;
   std::vector<std::function<void()>> kept = {};
 };
+struct CUevent_st {
+  int device = 0;
+};
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
 };
@@ -134,7 +137,33 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t /*stream*/) {
+  ++pretended_cuda().host_waits;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
+  *event = new CUevent_st{.device = current};
+  ++pretended_cuda().events;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  --pretended_cuda().events;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return event->device == stream->device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+cudaError_t cudaEventQuery(cudaEvent_t /*event*/) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) {
+  ++pretended_cuda().host_waits;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  pretended_cuda().stream_waits.emplace_back(stream->device, event->device);
+  return cudaSuccess;
+}
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
   const std::lock_guard lock(blocks().mutex);
@@ -168,6 +197,11 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned /*flags
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
+  return ask(stream, [=] { std::memcpy(to, from, bytes); });
+}
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes,
+                                cudaStream_t stream) {
+  pretended_cuda().direct_copies.emplace_back(to_device, from_device);
   return ask(stream, [=] { std::memcpy(to, from, bytes); });
 }
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace panto::test {
@@ -31,6 +32,10 @@ struct PretendedCuda {
   const void* workspace = nullptr;
   int handles = 0;  // of cuBLAS, that were made and not destroyed
   int products = 0;
+  int events = 0;                                  // that were made and not destroyed
+  std::vector<std::pair<int, int>> stream_waits;   // a GPU whose stream waits, and the one whose event it is
+  std::vector<std::pair<int, int>> direct_copies;  // to a GPU, from another
+  int host_waits = 0;                              // of the host, for a stream or an event
 };
 PretendedCuda& pretended_cuda();
 

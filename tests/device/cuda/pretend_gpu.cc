@@ -38,7 +38,7 @@ enum class Refusal : uint8_t { kNone, kMemory, kCapture, kLaunch };
 
 class PretendGpu final : public Device {
  public:
-  PretendGpu() : Device(DeviceKind::kCuda, 0) {}
+  PretendGpu() : Device(find_device_kind("GPU"), 0) {}
 
   std::string description() const override { return "a CPU that pretends"; }
   bool host_memory() const noexcept override { return false; }
@@ -232,7 +232,7 @@ void run_assign_change(KernelContext& c) {
 // Elementwise ones may be fused; which functor they have does not matter.
 void enter(const Op& op, DType type, KernelFn run) {
   const std::type_info* functor = op.has(Trait::kElementwise) ? &typeid(void) : nullptr;
-  KernelEntry(op.name().c_str(), DeviceKind::kCuda, type, Kernel{.run = run, .functor = functor});
+  KernelEntry(op.name().c_str(), "GPU", type, Kernel{.run = run, .payload = functor});
 }
 
 // Its kernels: most of what has a CPU kernel and no state; what gives out views does so here as there.

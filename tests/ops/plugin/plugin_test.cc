@@ -5,6 +5,7 @@
 #include "panto/autograd/gradcheck.h"
 #include "panto/autograd/tape.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/tests/expect.h"

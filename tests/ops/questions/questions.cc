@@ -80,9 +80,9 @@ std::span<const Question> questions() {
   return kQuestions;
 }
 
-const Question& gpu_question() {
+const Question& device_question() {
   static constexpr Question kQuestion = {
-      "gpu", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_gpu};
+      "device", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_accelerator};
   return kQuestion;
 }
 

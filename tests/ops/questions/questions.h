@@ -20,7 +20,7 @@ struct Question {
 
 std::span<const Question> questions();
 // One more, which needs a GPU: its cases are in a suite of their own, gpu/<row>.
-const Question& gpu_question();
+const Question& device_question();
 
 // questions_values.cc
 void ask_reference(const Row& row);  // equals the reference in every type
@@ -64,8 +64,8 @@ void ask_jvp(const Row& row);      // tangents: as finite differences and as the
 void ask_saved(const Row& row);  // state, effects and random numbers: as a graph, saved and loaded
 
 // questions_gpu.cc
-bool has_gpu_samples(const Row& row);  // of a type that has a kernel there
-void ask_gpu(const Row& row);          // equals the CPU's result, on the first GPU
+bool has_samples_for(const Row& row, DeviceKind kind);  // of a type that has a kernel there
+void ask_accelerator(const Row& row);                   // equals the CPU's result, on test::accelerator()
 
 using TensorsFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 // The gradients, by input, of the sum of all outputs, weighed so that no two elements count alike; undefined where

@@ -1,0 +1,57 @@
+#include "panto/lib/core/op/library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <string_view>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/op.h"
+
+extern "C" PANTO_EXPORT const char PANTO_VERSION_SYMBOL = 0;
+
+namespace panto {
+namespace {
+
+// "0.2.0" where the loader misses panto_version_0_2_0; empty where it complains of something else.
+std::string other_version(std::string_view reason) {
+  constexpr std::string_view kPrefix = "panto_version_";
+  const size_t at = reason.find(kPrefix);
+  if (at == std::string_view::npos) return "";
+  const std::string_view rest = reason.substr(at + kPrefix.size());
+  std::string version(rest.substr(0, rest.find_first_not_of("0123456789_")));
+  std::ranges::replace(version, '_', '.');
+  return version;
+}
+
+}  // namespace
+
+void load_library(const std::string& path) {
+  link_ops();
+  static auto* loaded = new std::set<std::string>;
+  static auto* mutex = new std::recursive_mutex;  // what starts a back-end may ask for devices, which opens others
+  const std::lock_guard lock(*mutex);
+  std::error_code ignored;
+  const std::string key = std::filesystem::weakly_canonical(path, ignored).string();
+  if (loaded->contains(key)) return;
+  // A name without a folder is meant as a file here, not as one in the loader's search path.
+  const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* said = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
+    const std::string reason = said != nullptr ? said : path;
+    if (const std::string version = other_version(reason); !version.empty()) {
+      failf(Code::kFailedPrecondition, "library {}: expected one that was compiled for Pantograph {}, got one for {}",
+            path, PANTO_VERSION, version);
+    }
+    failf(Code::kNotFound, "library: expected a shared library that can be opened, got {}", reason);
+  }
+  loaded->insert(key);
+  link_ops();
+  if (void* start = dlsym(library, "panto_start_backend")) reinterpret_cast<void (*)()>(start)();
+}
+
+}  // namespace panto
