@@ -6,7 +6,7 @@
 //
 //   const panto::Tensor t = panto::tensor({{1.f, 2.f}, {3.f, 4.f}});
 //   auto x = panto::as_xarray<float>(t);                        // reads the tensor's memory, and keeps it
-//   const panto::Tensor means = panto::tensor(xt::mean(x, {0}));  // any expression, computed (a mean is a double there)
+//   const panto::Tensor means = panto::tensor(xt::mean(x, {0}));  // any expression, computed (of doubles)
 //   const panto::Tensor moved = panto::tensor(std::move(array));  // an xarray that dies gives its memory
 #pragma once
 

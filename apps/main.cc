@@ -15,7 +15,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/quote.h"
-#include "panto/version.h"
+#include "panto/lib/base/version.h"
 
 namespace {
 

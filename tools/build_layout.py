@@ -30,7 +30,7 @@ def main() -> None:
         link.symlink_to(target)
 
     # As it is included, and as Meson makes it.
-    generated = {"version.h": "version.h", "lib/ops/op_types.h": "lib/ops/op_types.h"}
+    generated = {"lib/base/version.h": "lib/base/version.h", "lib/ops/op_types.h": "lib/ops/op_types.h"}
     families = {p.parent.name for p in source.glob("lib/ops/*/*.cc")}
     generated |= {f"ops/{family}.h": f"lib/ops/{family}.h" for family in sorted(families)}
     for proto in sorted(source.glob("lib/graph/proto/*.proto")):

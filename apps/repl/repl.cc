@@ -18,8 +18,8 @@
 #include "panto/apps/repl/terminal.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/version.h"
 #include "panto/lib/core/tensor/device.h"
-#include "panto/version.h"
 
 namespace panto::repl {
 namespace {

@@ -1,8 +1,8 @@
 // What elementwise kernels compute for one element: each operation once, for every device and instruction set.
 //
 // A functor is a small struct with a templated operator(). Optional members:
-//   kWork    of one that is no op's: what an element costs beyond moving its bytes, in bytes that could be moved meanwhile
-//            (for sharing work); of an op's it follows from the `.flops` of its block
+//   kWork    of one that is no op's: what an element costs beyond moving its bytes, in bytes that could be moved
+//            meanwhile (for sharing work); of an op's it follows from the `.flops` of its block
 //   Bounded  a part of the function that is without branches, or short (device/math/vector_math.h):
 //            Bounded::value(x...) is the result for floats of which Bounded::holds(x...) is true; void: none
 //   kOfStorage  true: it moves elements, and is made for their sizes

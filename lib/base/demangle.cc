@@ -1,17 +1,9 @@
 #include "panto/lib/base/demangle.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
-#include <memory>
+#include <boost/core/demangle.hpp>
 
 namespace panto {
 
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                         &std::free);
-  return text != nullptr ? text.get() : name;
-}
+std::string demangled(const char* name) { return boost::core::demangle(name); }
 
 }  // namespace panto

@@ -94,7 +94,7 @@ class LintTest(unittest.TestCase):
         for path, name in [("lib/core/a.cc", "xtensor/xarray.hpp"), ("lib/ops/a.cc", "cblas.h"), ("trace/a.cc", "dnnl.hpp"),
                            ("device/cpu/a.cc", "cuda_runtime.h"), ("lib/core/a.cc", "google/protobuf/message.h"),
                            ("trace/save.h", "google/protobuf/message.h"), ("nn/a.cc", "CLI/CLI.hpp"),
-                           ("lib/base/a.cc", "boost/foo.hpp")]:
+                           ("lib/base/a.h", "boost/foo.hpp")]:
             with self.subTest(path=path, name=name):
                 if path == "lib/ops/a.cc":
                     self.add("lib/ops/meson.build", "op_sources = files('a.cc', 'math.cc')\n")

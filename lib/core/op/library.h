@@ -4,7 +4,7 @@
 #include <string>
 
 #include "panto/lib/base/export.h"
-#include "panto/version.h"
+#include "panto/lib/base/version.h"
 
 namespace panto {
 

@@ -1,5 +1,5 @@
 // A library as the headers of an older version made it: it refers to that version.
-#include <panto/version.h>
+#include <panto/lib/base/version.h>
 
 #undef PANTO_VERSION_SYMBOL
 #define PANTO_VERSION_SYMBOL panto_version_0_0_9
