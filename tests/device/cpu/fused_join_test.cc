@@ -32,7 +32,7 @@ Floats numbers(size_t n, unsigned seed) {
 }
 
 Floats run(InnerLoopFn row, size_t n, const std::vector<Floats>& in) {
-  const void* data[cpu::kMaxRowInputs] = {};
+  const void* data[cpu::kMaxInnerLoopInputs] = {};
   unsigned moves = 0;
   for (size_t k = 0; k < in.size(); ++k) {
     data[k] = in[k].data();
