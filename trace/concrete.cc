@@ -77,6 +77,13 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   return part;
 }
 
+ConcreteFunction::ConcreteFunction(Parts parts) : parts_(std::move(parts)) {
+  draws_numbers_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
+    const Node& node = parts_.graph.at(id);
+    return !is_unknown(node) && node.op().has_effect(Effect::kRandom);
+  });
+}
+
 void ConcreteFunction::check_arguments(Arguments args) const {
   if (args.size() != parts_.specs.size()) {
     invalid("arguments: expected {}, got {}", parts_.specs.size(), args.size());
@@ -99,10 +106,7 @@ bool ConcreteFunction::is_transformed(Arguments args) const {
   const auto lifted = [](const Tensor& t) { return t.defined() && t.is_meta() && t.impl()->meta->lifted != nullptr; };
   if (std::ranges::any_of(args, [&](const Tensor* t) { return lifted(*t); })) return true;
   if (std::ranges::any_of(parts_.captures, [&](const Capture& c) { return lifted(c.value); })) return true;
-  const std::vector<int> nodes = parts_.graph.topological_order();
-  return std::ranges::any_of(nodes, [&](int id) {
-    return !is_unknown(parts_.graph.at(id)) && parts_.graph.at(id).op().has_effect(Effect::kRandom);
-  });
+  return draws_numbers_;
 }
 
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
@@ -119,19 +123,28 @@ void ConcreteFunction::call(Arguments args, const std::string& passes, std::span
   taped_call(args, passes, outputs);
 }
 
+// What a call runs, inputs first.
+const std::vector<int>& ConcreteFunction::needed_nodes() const {
+  std::call_once(needed_once_, [&] {
+    std::vector<int> roots = parts_.effects;
+    for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
+    const std::vector<uint8_t> needed =
+        reach(parts_.graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(parts_.graph.id_limit()), 0));
+    needed_ = parts_.graph.topological_order();
+    std::erase_if(needed_, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
+  });
+  return needed_;
+}
+
 void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {
   const LibraryScope inside;
   const Graph& graph = parts_.graph;
   std::vector<std::vector<Tensor>> values(static_cast<size_t>(graph.id_limit()));
   for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)] = {*args[i]};
   for (const Capture& c : parts_.captures) values[static_cast<size_t>(c.input.node)] = {c.value};
-  std::vector<int> roots = parts_.effects;
-  for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
-  const std::vector<uint8_t> needed =
-      reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
-  for (int id : graph.topological_order()) {
+  for (int id : needed_nodes()) {
     auto& made = values[static_cast<size_t>(id)];
-    if (needed[static_cast<size_t>(id)] == 0 || !made.empty()) continue;
+    if (!made.empty()) continue;  // an argument or a capture
     const Node& node = graph.at(id);
     if (is_unknown(node)) fail_unknown(node);
     std::vector<const Tensor*> inputs;
