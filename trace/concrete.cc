@@ -139,23 +139,23 @@ const std::vector<int>& ConcreteFunction::needed_nodes() const {
 void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {
   const LibraryScope inside;
   const Graph& graph = parts_.graph;
-  std::vector<std::vector<Tensor>> values(static_cast<size_t>(graph.id_limit()));
-  for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)] = {*args[i]};
-  for (const Capture& c : parts_.captures) values[static_cast<size_t>(c.input.node)] = {c.value};
+  std::vector<dispatch::Outputs> values(static_cast<size_t>(graph.id_limit()));
+  for (size_t i = 0; i < args.size(); ++i) values[static_cast<size_t>(parts_.inputs[i].node)].push_back(*args[i]);
+  for (const Capture& c : parts_.captures) values[static_cast<size_t>(c.input.node)].push_back(c.value);
   for (int id : needed_nodes()) {
     auto& made = values[static_cast<size_t>(id)];
     if (!made.empty()) continue;  // an argument or a capture
     const Node& node = graph.at(id);
     if (is_unknown(node)) fail_unknown(node);
-    std::vector<const Tensor*> inputs;
+    SmallVector<const Tensor*, 8> inputs;
     for (NodeOutput in : node.inputs()) {
       inputs.push_back(&values[static_cast<size_t>(in.node)][static_cast<size_t>(in.index)]);
     }
-    std::vector<AttrSlot> slots;
+    SmallVector<AttrSlot, 8> slots;
     for (const AttrValue& a : node.attrs()) slots.push_back(borrow(a));
     dispatch::CallOptions options;
     options.node_name = node.name();
-    for (Tensor& t : dispatch::call(node.op(), inputs, slots, options)) made.push_back(std::move(t));
+    made = dispatch::call(node.op(), inputs, slots, options);
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NodeOutput o = parts_.outputs[i];
