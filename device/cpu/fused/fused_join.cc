@@ -42,6 +42,12 @@ struct ScaledWith {
   }
 };
 
+// f(x, y) squared
+template <class F>
+struct Squared {
+  [[gnu::always_inline]] float operator()(float x, float y) const { return SquareFn{}(F{}(x, y)); }
+};
+
 // (x * u) * (g(x * s) + t), which GELU is
 template <class G>
 struct GatedByItself {
@@ -116,6 +122,9 @@ class Table {
     scaled<MulFn, RoundedMul, PortableMul>();
     scaled<AddFn>();
     scaled<SubFn>();
+    squared<MulFn>();
+    squared<AddFn>();
+    squared<SubFn>();
   }
   Joined find(InnerLoopFn first, InnerLoopFn second, int place, int operands) const {
     for (const Entry& e : entries_) {
@@ -143,6 +152,11 @@ class Table {
     }
     add(shifted, inner_loop_for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
         {inner_loop_for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
+  }
+  template <class F>
+  void squared() {
+    add(binary_inner_loop<F, float>(), unary_inner_loop<SquareFn, float>(), 0, 1,
+        {inner_loop_for_this_machine<InnerLoop<Squared<F>, float, float, float>>(), 0});
   }
   // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
   template <class F, class Rounded = F, class Portable = F>

@@ -1,6 +1,7 @@
 // Instructions of a fused program that are done in one pass over a tile: `erf(x * s) + t` instead of three passes that
-// each read a tile from the first-level cache and write one. Only where the operands between them are single numbers,
-// as factors and offsets in formulas are: every other case would need loops of its own.
+// each read a tile from the first-level cache and write one. Where the operands between them are single numbers, as
+// factors and offsets in formulas are, and for squares, of which the sums of squares of differences and of products are
+// made: every other case would need loops of its own.
 //
 // What is rounded is rounded as before: the bits are those of the separate loops.
 #pragma once

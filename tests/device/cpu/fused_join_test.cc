@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_SUITE(fused_join)
 
 BOOST_AUTO_TEST_CASE(pairs) {
   int joined_pairs = 0;
-  for (const char* first : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Neg"}) {
-    for (const char* second : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Neg"}) {
+  for (const char* first : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Square", "Neg"}) {
+    for (const char* second : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Square", "Neg"}) {
       const int before = static_cast<int>(get_op(first).signature().inputs.size());
       const int operands = static_cast<int>(get_op(second).signature().inputs.size());
       for (int place = 0; place < operands; ++place) {
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(pairs) {
       }
     }
   }
-  BOOST_TEST(joined_pairs == 33);
+  BOOST_TEST(joined_pairs == 36);
 }
 
 BOOST_AUTO_TEST_CASE(three) {
