@@ -17,8 +17,6 @@
 namespace panto {
 namespace {
 
-bool differentiable(DType t) { return dtypes::kDifferentiable.contains(t); }
-
 bool saves_shapes(const Op& op) {
   for (const Saved& s : op.saves()) {
     if (s.what == Saved::What::kInputShape) return true;

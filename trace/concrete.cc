@@ -78,6 +78,13 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   return part;
 }
 
+ConcreteFunction::ConcreteFunction(Parts parts) : parts_(std::move(parts)) {
+  draws_numbers_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
+    const Node& node = parts_.graph.at(id);
+    return !is_unknown(node) && node.op().has_effect(Effect::kRandom);
+  });
+}
+
 void ConcreteFunction::check_arguments(Arguments args) const {
   if (args.size() != parts_.specs.size()) {
     invalid("arguments: expected {}, got {}", parts_.specs.size(), args.size());
@@ -93,19 +100,6 @@ void ConcreteFunction::check_arguments(Arguments args) const {
   }
 }
 
-// Inside a transform a function is the ops that it is made of, where they are called with tensors of the transform or
-// draw random numbers, of which transforms have something to say.
-bool ConcreteFunction::is_transformed(Arguments args) const {
-  if (thread_state().transforms.empty()) return false;
-  const auto lifted = [](const Tensor& t) { return t.defined() && t.is_meta() && t.impl()->meta->lifted != nullptr; };
-  if (std::ranges::any_of(args, [&](const Tensor* t) { return lifted(*t); })) return true;
-  if (std::ranges::any_of(parts_.captures, [&](const Capture& c) { return lifted(c.value); })) return true;
-  const std::vector<int> nodes = parts_.graph.topological_order();
-  return std::ranges::any_of(nodes, [&](int id) {
-    return !is_unknown(parts_.graph.at(id)) && parts_.graph.at(id).op().has_effect(Effect::kRandom);
-  });
-}
-
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
   if (is_transformed(args)) [[unlikely]] {
     check_arguments(args);
@@ -118,22 +112,6 @@ void ConcreteFunction::call(Arguments args, const std::string& passes, std::span
     return inline_call(args, outputs);
   }
   taped_call(args, passes, outputs);
-}
-
-void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {
-  const LibraryScope inside;
-  const Graph& graph = parts_.graph;
-  Replay replay(graph);
-  for (size_t i = 0; i < args.size(); ++i) replay.set(parts_.inputs[i].node, {*args[i]});
-  for (const Capture& c : parts_.captures) replay.set(c.input.node, {c.value});
-  std::vector<int> roots = parts_.effects;
-  for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
-  const std::vector<uint8_t> needed =
-      reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
-  for (int id : graph.topological_order()) {
-    if (needed[static_cast<size_t>(id)] != 0) replay.run(id);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = replay.value(parts_.outputs[i]);
 }
 
 void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<Tensor> outputs) {

@@ -32,7 +32,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
     std::shared_ptr<const void> result;  // the structure of what the function gave
     std::shared_ptr<NodeStates> states;  // what nodes keep between runs, however they are compiled
   };
-  explicit ConcreteFunction(Parts parts) : parts_(std::move(parts)) {}
+  explicit ConcreteFunction(Parts parts);
 
   const Parts& parts() const { return parts_; }
   using Arguments = std::span<const Tensor* const>;
@@ -71,7 +71,12 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Backward make_backward(std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
                          std::span<const uint8_t> needed, bool* stopped) const;
 
+  const std::vector<int>& needed_nodes() const;
+
   Parts parts_;
+  bool draws_numbers_ = false;  // a node of it is random
+  mutable std::once_flag needed_once_;
+  mutable std::vector<int> needed_;  // see needed_nodes
   std::mutex mutex_;
   RecentPlans<std::shared_ptr<const Compiled>> compiled_;
   // The first of compiled_ that needs no state: calls of it are the cheapest that there are. It is kept, so that they

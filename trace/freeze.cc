@@ -52,7 +52,7 @@ class Freezer {
   void drop_gradient_rules() {
     for (int id : graph_.topological_order()) {
       const Node& node = graph_.at(id);
-      if (!node.has(Trait::kIdentity) || node.op().signature().find_attr("rule") < 0) continue;
+      if (!node.is(OpKind::kCustomGradient)) continue;
       std::vector<NodeOutput> values;
       for (int k = 0; k < node.num_outputs(); ++k) values.push_back(node.input(k));
       for (size_t k = 0; k < values.size(); ++k) {

@@ -48,7 +48,7 @@ void replay_symbolically(Graph& graph, Replay& replay, int id) {
     replay.set(id, {meta_tensor(info.dtype, info.shape, std::nullopt, graph.identity())});
   }
   replay.run(id);
-  const std::vector<Tensor>& outputs = replay.values(id);
+  const dispatch::Outputs& outputs = replay.values(id);
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (outputs[k].is_meta()) outputs[k].impl()->meta->trace = graph.identity();
     graph.bind(outputs[k], {id, static_cast<int>(k)});

@@ -11,6 +11,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/custom_gradient.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -20,8 +21,6 @@ namespace panto {
 namespace {
 
 using detail::Tensors;
-
-bool differentiable(const Tensor& t) { return dtypes::kDifferentiable.contains(t.dtype()); }
 
 Tensors list_of(std::span<const Tensor> tensors) { return {tensors.begin(), tensors.end()}; }
 

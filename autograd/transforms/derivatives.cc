@@ -35,12 +35,29 @@ Tensor basis(const Shape& shape, DType dtype) {
   return reshape(eye(n, dtype), joined(Shape{n}, shape));
 }
 
-// By columns: f's derivatives in all directions at once.
-Tensor forward_jacobian(const detail::UnaryFunction& f, const Tensor& x) {
+// What a tape keeps of y = f(x), as a function of the direction. The gradient is linear in what flows into it, u:
+// `tape` makes it of some u, and another one remembers how. Its own gradient by u is the derivative.
+class Derivative {
+ public:
+  Derivative(GradientTape& tape, const Tensor& x, const Tensor& y) : seed_(zeros_like(y)) {
+    outer_.watch(seed_);
+    gradient_ = tape.gradient(y, x, seed_);
+    outer_.stop();
+  }
+  Tensor along(const Tensor& v) { return outer_.gradient(gradient_, seed_, v); }
+
+ private:
+  GradientTape outer_{{.persistent = true, .watch_variables = false, .unconnected_zero = true}};
+  Tensor seed_, gradient_;
+};
+
+// By columns, `along(v)` each.
+template <class Along>
+Tensor columns(const Tensor& x, const Along& along) {
   const VmapOptions last{.out_axes = {-1}};
-  const Tensor columns = vmap([&](const Tensor& v) { return jvp(f, x, v).second; }, last)(basis(x.shape(), x.dtype()));
-  const PartialShape& s = columns.partial_shape();
-  return reshape(columns, joined(Shape(s.dims().first(s.dims().size() - 1)), x.shape()));
+  const Tensor all = vmap(along, last)(basis(x.shape(), x.dtype()));
+  const PartialShape& s = all.partial_shape();
+  return reshape(all, joined(Shape(s.dims().first(s.dims().size() - 1)), x.shape()));
 }
 
 }  // namespace
@@ -59,7 +76,7 @@ Tensor detail::gradient_at(const detail::UnaryFunction& f, const Tensor& x) {
 Tensor detail::jacobian_at(const detail::UnaryFunction& f, const Tensor& x, JacobianMode mode) {
   expect_floating(x, "argument of a Jacobian");
   expect_known(x, "argument of a Jacobian");
-  if (mode == JacobianMode::kForward) return forward_jacobian(f, x);
+  if (mode == JacobianMode::kForward) return columns(x, [&](const Tensor& v) { return jvp(f, x, v).second; });
   GradientTape tape({.unconnected_zero = true});
   const Tensor own = own_argument(x);
   tape.watch(own);
@@ -67,8 +84,8 @@ Tensor detail::jacobian_at(const detail::UnaryFunction& f, const Tensor& x, Jaco
   expect_floating(y, "value of a Jacobian's function");
   expect_known(y, "value of a Jacobian's function");
   if (mode == JacobianMode::kByShape && x.numel() < y.numel()) {
-    tape.stop();
-    return forward_jacobian(f, x);
+    Derivative derivative(tape, own, y);  // f is not computed again
+    return columns(x, [&](const Tensor& v) { return derivative.along(v); });
   }
   const Tensor rows =
       vmap([&](const Tensor& seed) { return tape.gradient(y, own, seed); })(basis(y.shape(), y.dtype()));
@@ -79,31 +96,22 @@ Tensor detail::hessian_at(const detail::UnaryFunction& f, const Tensor& x) {
   return jacobian_at([&](const Tensor& at) { return gradient_at(f, at); }, x, JacobianMode::kForward);
 }
 
-// The gradient is linear in what flows into it, u. The inner tape made it of some u and the outer one remembers how:
-// its own gradient by u is the derivative.
 struct LinearMap::Impl {
-  Impl() : tape({.persistent = true, .watch_variables = false, .unconnected_zero = true}) {}
-  GradientTape tape;
-  Tensor x, y, u, gradient;
+  Impl(GradientTape& tape, const Tensor& x, const Tensor& y) : x(x), derivative(tape, x, y) {}
+  Tensor x;
+  Derivative derivative;
 };
 
 std::pair<Tensor, LinearMap> linearize(const detail::UnaryFunction& f, const Tensor& x) {
   expect_floating(x, "argument of linearize");
+  GradientTape tape({.watch_variables = false, .unconnected_zero = true});
+  const Tensor own = detail::own_argument(x);
+  tape.watch(own);
+  const Tensor y = f(own);
+  expect_floating(y, "value of linearize's function");
   LinearMap map;
-  map.impl_ = std::make_shared<LinearMap::Impl>();
-  LinearMap::Impl& m = *map.impl_;
-  m.x = detail::own_argument(x);
-  {
-    GradientTape inner({.watch_variables = false, .unconnected_zero = true});
-    inner.watch(m.x);
-    m.y = f(m.x);
-    expect_floating(m.y, "value of linearize's function");
-    m.u = zeros_like(m.y);
-    m.tape.watch(m.u);
-    m.gradient = inner.gradient(m.y, m.x, m.u);
-  }
-  m.tape.stop();
-  return {m.y, map};
+  map.impl_ = std::make_shared<LinearMap::Impl>(tape, own, y);
+  return {y, map};
 }
 
 Tensor LinearMap::operator()(const Tensor& v) const {
@@ -113,7 +121,7 @@ Tensor LinearMap::operator()(const Tensor& v) const {
     invalid("direction: expected {}{}, got {}{}", dtype_name(x.dtype()), x.partial_shape().to_string(),
             dtype_name(v.dtype()), v.partial_shape().to_string());
   }
-  return impl_->tape.gradient(impl_->gradient, impl_->u, v);
+  return impl_->derivative.along(v);
 }
 
 }  // namespace panto

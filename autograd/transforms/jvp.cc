@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <span>
 #include <string>
 
@@ -11,7 +9,6 @@
 #include "panto/autograd/transforms/rules.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/operators.h"
@@ -21,8 +18,6 @@
 
 namespace panto {
 namespace {
-
-bool differentiable(const Tensor& t) { return dtypes::kDifferentiable.contains(t.dtype()); }
 
 Tensor conjugated(const Tensor& t) { return dtypes::kComplex.contains(t.dtype()) ? conj(t) : t; }
 
@@ -75,17 +70,9 @@ void reduction_tangent(JvpContext& c) {
   c.set(0, sum(conjugated(dx) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
 }
 
-void name_doubling(const Op& op) {
-  static std::mutex mutex;
-  static auto* named = new std::set<const Op*>;
-  const std::lock_guard lock(mutex);
-  if (!named->insert(&op).second) return;
-  log_warn(fmt::format("jvp: {} has no rule for tangents; its gradient is differentiated instead", op.name()));
-}
-
 // The gradient is linear in what flows into it, v: its derivative by v, times the tangents, is what is looked for.
 void doubled_gradient(JvpContext& c) {
-  name_doubling(c.op());
+  log_warn_once(fmt::format("jvp: {} has no rule for tangents; its gradient is differentiated instead", c.op().name()));
   GradientTape outer({.watch_variables = false});
   std::vector<Tensor> inputs(c.inputs().begin(), c.inputs().end());
   std::vector<Tensor> directions, targets, seeds;
@@ -141,11 +128,10 @@ class Jvp final : public Transform, public std::enable_shared_from_this<Jvp> {
       inputs.push_back(lifted != nullptr ? lifted->value : *t);
       tangents.push_back(lifted != nullptr ? lifted->tangent : Tensor());
     }
-    SmallVector<Tensor, 2> outputs =
-        dispatch::call(*call.op, dispatch::pointers_to(inputs), call.attrs, {.where = call.where});
+    SmallVector<Tensor, 2> outputs = RuleContext(call).again(inputs);
     const std::span<const Tensor> made(outputs.data(), outputs.size());
     std::vector<Tensor> found(outputs.size());
-    if (std::ranges::any_of(made, differentiable)) {
+    if (std::ranges::any_of(made, [](const Tensor& t) { return differentiable(t); })) {
       JvpContext c(call, inputs, tangents, made);
       differentiate(c);
       found = std::move(c.results());

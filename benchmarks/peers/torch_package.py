@@ -18,8 +18,8 @@ def function_of(work, x):
     """(function, its inputs), or None."""
     if work == "resnet_inference":
         return torch_contestant.resnet_for_inference(x[2:]), x[:1]
-    if work in ("hessian", "conv", "conv_nchw"):
-        return None  # made of gradients, which are not exported
+    if work in torch_contestant.NEEDS_GRADIENTS:
+        return None  # which are not exported
     f = torch_contestant.WORKS.get(work)
     return f and (f, x)
 

@@ -179,9 +179,10 @@ SECTIONS = [
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Transforms", [
+        # MLX adds up the 401,408 squares of a matrix one by one: its sums are off by 7e-5.
         Row("gradient_norms", "dense 784-512-256-10, batch 64: norms of the gradients by example", "gradient_norms", "eager",
-            MLP, 1, 1e-5),
-        Row("gradient_norms_traced", "the same, traced", "gradient_norms", "traced", MLP, 1, 1e-5),
+            MLP, 1, 1e-4),
+        Row("gradient_norms_traced", "the same, traced", "gradient_norms", "traced", MLP, 1, 1e-4),
         Row("jacobian_64", "Jacobian of a network 64-64-64", "jacobian", "eager", JACOBIAN, 1, 1e-5),
         Row("jacobian_64_traced", "the same, traced", "jacobian", "traced", JACOBIAN, 1, 1e-5),
         Row("hessian_32", "Hessian of sum(tanh(x w) u), 32x32", "hessian_matrix", "eager", "32:-1:1 32x32:-0.5:0.5 32:-1:1",

@@ -4,7 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include "panto/lib/base/format.h"
 
@@ -28,6 +31,16 @@ spdlog::logger& logger() {
 void log_debug(std::string_view text) { logger().debug(text); }
 void log_info(std::string_view text) { logger().info(text); }
 void log_warn(std::string_view text) { logger().warn(text); }
+
+void log_warn_once(std::string_view text) {
+  static std::mutex mutex;
+  static auto* said = new std::set<std::string, std::less<>>;  // leaked on purpose, as the logger is
+  {
+    const std::lock_guard lock(mutex);
+    if (!said->emplace(text).second) return;
+  }
+  log_warn(text);
+}
 
 std::string set_log_level(std::string_view level) {
   const std::string wanted(level);

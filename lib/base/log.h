@@ -12,6 +12,8 @@ namespace panto {
 PANTO_EXPORT void log_debug(std::string_view text);
 PANTO_EXPORT void log_info(std::string_view text);
 PANTO_EXPORT void log_warn(std::string_view text);
+// The same, for what would be said each time: a text is logged when it first comes.
+PANTO_EXPORT void log_warn_once(std::string_view text);
 PANTO_EXPORT bool log_debug_enabled();
 // Instead of what PANTO_LOG says; returns the level before. Throws InvalidArgument for a word that is no level.
 PANTO_EXPORT std::string set_log_level(std::string_view level);

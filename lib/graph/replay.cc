@@ -22,9 +22,7 @@ void Replay::run(int id) {
   if (is_unknown(node)) fail_unknown(node);
   SmallVector<const Tensor*, 8> inputs;
   for (const NodeOutput& input : node.inputs()) inputs.push_back(&value(input));
-  std::vector<Tensor> made;
-  for (Tensor& t : call_node(node, inputs)) made.push_back(std::move(t));
-  set(id, std::move(made));
+  set(id, call_node(node, inputs));
 }
 
 }  // namespace panto

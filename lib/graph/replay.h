@@ -18,18 +18,18 @@ class Replay {
   explicit Replay(const Graph& graph) : graph_(graph), values_(static_cast<size_t>(graph.id_limit())) {}
 
   // Gives the outputs of a node that is not to be called.
-  void set(int id, std::vector<Tensor> outputs) { values_[static_cast<size_t>(id)] = std::move(outputs); }
+  void set(int id, dispatch::Outputs outputs) { values_[static_cast<size_t>(id)] = std::move(outputs); }
   bool has(int id) const { return !values_[static_cast<size_t>(id)].empty(); }
   // Calls a node that has no values yet, and whose inputs have. Throws Unimplemented for an op that is unknown here.
   void run(int id);
   const Tensor& value(NodeOutput output) const {
     return values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
   }
-  const std::vector<Tensor>& values(int id) const { return values_[static_cast<size_t>(id)]; }
+  const dispatch::Outputs& values(int id) const { return values_[static_cast<size_t>(id)]; }
 
  private:
   const Graph& graph_;
-  std::vector<std::vector<Tensor>> values_;  // by node id
+  std::vector<dispatch::Outputs> values_;  // by node id
 };
 
 }  // namespace panto

@@ -1,27 +1,16 @@
 #include "panto/lib/ops/batching.h"
 
 #include <algorithm>
-#include <mutex>
-#include <set>
 #include <string>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
 namespace panto {
 namespace {
-
-void name_loop(const Op& op) {
-  static std::mutex mutex;
-  static auto* named = new std::set<const Op*>;
-  const std::lock_guard lock(mutex);
-  if (!named->insert(&op).second) return;
-  log_warn(fmt::format("vmap: {}, called as it is here, runs once for each element of the batch", op.name()));
-}
 
 // -1 where unknown, which reshape finds, once.
 std::vector<int64_t> dims_of(const PartialShape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
@@ -96,7 +85,7 @@ Tensor split_front(const Tensor& t, int64_t batch, int64_t size) {
 
 BatchContext::BatchContext(const Call& call, std::span<const Tensor> inputs, std::span<const uint8_t> batched,
                            int64_t size)
-    : CallView(call), inputs_(inputs), batched_(batched), size_(size), outputs_(call.specs.size()) {}
+    : RuleContext(call), inputs_(inputs), batched_(batched), size_(size), outputs_(call.specs.size()) {}
 
 Tensor BatchContext::with_size(const PartialShape& shape) const {
   if (size_ >= 0 && shape.fully_known()) {
@@ -136,16 +125,12 @@ Tensor BatchContext::with_rank(int i, int rank) const {
   return reshape(x, concat({recorded_dims(x, 0, 1), fill({rank - own}, int64_t{1}), recorded_dims(x, 1, own)}, 0));
 }
 
-SmallVector<Tensor, 2> BatchContext::again(std::span<const Tensor> inputs) const {
-  return dispatch::call(op(), dispatch::pointers_to(inputs), call().attrs, {.where = call().where});
-}
-
 void BatchContext::set_all(SmallVector<Tensor, 2> values) {
   for (size_t k = 0; k < values.size(); ++k) set_out(static_cast<int>(k), std::move(values[k]));
 }
 
 void BatchContext::loop() {
-  name_loop(op());
+  log_warn_once(fmt::format("vmap: {}, called as it is here, runs once for each element of the batch", op().name()));
   if (size_ < 0) {
     failf(Code::kUnimplemented, "vmap of {}: expected a batch whose size is known, got an unknown one while tracing",
           op().name());

@@ -7,17 +7,16 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/transform.h"
 
 namespace panto {
 
-class PANTO_EXPORT BatchContext : public CallView {
+class PANTO_EXPORT BatchContext : public RuleContext {
  public:
   // `inputs`: by flat position; `batched`: which have the batch's dimension. `size`: the batch's, -1 unknown.
   BatchContext(const Call& call, std::span<const Tensor> inputs, std::span<const uint8_t> batched, int64_t size);
@@ -38,11 +37,6 @@ class PANTO_EXPORT BatchContext : public CallView {
   // An int64 vector: the batch's size and `shape`, of one element.
   Tensor with_size(const PartialShape& shape) const;
 
-  // The op, with the same attributes, on these inputs.
-  SmallVector<Tensor, 2> again(std::span<const Tensor> inputs) const;
-  SmallVector<Tensor, 2> again(std::initializer_list<Tensor> inputs) const {
-    return again({inputs.begin(), inputs.size()});
-  }
   // What the op gives for each element by itself. Named in the log when an op is first computed so.
   void loop();
 

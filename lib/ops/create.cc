@@ -18,8 +18,7 @@ Tensor ones(Arg shape, DType dtype) { return fill(shape, number(1, dtype)); }
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   if (rows < 0 || columns < 0) invalid("shape: expected no negative dimension, got [{},{}]", rows, columns);
-  const Tensor row = range(int64_t{0}, rows, int64_t{1}), column = range(int64_t{0}, columns, int64_t{1});
-  return cast(equal(expand_dims(row, 1), column), dtype);
+  return one_hot(range(int64_t{0}, rows, int64_t{1}), columns, number(1, dtype), number(0, dtype));
 }
 Tensor eye(int64_t rows, DType dtype) { return eye(rows, rows, dtype); }
 

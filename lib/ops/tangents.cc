@@ -1,7 +1,6 @@
 #include "panto/lib/ops/tangents.h"
 
-#include "panto/lib/core/call/dispatch.h"
-#include "panto/lib/core/tensor/dtype.h"
+#include "panto/lib/core/op/gradient.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -9,16 +8,10 @@ namespace panto {
 
 JvpContext::JvpContext(const Call& call, std::span<const Tensor> inputs, std::span<const Tensor> tangents,
                        std::span<const Tensor> outputs)
-    : CallView(call), inputs_(inputs), tangents_(tangents), outputs_(outputs), results_(outputs.size()) {}
-
-SmallVector<Tensor, 2> JvpContext::again(std::span<const Tensor> inputs) const {
-  return dispatch::call(op(), dispatch::pointers_to(inputs), call().attrs, {.where = call().where});
-}
+    : RuleContext(call), inputs_(inputs), tangents_(tangents), outputs_(outputs), results_(outputs.size()) {}
 
 namespace tangents {
 namespace {
-
-bool differentiable(const Tensor& t) { return dtypes::kDifferentiable.contains(t.dtype()); }
 
 void set_all(JvpContext& c, SmallVector<Tensor, 2> values) {
   for (size_t k = 0; k < values.size(); ++k) {

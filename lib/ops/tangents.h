@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/transform.h"
 
 namespace panto {
 
-class PANTO_EXPORT JvpContext : public CallView {
+class PANTO_EXPORT JvpContext : public RuleContext {
  public:
   JvpContext(const Call& call, std::span<const Tensor> inputs, std::span<const Tensor> tangents,
              std::span<const Tensor> outputs);
@@ -28,8 +28,6 @@ class PANTO_EXPORT JvpContext : public CallView {
   std::span<const Tensor> inputs() const { return inputs_; }
   std::span<const Tensor> outputs() const { return outputs_; }
 
-  // The op, with the same attributes, on these inputs.
-  SmallVector<Tensor, 2> again(std::span<const Tensor> inputs) const;
   // The tangent of output k; not calling it means zero.
   void set(int k, Tensor tangent) { results_[static_cast<size_t>(k)] = std::move(tangent); }
   std::vector<Tensor>& results() { return results_; }

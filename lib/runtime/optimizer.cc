@@ -28,7 +28,9 @@ struct PassList {
       {"prune", "Drops what neither a fetch nor a target needs.", passes::prune},
       {"constant_folding", "Computes what depends on constants and known shapes only.", passes::fold_constants},
       {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
-      {"matmul", "Has matrix products read transposed operands as they lie, and make what is read of them only.",
+      {"matmul",
+       "Has matrix products read transposed operands as they lie, and make what is read of them only; those of columns "
+       "by rows are elementwise.",
        passes::narrow_matmuls},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},

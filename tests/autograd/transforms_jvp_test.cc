@@ -93,6 +93,35 @@ BOOST_AUTO_TEST_CASE(jacobians_are_the_same_both_ways) {
   BOOST_CHECK_EXCEPTION(jacobian(f)(tensor({1, 2})), Error, HasText{"expected a floating tensor, got int32"});
 }
 
+BOOST_AUTO_TEST_CASE(jacobians_call_their_function_once) {
+  const Tensor x = numbers({4}, 0, kFloat64);
+  int calls = 0;
+  const auto f = [&](const Tensor& x) {
+    ++calls;
+    return concat({sin(x), x * x[0], cumsum(x, 0)}, 0);
+  };
+  const auto parts = [&](const Tensor& x) { return concat({sin(x), x * x[0], cumsum(x, 0)}, 0); };
+  for (const JacobianMode mode : {JacobianMode::kByShape, JacobianMode::kForward, JacobianMode::kReverse}) {
+    calls = 0;
+    const Tensor j = jacobian(f, mode)(x);
+    BOOST_TEST(calls == 1);
+    BOOST_REQUIRE((j.shape() == Shape{12, 4}));
+    for (int64_t k = 0; k < 4; ++k) {
+      const Tensor step = one_hot(tensor(k), 4, cast(tensor(1e-6), kFloat64), cast(tensor(0.0), kFloat64));
+      const Tensor change = (parts(x + step) - parts(x - step)) / 2e-6;
+      BOOST_TEST(near(transpose(j)[k], change, 1e-8));
+    }
+  }
+  // In a batch, and differentiated again.
+  const Tensor batch = numbers({3, 4}, 1, kFloat64);
+  const Tensor all = vmap(jacobian(parts))(batch);
+  for (int e = 0; e < 3; ++e) BOOST_TEST(near(all[e], jacobian(parts, JacobianMode::kReverse)(batch[e]), 1e-12));
+  const auto squares = [&](const JacobianMode mode) {
+    return grad([&](const Tensor& x) { return sum(square(jacobian(parts, mode)(x))); })(x);
+  };
+  BOOST_TEST(near(squares(JacobianMode::kByShape), squares(JacobianMode::kReverse), 1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(hessians_of_batches_and_in_traces) {
   const Tensor x = numbers({3, 4}, 0, kFloat64), a = numbers({4}, 1, kFloat64);
   const auto f = [&](const Tensor& x) { return cubes(x, a); };

@@ -34,6 +34,18 @@ BOOST_AUTO_TEST_CASE(lines_below_the_level_are_not_written) {
   set_log_level(before);
 }
 
+BOOST_AUTO_TEST_CASE(a_warning_may_be_written_once) {
+  const auto twice = [](const char* text) {
+    return test::written([&] {
+      log_warn_once(text);
+      log_warn_once(text);
+    });
+  };
+  BOOST_TEST(twice("slow") == "W slow\n");
+  BOOST_TEST(twice("slower") == "W slower\n");
+  BOOST_TEST(twice("slow") == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

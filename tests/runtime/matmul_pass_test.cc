@@ -1,4 +1,5 @@
-// The pass "matmul": transposed operands are read as they lie, and of a product that is sliced the slice is made.
+// The pass "matmul": transposed operands are read as they lie, and of a product that is sliced the slice is made, and
+// what adds nothing up is elementwise.
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <vector>
@@ -6,6 +7,8 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/ops/math.h"
+#include "panto/ops/nn.h"
 #include "panto/tests/runtime/pass_case.h"
 
 namespace panto::test {
@@ -104,6 +107,63 @@ BOOST_AUTO_TEST_CASE(what_is_read_otherwise_or_costs_more_to_cut_stays) {
            p = MatMul(x, w)
            y = Slice(p, begin, size)
          )"});
+}
+
+// The op of `g` where `y` reads it, whose values must be what they are without passes.
+const Op& product_op(const std::string& text) {
+  const Graph graph = text_graph(text);
+  const Graph optimized = optimize(graph, {}, {}, "matmul");
+  Feeds feeds;
+  for (const char* name : {"a", "b"}) {
+    const PartialShape& shape = optimized.at(name).output(0).shape;
+    if (!shape.fully_known()) return optimized.at("g").op();
+    feeds.emplace_back(name, cast(integers(shape), optimized.at(name).output(0).dtype));
+  }
+  Session changed(graph, {.passes = "matmul"}), whole(graph), plain(graph, {.passes = "off"});
+  const Tensor expected = plain.run("y", feeds);
+  BOOST_TEST(all(equal(changed.run("y", feeds), expected)).item<bool>());
+  BOOST_TEST(all(equal(whole.run("y", feeds), expected)).item<bool>());
+  return optimized.at("g").op();
+}
+
+std::string product_of(const std::string& op, const std::string& a, const std::string& b, const char* reader,
+                       const char* type = "float32") {
+  const std::string dtype = std::string("; dtype=") + type + ", shape=";
+  return "a = Placeholder(" + dtype + a + ")\n b = Placeholder(" + dtype + b + ")\n g = " + op + "\n y = " + reader +
+         "\n";
+}
+
+BOOST_AUTO_TEST_CASE(products_of_columns_by_rows_are_elementwise) {
+  const auto is_mul = [](const std::string& text) { return &product_op(text) == &kMul; };
+  const char *square = "Square(g)", *same = "Identity(g)";
+  BOOST_TEST(is_mul(product_of("MatMul(a, b)", "[5,1]", "[1,3]", square)));
+  BOOST_TEST(is_mul(product_of("MatMul(a, b; transpose_a=true)", "[1,5]", "[1,3]", square)));
+  BOOST_TEST(is_mul(product_of("MatMul(a, b; transpose_a=true, transpose_b=true)", "[1,5]", "[3,1]", square)));
+  BOOST_TEST(is_mul(product_of("BatchMatMulV2(a, b; adj_x=true)", "[8,1,5]", "[8,1,3]", square)));
+  BOOST_TEST(is_mul(product_of("BatchMatMulV2(a, b; adj_y=true)", "[2,1,5,1]", "[4,3,1]", square)));
+  BOOST_TEST(is_mul(product_of("BatchMatMulV2(a, b)", "[2,5,1]", "[2,1,3]", square, "complex64")));
+  // What conjugates, adds up, is not known or gains nothing stays.
+  BOOST_TEST(!is_mul(product_of("BatchMatMulV2(a, b; adj_x=true)", "[2,1,5]", "[2,1,3]", square, "complex64")));
+  BOOST_TEST(!is_mul(product_of("MatMul(a, b)", "[5,2]", "[2,3]", square)));
+  BOOST_TEST(!is_mul(product_of("MatMul(a, b)", "[5,?]", "[?,3]", square)));
+  BOOST_TEST(!is_mul(product_of("MatMul(a, b)", "[5,1]", "[1,3]", same)));
+}
+
+// The squared length of each of a batch of such products is one op, which makes none of them.
+BOOST_AUTO_TEST_CASE(products_of_columns_by_rows_are_reduced_as_they_are_made) {
+  const Graph graph = text_graph(R"(
+    x = Placeholder(; dtype=float32, shape=[8,1,50])
+    d = Placeholder(; dtype=float32, shape=[8,1,30])
+    axes = Const(; value=int32[2]{1, 2})
+    g = BatchMatMulV2(x, d; adj_x=true)
+    s = Square(g)
+    y = Sum(s, axes)
+  )");
+  const Graph optimized = optimize(graph, {}, {}, "");
+  BOOST_TEST((&optimized.at("y").op() == &kFusedReduction));
+  const Feeds feeds = {{"x", integers(Shape{8, 1, 50})}, {"d", integers(Shape{8, 1, 30})}};
+  BOOST_TEST((Session(graph).run("y", feeds).to_vector<float>() ==
+              Session(graph, {.passes = "off"}).run("y", feeds).to_vector<float>()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,11 +15,11 @@ namespace panto::cpu {
 // Each element of `from`, of another type. Halves become the nearest, ties to even.
 template <class From, class To>
 void convert_elements(const From* from, To* to, int64_t n) {
-  const InnerLoopFn row = cast_row(dtype_of<To>, dtype_of<From>);
+  const InnerLoopFn loop = cast_inner_loop(dtype_of<To>, dtype_of<From>);
   constexpr int64_t kBytes = sizeof(To) + sizeof(From);
   parallel_ranges(n, n * kBytes, [&](int64_t begin, int64_t end) {
     const void* in[] = {from + begin};
-    row(1, to + begin, end - begin, in);
+    loop(1, to + begin, end - begin, in);
   });
 }
 

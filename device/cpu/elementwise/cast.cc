@@ -54,7 +54,7 @@ constexpr bool kForThisMachine =
     (is_half_type<To> && std::is_same_v<From, float>) || (is_half_type<From> && std::is_same_v<To, float>);
 
 template <class To, class From>
-InnerLoopFn cast_row_between(bool truncate) {
+InnerLoopFn cast_loop_between(bool truncate) {
   if constexpr (kMayTruncate<To, From>) {
     if (truncate) return InnerLoop<TruncateFn<To>, To, From>::portable;
   }
@@ -63,10 +63,10 @@ InnerLoopFn cast_row_between(bool truncate) {
 }
 
 template <class To>
-InnerLoopFn cast_row_to(DType from, bool truncate) {
-  InnerLoopFn row = nullptr;
-  with_type(types::numbers{}, from, [&]<class From>() { row = cast_row_between<To, From>(truncate); });
-  return row;
+InnerLoopFn cast_loop_to(DType from, bool truncate) {
+  InnerLoopFn loop = nullptr;
+  with_type(types::numbers{}, from, [&]<class From>() { loop = cast_loop_between<To, From>(truncate); });
+  return loop;
 }
 
 template <class To>
@@ -79,13 +79,13 @@ void run_cast(KernelContext& c) {
     }
     return;
   }
-  const InnerLoopFn row = cast_row_to<To>(from, c.flag("Truncate"));
-  if (row == nullptr) {
+  const InnerLoopFn loop = cast_loop_to<To>(from, c.flag("Truncate"));
+  if (loop == nullptr) {
     failf(Code::kUnimplemented, "x: expected numbers or booleans to make {}, got {}", dtype_name(dtype_of<To>),
           dtype_name(from));
   }
   const auto in_size = static_cast<uint32_t>(dtype_size(from));
-  run_elementwise(c, {row, 1, {in_size}, sizeof(To), in_size + static_cast<int64_t>(sizeof(To))});
+  run_elementwise(c, {loop, 1, {in_size}, sizeof(To), in_size + static_cast<int64_t>(sizeof(To))});
 }
 
 struct RunCast {
@@ -106,10 +106,10 @@ const CpuKernel copy_kernel("Cast", TypeList<std::string, ResourceHandle, Varian
 
 }  // namespace
 
-InnerLoopFn cast_row(DType to, DType from) {
-  InnerLoopFn row = nullptr;
-  with_type(types::numbers{}, to, [&]<class To>() { row = cast_row_to<To>(from, false); });
-  return row;
+InnerLoopFn cast_inner_loop(DType to, DType from) {
+  InnerLoopFn loop = nullptr;
+  with_type(types::numbers{}, to, [&]<class To>() { loop = cast_loop_to<To>(from, false); });
+  return loop;
 }
 
 }  // namespace panto::cpu

@@ -7,6 +7,6 @@
 namespace panto::cpu {
 
 // Null if there is none: elements of either type are no numbers or booleans.
-InnerLoopFn cast_row(DType to, DType from);
+InnerLoopFn cast_inner_loop(DType to, DType from);
 
 }  // namespace panto::cpu

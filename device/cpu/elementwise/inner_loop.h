@@ -35,7 +35,7 @@
 
 namespace panto::cpu {
 
-// What a row is told besides, in bits of `moves` that stand for no input.
+// What an inner loop is told besides, in bits of `moves` that stand for no input.
 //
 // What is written goes past the caches (device/cpu/stream.h): the output shares memory with no input, and a fence is to
 // follow.
@@ -249,7 +249,7 @@ struct PartlyStridedLoop {
   };
 
   // Past the caches by way of the first-level cache, piece by piece.
-  static uint32_t by_pieces(InnerLoopFn row, unsigned moves, void* out, int64_t n, const void* const* in) {
+  static uint32_t by_pieces(InnerLoopFn loop, unsigned moves, void* out, int64_t n, const void* const* in) {
     constexpr int64_t kMost = kStreamPiece / static_cast<int64_t>(sizeof(Out));
     alignas(64) std::byte piece[kStreamPiece];
     uint32_t found = 0;
@@ -257,7 +257,7 @@ struct PartlyStridedLoop {
       const int64_t count = std::min(kMost, n - begin);
       const From from(moves, in, begin);
       from.read_ahead(moves, count, Indices{});
-      if (const uint32_t fault = row(moves & ~kNontemporal, piece, count, from.in); fault != 0) [[unlikely]]
+      if (const uint32_t fault = loop(moves & ~kNontemporal, piece, count, from.in); fault != 0) [[unlikely]]
         found = fault;
       stream_copy(reinterpret_cast<std::byte*>(static_cast<Out*>(out) + begin), piece,
                   static_cast<size_t>(count) * sizeof(Out));
@@ -266,7 +266,7 @@ struct PartlyStridedLoop {
   }
 
   template <class Writer>
-  [[gnu::always_inline]] static uint32_t nontemporal(InnerLoopFn row, unsigned moves, void* out, int64_t n,
+  [[gnu::always_inline]] static uint32_t nontemporal(InnerLoopFn loop, unsigned moves, void* out, int64_t n,
                                                      const void* const* in) {
     // Lines are written where the vectors of a result are as wide as those of what it is computed of.
     if constexpr (std::is_floating_point_v<Out> && ((sizeof(In) <= sizeof(Out)) && ...)) {
@@ -276,10 +276,11 @@ struct PartlyStridedLoop {
         const uint32_t fault = run<Writer>(moves, out, lines, in);
         if (lines == n) [[likely]]
           return fault;
-        return fault | row(moves & ~kNontemporal, static_cast<Out*>(out) + lines, n - lines, From(moves, in, lines).in);
+        return fault |
+               loop(moves & ~kNontemporal, static_cast<Out*>(out) + lines, n - lines, From(moves, in, lines).in);
       }
     }
-    return by_pieces(row, moves, out, n, in);
+    return by_pieces(loop, moves, out, n, in);
   }
 
  public:
@@ -305,7 +306,7 @@ struct PartlyStridedLoop {
 template <class F, class Out, class... In>
 using InnerLoop = PartlyStridedLoop<(1u << sizeof...(In)) - 1, F, Out, In...>;
 
-// The row R for this machine. `Portable`: another for machines without the extensions.
+// The inner loop R for this machine. `Portable`: another for machines without the extensions.
 template <class R, class Portable = R>
 InnerLoopFn inner_loop_for_this_machine() {
 #ifdef __x86_64__

@@ -33,9 +33,9 @@ const std::byte* at(const void* data, int64_t element, uint32_t size) {
   return static_cast<const std::byte*>(data) + element * size;
 }
 
-// Elements [begin, end) of the output, row by row. `how`: what rows are told besides what moves.
+// Elements [begin, end) of the output, row by row. `how`: what inner loops are told besides what moves.
 template <int kInputs>
-void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
+void broadcast_range(const InnerLoopKernel& kernel, const BroadcastMap<kInputs>& map, int64_t begin, int64_t end,
                      std::byte* out, const void* const* in, unsigned how, Faults& faults) {
   const int64_t row = map.size[0];
   unsigned moves = 0;
@@ -54,7 +54,7 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
     for (int i = 0; i < kInputs; ++i) {
       first[i] = at(in[i], offset[i] + (map.stride[0][i] != 0 ? column : 0), kernel.in_size[i]);
     }
-    faults.report(kernel.row(moves | how, out + begin * kernel.out_size, n, first));
+    faults.report(kernel.run(moves | how, out + begin * kernel.out_size, n, first));
     begin += n;
     column = 0;
     for (int d = 1; d < map.rank; ++d) {
@@ -67,7 +67,8 @@ void broadcast_range(const RowKernel& kernel, const BroadcastMap<kInputs>& map, 
 }
 
 template <int kInputs>
-void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& out_shape, std::byte* out, int64_t n) {
+void run(const InnerLoopKernel& kernel, const InnerLoopInput* inputs, const PartialShape& out_shape, std::byte* out,
+         int64_t n) {
   const void* in[kInputs];
   bool one_row = true, in_place = false;
   unsigned moves = 0, how = kNontemporal;
@@ -88,7 +89,7 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
     parallel_ranges(n, n * kernel.work, [&](int64_t begin, int64_t end) {
       const void* first[kInputs];
       for (int i = 0; i < kInputs; ++i) first[i] = at(in[i], (moves >> i & 1u) != 0 ? begin : 0, kernel.in_size[i]);
-      faults.report(kernel.row(stream ? moves | how : moves, out + begin * kernel.out_size, end - begin, first));
+      faults.report(kernel.run(stream ? moves | how : moves, out + begin * kernel.out_size, end - begin, first));
       if (stream) stream_fence();
     });
   } else {
@@ -107,21 +108,22 @@ void run(const RowKernel& kernel, const RowInput* inputs, const PartialShape& ou
 
 }  // namespace
 
-void run_rows(const RowKernel& kernel, const RowInput* in, const PartialShape& out_shape, void* out, int64_t n) {
+void run_inner_loops(const InnerLoopKernel& kernel, const InnerLoopInput* in, const PartialShape& out_shape, void* out,
+                     int64_t n) {
   if (n == 0) return;
   auto* first = static_cast<std::byte*>(out);
   switch (kernel.inputs) {
     case 1: return run<1>(kernel, in, out_shape, first, n);
     case 2: return run<2>(kernel, in, out_shape, first, n);
     case 3: return run<3>(kernel, in, out_shape, first, n);
-    default: return run<kMaxRowInputs>(kernel, in, out_shape, first, n);
+    default: return run<kMaxInnerLoopInputs>(kernel, in, out_shape, first, n);
   }
 }
 
-void run_elementwise(KernelContext& c, const RowKernel& kernel) {
-  RowInput in[kMaxRowInputs];
+void run_elementwise(KernelContext& c, const InnerLoopKernel& kernel) {
+  InnerLoopInput in[kMaxInnerLoopInputs];
   for (int i = 0; i < kernel.inputs; ++i) in[i] = {c.in(i).impl()->data, &c.shape(i), c.numel(i)};
-  run_rows(kernel, in, c.out_shape(0), c.out(0).impl()->data, c.out_numel(0));
+  run_inner_loops(kernel, in, c.out_shape(0), c.out(0).impl()->data, c.out_numel(0));
 }
 
 }  // namespace panto::cpu

@@ -3,7 +3,8 @@
 //   const TableKernels<"CPU", Unary, types::common> unary_kernels(UnaryOps{});
 //   const CpuKernel less_kernel("Less", types::of<"Less">{}, binary<LessFn>);
 //
-// Elements of the 16-bit types are computed as floats, a block at a time by the row for floats, and rounded once.
+// Elements of the 16-bit types are computed as floats, a block at a time by the inner loop for floats, and rounded
+// once.
 #pragma once
 
 #include <algorithm>
@@ -36,48 +37,49 @@ constexpr int64_t extra_work() {
 }
 
 template <class F, class Out, class... In>
-inline constexpr int64_t kRowWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
+inline constexpr int64_t kInnerLoopWork = static_cast<int64_t>(sizeof(Out) + (sizeof(In) + ...)) + extra_work<F>();
 
-// Ops have three, rows that do several ops (device/cpu/fused/fused_join.h) one more.
-inline constexpr int kMaxRowInputs = 4;
+// Ops have three, inner loops that do several ops (device/cpu/fused/fused_join.h) one more.
+inline constexpr int kMaxInnerLoopInputs = 4;
 
 // What the driver knows of a kernel.
-struct RowKernel {
-  InnerLoopFn row;
+struct InnerLoopKernel {
+  InnerLoopFn run;
   int inputs;
-  uint32_t in_size[kMaxRowInputs];  // bytes of an element
+  uint32_t in_size[kMaxInnerLoopInputs];  // bytes of an element
   uint32_t out_size;
   int64_t work;  // of an element, in bytes that could be moved meanwhile
 };
 
-struct RowInput {
+struct InnerLoopInput {
   const void* data;
   const PartialShape* shape;  // broadcasts to the output's
   int64_t numel;
 };
 
-// out = f(inputs), with broadcasting and shared between threads; `n`: elements of the output. Throws what the row found
-// wrong.
-void run_rows(const RowKernel& kernel, const RowInput* in, const PartialShape& out_shape, void* out, int64_t n);
+// out = f(inputs), with broadcasting and shared between threads; `n`: elements of the output. Throws what the
+// inner loop found wrong.
+void run_inner_loops(const InnerLoopKernel& kernel, const InnerLoopInput* in, const PartialShape& out_shape, void* out,
+                     int64_t n);
 // The same for inputs 0, 1, ... and output 0 of a call.
-void run_elementwise(KernelContext& c, const RowKernel& kernel);
+void run_elementwise(KernelContext& c, const InnerLoopKernel& kernel);
 
-// The same, with a short way for inputs of one size that are too small to share. `row` is known to the compiler.
-template <class F, class Out, class... In, class RowOf, size_t... I>
-inline void elementwise(KernelContext& c, RowOf row, std::index_sequence<I...>) {
+// The same, with a short way for inputs of one size that are too small to share. `loop` is known to the compiler.
+template <class F, class Out, class... In, class LoopOf, size_t... I>
+inline void elementwise(KernelContext& c, LoopOf loop, std::index_sequence<I...>) {
   const int64_t n = c.out_numel(0);
-  constexpr int64_t kWork = kRowWork<F, Out, In...>;
+  constexpr int64_t kWork = kInnerLoopWork<F, Out, In...>;
   // An input that broadcasts to n elements and has as many does not broadcast, whatever its shape.
   if (((c.numel(I) == n) && ...) && n < kParallelBytes / kWork) [[likely]] {
     const void* const in[] = {c.in(I).impl()->data...};
-    const uint32_t fault = row()((1u << sizeof...(In)) - 1, c.out(0).impl()->data, n, in);
+    const uint32_t fault = loop()((1u << sizeof...(In)) - 1, c.out(0).impl()->data, n, in);
     if constexpr (kMayFault<F, In...>) {
       if (fault != 0) [[unlikely]]
         throw_fault(static_cast<Fault>(fault));
     }
     return;
   }
-  run_elementwise(c, {row(), sizeof...(In), {sizeof(In)...}, sizeof(Out), kWork});
+  run_elementwise(c, {loop(), sizeof...(In), {sizeof(In)...}, sizeof(Out), kWork});
 }
 
 template <class F, class Out, class... In>
@@ -95,9 +97,9 @@ void run_avx512(KernelContext& c) {
 }
 #endif
 
-// The row for this machine.
+// The inner loop for this machine.
 template <class F, class Out, class... In>
-InnerLoopFn elementwise_row() {
+InnerLoopFn elementwise_inner_loop() {
 #ifdef __x86_64__
   if constexpr (kVectorises<F, Out, In...>) return inner_loop_for_this_machine<InnerLoop<F, Out, In...>>();
 #endif
@@ -106,13 +108,13 @@ InnerLoopFn elementwise_row() {
 
 // T and Out, or one of them, is a 16-bit type: what is a float meanwhile is kept in the first-level cache.
 template <class F, class Out, class... In>
-struct RoundedRow {
+struct RoundedInnerLoop {
   static constexpr size_t kInputs = sizeof...(In);
   static constexpr unsigned kAll = (1u << kInputs) - 1;
   static constexpr int64_t kBlock = 512;
 
   static uint32_t run(unsigned moves, void* out, int64_t n, const void* const* in) {
-    static const InnerLoopFn compute = elementwise_row<F, Compute<Out>, Compute<In>...>();
+    static const InnerLoopFn compute = elementwise_inner_loop<F, Compute<Out>, Compute<In>...>();
     return blocks(compute, moves, out, n, in, std::index_sequence_for<In...>{});
   }
 
@@ -134,7 +136,7 @@ struct RoundedRow {
     }
     void widen(int64_t begin, int64_t count) {
       if constexpr (kConverts) {
-        static const InnerLoopFn convert = cast_row(kFloat32, dtype_of<T>);
+        static const InnerLoopFn convert = cast_inner_loop(kFloat32, dtype_of<T>);
         const void* const from[] = {first + begin};
         convert(1, floats, count, from);
       }
@@ -151,7 +153,7 @@ struct RoundedRow {
       const void* const values[] = {std::get<I>(inputs).at(begin, count)...};
       Out* to = static_cast<Out*>(out) + begin;
       if constexpr (is_half_type<Out>) {
-        static const InnerLoopFn round = cast_row(dtype_of<Out>, kFloat32);
+        static const InnerLoopFn round = cast_inner_loop(dtype_of<Out>, kFloat32);
         float made[kBlock];
         found |= compute(moves & kAll, made, count, values);
         const void* const from[] = {made};
@@ -166,7 +168,7 @@ struct RoundedRow {
 
 template <class F, class Out, class... In>
 void run_rounded(KernelContext& c) {
-  elementwise<F, Out, In...>(c, [] { return &RoundedRow<F, Out, In...>::run; }, std::index_sequence_for<In...>{});
+  elementwise<F, Out, In...>(c, [] { return &RoundedInnerLoop<F, Out, In...>::run; }, std::index_sequence_for<In...>{});
 }
 
 // What F makes of elements of these types.
@@ -181,11 +183,11 @@ inline constexpr KernelLoop kKernelLoop = {kRun, kWork};
 // The kernel for this machine.
 template <class F, class Out, class... In>
 Kernel elementwise_kernel() {
-  constexpr int64_t kWork = kRowWork<F, Out, In...>;
+  constexpr int64_t kWork = kInnerLoopWork<F, Out, In...>;
   if constexpr ((is_half_type<In> || ...)) {
     constexpr int64_t kConversions = 2 * sizeof(float);
     return {.run = run_rounded<F, Out, In...>,
-            .payload = &kKernelLoop<RoundedRow<F, Out, In...>::run, kWork + kConversions>};
+            .payload = &kKernelLoop<RoundedInnerLoop<F, Out, In...>::run, kWork + kConversions>};
   } else {
     using Loop = InnerLoop<F, Out, In...>;
 #ifdef __x86_64__
@@ -224,13 +226,13 @@ struct Binary {
 template <class F>
 inline constexpr Binary<F> binary{};
 
-// The rows of such ops, for kernels that do the same in passing.
+// The inner loops of such ops, for kernels that do the same in passing.
 template <class F, class T>
-InnerLoopFn unary_row() {
+InnerLoopFn unary_inner_loop() {
   return cpu::loop_of(Unary<F>::template kernel<T>())->run;
 }
 template <class F, class T>
-InnerLoopFn binary_row() {
+InnerLoopFn binary_inner_loop() {
   return cpu::loop_of(Binary<F>::template kernel<T>())->run;
 }
 

@@ -42,6 +42,12 @@ struct ScaledWith {
   }
 };
 
+// f(x, y) squared
+template <class F>
+struct Squared {
+  [[gnu::always_inline]] float operator()(float x, float y) const { return SquareFn{}(F{}(x, y)); }
+};
+
 // (x * u) * (g(x * s) + t), which GELU is
 template <class G>
 struct GatedByItself {
@@ -116,6 +122,9 @@ class Table {
     scaled<MulFn, RoundedMul, PortableMul>();
     scaled<AddFn>();
     scaled<SubFn>();
+    squared<MulFn>();
+    squared<AddFn>();
+    squared<SubFn>();
   }
   Joined find(InnerLoopFn first, InnerLoopFn second, int place, int operands) const {
     for (const Entry& e : entries_) {
@@ -133,16 +142,21 @@ class Table {
   void function() {
     const InnerLoopFn scaled = inner_loop_for_this_machine<OneMoves2<ScaledThen<MulFn, F>>>();
     const InnerLoopFn shifted = inner_loop_for_this_machine<OneMoves3<ScaledThenScaled<MulFn, F, AddFn>>>();
-    add(binary_row<MulFn, float>(), unary_row<F, float>(), 0, 1, {scaled, 0b10});
+    add(binary_inner_loop<MulFn, float>(), unary_inner_loop<F, float>(), 0, 1, {scaled, 0b10});
     for (int place : {0, 1}) {  // of ops that commute
-      add(unary_row<F, float>(), binary_row<AddFn, float>(), place, 2,
+      add(unary_inner_loop<F, float>(), binary_inner_loop<AddFn, float>(), place, 2,
           {inner_loop_for_this_machine<OneMoves2<ThenScaled<F, AddFn>>>(), 0b10});
-      add(unary_row<F, float>(), binary_row<MulFn, float>(), place, 2,
+      add(unary_inner_loop<F, float>(), binary_inner_loop<MulFn, float>(), place, 2,
           {inner_loop_for_this_machine<OneMoves2<ThenScaled<F, MulFn>>>(), 0b10});
-      add(scaled, binary_row<AddFn, float>(), place, 2, {shifted, 0b110});
+      add(scaled, binary_inner_loop<AddFn, float>(), place, 2, {shifted, 0b110});
     }
     add(shifted, inner_loop_for_this_machine<EndsMove3<ScaledWith<MulFn, MulFn, false>>>(), 2, 3,
         {inner_loop_for_this_machine<OneMoves4<GatedByItself<F>>>(), 0b1110, true});
+  }
+  template <class F>
+  void squared() {
+    add(binary_inner_loop<F, float>(), unary_inner_loop<SquareFn, float>(), 0, 1,
+        {inner_loop_for_this_machine<InnerLoop<Squared<F>, float, float, float>>(), 0});
   }
   // (x . s) * y, (x . s) + y, (x . s) - y, y - (x . s); `Rounded` and `Portable` are F, with the rounding of F
   template <class F, class Rounded = F, class Portable = F>
@@ -158,7 +172,8 @@ class Table {
   void with(int place) {
     using R = EndsMove3<ScaledWith<Rounded, G, kSecond>>;
     using P = EndsMove3<ScaledWith<Portable, G, kSecond>>;
-    add(binary_row<F, float>(), binary_row<G, float>(), place, 2, {inner_loop_for_this_machine<R, P>(), 0b010});
+    add(binary_inner_loop<F, float>(), binary_inner_loop<G, float>(), place, 2,
+        {inner_loop_for_this_machine<R, P>(), 0b010});
   }
 
   std::vector<Entry> entries_;
@@ -171,6 +186,8 @@ Joined join(InnerLoopFn first, InnerLoopFn second, int place, int operands) {
   return table.find(first, second, place, operands);
 }
 
-bool commutes(InnerLoopFn row) { return row == binary_row<AddFn, float>() || row == binary_row<MulFn, float>(); }
+bool commutes(InnerLoopFn loop) {
+  return loop == binary_inner_loop<AddFn, float>() || loop == binary_inner_loop<MulFn, float>();
+}
 
 }  // namespace panto::cpu

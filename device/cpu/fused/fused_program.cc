@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kTileBytes = 24 * 1024;  // of all values of a tile: most of a first-level cache
 constexpr int64_t kShortestTile = 64, kLongestTile = 2048;
-// Rows of few elements take longer to begin than to compute. So tiles are no shorter than this as long as the second
+// Loops of few elements take longer to begin than to compute. So tiles are no shorter than this as long as the second
 // level holds them: the gradient of 20 multiplications of 200x1000 took 6.5 ms on two Zen 4 cores in tiles of 64
 // elements, and takes 3.4 in tiles of 512.
 constexpr int64_t kShortTile = 512, kSecondLevelBytes = 256 * 1024;
@@ -26,11 +26,11 @@ constexpr int64_t kStreamedTile = 512, kBriefTile = 128;
 // Memory of a tile's own is addressed by 32 bits, and part of every thread's.
 constexpr size_t kMostTileMemory = size_t{16} << 20;
 
-RowKernel row_kernel(const ElementwiseProgram& program, const ElementwiseStep& step) {
+InnerLoopKernel inner_loop_kernel(const ElementwiseProgram& program, const ElementwiseStep& step) {
   const KernelLoop* loop = loop_of(step.op->kernel(DeviceKind::kCpu, step.type));
-  RowKernel result{nullptr, static_cast<int>(step.operands.size()), {}, 0, 0};
+  InnerLoopKernel result{nullptr, static_cast<int>(step.operands.size()), {}, 0, 0};
   if (loop != nullptr) {
-    result.row = loop->run;
+    result.run = loop->run;
     result.work = loop->work;
   }
   for (size_t k = 0; k < step.operands.size(); ++k) {
@@ -38,10 +38,10 @@ RowKernel row_kernel(const ElementwiseProgram& program, const ElementwiseStep& s
   }
   result.out_size = static_cast<uint32_t>(dtype_size(step.result));
   if (step.op->is(OpKind::kCast)) {
-    result.row = cast_row(step.type, program.type_of(step.operands[0]));
+    result.run = cast_inner_loop(step.type, program.type_of(step.operands[0]));
     result.work = result.in_size[0] + result.out_size;
   }
-  if (result.row == nullptr) {
+  if (result.run == nullptr) {
     failf(Code::kUnimplemented, "ops: expected ones whose CPU kernels can be fused, got {} of {}", step.op->name(),
           dtype_name(step.type));
   }
@@ -77,10 +77,10 @@ bool join_operand(Program& p, size_t at, const std::vector<bool>& single, const 
     const size_t made_by = static_cast<size_t>(value) - inputs;
     Instruction& first = p.code[made_by];
     if (first.output >= 0 || !is_float_row(p, made_by)) continue;
-    std::array<int, kMaxRowInputs> operands = first.operands;
-    if (commutes(first.kernel.row) && single[static_cast<size_t>(operands[0])]) std::swap(operands[0], operands[1]);
-    const Joined joined = join(first.kernel.row, second.kernel.row, k, second.kernel.inputs);
-    if (joined.row == nullptr || (joined.one_operand && second.operands[0] != operands[0])) continue;
+    std::array<int, kMaxInnerLoopInputs> operands = first.operands;
+    if (commutes(first.kernel.run) && single[static_cast<size_t>(operands[0])]) std::swap(operands[0], operands[1]);
+    const Joined joined = join(first.kernel.run, second.kernel.run, k, second.kernel.inputs);
+    if (joined.run == nullptr || (joined.one_operand && second.operands[0] != operands[0])) continue;
     int count = first.kernel.inputs;
     for (int i = joined.one_operand ? 1 : 0; i < second.kernel.inputs; ++i) {
       if (i != k) operands[static_cast<size_t>(count++)] = second.operands[static_cast<size_t>(i)];
@@ -90,7 +90,7 @@ bool join_operand(Program& p, size_t at, const std::vector<bool>& single, const 
       fits = fits && ((joined.numbers >> i & 1u) == 0 || single[static_cast<size_t>(operands[static_cast<size_t>(i)])]);
     }
     if (!fits) continue;
-    second.kernel.row = joined.row;
+    second.kernel.run = joined.run;
     second.kernel.inputs = count;
     std::ranges::fill(second.kernel.in_size, uint32_t{sizeof(float)});
     second.operands = operands;
@@ -130,7 +130,7 @@ void assign_slots(Program& p) {
         if (const int slot = p.code[value - p.text.inputs.size()].slot; slot >= 0) free.push_back(slot);
       }
     };
-    // A row may write its result over an operand, element for element: so their elements must be of one size.
+    // A loop may write its result over an operand, element for element: so their elements must be of one size.
     end_operands(true);
     if (i.output < 0) {
       if (free.empty()) free.push_back(p.slots++);
@@ -142,7 +142,7 @@ void assign_slots(Program& p) {
 }
 
 // Of an element, where all but the program's inputs and outputs stays in the first-level cache.
-int64_t work_in_tile(const RowKernel& kernel) {
+int64_t work_in_tile(const InnerLoopKernel& kernel) {
   constexpr int64_t kThere = 4;
   return kernel.work - kernel.out_size - std::accumulate(kernel.in_size, kernel.in_size + kernel.inputs, int64_t{0}) +
          kThere;
@@ -156,7 +156,7 @@ Program compile(const CallView& call, int64_t tile) {
   p.last_use.assign(static_cast<size_t>(p.text.num_values()), -1);
   for (size_t s = 0; s < p.text.steps.size(); ++s) {
     const ElementwiseStep& step = p.text.steps[s];
-    Instruction instruction{.kernel = row_kernel(p.text, step)};
+    Instruction instruction{.kernel = inner_loop_kernel(p.text, step)};
     std::ranges::copy(step.operands, instruction.operands.begin());
     p.work += work_in_tile(instruction.kernel);
     p.widest = std::max(p.widest, instruction.kernel.out_size);
@@ -208,7 +208,7 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
       address.push_back({});
       continue;
     }
-    Ready ready{i.kernel.row, 0, static_cast<uint32_t>(s), {}, {}};
+    Ready ready{i.kernel.run, 0, static_cast<uint32_t>(s), {}, {}};
     bool full = false, repeated = false;
     PartialShape shape = Shape{};
     for (int k = 0; k < i.kernel.inputs; ++k) {
@@ -237,7 +237,7 @@ Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const
     (one ? l.once : l.each_tile).push_back(ready);
   }
   // A step alone asks for its inputs itself, line by line.
-  for (int k = 0; l.one_step() && k < kMaxRowInputs; ++k) {
+  for (int k = 0; l.one_step() && k < kMaxInnerLoopInputs; ++k) {
     Ready& step = l.each_tile.front();
     const size_t i = step.operands[k].base - p.base_of_input(0);
     if (i < l.inputs.size() && l.inputs[i] == Spread::kFull) step.moves |= 1u << (kPrefetch + k);
@@ -399,12 +399,12 @@ void Range::read_next(int64_t n, int64_t step, int64_t steps) {
 void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still, bool ahead) {
   for (const Ready& i : code) {
     if (ahead) read_next(n, &i - code.data(), static_cast<int64_t>(code.size()));
-    const void* in[kMaxRowInputs];
-    for (int k = 0; k < kMaxRowInputs; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
+    const void* in[kMaxInnerLoopInputs];
+    for (int k = 0; k < kMaxInnerLoopInputs; ++k) in[k] = now_[i.operands[k].base] + i.operands[k].offset;
     uint32_t moves = i.moves;
     if (still != 0) [[unlikely]]
       moves &= ~standing(i, still);
-    const uint32_t fault = i.row(moves | bases_[i.result.base].how, now_[i.result.base] + i.result.offset, n, in);
+    const uint32_t fault = i.run(moves | bases_[i.result.base].how, now_[i.result.base] + i.result.offset, n, in);
     if (fault != 0) [[unlikely]]
       fault_ = static_cast<uint64_t>(i.step) << 32 | fault;
   }
@@ -413,7 +413,7 @@ void Range::steps(const std::vector<Ready>& code, int64_t n, uint64_t still, boo
 // The operands of an instruction that are one element of a repeated input.
 uint32_t Range::standing(const Ready& i, uint64_t still) const {
   uint32_t result = 0;
-  for (int k = 0; k < kMaxRowInputs; ++k) {
+  for (int k = 0; k < kMaxInnerLoopInputs; ++k) {
     const uint32_t base = i.operands[k].base;
     const bool input = base >= 1 && base <= p_.text.inputs.size();
     if (input && (still >> (base - 1) & 1u) != 0) result |= 1u << k;
@@ -433,14 +433,14 @@ std::vector<Tensor> run_steps(const Program& p, const KernelContext& c) {
       continue;
     }
     PartialShape shape;
-    RowInput in[kMaxRowInputs];
+    InnerLoopInput in[kMaxInnerLoopInputs];
     for (int k = 0; k < i.kernel.inputs; ++k) {
       const Tensor& t = values[static_cast<size_t>(i.operands[static_cast<size_t>(k)])];
       shape = k == 0 ? t.partial_shape() : broadcast_shapes(shape, t.partial_shape());
       in[k] = {t.impl()->data, &t.partial_shape(), t.numel()};
     }
     values.push_back(allocate_tensor(c.device(), p.text.steps[s].result, Shape(shape)));
-    run_rows(i.kernel, in, shape, values.back().impl()->data, values.back().numel());
+    run_inner_loops(i.kernel, in, shape, values.back().impl()->data, values.back().numel());
   }
   std::vector<Tensor> outputs;
   for (int value : p.text.outputs) outputs.push_back(values[static_cast<size_t>(value)]);

@@ -1,9 +1,9 @@
-// An interpreter of programs of elementwise ops (lib/ops/math/elementwise_program.h) whose instructions are the rows of
-// the separate kernels (device/cpu/elementwise/inner_loop.h).
+// An interpreter of programs of elementwise ops (lib/ops/math/elementwise_program.h) whose instructions are the inner
+// loops of the separate kernels (device/cpu/elementwise/inner_loop.h).
 //
 // The output is treated in tiles that are small enough for all the program's values to stay in the first-level cache;
 // for each tile every step runs once. So a program moves its inputs and outputs through memory once, and needs no
-// memory for what lies between. The rows are those of the separate kernels: so are the results, bit by bit.
+// memory for what lies between. The loops are those of the separate kernels: so are the results, bit by bit.
 #pragma once
 
 #include <array>
@@ -29,11 +29,11 @@ struct Address {
 };
 
 struct Instruction {
-  RowKernel kernel;
-  std::array<int, kMaxRowInputs> operands{};  // values
-  int slot = -1;                              // where the result is kept for a tile: memory that is used again, ...
-  int output = -1;                            // ... or an output
-  bool joined = false;                        // part of a later one (device/cpu/fused/fused_join.h), which does it
+  InnerLoopKernel kernel;
+  std::array<int, kMaxInnerLoopInputs> operands{};  // values
+  int slot = -1;        // where the result is kept for a tile: memory that is used again, ...
+  int output = -1;      // ... or an output
+  bool joined = false;  // part of a later one (device/cpu/fused/fused_join.h), which does it
 };
 
 // How a value is spread over the output's elements.
@@ -45,11 +45,11 @@ enum class Spread : uint8_t {
 
 // An instruction with addresses.
 struct Ready {
-  InnerLoopFn row;
-  uint32_t moves;  // operands that are not kOne, and what else rows are told (device/cpu/elementwise/inner_loop.h)
+  InnerLoopFn run;
+  uint32_t moves;  // operands that are not kOne, and what else loops are told (device/cpu/elementwise/inner_loop.h)
   uint32_t step;
   Address result;
-  Address operands[kMaxRowInputs];
+  Address operands[kMaxInnerLoopInputs];
 };
 
 // What the program does with inputs of given shapes.
@@ -92,7 +92,7 @@ struct Program : KernelState {
 };
 
 // `tile`: elements of one; 0: as many as suit the cache. Throws what parse_elementwise_program throws, and
-// Unimplemented for an op whose kernel is no row.
+// Unimplemented for an op whose kernel has no inner loop.
 Program compile(const CallView& call, int64_t tile = 0);
 // The layout for inputs of these shapes and `n` elements of each output, all of shape `out`.
 Layout make_layout(const Program& p, std::span<const Shape* const> shapes, const PartialShape& out, int64_t n);
@@ -124,7 +124,7 @@ class Range {
   struct Base {
     std::byte* data;
     int64_t advance;   // bytes from element to element; 0 for what is the tile's own, or has one element
-    unsigned how = 0;  // what rows that write there are told (device/cpu/elementwise/inner_loop.h)
+    unsigned how = 0;  // what loops that write there are told (device/cpu/elementwise/inner_loop.h)
   };
   struct Copied {
     std::byte* to;

@@ -22,8 +22,8 @@ struct Row {
   const T* scale;
   const T* offset;
   T epsilon;
-  InnerLoopFn squared_difference = binary_row<SquaredDifferenceFn, T>();
-  InnerLoopFn add = binary_row<AddFn, T>();
+  InnerLoopFn squared_difference = binary_inner_loop<SquaredDifferenceFn, T>();
+  InnerLoopFn add = binary_inner_loop<AddFn, T>();
 
   [[gnu::always_inline]] void operator()(const T* x, int64_t n, T* y, bool stream) const {
     using Mean = MeanOf<T>;

@@ -36,7 +36,7 @@ void add_bias_last(const T* x, const T* bias, int64_t rows, int64_t channels, T*
   const int64_t n = rows * channels, bytes = n * 2 * static_cast<int64_t>(sizeof(T));
   const bool stream = x != y && cpu::should_stream(bytes);
   const unsigned how = 0b11u | (stream ? cpu::kNontemporal | 1u << cpu::kPrefetch : 0);
-  const InnerLoopFn add = binary_row<AddFn, T>();
+  const InnerLoopFn add = binary_inner_loop<AddFn, T>();
   cpu::parallel_ranges(
       n, bytes,
       [&](int64_t begin, int64_t end) {
@@ -176,7 +176,7 @@ void softmax_row(const T* x, int64_t n, T* y, bool stream) {
   alignas(64) T kept[kKeptRow / sizeof(T)];
   const T factor = 1 / summed_exponentials(x, n, shift, kept, x + n);
   const void* const in[] = {kept, &factor};
-  binary_row<MulFn, T>()(0b01u | cpu::kNontemporal, y, n, in);
+  binary_inner_loop<MulFn, T>()(0b01u | cpu::kNontemporal, y, n, in);
 }
 
 template <class T>
@@ -186,10 +186,11 @@ void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
   const T sum = sum_of_pieces<T>(
       n, [&](int64_t first, int64_t size, T* piece) { exponentials(x, first, size, shift, piece, next); });
   const T log_sum = std::log(sum);
-  cpu::write_pieces(n, y, stream, binary_row<SubFn, T>(), &log_sum, false, [&](int64_t begin, int64_t size, T* to) {
-    PANTO_INDEPENDENT
-    for (int64_t j = 0; j < size; ++j) to[j] = x[begin + j] - shift;
-  });
+  cpu::write_pieces(n, y, stream, binary_inner_loop<SubFn, T>(), &log_sum, false,
+                    [&](int64_t begin, int64_t size, T* to) {
+                      PANTO_INDEPENDENT
+                      for (int64_t j = 0; j < size; ++j) to[j] = x[begin + j] - shift;
+                    });
 }
 
 struct SoftmaxKernel {

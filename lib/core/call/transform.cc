@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
 
@@ -36,6 +37,10 @@ TransformScope::TransformScope(std::shared_ptr<Transform> transform) : transform
 TransformScope::~TransformScope() {
   thread_state().transforms.pop_back();
   transform_->level_ = 0;
+}
+
+SmallVector<Tensor, 2> RuleContext::again(std::span<const Tensor> inputs) const {
+  return dispatch::call(op(), dispatch::pointers_to(inputs), call().attrs, {.where = call().where});
 }
 
 Transform* transform_of(const Call& call) {

@@ -7,7 +7,9 @@
 // calls that its rule makes, which belong to the transforms further out.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -60,6 +62,17 @@ inline const Lifted* lifted_of(const Tensor& t, const Transform* transform) {
   return meta == nullptr || meta->lifted == nullptr || meta->lifted->of.get() != transform ? nullptr
                                                                                            : meta->lifted.get();
 }
+
+// What an op's rule for a transform sees of one call.
+class PANTO_EXPORT RuleContext : public CallView {
+ public:
+  using CallView::CallView;
+  // The op, with the same attributes, on these inputs.
+  SmallVector<Tensor, 2> again(std::span<const Tensor> inputs) const;
+  SmallVector<Tensor, 2> again(std::initializer_list<Tensor> inputs) const {
+    return again({inputs.begin(), inputs.size()});
+  }
+};
 
 // The transform that a call belongs to; null if there is none. Throws FailedPrecondition where an input is of one that
 // has ended, or of another thread.

@@ -26,6 +26,10 @@ struct IndexedSlices {
   Tensor num_rows;  // of the whole gradient: an integer scalar
 };
 
+// Whether there are gradients and tangents of it: it is floating or complex.
+inline bool differentiable(DType t) { return dtypes::kDifferentiable.contains(t); }
+inline bool differentiable(const Tensor& t) { return differentiable(t.dtype()); }
+
 // One recorded call, as a tape keeps it. Inputs and outputs that the op does not save are undefined tensors.
 struct GradRecord {
   const Op* op = nullptr;

@@ -59,6 +59,7 @@ enum class OpKind : uint8_t {
   kReadVariable,    // output 0 is the value of the variable that input 0 refers to
   kCast,            // elementwise: converts input 0, of any plain type, to the type that selects the kernel
   kFusedLoop,       // several elementwise ops in one: an input's buffer may become an output's
+  kCustomGradient,  // outputs are the first inputs, with a gradient of their own
 };
 PANTO_EXPORT std::string_view op_kind_name(OpKind kind);
 

@@ -112,6 +112,7 @@ const Op& kCustomGradient = define_op(
     "_CustomGradient(values: Tv, inputs: Tx; Tv: list(type) >= 1, Tx: list(type) >= 0, rule: tensor) -> (outputs: Tv)",
     {.doc = "`values`, whose gradients go by `rule` to `inputs`. Made by custom_gradient and checkpoint.",
      .cpp = "custom_gradient_op",
+     .kind = OpKind::kCustomGradient,
      .traits = {Trait::kIdentity, Trait::kSelfAllocating},
      .shape = first_list_shape,
      .saves = {in(1), out(0)},

@@ -1,11 +1,16 @@
 // Matrix products of what is there, for what is read: a transposed operand becomes an attribute of the product, and of
 // a product that only a Slice reads just that part is computed, from parts of the operands. (The gradient of x in
 // concat({data, x}) is such a part, as in the cells of recurrent networks.) Sums of products may be taken in another
-// order than by the separate ops, so results may differ in the last bits.
+// order than by the separate ops, so results may differ in the last bits. A product whose inner dimension is 1, as in
+// the gradient that one example gives to a layer's weights, is a Mul of columns by rows, which elementwise loops and
+// the reductions at their ends take up.
 //
 // One of the files outside op blocks that name ops (as objects, never as text).
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/ops/array.h"
@@ -32,6 +37,7 @@ class Narrower {
       if (graph_.find(id) == nullptr || context_.fixed(id)) continue;
       const Op& op = graph_.at(id).op();
       if (&op == &kMatMul) fold_transposes(id);
+      if (&op == &kMatMul || &op == &kBatchMatMul) multiply_elementwise(id);
       if (&op == &kSlice) multiply_what_is_read(id);
     }
     return changes_;
@@ -52,6 +58,53 @@ class Narrower {
       graph_.set_input(id, side, operand.input(0));
       ++changes_;
     }
+  }
+
+  // Where an elementwise op or a reduction reads it: alone it is as fast either way.
+  void multiply_elementwise(int id) {
+    const Node& product = graph_.at(id);
+    const bool batch = &product.op() == &kBatchMatMul;
+    const DType type = product.output(0).dtype;
+    const PartialShape shapes[] = {graph_.info(product.input(0)).shape, graph_.info(product.input(1)).shape};
+    if (!shapes[0].fully_known() || !shapes[1].fully_known() || !product.output(0).shape.fully_known() ||
+        kMul.kernel(device_kind(product), type).run == nullptr) {
+      return;
+    }
+    const bool turned[] = {transposed(product, 0), transposed(product, 1)};
+    if (batch && dtypes::kComplex.contains(type) && (turned[0] || turned[1])) return;  // conjugates
+    const int rank = shapes[0].rank();
+    if (shapes[0].dim(rank - (turned[0] ? 2 : 1)) != 1) return;
+    const bool read = std::ranges::any_of(product.consumers(), [&](const NodeUse& use) {
+      const Op& op = graph_.at(use.node).op();
+      return use.slot != NodeUse::kControl && (op.has(Trait::kElementwise) || reduction_name(op) != nullptr);
+    });
+    if (!read) return;
+
+    NodeSpec spec = product.spec();
+    spec.op = &kMul;
+    spec.attrs.clear();
+    set_by_name(kMul, spec.attrs, "T", AttrValue(type));
+    spec.name = free_name(graph_, product.name());
+    for (const int side : {0, 1}) {
+      if (turned[side]) spec.inputs[static_cast<size_t>(side)] = turned_vector(product, side, shapes[side]);
+    }
+    take_place(graph_, id, add_inferred(graph_, std::move(spec)));
+    ++changes_;
+  }
+
+  // Vectors [..., 1, n] as [..., n, 1], or the other way round: the same elements.
+  NodeOutput turned_vector(const Node& product, int side, const PartialShape& shape) {
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
+    NodeSpec spec;
+    spec.op = &kReshape;
+    spec.name = free_name(graph_, product.name() + "/operand");
+    spec.device = product.device();
+    spec.where = product.where();
+    spec.inputs = {product.input(side), add_const(graph_, product.name() + "/shape", tensor(dims), product)};
+    set_by_name(kReshape, spec.attrs, "T", AttrValue(product.output(0).dtype));
+    set_by_name(kReshape, spec.attrs, "Tshape", AttrValue(kInt64));
+    return {add_inferred(graph_, std::move(spec)), 0};
   }
 
   // slice(matmul(x, y)) as matmul(slice(x), slice(y)), where that is less work.
@@ -92,7 +145,9 @@ class Narrower {
     ++changes_;
   }
 
-  static bool transposed(const Node& product, int side) { return product.attr(kTransposes[side]).as<bool>(); }
+  static bool transposed(const Node& product, int side) {
+    return product.attr(&product.op() == &kBatchMatMul ? kAdjoints[side] : kTransposes[side]).as<bool>();
+  }
 
   // What a Slice reads of a matrix; nothing where that is not known, or not there.
   std::optional<std::array<Range, 2>> ranges(const Node& slice, const PartialShape& matrix) const {
@@ -125,6 +180,7 @@ class Narrower {
   }
 
   static constexpr const char* kTransposes[] = {"transpose_a", "transpose_b"};
+  static constexpr const char* kAdjoints[] = {"adj_x", "adj_y"};
 
   PassContext& context_;
   Graph& graph_;

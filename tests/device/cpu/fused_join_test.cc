@@ -34,7 +34,7 @@ Floats numbers(size_t n, unsigned seed) {
 }
 
 Floats run(InnerLoopFn row, size_t n, const std::vector<Floats>& in) {
-  const void* data[cpu::kMaxRowInputs] = {};
+  const void* data[cpu::kMaxInnerLoopInputs] = {};
   unsigned moves = 0;
   for (size_t k = 0; k < in.size(); ++k) {
     data[k] = in[k].data();
@@ -65,13 +65,13 @@ BOOST_AUTO_TEST_SUITE(fused_join)
 
 BOOST_AUTO_TEST_CASE(pairs) {
   int joined_pairs = 0;
-  for (const char* first : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Neg"}) {
-    for (const char* second : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Neg"}) {
+  for (const char* first : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Square", "Neg"}) {
+    for (const char* second : {"Mul", "AddV2", "Sub", "Erf", "Exp", "Tanh", "Square", "Neg"}) {
       const int before = static_cast<int>(get_op(first).signature().inputs.size());
       const int operands = static_cast<int>(get_op(second).signature().inputs.size());
       for (int place = 0; place < operands; ++place) {
         const Joined j = cpu::join(row(first), row(second), place, operands);
-        if (j.row == nullptr) continue;
+        if (j.run == nullptr) continue;
         ++joined_pairs;
         BOOST_TEST_CONTEXT(first << " then " << second << " at " << place) {
           for (size_t n : {1u, 2u, 15u, 16u, 17u, 1000u}) {
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(pairs) {
               }
               const Floats middle =
                   before == 2 ? run(row(first), n, {spread[0], spread[1]}) : run(row(first), n, {spread[0]});
-              BOOST_TEST(same_bits(run(j.row, n, in), after(second, n, middle, place, operands, spread.back())),
+              BOOST_TEST(same_bits(run(j.run, n, in), after(second, n, middle, place, operands, spread.back())),
                          n << " elements, " << single);
             }
           }
@@ -92,20 +92,20 @@ BOOST_AUTO_TEST_CASE(pairs) {
       }
     }
   }
-  BOOST_TEST(joined_pairs == 33);
+  BOOST_TEST(joined_pairs == 36);
 }
 
 BOOST_AUTO_TEST_CASE(three) {
   for (const char* function : {"Erf", "Exp", "Tanh"}) {
     const Joined two = cpu::join(row("Mul"), row(function), 0, 1);
     for (int place : {0, 1}) {
-      const Joined all = cpu::join(two.row, row("AddV2"), place, 2);
-      BOOST_TEST_REQUIRE((all.row != nullptr));
+      const Joined all = cpu::join(two.run, row("AddV2"), place, 2);
+      BOOST_TEST_REQUIRE((all.run != nullptr));
       const Floats x = numbers(500, 1), s = {0.7f}, t = {1.1f};
       const Floats expected = run(row("AddV2"), 500, {run(row(function), 500, {run(row("Mul"), 500, {x, s})}), t});
-      BOOST_TEST(same_bits(run(all.row, 500, {x, s, t}), expected), function);
+      BOOST_TEST(same_bits(run(all.run, 500, {x, s, t}), expected), function);
     }
-    BOOST_TEST((cpu::join(two.row, row("Sub"), 0, 2).row == nullptr));
+    BOOST_TEST((cpu::join(two.run, row("Sub"), 0, 2).run == nullptr));
   }
 }
 
@@ -113,24 +113,24 @@ BOOST_AUTO_TEST_CASE(three) {
 BOOST_AUTO_TEST_CASE(four) {
   const Joined product = cpu::join(row("Mul"), row("Mul"), 0, 2);
   for (const char* function : {"Erf", "Exp", "Tanh"}) {
-    const InnerLoopFn shifted = cpu::join(cpu::join(row("Mul"), row(function), 0, 1).row, row("AddV2"), 0, 2).row;
-    const Joined all = cpu::join(shifted, product.row, 2, 3);
-    BOOST_TEST_REQUIRE((all.row != nullptr));
+    const InnerLoopFn shifted = cpu::join(cpu::join(row("Mul"), row(function), 0, 1).run, row("AddV2"), 0, 2).run;
+    const Joined all = cpu::join(shifted, product.run, 2, 3);
+    BOOST_TEST_REQUIRE((all.run != nullptr));
     BOOST_TEST(all.one_operand);
-    BOOST_TEST((cpu::join(shifted, product.row, 0, 3).row == nullptr));
+    BOOST_TEST((cpu::join(shifted, product.run, 0, 3).run == nullptr));
     for (size_t n : {1u, 17u, 1000u}) {
       const Floats x = numbers(n, 1), s = {0.7f}, t = {1.1f}, u = {0.3f};
       const Floats inner = run(row("AddV2"), n, {run(row(function), n, {run(row("Mul"), n, {x, s})}), t});
       const Floats expected = run(row("Mul"), n, {run(row("Mul"), n, {x, u}), inner});
-      BOOST_TEST(same_bits(run(all.row, n, {x, s, t, u}), expected), function << " of " << n);
+      BOOST_TEST(same_bits(run(all.run, n, {x, s, t, u}), expected), function << " of " << n);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(others_are_not_joined) {
-  BOOST_TEST((cpu::join(row("Mul", kFloat64), row("AddV2", kFloat64), 0, 2).row == nullptr));
-  BOOST_TEST((cpu::join(row("AddV2"), row("Erf"), 0, 1).row == nullptr));
-  BOOST_TEST((cpu::join(row("Mul"), row("AddV2"), 0, 1).row == nullptr));
+  BOOST_TEST((cpu::join(row("Mul", kFloat64), row("AddV2", kFloat64), 0, 2).run == nullptr));
+  BOOST_TEST((cpu::join(row("AddV2"), row("Erf"), 0, 1).run == nullptr));
+  BOOST_TEST((cpu::join(row("Mul"), row("AddV2"), 0, 1).run == nullptr));
   BOOST_TEST(cpu::commutes(row("Mul")));
   BOOST_TEST(!cpu::commutes(row("Sub")));
 }

@@ -2,6 +2,7 @@
 // over, and their independence of the number of threads.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <complex>
 #include <limits>
 #include <thread>
 
@@ -221,6 +222,57 @@ BOOST_AUTO_TEST_CASE(batches) {
   const Tensor v = random_tensor<float>({2, 4, 40000}), w = random_tensor<float>({2, 40000, 4});
   const Tensor u = batch_matmul(v, w);
   for (int64_t i = 0; i < 2; ++i) check_product<float>(v[i], w[i], u[i], {4, 4, 40000}, false, false);
+}
+
+// With an inner dimension of 1 there is nothing to add up: products are Mul's.
+template <class T>
+void try_outer(Size s) {
+  for (const bool ta : {false, true}) {
+    for (const bool tb : {false, true}) {
+      const Tensor a = random_tensor<T>(ta ? Shape{1, s.m} : Shape{s.m, 1}, 1);
+      const Tensor b = random_tensor<T>(tb ? Shape{s.n, 1} : Shape{1, s.n}, 2);
+      const Tensor c = matmul(a, b, {.transpose_a = ta, .transpose_b = tb});
+      check_product<T>(a, b, c, {s.m, s.n, 1}, ta, tb);
+      BOOST_TEST(same_bits(c, reshape(a, {s.m, 1}) * reshape(b, {1, s.n})));
+      // Two of the left factor by three of the right one.
+      const Tensor x = random_tensor<T>(ta ? Shape{2, 1, 1, s.m} : Shape{2, 1, s.m, 1}, 3);
+      const Tensor y = random_tensor<T>(tb ? Shape{3, s.n, 1} : Shape{3, 1, s.n}, 4);
+      const auto products = [&](int threads) {
+        const ThreadCount scope(threads);
+        return batch_matmul(x, y, {.adj_x = ta, .adj_y = tb});
+      };
+      const Tensor z = products(1);
+      BOOST_REQUIRE(z.shape() == Shape({2, 3, s.m, s.n}));
+      BOOST_TEST(same_bits(z, products(2)));
+      BOOST_TEST(same_bits(z, reshape(x, {2, 1, s.m, 1}) * reshape(y, {3, 1, s.n})));
+      check_product<T>(x(1, 0), y[2], z(1, 2), {s.m, s.n, 1}, ta, tb, 30);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(outer_products) {
+  for (const Size& s : {Size{1, 1, 1}, Size{3, 4, 1}, Size{1, 300, 1}, Size{300, 1, 1}, Size{90, 80, 1}}) {
+    try_outer<float>(s);
+    try_outer<double>(s);
+    try_outer<BFloat16>(s);
+    try_outer<Half>(s);
+    try_outer<int32_t>(s);
+  }
+  try_outer<float>({1200, 1300, 1});  // the batch goes past the caches
+  const Tensor zeros = tensor({{0.f}, {-0.f}, {1.f}, {-1.f}}), signs = tile(tensor({{-1.f, 1.f, -0.f}}), {1, 6});
+  BOOST_TEST(same_bits(matmul(zeros, signs), zeros * signs));
+  BOOST_TEST(same_bits(fused_matmul(zeros, signs, {}, {.fused_ops = {"Relu"}}), relu(zeros * signs)));
+  // Complex factors that are transposed are conjugated in batches.
+  using Complex = std::complex<double>;
+  const std::vector<Complex> numbers = {{1, 2}, {3, -4}, {-5, 6}, {0.5, 7}};
+  const Tensor z = tensor(numbers, {2, 1, 2}), turned = reshape(z, {2, 2, 1});
+  const auto plain = batch_matmul(turned, z).to_vector<Complex>();
+  const auto adjoint = batch_matmul(z, z, {.adj_x = true}).to_vector<Complex>();
+  for (size_t at = 0; at < 8; ++at) {
+    const Complex left = numbers[at / 4 * 2 + at / 2 % 2], right = numbers[at / 4 * 2 + at % 2];
+    BOOST_TEST(plain[at] == left * right);
+    BOOST_TEST(adjoint[at] == std::conj(left) * right);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(plans_are_made_once) {

@@ -1,0 +1,45 @@
+// A function's call as the calls of the ops that it is made of: inside transforms, and where a trace or a tape that
+// wants to hear of them records.
+#include <algorithm>
+#include <vector>
+
+#include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/graph/replay.h"
+#include "panto/trace/concrete.h"
+
+namespace panto {
+
+// Inside a transform a function is the ops that it is made of, where they are called with tensors of the transform or
+// draw random numbers, of which transforms have something to say.
+bool ConcreteFunction::is_transformed(Arguments args) const {
+  if (thread_state().transforms.empty()) return false;
+  const auto lifted = [](const Tensor& t) { return t.defined() && t.is_meta() && t.impl()->meta->lifted != nullptr; };
+  if (std::ranges::any_of(args, [&](const Tensor* t) { return lifted(*t); })) return true;
+  if (std::ranges::any_of(parts_.captures, [&](const Capture& c) { return lifted(c.value); })) return true;
+  return draws_numbers_;
+}
+
+// What a call runs, inputs first.
+const std::vector<int>& ConcreteFunction::needed_nodes() const {
+  std::call_once(needed_once_, [&] {
+    std::vector<int> roots = parts_.effects;
+    for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
+    const std::vector<uint8_t> needed =
+        reach(parts_.graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(parts_.graph.id_limit()), 0));
+    needed_ = parts_.graph.topological_order();
+    std::erase_if(needed_, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
+  });
+  return needed_;
+}
+
+void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {
+  const LibraryScope inside;
+  const Graph& graph = parts_.graph;
+  Replay replay(graph);
+  for (size_t i = 0; i < args.size(); ++i) replay.set(parts_.inputs[i].node, {*args[i]});
+  for (const Capture& c : parts_.captures) replay.set(c.input.node, {c.value});
+  for (int id : needed_nodes()) replay.run(id);
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = replay.value(parts_.outputs[i]);
+}
+
+}  // namespace panto
