@@ -16,6 +16,7 @@
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
 
 namespace panto {
@@ -32,7 +33,6 @@ struct PassList {
        passes::narrow_matmuls},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},
-      {"layer_norm", "Makes one op of the ops of a layer normalisation.", passes::fuse_layer_norms},
       {"elementwise", "Makes one loop of neighbouring elementwise ops.", passes::fuse_elementwise},
   };
 };
@@ -201,7 +201,9 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   }
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, feeds, infos, outputs, nodes);
-    expand_composites(made.graph);
+    expand_composites(made.graph, [](const Node& node) {
+      return node.op().kernel(passes::device_kind(node), passes::kernel_type(node)).run == nullptr;
+    });
     return made;
   };
   WorkGraph work = make_work();

@@ -16,7 +16,6 @@
 // - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0
 //   or empty (a newer writer's default); with another value its node cannot be run, which would compute something else.
 // - The function library is kept as it is.
-// - Composite ops are replaced by the nodes of their bodies.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +36,9 @@ struct ImportOptions {
 
 struct ExportOptions {
   bool strip_defaults = true;  // leave out attributes that equal the op's default, as TensorFlow's savers do
-  bool own_ops = false;        // allow ops that only this library has (made by the optimizer)
+  // Allow ops that only this library has (made by the optimizer), and write its own composites whole: otherwise they are
+  // written as the ops of their bodies, unless TensorFlow has them too.
+  bool own_ops = false;
 };
 
 // Binary or text, whichever it is. Throws NotFound, PermissionDenied ... for the file; DataLoss for bytes that are no

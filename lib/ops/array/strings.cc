@@ -25,6 +25,7 @@ const Op& kAdd = define_op("Add(x: T, y: T; T: numeric|string) -> (z: T)",
                             .body = [](CompositeContext& c) {
                               const bool text = c.type("T") == kString;
                               c.set_out(0, text ? string_join({c.in(0), c.in(1)}) : add(c.in(0), c.in(1)));
-                            }});
+                            },
+                            .in_tensorflow = true});
 
 }  // namespace panto
