@@ -16,10 +16,10 @@ struct Expansion {
   AbstractValues abstract_values;
 };
 
-// Adds the nodes that `body` makes of the tensors behind `inputs`, which are abstract values for spec.inputs; spec.op is
-// not looked at. The nodes are called `name/Op`, except that the one (or an added identity) that gives the outputs has
-// the name itself. Control inputs go to the nodes that read no other new node; whoever waits for the outputs' node waits
-// for all that the body writes. Throws what the body throws.
+// Adds the nodes that `body` makes of the tensors behind `inputs`, which are abstract values for spec.inputs; spec.op
+// is not looked at. The nodes are called `name/Op`, except that the one (or an added identity) that gives the outputs
+// has the name itself. Control inputs go to the nodes that read no other new node; whoever waits for the outputs' node
+// waits for all that the body writes. Throws what the body throws.
 Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
                       const std::function<std::vector<Tensor>()>& body);
 

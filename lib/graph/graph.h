@@ -202,8 +202,8 @@ class PANTO_EXPORT Graph {
   std::string output_name(NodeOutput output) const;
   const OutputInfo& info(NodeOutput output) const { return at(output.node).output(output.index); }
 
-  // Every node after its inputs, data and control; of two that are free, the one added first (Node::place). Throws InvalidArgument,
-  // naming the nodes of one cycle.
+  // Every node after its inputs, data and control; of two that are free, the one added first (Node::place). Throws
+  // InvalidArgument, naming the nodes of one cycle.
   std::vector<int> topological_order() const;
 
   // ---- Changing -------------------------------------------------------------------------------------------------

@@ -361,7 +361,8 @@ void place_and_expand(Graph& graph, Device& usual, bool soft) {
     without_kernel.push_back(id);
   }
   if (without_kernel.empty()) return;
-  expand_composites(graph, [&](const Node& n) { return std::ranges::find(without_kernel, n.id()) != without_kernel.end(); });
+  expand_composites(graph,
+                    [&](const Node& n) { return std::ranges::find(without_kernel, n.id()) != without_kernel.end(); });
   place_and_expand(graph, usual, soft);
 }
 

@@ -12,24 +12,14 @@ namespace {
 // Each of what the passes fuse, all nodes on this device.
 Graph graph_on(const std::string& device) {
   std::string text;
-  for (const char* line : {"x = Placeholder(; dtype=float32, shape=[4,6])",
-                           "w = Placeholder(; dtype=float32, shape=[6,6])",
-                           "b = Placeholder(; dtype=float32, shape=[6])",
-                           "one = Const(; value=int32[1]{-1})",
-                           "product = MatMul(x, w)",
-                           "sum = BiasAdd(product, b)",
-                           "y1 = Relu(sum)",
-                           "images = Placeholder(; dtype=float32, shape=[2,4,4,3])",
-                           "filter = Placeholder(; dtype=float32, shape=[2,2,3,6])",
-                           "conv = Conv2D(images, filter; strides=[1, 1, 1, 1], padding=\"SAME\")",
-                           "with = BiasAdd(conv, b)",
-                           "y2 = Relu(with)",
-                           "t = Tanh(x)",
-                           "u = Mul(t, x)",
-                           "y3 = AddV2(u, b)",
-                           "e = Exp(x)",
-                           "f = Mul(e, x)",
-                           "y4 = Sum(f, one)"}) {
+  for (const char* line :
+       {"x = Placeholder(; dtype=float32, shape=[4,6])", "w = Placeholder(; dtype=float32, shape=[6,6])",
+        "b = Placeholder(; dtype=float32, shape=[6])", "one = Const(; value=int32[1]{-1})", "product = MatMul(x, w)",
+        "sum = BiasAdd(product, b)", "y1 = Relu(sum)", "images = Placeholder(; dtype=float32, shape=[2,4,4,3])",
+        "filter = Placeholder(; dtype=float32, shape=[2,2,3,6])",
+        "conv = Conv2D(images, filter; strides=[1, 1, 1, 1], padding=\"SAME\")", "with = BiasAdd(conv, b)",
+        "y2 = Relu(with)", "t = Tanh(x)", "u = Mul(t, x)", "y3 = AddV2(u, b)", "e = Exp(x)", "f = Mul(e, x)",
+        "y4 = Sum(f, one)"}) {
     text += std::string(line) + " @/device:" + device + "\n";
   }
   return text_graph(text);

@@ -2,6 +2,8 @@
 #include "panto/lib/core/call/composite.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +13,12 @@
 #include "panto/define_op.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/gpu.h"
@@ -32,10 +36,9 @@ using test::text_graph;
 int kernel_calls = 0;
 
 // A kernel for float32 only, and no gradient of the whole: 3 x.
-const Op& kTriple = define_op("TestTriple(x: T; T: float32|float64) -> (y: T)",
-                              {.doc = "3 x.", .shape = shapes::same_as_input, .body = [](CompositeContext& c) {
-                                 c.set_out(0, c.in(0) * 3);
-                               }});
+const Op& kTriple = define_op(
+    "TestTriple(x: T; T: float32|float64) -> (y: T)",
+    {.doc = "3 x.", .shape = shapes::same_as_input, .body = [](CompositeContext& c) { c.set_out(0, c.in(0) * 3); }});
 const CpuKernel triple_kernel("TestTriple", TypeList<float>{}, []<class T>(KernelContext& c) {
   ++kernel_calls;
   for (int64_t i = 0; i < c.numel(0); ++i) c.out_data<T>(0)[i] = c.data<T>(0)[i] * T{3};
@@ -56,10 +59,10 @@ const Op& kNested = define_op("TestNested(x: T, y: T; T: float32|float64) -> (a:
                                  c.set_out(1, c.in(1));
                                }});
 
-const Op& kSecret = define_op("TestSecret(x: float32) -> (y: float32)",
-                              {.doc = "Draws a number that its block says nothing of.", .body = [](CompositeContext& c) {
-                                 c.set_out(0, c.in(0) + random_uniform({}, {.seed = 1}));
-                               }});
+const Op& kSecret =
+    define_op("TestSecret(x: float32) -> (y: float32)",
+              {.doc = "Draws a number that its block says nothing of.",
+               .body = [](CompositeContext& c) { c.set_out(0, c.in(0) + random_uniform({}, {.seed = 1})); }});
 
 Tensor call_op(const Op& op, const Tensor& x) { return dispatch::call(op.name(), std::span(&x, 1))[0]; }
 Tensor triple(const Tensor& x) { return call_op(kTriple, x); }
@@ -159,11 +162,8 @@ BOOST_AUTO_TEST_CASE(shapes_in_traces) {
     const Node& node = f.graph().at(id);
     if (node.op().name() == "Einsum") BOOST_TEST(node.output(0).shape.to_string() == "[?,3]");
   }
-  expect_error_begins(
-      [] {
-        trace([](const Tensor& a) { return einsum({a}, "ijk"); }, {TensorSpec(kFloat32, {2, 2})});
-      },
-      "InvalidArgument: ");
+  expect_error_begins([] { trace([](const Tensor& a) { return einsum({a}, "ijk"); }, {TensorSpec(kFloat32, {2, 2})}); },
+                      "InvalidArgument: ");
 }
 
 BOOST_AUTO_TEST_CASE(gradients_of_a_traced_function) {
@@ -283,9 +283,55 @@ BOOST_AUTO_TEST_CASE(an_expansion_keeps_the_order) {
   BOOST_TEST(ops_of(g) == "Placeholder Neg Neg ");
 }
 
+// Hears the calls of all bodies.
+class Inside final : public Recorder {
+ public:
+  bool keeps(const Call&) override { return false; }
+  void record(const Call&) override {}
+  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override {}
+  bool looks_inside(const Call&) const override { return true; }
+};
+
+// So a plan needs as many steps and as much memory as that of a graph that was traced by the bodies.
+BOOST_AUTO_TEST_CASE(a_plan_is_that_of_a_trace_of_the_bodies) {
+  const int64_t batch = 64, width = 128;
+  std::vector<TensorSpec> specs = {TensorSpec(kFloat32, {batch, width}, "x")};
+  for (int layer = 0; layer < 4; ++layer) {
+    specs.emplace_back(kFloat32, PartialShape({width, width}));
+    specs.emplace_back(kFloat32, PartialShape({width}));
+  }
+  const auto plan = [&](bool inside) {
+    const Function f = make_traced(
+        [&](std::span<const Tensor> in) {
+          Inside inside_recorder;
+          std::optional<RecorderScope> scope;
+          if (inside) scope.emplace(&inside_recorder);
+          GradientTape tape;
+          std::vector<GradSource> parameters;
+          for (size_t i = 1; i < in.size(); ++i) {
+            tape.watch(in[i]);
+            parameters.emplace_back(in[i]);
+          }
+          Tensor h = in[0];
+          for (size_t i = 1; i < in.size(); i += 2) h = gelu(bias_add(matmul(h, in[i]), in[i + 1]));
+          return tape.gradient(sum(square(h)), parameters);
+        },
+        specs, std::source_location::current());
+    BOOST_TEST((ops_of(f.graph()).find("BiasAddGrad") == std::string::npos) == inside);
+    const Graph graph = f.frozen_graph();
+    const Endpoints ends = endpoints_of(graph);
+    std::vector<ExecutableFeed> feeds;
+    for (size_t i = 0; i < specs.size(); ++i) feeds.push_back({ends.inputs[i], {kFloat32, specs[i].shape}});
+    return Executable::make(graph, feeds, ends.outputs, ends.effects, {})->stats();
+  };
+  const PlanStats by_bodies = plan(true), whole = plan(false);
+  BOOST_TEST(whole.steps == by_bodies.steps);
+  BOOST_TEST(whole.planned_bytes == by_bodies.planned_bytes);
+}
+
 BOOST_AUTO_TEST_CASE(bodies_within_bodies_expand) {
-  Graph g = text_graph(
-      "x = Placeholder(; dtype=float32, shape=[2])\n y = TestNested(x, x)\n a = Neg(y)\n b = Neg(y:1, ^y)");
+  Graph g =
+      text_graph("x = Placeholder(; dtype=float32, shape=[2])\n y = TestNested(x, x)\n a = Neg(y)\n b = Neg(y:1, ^y)");
   Graph whole = g;
   expand_composites(g, [](const Node&) { return true; });
   for (int id : g.ids()) BOOST_TEST(!g.at(id).op().is_composite());

@@ -36,8 +36,8 @@ struct ImportOptions {
 
 struct ExportOptions {
   bool strip_defaults = true;  // leave out attributes that equal the op's default, as TensorFlow's savers do
-  // Allow ops that only this library has (made by the optimizer), and write its own composites whole: otherwise they are
-  // written as the ops of their bodies, unless TensorFlow has them too.
+  // Allow ops that only this library has (made by the optimizer), and write its own composites whole: otherwise they
+  // are written as the ops of their bodies, unless TensorFlow has them too.
   bool own_ops = false;
 };
 

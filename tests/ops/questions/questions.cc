@@ -51,7 +51,8 @@ std::span<const Question> questions() {
       {"unaligned", [](const Row& row, const Op&) { return pure(row); }, ask_unaligned},
       {"reuse", [](const Row& row, const Op&) { return pure(row); }, ask_reuse},
       {"prepared", [](const Row& row, const Op& op) { return pure(row) && has_kernels(op); }, ask_prepared},
-      {"body", [](const Row& row, const Op& op) { return pure(row) && op.is_composite() && has_kernels(op); }, ask_body},
+      {"body", [](const Row& row, const Op& op) { return pure(row) && op.is_composite() && has_kernels(op); },
+       ask_body},
       {"types", [](const Row& row, const Op& op) { return has_samples(row) && op.primary_attr() >= 0; }, ask_types},
       {"inference",
        [](const Row& row, const Op& op) {
