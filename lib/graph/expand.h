@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "panto/lib/base/export.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/infer.h"
 
@@ -25,7 +26,7 @@ Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor
 
 // Replaces those nodes of composites, and of composites in their bodies, for which `which` is true. What the graph says
 // of shapes must hold. The new nodes come where the old ones did (Node::place).
-void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which);
+PANTO_EXPORT void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which);
 
 // The same of one node, which stays, with its id and name, as an identity of what the nodes of its body give.
 void expand_in_place(Graph& graph, int id);
