@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "panto/lib/base/export.h"

@@ -207,9 +207,17 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
     return made;
   };
   WorkGraph work = make_work();
-  std::vector<int> kept = nodes;
+  // What stands for a composite has its name, and another id.
+  const auto id_now = [&](int id) {
+    const Node* node = work.graph.find(graph.at(id).name());
+    return node != nullptr ? node->id() : id;
+  };
+  std::vector<int> kept;
+  for (int id : nodes) kept.push_back(id_now(id));
+  std::vector<NodeOutput> before;
   for (const NodeOutput& output : outputs) {
-    if (graph.at(output.node).num_outputs() > 1) kept.push_back(output.node);
+    before.push_back({id_now(output.node), output.index});
+    if (graph.at(output.node).num_outputs() > 1) kept.push_back(before.back().node);
   }
   PassContext context{work.graph, work.sink, work.feeds, values, kept};
   std::vector<PassRun> went = run_passes(context, passes, [&] { return make_work().graph; });
@@ -219,7 +227,7 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   work.graph.remove(work.sink);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (graph.at(outputs[i].node).is(OpKind::kPlaceholder)) continue;
-    restore_name(work.graph, graph.at(outputs[i].node).name(), outputs[i], now[i]);
+    restore_name(work.graph, graph.at(outputs[i].node).name(), before[i], now[i]);
   }
   if (all) {
     copy_endpoints(graph, work.graph);  // passes make new nodes, which get the old ones' names

@@ -19,6 +19,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/gpu.h"
@@ -66,6 +67,11 @@ const Op& kNested = define_op("TestNested(x: T, y: T; T: float32|float64) -> (a:
 const Op& kSecret = define_op("TestSecret(x: float32) -> (y: float32)",
                               {.doc = "Draws a number that its block says nothing of.",
                                .body = [](CompositeContext& c) { c.set_out(0, c.in(0) + random_uniform({})); }});
+
+const Op& kOpen = define_op("TestOpen(x: float32) -> (y: float32)",
+                            {.doc = "Draws a number.", .effects = {effects::random()}, .body = [](CompositeContext& c) {
+                               c.set_out(0, c.in(0) + random_uniform({}));
+                             }});
 
 Tensor call_op(const Op& op, const Tensor& x) { return dispatch::call(op, dispatch::pointers_to({&x, 1}), {})[0]; }
 Tensor triple(const Tensor& x) { return call_op(kTriple, x); }
@@ -281,6 +287,20 @@ BOOST_AUTO_TEST_CASE(a_loaded_composite_runs_as_it_is) {
              }) == 1);
 }
 
+// Whoever reads an optimized graph finds the outputs by their names.
+BOOST_AUTO_TEST_CASE(an_optimized_graph_has_all_outputs) {
+  const Graph g = text_graph(
+      "x = Placeholder(; dtype=float32, shape=[2])\n y = Neg(x)\n z = TestNested(x, y)\n s = Silu(x)\n t = Silu(y)\n"
+      "u = Neg(t)");
+  const NodeOutput fetches[] = {g.output("z"), g.output("z:1"), g.output("s"), g.output("u"), g.output("t")};
+  const Graph optimized = optimize(g, fetches, {});
+  const auto run = [](const Graph& graph, const char* name) {
+    Session session(graph);
+    return values_of(session.run(name, {{"x", tensor({1.F, 2.F})}}));
+  };
+  for (const char* name : {"z", "z:1", "s", "t", "u"}) BOOST_TEST((run(optimized, name) == run(g, name)), name);
+}
+
 // The nodes of a body come where the composite came.
 BOOST_AUTO_TEST_CASE(an_expansion_keeps_the_order) {
   Graph g = text_graph(
@@ -356,6 +376,16 @@ BOOST_AUTO_TEST_CASE(bodies_within_bodies_expand) {
 BOOST_AUTO_TEST_CASE(effects_of_a_body_are_its_blocks) {
   expect_error_begins([] { trace([](const Tensor& x) { return call_op(kSecret, x); }, {TensorSpec(kFloat32, {})}); },
                       "Internal: op TestSecret: expected `effects` to say what its body does, got nothing of `reads`");
+  // What acts on something besides its arguments is always the calls of its body.
+  const Function f =
+      trace([](const Tensor& x) { return call_op(kOpen, x) + call_op(kOpen, x); }, {TensorSpec(kFloat32, {})});
+  BOOST_TEST(ops_of(f.graph()).find("TestOpen") == std::string::npos);
+  const auto draw = [&](const std::function<Tensor(const Tensor&)>& two) {
+    set_seed(7);
+    return two(tensor(1.F)).item<float>();
+  };
+  BOOST_TEST(draw([&](const Tensor& x) { return f(x); }) ==
+             draw([&](const Tensor& x) { return call_op(kOpen, x) + call_op(kOpen, x); }));
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_needs_a_shape_function) {

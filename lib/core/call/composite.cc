@@ -24,6 +24,16 @@ class EffectsCheck final : public Recorder {
   const Op& composite_;
 };
 
+// The body does something that no argument of the call stands for (it draws from the process's generator, prints, reads
+// a variable of the program): a trace orders and captures that by the calls that do it.
+bool acts_by_itself(const Op& op) {
+  if (std::ranges::none_of(op.effects(), [](const Effect& e) { return e.argument < 0; })) return false;
+  for (int kind = 0; kind < kDeviceKinds; ++kind) {
+    if (op.has_kernel(static_cast<DeviceKind>(kind))) return false;  // it does so as a whole, as any op
+  }
+  return true;
+}
+
 // The transform that would take the call: not where a trace that began inside of it writes the call down.
 const Transform* transform_for(const Call& call, const ThreadState& state) {
   const bool meta = std::ranges::any_of(call.inputs, [](const Tensor* t) { return t->is_meta(); });
@@ -52,6 +62,7 @@ void expect_effects(const Op& composite, const Op& called) {
 
 bool must_expand(const Call& call, ThreadState& state) {
   look_at_recorders(state);
+  if (acts_by_itself(*call.op)) return true;
   if (std::ranges::any_of(state.recorders, [&](const Recorder* r) { return r->looks_inside(call); })) return true;
   const Transform* const transform = transform_for(call, state);
   return transform != nullptr && !transform->has_rule(*call.op);

@@ -4,6 +4,7 @@
 // has to see what is inside. It is the calls of its body
 // - where a recorder looks inside (Recorder::looks_inside): a tape, for lack of a gradient of the whole;
 // - in a transform that has no rule for the whole;
+// - where its body has effects that no argument stands for, and it has no kernels;
 // - where it would run and there is no kernel for the type on the device.
 // While a graph is traced nothing runs: the graph has one node, whichever device that is placed on.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace panto::dispatch {
 
-// The first two of these reasons.
+// The first three of these reasons.
 bool must_expand(const Call& call, ThreadState& state);
 // Sets the outputs of a call, whose inputs and outputs are bound, to what the body makes.
 void run_body(Call& call);
