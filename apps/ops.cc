@@ -17,10 +17,10 @@ std::string first_sentence(const std::string& doc) {
 }
 
 std::string kernel_text(const Op& op, DeviceKind kind) {
-  if (op.body() != nullptr) return "wherever the ops of its body run";
-  if (!op.has_kernel(kind)) return "none";
+  const std::string body = "wherever the ops of its body run";
+  if (!op.has_kernel(kind)) return op.is_composite() ? body : "none";
   const std::string types = dtype_set_text(op.kernel_types(kind));
-  return types.empty() ? "yes" : types;
+  return (types.empty() ? "yes" : types) + (op.is_composite() ? "; else " + body : "");
 }
 
 std::string effects_text(const Op& op) {

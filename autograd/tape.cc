@@ -44,6 +44,10 @@ class GradientTape::Impl final : public Recorder {
 
   bool hears_own_gradients() const override { return options_.persistent; }
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
+  bool looks_inside(const Call& call) const override {
+    if (call.op->gradient() != nullptr || !call.op->no_gradient().empty()) return false;
+    return tracks_any(call) || (options_.watch_variables && call.op->has_effect(Effect::kReads));
+  }
 
   void record(const Call& call) override {
     const Op& op = *call.op;

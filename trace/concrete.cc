@@ -311,13 +311,14 @@ std::vector<NodeOutput> ConcreteFunction::arguments_and_captures() const {
   return inputs;
 }
 
-// Of the outputs that are `seeded`, with respect to the inputs that are `needed`; where those are empty, all.
+// Of the outputs that are `seeded`, with respect to the inputs that are `needed`; where those are empty, all. `graph`:
+// the function's, in which composites are expanded that gradients go through.
 // `stopped`: not null for possible_gradients.
-ConcreteFunction::Backward ConcreteFunction::make_backward(std::span<const NodeOutput> outputs,
+ConcreteFunction::Backward ConcreteFunction::make_backward(const Graph& graph, std::span<const NodeOutput> outputs,
                                                            std::span<const uint8_t> seeded,
                                                            std::span<const uint8_t> needed, bool* stopped) const {
   Backward b;
-  b.graph = parts_.graph;
+  b.graph = graph;
   const int forward_limit = b.graph.id_limit();
   std::vector<NodeOutput> ys;
   for (size_t k = 0; k < outputs.size(); ++k) {
@@ -371,9 +372,10 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   if (kept != nullptr) return kept;
   const std::vector<NodeOutput> inputs = arguments_and_captures();
   Parts forward = parts_;
+  expand_for_gradients(forward.graph, forward.outputs, inputs);
   Positions input_at(inputs), output_at(forward.outputs);
   bool stopped = false;
-  Backward b = make_backward(forward.outputs, {}, {}, &stopped);
+  Backward b = make_backward(forward.graph, forward.outputs, {}, {}, &stopped);
   // A second order flows through the inner values that the first one reads: they become outputs with seeds of their
   // own. Their gradients may read more of them.
   auto made = std::make_shared<Gradient>();
@@ -384,7 +386,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
       more = output_at.add(c, forward.outputs) || more;
     }
     if (!more) break;
-    Backward larger = make_backward(forward.outputs, {}, {}, &stopped);
+    Backward larger = make_backward(forward.graph, forward.outputs, {}, {}, &stopped);
     if (made->all == nullptr && !stopped) made->all = std::make_unique<Backward>(std::move(b));
     b = std::move(larger);
   }
@@ -426,13 +428,13 @@ std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradie
   const std::unique_ptr<Backward> whole = std::exchange(all, nullptr);
   Backward b = whole != nullptr && whole->answers(needed, seeded)
                    ? std::move(*whole)
-                   : forward->make_backward(outputs, seeded, needed, nullptr);
+                   : forward->make_backward(parts.graph, outputs, seeded, needed, nullptr);
   const Positions kept_at(kept_outputs);
   if (std::ranges::any_of(b.cuts, [&](NodeOutput c) { return kept_at.find(c) < 0; })) {
     // An op's gradient reads something else when less of it is asked for. What all of it reads is kept: the rest of it
     // is computed from zeros, and left out.
     bool stopped = false;
-    b = forward->make_backward(outputs, {}, {}, &stopped);
+    b = forward->make_backward(parts.graph, outputs, {}, {}, &stopped);
     for (size_t i = 0; i < needed.size(); ++i) {
       if (needed[i] == 0) b.dxs[i] = {};
     }

@@ -68,7 +68,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   std::shared_ptr<const Compiled> compiled(Arguments inputs, const std::string& passes);
   std::shared_ptr<Gradient> gradient(bool higher_orders);
   std::vector<NodeOutput> arguments_and_captures() const;
-  Backward make_backward(std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
+  Backward make_backward(const Graph& graph, std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
                          std::span<const uint8_t> needed, bool* stopped) const;
 
   const std::vector<int>& needed_nodes() const;

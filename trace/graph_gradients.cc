@@ -8,6 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/scopes.h"
+#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/replay.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
@@ -15,14 +16,6 @@
 
 namespace panto {
 namespace {
-
-class SymbolicOnly final : public Recorder {
- public:
-  bool keeps(const Call&) override { return false; }
-  void record(const Call&) override {}
-  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override {}
-  bool symbolic() const override { return true; }
-};
 
 // Nodes that the ys depend on, in topological order.
 std::vector<int> ancestors(const Graph& graph, std::span<const NodeOutput> ys) {
@@ -55,17 +48,21 @@ void replay_symbolically(Graph& graph, Replay& replay, int id) {
   }
 }
 
+bool has_no_gradient_as_a_whole(const Node& node) {
+  return is_composite(node) && node.op().gradient() == nullptr && node.op().no_gradient().empty();
+}
+
 // `stopped` as in detail::graph_gradients.
 std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                       std::span<const NodeOutput> seeds,
                                       std::span<const std::pair<NodeOutput, Tensor>> known, bool* stopped) {
   const RecorderPause quiet;
+  expand_for_gradients(graph, ys, xs);
   Replay replay(graph);
   for (const auto& [output, value] : known) replay.set(output.node, {value});
   GradientTape tape(GradientTape::Options{});
   {
-    SymbolicOnly symbolic;
-    const RecorderScope scope(&symbolic);
+    const SymbolicScope symbolic;
     std::vector<NodeOutput> sorted(xs.begin(), xs.end());
     std::ranges::sort(sorted);
     for (int id : ancestors(graph, ys)) {
@@ -107,6 +104,31 @@ std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> 
 }
 
 }  // namespace
+
+void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs) {
+  const auto any_left = [&] {
+    return std::ranges::any_of(graph.ids(), [&](int id) { return has_no_gradient_as_a_whole(graph.at(id)); });
+  };
+  if (!any_left()) return;
+  std::vector<NodeOutput> sorted(xs.begin(), xs.end());
+  std::ranges::sort(sorted);
+  for (bool again = true; again;) {  // bodies may have composites in them
+    again = false;
+    std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
+    for (int id : ancestors(graph, ys)) {
+      const auto inputs = graph.at(id).inputs();
+      if (std::ranges::none_of(inputs, [&](NodeOutput in) {
+            return reads_x[static_cast<size_t>(in.node)] != 0 || std::ranges::binary_search(sorted, in);
+          })) {
+        continue;
+      }
+      reads_x[static_cast<size_t>(id)] = 1;
+      if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
+      expand_in_place(graph, id);
+      again = true;
+    }
+  }
+}
 
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                   std::span<const NodeOutput> seeds,

@@ -16,4 +16,8 @@ std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOut
                                            std::span<const NodeOutput> seeds,
                                            std::span<const std::pair<NodeOutput, Tensor>> known, bool& stopped);
 
+// What both do first: of composites on a way from `xs` to `ys` that have no gradient of their own the parts have one,
+// and what that reads must be in the graph.
+void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs);
+
 }  // namespace panto

@@ -121,6 +121,8 @@ class Jvp final : public Transform, public std::enable_shared_from_this<Jvp> {
     return "its derivative would be lost; to decide by a value use select, or take it through stop_gradient first";
   }
 
+  bool has_rule(const Op& composite) const override { return jvp_rule_of(composite) != nullptr; }
+
   void run(Call& call) override {
     std::vector<Tensor> inputs, tangents;
     for (const Tensor* t : call.inputs) {

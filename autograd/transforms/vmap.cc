@@ -35,6 +35,7 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
     return "it has one for each element of the batch; to decide by a value use select, of which both sides are "
            "computed, and to see values return them";
   }
+  bool has_rule(const Op& composite) const override { return batch_rule_of(composite) != nullptr; }
   bool takes(const Op& op) const override { return op.has_effect(Effect::kRandom) && randomness_ != Randomness::kSame; }
 
   void run(Call& call) override {

@@ -1,9 +1,13 @@
 #include "panto/lib/graph/expand.h"
 
+#include <algorithm>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/graph/files/unknown.h"
@@ -33,7 +37,9 @@ class BodyRecorder final : public Recorder {
 
   void record(const Call& call) override {
     NodeSpec spec;
+    if (outer_.op != nullptr && outer_.op->is_composite()) dispatch::expect_effects(*outer_.op, *call.op);
     spec.op = call.op;
+    spec.place = outer_.place;
     spec.name = graph_.unique_name(fmt::format("{}/{}", outer_.name, call.op->name()));
     spec.device = outer_.device;
     spec.where = outer_.where;
@@ -44,9 +50,10 @@ class BodyRecorder final : public Recorder {
     }
     if (!reads_new) spec.control_inputs = outer_.control_inputs;
     for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(value_of(call, i));
-    if (call.op->has_effects()) give_identity(spec);
+    if (call.op->has_effects() || call.op->is_composite()) give_identity(spec);
     for (const Tensor& output : call.outputs) spec.outputs.push_back(info_of(output));
     const int id = graph_.add(std::move(spec));
+    if (call.op->has_effect(Effect::kWrites | Effect::kExternal)) effects_.push_back(id);
     for (size_t k = 0; k < call.outputs.size(); ++k) {
       outputs_[call.outputs[k].id()] = {id, static_cast<int>(k)};
     }
@@ -57,14 +64,9 @@ class BodyRecorder final : public Recorder {
     if (const auto found = outputs_.find(tensor.id()); found != outputs_.end()) return found->second;
     if (tensor.is_meta())
       fail(Code::kInternal, "composite op: expected tensors of its own, got a foreign symbolic one");
-    NodeSpec spec;
-    spec.op = &get_op("Const");
-    spec.name = graph_.unique_name(outer_.name + "/Const");
+    NodeSpec spec = const_spec(graph_.unique_name(outer_.name + "/Const"), tensor);
     spec.where = outer_.where;
-    spec.attrs.resize(spec.op->signature().attrs.size());
-    spec.attrs[static_cast<size_t>(spec.op->signature().find_attr("value"))] = AttrValue(tensor);
-    spec.attrs[static_cast<size_t>(spec.op->signature().find_attr("dtype"))] = AttrValue(tensor.dtype());
-    spec.outputs = {info_of(tensor)};
+    spec.place = outer_.place;
     const NodeOutput made{graph_.add(std::move(spec)), 0};
     outputs_.emplace(tensor.id(), made);
     kept_.push_back(tensor);  // so that its id stays its own
@@ -81,6 +83,8 @@ class BodyRecorder final : public Recorder {
   }
 
   bool made_here(NodeOutput output) const { return output.node >= first_; }
+  // What the outside sees of the body, besides its outputs.
+  const std::vector<int>& effects() const { return effects_; }
 
  private:
   Graph& graph_;
@@ -88,92 +92,166 @@ class BodyRecorder final : public Recorder {
   const int first_ = graph_.id_limit();
   std::unordered_map<int64_t, NodeOutput> outputs_;  // by tensor id
   std::vector<Tensor> kept_;
+  std::vector<int> effects_;  // node ids
   int num_identities_ = 0;
 };
 
-// One node of the outer name whose outputs are `sources`.
-int add_identity(Graph& graph, const NodeSpec& outer, const std::vector<NodeOutput>& sources) {
-  const bool one = sources.size() == 1;
-  NodeSpec spec;
-  spec.op = &get_op(one ? "Identity" : "IdentityN");
-  spec.name = outer.name;
-  spec.inputs = sources;
-  spec.device = outer.device;
-  spec.where = outer.where;
-  spec.control_inputs = outer.control_inputs;
-  spec.internal_attrs = outer.internal_attrs;
-  std::vector<DType> types;
-  for (const NodeOutput& source : sources) {
-    spec.outputs.push_back(graph.info(source));
-    types.push_back(graph.info(source).dtype);
-  }
-  spec.attrs = {one ? AttrValue(types[0]) : AttrValue(types)};
-  return graph.add(std::move(spec));
-}
+// What a body made.
+struct Made {
+  std::vector<NodeOutput> sources;  // of the outputs
+  AbstractValues abstract_values;
+  std::vector<int> effects;
+  bool one_node = false;  // which gives the only output, and has no other
+};
 
-}  // namespace
-
-Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
-                      const std::function<std::vector<Tensor>()>& body) {
-  Expansion result;
-  std::vector<Tensor> made;
+Made record_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
+                 const std::function<std::vector<Tensor>()>& body) {
+  Made made;
+  std::vector<Tensor> outputs;
   const RecorderPause others;
   BodyRecorder recorder(graph, spec, inputs);
   {
     const RecorderScope scope(&recorder);
-    made = body();
+    outputs = body();
   }
-  std::vector<NodeOutput> sources;
-  for (const Tensor& output : made) sources.push_back(recorder.output_of(output));
-  result.abstract_values = AbstractValues(made.begin(), made.end());
-  if (sources.size() == 1 && sources[0].index == 0 && recorder.made_here(sources[0]) &&
-      graph.at(sources[0].node).num_outputs() == 1) {
-    graph.rename(sources[0].node, spec.name);
-    for (const auto& [name, value] : spec.internal_attrs) graph.set_internal_attr(sources[0].node, name, value);
-    result.outputs = sources;
+  for (const Tensor& output : outputs) made.sources.push_back(recorder.output_of(output));
+  made.abstract_values = AbstractValues(outputs.begin(), outputs.end());
+  made.effects = recorder.effects();
+  made.one_node = made.sources.size() == 1 && made.sources[0].index == 0 && recorder.made_here(made.sources[0]) &&
+                  graph.at(made.sources[0].node).num_outputs() == 1;
+  return made;
+}
+
+// The op whose outputs are its inputs, and its attributes.
+std::pair<const Op*, std::vector<AttrValue>> identity_of(const Graph& graph, const std::vector<NodeOutput>& sources) {
+  if (sources.empty()) return {&get_op("NoOp"), {}};
+  std::vector<DType> types;
+  for (const NodeOutput& source : sources) types.push_back(graph.info(source).dtype);
+  if (types.size() == 1) return {&get_op("Identity"), {AttrValue(types[0])}};
+  return {&get_op("IdentityN"), {AttrValue(types)}};
+}
+
+// One node of the outer name whose outputs are those that the body made.
+int add_identity(Graph& graph, const NodeSpec& outer, const Made& made) {
+  NodeSpec spec;
+  std::tie(spec.op, spec.attrs) = identity_of(graph, made.sources);
+  spec.name = outer.name;
+  spec.inputs = made.sources;
+  spec.device = outer.device;
+  spec.where = outer.where;
+  spec.place = outer.place;
+  spec.control_inputs = outer.control_inputs;
+  spec.control_inputs.insert(spec.control_inputs.end(), made.effects.begin(), made.effects.end());
+  spec.internal_attrs = outer.internal_attrs;
+  for (const NodeOutput& source : made.sources) spec.outputs.push_back(graph.info(source));
+  return graph.add(std::move(spec));
+}
+
+// What nodes read, for bodies: with the shapes that the graph tells, and values where ops look at those.
+class StandIns {
+ public:
+  explicit StandIns(const Graph& graph) : graph_(graph) {}
+
+  Tensor of(const Node& node, int slot) {
+    const NodeOutput input = node.input(slot);
+    const Node& producer = graph_.at(input.node);
+    if (producer.is(OpKind::kConstant)) return producer.attr("value").as<Tensor>();
+    const OutputInfo& info = producer.output(input.index);
+    std::optional<PartialValues> values;
+    if (is_host_input(node, slot)) values = values_of(input);
+    return meta_tensor(info.dtype, info.shape, std::move(values));
+  }
+
+ private:
+  // Seldom asked for, so that the graph is not gone through for every composite.
+  std::optional<PartialValues> values_of(NodeOutput output) {
+    if (!inference_) {
+      inference_.emplace(graph_);
+      for (int id : graph_.topological_order()) inference_->run(graph_.at(id));
+    }
+    return inference_->has(output) ? known_integers(inference_->at(output)) : std::nullopt;
+  }
+
+  const Graph& graph_;
+  std::optional<Inference> inference_;
+};
+
+Made record_body_of(Graph& graph, const NodeSpec& spec, const std::vector<Tensor>& inputs) {
+  const SmallVector<const Tensor*, 8> pointers = dispatch::pointers_to(inputs);
+  return with_context([&] { return "node '" + spec.name + "'"; },
+                      [&] {
+                        return record_body(graph, spec, pointers, [&] {
+                          SmallVector<AttrSlot, 8> slots;
+                          for (const AttrValue& value : spec.attrs) slots.push_back(borrow(value));
+                          const dispatch::Outputs made = dispatch::call_body(*spec.op, pointers, slots);
+                          return std::vector<Tensor>(made.begin(), made.end());
+                        });
+                      });
+}
+
+NodeSpec outer_spec(const Node& node) {
+  NodeSpec spec = node.spec();
+  spec.place = node.place();
+  return spec;
+}
+
+std::vector<Tensor> inputs_of(const Node& node, StandIns& stand_ins) {
+  std::vector<Tensor> inputs;
+  for (int slot = 0; slot < node.num_inputs(); ++slot) inputs.push_back(stand_ins.of(node, slot));
+  return inputs;
+}
+
+Expansion named(Graph& graph, const NodeSpec& spec, Made made) {
+  Expansion result;
+  result.abstract_values = std::move(made.abstract_values);
+  if (made.one_node && std::ranges::all_of(made.effects, [&](int id) { return id == made.sources[0].node; })) {
+    const int node = made.sources[0].node;
+    graph.rename(node, spec.name);
+    for (const auto& [name, value] : spec.internal_attrs) graph.set_internal_attr(node, name, value);
+    result.outputs = made.sources;
     return result;
   }
-  const int identity = add_identity(graph, spec, sources);
-  for (size_t k = 0; k < sources.size(); ++k) result.outputs.push_back({identity, static_cast<int>(k)});
+  const int identity = add_identity(graph, spec, made);
+  for (size_t k = 0; k < made.sources.size(); ++k) result.outputs.push_back({identity, static_cast<int>(k)});
   return result;
 }
 
-Expansion expand_composite(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs) {
-  return expand_body(graph, spec, inputs, [&] {
-    SmallVector<AttrSlot, 8> slots;
-    for (const AttrValue& value : spec.attrs) slots.push_back(borrow(value));
-    dispatch::CallOptions options;
-    dispatch::Outputs made = dispatch::call(*spec.op, inputs, slots, options);
-    return std::vector<Tensor>(made.begin(), made.end());
-  });
+}  // namespace
+
+bool is_composite(const Node& node) { return node.op().is_composite() && !is_unknown(node); }
+
+Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
+                      const std::function<std::vector<Tensor>()>& body) {
+  return named(graph, spec, record_body(graph, spec, inputs, body));
 }
 
-void expand_composites(Graph& graph) {
-  const auto expands = [](const Node& node) { return node.op().body() != nullptr && !is_unknown(node); };
-  bool any = false;
-  for (int id : graph.ids()) any = any || expands(graph.at(id));
-  if (!any) return;
-  Inference inference(graph);
-  for (int id : graph.topological_order()) {
-    const Node& node = graph.at(id);
-    if (!expands(node)) {
-      inference.run(node);
-      continue;
+void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which) {
+  const auto expands = [&](int id) { return is_composite(graph.at(id)) && which(graph.at(id)); };
+  // Bodies may have composites in them.
+  while (std::ranges::any_of(graph.ids(), expands)) {
+    StandIns stand_ins(graph);
+    for (int id : graph.topological_order()) {
+      if (!expands(id)) continue;
+      const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
+      const NodeSpec spec = outer_spec(graph.at(id));
+      graph.rename(id, graph.unique_name(spec.name));  // what gives the outputs takes the name
+      const Expansion expansion = named(graph, spec, record_body_of(graph, spec, inputs));
+      for (size_t k = 0; k < expansion.outputs.size(); ++k) {
+        graph.replace_output({id, static_cast<int>(k)}, expansion.outputs[k]);
+      }
+      graph.replace_control(id, graph.at(spec.name).id());
+      graph.remove(id);
     }
-    SmallVector<const Tensor*, 8> inputs;
-    for (const NodeOutput& input : node.inputs()) inputs.push_back(&inference.at(input));
-    NodeSpec spec = node.spec();
-    graph.rename(id, graph.unique_name(spec.name));  // the expansion takes the name
-    const Expansion expansion =
-        with_context([&] { return "node '" + spec.name + "'"; }, [&] { return expand_composite(graph, spec, inputs); });
-    for (size_t k = 0; k < expansion.outputs.size(); ++k) {
-      inference.set(expansion.outputs[k], expansion.abstract_values[k]);
-      graph.replace_output({id, static_cast<int>(k)}, expansion.outputs[k]);
-      // Nodes later in the order read the replacement.
-    }
-    if (!expansion.outputs.empty()) graph.replace_control(id, expansion.outputs[0].node);
-    graph.remove(id);
   }
+}
+
+void expand_in_place(Graph& graph, int id) {
+  StandIns stand_ins(graph);
+  const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
+  const Made made = record_body_of(graph, outer_spec(graph.at(id)), inputs);
+  auto [op, attrs] = identity_of(graph, made.sources);
+  graph.replace_op(id, *op, made.sources, std::move(attrs));
+  for (const int effect : made.effects) graph.add_control_input(id, effect);
 }
 
 }  // namespace panto

@@ -1,11 +1,11 @@
-// Composite ops in graphs: a node of one is replaced by the nodes that its body makes. Internal.
+// Composite ops in graphs: nodes of them become the nodes that their bodies make, where somebody needs those. Internal.
 #pragma once
 
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "panto/lib/base/export.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/infer.h"
 
@@ -16,15 +16,21 @@ struct Expansion {
   AbstractValues abstract_values;
 };
 
-// Adds the nodes that `spec.op`'s body makes. They are called `name/Op`, except that the one (or an added identity)
-// that gives the outputs has the name itself. `inputs` are abstract values for spec.inputs. Control inputs go to the
-// nodes that read no other new node. Throws what the body throws.
-Expansion expand_composite(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs);
-// The same of what `body` does with the tensors behind `inputs`; `spec.op` is not looked at.
+// Adds the nodes that `body` makes of the tensors behind `inputs`, which are abstract values for spec.inputs; spec.op
+// is not looked at. The nodes are called `name/Op`, except that the one (or an added identity) that gives the outputs
+// has the name itself. Control inputs go to the nodes that read no other new node; whoever waits for the outputs' node
+// waits for all that the body writes. Throws what the body throws.
 Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
                       const std::function<std::vector<Tensor>()>& body);
 
-// Replaces every node of a composite op, but those that cannot run here.
-void expand_composites(Graph& graph);
+// Replaces those nodes of composites, and of composites in their bodies, for which `which` is true. What the graph says
+// of shapes must hold. The new nodes come where the old ones did (Node::place).
+PANTO_EXPORT void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which);
+
+// The same of one node, which stays, with its id and name, as an identity of what the nodes of its body give.
+void expand_in_place(Graph& graph, int id);
+
+// A node of a composite that can run here.
+bool is_composite(const Node& node);
 
 }  // namespace panto

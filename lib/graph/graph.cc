@@ -1,8 +1,6 @@
 #include "panto/lib/graph/graph.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <unordered_set>
 
 #include "panto/lib/base/format.h"
@@ -29,6 +27,7 @@ Graph::Graph(Graph&& other) noexcept
     : nodes_(std::move(other.nodes_)),
       count_(other.count_),
       backward_(other.backward_),
+      placed_(other.placed_),
       latest_line_(std::move(other.latest_line_)),
       edits_(other.edits_),
       index_(std::move(other.index_)),
@@ -47,6 +46,7 @@ Graph& Graph::operator=(Graph&& other) noexcept {
 Graph::Graph(const Graph& other)
     : count_(other.count_),
       backward_(other.backward_),
+      placed_(other.placed_),
       latest_line_(other.latest_line_),
       index_(std::make_shared<Index>(this)),
       versions_(other.versions_),
@@ -110,61 +110,6 @@ NodeOutput Graph::output(std::string_view text) const {
 std::string Graph::output_name(NodeOutput output) const {
   const std::string& name = at(output.node).name();
   return output.index == 0 ? name : fmt::format("{}:{}", name, output.index);
-}
-
-std::vector<int> Graph::topological_order() const {
-  if (backward_ == 0) return ids();
-  std::vector<int> waiting(nodes_.size(), 0);
-  const auto leads_back = [&](const Node& producer, const NodeUse& use) {
-    return is_unknown(producer) && is_back_edge(producer, *nodes_[static_cast<size_t>(use.node)], use.slot);
-  };
-  for (const auto& node : nodes_) {
-    if (node == nullptr) continue;
-    waiting[static_cast<size_t>(node->id_)] += static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
-    if (!is_unknown(*node)) continue;
-    for (const NodeUse& use : node->consumers_) {
-      if (leads_back(*node, use)) --waiting[static_cast<size_t>(use.node)];
-    }
-  }
-  // The lowest id first, of those that wait for nothing any more: among nodes passed over by a walk through the ids, if
-  // there are any, else where the walk stands. In most graphs few are.
-  std::priority_queue<int, std::vector<int>, std::greater<>> passed;
-  std::vector<int> order;
-  order.reserve(static_cast<size_t>(count_));
-  int next = 0;
-  const auto visit = [&](int id) {
-    order.push_back(id);
-    const Node& node = *nodes_[static_cast<size_t>(id)];
-    for (const NodeUse& use : node.consumers_) {
-      if (leads_back(node, use)) continue;
-      if (--waiting[static_cast<size_t>(use.node)] == 0 && use.node < next) passed.push(use.node);
-    }
-  };
-  while (next < id_limit() || !passed.empty()) {
-    if (!passed.empty()) {
-      const int id = passed.top();
-      passed.pop();
-      visit(id);
-      continue;
-    }
-    const int id = next++;
-    if (nodes_[static_cast<size_t>(id)] != nullptr && waiting[static_cast<size_t>(id)] == 0) visit(id);
-  }
-  if (order.size() != static_cast<size_t>(count_)) {
-    fail_cycle(
-        waiting,
-        [&](int id) {
-          const Node& node = *nodes_[static_cast<size_t>(id)];
-          std::vector<int> before = node.control_inputs_;
-          for (int slot = 0; slot < node.num_inputs(); ++slot) {
-            const Node& producer = at(node.input(slot).node);
-            if (!is_back_edge(producer, node, slot)) before.push_back(producer.id());
-          }
-          return before;
-        },
-        [&](int id) { return at(id).name(); });
-  }
-  return order;
 }
 
 // ---- Edges ------------------------------------------------------------------------------------------------------
@@ -263,6 +208,7 @@ int Graph::add(NodeSpec spec) {
   const int id = id_limit();
   auto node = std::unique_ptr<Node>(new Node);
   node->id_ = id;
+  node->place_ = spec.place >= 0 ? spec.place : id;
   node->op_ = spec.op;
   node->inputs_ = {spec.inputs.begin(), spec.inputs.end()};
   node->use_positions_.resize(spec.inputs.size());
@@ -282,6 +228,7 @@ int Graph::add(NodeSpec spec) {
   }
   nodes_.back() = std::move(node);
   ++count_;
+  placed_ += nodes_.back()->place_ != id ? 1 : 0;
   const Node& added = *nodes_.back();
   for (int slot = 0; slot < added.num_inputs(); ++slot) link(id, slot);
   for (size_t i = 0; i < added.control_inputs().size(); ++i) link_control(id, i);
@@ -297,6 +244,7 @@ void Graph::remove(int id) {
   for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
   index_->remove(node);
+  placed_ -= node.place_ != id ? 1 : 0;
   nodes_[static_cast<size_t>(id)].reset();
   --count_;
 }
@@ -320,6 +268,19 @@ void Graph::set_input(int id, int slot, NodeOutput from) {
   unlink(id, slot);
   node.inputs_[static_cast<size_t>(slot)] = from;
   link(id, slot);
+}
+
+void Graph::replace_op(int id, const Op& op, std::vector<NodeOutput> inputs, std::vector<AttrValue> attrs) {
+  Node& node = get(id);
+  for (const NodeOutput& input : inputs) check_output(input, node.name());
+  with_context([&] { return "node '" + node.name() + "'"; }, [&] { complete_attrs(op.signature(), attrs); });
+  for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
+  node.op_ = &op;
+  node.inputs_ = {inputs.begin(), inputs.end()};
+  node.use_positions_.resize(inputs.size());
+  node.attrs_ = {std::make_move_iterator(attrs.begin()), std::make_move_iterator(attrs.end())};
+  node.explicitly_set_ = ~uint64_t{0};
+  for (int slot = 0; slot < node.num_inputs(); ++slot) link(id, slot);
 }
 
 void Graph::add_control_input(int id, int from) {

@@ -80,6 +80,8 @@ struct NodeSpec {
   std::vector<std::pair<std::string, AttrValue>> internal_attrs;
   // Bit i: the file, or the call, sets attribute i explicitly, though perhaps to its default.
   uint64_t explicitly_set = ~uint64_t{0};
+  // Its place in the order of adding, where it stands for a node that was added earlier: that one's. -1: its id.
+  int place = -1;
 };
 
 // What gives spans is not inline: a header that makes spans of five types costs whoever includes it a tenth of the time
@@ -119,7 +121,9 @@ class PANTO_EXPORT Node {
 
   const std::string& device() const noexcept { return device_; }
   const SourceLine& where() const noexcept { return *where_; }
-  // Everything above as one value: to add a changed copy.
+  // Of two nodes that may come next, the one with the lower place, then the one with the lower id.
+  int place() const noexcept { return place_; }
+  // Everything above but the place as one value: to add a changed copy.
   NodeSpec spec() const;
 
  private:
@@ -129,6 +133,7 @@ class PANTO_EXPORT Node {
   // What most nodes have stands in the node: a large graph is walked many times, and pieces of nodes that lie elsewhere
   // are most of the time that takes.
   int id_ = -1;
+  int place_ = -1;
   const Op* op_ = nullptr;
   SmallVector<NodeOutput, 2> inputs_;
   SmallVector<NodeUse, 2> consumers_;
@@ -197,8 +202,8 @@ class PANTO_EXPORT Graph {
   std::string output_name(NodeOutput output) const;
   const OutputInfo& info(NodeOutput output) const { return at(output.node).output(output.index); }
 
-  // Every node after its inputs, data and control; of two that are free, the one added first. Throws InvalidArgument,
-  // naming the nodes of one cycle.
+  // Every node after its inputs, data and control; of two that are free, the one added first (Node::place). Throws
+  // InvalidArgument, naming the nodes of one cycle.
   std::vector<int> topological_order() const;
 
   // ---- Changing -------------------------------------------------------------------------------------------------
@@ -211,6 +216,9 @@ class PANTO_EXPORT Graph {
   void remove(int id);
   void rename(int id, std::string name);
   void set_input(int id, int slot, NodeOutput from);
+  // The node is one of another op from now on, which gives outputs of the same types. Its id, name, outputs, control
+  // inputs and whoever uses it stay. Throws as `add`.
+  void replace_op(int id, const Op& op, std::vector<NodeOutput> inputs, std::vector<AttrValue> attrs);
   // Nothing happens if it is there already; a node cannot wait for itself.
   void add_control_input(int id, int from);
   void remove_control_input(int id, int from);
@@ -274,7 +282,8 @@ class PANTO_EXPORT Graph {
 
   std::vector<std::unique_ptr<Node>> nodes_;  // by id
   int count_ = 0;
-  int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id: without any, ids are in order
+  int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id ...
+  int placed_ = 0;        // ... and nodes whose place is not their id: without any, ids are in order
   std::shared_ptr<const SourceLine> latest_line_;
   uint64_t edits_ = 0;
   class Index;  // names and symbolic tensors

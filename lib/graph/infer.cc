@@ -5,6 +5,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/graph/files/unknown.h"
 
@@ -31,6 +32,8 @@ AbstractValues infer_slots(const Op& op, std::span<const Tensor* const> inputs, 
     if (op.shape() != nullptr) {
       ShapeContext context(call);
       op.shape()(context);
+    } else {
+      dispatch::infer_from_body(call);
     }
   } catch (Error& error) {
     error.add_context("in " + describe(call));

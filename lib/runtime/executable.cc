@@ -343,6 +343,29 @@ std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStat
   return found;
 }
 
+// Places the nodes, and those of the bodies of composites that have no kernel where they are placed.
+void place_and_expand(Graph& graph, Device& usual, bool soft) {
+  const auto runs_nowhere = [](const Node& node) {
+    return std::ranges::none_of(devices(), [&](const Device* device) { return runs_on(node, *device); });
+  };
+  expand_composites(graph, runs_nowhere);
+  std::vector<std::pair<int, std::string>> asked;  // of composites: where they are to be, as written
+  for (int id : graph.ids()) {
+    if (is_composite(graph.at(id))) asked.emplace_back(id, graph.at(id).device());
+  }
+  place(graph, usual, soft);
+  std::vector<int> without_kernel;
+  for (const auto& [id, device] : asked) {
+    if (runs_on(graph.at(id), device_of(graph.at(id)))) continue;
+    graph.set_device(id, device);  // each part is placed by itself
+    without_kernel.push_back(id);
+  }
+  if (without_kernel.empty()) return;
+  expand_composites(graph,
+                    [&](const Node& n) { return std::ranges::find(without_kernel, n.id()) != without_kernel.end(); });
+  place_and_expand(graph, usual, soft);
+}
+
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
   std::vector<uint8_t> fed(static_cast<size_t>(work.graph.id_limit()), 0);
@@ -397,9 +420,8 @@ std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const
     for (const auto& [id, text] : known) {
       if (made.graph.find(id) != nullptr) made.graph.set_internal_attr(id, kNodeIdentity, AttrValue(text));
     }
-    expand_composites(made.graph);
     if (news) infer_from_feeds(made, abstract_values);
-    place(made.graph, default_device(feeds, options), options.soft_placement);
+    place_and_expand(made.graph, default_device(feeds, options), options.soft_placement);
     return made;
   };
   WorkGraph work = make_work();

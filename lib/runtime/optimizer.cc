@@ -16,6 +16,7 @@
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
 
 namespace panto {
@@ -34,7 +35,6 @@ struct PassList {
        passes::narrow_matmuls},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
       {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},
-      {"layer_norm", "Makes one op of the ops of a layer normalisation.", passes::fuse_layer_norms},
       {"elementwise", "Makes one loop of neighbouring elementwise ops.", passes::fuse_elementwise},
   };
 };
@@ -203,13 +203,23 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   }
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, feeds, infos, outputs, nodes);
-    expand_composites(made.graph);
+    expand_composites(made.graph, [](const Node& node) {
+      return node.op().kernel(passes::device_kind(node), passes::kernel_type(node)).run == nullptr;
+    });
     return made;
   };
   WorkGraph work = make_work();
-  std::vector<int> kept = nodes;
+  // What stands for a composite has its name, and another id.
+  const auto id_now = [&](int id) {
+    const Node* node = work.graph.find(graph.at(id).name());
+    return node != nullptr ? node->id() : id;
+  };
+  std::vector<int> kept;
+  for (int id : nodes) kept.push_back(id_now(id));
+  std::vector<NodeOutput> before;
   for (const NodeOutput& output : outputs) {
-    if (graph.at(output.node).num_outputs() > 1) kept.push_back(output.node);
+    before.push_back({id_now(output.node), output.index});
+    if (graph.at(output.node).num_outputs() > 1) kept.push_back(before.back().node);
   }
   PassContext context{work.graph, work.sink, work.feeds, values, kept};
   std::vector<PassRun> went = run_passes(context, passes, [&] { return make_work().graph; });
@@ -219,7 +229,7 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
   work.graph.remove(work.sink);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (graph.at(outputs[i].node).is(OpKind::kPlaceholder)) continue;
-    restore_name(work.graph, graph.at(outputs[i].node).name(), outputs[i], now[i]);
+    restore_name(work.graph, graph.at(outputs[i].node).name(), before[i], now[i]);
   }
   if (all) {
     copy_endpoints(graph, work.graph);  // passes make new nodes, which get the old ones' names

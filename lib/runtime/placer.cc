@@ -87,6 +87,11 @@ class Placer {
 
   void join(int a, int b) { groups_.union_set(static_cast<size_t>(a), static_cast<size_t>(b)); }
 
+  // A composite is on any device: by a kernel, or by the ops of its body.
+  static bool may_be_on(const Node& node, const Device& device) {
+    return node.op().is_composite() || runs_on(node, device);
+  }
+
   const Device& choose(const std::vector<int>& group) {
     const auto asked = [&](int id, const Device& device) {
       return specs_[static_cast<size_t>(spec_of_[static_cast<size_t>(id)])].matches(device);
@@ -108,7 +113,7 @@ class Placer {
     }
     std::vector<const Device*> able;
     for (const Device* device : agreed) {
-      if (std::ranges::all_of(group, [&](int id) { return runs_on(graph_.at(id), *device); })) able.push_back(device);
+      if (std::ranges::all_of(group, [&](int id) { return may_be_on(graph_.at(id), *device); })) able.push_back(device);
     }
     // With no kernel anywhere the step itself says what exists.
     if (able.empty()) return soft_ ? *devices_[0] : *agreed[0];

@@ -263,6 +263,42 @@ BOOST_AUTO_TEST_CASE(knows_what_symbolic_tensors_stand_for) {
   expect_error_begins([&] { copy.node(other); }, "InvalidArgument: symbolic tensor: expected one of this graph, got ");
 }
 
+BOOST_AUTO_TEST_CASE(a_node_becomes_one_of_another_op) {
+  Graph g;
+  const int a = add(g, "a", {}), b = add(g, "b", {{a, 0}, {a, 0}}, {a}), c = add(g, "c", {{b, 0}}, {b});
+  const uint64_t before = g.edits();
+  g.replace_op(b, get_op("Neg"), {{a, 0}}, {AttrValue(kFloat32)});
+  check_edges(g);
+  BOOST_TEST(g.edits() > before);
+  BOOST_TEST(g.at("b").id() == b);
+  BOOST_TEST(g.at("b").op().name() == "Neg");
+  BOOST_TEST(g.at("b").num_inputs() == 1);
+  BOOST_TEST(g.at("b").control_inputs().size() == 1U);
+  BOOST_TEST((g.at(c).input(0) == NodeOutput{b, 0}));
+  expect_error_begins([&] { g.replace_op(b, get_op("Neg"), {{7, 0}}, {AttrValue(kFloat32)}); },
+                      "InvalidArgument: input of node 'b': expected a node of the graph, got id 7");
+  expect_error_begins([&] { g.replace_op(b, get_op("Neg"), {{a, 0}}, {AttrValue(true)}); }, "InvalidArgument: ");
+  check_edges(g);
+}
+
+// Nodes that stand for an earlier one come where it came.
+BOOST_AUTO_TEST_CASE(a_place_in_the_order) {
+  Graph g;
+  const int a = add(g, "a", {}), b = add(g, "b", {{a, 0}}), c = add(g, "c", {{a, 0}}), d = add(g, "d", {{c, 0}});
+  NodeSpec spec = g.at(b).spec();
+  spec.name = "instead";
+  spec.place = g.at(b).place();
+  const int instead = g.add(std::move(spec));
+  BOOST_TEST(g.at(instead).place() == b);
+  BOOST_TEST((g.topological_order() == std::vector<int>{a, b, instead, c, d}));
+  BOOST_TEST((Graph(g).topological_order() == g.topological_order()));
+  g.set_input(instead, 0, {d, 0});  // it waits, and comes as soon as it may
+  const int e = add(g, "e", {{a, 0}});
+  BOOST_TEST((g.topological_order() == std::vector<int>{a, b, c, d, instead, e}));
+  g.remove(instead);
+  BOOST_TEST((g.topological_order() == g.ids()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

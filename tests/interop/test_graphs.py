@@ -11,7 +11,7 @@ from tensorflow.core.framework import tensor_pb2
 tf1, raw = tf.compat.v1, tf.raw_ops
 F4, F8, I4, I8 = np.float32, np.float64, np.int32, np.int64
 
-# What Pantograph's first set of ops is to run. "Add" is an old name of AddV2.
+# What Pantograph's first set of ops is to run.
 OPS = """
     Const Placeholder PlaceholderWithDefault Identity IdentityN NoOp StopGradient Cast Shape Rank Size Reshape
     ExpandDims Squeeze Transpose ConcatV2 Split Slice StridedSlice Pack Unpack GatherV2 Tile BroadcastTo Fill Range

@@ -117,13 +117,26 @@ BOOST_AUTO_TEST_CASE(samples) {
 
 BOOST_AUTO_TEST_CASE(gradient_or_reason) {
   every_op([](const Op& op) {
-    const int ways = (op.gradient() != nullptr) + (op.body() != nullptr) + !op.no_gradient().empty();
-    return ways == 1;
+    // A composite may have a gradient of its own beside that of its body, or say why there is none.
+    const int ways = (op.gradient() != nullptr) + !op.no_gradient().empty();
+    return ways == 1 || (ways == 0 && op.is_composite());
   });
 }
 
 BOOST_AUTO_TEST_CASE(kernel_or_body) {
-  every_op([](const Op& op) { return op.has_kernel(DeviceKind::kCpu) != (op.body() != nullptr); });
+  every_op([](const Op& op) { return op.has_kernel(DeviceKind::kCpu) || op.is_composite(); });
+}
+
+// What a block says of a body beside kernels, or in files.
+BOOST_AUTO_TEST_CASE(composites) {
+  every_op([](const Op& op) { return op.is_composite() || (op.units_from_body() == 0 && !op.in_tensorflow()); });
+  every_op([](const Op& op) { return op.has_kernel(DeviceKind::kCpu) || op.units_from_body() == 0; });
+  every_op([](const Op& op) { return op.shape() != nullptr || !op.has_kernel(DeviceKind::kCpu); });
+  std::set<std::string> in_tensorflow;
+  for (const Op* op : all_ops()) {
+    if (op->in_tensorflow()) in_tensorflow.insert(op->name());
+  }
+  BOOST_TEST((in_tensorflow == std::set<std::string>{"Add", "BiasAddGrad", "Einsum", "LSTMBlockCell"}));
 }
 
 // Kernels are for types that the signature allows.
@@ -204,7 +217,7 @@ boost::test_tools::assertion_result can_count_cuda_kernels(boost::unit_test::tes
 BOOST_AUTO_TEST_CASE(cuda_coverage, *boost::unit_test::precondition(can_count_cuda_kernels)) {
   size_t with = 0, of = 0;
   for (const Op* op : all_ops()) {
-    if (op->body() != nullptr) continue;
+    if (op->is_composite() && !op->has_kernel(DeviceKind::kCpu)) continue;
     ++of;
     if (op->has_kernel(find_device_kind("GPU"))) ++with;
   }

@@ -312,7 +312,8 @@ std::vector<DType> types_of(const Row& row, DeviceKind kind) {
   // What a composite is made of has kernels for these at least.
   const bool any = (dtypes::kAny - row.d.types).empty();
   const DTypeSet composite = any ? dtypes::kFloating : row.d.types;
-  const DTypeSet there = op.body() != nullptr ? composite : op.kernel_types(kind);
+  const DTypeSet there =
+      op.is_composite() && kind == DeviceKind::kCpu ? composite | op.kernel_types(kind) : op.kernel_types(kind);
   std::vector<DType> result;
   for (const DType t : {kFloat32, kFloat64, kInt32, kInt64}) {
     if ((allowed & there).contains(t)) result.push_back(t);

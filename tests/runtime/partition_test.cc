@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "panto/define_op.h"
+#include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/graph.h"
@@ -53,6 +55,20 @@ std::vector<std::string> edges_of(const WorkGraph& work, const Partition& cut) {
   }
   return texts;
 }
+
+int calls_on_cpu = 0;
+// Its name keeps it from the kernels that pretend_gpu.cc copies.
+const Op& kOnCpu = define_op("_TestOnCpu(x: float32) -> (y: float32)",
+                             {.doc = "3 x, by a kernel on the CPU only.",
+                              .cpp = "test_on_cpu",
+                              .shape = shapes::same_as_input,
+                              .body = [](CompositeContext& c) { c.set_out(0, c.in(0) * 3); }});
+const KernelEntry on_cpu_kernel("_TestOnCpu", DeviceKind::kCpu, DType::kInvalid, Kernel{.run = [](KernelContext& c) {
+                                  ++calls_on_cpu;
+                                  for (int64_t i = 0; i < c.numel(0); ++i) {
+                                    c.out_data<float>(0)[i] = c.data<float>(0)[i] * 3;
+                                  }
+                                }});
 
 BOOST_AUTO_TEST_SUITE(partition_suite)
 
@@ -178,6 +194,47 @@ BOOST_AUTO_TEST_CASE(shapes_cross_too) {
     const DeviceScope last(there);
     return reshape(matmul(reshape(x, {2, -1}), reshape(x, {-1, 2})), {-1}) + cast(sum(size), kFloat32);
   });
+}
+
+// A composite is its kernel where it is placed, or the ops of its body, which are placed there.
+BOOST_AUTO_TEST_CASE(composites_expand_where_they_have_no_kernel) {
+  Graph g;
+  {
+    const GraphScope in(g);
+    const Tensor x = placeholder(kFloat32, {2}, "x");
+    const auto on_cpu = [&] { return dispatch::call(kOnCpu.name(), std::span(&x, 1))[0]; };
+    named("anywhere", on_cpu());
+    const DeviceScope scope("/cpu:0");
+    named("there", on_cpu());
+  }
+  const auto run = [&](const char* fetch, const char* device, int calls, DeviceKind kind) {
+    BOOST_TEST_CONTEXT(fetch << " on " << device) {
+      Session session(g, {.device = device});
+      const int before = calls_on_cpu;
+      const Tensor y = session.run(fetch, {{"x", tensor({1.f, 2.f})}});
+      BOOST_TEST((y.cpu().to_vector<float>() == std::vector<float>{3, 6}));
+      BOOST_TEST(calls_on_cpu - before == calls);
+      BOOST_TEST((y.device().kind() == kind));
+      const Graph plan = session.optimized_graph();
+      BOOST_TEST((&plan.at(fetch).op() == &kOnCpu) == (calls > 0));
+    }
+  };
+  run("anywhere", "/gpu:0", 0, find_device_kind("GPU"));
+  run("anywhere", "/cpu:0", 1, DeviceKind::kCpu);
+  run("there", "/gpu:0", 1, DeviceKind::kCpu);
+}
+
+// The same of a call.
+BOOST_AUTO_TEST_CASE(composites_run_by_their_bodies_where_they_have_no_kernel) {
+  const Tensor x = tensor({1.f, 2.f});
+  const auto call = [](const Tensor& t) { return dispatch::call(kOnCpu.name(), std::span(&t, 1))[0]; };
+  const int before = calls_on_cpu;
+  const Tensor there = call(x.to(*gpu()));
+  BOOST_TEST((there.device().kind() == find_device_kind("GPU")));
+  BOOST_TEST((there.cpu().to_vector<float>() == std::vector<float>{3, 6}));
+  BOOST_TEST(calls_on_cpu == before);
+  call(x);
+  BOOST_TEST(calls_on_cpu == before + 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

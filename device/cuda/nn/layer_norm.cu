@@ -1,4 +1,4 @@
-// _FusedLayerNorm.
+// LayerNorm.
 #include <string>
 
 #include "panto/device/cuda/kernel.h"
@@ -25,7 +25,7 @@ struct LayerNormRow {
   }
 };
 
-struct FusedLayerNorm {
+struct LayerNorm {
   template <class T>
   static void run(KernelContext& c) {
     const int64_t n = c.shape(0)[-1];
@@ -43,7 +43,7 @@ struct FusedLayerNorm {
                       LayerNormRow<T>{scale, offset, static_cast<T>(c.real("epsilon")), out, vectors});
   }
 };
-const CudaKernel fused_layer_norm_kernel("_FusedLayerNorm", types::floating{}, FusedLayerNorm{});
+const CudaKernel layer_norm_kernel("LayerNorm", types::floating{}, LayerNorm{});
 
 }  // namespace
 }  // namespace panto

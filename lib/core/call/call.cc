@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/device.h"
 
@@ -246,17 +245,5 @@ void reduction(ShapeContext& c) {
 }
 
 }  // namespace shapes
-
-bool CompositeContext::may_be_fused(const Op& op) const {
-  ThreadState& state = thread_state();
-  look_at_recorders(state);
-  if (!state.recorders.empty() || state.symbolic > 0) return false;
-  const Device& device = in(0).device();
-  if (device.is_meta() || (state.device != nullptr && state.device != &device)) return false;
-  for (int i = 1; i < num_inputs(); ++i) {
-    if (&in(i).device() != &device) return false;
-  }
-  return op.kernel(device.kind(), in(0).dtype()).run != nullptr;
-}
 
 }  // namespace panto

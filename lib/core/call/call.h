@@ -200,9 +200,6 @@ class PANTO_EXPORT CompositeContext : public CallView {
  public:
   explicit CompositeContext(Call& call) : CallView(call), mutable_(call) {}
   void set_out(int k, Tensor value) { mutable_.outputs[static_cast<size_t>(k)] = std::move(value); }
-  // True where one op may stand for the body: nobody records what is called (a tape, a trace), all inputs have values,
-  // and they are in the memory of a device for which `op` has a kernel.
-  bool may_be_fused(const Op& op) const;
 
  private:
   Call& mutable_;

@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/moved_inputs.h"
 #include "panto/lib/core/call/step.h"
 #include "panto/lib/core/call/thread_state.h"
@@ -15,9 +16,9 @@ namespace panto::dispatch {
 namespace {
 
 void infer(Call& call) {
-  const Signature& s = call.op->signature();
   bind_outputs(call);
-  if (s.outputs.empty() && call.op->shape() == nullptr) return;
+  if (call.op->shape() == nullptr) [[unlikely]]
+    return infer_from_body(call);  // a composite
   ShapeContext context(call);
   call.op->shape()(context);
 }
@@ -274,17 +275,22 @@ bool knows_all(const Call& call) {
   return true;
 }
 
+// Whether a composite is the calls of its body here.
+[[gnu::noinline]] bool expands(const Call& call, ThreadState& state, Device* asked) {
+  if (must_expand(call, state)) return true;
+  if (state.symbolic > 0 || any_meta(call)) return false;
+  return call.op->kernel(place(call, state, asked)->kind(), primary_type(call)).run == nullptr;
+}
+
 // `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
 void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
   const Op& op = *call.op;
   ThreadState& state = thread_state();
   call.step = innermost_step;
   bind_inputs(call, storage);
-  if (op.body() != nullptr) {
+  if (op.is_composite() && expands(call, state, asked)) [[unlikely]] {
     bind_outputs(call);
-    const LibraryScope inside;
-    CompositeContext context(call);
-    op.body()(context);
+    run_body(call);
     return;
   }
   look_at_recorders(state);
@@ -321,16 +327,21 @@ std::string location_text(const std::source_location& where) {
   return fmt::format("at {}:{}", where.file_name(), where.line());
 }
 
+// `depth`: how deep inside the library the call was made.
+void add_call_context(Error& error, const Call& call, int depth) {
+  thread_state().library_depth = depth;
+  error.add_context("in " + describe(call));
+  if (!call.node_name.empty()) error.add_context(fmt::format("node '{}'", call.node_name));
+  const bool known = call.where != nullptr && call.where->line() != 0;
+  if (known && depth == 0 && thread_state().caller == nullptr) error.add_context(location_text(*call.where));
+}
+
 void execute_with_context(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
   const int depth = thread_state().library_depth;
   try {
     execute(call, storage, donated, asked);
   } catch (Error& error) {
-    thread_state().library_depth = depth;
-    error.add_context("in " + describe(call));
-    if (!call.node_name.empty()) error.add_context(fmt::format("node '{}'", call.node_name));
-    const bool known = call.where != nullptr && call.where->line() != 0;
-    if (known && depth == 0 && thread_state().caller == nullptr) error.add_context(location_text(*call.where));
+    add_call_context(error, call, depth);
     throw;
   }
 }
@@ -360,6 +371,32 @@ Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<cons
   call.where = options.where;
   call.node_name = options.node_name;
   execute_with_context(call, storage, options.donated, options.device);
+  return std::move(call.outputs);
+}
+
+Outputs call_body(const Op& composite, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
+                  const CallOptions& options) {
+  ensure_linked(composite);
+  if (!composite.is_composite()) failf(Code::kInternal, "op {}: expected a composite, got none", composite.name());
+  SmallVector<AttrSlot, 8> slots(attrs.begin(), attrs.end());
+  slots.resize(composite.signature().attrs.size());
+  BindStorage storage;
+  Call call;
+  call.op = &composite;
+  call.inputs = inputs;
+  call.attrs = slots;
+  call.where = options.where;
+  call.node_name = options.node_name;
+  call.step = innermost_step;
+  const int depth = thread_state().library_depth;
+  try {
+    bind_inputs(call, storage);
+    bind_outputs(call);
+    run_body(call);
+  } catch (Error& error) {
+    add_call_context(error, call, depth);
+    throw;
+  }
   return std::move(call.outputs);
 }
 
@@ -480,7 +517,6 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
     bind_inputs(call, prepared->storage_);
     infer(call);
     call.device = &device;
-    if (op.body() != nullptr) fail(Code::kInternal, "prepared call: expected a primitive op, got a composite");
     prepared->kernel_ = find_kernel(call);
     if (prepared->kernel_.prepare != nullptr) prepared->state_ = prepared->kernel_.prepare(KernelContext(call));
   } catch (Error& error) {

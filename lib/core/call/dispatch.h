@@ -45,6 +45,9 @@ struct CallOptions {
 // the inputs' shapes and dtypes and the user's line as context.
 PANTO_EXPORT Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
                           const CallOptions& options = {});
+// What the body of a composite makes, whatever kernels there are; who listens hears the calls of the body.
+PANTO_EXPORT Outputs call_body(const Op& composite, std::span<const Tensor* const> inputs,
+                               std::span<const AttrSlot> attrs, const CallOptions& options = {});
 // By name, with owned attributes: for importers, tests and tools. Unknown attributes throw InvalidArgument.
 PANTO_EXPORT Outputs call(std::string_view op, std::span<const Tensor> inputs,
                           std::span<const std::pair<std::string, AttrValue>> attrs = {});

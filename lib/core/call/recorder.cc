@@ -142,6 +142,21 @@ std::span<Recorder* const> recorders() noexcept {
 RecorderScope::RecorderScope(Recorder* recorder) : recorder_(recorder) { push_recorder(recorder); }
 RecorderScope::~RecorderScope() { remove_recorder(recorder_); }
 
+namespace {
+
+class SymbolicOnly final : public Recorder {
+ public:
+  bool keeps(const Call&) override { return false; }
+  void record(const Call&) override {}
+  void record_custom(std::span<const Tensor>, std::span<const Tensor>, std::shared_ptr<CustomBackward>) override {}
+  bool symbolic() const override { return true; }
+};
+
+}  // namespace
+
+SymbolicScope::SymbolicScope() : recorder_(std::make_unique<SymbolicOnly>()) { push_recorder(recorder_.get()); }
+SymbolicScope::~SymbolicScope() { remove_recorder(recorder_.get()); }
+
 RecorderPause::RecorderPause() : RecorderPause(nullptr) {}
 
 RecorderPause::RecorderPause(Recorder* deaf) : thread_(&thread_state()), depth_(thread_state().paused.size()) {

@@ -55,6 +55,12 @@ class PANTO_EXPORT Recorder {
   virtual bool hears_own_gradients() const { return false; }
   // A symbolic tracer: every op below it runs on META (design decision 15).
   virtual bool symbolic() const { return false; }
+  // Must hear the calls that the body of this composite makes, instead of the call as a whole (a tape, where the op has
+  // no gradient of its own). All recorders hear them then.
+  virtual bool looks_inside(const Call& call) const {
+    static_cast<void>(call);
+    return false;
+  }
   // Of a symbolic tracer: tensors from outside become constants of its graph, and not inputs as a function's do. A file
   // cannot hold such a graph with a resource in it.
   virtual bool makes_constants() const { return false; }
@@ -86,6 +92,18 @@ class PANTO_EXPORT RecorderScope {
 
  private:
   Recorder* recorder_;
+};
+
+// While it lives, this thread's calls are symbolic, and nobody hears them but who listens anyway.
+class PANTO_EXPORT SymbolicScope {
+ public:
+  SymbolicScope();
+  ~SymbolicScope();
+  SymbolicScope(const SymbolicScope&) = delete;
+  SymbolicScope& operator=(const SymbolicScope&) = delete;
+
+ private:
+  std::unique_ptr<Recorder> recorder_;
 };
 
 // Removes a recorder from this thread's stack wherever it stands (a tape that ends before an inner one does), and from

@@ -33,6 +33,8 @@ class PANTO_EXPORT Transform {
     static_cast<void>(op);
     return false;
   }
+  // Whether `run` has a rule for this composite as a whole; otherwise it gets the calls of the body.
+  virtual bool has_rule(const Op& composite) const = 0;
   // Why a tensor of it has no value to be read, and what helps.
   virtual std::string why_no_value() const = 0;
 

@@ -160,13 +160,15 @@ class OpRegistry {
       op.all_effects_ |= e.what;
     }
     op.effects_ = p.effects;
-    for (size_t i = 0; i < op.signature_.inputs.size() && p.block.body == nullptr; ++i) {
+    for (size_t i = 0; i < op.signature_.inputs.size(); ++i) {
       if (op.signature_.inputs[i].dtype == kResource && op.effect_on(static_cast<int>(i)) == 0) {
         invalid("op {}: expected `effects` to say what it does to the resource of input {}, got nothing", name, i);
       }
     }
     op.shape_ = p.block.shape;
     op.body_ = p.block.body;
+    op.units_from_body_ = p.block.units_from_body;
+    op.in_tensorflow_ = p.block.in_tensorflow;
     op.gradient_ = p.block.gradient;
     op.flops_ = p.block.flops;
     op.batch_ = p.block.batch;
@@ -221,7 +223,11 @@ class OpRegistry {
       failf(Code::kNotFound, "kernel for {} on {}: expected a kind of devices that was entered, got another", k.op,
             k.kind);
     }
-    Kernel& slot = it->second->kernels_to_enter(kind).of_type[static_cast<size_t>(k.primary)];
+    Op& op = *it->second;
+    if (op.shape_ == nullptr) {
+      invalid("op {}: expected a shape function beside a kernel for {}, got a body only", op.name(), k.kind);
+    }
+    Kernel& slot = op.kernels_to_enter(kind).of_type[static_cast<size_t>(k.primary)];
     if (slot.run != nullptr) {
       failf(Code::kAlreadyExists, "kernel for {} on {} with {}: expected one, got a second", k.op, k.kind,
             dtype_name(k.primary));

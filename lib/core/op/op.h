@@ -122,7 +122,13 @@ struct OpBlock {
   std::initializer_list<Effect> effects = {};
   const char* primary = "";  // the type attribute that selects the kernel; default: the first one
   ShapeFn shape = nullptr;
-  BodyFn body = nullptr;  // a composite: instead of kernels and gradient
+  // A composite: what it is in other ops, instead of kernels and gradient, or beside them (lib/core/call/composite.h).
+  // Where there are kernels, there is a shape function.
+  BodyFn body = nullptr;
+  // By how many units of the last place what a kernel on the CPU gives may differ from what the body gives. 0: by no
+  // bit.
+  double units_from_body = 0;
+  bool in_tensorflow = false;  // a composite that TensorFlow has: a file that is written for others holds it whole
   std::initializer_list<Saved> saves = {};
   GradientFn gradient = nullptr;
   const char* no_gradient = "";  // why there is none
@@ -159,6 +165,9 @@ class PANTO_EXPORT Op {
   int primary_attr() const noexcept { return primary_; }
   ShapeFn shape() const noexcept { return shape_; }
   BodyFn body() const noexcept { return body_; }
+  bool is_composite() const noexcept { return body_ != nullptr; }
+  double units_from_body() const noexcept { return units_from_body_; }
+  bool in_tensorflow() const noexcept { return in_tensorflow_; }
   const std::vector<Saved>& saves() const noexcept { return saves_; }
   GradientFn gradient() const noexcept { return gradient_; }
   const std::string& no_gradient() const noexcept { return no_gradient_; }
@@ -183,6 +192,8 @@ class PANTO_EXPORT Op {
   TraitSet traits_;
   OpKind kind_ = OpKind::kOrdinary;
   uint8_t all_effects_ = 0;
+  bool in_tensorflow_ = false;
+  double units_from_body_ = 0;
   std::vector<Effect> effects_;
   ShapeFn shape_ = nullptr;
   BodyFn body_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
+#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/attr_proto.h"
 #include "panto/lib/graph/files/unknown.h"
 
@@ -13,6 +14,13 @@ using graphdef::GraphDef;
 using graphdef::NodeDef;
 
 void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* proto) {
+  // What other programs do not know is written as the ops that it is made of.
+  const auto is_ours = [](const Node& node) { return is_composite(node) && !node.op().in_tensorflow(); };
+  if (!options.own_ops && std::ranges::any_of(graph.ids(), [&](int id) { return is_ours(graph.at(id)); })) {
+    Graph copy = graph;
+    expand_composites(copy, is_ours);
+    return graph_to_proto(copy, options, proto);
+  }
   proto->Clear();
   for (int id : graph.topological_order()) {
     const Node& node = graph.at(id);

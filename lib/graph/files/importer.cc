@@ -150,7 +150,6 @@ class Importer {
       return keep(expand_body(graph_, spec, abstract_values, [&] { return adapter->body(call); }), made);
     }
     read_attrs(node.op->signature(), *node.def, spec);
-    if (node.op->body() != nullptr) return keep(expand_composite(graph_, spec, abstract_values), made);
     add_plain(position, spec, abstract_values);
   }
 

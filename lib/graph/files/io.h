@@ -10,13 +10,11 @@
 // - What this build cannot run stays in the graph as the file has it, and is written again so: ops that it does not
 //   have, calls of functions, types and attributes that its ops do not take. It can be left out of a run (by fetching
 //   what does not need it, or feeding what it gives); a run that needs it throws Unimplemented, naming op and node.
-// - Old ops become the ones that replaced them (lib/graph/files/adapters.cc, docs/differences.md): Add is read as
-// AddV2, and
-//   reference variables as resource variables.
+// - Old ops become the ones that replaced them (lib/graph/files/adapters.cc, docs/differences.md): Select is read as
+//   SelectV2, and reference variables as resource variables.
 // - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0
 //   or empty (a newer writer's default); with another value its node cannot be run, which would compute something else.
 // - The function library is kept as it is.
-// - Composite ops are replaced by the nodes of their bodies.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +35,9 @@ struct ImportOptions {
 
 struct ExportOptions {
   bool strip_defaults = true;  // leave out attributes that equal the op's default, as TensorFlow's savers do
-  bool own_ops = false;        // allow ops that only this library has (made by the optimizer)
+  // Allow ops that only this library has (made by the optimizer), and write its own composites whole: otherwise they
+  // are written as the ops of their bodies, unless TensorFlow has them too.
+  bool own_ops = false;
 };
 
 // Binary or text, whichever it is. Throws NotFound, PermissionDenied ... for the file; DataLoss for bytes that are no

@@ -22,9 +22,11 @@ const Op& kStringJoin = define_op(
 const Op& kAdd = define_op("Add(x: T, y: T; T: numeric|string) -> (z: T)",
                            {.doc = "AddV2 of numbers; of strings, those of `y` after those of `x`.",
                             .cpp = "add_v1",
-                            .body = [](CompositeContext& c) {
-                              const bool text = c.type("T") == kString;
-                              c.set_out(0, text ? string_join({c.in(0), c.in(1)}) : add(c.in(0), c.in(1)));
-                            }});
+                            .body =
+                                [](CompositeContext& c) {
+                                  const bool text = c.type("T") == kString;
+                                  c.set_out(0, text ? string_join({c.in(0), c.in(1)}) : add(c.in(0), c.in(1)));
+                                },
+                            .in_tensorflow = true});
 
 }  // namespace panto

@@ -436,6 +436,7 @@ const Op& kEinsum = define_op(
             "each dimension of the inputs (one or two), and what the result is to have. Other letters are summed over; "
             "a letter that one input has twice takes its diagonal. `...` stands for further dimensions, which "
             "broadcast. Without `->` the result has the ellipsis and the letters that occur once, sorted.",
-     .body = einsum_body});
+     .body = einsum_body,
+     .in_tensorflow = true});
 
 }  // namespace panto

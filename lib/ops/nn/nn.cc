@@ -162,7 +162,8 @@ const Op& kBiasAdd = define_op(
 const Op& kBiasAddGrad =
     define_op("BiasAddGrad(out_backprop: T; T: numeric, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\") -> (output: T)",
               {.doc = "The gradient of BiasAdd with respect to the bias: the sum over all dimensions but the channels.",
-               .body = bias_gradient});
+               .body = bias_gradient,
+               .in_tensorflow = true});
 
 const Op& kSoftmax =
     define_op("Softmax(logits: T; T: floating) -> (softmax: T)",

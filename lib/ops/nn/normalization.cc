@@ -51,10 +51,6 @@ std::pair<Tensor, Tensor> feature_vectors(const CompositeContext& c) {
 void layer_norm_body(CompositeContext& c) {
   check_layer_norm(c);
   const Tensor& x = c.in(0);
-  if (c.may_be_fused(kFusedLayerNorm)) {
-    c.set_out(0, fused_layer_norm(x, c.in(1), c.in(2), {.epsilon = c.real("epsilon")}));
-    return;
-  }
   const auto [scale, offset] = feature_vectors(c);
   const Tensor centred = x - mean(x, {-1}, {.keep_dims = true});
   const Tensor variance = mean(square(centred), {-1}, {.keep_dims = true});
@@ -252,9 +248,16 @@ void batch_norm_grad_batch(BatchContext& c) {
   for (int k = 3; k < 5; ++k) c.set_common(k, outputs[static_cast<size_t>(k)]);
 }
 
+// Scales and offsets that examples do not share come after the rows are normalised.
 void layer_norm_batch(BatchContext& c) {
-  if (c.batched(1) || c.batched(2)) return c.loop();
-  c.set_out(0, fused_layer_norm(c.in(0), c.in(1), c.in(2), {.epsilon = c.real("epsilon")}));
+  const int rank = c.rank(0);
+  if (rank < 0) return c.loop();
+  const Tensor scale = c.batched(1) ? ones_like(gather(c.in(1), 0, 0)) : c.in(1);
+  const Tensor offset = c.batched(1) || c.batched(2) ? zeros_like(scale) : c.in(2);
+  const Tensor y = c.again({c.in(0), scale, offset})[0];
+  if (!c.batched(1) && !c.batched(2)) return c.set_out(0, y);
+  const Tensor scaled = c.batched(1) ? y * c.with_rank(1, rank) : y;
+  c.set_out(0, scaled + (c.batched(2) ? c.with_rank(2, rank) : c.in(2)));
 }
 
 // With respect to x the derivative is symmetric; by scale and offset it is the op itself. The statistics have none, as
@@ -316,21 +319,13 @@ const Op& kLayerNorm = define_op(
     "LayerNorm(x: T, scale: T, offset: T; epsilon: float = 0.00001, T: floating) -> (y: T)",
     {.doc = "(x - mean) / sqrt(variance + epsilon) * scale + offset with mean and variance of the last dimension (Ba, "
             "Kiros and Hinton 2016). `scale` and `offset` are vectors.",
-     .body = layer_norm_body});
-
-const Op& kFusedLayerNorm = define_op(
-    "_FusedLayerNorm(x: T, scale: T, offset: T; epsilon: float = 0.00001, T: floating) -> (y: T)",
-    {.doc = "LayerNorm in one loop over the rows. Made by the optimizer, and by LayerNorm where nobody records; on the "
-            "CPU the result is that of the separate ops, bit by bit.",
-     .cpp = "fused_layer_norm",
      .shape =
          [](ShapeContext& c) {
            check_layer_norm(c);
            c.output(0, c.shape(0));
          },
-     .no_gradient = "it is made where nobody asks for gradients, or after they were taken",
+     .body = layer_norm_body,
      .flops = [](const CostContext& c) { return 8 * c.numel(0); },
-     .types_reason = "the separate ops round every result to 16 bits, which this would not",
      .batch = layer_norm_batch});
 
 }  // namespace panto

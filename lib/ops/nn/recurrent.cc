@@ -103,6 +103,7 @@ const Op& kLSTMBlockCell = define_op(
          "x is [batch, inputs], states and results [batch, units], w [inputs + units, 4 units]. The products with the "
          "vectors wci, wcf and wco are there with `use_peephole` only; clip is to [-cell_clip, cell_clip] where that "
          "is positive.",
-     .body = lstm_cell_body});
+     .body = lstm_cell_body,
+     .in_tensorflow = true});
 
 }  // namespace panto

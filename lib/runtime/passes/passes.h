@@ -11,7 +11,6 @@ int simplify(PassContext& context);
 int narrow_matmuls(PassContext& context);
 int merge_common(PassContext& context);
 int fuse(PassContext& context);
-int fuse_layer_norms(PassContext& context);
 int fuse_elementwise(PassContext& context);
 
 }  // namespace panto::passes

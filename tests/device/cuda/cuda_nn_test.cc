@@ -32,7 +32,7 @@ void rows(double tolerance) {
     const Tensor scale = random_tensor<T>({shape[-1]}, 2);
     const Tensor offset = random_tensor<T>({shape[-1]}, 3);
     const auto f = [](const Tensors& in) {
-      return Tensors{softmax(in[0]), log_softmax(in[0]), fused_layer_norm(in[0], in[1], in[2])};
+      return Tensors{softmax(in[0]), log_softmax(in[0]), layer_norm(in[0], in[1], in[2])};
     };
     compare_on_gpu(f, {x, scale, offset}, tolerance, "rows of " + shape.to_string());
     if (shape.rank() != 2) continue;

@@ -13,6 +13,7 @@ namespace {
 
 bool has_samples(const Row& row) { return !row.d.samples.empty(); }
 bool pure(const Row& row) { return has_samples(row) && !row.d.random && !row.d.effect; }
+bool has_kernels(const Op& op) { return op.has_kernel(DeviceKind::kCpu); }
 bool takes_variables(const Row& row) {
   return std::ranges::any_of(row.d.samples, [](const Sample& s) {
     return std::ranges::any_of(s.in, [](const Array& a) { return a.is_variable; });
@@ -49,7 +50,9 @@ std::span<const Question> questions() {
       {"special", [](const Row& row, const Op& op) { return row.operands > 0 && floats(row, op); }, ask_special},
       {"unaligned", [](const Row& row, const Op&) { return pure(row); }, ask_unaligned},
       {"reuse", [](const Row& row, const Op&) { return pure(row); }, ask_reuse},
-      {"prepared", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_prepared},
+      {"prepared", [](const Row& row, const Op& op) { return pure(row) && has_kernels(op); }, ask_prepared},
+      {"body", [](const Row& row, const Op& op) { return pure(row) && op.is_composite() && has_kernels(op); },
+       ask_body},
       {"types", [](const Row& row, const Op& op) { return has_samples(row) && op.primary_attr() >= 0; }, ask_types},
       {"inference",
        [](const Row& row, const Op& op) {
@@ -82,7 +85,7 @@ std::span<const Question> questions() {
 
 const Question& device_question() {
   static constexpr Question kQuestion = {
-      "device", [](const Row& row, const Op& op) { return pure(row) && op.body() == nullptr; }, ask_accelerator};
+      "device", [](const Row& row, const Op& op) { return pure(row) && has_kernels(op); }, ask_accelerator};
   return kQuestion;
 }
 

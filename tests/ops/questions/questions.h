@@ -34,6 +34,7 @@ void ask_special(const Row& row);    // infinities, NaN, zeros
 void ask_unaligned(const Row& row);  // inputs anywhere in memory
 void ask_reuse(const Row& row);      // inputs given away
 void ask_prepared(const Row& row);   // a prepared call gives the same
+void ask_body(const Row& row);       // a composite's kernel gives what the ops of its body give, eagerly and traced
 
 // questions_types.cc
 void ask_types(const Row& row);   // every allowed type runs, every other is refused with what there is

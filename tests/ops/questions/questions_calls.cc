@@ -1,8 +1,13 @@
 // Does an op give the same values, however it is called?
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/runtime/optimizer.h"
 #include "panto/tests/ops/questions/questions.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 
@@ -18,7 +23,7 @@ void ask_unaligned(const Row& row) {
 
 void ask_reuse(const Row& row) {
   for_each_bound(row, [&](const Sample&, const Bound& b) {
-    if (b.in.empty() || b.op->body() != nullptr) return;
+    if (b.in.empty() || b.op->kernel(DeviceKind::kCpu, b.type).run == nullptr) return;
     attempt(b, "inputs given away", [&] {
       const std::vector<Tensor> expected = b.call();
       std::vector<AttrSlot> slots;
@@ -43,6 +48,7 @@ void ask_reuse(const Row& row) {
 
 void ask_prepared(const Row& row) {
   for_each_bound(row, [&](const Sample&, const Bound& b) {
+    if (b.op->kernel(DeviceKind::kCpu, b.type).run == nullptr) return;  // a composite: by its body in this type
     attempt(b, "prepared", [&] {
       const std::vector<Tensor> expected = b.call();
       std::vector<const Tensor*> pointers;
@@ -67,6 +73,42 @@ void ask_prepared(const Row& row) {
       }
     });
   });
+}
+
+void ask_body(const Row& row) {
+  int asked = 0;
+  for_each_bound(row, [&](const Sample&, const Bound& b) {
+    if (b.op->kernel(DeviceKind::kCpu, b.type).run == nullptr) return;
+    ++asked;
+    attempt(b, "by its body", [&] {
+      const std::vector<AttrValue> values = b.attr_values();
+      std::vector<AttrSlot> slots;
+      for (const AttrValue& v : values) slots.push_back(borrow(v));
+      const dispatch::Outputs body = dispatch::call_body(*b.op, dispatch::pointers_to(b.in), slots);
+      const auto check = [&](std::span<const Tensor> whole, const std::string& what) {
+        if (whole.size() != body.size()) return complain(b, fmt::format("{}: got {} outputs", what, whole.size()));
+        for (size_t k = 0; k < body.size(); ++k) {
+          const double units = b.op->units_from_body();
+          check_same(units == 0 ? difference(body[k], whole[k])
+                                : difference(to_array(body[k]), whole[k], {.units = units, .floor = row.d.floor}),
+                     b, fmt::format("{}: output {}", what, k));
+        }
+      };
+      check(b.call(), "whole");
+      std::vector<TensorSpec> specs;
+      for (const Tensor& t : b.in) specs.emplace_back(t.dtype(), t.partial_shape());
+      const Function f =
+          make_traced([&](std::span<const Tensor> in) { return b.call(in); }, specs, std::source_location::current());
+      for (const char* passes : {"", "off"}) {
+        f.set_optimizer(passes);
+        check(f.call(b.in), fmt::format("traced, passes '{}'", passes));
+      }
+      const Graph plan = optimize(f.graph());
+      const auto is_whole = [&](int id) { return &plan.at(id).op() == b.op; };
+      if (std::ranges::none_of(plan.ids(), is_whole)) complain(b, "traced: expected the op in the plan, got its body");
+    });
+  });
+  BOOST_TEST(asked > 0);
 }
 
 }  // namespace panto::test

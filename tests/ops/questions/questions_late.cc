@@ -154,7 +154,7 @@ struct Late {
       eager.error = leaf(e);
     }
     const size_t n = inputs.size();
-    const bool composite = bound.op->body() != nullptr;
+    const bool composite = bound.op->kernel(DeviceKind::kCpu, bound.type).run == nullptr;
     for (size_t which = 0; which <= n; ++which) {
       // Tracing takes long: what does not have to do with what is wrong is tried where nothing is.
       if (composite && changed >= 0 && which < n && static_cast<int>(which) != changed) continue;

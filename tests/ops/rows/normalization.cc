@@ -49,7 +49,6 @@ Row layer_norm_row(const char* name) {
 
 const Family layers("normalization", {
                                          layer_norm_row("LayerNorm"),
-                                         layer_norm_row("_FusedLayerNorm"),
                                      });
 
 // ---- Batches --------------------------------------------------------------------------------------------------------
