@@ -3,11 +3,11 @@
 #pragma once
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/core/call/async.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/lib/core/step/async.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/panto.h"

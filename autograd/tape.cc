@@ -9,8 +9,8 @@
 #include "panto/autograd/rows.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
-#include "panto/lib/core/call/stop.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/step/stop.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 

@@ -15,7 +15,7 @@
 
 #include "panto/device/shape/size_class.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 
 namespace panto::cpu {
 namespace {

@@ -9,9 +9,9 @@
 #include <exception>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/core/call/cancel.h"
-#include "panto/lib/core/call/step.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/cancel.h"
+#include "panto/lib/core/step/step.h"
+#include "panto/lib/core/step/threads.h"
 
 namespace panto::cpu {
 namespace {

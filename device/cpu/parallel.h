@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 
 namespace panto::cpu {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"

@@ -8,7 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/call/recorder.h"
-#include "panto/lib/core/call/stop.h"
+#include "panto/lib/core/step/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"

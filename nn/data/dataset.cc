@@ -6,8 +6,8 @@
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/random/random.h"

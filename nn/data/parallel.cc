@@ -15,10 +15,10 @@
 #include <thread>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/core/call/scopes.h"
-#include "panto/lib/core/call/step.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/cancel.h"
+#include "panto/lib/core/step/step.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/nn/data/stage.h"
 #include "panto/nn/layers/layer.h"

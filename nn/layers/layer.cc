@@ -7,7 +7,7 @@
 #include "panto/lib/base/demangle.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/caller.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random/random.h"

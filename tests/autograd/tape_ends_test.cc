@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"

@@ -1,4 +1,4 @@
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <thread>
 
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"

@@ -1,4 +1,4 @@
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 
 #include <thread>
 

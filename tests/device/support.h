@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "panto/device/math/convert.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/core/tensor/tensor.h"
 
 namespace panto::test {

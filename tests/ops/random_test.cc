@@ -7,7 +7,7 @@
 
 #include "panto/device/math/philox.h"
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random/random.h"
 

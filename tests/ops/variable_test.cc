@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/core/tensor/variable.h"

@@ -27,7 +27,7 @@
 #include "panto/device/cpu/device.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/tests/random/export.h"
 #include "panto/tests/random/interpret.h"
 #include "panto/tests/random/modes.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"

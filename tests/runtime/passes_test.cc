@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/base/log.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"

@@ -1,5 +1,5 @@
 // Kernels that start their work and say later, from another thread, that it is done.
-#include "panto/lib/core/call/async.h"
+#include "panto/lib/core/step/async.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "panto/define_op.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"

@@ -1,5 +1,5 @@
 // What a step says reaches the kernels of whatever runs for it, on whatever thread, and nobody else's.
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "panto/define_op.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"

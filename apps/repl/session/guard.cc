@@ -22,7 +22,7 @@
 #include "panto/apps/repl/session/probe.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/trace/describe.h"
 #include "panto/trace/value_text.h"
 

@@ -5,7 +5,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/shape/broadcast.h"
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 
 namespace panto {
 namespace {

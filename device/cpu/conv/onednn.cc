@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 
 namespace panto::cpu {
 namespace {

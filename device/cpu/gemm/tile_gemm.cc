@@ -8,7 +8,7 @@
 #include "panto/device/cpu/gemm/pack_four.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 
 namespace panto::cpu {
 namespace {

@@ -11,7 +11,7 @@
 #include "panto/device/cpu/reduce/reduce.h"
 #include "panto/device/cpu/stream.h"
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/core/call/cancel.h"
+#include "panto/lib/core/step/cancel.h"
 
 namespace panto::cpu {
 

@@ -17,8 +17,8 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/base/small_vector.h"
-#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 

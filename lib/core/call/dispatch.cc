@@ -7,9 +7,9 @@
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/moved_inputs.h"
-#include "panto/lib/core/call/step.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 
 namespace panto::dispatch {

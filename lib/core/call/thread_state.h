@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "panto/lib/base/small_vector.h"
-#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/core/call/recorder.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/cancel.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/device.h"
 
 namespace panto {
@@ -42,7 +42,7 @@ inline void look_at_recorders(ThreadState& state) noexcept {
 // Null until the thread first asks. A plain pointer with the fastest kind of access: every op call reads it.
 extern thread_local constinit ThreadState* current_thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
-// What it was before somebody asked the thread to stop (lib/core/call/cancel.h).
+// What it was before somebody asked the thread to stop (lib/core/step/cancel.h).
 extern thread_local constinit ThreadState* cancelled_thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 // Read by every op call, too, and by loops on whatever thread: apart from the state, which a request to stop takes

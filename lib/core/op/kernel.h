@@ -30,7 +30,7 @@ struct PANTO_EXPORT KernelState : std::enable_shared_from_this<KernelState> {
 };
 
 using KernelFn = void (*)(KernelContext&);
-// Of an asynchronous kernel, see lib/core/call/async.h.
+// Of an asynchronous kernel, see lib/core/step/async.h.
 using KernelStartFn = void (*)(const std::shared_ptr<AsyncContext>&, Done);
 // Runs once per prepared call; what it returns is handed to every run of that call. Null: nothing to keep.
 using KernelPrepareFn = std::shared_ptr<KernelState> (*)(const KernelContext&);

@@ -10,7 +10,7 @@
 
 #include "panto/lib/base/closest_names.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/async.h"
+#include "panto/lib/core/step/async.h"
 
 namespace panto {
 namespace {

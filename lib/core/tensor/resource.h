@@ -103,7 +103,7 @@ class PANTO_EXPORT ResourceManager {
   std::unique_ptr<Impl> impl_;
 };
 
-// The resources of eager mode: those of steps that name no others (lib/core/call/step.h).
+// The resources of eager mode: those of steps that name no others (lib/core/step/step.h).
 PANTO_EXPORT ResourceManager& default_resources();
 
 // The variable that scalar resource tensor `handle` refers to. Throws InvalidArgument for anything else.

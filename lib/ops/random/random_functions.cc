@@ -8,7 +8,7 @@
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"

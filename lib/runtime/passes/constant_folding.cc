@@ -7,7 +7,7 @@
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
-#include "panto/lib/core/call/stop.h"
+#include "panto/lib/core/step/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"

@@ -12,7 +12,7 @@
 #include "panto/device/math/functors.h"
 #include "panto/device/shape/broadcast.h"
 #include "panto/lib/base/error.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/ops/ops.h"
 
 namespace panto {

@@ -10,7 +10,7 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/core/call/scopes.h"
-#include "panto/lib/core/call/threads.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/create.h"

@@ -23,7 +23,7 @@ class ResourceManager;
 class VariableResource;
 
 // Somebody's request that a step stops. Thread-safe; not for signal handlers, which have request_cancel
-// (lib/core/call/cancel.h).
+// (lib/core/step/cancel.h).
 class PANTO_EXPORT Cancellation {
  public:
   Cancellation();

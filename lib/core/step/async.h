@@ -20,7 +20,7 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 
 namespace panto {
 

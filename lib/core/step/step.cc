@@ -1,4 +1,4 @@
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/call/cancel.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/resource.h"
 
 namespace panto {

@@ -1,4 +1,4 @@
-#include "panto/lib/core/call/async.h"
+#include "panto/lib/core/step/async.h"
 
 #include <algorithm>
 #include <chrono>

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/core/call/step.h"
+#include "panto/lib/core/step/step.h"
 
 namespace panto {
 

@@ -15,7 +15,7 @@ PANTO_EXPORT void request_cancel() noexcept;
 // Takes the request back. To be called by the thread that was asked.
 PANTO_EXPORT void clear_cancel() noexcept;
 PANTO_EXPORT bool cancel_requested() noexcept;
-// Throws Cancelled where it was requested, here or of the step that the thread works for (lib/core/call/step.h), and
+// Throws Cancelled where it was requested, here or of the step that the thread works for (lib/core/step/step.h), and
 // DeadlineExceeded after that one's deadline: for loops that take long.
 PANTO_EXPORT void throw_if_cancelled();
 
