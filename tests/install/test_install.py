@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import tempfile
 import unittest
 
@@ -105,8 +104,8 @@ class InstallTest(InstalledCase):
             run("g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden",
                 ROOT / "tests" / "device" / "npu" / "npu.cc", "-o", library, *self.flags("--cflags", "--libs"))
             environment = os.environ | {"PANTO_TEST_LIBRARY": str(library), "PANTO_TEST_DEVICE": "NPU:0"}
-            said = run(BUILD / "tests" / "panto_tests", "--run_test=on_device", "--report_level=short", env=environment,
-                       stderr=subprocess.STDOUT)
+            said = run(BUILD / "tests" / "panto_tests", "--run_test=on_device", "--report_level=short",
+                       "--report_sink=stdout", env=environment)
             self.assertGreater(int(re.search(r"(\d+) test cases? out of \d+ passed", said)[1]), 100, said)
 
     def test_the_command_runs_from_there(self):

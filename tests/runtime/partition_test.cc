@@ -63,7 +63,7 @@ const Op& kOnCpu = define_op("_TestOnCpu(x: float32) -> (y: float32)",
                               .cpp = "test_on_cpu",
                               .shape = shapes::same_as_input,
                               .body = [](CompositeContext& c) { c.set_out(0, c.in(0) * 3); }});
-const KernelEntry on_cpu_kernel("_TestOnCpu", DeviceKind::kCpu, DType::kInvalid, Kernel{.run = [](KernelContext& c) {
+const KernelEntry on_cpu_kernel("_TestOnCpu", "CPU", DType::kInvalid, Kernel{.run = [](KernelContext& c) {
                                   ++calls_on_cpu;
                                   for (int64_t i = 0; i < c.numel(0); ++i) {
                                     c.out_data<float>(0)[i] = c.data<float>(0)[i] * 3;

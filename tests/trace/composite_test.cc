@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_needs_a_shape_function) {
       [] {
         define_op("TestShapeless(x: float32) -> (y: float32)",
                   {.doc = "x.", .body = [](CompositeContext& c) { c.set_out(0, identity(c.in(0))); }});
-        KernelEntry("TestShapeless", DeviceKind::kCpu, DType::kInvalid, Kernel{.run = [](KernelContext&) {}});
+        KernelEntry("TestShapeless", "CPU", DType::kInvalid, Kernel{.run = [](KernelContext&) {}});
         link_ops();
       },
       "InvalidArgument: op TestShapeless: expected a shape function beside a kernel for CPU, got a body only");
