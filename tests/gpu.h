@@ -1,8 +1,11 @@
 // Tests that need a GPU: suites with the label `cuda` and this precondition are skipped, by name, where there is none.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <boost/test/unit_test.hpp>
 
+#include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/device.h"
 
 namespace panto::test {
@@ -13,6 +16,13 @@ inline Device* gpu() {
     if (device_kind_name(d->kind()) == "GPU") return d;
   }
   return nullptr;
+}
+
+// Enters the kernels of a build's CUDA library without its devices, which need a driver. False where it was not built.
+inline bool enter_cuda_kernels() {
+  static const bool opened = dlopen(PANTO_TEST_BUILD "/libpanto_cuda.so", RTLD_NOW | RTLD_LOCAL) != nullptr;
+  link_ops();
+  return opened;
 }
 
 inline boost::test_tools::assertion_result has_gpu(boost::unit_test::test_unit_id) {

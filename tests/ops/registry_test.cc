@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <deque>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -13,11 +12,11 @@
 #include <sstream>
 
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/gpu.h"
 #include "panto/tests/ops/questions/questions.h"
 #include "panto/tests/ops/table.h"
 
@@ -203,8 +202,7 @@ bool cuda_kernels_are_known() {
     return std::ranges::any_of(all_ops(), [](const Op* op) { return op->has_kernel(find_device_kind("GPU")); });
   };
   devices();
-  const char* library = PANTO_TEST_BUILD "/libpanto_cuda.so";
-  if (!known() && std::filesystem::exists(library)) load_library(library);
+  if (!known()) test::enter_cuda_kernels();
   return known();
 }
 

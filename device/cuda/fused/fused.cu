@@ -123,7 +123,7 @@ void run_outputs(KernelContext& c, Program& program, std::span<const Tensor> inp
   for (const Tensor& input : inputs) pointers.push_back(input.impl()->data);
   for (int k : outputs) pointers.push_back(c.out(k).impl()->data);
   Launch launch{c, program, {std::move(outputs)}, std::move(pointers), shape, n};
-  launch.start_with_any(std::make_integer_sequence<int, kMostGpuInputs>{});
+  launch.start_with_any(std::make_integer_sequence<int, cuda::kMostFusedInputs>{});
 }
 
 void run_fused(KernelContext& c) {

@@ -3,15 +3,16 @@
 #include <boost/test/unit_test.hpp>
 
 #include "panto/device/cuda/fused/fused_source.h"
+#include "panto/device/cuda/kernel.h"
 #include "panto/device/cuda/rtc/compile.h"
-#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/tests/gpu.h"
 
 namespace panto {
 namespace {
 
 struct Kernels {
-  Kernels() { load_library(PANTO_TEST_BUILD "/libpanto_cuda.so"); }
+  Kernels() { BOOST_TEST_REQUIRE(test::enter_cuda_kernels()); }
 };
 
 // A program of all ops that have a kernel for this type: each step reads inputs, and is an output.
