@@ -430,13 +430,14 @@ void einsum_body(CompositeContext& c) {
 
 }  // namespace
 
+// Not `.in_tensorflow`: TensorFlow's op takes no equation without `->`, and no spaces; its Python front end sees to
+// both.
 const Op& kEinsum = define_op(
     "Einsum(inputs: N*T; equation: string, N: int >= 1, T: type) -> (output: T)",
     {.doc = "The sum of products that `equation` names in Einstein's notation, such as \"bij,bjk->bik\": a letter for "
             "each dimension of the inputs (one or two), and what the result is to have. Other letters are summed over; "
             "a letter that one input has twice takes its diagonal. `...` stands for further dimensions, which "
             "broadcast. Without `->` the result has the ellipsis and the letters that occur once, sorted.",
-     .body = einsum_body,
-     .in_tensorflow = true});
+     .body = einsum_body});
 
 }  // namespace panto
