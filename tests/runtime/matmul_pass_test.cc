@@ -6,6 +6,7 @@
 
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
+#include "panto/lib/ops/reductions.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"

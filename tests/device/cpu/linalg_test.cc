@@ -9,6 +9,7 @@
 #include "panto/device/cpu/gemm/gemm.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
 #include "panto/tests/device/support.h"
