@@ -1,5 +1,6 @@
 #include "panto/device/cuda/device.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <functional>
@@ -209,6 +210,11 @@ void CudaDevice::copy_from_device(void* to, Device& source, const void* from, si
   if (Capture* capture = Capture::on(*other)) capture->refuse("copying between devices");
   wait_for(*other->record_event());
   check(cudaMemcpyPeerAsync(to, index(), from, other->index(), bytes, use()), "copying between devices");
+  {
+    const std::lock_guard lock(sources_mutex_);
+    const std::pair<uint64_t, CudaDevice*> source_of_thread(this_user(), other);
+    if (std::ranges::find(sources_, source_of_thread) == sources_.end()) sources_.push_back(source_of_thread);
+  }
   // The memory may be handed out again before the copy has been made: to work that comes after it.
   other->wait_for(*record_event());
 }
@@ -248,11 +254,26 @@ void CudaDevice::wait(const void* data) {
   const std::vector<int> ended = faults_.ended();
   check(cudaStreamSynchronize(stream), "waiting for the device");
   Fault fault = faults_.take(ended);
+  if (fault == Fault::kNone) fault = take_from_sources(this_user());
   if (fault == Fault::kNone && data != nullptr) {
     const uint64_t maker = memory_.user_of(data);
-    if (maker != this_user()) fault = faults_.take_of(maker);
+    if (maker != this_user()) {
+      fault = faults_.take_of(maker);
+      if (fault == Fault::kNone) fault = take_from_sources(maker);
+    }
   }
   if (fault != Fault::kNone) throw_fault(fault);
+}
+
+Fault CudaDevice::take_from_sources(uint64_t user) {
+  const std::lock_guard lock(sources_mutex_);
+  Fault fault = Fault::kNone;
+  std::erase_if(sources_, [&](const auto& source) {
+    if (source.first != user || fault != Fault::kNone) return false;
+    fault = source.second->faults_.take_of(user);
+    return true;
+  });
+  return fault;
 }
 
 namespace {

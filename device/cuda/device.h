@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "panto/device/cuda/faults.h"
 #include "panto/device/cuda/memory.h"
@@ -98,11 +100,15 @@ class CudaDevice final : public Device {
   void start();                 // precondition: this is the thread's GPU
   void probe();                 // throws where a kernel does not run
   void wait(const void* data);  // throws what this thread's kernels met with, or those of who made `data`
+  // What a thread's kernels left on the GPUs that it copied from: this one's work came after theirs.
+  Fault take_from_sources(uint64_t user);
 
   std::atomic<bool> started_ = false;
   std::mutex start_mutex_;
   cudaStream_t stream_ = nullptr;
   FaultWords faults_;
+  std::mutex sources_mutex_;
+  std::vector<std::pair<uint64_t, CudaDevice*>> sources_;  // a thread, and a GPU that it copied from since it waited
   std::once_flag probed_;
   bool works_ = false;
   int multiprocessors_ = 1;

@@ -140,6 +140,21 @@ BOOST_AUTO_TEST_CASE(copies_between_gpus_are_direct) {
   BOOST_TEST(y.cpu().to_vector<float>() == (std::vector<float>{1, 2, 3}), boost::test_tools::per_element());
 }
 
+// What went wrong on the first GPU is thrown by who reads the copy on the second: the numbers there are of no use.
+BOOST_AUTO_TEST_CASE(faults_follow_a_direct_copy) {
+  const Tensor x = tensor({1.f, 2.f, 3.f}).to(gpu(0));
+  leave_fault(gpu(0));
+  const Tensor y = x.to(gpu(3));
+  BOOST_CHECK_EXCEPTION(static_cast<void>(y.cpu()), Error, with_code(Code::kInvalidArgument));
+  BOOST_TEST(y.cpu().to_vector<float>() == (std::vector<float>{1, 2, 3}), boost::test_tools::per_element());
+  gpu(0).synchronize();
+  // Also where another thread reads it.
+  leave_fault(gpu(0));
+  const Tensor z = x.to(gpu(3));
+  in_a_thread([&] { BOOST_CHECK_EXCEPTION(static_cast<void>(z.cpu()), Error, with_code(Code::kInvalidArgument)); });
+  gpu(0).synchronize();
+}
+
 BOOST_AUTO_TEST_CASE(events) {
   const std::shared_ptr<DeviceEvent> event = gpu(0).record_event();
   BOOST_TEST(event->is_done());
