@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <set>
+#include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/thread_state.h"
@@ -345,8 +346,9 @@ std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStat
 
 // Places the nodes, and those of the bodies of composites that have no kernel where they are placed.
 void place_and_expand(Graph& graph, Device& usual, bool soft) {
-  const auto runs_nowhere = [](const Node& node) {
-    return std::ranges::none_of(devices(), [&](const Device* device) { return runs_on(node, *device); });
+  const std::vector<Device*> all = devices();
+  const auto runs_nowhere = [&](const Node& node) {
+    return std::ranges::none_of(all, [&](const Device* device) { return runs_on(node, *device); });
   };
   expand_composites(graph, runs_nowhere);
   std::vector<std::pair<int, std::string>> asked;  // of composites: where they are to be, as written
@@ -354,15 +356,14 @@ void place_and_expand(Graph& graph, Device& usual, bool soft) {
     if (is_composite(graph.at(id))) asked.emplace_back(id, graph.at(id).device());
   }
   place(graph, usual, soft);
-  std::vector<int> without_kernel;
+  std::unordered_set<int> without_kernel;
   for (const auto& [id, device] : asked) {
     if (runs_on(graph.at(id), device_of(graph.at(id)))) continue;
     graph.set_device(id, device);  // each part is placed by itself
-    without_kernel.push_back(id);
+    without_kernel.insert(id);
   }
   if (without_kernel.empty()) return;
-  expand_composites(graph,
-                    [&](const Node& n) { return std::ranges::find(without_kernel, n.id()) != without_kernel.end(); });
+  expand_composites(graph, [&](const Node& node) { return without_kernel.contains(node.id()); });
   place_and_expand(graph, usual, soft);
 }
 
