@@ -51,7 +51,14 @@ void load_library(const std::string& path) {
   }
   loaded->insert(key);
   link_ops();
-  if (void* start = dlsym(library, "panto_start_backend")) reinterpret_cast<void (*)()>(start)();
+  if (void* start = dlsym(library, "panto_start_backend")) {
+    try {
+      reinterpret_cast<void (*)()>(start)();
+    } catch (...) {
+      loaded->erase(key);  // who asks again is told again
+      throw;
+    }
+  }
 }
 
 }  // namespace panto
