@@ -356,6 +356,17 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t donated, De
     link(op);
 }
 
+[[gnu::always_inline]] inline Call call_of(const Op& op, std::span<const Tensor* const> inputs,
+                                           std::span<AttrSlot> slots, const CallOptions& options) {
+  Call call;
+  call.op = &op;
+  call.inputs = inputs;
+  call.attrs = slots;
+  call.where = options.where;
+  call.node_name = options.node_name;
+  return call;
+}
+
 }  // namespace
 
 Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
@@ -364,12 +375,7 @@ Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<cons
   SmallVector<AttrSlot, 8> slots(attrs.begin(), attrs.end());
   slots.resize(op.signature().attrs.size());
   BindStorage storage;
-  Call call;
-  call.op = &op;
-  call.inputs = inputs;
-  call.attrs = slots;
-  call.where = options.where;
-  call.node_name = options.node_name;
+  Call call = call_of(op, inputs, slots, options);
   execute_with_context(call, storage, options.donated, options.device);
   return std::move(call.outputs);
 }
@@ -381,12 +387,7 @@ Outputs call_body(const Op& composite, std::span<const Tensor* const> inputs, st
   SmallVector<AttrSlot, 8> slots(attrs.begin(), attrs.end());
   slots.resize(composite.signature().attrs.size());
   BindStorage storage;
-  Call call;
-  call.op = &composite;
-  call.inputs = inputs;
-  call.attrs = slots;
-  call.where = options.where;
-  call.node_name = options.node_name;
+  Call call = call_of(composite, inputs, slots, options);
   call.step = innermost_step;
   const int depth = thread_state().library_depth;
   try {
