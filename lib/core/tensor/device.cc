@@ -143,7 +143,7 @@ BackendStarter::BackendStarter(const char* kind, std::string (*start)()) noexcep
 
 namespace {
 
-// Each back-end's kind and what it said, once: "" where it has devices.
+// Each back-end's kind, and what its start said, which counts where it has no devices. Started at the first call.
 const std::vector<std::pair<const char*, std::string>>& started_backends() {
   static const auto* said = [] {
     std::vector<Registry::Starter> starters;
