@@ -45,7 +45,7 @@ class GradientTape::Impl final : public Recorder {
   bool hears_own_gradients() const override { return options_.persistent; }
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
   bool looks_inside(const Call& call) const override {
-    if (call.op->gradient() != nullptr || !call.op->no_gradient().empty()) return false;
+    if (call.op->gradient() != nullptr || ends_gradients(*call.op)) return false;
     return tracks_any(call) || (options_.watch_variables && call.op->has_effect(Effect::kReads));
   }
 
@@ -56,8 +56,7 @@ class GradientTape::Impl final : public Recorder {
     const size_t num_inputs = call.inputs.size();
     const bool tracked = find_slots(num_inputs, [&](size_t i) { return call.inputs[i]->impl()->id; });
     if (!tracked) return;
-    if (op.gradient() == nullptr && !op.no_gradient().empty()) return;  // gradients end here, as the op's block says
-    if (op.is(OpKind::kStopGradient)) return;
+    if (ends_gradients(op)) return;
     const std::span<const Tensor> outputs(call.outputs.data(), call.outputs.size());
     if (!carries_gradient(outputs)) return;
 
@@ -66,7 +65,7 @@ class GradientTape::Impl final : public Recorder {
     Entry& e = *Entry::make(arena_, &op, nullptr, num_inputs, outputs.size(), call.attrs.size(), with_shapes);
     entries_.push_back(&e);
     e.reduces = reduces;
-    connect(e, outputs);
+    connect(e, outputs, [](size_t) { return true; });
     keep_attrs(op, call.attrs, e.attrs);
     for (size_t i = 0; i < num_inputs; ++i) e.types[i] = call.inputs[i]->impl()->dtype;
     keep_saved(e, call);
@@ -80,10 +79,13 @@ class GradientTape::Impl final : public Recorder {
     }
     const bool tracked = find_slots(inputs.size(), [&](size_t i) { return inputs[i].id(); });
     if (!tracked || !carries_gradient(outputs)) return;
+    std::vector<uint8_t> tracks;
+    for (const int32_t slot : found_) tracks.push_back(slot != kNoSlot ? 1 : 0);
     customs_.push_back(std::move(backward));
+    const CustomBackward& custom = *customs_.back();
     Entry& e = *Entry::make(arena_, nullptr, customs_.back().get(), inputs.size(), outputs.size(), 0, false);
     entries_.push_back(&e);
-    connect(e, outputs);
+    connect(e, outputs, [&](size_t k) { return custom.depends(k, tracks); });
   }
 
   // With `sparse`, by rows where that can be. `stopped` as in detail::graph_gradients.
@@ -208,12 +210,13 @@ class GradientTape::Impl final : public Recorder {
     return tracked;
   }
 
-  // Enters the inputs' slots, as found, and gives slots to the outputs.
-  void connect(Entry& e, std::span<const Tensor> outputs) {
+  // Enters the inputs' slots, as found, and gives slots to the outputs that depend on them.
+  template <class Depends>
+  void connect(Entry& e, std::span<const Tensor> outputs, const Depends& depends) {
     std::ranges::copy(found_, e.slots);
     for (size_t k = 0; k < outputs.size(); ++k) {
       const TensorImpl& o = *outputs[k].impl();
-      e.slots[e.num_inputs + k] = differentiable(o.dtype) ? new_slot(o.id) : kNoSlot;
+      e.slots[e.num_inputs + k] = differentiable(o.dtype) && depends(k) ? new_slot(o.id) : kNoSlot;
     }
   }
 

@@ -216,7 +216,8 @@ struct ConcreteFunction::Gradient {
   // first part is made, which mostly is this; null where an op on the way has no gradient.
   std::unique_ptr<Backward> all;
   std::vector<Kept> kept;
-  std::vector<NodeOutput> kept_outputs;  // the same in forward's graph
+  std::vector<NodeOutput> kept_outputs;     // the same in forward's graph
+  std::vector<std::vector<uint64_t>> ways;  // by recorded output: gradient_ways from the arguments and captures
 
   // Throws Unimplemented where an op on the way has no gradient. Thread-safe.
   std::shared_ptr<const Part> part(std::span<const uint8_t> needed, std::span<const Tensor> output_gradients);
@@ -259,6 +260,14 @@ class ConcreteFunction::FunctionBackward final : public CustomBackward {
       if (const int r = part->results[i]; r >= 0) result[i] = dxs[static_cast<size_t>(r)];
     }
     return result;
+  }
+
+  bool depends(size_t k, std::span<const uint8_t> tracked) const override {
+    const std::vector<uint64_t>& from = gradient_->ways[k];
+    for (size_t i = 0; i < tracked.size(); ++i) {
+      if (tracked[i] != 0 && ((from[i / 64] >> (i % 64)) & 1) != 0) return true;
+    }
+    return false;
   }
 
  private:
@@ -392,6 +401,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   }
   made->recorded = forward.outputs.size();
   made->any = stopped || !b.valid.empty();
+  if (made->any) made->ways = gradient_ways(forward.graph, forward.outputs, inputs);
   made->kept_outputs = b.cuts;
   for (NodeOutput c : b.cuts) {
     const int input = input_at.find(c);

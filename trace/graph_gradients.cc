@@ -4,6 +4,7 @@
 #include "panto/trace/graph_gradients.h"
 
 #include <algorithm>
+#include <map>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
@@ -128,6 +129,41 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
       again = true;
     }
   }
+}
+
+std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<const NodeOutput> ys,
+                                                 std::span<const NodeOutput> xs) {
+  const size_t words = (xs.size() + 63) / 64;
+  std::map<NodeOutput, std::vector<uint64_t>> from;  // those with a way
+  const auto add_way = [&](NodeOutput to, const std::vector<uint64_t>& more) {
+    std::vector<uint64_t>& bits = from.try_emplace(to, words, 0).first->second;
+    for (size_t w = 0; w < words; ++w) bits[w] |= more[w];
+  };
+  for (size_t i = 0; i < xs.size(); ++i) {
+    std::vector<uint64_t> own(words, 0);
+    own[i / 64] = uint64_t{1} << (i % 64);
+    add_way(xs[i], own);
+  }
+  for (int id : ancestors(graph, ys)) {
+    const Node& node = graph.at(id);
+    if (ends_gradients(node.op())) continue;
+    std::vector<uint64_t> bits;
+    for (NodeOutput in : node.inputs()) {
+      const auto way = from.find(in);
+      if (way == from.end()) continue;
+      if (bits.empty()) bits.resize(words, 0);
+      for (size_t w = 0; w < words; ++w) bits[w] |= way->second[w];
+    }
+    for (int k = 0; !bits.empty() && k < node.num_outputs(); ++k) {
+      if (differentiable(node.output(k).dtype)) add_way({id, k}, bits);
+    }
+  }
+  std::vector<std::vector<uint64_t>> result;
+  for (NodeOutput y : ys) {
+    const auto way = from.find(y);
+    result.push_back(way == from.end() ? std::vector<uint64_t>(words, 0) : way->second);
+  }
+  return result;
 }
 
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,

@@ -1,6 +1,7 @@
-// Gradients of a graph as far as there are any. Internal.
+// Which gradients a graph has, and those as far as there are any. Internal.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,5 +20,9 @@ std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOut
 // What both do first: of composites on a way from `xs` to `ys` that have no gradient of their own the parts have one,
 // and what that reads must be in the graph.
 void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs);
+
+// From which of `xs` each of `ys` is computed along a way that a tape follows: a set of bits, by position in `xs`.
+std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<const NodeOutput> ys,
+                                                 std::span<const NodeOutput> xs);
 
 }  // namespace panto

@@ -154,7 +154,7 @@ class Jvp final : public Transform, public std::enable_shared_from_this<Jvp> {
     const Op& op = c.op();
     if (const JvpFn rule = jvp_rule_of(op); rule != nullptr) return rule(c);
     if (op.gradient() != nullptr) return doubled_gradient(c);
-    if (!op.no_gradient().empty() || op.is(OpKind::kStopGradient)) return;
+    if (ends_gradients(op)) return;
     failf(Code::kUnimplemented, "derivative of {}: expected its block to have a gradient, got none", op.name());
   }
 };

@@ -13,7 +13,6 @@ namespace panto {
 namespace {
 
 constexpr std::string_view kInput = "_function_input";
-constexpr std::string_view kOutput = "_function_output";
 constexpr std::string_view kEffect = "_function_effect";
 
 // A node that says: number `position` of `count`.
@@ -80,7 +79,7 @@ Endpoints endpoints_of(const Graph& graph) {
     if (add_mark(node, kInput, inputs) && !node.is(OpKind::kPlaceholder)) {
       invalid("inputs of the function: expected Placeholders, got node '{}' ({})", node.name(), node.op().name());
     }
-    if (add_mark(node, kOutput, outputs) && node.num_outputs() == 0) {
+    if (add_mark(node, kFunctionOutput, outputs) && node.num_outputs() == 0) {
       invalid("outputs of the function: expected nodes with an output, got node '{}' ({})", node.name(),
               node.op().name());
     }
@@ -117,7 +116,7 @@ Endpoints endpoints_by_order(const Graph& graph) {
 
 void erase_endpoints(Graph& graph) {
   for (int id : graph.ids()) {
-    for (const std::string_view name : {kInput, kOutput, kEffect}) {
+    for (const std::string_view name : {kInput, kFunctionOutput, kEffect}) {
       if (graph.at(id).internal_attr(name) != nullptr) graph.set_internal_attr(id, name, {});
     }
   }
@@ -132,7 +131,7 @@ void write_endpoints(Graph& graph, const Endpoints& endpoints) {
     }
   };
   write(endpoints.inputs, kInput);
-  write(endpoints.outputs, kOutput);
+  write(endpoints.outputs, kFunctionOutput);
   for (int id : endpoints.effects) graph.set_internal_attr(id, kEffect, AttrValue(true));
 }
 
@@ -140,7 +139,7 @@ void copy_endpoints(const Graph& from, Graph& to) {
   erase_endpoints(to);
   for (int id : from.ids()) {
     const Node& node = from.at(id);
-    for (const std::string_view name : {kInput, kOutput, kEffect}) {
+    for (const std::string_view name : {kInput, kFunctionOutput, kEffect}) {
       const AttrValue* value = node.internal_attr(name);
       if (value == nullptr) continue;
       if (const Node* same = to.find(node.name())) to.set_internal_attr(same->id(), name, *value);
@@ -148,7 +147,7 @@ void copy_endpoints(const Graph& from, Graph& to) {
   }
 }
 
-bool is_endpoint(const Node& node) { return node.internal_attr(kOutput) != nullptr || is_effect(node); }
+bool is_endpoint(const Node& node) { return node.internal_attr(kFunctionOutput) != nullptr || is_effect(node); }
 
 std::vector<NodeOutput> separate_outputs(Graph& graph, std::span<const NodeOutput> outputs) {
   std::map<NodeOutput, int> times;

@@ -8,12 +8,15 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
+
+inline constexpr std::string_view kFunctionOutput = "_function_output";
 
 struct Endpoints {
   std::vector<NodeOutput> inputs;  // of Placeholders

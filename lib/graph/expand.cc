@@ -181,8 +181,7 @@ Made record_body_of(Graph& graph, const NodeSpec& spec, const std::vector<Tensor
   return with_context([&] { return "node '" + spec.name + "'"; },
                       [&] {
                         return record_body(graph, spec, pointers, [&] {
-                          SmallVector<AttrSlot, 8> slots;
-                          for (const AttrValue& value : spec.attrs) slots.push_back(borrow(value));
+                          const SmallVector<AttrSlot, 8> slots = borrow(spec.attrs);
                           const dispatch::Outputs made = dispatch::call_body(*spec.op, pointers, slots);
                           return std::vector<Tensor>(made.begin(), made.end());
                         });

@@ -55,8 +55,7 @@ AbstractValues infer_slots(const Op& op, std::span<const Tensor* const> inputs, 
 AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs) {
   const Signature& signature = op.signature();
   attrs.resize(signature.attrs.size());
-  Slots slots;
-  for (const AttrValue& value : attrs) slots.push_back(borrow(value));
+  Slots slots = borrow(attrs);
   return infer_slots(op, inputs, slots, [&] {
     for (size_t i = 0; i < attrs.size(); ++i) {
       if (attrs[i].kind() == AttrKind::kNone) attrs[i] = to_value(slots[i], signature.attrs[i].kind);
@@ -65,8 +64,7 @@ AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, s
 }
 
 AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrValue> attrs) {
-  Slots slots;
-  for (const AttrValue& value : attrs) slots.push_back(borrow(value));
+  Slots slots = borrow(attrs);
   return infer_slots(op, inputs, slots, [] {});
 }
 

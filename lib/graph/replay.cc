@@ -8,8 +8,7 @@
 namespace panto {
 
 dispatch::Outputs call_node(const Node& node, std::span<const Tensor* const> inputs, Device* device) {
-  SmallVector<AttrSlot, 8> slots;
-  for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
+  const SmallVector<AttrSlot, 8> slots = borrow(node.attrs());
   dispatch::CallOptions options;
   options.node_name = node.name();
   options.device = device;

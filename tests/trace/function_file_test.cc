@@ -310,6 +310,23 @@ BOOST_AUTO_TEST_CASE(a_variables_value_as_an_output) {
                       "FailedPrecondition: freezing: expected only reads of the whole variable '");
 }
 
+// Which random algorithm is asked for is known when the variable has become a constant of the file.
+BOOST_AUTO_TEST_CASE(an_output_that_cannot_run) {
+  const Variable algorithm(tensor(2), "algorithm");
+  const Function f = trace(
+      [&](const Tensor& key) {
+        return stateless_random_uniform({3}, key, tensor<uint64_t>({0, 0}), algorithm.value());
+      },
+      {TensorSpec(kUint64, {1}, "key")});
+  const TestFolder folder;
+  for (const char* name : {"f.pb", "f.pbtxt"}) {
+    f.save(folder / name);
+    const Function g = load(folder / name);
+    expect_error_begins([&] { g(tensor<uint64_t>({7})); },
+                        "Unimplemented: alg: expected 1 (Philox) or 3 (automatic), got 2 (ThreeFry)");
+  }
+}
+
 // ---- Effects --------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(prints_are_no_outputs) {

@@ -16,6 +16,7 @@ namespace panto {
 namespace {
 
 const TensorSpec kVector(kFloat64, {-1}, "x");
+using List = std::vector<Tensor>;
 
 BOOST_AUTO_TEST_SUITE(trace_)
 BOOST_AUTO_TEST_SUITE(function_gradients)
@@ -53,6 +54,32 @@ BOOST_AUTO_TEST_CASE(several_outputs_and_arguments) {
   grads = tape.gradient(both, {inputs[0], inputs[1]}, tensor({1.0, 0.0}));
   expect_near(grads[0], {2}, {3 + 10 * std::exp(1.0), 0}, 1e-12);
   expect_near(grads[1], {2}, {1, 0});
+}
+
+// A call is followed as its body is: what is not made of a watched value has no gradient.
+BOOST_AUTO_TEST_CASE(outputs_depend_on_what_they_are_made_of) {
+  const auto eager = [](const Tensor& a, const Tensor& b) {
+    return List{exp(a), exp(b), stop_gradient(a) * b, cast(cast(a, kInt32), kFloat64), a * b, identity(b)};
+  };
+  const Function traced = trace(eager, {kVector, kVector});
+  const Tensor a = tensor({1.5}), b = tensor({2.0});
+  const auto of_itself = [&](const auto& f) {
+    std::vector<bool> tracked;
+    for (size_t k = 0; k < 6; ++k) {
+      GradientTape tape;
+      tape.watch(a);
+      const Tensor y = f(a, b)[k];
+      tracked.push_back(tape.gradient(square(y), y).defined());
+    }
+    return tracked;
+  };
+  const std::vector<bool> expected{true, false, false, false, true, false};
+  BOOST_TEST(of_itself(eager) == expected, boost::test_tools::per_element());
+  BOOST_TEST(of_itself([&](const Tensor& x, const Tensor& y) {
+               const Tensor inputs[] = {x, y};
+               return traced.call(inputs);
+             }) == expected,
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(captured_variables_and_tensors) {

@@ -194,6 +194,13 @@ AttrSlot borrow(const AttrValue& value) {
   });
 }
 
+SmallVector<AttrSlot, 8> borrow(std::span<const AttrValue> values) {
+  SmallVector<AttrSlot, 8> slots;
+  slots.reserve(values.size());
+  for (const AttrValue& value : values) slots.push_back(borrow(value));
+  return slots;
+}
+
 AttrValue to_value(const AttrSlot& slot, AttrKind kind) {
   if (!slot.set) return {};
   const auto text = [&slot] { return std::string(static_cast<const char*>(slot.p), slot.n); };

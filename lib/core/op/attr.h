@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/tensor/dtype.h"
 #include "panto/lib/core/tensor/shape.h"
 #include "panto/lib/core/tensor/tensor.h"
@@ -177,6 +178,7 @@ static_assert(sizeof(AttrSlot) == 16);
 
 // A slot that borrows from `value` (which must outlive it); unset for an empty value.
 PANTO_EXPORT AttrSlot borrow(const AttrValue& value);
+PANTO_EXPORT SmallVector<AttrSlot, 8> borrow(std::span<const AttrValue> values);
 // A copy of what `slot`, of this kind, borrows.
 PANTO_EXPORT AttrValue to_value(const AttrSlot& slot, AttrKind kind);
 

@@ -5,6 +5,8 @@
 
 namespace panto {
 
+bool ends_gradients(const Op& op) { return !op.no_gradient().empty() || op.is(OpKind::kStopGradient); }
+
 GradContext::GradContext(const GradRecord& record)
     : record_(record), call_(), view_(call_), gradients_(record.needed.size()) {
   call_.op = record.op;

@@ -29,6 +29,8 @@ struct IndexedSlices {
 // Whether there are gradients and tangents of it: it is floating or complex.
 inline bool differentiable(DType t) { return dtypes::kDifferentiable.contains(t); }
 inline bool differentiable(const Tensor& t) { return differentiable(t.dtype()); }
+// Whether gradients end at every call of this op, as its block says.
+PANTO_EXPORT bool ends_gradients(const Op& op);
 
 // One recorded call, as a tape keeps it. Inputs and outputs that the op does not save are undefined tensors.
 struct GradRecord {
@@ -110,6 +112,13 @@ class PANTO_EXPORT CustomBackward {
   // Gradients by input (undefined: zero) from gradients by output (undefined: none), made with public ops. `needed`, by
   // input: others are not looked at.
   virtual std::vector<Tensor> gradient(std::span<const Tensor> output_gradients, std::span<const uint8_t> needed) = 0;
+  // Whether output `k` is computed from one of the inputs that are `tracked`, along a way that gradients take. Of other
+  // outputs a tape keeps nothing, as if the calls inside had been made one by one.
+  virtual bool depends(size_t k, std::span<const uint8_t> tracked) const {
+    static_cast<void>(k);
+    static_cast<void>(tracked);
+    return true;
+  }
 };
 
 }  // namespace panto

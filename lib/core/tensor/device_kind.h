@@ -27,7 +27,7 @@ inline constexpr int kMostDeviceKinds = 16;
 struct DeviceKindInfo {
   // As in "/device:NPU:0": letters, digits and '_', the first a letter. It must outlive the process.
   const char* name = "";
-  // Work that may run anywhere goes to the kind with the highest one that has a device that works. A CPU has 0.
+  // Work that may run anywhere goes to the kind with the highest priority that has a device that works. A CPU has 0.
   int priority = 0;
   // Of fused elementwise loops, which kinds with a kernel for `_FusedElementwise` have: how many tensors one reads at
   // most, and whether they compute with complex numbers.

@@ -8,6 +8,7 @@
 #include "panto/lib/base/log.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/attr_proto.h"
@@ -199,9 +200,10 @@ class Importer {
     for (size_t k = 0; k < outputs; ++k) made.outputs.push_back({made.node, static_cast<int>(k)});
   }
 
-  // Those that are read, or that the file gives shapes of.
+  // Those that are read, that the file gives shapes of, or that it calls an output of the function.
   std::vector<OutputInfo> unknown_outputs(const FileNode& node) {
-    std::vector<OutputInfo> infos(static_cast<size_t>(node.ports));
+    const bool is_output = node.def->attr().contains(std::string(kFunctionOutput));
+    std::vector<OutputInfo> infos(std::max<size_t>(static_cast<size_t>(node.ports), is_output ? 1 : 0));
     const auto found = node.def->attr().find("_output_shapes");
     if (found != node.def->attr().end()) {
       const auto& shapes = found->second.list().shape();

@@ -52,8 +52,7 @@ int add_inferred(Graph& graph, NodeSpec spec) {
 
 int64_t flops(const Node& node, std::span<const Tensor* const> inputs) {
   if (node.op().flops() == nullptr) return 0;
-  SmallVector<AttrSlot, 8> slots;
-  for (const AttrValue& attr : node.attrs()) slots.push_back(borrow(attr));
+  SmallVector<AttrSlot, 8> slots = borrow(node.attrs());
   Call call;
   call.op = &node.op();
   call.inputs = inputs;
