@@ -70,6 +70,7 @@ struct SquareSumOf : SumOf<T> {
 
 template <class T>
 struct MeanOf : SumOf<T> {
+  using Core = SumOf<T>;
   PANTO_FN static T finish(typename SumOf<T>::Total t, int64_t n) {
     return static_cast<T>(SumOf<T>::value(t) / static_cast<double>(n));
   }
@@ -80,19 +81,22 @@ template <class T>
 struct MeanOf<T> : SumOf<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>> {
   using Element = T;
   using Total = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
+  using Core = std::conditional_t<std::is_same_v<T, Total>, SumOf<T>, MeanOf>;
   PANTO_FN static Total add(Total a, T x) { return k::add(a, static_cast<Total>(x)); }
   PANTO_FN static T finish(Total t, int64_t n) { return n == 0 ? T{0} : static_cast<T>(t / static_cast<Total>(n)); }
 };
 
 // Complex numbers: real and imaginary parts on their own.
+template <class Part>
+struct ComplexTotal {
+  Part real, imag;
+};
 template <class R>
 struct ByParts {
   using Part = typename R::Element;
   using Element = std::complex<Part>;
   using Lane = std::complex<typename R::Lane>;
-  struct Total {
-    typename R::Total real, imag;
-  };
+  using Total = ComplexTotal<typename R::Total>;
   PANTO_FN static Lane lane() { return {R::lane(), R::lane()}; }
   PANTO_FN static Total total() { return {R::total(), R::total()}; }
   PANTO_FN static Lane add(Lane a, Element x) { return {R::add(a.real(), x.real()), R::add(a.imag(), x.imag())}; }
@@ -104,7 +108,9 @@ struct ByParts {
 template <class T>
 struct SumOf<std::complex<T>> : ByParts<SumOf<T>> {};
 template <class T>
-struct MeanOf<std::complex<T>> : ByParts<MeanOf<T>> {};
+struct MeanOf<std::complex<T>> : ByParts<MeanOf<T>> {
+  using Core = SumOf<std::complex<T>>;
+};
 
 template <class T>
 struct ProdOf {

@@ -54,7 +54,7 @@ void reduce_tiled(const Program& p, const Layout& l, const Reduced& reduced, Ker
             const int64_t size = std::min(cpu::kBlock, last - at);
             for (int64_t filled = 0; filled < size;) filled += range.fill(at + filled, size - filled, filled);
             const T* block = reinterpret_cast<const T*>(range.filled());
-            cpu::multiversioned([&] { total = cpu::reduce_run<R>(block, size, total); });
+            cpu::add_runs<typename cpu::CoreOf<R>::type>(block, size, 1, &total, false);
             at += size;
           }
           if (parts == 1) {

@@ -16,6 +16,7 @@
 //   Total fold(Total, Lane)             a block's running value
 //   Total merge(Total, Total)
 //   Result finish(Total, int64_t n)     n: elements per result
+//   Core, where it has one              the reducer that adds up the same, for which loops are compiled once
 #pragma once
 
 #include <algorithm>
@@ -121,9 +122,29 @@ class Walk {
   int64_t offset_ = 0;
 };
 
+template <class R>
+struct CoreOf {
+  using type = R;
+};
+template <class R>
+  requires requires { typename R::Core; }
+struct CoreOf<R> {
+  using type = typename R::Core;
+};
+
+// Adds to each of `count` totals a contiguous run of n elements, one run behind the other.
+template <class R>
+[[gnu::noinline]] void add_runs(const typename R::Element* x, int64_t n, int64_t count, typename R::Total* totals,
+                                bool in_turns) {
+  multiversioned_for<typename R::Element>([&] {
+    for (int64_t r = 0; r < count; ++r) totals[r] = reduce_run<R>(x + r * n, n, totals[r], in_turns);
+  });
+}
+
 // The innermost dimension is reduced: results are totals of runs.
 template <class R, class Out>
 void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, Device& device) {
+  using Core = typename CoreOf<R>::type;
   using Total = typename R::Total;
   // One run for each element of `segments`; a result's runs are seen as one sequence that is cut into parts.
   const int64_t run = s.reduced.empty() ? 1 : s.reduced[0].size;
@@ -136,11 +157,14 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
     parallel_ranges(
         s.results, s.results * run * static_cast<int64_t>(sizeof(*x)),
         [&](int64_t begin, int64_t end) {
-          multiversioned_for<typename R::Element>([&] {
-            for (int64_t r = begin; r < end; ++r) {
-              out[r] = R::finish(reduce_run<R>(x + r * run, run, R::total(), in_turns), run);
-            }
-          });
+          constexpr int64_t kRuns = 64;
+          Total totals[kRuns];
+          for (int64_t r = begin; r < end; r += kRuns) {
+            const int64_t runs = std::min(kRuns, end - r);
+            std::fill_n(totals, runs, R::total());
+            add_runs<Core>(x + r * run, run, runs, totals, in_turns);
+            for (int64_t i = 0; i < runs; ++i) out[r + i] = R::finish(totals[i], run);
+          }
         },
         64);
     return;
@@ -160,7 +184,7 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
             const int64_t within = i % run;
             const int64_t n = std::min(run - within, last - i);
             const typename R::Element* first = x + result.offset() + segment.offset() + within;
-            multiversioned_for<typename R::Element>([&] { total = reduce_run<R>(first, n, total, in_turns); });
+            add_runs<Core>(first, n, 1, &total, in_turns);
             segment.next();
             i += n;
           }
@@ -180,10 +204,10 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
   }
 }
 
-// Adds `rows` rows of `columns` <= kTile elements, element by element, to `totals`.
+// Adds `rows` rows of `columns` <= kTile elements, element by element, to `totals`. Inlined, as reduce_run is.
 template <class R>
-void reduce_rows(const typename R::Element* x, int64_t rows, int64_t stride, int64_t columns,
-                 typename R::Total* totals) {
+[[gnu::always_inline]] inline void reduce_rows(const typename R::Element* x, int64_t rows, int64_t stride,
+                                               int64_t columns, typename R::Total* totals) {
   using Lane = typename R::Lane;
   Lane lanes[kTile];
   for (int64_t first = 0; first < rows; first += kRowBlock) {
@@ -203,6 +227,17 @@ void reduce_rows(const typename R::Element* x, int64_t rows, int64_t stride, int
     }
     for (int64_t j = 0; j < columns; ++j) totals[j] = R::fold(totals[j], lanes[j]);
   }
+}
+
+// Adds `rows` rows, `joined` of them as one, to the totals of their elements.
+template <class R>
+[[gnu::noinline]] void add_rows(const typename R::Element* x, int64_t rows, int64_t stride, int64_t columns,
+                                int64_t joined, typename R::Total* totals) {
+  multiversioned_for<typename R::Element>([&] {
+    reduce_rows<R>(x, rows / joined, stride * joined, columns * joined, totals);
+    const int64_t rest = rows % joined;
+    if (rest > 0) reduce_rows<R>(x + (rows - rest) * stride, 1, stride, columns * rest, totals);
+  });
 }
 
 // The innermost dimension is kept: rows are added element by element.
@@ -241,12 +276,8 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
           for (int64_t i = part * part_rows; i < last;) {
             const int64_t within = i % group;
             const int64_t rows = std::min(group - within, last - i);
-            const typename R::Element* first = base + segment.offset() + within * stride;
-            multiversioned_for<typename R::Element>([&] {
-              reduce_rows<R>(first, rows / joined, stride * joined, columns * joined, totals);
-              const int64_t rest = rows % joined;
-              if (rest > 0) reduce_rows<R>(first + (rows - rest) * stride, 1, stride, columns * rest, totals);
-            });
+            add_rows<typename CoreOf<R>::type>(base + segment.offset() + within * stride, rows, stride, columns, joined,
+                                               totals);
             segment.next();
             i += rows;
           }
