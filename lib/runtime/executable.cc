@@ -1,12 +1,15 @@
 #include "panto/lib/runtime/executable.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/step/rendezvous.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/unknown.h"
@@ -18,6 +21,7 @@
 #include "panto/lib/runtime/partition.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
+#include "panto/lib/runtime/transfers.h"
 
 namespace panto {
 
@@ -50,6 +54,7 @@ class StraightLine final : public Executable {
       if (std::exchange(later[part][static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
     }
     one_call_ = is_one_call();
+    has_transfers_ = has_transfers(plan_.graph);
   }
 
   bool accepts(std::span<const Tensor* const> inputs) const noexcept override {
@@ -93,7 +98,13 @@ class StraightLine final : public Executable {
         for (const auto& [position, feed] : part.feeds) part.inputs[position] = inputs[feed];
       }
       look_for_stop(step);
-      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+      if (has_transfers_ && step.rendezvous == nullptr) [[unlikely]] {
+        Step own = step;
+        own.rendezvous = std::make_shared<Rendezvous>();
+        for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, own);
+      } else {
+        for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+      }
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, state);
     } catch (const std::bad_alloc&) {
       out_of_memory();
@@ -275,6 +286,7 @@ class StraightLine final : public Executable {
   Plan plan_;
   std::vector<std::vector<CapturableSteps>> capturable_;  // by part
   bool one_call_ = false;
+  bool has_transfers_ = false;
   // Of feeds, what every call looks at.
   struct Expected {
     DType dtype;
@@ -393,10 +405,13 @@ ExecutableFeed feed_like(NodeOutput output, const Tensor& value) {
 }
 
 // The pipeline, all of it: each stage leaves a graph that the next may rely on.
-std::shared_ptr<Executable> Executable::make(const Graph& graph, std::span<const ExecutableFeed> feeds,
+std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const ExecutableFeed> feeds,
                                              std::span<const NodeOutput> fetches, std::span<const int> targets,
                                              const ExecutableOptions& options) {
   check_passes(options.passes);
+  std::optional<Graph> ordered;
+  if (has_transfers(given)) order_transfers(ordered.emplace(given));
+  const Graph& graph = ordered ? *ordered : given;
   check_feeds(graph, feeds);
   std::vector<NodeOutput> outputs;
   std::vector<OutputInfo> infos;

@@ -254,7 +254,7 @@ std::vector<std::string_view> TraitSet::names() const {
 std::string_view op_kind_name(OpKind kind) {
   static constexpr std::string_view kNames[] = {"ordinary",      "constant",        "placeholder",   "no operation",
                                                 "stop gradient", "variable handle", "read variable", "cast",
-                                                "fused loop",    "custom gradient"};
+                                                "fused loop",    "custom gradient", "send",          "receive"};
   return kNames[static_cast<size_t>(kind)];
 }
 

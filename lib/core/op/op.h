@@ -60,6 +60,8 @@ enum class OpKind : uint8_t {
   kCast,            // elementwise: converts input 0, of any plain type, to the type that selects the kernel
   kFusedLoop,       // several elementwise ops in one: an input's buffer may become an output's
   kCustomGradient,  // outputs are the first inputs, with a gradient of their own
+  kSend,            // leaves input 0 at the step's rendezvous
+  kReceive,         // output 0 is what a kSend with the same attributes left there
 };
 PANTO_EXPORT std::string_view op_kind_name(OpKind kind);
 

@@ -19,6 +19,7 @@
 
 namespace panto {
 
+class Rendezvous;
 class ResourceManager;
 class VariableResource;
 
@@ -56,6 +57,11 @@ struct PANTO_EXPORT Step {
   // A generator (an int64 variable of three numbers) that unseeded random kernels draw from; null: the process's.
   std::shared_ptr<VariableResource> random = nullptr;
   bool training = false;  // of layers
+  // Where Send and Recv meet; null: nowhere. A run of a graph that has some makes its own.
+  std::shared_ptr<Rendezvous> rendezvous = nullptr;
+  // Which run of a loop the calls are in, and which round of it. A key of the rendezvous has both.
+  uint64_t frame = 0;
+  int64_t iteration = 0;
 
   // `seconds` from now.
   static int64_t deadline_in(double seconds);

@@ -353,6 +353,50 @@ void assertion_saved() {
   }
 }
 
+// ---- Transfers ----------------------------------------------------------------------------------------------------
+
+// A graph that was cut, with both halves in it; the Recv is written first.
+template <auto kReceive, auto kSend>
+void transfer_saved() {
+  const auto build = [] {
+    const Tensor x = placeholder(kFloat32, {-1}, "x");
+    const Tensor received = kReceive(kFloat32, "edge", "/device:CPU:0", 1, "/device:CPU:1", {});
+    named("y", received * 2.f);
+    kSend(x + 1.f, "edge", "/device:CPU:0", 1, "/device:CPU:1", {});
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    for (const float value : {3.f, 4.f}) {  // each run has a rendezvous of its own
+      const Tensor y = session.run("y", {{"x", tensor({value, 1.f})}});
+      BOOST_TEST(difference(tensor({2 * value + 2, 4.f}), y) == "");
+    }
+  }
+}
+
+// What is sent is made of what is received.
+void transfer_to_itself() {
+  Graph graph;
+  {
+    const GraphScope scope(graph);
+    const Tensor received = receive_tensor(kFloat32, "edge", "/device:CPU:0", 1, "/device:CPU:1");
+    send_tensor(received, "edge", "/device:CPU:0", 1, "/device:CPU:1");
+    named("y", received + 1.f);
+  }
+  Session session(graph);
+  expect_error_begins([&] { session.run("y"); }, "InvalidArgument: graph: expected no cycle, got '_Recv' -> ");
+}
+
+const Family transfers("state", {
+                                    {"_Send", {.own = {{"saved", transfer_saved<receive_tensor, send_tensor>}}}},
+                                    {"_Recv",
+                                     {.own = {{"saved", transfer_saved<receive_tensor, send_tensor>},
+                                              {"cycle", transfer_to_itself}}}},
+                                    {"_HostSend",
+                                     {.own = {{"saved", transfer_saved<receive_host_tensor, send_host_tensor>}}}},
+                                    {"_HostRecv",
+                                     {.own = {{"saved", transfer_saved<receive_host_tensor, send_host_tensor>}}}},
+                                });
+
 const Family effects(
     "state",
     {

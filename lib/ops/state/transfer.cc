@@ -1,0 +1,53 @@
+// Values that go from one part of a step to another by a rendezvous: what TensorFlow puts where it cuts a graph.
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/ops/state.h"
+
+namespace panto {
+
+const Op& kSend = define_op(
+    "_Send(tensor: T; T: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
+    "recv_device: string, client_terminated: bool = false) -> ()",
+    {.doc = "Leaves `tensor` at the step's rendezvous for the _Recv with the same attributes, in the same round of the "
+            "same loop. Without a rendezvous it is FailedPrecondition.",
+     .cpp = "send_tensor",
+     .kind = OpKind::kSend,
+     .effects = {effects::external()},
+     .shape = [](ShapeContext&) {},
+     .no_gradient = "what it sends goes elsewhere"});
+
+const Op& kRecv = define_op(
+    "_Recv(; tensor_type: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
+    "recv_device: string, client_terminated: bool = false) -> (tensor: tensor_type)",
+    {.doc = "The tensor that the _Send with the same attributes leaves at the step's rendezvous: waits until it is "
+            "there.",
+     .cpp = "receive_tensor",
+     .kind = OpKind::kReceive,
+     .traits = {Trait::kSelfAllocating},
+     .effects = {effects::external()},
+     .shape = [](ShapeContext& c) { c.output(PartialShape()); },
+     .no_gradient = "what it receives comes from elsewhere"});
+
+const Op& kHostSend = define_op(
+    "_HostSend(tensor: T @host; T: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
+    "recv_device: string, client_terminated: bool = false) -> ()",
+    {.doc = "_Send of a tensor in host memory.",
+     .cpp = "send_host_tensor",
+     .kind = OpKind::kSend,
+     .effects = {effects::external()},
+     .shape = [](ShapeContext&) {},
+     .no_gradient = "what it sends goes elsewhere"});
+
+const Op& kHostRecv = define_op(
+    "_HostRecv(; tensor_type: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
+    "recv_device: string, client_terminated: bool = false) -> (tensor: tensor_type @host)",
+    {.doc = "_Recv of a tensor into host memory.",
+     .cpp = "receive_host_tensor",
+     .kind = OpKind::kReceive,
+     .traits = {Trait::kSelfAllocating},
+     .effects = {effects::external()},
+     .shape = [](ShapeContext& c) { c.output(PartialShape()); },
+     .no_gradient = "what it receives comes from elsewhere"});
+
+}  // namespace panto
