@@ -17,18 +17,18 @@ and writes, into the namespace,
 
 with a doc comment. The grammar of signatures is that of lib/core/op/signature.h, which another program reads:
 panto-signatures, built of the library's own parser and found beside this file where both are installed. The signature,
-`.doc` and `.cpp` must be plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's name in snake case without
-its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have no default and do not
-follow from the inputs, then a struct of those that have one. An attribute named like a C++ keyword gets a trailing
-underscore.
+`.doc` and `.cpp` must be plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's
+name in snake case without its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have
+no default and do not follow from the inputs, then a struct of those that have one. An attribute named like a C++
+keyword gets a trailing underscore.
 
 A plug-in's own ops get their functions the same way:
 
     generate.py --namespace my_ops --no-export --header my_ops.h --source my_ops_functions.cc my_ops.cc
 
-Its blocks must then be in that namespace. The second form writes the sets of types that ops allow and what an element costs,
-for kernels that are made for each of them (device/op_kernels.h). Exit status 1 and one `file:line: error: ...` line for
-what it cannot read.
+Its blocks must then be in that namespace. The second form writes the sets of types that ops allow and what an element
+costs, for kernels that are made for each of them (device/op_kernels.h). Exit status 1 and one `file:line: error: ...`
+line for what it cannot read.
 """
 import argparse
 import dataclasses
@@ -262,8 +262,8 @@ def parse_signatures(program, blocks):
     for block, parsed in zip(blocks, json.loads(printed.decode(errors="surrogateescape")), strict=True):
         if "column" in parsed:
             got = f", got '{parsed['got']}'" if parsed["got"] else ""
-            raise Fault(block.path, block.line, f"signature: column {parsed['column']}: expected {parsed['expected']}{got}; "
-                                                f"in \"{block.text}\"")
+            fault = f"column {parsed['column']}: expected {parsed['expected']}{got}"
+            raise Fault(block.path, block.line, f"signature: {fault}; in \"{block.text}\"")
         block.signature = Signature(**parsed)
 
 

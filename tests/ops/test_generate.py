@@ -98,13 +98,16 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
 
     def test_defaults_of_every_kind(self):
         self.header_has(
-            "Op(x: float32; i: int = -3, f: float = 1e-4, g: float = 1, h: float = -inf, n: float = nan, b: bool = true, s: string = \\\"SAME\\\", "
+            "Op(x: float32; i: int = -3, f: float = 1e-4, g: float = 1, h: float = -inf, n: float = nan, "
+            "b: bool = true, s: string = \\\"SAME\\\", "
             r"e: string = \"a\\\"\\\\\\n\\x019é\", "
             "t: type = int32, p: shape = [2,?], q: shape = ?, r: shape = [], li: list(int) = [1, 2], "
             "lt: list(type) = [float32, bool], ls: list(string) = [], m: {\\\"a\\\", \\\"b\\\"} = \\\"a\\\") -> (y: float32)",
-            "  int64_t i = -3;", "  float f = 1e-4f;", "  float g = 1.0f;", "  bool b = true;",
-            "  float h = -std::numeric_limits<float>::infinity();", "  float n = std::numeric_limits<float>::quiet_NaN();",
-            r'  std::string e = "a\"\\\n\0019\303\251";', '  std::string s = "SAME";', "  DType t = kInt32;", "  PartialShape p = {2, -1};", "  PartialShape q = {};",
+            "  int64_t i = -3;", "  float f = 1e-4f;", "  float g = 1.0f;",
+            "  float h = -std::numeric_limits<float>::infinity();",
+            "  float n = std::numeric_limits<float>::quiet_NaN();", "  bool b = true;",
+            r'  std::string e = "a\"\\\n\0019\303\251";', '  std::string s = "SAME";',
+            "  DType t = kInt32;", "  PartialShape p = {2, -1};", "  PartialShape q = {};",
             "  PartialShape r = PartialShape(std::initializer_list<Dim>{});",
             "  std::vector<int64_t> li = {1, 2};", "  std::vector<DType> lt = {kFloat32, kBool};",
             "  std::vector<std::string> ls = {};", '  std::string m = "a";  // "a" or "b"')
