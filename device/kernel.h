@@ -88,10 +88,12 @@ class KernelObject {
   explicit KernelObject(const char* op, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept
       : KernelObject(op, Kernel{.run = run, .prepare = prepare}) {}
   KernelObject(const char* op, Kernel kernel) noexcept { KernelEntry(op, kKind.text, DType::kInvalid, kernel); }
-  KernelObject(const char* op, DTypeSet set, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept {
+  KernelObject(const char* op, DTypeSet set, KernelFn run, KernelPrepareFn prepare = nullptr) noexcept
+      : KernelObject(op, set, Kernel{.run = run, .prepare = prepare}) {}
+  KernelObject(const char* op, DTypeSet set, Kernel kernel) noexcept {
     for (int i = 0; i < kDTypeSlots; ++i) {
       const auto type = static_cast<DType>(i);
-      if (set.contains(type)) KernelEntry(op, kKind.text, type, Kernel{.run = run, .prepare = prepare});
+      if (set.contains(type)) KernelEntry(op, kKind.text, type, kernel);
     }
   }
   template <class... Ts, class Maker>

@@ -15,24 +15,27 @@ and writes, into the namespace,
     struct MatMulAttrs { bool transpose_a = false; };
     Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs = {});
 
-with a doc comment. The grammar of signatures is that of lib/core/op/signature.h; the signature, `.doc` and `.cpp` must be
-plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's name in snake case without
-its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have no default and do not
-follow from the inputs, then a struct of those that have one. An attribute named like a C++ keyword gets a trailing
-underscore.
+with a doc comment. The grammar of signatures is that of lib/core/op/signature.h, which another program reads:
+panto-signatures, built of the library's own parser and found beside this file where both are installed. The signature,
+`.doc` and `.cpp` must be plain string literals (adjacent ones are joined). A function's name is `.cpp`, or the op's
+name in snake case without its version (ConcatV2: concat). Its parameters are the inputs, then the attributes that have
+no default and do not follow from the inputs, then a struct of those that have one. An attribute named like a C++
+keyword gets a trailing underscore.
 
 A plug-in's own ops get their functions the same way:
 
     generate.py --namespace my_ops --no-export --header my_ops.h --source my_ops_functions.cc my_ops.cc
 
-Its blocks must then be in that namespace. The second form writes the sets of types that ops allow and what an element costs, for kernels that are
-made for each of them (device/op_kernels.h). Exit status 1 and one `file:line: error: ...` line for what it
-cannot read.
+Its blocks must then be in that namespace. The second form writes the sets of types that ops allow and what an element
+costs, for kernels that are made for each of them (device/op_kernels.h). Exit status 1 and one `file:line: error: ...`
+line for what it cannot read.
 """
 import argparse
 import dataclasses
+import json
 import pathlib
 import re
+import subprocess
 import sys
 
 WIDTH = 120
@@ -71,11 +74,12 @@ class Block:
     path: pathlib.Path
     line: int
     variable: str
-    signature: "Signature"
+    text: str  # of the signature
     doc: str
     cpp: str
     primary: str  # the type attribute that selects the kernel, where it is not the first one
     flops: int    # of an element; 0 where the block does not say so many for each
+    signature: "Signature" = None
 
 
 def tokenize(path, text):
@@ -183,24 +187,10 @@ class Reader:
                     flops = int(self.text(i + 5))
                 i += 2
             i += 1
-        parsed = SignatureParser(self.path, line, signature).parse()
-        return Block(self.path, line, variable, parsed, **fields, flops=flops), i
+        return Block(self.path, line, variable, signature, **fields, flops=flops), i
 
 
 # ---- Signatures ------------------------------------------------------------------------------------------------------
-
-DTYPES = {
-    "float32": "kFloat32", "float64": "kFloat64", "float16": "kFloat16", "bfloat16": "kBFloat16",
-    "int8": "kInt8", "int16": "kInt16", "int32": "kInt32", "int64": "kInt64",
-    "uint8": "kUint8", "uint16": "kUint16", "uint32": "kUint32", "uint64": "kUint64",
-    "bool": "kBool", "complex64": "kComplex64", "complex128": "kComplex128",
-    "string": "kString", "resource": "kResource", "variant": "kVariant",
-}
-TYPE_SETS = {
-    "any": "kAny", "plain": "kPlain", "numeric": "kNumeric", "real": "kReal", "floating": "kFloating",
-    "integer": "kInteger", "signed": "kSigned", "index": "kIndex", "complex": "kComplex", "type": "kAny",
-}
-TYPE_WORDS = TYPE_SETS.keys() - {"type"}
 
 # kind of attribute -> type of the member or parameter
 CPP_TYPES = {
@@ -211,245 +201,106 @@ CPP_TYPES = {
     "list(shape)": "std::vector<PartialShape>",
 }
 
-WORD = re.compile(
-    r"""\s*(?: (?P<name>[A-Za-z_]\w*) | (?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) | (?P<text>"(?:[^"\\]|\\.)*")
-         | (?P<sign>->|>=|[():;,*@={}\[\]|?-]) )""", re.VERBOSE)
-
 
 @dataclasses.dataclass
 class ArgDef:
     name: str
-    type: str          # a dtype or the name of a type attribute
-    number: str = ""   # the int attribute that counts a list
-    host: bool = False
-    default: object = None
+    type: str      # a dtype or the name of a type attribute
+    number: str    # the int attribute that counts a list
+    is_list: bool
+    host: bool
+    default: str   # C++ text, or None
+
+    def __post_init__(self):
+        if self.default == "all":
+            self.default = "Arg::all_axes()"
 
 
 @dataclasses.dataclass
 class AttrDef:
     name: str
     kind: str
-    types: str = ""    # the set of allowed types, as written
-    texts: tuple = ()  # the allowed texts
-    minimum: object = None
-    default: object = None  # C++ text
+    types: list            # the terms of the set of allowed types; none: all
+    allowed_strings: list
+    minimum: int           # or None
+    default: str           # C++ text, or None
+    inferred: bool         # follows from the inputs
+
+    def __post_init__(self):
+        if self.default is not None:
+            self.default = cpp_value(self.kind, self.default)
+
+    def types_text(self):
+        return "".join(term["sign"] + term["word"] for term in self.types)[1:]
 
 
 @dataclasses.dataclass
 class Signature:
     name: str
+    base_name: str      # without version
+    function_name: str
     inputs: list
     attrs: list
     outputs: list
-    text: str
+
+    def __post_init__(self):
+        self.inputs, self.outputs = ([ArgDef(**arg) for arg in args] for args in (self.inputs, self.outputs))
+        self.attrs = [AttrDef(**attr) for attr in self.attrs]
 
     def attr(self, name):
         return next((a for a in self.attrs if a.name == name), None)
 
-    def is_list(self, arg):
-        type_attr = self.attr(arg.type)
-        return bool(arg.number) or (type_attr is not None and type_attr.kind == "list(type)")
 
-    def inferred(self):
-        """Names of the attributes that follow from the inputs."""
-        return {arg.type for arg in self.inputs} | {arg.number for arg in self.inputs if arg.number}
+def parse_signatures(program, blocks):
+    """Sets the signatures of blocks, as the program reads their texts."""
+    # Each text ends with a zero byte: define_op takes it as C does.
+    texts = [block.text.partition("\0")[0].encode() + b"\0" for block in blocks]
+    try:
+        printed = subprocess.run([program], input=b"".join(texts), stdout=subprocess.PIPE, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Fault(program, 1, f"cannot be run: {error}") from None
+    for block, parsed in zip(blocks, json.loads(printed.decode(errors="surrogateescape")), strict=True):
+        if "column" in parsed:
+            got = f", got '{parsed['got']}'" if parsed["got"] else ""
+            fault = f"column {parsed['column']}: expected {parsed['expected']}{got}"
+            raise Fault(block.path, block.line, f"signature: {fault}; in \"{block.text}\"")
+        block.signature = Signature(**parsed)
 
 
-class SignatureParser:
-    def __init__(self, path, line, text):
-        self.path, self.line, self.text = path, line, text
-        self.tokens, at = [], 0
-        while text[at:].strip():
-            match = WORD.match(text, at)
-            if match is None:
-                self.at_column = at
-                self.fail(f"expected a word, got {text[at:].strip()[:10]!r}", at)
-            self.tokens.append((match.lastgroup, match.group(match.lastgroup), match.start(match.lastgroup)))
-            at = match.end()
-        self.tokens.append(("end", "the end", len(text)))
-        self.i = 0
+def constant(dtype):
+    """The name of a DType in C++."""
+    return "kBFloat16" if dtype == "bfloat16" else "k" + dtype.capitalize()
 
-    def fail(self, text, column=None):
-        column = self.tokens[self.i][2] if column is None else column
-        raise Fault(self.path, self.line, f"signature: column {column + 1}: {text}; in \"{self.text}\"")
 
-    def peek(self):
-        return self.tokens[self.i][1] if self.tokens[self.i][0] != "text" else None
+def string_literal(text):
+    """A string in C++. Octal escapes end after three digits, whatever follows."""
+    simple = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    characters = [simple.get(c, c) for c in text.encode(errors="surrogateescape").decode("latin-1")]
+    return '"' + "".join(c if " " <= c[0] <= "~" else f"\\{ord(c):03o}" for c in characters) + '"'
 
-    def accept(self, sign):
-        if self.tokens[self.i][0] in ("sign", "end", "name") and self.tokens[self.i][1] == sign:
-            self.i += 1
-            return True
-        return False
 
-    def expect(self, sign):
-        if not self.accept(sign):
-            self.fail(f"expected {sign}, got {self.tokens[self.i][1]}")
+def float_text(number):
+    sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
+    if digits[0] in "iI":
+        return sign + "std::numeric_limits<float>::infinity()"
+    if digits[0] in "nN":
+        return "std::numeric_limits<float>::quiet_NaN()"
+    return (number if re.search(r"[.eE]", number) else number + ".0") + "f"
 
-    def take(self, kind, what):
-        if self.tokens[self.i][0] != kind:
-            self.fail(f"expected {what}, got {self.tokens[self.i][1]}")
-        self.i += 1
-        return self.tokens[self.i - 1][1]
 
-    def integer(self):
-        column, value = self.tokens[self.i][2], self.take("number", "an integer")
-        if not re.fullmatch(r"-?\d+", value):
-            self.fail(f"expected an integer, got {value}", column)
-        return int(value)
+def shape_text(dims):
+    if dims == "?":
+        return "{}"  # of unknown rank
+    dims = ["-1" if dim == "?" else dim for dim in dims]
+    return "{" + ", ".join(dims) + "}" if dims else "PartialShape(std::initializer_list<Dim>{})"
 
-    def parse(self):
-        name = self.take("name", "the op's name")
-        self.expect("(")
-        inputs = self.args("input", {";", ")"})
-        attrs = []
-        if self.accept(";"):
-            while True:
-                attrs.append(self.attr())
-                if not self.accept(","):
-                    break
-        self.expect(")")
-        self.expect("->")
-        self.expect("(")
-        outputs = self.args("output", {")"})
-        self.expect(")")
-        self.expect("the end")
-        signature = Signature(name, inputs, attrs, outputs, self.text)
-        self.check(signature)
-        return signature
 
-    def args(self, what, ends):
-        args = []
-        while self.peek() not in ends:
-            if args:
-                self.expect(",")
-            arg = ArgDef(self.take("name", f"the name of an {what}"), "")
-            self.expect(":")
-            arg.type = self.take("name", "a type")
-            if self.accept("*"):
-                arg.number, arg.type = arg.type, self.take("name", "a type")
-            if self.accept("@"):
-                self.expect("host")
-                arg.host = True
-            if what == "input" and self.accept("="):
-                arg.default = self.argument_default()
-            args.append(arg)
-        return args
-
-    def argument_default(self):
-        if self.accept("all"):
-            return "Arg::all_axes()"
-        if self.accept("{"):
-            values = []
-            while not self.accept("}"):
-                if values:
-                    self.expect(",")
-                values.append(str(self.integer()))
-            return "{" + ", ".join(values) + "}"
-        return str(self.integer())
-
-    def attr(self):
-        attr = AttrDef(self.take("name", "an attribute's name"), "")
-        self.expect(":")
-        if self.accept("{"):
-            attr.kind = "string"
-            texts = []
-            while not self.accept("}"):
-                if texts:
-                    self.expect(",")
-                texts.append(self.take("text", "a text in quotes"))
-            attr.texts = tuple(texts)
-        else:
-            column = self.tokens[self.i][2]
-            word = self.take("name", "a kind of attribute or a set of types")
-            if word == "list":
-                self.expect("(")
-                word = f"list({self.take('name', 'a kind')})"
-                self.expect(")")
-            # "bool", "string" and "float" are kinds; a set of types is longer or has another name.
-            more = self.peek() in ("|", "-")
-            if word in CPP_TYPES and not more:
-                attr.kind = word
-            elif word in TYPE_WORDS or word in DTYPES:
-                attr.kind, attr.types = "type", word
-                while self.peek() in ("|", "-"):
-                    sign = self.tokens[self.i][1]
-                    self.i += 1
-                    column, word = self.tokens[self.i][2], self.take("name", "a type")
-                    if word not in TYPE_WORDS and word not in DTYPES:
-                        self.fail(f"expected a type or set of types, got {word}", column)
-                    attr.types += sign + word
-            else:
-                self.fail(f"expected a kind of attribute or a set of types, got {word}", column)
-        if self.accept(">="):
-            attr.minimum = self.integer()
-        if self.accept("="):
-            attr.default = self.default(attr)
-        return attr
-
-    def default(self, attr):
-        if attr.kind.startswith("list("):
-            kind, values = attr.kind[5:-1], []
-            self.expect("[")
-            while not self.accept("]"):
-                if values:
-                    self.expect(",")
-                values.append(self.value(kind))
-            return "{" + ", ".join(values) + "}"
-        return self.value(attr.kind)
-
-    def value(self, kind):
-        if kind == "int":
-            return str(self.integer())
-        if kind == "float":
-            return self.float_text()
-        if kind == "bool":
-            word = self.take("name", "true or false")
-            if word not in ("true", "false"):
-                self.fail(f"expected true or false, got {word}")
-            return word
-        if kind == "type":
-            column, word = self.tokens[self.i][2], self.take("name", "a type")
-            if word not in DTYPES:
-                self.fail(f"expected a type, got {word}", column)
-            return DTYPES[word]
-        if kind == "string" or kind == "func":
-            return self.take("text", "a text in quotes")
-        if kind == "shape":
-            return self.shape()
-        self.fail(f"an attribute of kind {kind} can have no default")
-        return None
-
-    def float_text(self):
-        if self.accept("inf"):
-            return "std::numeric_limits<float>::infinity()"
-        value = self.take("number", "a number")
-        return (value if re.search(r"[.eE]", value) else value + ".0") + "f"
-
-    def shape(self):
-        if self.accept("?"):
-            return "{}"  # of unknown rank
-        self.expect("[")
-        dims = []
-        while not self.accept("]"):
-            if dims:
-                self.expect(",")
-            dims.append("-1" if self.accept("?") else str(self.integer()))
-        return "{" + ", ".join(dims) + "}" if dims else "PartialShape(std::initializer_list<Dim>{})"
-
-    def check(self, s):
-        names = set()
-        for what, items in (("input", s.inputs), ("attribute", s.attrs)):
-            for item in items:
-                if item.name in names:
-                    self.fail(f"{what} {item.name} is there twice", 0)
-                names.add(item.name)
-        for arg in s.inputs + s.outputs:
-            kind = s.attr(arg.type).kind if s.attr(arg.type) else None
-            if arg.type not in DTYPES and kind not in ("type", "list(type)"):
-                self.fail(f"type of {arg.name}: expected a type or an attribute of kind type, got {arg.type}", 0)
-            if arg.number and (s.attr(arg.number) is None or s.attr(arg.number).kind != "int"):
-                self.fail(f"number of {arg.name}: expected an attribute of kind int, got {arg.number}", 0)
+def cpp_value(kind, value):
+    """C++ text for the default of an attribute."""
+    if kind.startswith("list("):
+        return "{" + ", ".join(cpp_value(kind[5:-1], item) for item in value) + "}"
+    write = {"float": float_text, "string": string_literal, "type": constant, "shape": shape_text}
+    return write.get(kind, str)(value)
 
 
 # ---- Functions -------------------------------------------------------------------------------------------------------
@@ -461,16 +312,6 @@ namespace new noexcept not not_eq nullptr operator or or_eq private protected pu
 return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try
 typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq""".split())
 LOCALS = {"attrs", "args", "slots", "where", "outputs", "result"}
-
-
-def without_version(name):
-    return re.sub(r"(?<=[A-Za-z0-9])V\d+$", "", name)
-
-
-def snake(name):
-    name = without_version(name)
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name)
-    return name.lower()
 
 
 def cpp_word(name, taken=frozenset()):
@@ -518,15 +359,14 @@ class Function:
     def __init__(self, block):
         self.block = block
         self.signature = s = block.signature
-        self.name = block.cpp or snake(s.name)
+        self.name = block.cpp or s.function_name
         if not re.fullmatch(r"[a-z_]\w*", self.name):
             self.fail(f"C++ name: expected lower case, got {self.name}")
         if self.name in KEYWORDS:
             self.fail(f"{self.name} is a C++ keyword: give another name in .cpp")
-        self.struct = without_version(s.name).lstrip("_")  # _FusedMatMul: the name would be reserved
-        inferred = s.inferred()
-        self.required = [a for a in s.attrs if a.default is None and a.name not in inferred]
-        self.optional = [a for a in s.attrs if a.default is not None and a.name not in inferred]
+        self.struct = s.base_name.lstrip("_")  # _FusedMatMul: the name would be reserved
+        self.required = [a for a in s.attrs if a.default is None and not a.inferred]
+        self.optional = [a for a in s.attrs if a.default is not None and not a.inferred]
         self.parameter = {item.name: cpp_word(item.name, LOCALS) for item in s.inputs + self.required}
         self.needs_where = not s.inputs
         self.check_defaults()
@@ -550,12 +390,12 @@ class Function:
             return "void"
         if len(outputs) > 1:
             return self.struct + "Outputs"
-        return "std::vector<Tensor>" if self.signature.is_list(outputs[0]) else "Tensor"
+        return "std::vector<Tensor>" if outputs[0].is_list else "Tensor"
 
     def parameters(self, with_defaults):
         items = []
         for arg in self.signature.inputs:
-            kind = "const ArgList&" if self.signature.is_list(arg) else "Arg"
+            kind = "const ArgList&" if arg.is_list else "Arg"
             default = f" = {arg.default}" if with_defaults and arg.default is not None else ""
             items.append(f"{kind} {self.parameter[arg.name]}{default}")
         for attr in self.required:
@@ -582,10 +422,10 @@ class Function:
     @staticmethod
     def domain(attr):
         facts = []
-        if attr.texts:
-            facts.append(" or ".join(attr.texts))
-        if attr.types and attr.types != "any":
-            facts.append(attr.types)
+        if attr.allowed_strings:
+            facts.append(" or ".join(map(string_literal, attr.allowed_strings)))
+        if attr.types and attr.types_text() != "any":
+            facts.append(attr.types_text())
         if attr.minimum is not None:
             facts.append(f">= {attr.minimum}")
         return "  // " + ", ".join(facts) if facts else ""
@@ -593,18 +433,18 @@ class Function:
     def outputs_struct(self):
         lines = [f"struct {self.struct}Outputs {{"]
         for out in self.signature.outputs:
-            kind = "std::vector<Tensor>" if self.signature.is_list(out) else "Tensor"
+            kind = "std::vector<Tensor>" if out.is_list else "Tensor"
             lines.append(f"  {kind} {cpp_word(out.name)};  // {out.type}")
         return lines + ["};"]
 
     def kind(self, attr):
         """What an attribute without default may be."""
         domain = self.domain(attr)[len("  // "):]
-        return f"type: {attr.types}" if attr.types else attr.kind + (f", {domain}" if domain else "")
+        return f"type: {attr.types_text()}" if attr.types else attr.kind + (f", {domain}" if domain else "")
 
     def describe(self, arg):
         text = f"{arg.number} tensors of type {arg.type}" if arg.number else arg.type
-        if not arg.number and self.signature.is_list(arg):
+        if not arg.number and arg.is_list:
             text = f"tensors of types {arg.type}"
         return text + (", in host memory" if arg.host else "")
 
@@ -622,7 +462,7 @@ class Function:
         if s.outputs:
             rows.append(("returns", ", ".join(f"{out.name}: {self.describe(out)}" for out in s.outputs)))
         shown = {a.name for a in self.required + self.optional}
-        rows += [(a.name, a.types or "any") for a in s.attrs if a.kind == "type" and a.name not in shown]
+        rows += [(a.name, a.types_text() or "any") for a in s.attrs if a.kind == "type" and a.name not in shown]
         if rows:
             width = max(len(name) for name, _ in rows)
             lines.append("//")
@@ -638,9 +478,8 @@ class Function:
 
     def slots(self):
         values = []
-        inferred = self.signature.inferred()
         for attr in self.signature.attrs:
-            if attr.name in inferred:
+            if attr.inferred:
                 values.append("{}")
             elif attr.default is None:
                 values.append(self.parameter[attr.name])
@@ -657,7 +496,7 @@ class Function:
         """C++ text for the number of tensors of a list output."""
         s = self.signature
         for arg in s.inputs:
-            if (arg.number and arg.number == out.number) or (not out.number and arg.type == out.type and s.is_list(arg)):
+            if (arg.number and arg.number == out.number) or (not out.number and arg.type == out.type and arg.is_list):
                 return f"{self.parameter[arg.name]}.tensors().size()"
         if out.number:
             attr = s.attr(out.number)
@@ -669,7 +508,7 @@ class Function:
 
     def body(self):
         s = self.signature
-        lists = any(s.is_list(arg) for arg in s.inputs)
+        lists = any(arg.is_list for arg in s.inputs)
         simple = not lists and bool(s.inputs) and self.result_type() == "Tensor"
         lines = []
         names = [f"&{self.parameter[arg.name]}" for arg in s.inputs]
@@ -696,13 +535,13 @@ class Function:
 
     def unpack(self):
         s = self.signature
-        if not any(s.is_list(out) for out in s.outputs):
+        if not any(out.is_list for out in s.outputs):
             items = [f"std::move(outputs[{i}])" for i in range(len(s.outputs))]
             return [wrap_call("  return {", items, "};")]
         lines = [f"  {self.struct}Outputs result;", "  auto next = std::make_move_iterator(outputs.begin());"]
         for out in s.outputs:
             name = cpp_word(out.name)
-            if s.is_list(out):
+            if out.is_list:
                 lines.append(f"  for (size_t n = {self.list_size(out)}; n > 0; --n) result.{name}.push_back(*next++);")
             else:
                 lines.append(f"  result.{name} = *next++;")
@@ -791,17 +630,15 @@ def primary_types(block):
     name = block.primary or next(iter(typed), None)
     if name is None:
         return None
-    text = ""
-    for part in re.split(r"([|-])", s.attr(name).types or "type"):
-        word = part.strip()
-        text += f" {word} " if word in ("|", "-") else (
-            f"dtypes::{TYPE_SETS[word]}" if word in TYPE_SETS else f"DTypeSet{{{DTYPES[word]}}}")
-    # From left to right, as the signature means it: in C++ a difference comes first.
-    terms = re.split(r" ([|-]) ", text)
-    result, last = terms[0], None
-    for sign, term in zip(terms[1::2], terms[2::2]):
-        result = f"{result} {sign} {term}" if last in (None, sign) else f"({result}) {sign} {term}"
-        last = sign
+    result, last = "", None
+    for term in s.attr(name).types or [{"sign": "|", "word": "any", "is_set": True}]:
+        types = f"dtypes::{constant(term['word'])}" if term["is_set"] else f"DTypeSet{{{constant(term['word'])}}}"
+        if result:
+            # From left to right, as the signature means it: in C++ a difference comes first.
+            result = result if last in (None, term["sign"]) else f"({result})"
+            result, last = f"{result} {term['sign']} {types}", term["sign"]
+        else:
+            result = types
     return result
 
 
@@ -831,18 +668,23 @@ def main():
     parser.add_argument("--types", help="the header of the ops' types to write")
     parser.add_argument("--namespace", default="panto", help="where the op blocks are (default: %(default)s)")
     parser.add_argument("--no-export", action="store_true", help="without PANTO_EXPORT: for plug-ins")
+    parser.add_argument("--signatures", metavar="PROGRAM", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().with_name("panto-signatures"),
+                        help="the program that reads signatures (default: panto-signatures beside this file)")
     parser.add_argument("files", nargs="+", type=pathlib.Path, metavar="FILE.cc")
     options = parser.parse_args()
     if bool(options.header) != bool(options.source) or not (options.header or options.types):
         parser.error("expected --header and --source, or --types")
     try:
-        functions = []
+        blocks = []
         for path in options.files:
             try:
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
                 raise Fault(path, 1, f"cannot be read: {error}") from None
-            functions += [Function(block) for block in Reader(path, text).blocks()]
+            blocks += Reader(path, text).blocks()
+        parse_signatures(options.signatures, blocks)
+        functions = [Function(block) for block in blocks]
         check_names(functions)
         if options.header:
             write(options.header, header(functions, options))

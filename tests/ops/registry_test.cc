@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(signature_text) {
   });
 }
 
-// The generator (Python) and the registry (C++) read the same text.
+// Each op is in a file that the generator reads, and the function there has the name that the op gives.
 BOOST_AUTO_TEST_CASE(typed_functions) {
   std::string header;
   for (const char* family : {"array", "math", "nn", "random", "state"}) {

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""lib/ops/generate.py: what it writes for a block, and what it says of text that it cannot read."""
+"""lib/ops/generate.py: what it writes for a block, and what it says of text that it cannot read.
+
+test_generate.py SIGNATURES [TEST...]    SIGNATURES: the program that reads signatures for it (panto-signatures)
+"""
 import pathlib
 import subprocess
 import sys
@@ -8,6 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENERATOR = ROOT / "lib" / "ops" / "generate.py"
+COMMAND = [sys.executable, str(GENERATOR), "--signatures", str(pathlib.Path(sys.argv.pop(1)).resolve())]
 
 
 def generate(text, *options, files=None):
@@ -17,7 +21,7 @@ def generate(text, *options, files=None):
         files = files or {"family.cc": text}
         for name, content in files.items():
             (folder / name).write_text(content, encoding="utf-8")
-        command = [sys.executable, str(GENERATOR), "--header", "ops.h", "--source", "ops.cc", *options, *files]
+        command = [*COMMAND, "--header", "ops.h", "--source", "ops.cc", *options, *files]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
         written = [(folder / name).read_text(encoding="utf-8") if (folder / name).exists() else ""
                    for name in ("ops.h", "ops.cc")]
@@ -52,8 +56,8 @@ class Generate(unittest.TestCase):
                 define("Chosen(x: T, y: U; T: real, U: plain|string - int8|bool) -> (z: T)",
                        '{.primary = "U", .flops = flops_each<20>}', "kChosen") +
                 define("Listed(x: T; T: list(type)) -> (y: bool)", name="kListed"), encoding="utf-8")
-            subprocess.run([sys.executable, str(GENERATOR), "--header", "ops.h", "--source", "ops.cc",
-                            "--types", "op_types.h", "family.cc"], cwd=folder, check=True, timeout=60)
+            subprocess.run([*COMMAND, "--header", "ops.h", "--source", "ops.cc", "--types", "op_types.h",
+                            "family.cc"], cwd=folder, check=True, timeout=60)
             text = (folder / "op_types.h").read_text(encoding="utf-8")
         self.assertIn('    {"First", dtypes::kFloating | DTypeSet{kInt32}, 0},\n', text)
         self.assertIn('    {"Chosen", ((dtypes::kPlain | DTypeSet{kString}) - DTypeSet{kInt8}) | DTypeSet{kBool}, 20},\n', text)
@@ -88,16 +92,22 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
         for op, name in (("AddV2", "add"), ("BiasAdd", "bias_add"), ("L2Loss", "l2_loss"), ("IdentityN", "identity_n"),
                          ("Log1p", "log1p"), ("ReadVariableOp", "read_variable_op"), ("XWPlusB", "xw_plus_b"),
                          ("StatelessRandomUniformV2", "stateless_random_uniform"), ("LRN", "lrn"),
+                         ("ConcatV12", "concat"), ("_FusedMatMulV2", "_fused_mat_mul"), ("V2", "v2"),
                          ("Conv2DBackpropInput", "conv2d_backprop_input"), ("MaxPool3D", "max_pool3d")):
             self.header_has(f"{op}(x: float32) -> (y: float32)", f"PANTO_EXPORT Tensor {name}(Arg x);")
 
     def test_defaults_of_every_kind(self):
         self.header_has(
-            "Op(x: float32; i: int = -3, f: float = 1e-4, g: float = 1, b: bool = true, s: string = \\\"SAME\\\", "
+            "Op(x: float32; i: int = -3, f: float = 1e-4, g: float = 1, h: float = -inf, n: float = nan, "
+            "b: bool = true, s: string = \\\"SAME\\\", "
+            r"e: string = \"a\\\"\\\\\\n\\x019é\", "
             "t: type = int32, p: shape = [2,?], q: shape = ?, r: shape = [], li: list(int) = [1, 2], "
             "lt: list(type) = [float32, bool], ls: list(string) = [], m: {\\\"a\\\", \\\"b\\\"} = \\\"a\\\") -> (y: float32)",
-            "  int64_t i = -3;", "  float f = 1e-4f;", "  float g = 1.0f;", "  bool b = true;",
-            '  std::string s = "SAME";', "  DType t = kInt32;", "  PartialShape p = {2, -1};", "  PartialShape q = {};",
+            "  int64_t i = -3;", "  float f = 1e-4f;", "  float g = 1.0f;",
+            "  float h = -std::numeric_limits<float>::infinity();",
+            "  float n = std::numeric_limits<float>::quiet_NaN();", "  bool b = true;",
+            r'  std::string e = "a\"\\\n\0019\303\251";', '  std::string s = "SAME";',
+            "  DType t = kInt32;", "  PartialShape p = {2, -1};", "  PartialShape q = {};",
             "  PartialShape r = PartialShape(std::initializer_list<Dim>{});",
             "  std::vector<int64_t> li = {1, 2};", "  std::vector<DType> lt = {kFloat32, kBool};",
             "  std::vector<std::string> ls = {};", '  std::string m = "a";  // "a" or "b"')
@@ -218,17 +228,33 @@ struct MixedOutputs {
 
     def test_unreadable_signatures(self):
         for signature, message in (
-                ("A(x) -> (y: float32)", "column 4: expected :, got )"),
-                ("A(x: T) -> (y: T)", "column 1: type of x: expected a type or an attribute of kind type, got T"),
+                ("A(x) -> (y: float32)", "column 4: expected ':', got ') -> (y: flo'"),
+                ("A(x: T) -> (y: T)",
+                 "column 6: expected the type of argument 'x' to be a dtype or an attribute, got 'T'"),
                 ("A(x: T; T: numbers) -> (y: T)",
-                 "column 12: expected a kind of attribute or a set of types, got numbers"),
-                ("A(x: N * T; T: any) -> (y: T)", "column 1: number of x: expected an attribute of kind int, got N"),
-                ("A(x: T, x: T; T: any) -> ()", "column 1: input x is there twice"),
-                ("A(x: T; T: any) ", "column 17: expected ->, got the end"),
-                ("A(; k: int = 1.5) -> ()", "column 14: expected an integer, got 1.5"),
-                ("A() -> () x", "column 11: expected the end, got x"),
-                ("A(%) -> ()", "column 3: expected a word, got '%) -> ()'")):
+                 "column 12: expected a kind, a dtype or a set of dtypes, got 'numbers) -> '"),
+                ("A(x: N * T; T: any) -> (y: T)", "column 6: expected 'N' of argument 'x' to be an int attribute"),
+                ("A(x: T, x: T; T: any) -> ()",
+                 "column 9: expected an argument's name that is not taken, got 'x: T; T: any'"),
+                ("A(x: T; T: any) ", "column 17: expected '-', got 'the end'"),
+                ("A(; k: int = 1.5) -> ()", "column 15: expected ')', got '.5) -> ()'"),
+                ("A() -> () x", "column 11: expected the end, got 'x'"),
+                ("A(%) -> ()", "column 3: expected an argument's name, got '%) -> ()'")):
             self.refused(define(signature), f'family.cc:1: error: signature: {message}; in "{signature}"')
+
+    def test_the_first_fault_is_told_where_it_is(self):
+        fine, bad = define("A() -> ()", name="kA"), define("B(x) -> ()", name="kB")
+        self.refused(fine + "\n" + bad + bad,
+                     "family.cc:3: error: signature: column 4: expected ':', got ') -> ()'; in \"B(x) -> ()\"")
+
+    def test_a_signature_ends_where_c_ends_it(self):
+        self.header_has("Op(x: float32) -> (y: float32)\\0 this is not read", "PANTO_EXPORT Tensor op(Arg x);")
+
+    def test_without_the_program_that_reads_signatures(self):
+        path = pathlib.Path("/no/such/program")
+        status, header, _, messages = generate(define("A() -> ()"), "--signatures", str(path))
+        self.assertEqual((status, header), (1, ""))
+        self.assertTrue(messages.startswith(f"{path}:1: error: cannot be run: "), messages)
 
     def test_names_that_clash(self):
         ok = "x: float32) -> (y: float32)"
@@ -244,7 +270,7 @@ struct MixedOutputs {
 
     def test_a_missing_file(self):
         with tempfile.TemporaryDirectory() as folder:
-            result = subprocess.run([sys.executable, str(GENERATOR), "--header", "a.h", "--source", "a.cc", "none.cc"],
+            result = subprocess.run([*COMMAND, "--header", "a.h", "--source", "a.cc", "none.cc"],
                                     cwd=folder, capture_output=True, text=True, timeout=60)
         self.assertEqual(result.returncode, 1)
         self.assertTrue(result.stderr.startswith("none.cc:1: error: cannot be read: "), result.stderr)

@@ -19,23 +19,13 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(rendezvous)
 
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 struct Received {
   std::vector<float> values;
   std::vector<std::string> errors;
   auto receive() {
     return [this](const Tensor& value, const std::exception_ptr& error) {
       if (error) {
-        errors.push_back(error_of([&] { std::rethrow_exception(error); }));
+        errors.push_back(error_text([&] { std::rethrow_exception(error); }));
       } else {
         values.push_back(value.item<float>());
       }
@@ -157,7 +147,7 @@ BOOST_AUTO_TEST_CASE(waiting_ends) {
   {
     auto waits = std::async(std::launch::async, [&] {
       const StepScope scope(step);
-      return error_of([] { receive("x"); });
+      return error_text([] { receive("x"); });
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     step.cancellation->request();
@@ -173,7 +163,7 @@ BOOST_AUTO_TEST_CASE(waiting_ends) {
   {
     auto waits = std::async(std::launch::async, [&] {
       const StepScope scope(step);
-      return error_of([] { receive("x"); });
+      return error_text([] { receive("x"); });
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     step.rendezvous->abort(an_error());
@@ -185,9 +175,10 @@ BOOST_AUTO_TEST_CASE(waiting_ends) {
 }
 
 BOOST_AUTO_TEST_CASE(refused) {
-  expect_error_begins([] { send(tensor(1.f), "x"); },
-                      "FailedPrecondition: step: expected a rendezvous, at which values are sent and received, got none "
-                      "[in _Send(");
+  expect_error_begins(
+      [] { send(tensor(1.f), "x"); },
+      "FailedPrecondition: step: expected a rendezvous, at which values are sent and received, got none "
+      "[in _Send(");
   expect_error_begins([] { receive("x"); }, "FailedPrecondition: step: expected a rendezvous");
   const Step step = meeting();
   const StepScope scope(step);

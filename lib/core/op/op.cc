@@ -10,6 +10,7 @@
 
 #include "panto/lib/base/closest_names.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/op/signature_grammar.h"
 #include "panto/lib/core/step/async.h"
 
 namespace panto {
@@ -40,23 +41,6 @@ std::atomic<bool> something_pending{false};
 Pending& pending() {
   static auto* queue = new Pending;  // leaked on purpose: plug-ins may queue at any time
   return *queue;
-}
-
-// BiasAdd -> bias_add, AddV2 -> add, MatMul -> mat_mul (blocks name the exceptions).
-std::string snake_case(std::string_view name) {
-  if (name.size() > 2 && name[name.size() - 2] == 'V' && std::isdigit(static_cast<unsigned char>(name.back())) != 0) {
-    name.remove_suffix(2);
-  }
-  std::string result;
-  for (size_t i = 0; i < name.size(); ++i) {
-    const char c = name[i];
-    const bool upper = std::isupper(static_cast<unsigned char>(c)) != 0;
-    const bool previous_lower = i > 0 && std::islower(static_cast<unsigned char>(name[i - 1])) != 0;
-    const bool next_lower = i + 1 < name.size() && std::islower(static_cast<unsigned char>(name[i + 1])) != 0;
-    if (i > 0 && upper && (previous_lower || next_lower)) result += '_';
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
 }
 
 }  // namespace
@@ -150,7 +134,7 @@ class OpRegistry {
     op.signature_ = std::move(signature);
     for (AttrDef& a : op.signature_.attrs) a.default_slot = borrow(a.default_value);
     op.doc_ = p.block.doc;
-    op.cpp_ = *p.block.cpp != '\0' ? p.block.cpp : snake_case(name);
+    op.cpp_ = *p.block.cpp != '\0' ? p.block.cpp : function_name(name);
     op.no_gradient_ = p.block.no_gradient;
     op.types_reason_ = p.block.types_reason;
     op.traits_ = p.block.traits;

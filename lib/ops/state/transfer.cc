@@ -1,6 +1,6 @@
 // Values that go from one part of a step to another by a rendezvous: what TensorFlow puts where it cuts a graph.
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/ops/state.h"
 

@@ -356,13 +356,12 @@ void assertion_saved() {
 // ---- Transfers ----------------------------------------------------------------------------------------------------
 
 // A graph that was cut, with both halves in it; the Recv is written first.
-template <auto kReceive, auto kSend>
-void transfer_saved() {
-  const auto build = [] {
+template <class Receive, class Send>
+void transfer_saved(const Receive& receive, const Send& send) {
+  const auto build = [&] {
     const Tensor x = placeholder(kFloat32, {-1}, "x");
-    const Tensor received = kReceive(kFloat32, "edge", "/device:CPU:0", 1, "/device:CPU:1", {});
-    named("y", received * 2.f);
-    kSend(x + 1.f, "edge", "/device:CPU:0", 1, "/device:CPU:1", {});
+    named("y", mul(receive(), tensor(2.f)));
+    send(add(x, tensor(1.f)));
   };
   for (const Graph& graph : saved_and_loaded(build)) {
     Session session(graph);
@@ -372,30 +371,32 @@ void transfer_saved() {
     }
   }
 }
+Tensor receive() { return receive_tensor(kFloat32, "edge", "/device:CPU:0", 1, "/device:CPU:1"); }
+void send(const Tensor& x) { send_tensor(x, "edge", "/device:CPU:0", 1, "/device:CPU:1"); }
+
+void device_transfer_saved() { transfer_saved(receive, send); }
+void host_transfer_saved() {
+  transfer_saved([] { return receive_host_tensor(kFloat32, "edge", "/device:CPU:0", 1, "/device:CPU:1"); },
+                 [](const Tensor& x) { send_host_tensor(x, "edge", "/device:CPU:0", 1, "/device:CPU:1"); });
+}
 
 // What is sent is made of what is received.
 void transfer_to_itself() {
   Graph graph;
   {
     const GraphScope scope(graph);
-    const Tensor received = receive_tensor(kFloat32, "edge", "/device:CPU:0", 1, "/device:CPU:1");
-    send_tensor(received, "edge", "/device:CPU:0", 1, "/device:CPU:1");
-    named("y", received + 1.f);
+    const Tensor received = receive();
+    send(received);
+    named("y", identity(received));
   }
   Session session(graph);
   expect_error_begins([&] { session.run("y"); }, "InvalidArgument: graph: expected no cycle, got '_Recv' -> ");
 }
 
-const Family transfers("state", {
-                                    {"_Send", {.own = {{"saved", transfer_saved<receive_tensor, send_tensor>}}}},
-                                    {"_Recv",
-                                     {.own = {{"saved", transfer_saved<receive_tensor, send_tensor>},
-                                              {"cycle", transfer_to_itself}}}},
-                                    {"_HostSend",
-                                     {.own = {{"saved", transfer_saved<receive_host_tensor, send_host_tensor>}}}},
-                                    {"_HostRecv",
-                                     {.own = {{"saved", transfer_saved<receive_host_tensor, send_host_tensor>}}}},
-                                });
+const Family transfers("state", {{"_Send", {.own = {{"saved", device_transfer_saved}}}},
+                                 {"_Recv", {.own = {{"saved", device_transfer_saved}, {"cycle", transfer_to_itself}}}},
+                                 {"_HostSend", {.own = {{"saved", host_transfer_saved}}}},
+                                 {"_HostRecv", {.own = {{"saved", host_transfer_saved}}}}});
 
 const Family effects(
     "state",
