@@ -299,6 +299,8 @@ std::vector<Tensor> Function::call(std::span<const Tensor> inputs, detail::CallS
 
 detail::CallStructure* detail::structure_of_trace() noexcept { return traced_structure; }
 
+Function::Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
 Function::Impl& Function::impl() const {
   if (impl_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one that was traced or loaded, got none");
   return *impl_;

@@ -26,6 +26,7 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/call/arg.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
@@ -138,14 +139,14 @@ class PANTO_EXPORT Function {
   friend PANTO_EXPORT Function function_of(Graph graph);
   friend PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
                                            const std::vector<std::string>& outputs);
-  explicit Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  explicit Function(std::shared_ptr<Impl> impl);
 
   Impl& impl() const;
   static constexpr size_t kMaxArgs = 4;  // of operator()
   Tensor call_one(std::span<Arg* const> args) const;
   void call_into(std::span<Arg> args, std::span<Tensor> outputs) const;
 
-  std::shared_ptr<Impl> impl_;
+  SharedImpl<Impl> impl_;
 };
 
 // The type-erased forms of `trace` (trace/trace.h).

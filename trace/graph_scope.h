@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/op/operation.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
@@ -40,7 +41,7 @@ class PANTO_EXPORT GraphScope {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  SharedImpl<Impl> impl_;
 };
 
 // The graph of the innermost GraphScope or symbolic trace of this thread. Throws FailedPrecondition outside of one.

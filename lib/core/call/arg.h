@@ -116,10 +116,8 @@ class PANTO_EXPORT ArgList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   ArgList(std::initializer_list<Arg> items, Arg::Where where = Arg::Where::current());
-  ArgList(const std::vector<Tensor>& tensors, Arg::Where where = Arg::Where::current())
-      : tensors_(tensors), where_(where) {}
-  ArgList(std::span<const Tensor> tensors, Arg::Where where = Arg::Where::current())
-      : tensors_(tensors.begin(), tensors.end()), where_(where) {}
+  ArgList(const std::vector<Tensor>& tensors, Arg::Where where = Arg::Where::current());
+  ArgList(std::span<const Tensor> tensors, Arg::Where where = Arg::Where::current());
   // NOLINTEND(google-explicit-constructor)
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const Arg::Where& where() const { return where_; }

@@ -86,6 +86,8 @@ std::string PartialShape::to_string() const {
 
 Shape::Shape(std::initializer_list<Dim> dims) : Shape(Dim::values(dims)) {}
 
+Shape::Shape(const std::vector<int64_t>& dims) : Shape(std::span(dims)) {}
+
 Shape::Shape(std::span<const int64_t> dims) : PartialShape(Unchecked{}, dims) { check_dims(dims, 0); }
 
 Shape::Shape(const PartialShape& shape) : PartialShape(shape) {

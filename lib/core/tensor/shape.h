@@ -161,7 +161,7 @@ class PANTO_EXPORT Shape : public PartialShape {
   // A scalar's shape.
   Shape() : PartialShape(Unchecked{}, {}) {}
   Shape(std::initializer_list<Dim> dims);
-  explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims.data(), dims.size())) {}
+  explicit Shape(const std::vector<int64_t>& dims);
   // Throws InvalidArgument for a negative dimension, a rank above 254, or a product that overflows.
   explicit Shape(std::span<const int64_t> dims);
   // Throws InvalidArgument if `shape` is not fully known.
