@@ -415,8 +415,12 @@ void Function::save(const std::string& path) const {
 
 void Function::set_optimizer(std::string passes) const { impl().set_passes(std::move(passes)); }
 
-Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where) {
-  return Function(std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where, new_states())));
+Function make_traced(TensorFunction fn, std::initializer_list<TensorSpec> specs, std::source_location where) {
+  return make_traced(std::move(fn), std::vector<TensorSpec>(specs), where);
+}
+
+Function make_traced(TensorFunction fn, const std::vector<TensorSpec>& specs, std::source_location where) {
+  return Function(std::make_shared<Function::Impl>(trace_once(fn, specs, {}, where, new_states())));
 }
 
 Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values, std::source_location where) {

@@ -132,7 +132,7 @@ class PANTO_EXPORT Function {
 
  private:
   class Impl;
-  friend PANTO_EXPORT Function make_traced(TensorFunction, std::vector<TensorSpec>, std::source_location);
+  friend PANTO_EXPORT Function make_traced(TensorFunction, const std::vector<TensorSpec>&, std::source_location);
   friend PANTO_EXPORT Function make_traced_with(const TensorFunction&, const std::vector<Tensor>&,
                                                 std::source_location);
   friend PANTO_EXPORT Function make_polymorphic(TensorFunction, std::source_location);
@@ -150,7 +150,9 @@ class PANTO_EXPORT Function {
 };
 
 // The type-erased forms of `trace` (trace/trace.h).
-PANTO_EXPORT Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where);
+PANTO_EXPORT Function make_traced(TensorFunction fn, const std::vector<TensorSpec>& specs, std::source_location where);
+PANTO_EXPORT Function make_traced(TensorFunction fn, std::initializer_list<TensorSpec> specs,
+                                  std::source_location where);
 PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values,
                                        std::source_location where);
 PANTO_EXPORT Function make_polymorphic(TensorFunction fn, std::source_location where);

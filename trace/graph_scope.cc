@@ -51,6 +51,10 @@ GraphScope::~GraphScope() {
 
 Graph& current_graph() { return current_tracer().graph(); }
 
+Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name) {
+  return placeholder(dtype, PartialShape(dims), name);
+}
+
 Tensor placeholder(DType dtype, const PartialShape& shape, std::string_view name) {
   return current_tracer().add_input(dtype, shape, std::string(name));
 }

@@ -51,9 +51,7 @@ PANTO_EXPORT Graph& current_graph();
 PANTO_EXPORT Tensor placeholder(DType dtype, const PartialShape& shape = PartialShape(),
                                 std::string_view name = "Placeholder");
 // {} is a scalar's shape here, not an unknown one.
-inline Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder") {
-  return placeholder(dtype, PartialShape(dims), name);
-}
+PANTO_EXPORT Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder");
 
 // A node that does nothing after all of these have run: group({step, "other", average}). Throws NotFound for a name
 // that is no node's, InvalidArgument for what is not of the open graph.

@@ -82,7 +82,7 @@ Optimizer::Optimizer(std::vector<Variable> variables, Schedule learning_rate, do
     : variables_(std::move(variables)),
       schedule_(std::move(learning_rate)),
       weight_decay_(not_negative("weight_decay", weight_decay)),
-      decays_(variables_.size(), true),
+      decays_(variables_.size(), 1),
       of_graph_(variables_.empty()) {
   if (!of_graph_) make_clock();
 }
@@ -119,7 +119,7 @@ void Optimizer::find_variables() {
           "`Sgd({{w, b}}, ...)`)");
     }
     variables_ = std::move(found);
-    decays_.assign(variables_.size(), true);
+    decays_.assign(variables_.size(), 1);
     make_clock();
     return make_slots();
   }
@@ -211,7 +211,7 @@ void Optimizer::exclude_from_weight_decay(const std::vector<Variable>& variables
     if (found == variables_.end()) {
       invalid("exclude_from_weight_decay: expected a variable of the optimizer, got '{}'", v.name());
     }
-    decays_[static_cast<size_t>(found - variables_.begin())] = false;
+    decays_[static_cast<size_t>(found - variables_.begin())] = 0;
   }
 }
 
@@ -224,7 +224,7 @@ void Optimizer::decay(std::span<const Tensor> gradients, Scalar& rate, std::opti
   if (symbolic) effects.emplace();
   Scalar share(rate.as(scalar_type()) * weight_decay_);
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (!gradients[i].defined() || !decays_[i]) continue;
+    if (!gradients[i].defined() || decays_[i] == 0) continue;
     std::optional<ControlDependencies> computed;
     if (symbolic) computed.emplace(gradients.subspan(i, 1));
     const Variable& v = variables_[i];

@@ -119,7 +119,7 @@ class PANTO_EXPORT Optimizer {
   std::vector<Variable> variables_;
   Schedule schedule_;
   double weight_decay_;
-  std::vector<bool> decays_;  // by variable
+  std::vector<int> decays_;  // by variable: 1 or 0
   std::vector<Variable> slots_;
   size_t slots_each_ = 0;
   Variable clock_;      // the rate, or the number of the next step; undefined where the rate is a constant of a graph

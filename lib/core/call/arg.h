@@ -61,7 +61,7 @@ class PANTO_EXPORT Arg {
   Arg(const std::vector<int64_t>& list, Where where = Where::current())
       : kind_(Kind::kIntegers), pointer_(list.data()), count_(list.size()), where_(where) {}
   Arg(const Shape& shape, Where where = Where::current())
-      : kind_(Kind::kIntegers), pointer_(shape.dims().data()), count_(shape.dims().size()), where_(where) {}
+      : kind_(Kind::kIntegers), pointer_(shape.dims_.data()), count_(shape.dims_.size()), where_(where) {}
   Arg(const char* text, Where where = Where::current()) : Arg(std::string_view(text), where) {}
   Arg(const std::string& text, Where where = Where::current()) : Arg(std::string_view(text), where) {}
   Arg(std::string_view text, Where where = Where::current())
@@ -89,7 +89,11 @@ class PANTO_EXPORT Arg {
   int64_t integer() const { return int_; }
   double real() const { return real_; }
   DType literal_type() const { return literal_type_; }
-  std::span<const int64_t> integers() const { return {static_cast<const int64_t*>(pointer_), count_}; }
+  // A template as PartialShape::dims is.
+  template <class Int = int64_t>
+  std::span<const Int> integers() const {
+    return {static_cast<const Int*>(pointer_), count_};
+  }
   std::span<const ListElement> list() const;
   std::string_view text() const { return {static_cast<const char*>(pointer_), count_}; }
 
