@@ -33,6 +33,8 @@ std::span<const int64_t> Dim::values(std::initializer_list<Dim> dims) {
   return {reinterpret_cast<const int64_t*>(dims.begin()), dims.size()};
 }
 
+std::vector<int64_t> detail::int_list(std::initializer_list<int64_t> values) { return values; }
+
 PartialShape::PartialShape(std::initializer_list<Dim> dims) : PartialShape(Dim::values(dims)) {}
 
 PartialShape::PartialShape(Unchecked, std::span<const int64_t> dims)

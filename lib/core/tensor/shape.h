@@ -47,6 +47,9 @@ class PartialShape;
 class Shape;
 
 namespace detail {
+// A list of integers, which takes less to compile where it stands than std::vector's own constructor.
+PANTO_EXPORT std::vector<int64_t> int_list(std::initializer_list<int64_t> values);
+
 // What is a span of int64_t, or becomes one, and neither a shape nor a brace list.
 template <class T>
 concept Dimensions = !std::is_base_of_v<PartialShape, T> && !std::is_same_v<T, std::initializer_list<Dim>> &&
