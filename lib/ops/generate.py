@@ -576,7 +576,10 @@ class Function:
         lines = [f"struct {self.struct}Attrs {{"]
         for attr in self.optional:
             # "= {}" too: g++ 12 warns of a designated initializer that leaves out a member without a default.
-            lines.append(f"  {CPP_TYPES[attr.kind]} {cpp_word(attr.name)} = {attr.default};{self.domain(attr)}")
+            default = attr.default
+            if attr.kind == "list(int)" and default != "{}":
+                default = f"panto::detail::int_list({default})"  # whoever includes it compiles no constructor of vectors
+            lines.append(f"  {CPP_TYPES[attr.kind]} {cpp_word(attr.name)} = {default};{self.domain(attr)}")
         return lines + ["};"]
 
     @staticmethod
