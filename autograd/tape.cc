@@ -465,10 +465,10 @@ class GradientTape::Impl final : public Recorder {
 
 GradientTape::GradientTape() : GradientTape(Options{}) {}
 GradientTape::GradientTape(const Options& options) : impl_(std::make_shared<Impl>(options)) {}
-GradientTape::~GradientTape() { end_recorder(std::move(impl_)); }
+GradientTape::~GradientTape() { end_recorder(impl_.shared()); }
 
 void GradientTape::watch(const GradSource& source) { impl_->watch(source); }
-void GradientTape::stop() { end_recorder(impl_); }
+void GradientTape::stop() { end_recorder(impl_.shared()); }
 size_t GradientTape::size() const { return impl_->size(); }
 
 std::vector<Tensor> GradientTape::gradients(std::span<const Tensor> targets, std::span<const GradSource> sources,

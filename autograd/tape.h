@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
 
@@ -136,7 +137,7 @@ class PANTO_EXPORT GradientTape {
                                            const Tensor& seed, const std::source_location& where);
   std::vector<Gradient> gradients_at(const std::source_location& where, std::span<const Tensor> targets,
                                      std::span<const GradSource> sources, std::span<const Tensor> seeds, bool sparse);
-  std::shared_ptr<Impl> impl_;
+  SharedImpl<Impl> impl_;
 };
 
 namespace detail {

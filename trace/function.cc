@@ -299,6 +299,8 @@ std::vector<Tensor> Function::call(std::span<const Tensor> inputs, detail::CallS
 
 detail::CallStructure* detail::structure_of_trace() noexcept { return traced_structure; }
 
+Function::Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
 Function::Impl& Function::impl() const {
   if (impl_ == nullptr) fail(Code::kFailedPrecondition, "function: expected one that was traced or loaded, got none");
   return *impl_;
@@ -413,8 +415,12 @@ void Function::save(const std::string& path) const {
 
 void Function::set_optimizer(std::string passes) const { impl().set_passes(std::move(passes)); }
 
-Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where) {
-  return Function(std::make_shared<Function::Impl>(trace_once(fn, std::move(specs), {}, where, new_states())));
+Function make_traced(TensorFunction fn, std::initializer_list<TensorSpec> specs, std::source_location where) {
+  return make_traced(std::move(fn), std::vector<TensorSpec>(specs), where);
+}
+
+Function make_traced(TensorFunction fn, const std::vector<TensorSpec>& specs, std::source_location where) {
+  return Function(std::make_shared<Function::Impl>(trace_once(fn, specs, {}, where, new_states())));
 }
 
 Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values, std::source_location where) {

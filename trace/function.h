@@ -26,6 +26,7 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/call/arg.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
@@ -131,25 +132,27 @@ class PANTO_EXPORT Function {
 
  private:
   class Impl;
-  friend PANTO_EXPORT Function make_traced(TensorFunction, std::vector<TensorSpec>, std::source_location);
+  friend PANTO_EXPORT Function make_traced(TensorFunction, const std::vector<TensorSpec>&, std::source_location);
   friend PANTO_EXPORT Function make_traced_with(const TensorFunction&, const std::vector<Tensor>&,
                                                 std::source_location);
   friend PANTO_EXPORT Function make_polymorphic(TensorFunction, std::source_location);
   friend PANTO_EXPORT Function function_of(Graph graph);
   friend PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
                                            const std::vector<std::string>& outputs);
-  explicit Function(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  explicit Function(std::shared_ptr<Impl> impl);
 
   Impl& impl() const;
   static constexpr size_t kMaxArgs = 4;  // of operator()
   Tensor call_one(std::span<Arg* const> args) const;
   void call_into(std::span<Arg> args, std::span<Tensor> outputs) const;
 
-  std::shared_ptr<Impl> impl_;
+  SharedImpl<Impl> impl_;
 };
 
 // The type-erased forms of `trace` (trace/trace.h).
-PANTO_EXPORT Function make_traced(TensorFunction fn, std::vector<TensorSpec> specs, std::source_location where);
+PANTO_EXPORT Function make_traced(TensorFunction fn, const std::vector<TensorSpec>& specs, std::source_location where);
+PANTO_EXPORT Function make_traced(TensorFunction fn, std::initializer_list<TensorSpec> specs,
+                                  std::source_location where);
 PANTO_EXPORT Function make_traced_with(const TensorFunction& fn, const std::vector<Tensor>& values,
                                        std::source_location where);
 PANTO_EXPORT Function make_polymorphic(TensorFunction fn, std::source_location where);

@@ -172,6 +172,15 @@ std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, 
   return add_gradients(graph, ys, xs, seeds, known, nullptr);
 }
 
+std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                  std::span<const NodeOutput> seeds) {
+  return gradients(graph, ys, xs, seeds, {});
+}
+
+std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs) {
+  return gradients(graph, ys, xs, {}, {});
+}
+
 std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                            std::span<const NodeOutput> seeds,
                                            std::span<const std::pair<NodeOutput, Tensor>> known, bool& stopped) {

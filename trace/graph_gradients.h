@@ -21,8 +21,12 @@ class Tracer;
 // `known`: Placeholders that have the same value at every run (what a function captured): what sizes other tensors, and
 // what a variable declares, is then known.
 PANTO_EXPORT std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys,
-                                               std::span<const NodeOutput> xs, std::span<const NodeOutput> seeds = {},
-                                               std::span<const std::pair<NodeOutput, Tensor>> known = {});
+                                               std::span<const NodeOutput> xs, std::span<const NodeOutput> seeds,
+                                               std::span<const std::pair<NodeOutput, Tensor>> known);
+PANTO_EXPORT std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys,
+                                               std::span<const NodeOutput> xs, std::span<const NodeOutput> seeds);
+PANTO_EXPORT std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys,
+                                               std::span<const NodeOutput> xs);
 
 // The same with the symbolic tensors of the innermost open GraphScope. Undefined tensors where there is no dependence.
 PANTO_EXPORT std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs);

@@ -46,10 +46,14 @@ GraphScope::GraphScope(Graph& graph) : impl_(std::make_shared<Impl>(graph)) { pu
 // Elsewhere than on its thread: that one closes it when it calls the next op.
 GraphScope::~GraphScope() {
   Tracer* const tracer = &impl_->tracer;
-  end_recorder(std::shared_ptr<Recorder>(std::move(impl_), tracer));
+  end_recorder(std::shared_ptr<Recorder>(impl_.shared(), tracer));
 }
 
 Graph& current_graph() { return current_tracer().graph(); }
+
+Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name) {
+  return placeholder(dtype, PartialShape(dims), name);
+}
 
 Tensor placeholder(DType dtype, const PartialShape& shape, std::string_view name) {
   return current_tracer().add_input(dtype, shape, std::string(name));

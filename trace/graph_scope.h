@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/op/operation.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
@@ -40,7 +41,7 @@ class PANTO_EXPORT GraphScope {
 
  private:
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  SharedImpl<Impl> impl_;
 };
 
 // The graph of the innermost GraphScope or symbolic trace of this thread. Throws FailedPrecondition outside of one.
@@ -50,9 +51,7 @@ PANTO_EXPORT Graph& current_graph();
 PANTO_EXPORT Tensor placeholder(DType dtype, const PartialShape& shape = PartialShape(),
                                 std::string_view name = "Placeholder");
 // {} is a scalar's shape here, not an unknown one.
-inline Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder") {
-  return placeholder(dtype, PartialShape(dims), name);
-}
+PANTO_EXPORT Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder");
 
 // A node that does nothing after all of these have run: group({step, "other", average}). Throws NotFound for a name
 // that is no node's, InvalidArgument for what is not of the open graph.

@@ -260,15 +260,16 @@ auto make_typed(F fn, const Make& make) {
 
 // Traces `fn` at once with symbolic arguments of these specs.
 template <class F>
-auto trace(F fn, std::vector<TensorSpec> specs, std::source_location where = std::source_location::current()) {
+auto trace(F fn, const std::vector<TensorSpec>& specs, std::source_location where = std::source_location::current()) {
   return detail::make_typed<true>(std::move(fn),
-                                  [&](TensorFunction f) { return make_traced(std::move(f), std::move(specs), where); });
+                                  [&](TensorFunction f) { return make_traced(std::move(f), specs, where); });
 }
 // As it is mostly written: `trace(fn, {TensorSpec(...), ...})`. With `{}`, `fn` has no arguments.
 template <class F>
 auto trace(F fn, std::initializer_list<TensorSpec> specs,
            std::source_location where = std::source_location::current()) {
-  return trace(std::move(fn), std::vector<TensorSpec>(specs), where);
+  return detail::make_typed<true>(std::move(fn),
+                                  [&](TensorFunction f) { return make_traced(std::move(f), specs, where); });
 }
 // Traces at the first call with arguments of new dtypes or shapes.
 template <class F>

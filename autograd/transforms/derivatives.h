@@ -15,6 +15,7 @@
 #include "panto/autograd/transforms/function.h"
 #include "panto/autograd/transforms/jvp.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/tensor/tensor.h"
 
 namespace panto {
@@ -68,7 +69,7 @@ class PANTO_EXPORT LinearMap {
  private:
   friend PANTO_EXPORT std::pair<Tensor, LinearMap> linearize(const detail::UnaryFunction& f, const Tensor& x);
   struct Impl;
-  std::shared_ptr<Impl> impl_;
+  SharedImpl<Impl> impl_;
 };
 // f(x), and its derivative there.
 PANTO_EXPORT std::pair<Tensor, LinearMap> linearize(const detail::UnaryFunction& f, const Tensor& x);

@@ -32,8 +32,8 @@ enum class Randomness : uint8_t {
 struct VmapOptions {
   // Which dimension of each argument counts examples, negative from the end; one number: of all. An argument of several
   // tensors has one number for all of them.
-  std::vector<int64_t> in_axes = {0};
-  std::vector<int64_t> out_axes = {0};  // where it goes, by tensor of the result; one number: for all
+  std::vector<int64_t> in_axes = detail::int_list({0});
+  std::vector<int64_t> out_axes = detail::int_list({0});  // where it goes, by tensor of the result; one number: for all
   Randomness randomness = Randomness::kError;
 };
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 
 namespace panto {
 
@@ -56,7 +57,7 @@ class PANTO_EXPORT Error : public std::exception {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // shared, so that copying an exception cannot throw
+  SharedImpl<State> state_;  // shared, so that copying an exception cannot throw
 };
 
 [[noreturn]] PANTO_EXPORT void fail(Code code, std::string message);

@@ -55,7 +55,7 @@ Graph::Graph(const Graph& other)
   index_->copy_but_names(*other.index_);
   nodes_.reserve(other.nodes_.size());
   for (const auto& node : other.nodes_) {
-    nodes_.push_back(node == nullptr ? nullptr : std::unique_ptr<Node>(new Node(*node)));
+    nodes_.emplace_back(node == nullptr ? nullptr : new Node(*node));
   }
 }
 
@@ -172,7 +172,7 @@ void Graph::check_output(NodeOutput output, std::string_view user) const {
 
 // ---- Changing ---------------------------------------------------------------------------------------------------
 
-std::shared_ptr<const SourceLine> Graph::shared_line(SourceLine where) {
+SharedImpl<const SourceLine> Graph::shared_line(SourceLine where) {
   if (latest_line_ == nullptr || !(*latest_line_ == where)) {
     latest_line_ = std::make_shared<const SourceLine>(std::move(where));
   }
@@ -206,7 +206,7 @@ int Graph::add(NodeSpec spec) {
   }
 
   const int id = id_limit();
-  auto node = std::unique_ptr<Node>(new Node);
+  OwnedNode node(new Node);
   node->id_ = id;
   node->place_ = spec.place >= 0 ? spec.place : id;
   node->op_ = spec.op;
@@ -245,7 +245,7 @@ void Graph::remove(int id) {
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
   index_->remove(node);
   placed_ -= node.place_ != id ? 1 : 0;
-  nodes_[static_cast<size_t>(id)].reset();
+  nodes_[static_cast<size_t>(id)] = {};
   --count_;
 }
 
@@ -417,10 +417,10 @@ NodeOutput Graph::output_of(const Tensor& symbolic) const {
 }
 
 std::weak_ptr<Graph* const> Graph::location() const noexcept {
-  return std::shared_ptr<Graph* const>(index_, &index_->graph);
+  return std::shared_ptr<Graph* const>(index_.shared(), &index_->graph);
 }
 
-Operation Graph::operation(int id) const { return {index_, id, at(id).name()}; }
+Operation Graph::operation(int id) const { return {index_.shared(), id, at(id).name()}; }
 
 const Node& Graph::node(const Tensor& symbolic) const {
   const NodeOutput output = output_of(symbolic);

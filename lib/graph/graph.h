@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/op/attr.h"
 #include "panto/lib/core/op/op.h"
@@ -146,7 +147,7 @@ class PANTO_EXPORT Node {
   uint64_t explicitly_set_ = ~uint64_t{0};
   std::string name_;
   std::string device_;
-  std::shared_ptr<const SourceLine> where_;  // nodes of one line share it; never null
+  SharedImpl<const SourceLine> where_;  // nodes of one line share it; never null
   std::vector<std::pair<std::string, AttrValue>> internal_attrs_;
 };
 
@@ -273,21 +274,42 @@ class PANTO_EXPORT Graph {
   [[noreturn]] void no_node(int id) const;
   Node& get(int id);
   void check_output(NodeOutput output, std::string_view user) const;
-  std::shared_ptr<const SourceLine> shared_line(SourceLine where);
+  SharedImpl<const SourceLine> shared_line(SourceLine where);
   void link(int id, int slot);
   void unlink(int id, int slot);
   void link_control(int id, size_t position);
   void unlink_control(int id, size_t position);
   void drop_use(Node& producer, size_t position);
 
-  std::vector<std::unique_ptr<Node>> nodes_;  // by id
+  // A std::unique_ptr, which takes whoever includes this longer to compile.
+  class OwnedNode {
+   public:
+    OwnedNode() = default;
+    explicit OwnedNode(Node* node) noexcept : node_(node) {}
+    OwnedNode(OwnedNode&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
+    OwnedNode& operator=(OwnedNode&& other) noexcept {
+      Node* const mine = node_;
+      node_ = other.node_;
+      other.node_ = mine;
+      return *this;
+    }
+    ~OwnedNode() { delete node_; }
+    Node* get() const noexcept { return node_; }
+    Node& operator*() const noexcept { return *node_; }
+    Node* operator->() const noexcept { return node_; }
+    bool operator==(std::nullptr_t) const noexcept { return node_ == nullptr; }
+
+   private:
+    Node* node_ = nullptr;
+  };
+  std::vector<OwnedNode> nodes_;  // by id
   int count_ = 0;
   int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id ...
   int placed_ = 0;        // ... and nodes whose place is not their id: without any, ids are in order
-  std::shared_ptr<const SourceLine> latest_line_;
+  SharedImpl<const SourceLine> latest_line_;
   uint64_t edits_ = 0;
   class Index;  // names and symbolic tensors
-  std::shared_ptr<Index> index_;
+  SharedImpl<Index> index_;
   GraphVersions versions_;
   std::string library_;
   std::vector<GraphVariable> variables_;

@@ -30,6 +30,7 @@ NodeOutput output_of_tensor(const Graph& graph, const GraphElement& element) {
 }  // namespace
 
 GraphElements::GraphElements(std::initializer_list<GraphElement> elements) : elements_(elements) {}
+GraphElements::GraphElements(std::vector<GraphElement> elements) : elements_(std::move(elements)) {}
 
 std::string GraphElement::to_string() const {
   switch (kind_) {

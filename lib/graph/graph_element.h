@@ -56,7 +56,7 @@ class PANTO_EXPORT GraphElements {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   GraphElements(std::initializer_list<GraphElement> elements);
-  GraphElements(std::vector<GraphElement> elements) : elements_(std::move(elements)) {}
+  GraphElements(std::vector<GraphElement> elements);
   template <class Range>
     requires(requires(const Range& range) { GraphElement(*std::begin(range)); } &&
              !std::convertible_to<const Range&, std::string> && !std::same_as<Range, std::vector<GraphElement>>)

@@ -337,6 +337,9 @@ VariablePart Variable::operator()(Index a, Index b, Index c, Index d, Index e, I
   return VariablePart(*this, {std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f)});
 }
 
+VariablePart::VariablePart(Variable variable, std::vector<Index> indices)
+    : variable_(std::move(variable)), indices_(std::move(indices)) {}
+
 Tensor VariablePart::value() const {
   return from_caller(indices_[0].where(), [&] { return variable_.value().at(indices_); });
 }

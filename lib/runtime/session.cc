@@ -300,9 +300,16 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds) { return impl_->run(fetches, feeds); }
-void Session::expect_number(size_t fetches, size_t wanted) {
-  if (fetches != wanted) invalid("run: expected {} fetches, got {}", wanted, fetches);
+std::vector<Tensor> Session::run(const Fetches& fetches) { return run(fetches, {}); }
+void Session::run_into(const Fetches& fetches, const Feeds& feeds, Tensor* values, size_t count) {
+  if (fetches.size() != count) invalid("run: expected {} fetches, got {}", count, fetches.size());
+  std::ranges::move(run(fetches, feeds), values);
 }
+void Session::run_into(const Fetches& fetches, Tensor* values, size_t count) { run_into(fetches, {}, values, count); }
+Tensor Session::run_one(const GraphElement& fetch, const Feeds& feeds) {
+  return std::move(run(Fetches{fetch}, feeds)[0]);
+}
+Tensor Session::run_one(const GraphElement& fetch) { return run_one(fetch, {}); }
 const Graph& Session::graph() const { return impl_->graph(); }
 ResourceManager& Session::resources() { return impl_->resources(); }
 PlanStats Session::plan_stats() const { return impl_->latest()->stats(); }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
@@ -84,21 +85,31 @@ class PANTO_EXPORT Session {
   // Throws InvalidArgument for names that are no tensors or nodes, feeds that are given twice, do not fit or are
   // missing, FailedPrecondition for variables without a value; and what the ops throw, with the node's name and the
   // user's line.
-  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds = {});
+  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds);
+  std::vector<Tensor> run(const Fetches& fetches);  // no defaults: they take whoever includes this longer to compile
   // As an array, for structured bindings. Throws InvalidArgument for another number of fetches.
   template <size_t N>
-  std::array<Tensor, N> run(const Fetches& fetches, const Feeds& feeds = {}) {
-    expect_number(fetches.size(), N);
-    std::vector<Tensor> values = run(fetches, feeds);
-    std::array<Tensor, N> out;
-    std::move(values.begin(), values.end(), out.begin());
-    return out;
+  std::array<Tensor, N> run(const Fetches& fetches, const Feeds& feeds) {
+    std::array<Tensor, N> values;
+    run_into(fetches, feeds, values.data(), N);
+    return values;
+  }
+  template <size_t N>
+  std::array<Tensor, N> run(const Fetches& fetches) {
+    std::array<Tensor, N> values;
+    run_into(fetches, values.data(), N);
+    return values;
   }
   // The value of one.
   template <class Fetch>
     requires std::convertible_to<const Fetch&, GraphElement>
-  Tensor run(const Fetch& fetch, const Feeds& feeds = {}) {
-    return std::move(run(Fetches{GraphElement(fetch)}, feeds)[0]);
+  Tensor run(const Fetch& fetch, const Feeds& feeds) {
+    return run_one(GraphElement(fetch), feeds);
+  }
+  template <class Fetch>
+    requires std::convertible_to<const Fetch&, GraphElement>
+  Tensor run(const Fetch& fetch) {
+    return run_one(GraphElement(fetch));
   }
 
   // As the session knows it: the reference holds until a run finds new nodes.
@@ -111,9 +122,13 @@ class PANTO_EXPORT Session {
   Graph optimized_graph() const;
 
  private:
-  static void expect_number(size_t fetches, size_t wanted);
+  // For the templates: in a class they would instantiate vectors for whoever includes this.
+  void run_into(const Fetches& fetches, const Feeds& feeds, Tensor* values, size_t count);
+  void run_into(const Fetches& fetches, Tensor* values, size_t count);
+  Tensor run_one(const GraphElement& fetch, const Feeds& feeds);
+  Tensor run_one(const GraphElement& fetch);
   class Impl;
-  std::shared_ptr<Impl> impl_;  // not shared: a unique_ptr takes whoever includes this longer to compile
+  SharedImpl<Impl> impl_;  // of one session: a unique_ptr takes whoever includes this longer to compile
 };
 
 }  // namespace panto

@@ -326,6 +326,11 @@ Element mapped(const ElementFunction& function, const Element& element, int64_t 
 
 // ---- Element -------------------------------------------------------------------------------------------------------
 
+std::vector<Tensor>::const_iterator Element::begin() const { return tensors_.begin(); }
+std::vector<Tensor>::const_iterator Element::end() const { return tensors_.end(); }
+Element detail::to_element(std::vector<Tensor> tensors) { return Element(std::move(tensors)); }
+Element::Element(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {}
+Element::Element(std::initializer_list<Tensor> tensors) : tensors_(tensors) {}
 Element::Element(Tensor tensor) { tensors_.push_back(std::move(tensor)); }
 
 const Tensor& Element::operator[](size_t i) const {
@@ -381,6 +386,8 @@ class Dataset::Iterator::Pass {
   std::shared_ptr<const Impl> impl_;  // outlives the source
   std::unique_ptr<data::Source> source_;
 };
+
+Dataset::Dataset(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Dataset Dataset::from_tensors(std::vector<Tensor> tensors) {
   if (tensors.empty()) invalid("from_tensors: expected at least one tensor, got none");
@@ -478,7 +485,7 @@ Dataset::Iterator::Iterator(std::shared_ptr<Pass> pass) : pass_(std::move(pass))
 Dataset::Iterator& Dataset::Iterator::operator++() {
   if (pass_ == nullptr) fail(Code::kOutOfRange, "dataset: expected an iterator before the end, got one at the end");
   // Also where it throws: the pass is over.
-  const std::shared_ptr<Pass> pass = std::move(pass_);
+  const SharedImpl<Pass> pass = std::move(pass_);
   Element next;
   if (!pass->next(next)) {
     element_ = Element();
@@ -490,7 +497,7 @@ Dataset::Iterator& Dataset::Iterator::operator++() {
 }
 
 Dataset::Iterator Dataset::begin() const {
-  return Iterator(std::make_shared<Iterator::Pass>(impl_, impl_->passes.fetch_add(1)));
+  return Iterator(std::make_shared<Iterator::Pass>(impl_.shared(), impl_->passes.fetch_add(1)));
 }
 
 }  // namespace panto

@@ -42,6 +42,7 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/nn/data/csv.h"
 
@@ -52,14 +53,14 @@ class PANTO_EXPORT Element {
  public:
   Element() = default;
   explicit Element(Tensor tensor);
-  explicit Element(std::vector<Tensor> tensors) : tensors_(std::move(tensors)) {}
-  Element(std::initializer_list<Tensor> tensors) : tensors_(tensors) {}
+  explicit Element(std::vector<Tensor> tensors);
+  Element(std::initializer_list<Tensor> tensors);
 
   size_t size() const { return tensors_.size(); }
   // Throws OutOfRange.
   const Tensor& operator[](size_t i) const;
-  std::vector<Tensor>::const_iterator begin() const { return tensors_.begin(); }
-  std::vector<Tensor>::const_iterator end() const { return tensors_.end(); }
+  std::vector<Tensor>::const_iterator begin() const;
+  std::vector<Tensor>::const_iterator end() const;
   // The only tensor. Throws InvalidArgument where there are others.
   operator Tensor() const;  // NOLINT(google-explicit-constructor): for (Tensor x : dataset)
   // "(float32[28,28], int32[])".
@@ -87,7 +88,7 @@ namespace detail {
 // What a function of `map` may return.
 inline Element to_element(Element e) { return e; }
 inline Element to_element(Tensor t) { return Element(std::move(t)); }
-inline Element to_element(std::vector<Tensor> tensors) { return Element(std::move(tensors)); }
+PANTO_EXPORT Element to_element(std::vector<Tensor> tensors);
 inline Element to_element(std::pair<Tensor, Tensor> pair) {
   return Element{std::move(pair.first), std::move(pair.second)};
 }
@@ -194,7 +195,7 @@ class PANTO_EXPORT Dataset {
     friend class Dataset;
     class Pass;
     explicit Iterator(std::shared_ptr<Pass> pass);
-    std::shared_ptr<Pass> pass_;  // null at the end
+    SharedImpl<Pass> pass_;  // null at the end
     Element element_;
   };
   // Begins a pass: computes the first element. Copies of an iterator share the pass.
@@ -209,8 +210,8 @@ class PANTO_EXPORT Dataset {
 
  private:
   struct Impl;
-  explicit Dataset(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<Impl> impl_;
+  explicit Dataset(std::shared_ptr<Impl> impl);
+  SharedImpl<Impl> impl_;
 };
 
 template <size_t N>

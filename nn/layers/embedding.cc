@@ -5,6 +5,8 @@
 
 namespace panto {
 
+std::vector<Variable> Embedding::variables() const { return {table_}; }
+
 Embedding::Embedding(int64_t rows, int64_t features) : Embedding(rows, features, EmbeddingOptions()) {}
 
 Embedding::Embedding(int64_t rows, int64_t features, EmbeddingOptions options) : rows_(rows), features_(features) {

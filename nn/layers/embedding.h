@@ -26,7 +26,7 @@ class PANTO_EXPORT Embedding final : public BuiltInLayer {
   Embedding(int64_t rows, int64_t features);
   // x int16, int32 or int64. Throws InvalidArgument for another dtype and for an index that is not in [0, rows).
   Tensor forward(const Tensor& x) const override;
-  std::vector<Variable> variables() const override { return {table_}; }
+  std::vector<Variable> variables() const override;
   std::string to_string() const override;
   const Variable& table() const { return table_; }
 

@@ -17,6 +17,9 @@ bool last_dimension_fits(const PartialShape& shape, int64_t size) {
 
 }  // namespace
 
+std::vector<Variable> BatchNorm::variables() const { return {scale_, offset_}; }
+std::vector<Variable> BatchNorm::state() const { return {mean_, variance_}; }
+
 BatchNorm::BatchNorm(int64_t channels) : BatchNorm(channels, BatchNormOptions()) {}
 
 BatchNorm::BatchNorm(int64_t channels, BatchNormOptions options)
@@ -58,6 +61,8 @@ Tensor BatchNorm::normalised(const Tensor& images) const {
 }
 
 std::string BatchNorm::to_string() const { return fmt::format("BatchNorm({})", channels_); }
+
+std::vector<Variable> LayerNorm::variables() const { return {scale_, offset_}; }
 
 LayerNorm::LayerNorm(int64_t features) : LayerNorm(features, LayerNormOptions()) {}
 

@@ -28,8 +28,8 @@ class PANTO_EXPORT BatchNorm final : public BuiltInLayer {
   explicit BatchNorm(int64_t channels);
   // x [..., channels] of known rank, at least 2. Throws InvalidArgument for others.
   Tensor forward(const Tensor& x) const override;
-  std::vector<Variable> variables() const override { return {scale_, offset_}; }
-  std::vector<Variable> state() const override { return {mean_, variance_}; }
+  std::vector<Variable> variables() const override;
+  std::vector<Variable> state() const override;
   std::string to_string() const override;
   const Variable& scale() const { return scale_; }
   const Variable& offset() const { return offset_; }
@@ -59,7 +59,7 @@ class PANTO_EXPORT LayerNorm final : public BuiltInLayer {
   explicit LayerNorm(int64_t features);
   // x [..., features]. Throws InvalidArgument for others.
   Tensor forward(const Tensor& x) const override;
-  std::vector<Variable> variables() const override { return {scale_, offset_}; }
+  std::vector<Variable> variables() const override;
   std::string to_string() const override;
   const Variable& scale() const { return scale_; }
   const Variable& offset() const { return offset_; }

@@ -10,6 +10,8 @@
 
 namespace panto {
 
+std::vector<Variable> LstmCell::variables() const { return {kernel_, recurrent_kernel_, bias_}; }
+
 LstmCell::LstmCell(int64_t inputs, int64_t units) : LstmCell(inputs, units, LstmOptions()) {}
 
 LstmCell::LstmCell(int64_t inputs, int64_t units, LstmOptions options) : inputs_(inputs), units_(units) {

@@ -37,7 +37,7 @@ class PANTO_EXPORT LstmCell {
   // x [batch, inputs]. Throws InvalidArgument for an x or a state of other shapes.
   LstmState operator()(const Tensor& x, const LstmState& state,
                        std::source_location where = std::source_location::current()) const;
-  std::vector<Variable> variables() const { return {kernel_, recurrent_kernel_, bias_}; }
+  std::vector<Variable> variables() const;
   int64_t inputs() const { return inputs_; }
   int64_t units() const { return units_; }
   const Variable& kernel() const { return kernel_; }

@@ -82,7 +82,7 @@ Optimizer::Optimizer(std::vector<Variable> variables, Schedule learning_rate, do
     : variables_(std::move(variables)),
       schedule_(std::move(learning_rate)),
       weight_decay_(not_negative("weight_decay", weight_decay)),
-      decays_(variables_.size(), true),
+      decays_(variables_.size(), 1),
       of_graph_(variables_.empty()) {
   if (!of_graph_) make_clock();
 }
@@ -119,7 +119,7 @@ void Optimizer::find_variables() {
           "`Sgd({{w, b}}, ...)`)");
     }
     variables_ = std::move(found);
-    decays_.assign(variables_.size(), true);
+    decays_.assign(variables_.size(), 1);
     make_clock();
     return make_slots();
   }
@@ -211,7 +211,7 @@ void Optimizer::exclude_from_weight_decay(const std::vector<Variable>& variables
     if (found == variables_.end()) {
       invalid("exclude_from_weight_decay: expected a variable of the optimizer, got '{}'", v.name());
     }
-    decays_[static_cast<size_t>(found - variables_.begin())] = false;
+    decays_[static_cast<size_t>(found - variables_.begin())] = 0;
   }
 }
 
@@ -224,7 +224,7 @@ void Optimizer::decay(std::span<const Tensor> gradients, Scalar& rate, std::opti
   if (symbolic) effects.emplace();
   Scalar share(rate.as(scalar_type()) * weight_decay_);
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (!gradients[i].defined() || !decays_[i]) continue;
+    if (!gradients[i].defined() || decays_[i] == 0) continue;
     std::optional<ControlDependencies> computed;
     if (symbolic) computed.emplace(gradients.subspan(i, 1));
     const Variable& v = variables_[i];
@@ -303,6 +303,8 @@ Operation Optimizer::minimize(const Tensor& loss, std::string_view name, std::so
 
 // ---- Sgd -----------------------------------------------------------------------------------------------------------
 
+Sgd::Sgd(std::initializer_list<Variable> variables, const SgdOptions& options) : Sgd(options, given(variables)) {}
+Sgd::Sgd(const SgdOptions& options) : Sgd(options, std::vector<Variable>()) {}
 Sgd::Sgd(const SgdOptions& options, std::vector<Variable> variables)
     : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
       momentum_(options.momentum),
@@ -344,6 +346,8 @@ void Sgd::update_rows(std::span<const Gradient> gradients, Scalar& rate) {
 
 // ---- Adam ----------------------------------------------------------------------------------------------------------
 
+Adam::Adam(std::initializer_list<Variable> variables, const AdamOptions& options) : Adam(options, given(variables)) {}
+Adam::Adam(const AdamOptions& options) : Adam(options, std::vector<Variable>()) {}
 Adam::Adam(const AdamOptions& options, std::vector<Variable> variables, double weight_decay)
     : Optimizer(std::move(variables), options.learning_rate, weight_decay),
       beta1_(options.beta1),
@@ -374,6 +378,9 @@ void Adam::update(std::span<const Tensor> gradients, Scalar& rate) {
   power2_.assign(now2 * beta2_);
 }
 
+AdamW::AdamW(std::initializer_list<Variable> variables, const AdamWOptions& options)
+    : AdamW(options, given(variables)) {}
+AdamW::AdamW(const AdamWOptions& options) : AdamW(options, std::vector<Variable>()) {}
 AdamW::AdamW(const AdamWOptions& options, std::vector<Variable> variables)
     : Adam({.learning_rate = options.learning_rate,
             .beta1 = options.beta1,
@@ -383,6 +390,9 @@ AdamW::AdamW(const AdamWOptions& options, std::vector<Variable> variables)
 
 // ---- RMSprop and Adagrad -------------------------------------------------------------------------------------------
 
+RMSprop::RMSprop(std::initializer_list<Variable> variables, const RMSpropOptions& options)
+    : RMSprop(options, given(variables)) {}
+RMSprop::RMSprop(const RMSpropOptions& options) : RMSprop(options, std::vector<Variable>()) {}
 RMSprop::RMSprop(const RMSpropOptions& options, std::vector<Variable> variables)
     : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
       rho_(options.rho),
@@ -409,6 +419,9 @@ void RMSprop::update(std::span<const Tensor> gradients, Scalar& rate) {
   }
 }
 
+Adagrad::Adagrad(std::initializer_list<Variable> variables, const AdagradOptions& options)
+    : Adagrad(options, given(variables)) {}
+Adagrad::Adagrad(const AdagradOptions& options) : Adagrad(options, std::vector<Variable>()) {}
 Adagrad::Adagrad(const AdagradOptions& options, std::vector<Variable> variables)
     : Optimizer(std::move(variables), options.learning_rate, options.weight_decay),
       initial_accumulator_(not_negative("initial_accumulator", options.initial_accumulator)),

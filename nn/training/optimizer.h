@@ -119,7 +119,7 @@ class PANTO_EXPORT Optimizer {
   std::vector<Variable> variables_;
   Schedule schedule_;
   double weight_decay_;
-  std::vector<bool> decays_;  // by variable
+  std::vector<int> decays_;  // by variable: 1 or 0
   std::vector<Variable> slots_;
   size_t slots_each_ = 0;
   Variable clock_;      // the rate, or the number of the next step; undefined where the rate is a constant of a graph
@@ -140,12 +140,11 @@ struct SgdOptions {
 class PANTO_EXPORT Sgd final : public Optimizer {
  public:
   // Of variables in braces or in a vector: templates and lists, so that options in braces are taken for what they are.
-  explicit Sgd(std::initializer_list<Variable> variables, const SgdOptions& options = {})
-      : Sgd(options, given(variables)) {}
+  explicit Sgd(std::initializer_list<Variable> variables, const SgdOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Sgd(Variables variables, const SgdOptions& options = {}) : Sgd(options, given(std::move(variables))) {}
   // Of the variables of the graph.
-  explicit Sgd(const SgdOptions& options) : Sgd(options, std::vector<Variable>()) {}
+  explicit Sgd(const SgdOptions& options);
 
  private:
   Sgd(const SgdOptions& options, std::vector<Variable> variables);
@@ -167,12 +166,11 @@ struct AdamOptions {
 // then "beta1_power" and "beta2_power".
 class PANTO_EXPORT Adam : public Optimizer {
  public:
-  explicit Adam(std::initializer_list<Variable> variables, const AdamOptions& options = {})
-      : Adam(options, given(variables)) {}
+  explicit Adam(std::initializer_list<Variable> variables, const AdamOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Adam(Variables variables, const AdamOptions& options = {}) : Adam(options, given(std::move(variables))) {}
   // Of the variables of the graph.
-  explicit Adam(const AdamOptions& options) : Adam(options, std::vector<Variable>()) {}
+  explicit Adam(const AdamOptions& options);
 
  protected:
   Adam(const AdamOptions& options, std::vector<Variable> variables, double weight_decay = 0);
@@ -195,12 +193,11 @@ struct AdamWOptions {
 // Adam with decoupled weight decay (Loshchilov and Hutter 2019).
 class PANTO_EXPORT AdamW final : public Adam {
  public:
-  explicit AdamW(std::initializer_list<Variable> variables, const AdamWOptions& options = {})
-      : AdamW(options, given(variables)) {}
+  explicit AdamW(std::initializer_list<Variable> variables, const AdamWOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit AdamW(Variables variables, const AdamWOptions& options = {}) : AdamW(options, given(std::move(variables))) {}
   // Of the variables of the graph.
-  explicit AdamW(const AdamWOptions& options) : AdamW(options, std::vector<Variable>()) {}
+  explicit AdamW(const AdamWOptions& options);
 
  private:
   AdamW(const AdamWOptions& options, std::vector<Variable> variables);
@@ -219,13 +216,12 @@ struct RMSpropOptions {
 // centered, "mg".
 class PANTO_EXPORT RMSprop final : public Optimizer {
  public:
-  explicit RMSprop(std::initializer_list<Variable> variables, const RMSpropOptions& options = {})
-      : RMSprop(options, given(variables)) {}
+  explicit RMSprop(std::initializer_list<Variable> variables, const RMSpropOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit RMSprop(Variables variables, const RMSpropOptions& options = {})
       : RMSprop(options, given(std::move(variables))) {}
   // Of the variables of the graph.
-  explicit RMSprop(const RMSpropOptions& options) : RMSprop(options, std::vector<Variable>()) {}
+  explicit RMSprop(const RMSpropOptions& options);
 
  private:
   RMSprop(const RMSpropOptions& options, std::vector<Variable> variables);
@@ -245,13 +241,12 @@ struct AdagradOptions {
 // Adagrad (Duchi et al. 2011). slots(): "accumulator".
 class PANTO_EXPORT Adagrad final : public Optimizer {
  public:
-  explicit Adagrad(std::initializer_list<Variable> variables, const AdagradOptions& options = {})
-      : Adagrad(options, given(variables)) {}
+  explicit Adagrad(std::initializer_list<Variable> variables, const AdagradOptions& options = {});
   template <std::same_as<std::vector<Variable>> Variables>
   explicit Adagrad(Variables variables, const AdagradOptions& options = {})
       : Adagrad(options, given(std::move(variables))) {}
   // Of the variables of the graph.
-  explicit Adagrad(const AdagradOptions& options) : Adagrad(options, std::vector<Variable>()) {}
+  explicit Adagrad(const AdagradOptions& options);
 
  private:
   Adagrad(const AdagradOptions& options, std::vector<Variable> variables);

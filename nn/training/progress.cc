@@ -150,6 +150,8 @@ void Progress::update(int64_t done, const ProgressValues& values) {
   state_->show(values);
 }
 
+void Progress::update(int64_t done) { update(done, {}); }
+void Progress::advance() { advance({}); }
 void Progress::advance(const ProgressValues& values) { update(state_->done + 1, values); }
 
 }  // namespace panto

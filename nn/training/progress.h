@@ -22,6 +22,7 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 
 namespace panto {
 
@@ -45,13 +46,15 @@ class PANTO_EXPORT Progress {
   Progress& operator=(const Progress&) = delete;
 
   // `done` steps are done; values with their names stand behind the bar.
-  void update(int64_t done, const ProgressValues& values = {});
+  void update(int64_t done, const ProgressValues& values);
+  void update(int64_t done);  // no default: it takes whoever includes this longer to compile
   // One more is done.
-  void advance(const ProgressValues& values = {});
+  void advance(const ProgressValues& values);
+  void advance();
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // not shared: a unique_ptr takes whoever includes this three times as long to compile
+  SharedImpl<State> state_;  // of one bar: a unique_ptr takes whoever includes this longer to compile
 };
 
 }  // namespace panto

@@ -77,8 +77,8 @@ struct MatMulAttrs {
 //   a, b     T
 //   returns  product: T
 //   T        numeric
-PANTO_EXPORT Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs = {});
-extern PANTO_EXPORT const Op& kMatMul;
+Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs = {});
+extern const Op& kMatMul;
 """, header)
         self.assertIn("""\
 Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
@@ -94,7 +94,7 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
                          ("StatelessRandomUniformV2", "stateless_random_uniform"), ("LRN", "lrn"),
                          ("ConcatV12", "concat"), ("_FusedMatMulV2", "_fused_mat_mul"), ("V2", "v2"),
                          ("Conv2DBackpropInput", "conv2d_backprop_input"), ("MaxPool3D", "max_pool3d")):
-            self.header_has(f"{op}(x: float32) -> (y: float32)", f"PANTO_EXPORT Tensor {name}(Arg x);")
+            self.header_has(f"{op}(x: float32) -> (y: float32)", f"Tensor {name}(Arg x);")
 
     def test_defaults_of_every_kind(self):
         self.header_has(
@@ -109,23 +109,23 @@ Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
             r'  std::string e = "a\"\\\n\0019\303\251";', '  std::string s = "SAME";',
             "  DType t = kInt32;", "  PartialShape p = {2, -1};", "  PartialShape q = {};",
             "  PartialShape r = PartialShape(std::initializer_list<Dim>{});",
-            "  std::vector<int64_t> li = {1, 2};", "  std::vector<DType> lt = {kFloat32, kBool};",
+            "  std::vector<int64_t> li = panto::detail::int_list({1, 2});", "  std::vector<DType> lt = {kFloat32, kBool};",
             "  std::vector<std::string> ls = {};", '  std::string m = "a";  // "a" or "b"')
 
     def test_required_attributes_are_parameters_and_inferred_ones_are_not(self):
         self.header_has("Cast(x: SrcT; SrcT: any, DstT: type, Truncate: bool = false) -> (y: DstT)",
-                        "PANTO_EXPORT Tensor cast(Arg x, DType DstT, const CastAttrs& attrs = {});")
+                        "Tensor cast(Arg x, DType DstT, const CastAttrs& attrs = {});")
         self.header_has("Rand(shape: T @host; dtype: floating, T: index, names: list(string)) -> (output: dtype)",
-                        "PANTO_EXPORT Tensor rand(Arg shape, DType dtype, const std::vector<std::string>& names);",
+                        "Tensor rand(Arg shape, DType dtype, const std::vector<std::string>& names);",
                         "//   shape    T, in host memory", "//   dtype    type: floating")
 
     def test_defaults_of_inputs(self):
         self.header_has("Sum(input: T, axes: int32 @host = all; T: any) -> (output: T)",
-                        "PANTO_EXPORT Tensor sum(Arg input, Arg axes = Arg::all_axes());")
+                        "Tensor sum(Arg input, Arg axes = Arg::all_axes());")
         self.header_has("ArgMax(input: float32, dimension: int32 @host = -1) -> (output: int64)",
-                        "PANTO_EXPORT Tensor arg_max(Arg input, Arg dimension = -1);")
+                        "Tensor arg_max(Arg input, Arg dimension = -1);")
         self.header_has("Flip(x: float32, dims: int32 @host = {0, 1}) -> (y: float32)",
-                        "PANTO_EXPORT Tensor flip(Arg x, Arg dims = {0, 1});")
+                        "Tensor flip(Arg x, Arg dims = {0, 1});")
 
     def test_lists_and_several_outputs(self):
         header, source = self.functions(define(
@@ -137,7 +137,7 @@ struct MixedOutputs {
   std::vector<Tensor> c;  // T
 };
 """, header)
-        self.assertIn("PANTO_EXPORT MixedOutputs mixed(const ArgList& x, Arg y, const MixedAttrs& attrs = {});", header)
+        self.assertIn("MixedOutputs mixed(const ArgList& x, Arg y, const MixedAttrs& attrs = {});", header)
         self.assertIn("  for (size_t n = x.tensors().size(); n > 0; --n) result.a.push_back(*next++);\n", source)
         self.assertIn("  for (size_t n = static_cast<size_t>(attrs.M); n > 0; --n) result.c.push_back(*next++);\n", source)
         self.assertIn("dispatch::call_typed(kOp, args, slots, x.where())", source)
@@ -146,7 +146,7 @@ struct MixedOutputs {
         for outputs, result in (("", "void"), ("y: float32", "Tensor"), ("y: n * float32", "std::vector<Tensor>"),
                                 ("y: float32, z: int32", "OpOutputs"), ("y: types", "std::vector<Tensor>")):
             self.header_has(f"Op(x: float32; n: int = 1, types: list(type) = []) -> ({outputs})",
-                            f"PANTO_EXPORT {result} op(Arg x, const OpAttrs& attrs = {{}});")
+                            f"{result} op(Arg x, const OpAttrs& attrs = {{}});")
 
     def test_without_inputs_the_caller_s_line_is_a_parameter(self):
         header, source = self.functions(define("NoOp() -> ()", name="kNoOp"))
@@ -156,7 +156,7 @@ struct MixedOutputs {
     def test_keywords_get_an_underscore(self):
         self.header_has("Op(default: float32; int: int, static: bool = false, attrs: int = 1) -> (y: float32)",
                         "  bool static_ = false;", "  int64_t attrs = 1;",
-                        "PANTO_EXPORT Tensor op(Arg default_, int64_t int_, const OpAttrs& attrs = {});")
+                        "Tensor op(Arg default_, int64_t int_, const OpAttrs& attrs = {});")
 
     def test_text_around_blocks(self):
         header, _ = self.functions(r'''
@@ -170,7 +170,7 @@ struct MixedOutputs {
                 "k: int = 1) -> (y: float32)",
                 {.doc = "One " "two \"three\"\\."});
         ''')
-        self.assertEqual(header.count("PANTO_EXPORT Tensor"), 1)
+        self.assertEqual(header.count("Tensor"), 1)
         self.assertIn('// One two "three"\\.\n', header)
         for absent in ("kA", "kB", "kC", "kD"):
             self.assertNotIn(absent + ";", header)
@@ -187,7 +187,7 @@ struct MixedOutputs {
         header, source = self.functions(define(f"Op({names}) -> (y: float32)", '{.doc = "' + "word " * 60 + '"}'))
         for line in (header + source).splitlines():
             self.assertLessEqual(len(line), 120)
-        self.assertIn("\nPANTO_EXPORT Tensor op(Arg a_rather_long_name_0, Arg", header)
+        self.assertIn("\nTensor op(Arg a_rather_long_name_0, Arg", header)
 
     def test_the_result_depends_on_the_input_only(self):
         text = define("Op(x: T; T: any, k: int = 1) -> (y: T)")
@@ -198,6 +198,15 @@ struct MixedOutputs {
                                    define("PrintV2(x: float32; k: int = 1) -> ()", name="kPrintV2"))
         self.assertIn("struct PrintAttrs {", header)
         self.assertIn("struct PrintV2Attrs {", header)
+
+    def test_exports(self):
+        block = define("MyOp(x: float32) -> (y: float32)", name="kMyOp")
+        header, _ = self.functions(block)
+        self.assertIn("namespace panto PANTO_EXPORT {\n", header)
+        self.assertEqual(header.count("PANTO_EXPORT"), 1)
+        header, _ = self.functions(block, "--namespace", "my::ops")  # nested namespaces take no attributes
+        self.assertIn("namespace my::ops {\n", header)
+        self.assertIn("PANTO_EXPORT Tensor my_op(Arg x);\nextern PANTO_EXPORT const Op& kMyOp;\n", header)
 
     def test_plug_in(self):
         header, source = self.functions(define("MyOp(x: float32) -> (y: float32)", name="kMyOp"),

@@ -61,7 +61,7 @@ class PANTO_EXPORT Arg {
   Arg(const std::vector<int64_t>& list, Where where = Where::current())
       : kind_(Kind::kIntegers), pointer_(list.data()), count_(list.size()), where_(where) {}
   Arg(const Shape& shape, Where where = Where::current())
-      : kind_(Kind::kIntegers), pointer_(shape.dims().data()), count_(shape.dims().size()), where_(where) {}
+      : kind_(Kind::kIntegers), pointer_(shape.dims_.data()), count_(shape.dims_.size()), where_(where) {}
   Arg(const char* text, Where where = Where::current()) : Arg(std::string_view(text), where) {}
   Arg(const std::string& text, Where where = Where::current()) : Arg(std::string_view(text), where) {}
   Arg(std::string_view text, Where where = Where::current())
@@ -89,7 +89,11 @@ class PANTO_EXPORT Arg {
   int64_t integer() const { return int_; }
   double real() const { return real_; }
   DType literal_type() const { return literal_type_; }
-  std::span<const int64_t> integers() const { return {static_cast<const int64_t*>(pointer_), count_}; }
+  // A template as PartialShape::dims is.
+  template <class Int = int64_t>
+  std::span<const Int> integers() const {
+    return {static_cast<const Int*>(pointer_), count_};
+  }
   std::span<const ListElement> list() const;
   std::string_view text() const { return {static_cast<const char*>(pointer_), count_}; }
 
@@ -116,10 +120,8 @@ class PANTO_EXPORT ArgList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
   ArgList(std::initializer_list<Arg> items, Arg::Where where = Arg::Where::current());
-  ArgList(const std::vector<Tensor>& tensors, Arg::Where where = Arg::Where::current())
-      : tensors_(tensors), where_(where) {}
-  ArgList(std::span<const Tensor> tensors, Arg::Where where = Arg::Where::current())
-      : tensors_(tensors.begin(), tensors.end()), where_(where) {}
+  ArgList(const std::vector<Tensor>& tensors, Arg::Where where = Arg::Where::current());
+  ArgList(std::span<const Tensor> tensors, Arg::Where where = Arg::Where::current());
   // NOLINTEND(google-explicit-constructor)
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const Arg::Where& where() const { return where_; }

@@ -295,6 +295,11 @@ namespace panto {
 
 std::span<const ListElement> Arg::list() const { return {static_cast<const ListElement*>(pointer_), count_}; }
 
+ArgList::ArgList(const std::vector<Tensor>& tensors, Arg::Where where) : tensors_(tensors), where_(where) {}
+
+ArgList::ArgList(std::span<const Tensor> tensors, Arg::Where where)
+    : tensors_(tensors.begin(), tensors.end()), where_(where) {}
+
 ArgList::ArgList(std::initializer_list<Arg> items, Arg::Where where) : where_(where) {
   bool numbers = false;
   for (const Arg& a : items) {

@@ -392,6 +392,16 @@ Metadata read_safetensors_metadata(const std::string& path) {
   return in_file(path, [](const RandomAccessFile& file) { return read_header(file).first.metadata; });
 }
 
+void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors) {
+  write_safetensors(path, tensors, {});
+}
+
+void write_safetensors(const std::string& path, std::initializer_list<NamedTensor> tensors) {
+  write_safetensors(path, tensors, {});
+}
+
+std::string safetensors_bytes(std::span<const NamedTensor> tensors) { return safetensors_bytes(tensors, {}); }
+
 void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                        const SafetensorsOptions& options) {
   const Image image(tensors, options);

@@ -44,10 +44,13 @@ PANTO_EXPORT Metadata read_safetensors_metadata(const std::string& path);
 // Throw FailedPrecondition for a symbolic tensor, Unimplemented for element types that the format lacks,
 // InvalidArgument for names given twice, names that are not UTF-8 and the name "__metadata__".
 PANTO_EXPORT void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                                    const SafetensorsOptions& options = {});
+                                    const SafetensorsOptions& options);
 PANTO_EXPORT void write_safetensors(const std::string& path, std::initializer_list<NamedTensor> tensors,
-                                    const SafetensorsOptions& options = {});
-PANTO_EXPORT std::string safetensors_bytes(std::span<const NamedTensor> tensors,
-                                           const SafetensorsOptions& options = {});
+                                    const SafetensorsOptions& options);
+PANTO_EXPORT std::string safetensors_bytes(std::span<const NamedTensor> tensors, const SafetensorsOptions& options);
+// Without options. (No defaults above: they take whoever includes this longer to compile.)
+PANTO_EXPORT void write_safetensors(const std::string& path, std::span<const NamedTensor> tensors);
+PANTO_EXPORT void write_safetensors(const std::string& path, std::initializer_list<NamedTensor> tensors);
+PANTO_EXPORT std::string safetensors_bytes(std::span<const NamedTensor> tensors);
 
 }  // namespace panto

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/base/shared_impl.h"
 
 namespace panto {
 
@@ -23,23 +24,19 @@ class PANTO_EXPORT Operation {
 
   bool defined() const noexcept { return node_ != nullptr; }
   // -1 if undefined.
-  int id() const noexcept { return node_ == nullptr ? -1 : node_->id; }
+  int id() const noexcept;
   // As the node was named when it was made; "" if undefined.
-  std::string name() const { return node_ == nullptr ? std::string() : node_->name; }
+  std::string name() const;
   // Null if undefined, or if the graph is gone.
   const void* graph() const noexcept;
   // "Operation 'name'", or "Operation, done already".
   std::string to_string() const;
   // The same node; two undefined ones are equal.
-  bool operator==(const Operation& other) const noexcept { return id() == other.id() && graph() == other.graph(); }
+  bool operator==(const Operation& other) const noexcept;
 
  private:
-  struct Node {
-    std::weak_ptr<const void> graph;
-    int id;
-    std::string name;
-  };
-  std::shared_ptr<const Node> node_;
+  struct Node;
+  SharedImpl<const Node> node_;
 };
 
 }  // namespace panto

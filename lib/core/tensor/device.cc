@@ -86,6 +86,7 @@ void Device::set_cache_limit(int64_t /*bytes*/) {
   failf(Code::kUnimplemented, "limit of kept memory: expected a device that has one, got {}", name());
 }
 
+std::shared_ptr<DeviceEvent> Device::record_event() { return nullptr; }
 std::unique_ptr<CapturedWork> Device::capture(const Callable<void()>& /*work*/) { return nullptr; }
 
 void Device::copy_from_device(void* to, Device& source, const void* from, size_t bytes) {

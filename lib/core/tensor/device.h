@@ -83,7 +83,7 @@ class PANTO_EXPORT Device {
   // The back-end's stream handle (cudaStream_t), null where work is done when a call returns.
   virtual void* stream() noexcept { return nullptr; }
   // A point after all work that this thread has asked for. Null where work is done when a call returns.
-  virtual std::shared_ptr<DeviceEvent> record_event() { return nullptr; }
+  virtual std::shared_ptr<DeviceEvent> record_event();  // null
   // Work that is asked for from now on begins after the event, which may be another device's. Waits on the host where
   // the device cannot, as here.
   virtual void wait_for(DeviceEvent& event) { event.wait(); }

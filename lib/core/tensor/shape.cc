@@ -33,9 +33,14 @@ std::span<const int64_t> Dim::values(std::initializer_list<Dim> dims) {
   return {reinterpret_cast<const int64_t*>(dims.begin()), dims.size()};
 }
 
+std::vector<int64_t> detail::int_list(std::initializer_list<int64_t> values) { return values; }
+
 PartialShape::PartialShape(std::initializer_list<Dim> dims) : PartialShape(Dim::values(dims)) {}
 
-PartialShape::PartialShape(std::span<const int64_t> dims) : dims_(dims.data(), dims.size()), known_rank_(true) {
+PartialShape::PartialShape(Unchecked, std::span<const int64_t> dims)
+    : dims_(dims.data(), dims.size()), known_rank_(true) {}
+
+PartialShape::PartialShape(Checked, std::span<const int64_t> dims) : PartialShape(Unchecked{}, dims) {
   check_dims(dims, kUnknownDim);
 }
 
@@ -86,7 +91,9 @@ std::string PartialShape::to_string() const {
 
 Shape::Shape(std::initializer_list<Dim> dims) : Shape(Dim::values(dims)) {}
 
-Shape::Shape(std::span<const int64_t> dims) : PartialShape(Unchecked{}, dims) { check_dims(dims, 0); }
+Shape::Shape(const std::vector<int64_t>& dims) : Shape(Checked{}, dims) {}
+
+Shape::Shape(Checked, std::span<const int64_t> dims) : PartialShape(Unchecked{}, dims) { check_dims(dims, 0); }
 
 Shape::Shape(const PartialShape& shape) : PartialShape(shape) {
   if (!fully_known()) invalid("shape: expected a fully known one, got {}", to_string());

@@ -14,6 +14,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -41,15 +42,30 @@ class Dim {
   int64_t value_;
 };
 
+class Arg;
+class PartialShape;
 class Shape;
 
+namespace detail {
+// A list of integers, which takes less to compile where it stands than std::vector's own constructor.
+PANTO_EXPORT std::vector<int64_t> int_list(std::initializer_list<int64_t> values);
+
+// What is a span of int64_t, or becomes one, and neither a shape nor a brace list.
+template <class T>
+concept Dimensions = !std::is_base_of_v<PartialShape, T> && !std::is_same_v<T, std::initializer_list<Dim>> &&
+                     std::is_convertible_v<const T&, std::span<const int64_t>>;
+}  // namespace detail
+
+// Where spans are taken or given by templates here, they are for the compiler's sake: it makes a std::span<const
+// int64_t>, or asks whether a shape becomes one, for those who ask for it only. That takes 70 million instructions.
 class PANTO_EXPORT PartialShape {
  public:
   // Of unknown rank.
   PartialShape() = default;
   PartialShape(std::initializer_list<Dim> dims);
   // Throws InvalidArgument for a dimension below -1, a rank above 254, or a product that overflows.
-  explicit PartialShape(std::span<const int64_t> dims);
+  template <detail::Dimensions Span>
+  explicit PartialShape(const Span& dims) : PartialShape(Checked{}, dims) {}
   static PartialShape unknown() { return {}; }
   // Of this rank, all dimensions unknown.
   static PartialShape of_rank(int rank);
@@ -59,7 +75,10 @@ class PANTO_EXPORT PartialShape {
   int rank() const noexcept { return known_rank_ ? static_cast<int>(dims_.size()) : -1; }
   // -1 if unknown. `i` in [0, rank).
   int64_t dim(int i) const noexcept { return dims_[static_cast<size_t>(i)]; }
-  std::span<const int64_t> dims() const noexcept { return {dims_.data(), dims_.size()}; }
+  template <class Int = int64_t>
+  std::span<const Int> dims() const noexcept {
+    return {dims_.data(), dims_.size()};
+  }
   bool fully_known() const noexcept;
   // Number of elements, -1 if unknown.
   int64_t numel() const noexcept;
@@ -74,8 +93,12 @@ class PANTO_EXPORT PartialShape {
   std::string to_string() const;
 
  protected:
+  struct Scalar {};
+  explicit PartialShape(Scalar) noexcept : known_rank_(true) {}
+  struct Checked {};
+  PartialShape(Checked, std::span<const int64_t> dims);
   struct Unchecked {};
-  PartialShape(Unchecked, std::span<const int64_t> dims) : dims_(dims.data(), dims.size()), known_rank_(true) {}
+  PartialShape(Unchecked, std::span<const int64_t> dims);
 
   // Most shapes have at most six dimensions: those live inside.
   class Dims {
@@ -152,6 +175,7 @@ class PANTO_EXPORT PartialShape {
     };
   };
 
+  friend class Arg;
   Dims dims_;
   bool known_rank_ = false;
 };
@@ -159,16 +183,20 @@ class PANTO_EXPORT PartialShape {
 class PANTO_EXPORT Shape : public PartialShape {
  public:
   // A scalar's shape.
-  Shape() : PartialShape(Unchecked{}, {}) {}
+  Shape() : PartialShape(Scalar{}) {}
   Shape(std::initializer_list<Dim> dims);
-  explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims.data(), dims.size())) {}
+  explicit Shape(const std::vector<int64_t>& dims);
   // Throws InvalidArgument for a negative dimension, a rank above 254, or a product that overflows.
-  explicit Shape(std::span<const int64_t> dims);
+  template <detail::Dimensions Span>
+  explicit Shape(const Span& dims) : Shape(Checked{}, dims) {}
   // Throws InvalidArgument if `shape` is not fully known.
   explicit Shape(const PartialShape& shape);
 
   // Dimension i; negative i counts from the end. Throws OutOfRange.
   int64_t operator[](int i) const;
+
+ private:
+  Shape(Checked, std::span<const int64_t> dims);
 };
 
 // As to_string: [2,3].

@@ -284,8 +284,19 @@ template <class T>
 Tensor tensor(const std::vector<T>& values) {
   return tensor(std::span<const T>(values), Shape{values.size()});
 }
-PANTO_EXPORT Tensor tensor(const std::vector<bool>& values);
-PANTO_EXPORT Tensor tensor(const std::vector<std::string>& values);
+namespace detail {
+PANTO_EXPORT Tensor from_vector(const std::vector<bool>& values);
+PANTO_EXPORT Tensor from_vector(const std::vector<std::string>& values);
+}  // namespace detail
+// Templates, so that no list is tried as one of these.
+template <std::same_as<bool> T>
+Tensor tensor(const std::vector<T>& values) {
+  return detail::from_vector(values);
+}
+template <std::same_as<std::string> T>
+Tensor tensor(const std::vector<T>& values) {
+  return detail::from_vector(values);
+}
 
 // Nested lists of one C++ type: tensor({1, 2}) is int32, tensor({1.f, 2.f}) float32, tensor({1., 2.}) float64.
 PANTO_EXPORT Tensor tensor(float value);

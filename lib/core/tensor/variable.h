@@ -79,8 +79,7 @@ PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Variable& variabl
 // occurs twice the last one counts). Throws what x(...) throws.
 class PANTO_EXPORT VariablePart {
  public:
-  VariablePart(Variable variable, std::vector<Index> indices)
-      : variable_(std::move(variable)), indices_(std::move(indices)) {}
+  VariablePart(Variable variable, std::vector<Index> indices);
   Tensor value() const;
   operator Tensor() const { return value(); }  // NOLINT(google-explicit-constructor): it reads as a tensor
 
