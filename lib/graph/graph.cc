@@ -55,7 +55,7 @@ Graph::Graph(const Graph& other)
   index_->copy_but_names(*other.index_);
   nodes_.reserve(other.nodes_.size());
   for (const auto& node : other.nodes_) {
-    nodes_.emplace_back(node == nullptr ? nullptr : new Node(*node));
+    nodes_.push_back(node == nullptr ? nullptr : std::unique_ptr<Node>(new Node(*node)));
   }
 }
 
@@ -206,7 +206,7 @@ int Graph::add(NodeSpec spec) {
   }
 
   const int id = id_limit();
-  OwnedNode node(new Node);
+  auto node = std::unique_ptr<Node>(new Node);
   node->id_ = id;
   node->place_ = spec.place >= 0 ? spec.place : id;
   node->op_ = spec.op;
@@ -245,7 +245,7 @@ void Graph::remove(int id) {
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
   index_->remove(node);
   placed_ -= node.place_ != id ? 1 : 0;
-  nodes_[static_cast<size_t>(id)] = {};
+  nodes_[static_cast<size_t>(id)].reset();
   --count_;
 }
 

@@ -281,28 +281,7 @@ class PANTO_EXPORT Graph {
   void unlink_control(int id, size_t position);
   void drop_use(Node& producer, size_t position);
 
-  // A std::unique_ptr, which takes whoever includes this longer to compile.
-  class OwnedNode {
-   public:
-    OwnedNode() = default;
-    explicit OwnedNode(Node* node) noexcept : node_(node) {}
-    OwnedNode(OwnedNode&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
-    OwnedNode& operator=(OwnedNode&& other) noexcept {
-      Node* const mine = node_;
-      node_ = other.node_;
-      other.node_ = mine;
-      return *this;
-    }
-    ~OwnedNode() { delete node_; }
-    Node* get() const noexcept { return node_; }
-    Node& operator*() const noexcept { return *node_; }
-    Node* operator->() const noexcept { return node_; }
-    bool operator==(std::nullptr_t) const noexcept { return node_ == nullptr; }
-
-   private:
-    Node* node_ = nullptr;
-  };
-  std::vector<OwnedNode> nodes_;  // by id
+  std::vector<std::unique_ptr<Node>> nodes_;  // by id
   int count_ = 0;
   int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id ...
   int placed_ = 0;        // ... and nodes whose place is not their id: without any, ids are in order

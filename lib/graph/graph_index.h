@@ -19,7 +19,7 @@ namespace panto {
 // for the first time: most copies of a graph are only walked.
 class Graph::Index {
  public:
-  using Nodes = std::vector<OwnedNode>;  // by id
+  using Nodes = std::vector<std::unique_ptr<Node>>;  // by id
   explicit Index(Graph* owner) : graph(owner) {}
   Graph* graph;  // whose this is; whoever follows the graph looks here
 

@@ -22,8 +22,8 @@ struct Cancellation::Watches {
   std::vector<std::pair<uint64_t, Callable<void()>>> list;
 };
 
-Cancellation::Cancellation() : watches_(new Watches) {}
-Cancellation::~Cancellation() { delete watches_; }
+Cancellation::Cancellation() : watches_(std::make_unique<Watches>()) {}
+Cancellation::~Cancellation() = default;
 
 void Cancellation::request() {
   const std::lock_guard lock(watches_->mutex);

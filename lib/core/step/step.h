@@ -43,7 +43,7 @@ class PANTO_EXPORT Cancellation {
  private:
   struct Watches;
   std::atomic<bool> requested_{false};
-  Watches* watches_;  // owned: a unique_ptr takes whoever includes this longer to compile
+  std::unique_ptr<Watches> watches_;
 };
 
 // What it names it owns, so that work which goes on elsewhere may take a copy.
