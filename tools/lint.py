@@ -380,7 +380,7 @@ def check_tidy(project, build, paths):
     commands = {}
     for entry in entries:
         # g++'s precompiled headers mean nothing to clang.
-        entry["command"] = re.sub(r" -fpch-preprocess -include \S+", "", entry["command"])
+        entry["command"] = re.sub(r" (-fpch-preprocess -include \S+|-fvect-cost-model=\S+)", "", entry["command"])
         path = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
         commands[os.path.relpath(path, project.root)] = entry["command"]
     (cache / "compile_commands.json").write_text(json.dumps(entries))

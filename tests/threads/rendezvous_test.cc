@@ -66,13 +66,13 @@ BOOST_AUTO_TEST_CASE(who_is_forgotten_gets_nothing) {
   BOOST_TEST(other.values == std::vector<float>{1}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(an_abort_ends_all_waiting) {
+BOOST_AUTO_TEST_CASE(closing_ends_all_waiting) {
   Rendezvous r;
   Received got;
   r.receive("a", got.receive());
   r.send("b", tensor(1.f));
-  r.abort(an_error());
-  r.abort(std::make_exception_ptr(Error(Code::kInternal, "a second one")));
+  r.close(an_error());
+  r.close(std::make_exception_ptr(Error(Code::kInternal, "a second one")));
   r.receive("b", got.receive());
   BOOST_TEST(got.values.empty());
   const std::vector<std::string> expected(2, "Unavailable: device: expected one that works, got none");
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(waiting_ends) {
       return error_text([] { receive("x"); });
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    step.rendezvous->abort(an_error());
+    step.rendezvous->close(an_error());
     BOOST_TEST(waits.get().starts_with("Unavailable: device: expected one that works, got none [in _Recv("));
   }
   // Nobody who waited is kept, nor keeps where he waited.

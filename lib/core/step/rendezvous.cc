@@ -22,7 +22,7 @@ struct Rendezvous::Impl {
   std::mutex mutex;
   std::map<std::string, Queue> queues;  // none is empty
   uint64_t last = 0;
-  std::exception_ptr aborted;
+  std::exception_ptr closed;  // by this
 };
 
 Rendezvous::Rendezvous() : impl_(std::make_unique<Impl>()) {}
@@ -32,7 +32,7 @@ void Rendezvous::send(const std::string& key, Tensor value) {
   Receive receive;
   {
     const std::lock_guard lock(impl_->mutex);
-    if (impl_->aborted) std::rethrow_exception(impl_->aborted);
+    if (impl_->closed) std::rethrow_exception(impl_->closed);
     Impl::Queue& queue = impl_->queues[key];
     if (queue.waiting.empty()) {
       queue.values.push_back(std::move(value));
@@ -52,7 +52,7 @@ uint64_t Rendezvous::receive(const std::string& key, Receive receive) {
   {
     const std::lock_guard lock(impl_->mutex);
     number = ++impl_->last;
-    error = impl_->aborted;
+    error = impl_->closed;
     if (!error) {
       Impl::Queue& queue = impl_->queues[key];
       if (queue.values.empty()) {
@@ -82,12 +82,12 @@ void Rendezvous::forget(uint64_t waiting) noexcept {
   }
 }
 
-void Rendezvous::abort(std::exception_ptr error) {
+void Rendezvous::close(std::exception_ptr error) {
   std::map<std::string, Impl::Queue> queues;
   {
     const std::lock_guard lock(impl_->mutex);
-    if (impl_->aborted) return;
-    impl_->aborted = error;
+    if (impl_->closed) return;
+    impl_->closed = error;
     queues.swap(impl_->queues);
   }
   for (auto& [key, queue] : queues) {

@@ -29,15 +29,15 @@ class PANTO_EXPORT Rendezvous {
   Rendezvous& operator=(const Rendezvous&) = delete;
 
   // Calls, on this thread, the first that waits for the key; keeps the value where nobody does. Throws the error of
-  // `abort` once that was called.
+  // `close` once that was called.
   void send(const std::string& key, Tensor value);
-  // `receive` is called once: on this thread where the value is there, else on the thread that sends it or aborts. For
+  // `receive` is called once: on this thread where the value is there, else on the thread that sends it or closes. For
   // `forget`.
   uint64_t receive(const std::string& key, Receive receive);
   // Nobody waits by that number any more: it is not called after this, except by a send that has begun.
   void forget(uint64_t waiting) noexcept;
   // Who waits, and who comes later, is given `error`; values that nobody received are dropped. Only the first counts.
-  void abort(std::exception_ptr error);
+  void close(std::exception_ptr error);
 
  private:
   struct Impl;
