@@ -91,6 +91,8 @@ class StraightLine final : public Executable {
 
   void run(RunState& given, const Step& step, std::span<const Tensor* const> inputs,
            std::span<Tensor> outputs) const override {
+    if (has_transfers_ && step.rendezvous == nullptr) [[unlikely]]
+      return run_with_rendezvous(given, step, inputs, outputs);
     auto& state = static_cast<StraightLineState&>(given);
     const LentStep lent(step);
     try {
@@ -98,13 +100,7 @@ class StraightLine final : public Executable {
         for (const auto& [position, feed] : part.feeds) part.inputs[position] = inputs[feed];
       }
       look_for_stop(step);
-      if (has_transfers_ && step.rendezvous == nullptr) [[unlikely]] {
-        Step own = step;
-        own.rendezvous = std::make_shared<Rendezvous>();
-        for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, own);
-      } else {
-        for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
-      }
+      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, state);
     } catch (const std::bad_alloc&) {
       out_of_memory();
@@ -197,6 +193,13 @@ class StraightLine final : public Executable {
       state.captured.push_back(std::make_shared<CapturedSteps>(plan, steps));
     }
     return state;
+  }
+
+  void run_with_rendezvous(RunState& state, const Step& step, std::span<const Tensor* const> inputs,
+                           std::span<Tensor> outputs) const {
+    Step own = step;
+    own.rendezvous = std::make_shared<Rendezvous>();
+    run(state, own, inputs, outputs);
   }
 
   void run_segment(const PlanSegment& segment, StraightLineState& state, const Step& step) const {

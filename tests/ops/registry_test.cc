@@ -128,14 +128,16 @@ BOOST_AUTO_TEST_CASE(kernel_or_body) {
 
 // What a block says of a body beside kernels, or in files.
 BOOST_AUTO_TEST_CASE(composites) {
-  every_op([](const Op& op) { return op.is_composite() || (op.units_from_body() == 0 && !op.in_tensorflow()); });
+  every_op([](const Op& op) { return op.is_composite() || op.units_from_body() == 0; });
+  every_op([](const Op& op) { return op.is_composite() || op.name().starts_with('_') || !op.in_tensorflow(); });
   every_op([](const Op& op) { return op.has_kernel(DeviceKind::kCpu) || op.units_from_body() == 0; });
   every_op([](const Op& op) { return op.shape() != nullptr || !op.has_kernel(DeviceKind::kCpu); });
   std::set<std::string> in_tensorflow;
   for (const Op* op : all_ops()) {
     if (op->in_tensorflow()) in_tensorflow.insert(op->name());
   }
-  BOOST_TEST((in_tensorflow == std::set<std::string>{"Add", "BiasAddGrad", "LSTMBlockCell"}));
+  BOOST_TEST((in_tensorflow == std::set<std::string>{"Add", "BiasAddGrad", "LSTMBlockCell", "_HostRecv", "_HostSend",
+                                                     "_Recv", "_Send"}));
 }
 
 // Kernels are for types that the signature allows.

@@ -257,7 +257,7 @@ struct MixedOutputs {
                      "family.cc:3: error: signature: column 4: expected ':', got ') -> ()'; in \"B(x) -> ()\"")
 
     def test_a_signature_ends_where_c_ends_it(self):
-        self.header_has("Op(x: float32) -> (y: float32)\\0 this is not read", "PANTO_EXPORT Tensor op(Arg x);")
+        self.header_has("Op(x: float32) -> (y: float32)\\0 this is not read", "Tensor op(Arg x);")
 
     def test_without_the_program_that_reads_signatures(self):
         path = pathlib.Path("/no/such/program")

@@ -183,6 +183,8 @@ BOOST_AUTO_TEST_CASE(refused) {
   const Step step = meeting();
   const StepScope scope(step);
   send(tensor(1.f), "x");
+  expect_error_begins([] { vmap([](const Tensor& row) { return send(row, "row"), row; })(tensor({1.f, 2.f})); },
+                      "Unimplemented: tensor: expected the same for all examples of vmap, got a batch");
   expect_error_begins([] { receive("x", kInt32); }, "InvalidArgument: tensor '/job:a/device:CPU:0;0000000000000011;");
 }
 

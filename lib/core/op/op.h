@@ -130,7 +130,8 @@ struct OpBlock {
   // By how many units of the last place what a kernel on the CPU gives may differ from what the body gives. 0: by no
   // bit.
   double units_from_body = 0;
-  bool in_tensorflow = false;  // a composite that TensorFlow has: a file that is written for others holds it whole
+  // TensorFlow has it, though it is a composite, or has a name that begins with '_': files for others hold it whole.
+  bool in_tensorflow = false;
   std::initializer_list<Saved> saves = {};
   GradientFn gradient = nullptr;
   const char* no_gradient = "";  // why there is none

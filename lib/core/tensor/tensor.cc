@@ -304,7 +304,7 @@ Tensor tensor_from_strings(const Shape& shape, std::vector<std::string> values) 
   return t;
 }
 
-Tensor detail::from_vector(const std::vector<bool>& values) {
+Tensor tensor(const std::vector<bool>& values) {
   const std::vector<uint8_t> bytes(values.begin(), values.end());
   return tensor_from_bytes(kBool, Shape{static_cast<int64_t>(bytes.size())}, bytes.data(), bytes.size());
 }

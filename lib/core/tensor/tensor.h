@@ -284,15 +284,11 @@ template <class T>
 Tensor tensor(const std::vector<T>& values) {
   return tensor(std::span<const T>(values), Shape{values.size()});
 }
+PANTO_EXPORT Tensor tensor(const std::vector<bool>& values);
 namespace detail {
-PANTO_EXPORT Tensor from_vector(const std::vector<bool>& values);
 PANTO_EXPORT Tensor from_vector(const std::vector<std::string>& values);
 }  // namespace detail
-// Templates, so that no list is tried as one of these.
-template <std::same_as<bool> T>
-Tensor tensor(const std::vector<T>& values) {
-  return detail::from_vector(values);
-}
+// A template, so that no list is tried as one.
 template <std::same_as<std::string> T>
 Tensor tensor(const std::vector<T>& values) {
   return detail::from_vector(values);

@@ -25,7 +25,7 @@ void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* 
   for (int id : graph.topological_order()) {
     const Node& node = graph.at(id);
     const bool unknown = is_unknown(node);
-    if (node.op().name().starts_with('_') && !unknown && !options.own_ops) {
+    if (node.op().name().starts_with('_') && !node.op().in_tensorflow() && !unknown && !options.own_ops) {
       invalid("op: expected one that TensorFlow has, got {} (write the graph before it is optimized) [node '{}']",
               node.op().name(), node.name());
     }

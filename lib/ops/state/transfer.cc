@@ -5,6 +5,14 @@
 #include "panto/ops/state.h"
 
 namespace panto {
+namespace {
+
+// A Recv elsewhere waits for one value, and does not know of a batch.
+void one_value(BatchContext&) {
+  fail(Code::kUnimplemented, "tensor: expected the same for all examples of vmap, got a batch");
+}
+
+}  // namespace
 
 const Op& kSend = define_op(
     "_Send(tensor: T; T: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
@@ -15,7 +23,9 @@ const Op& kSend = define_op(
      .kind = OpKind::kSend,
      .effects = {effects::external()},
      .shape = [](ShapeContext&) {},
-     .no_gradient = "what it sends goes elsewhere"});
+     .in_tensorflow = true,
+     .no_gradient = "what it sends goes elsewhere",
+     .batch = one_value});
 
 const Op& kRecv = define_op(
     "_Recv(; tensor_type: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
@@ -27,6 +37,7 @@ const Op& kRecv = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = [](ShapeContext& c) { c.output(PartialShape()); },
+     .in_tensorflow = true,
      .no_gradient = "what it receives comes from elsewhere"});
 
 const Op& kHostSend = define_op(
@@ -37,7 +48,9 @@ const Op& kHostSend = define_op(
      .kind = OpKind::kSend,
      .effects = {effects::external()},
      .shape = [](ShapeContext&) {},
-     .no_gradient = "what it sends goes elsewhere"});
+     .in_tensorflow = true,
+     .no_gradient = "what it sends goes elsewhere",
+     .batch = one_value});
 
 const Op& kHostRecv = define_op(
     "_HostRecv(; tensor_type: type, tensor_name: string, send_device: string, send_device_incarnation: int, "
@@ -48,6 +61,7 @@ const Op& kHostRecv = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = [](ShapeContext& c) { c.output(PartialShape()); },
+     .in_tensorflow = true,
      .no_gradient = "what it receives comes from elsewhere"});
 
 }  // namespace panto
