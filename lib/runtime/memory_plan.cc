@@ -121,9 +121,10 @@ bool may_reuse_any_input(const PlanStep& step) {
   return has(step, Trait::kElementwise) || (step.prepared != nullptr && step.prepared->op().is(OpKind::kFusedLoop));
 }
 
-// What such an op was given may be kept by a resource.
+// What such an op was given may be kept: by a resource, or outside, as by the rendezvous that it was sent to.
 bool keeps_inputs(const PlanStep& step) {
-  return step.prepared != nullptr && step.prepared->op().has_effect(Effect::kWrites | Effect::kAllocates);
+  return step.prepared != nullptr &&
+         step.prepared->op().has_effect(Effect::kWrites | Effect::kAllocates | Effect::kExternal);
 }
 
 class MemoryPlanner {

@@ -59,7 +59,7 @@ struct PlanTemporary {
   int made_by = 0;
   int last_use = 0;
   bool fetched = false;
-  bool kept = false;      // by an op that has it: the value of a variable
+  bool kept = false;      // by an op that has it: the value of a variable, or what was sent
   bool sent = false;      // as it is, to another part
   bool in_arena = false;  // at `offset` of the device's arena
   int64_t offset = 0;

@@ -380,6 +380,28 @@ void host_transfer_saved() {
                  [](const Tensor& x) { send_host_tensor(x, "edge", "/device:CPU:0", 1, "/device:CPU:1"); });
 }
 
+// What was sent is not written over by what the graph computes before it is read where it is received.
+void transfer_is_kept() {
+  const auto others = [](const Tensor& x, const Tensor& sent) {
+    return add(mul(sent, tensor(2.f)), cumsum(cumsum(mul(x, tensor(3.f)), 0), 0));
+  };
+  Graph graph;
+  {
+    const GraphScope scope(graph);
+    const Tensor x = placeholder(kFloat32, {64}, "x");
+    const Tensor sent = exp(x);
+    send(sent);
+    const Tensor received = receive();
+    named("y", add(received, others(x, sent)));
+  }
+  const Tensor x = full({64}, 0.5f);
+  const Tensor expected = add(exp(x), others(x, exp(x)));
+  for (const char* passes : {"", "off"}) {
+    Session session(graph, {.passes = passes});
+    for (int run = 0; run < 2; ++run) BOOST_TEST(difference(expected, session.run("y", {{"x", x}})) == "");
+  }
+}
+
 // What is sent is made of what is received.
 void transfer_to_itself() {
   Graph graph;
@@ -394,7 +416,7 @@ void transfer_to_itself() {
                       "InvalidArgument: graph: expected no cycle, got 'n_Recv' -> 'n_Send' -> 'n_Recv'");
 }
 
-const Family transfers("state", {{"_Send", {.own = {{"saved", device_transfer_saved}}}},
+const Family transfers("state", {{"_Send", {.own = {{"saved", device_transfer_saved}, {"kept", transfer_is_kept}}}},
                                  {"_Recv", {.own = {{"saved", device_transfer_saved}, {"cycle", transfer_to_itself}}}},
                                  {"_HostSend", {.own = {{"saved", host_transfer_saved}}}},
                                  {"_HostRecv", {.own = {{"saved", host_transfer_saved}}}}});
