@@ -5,6 +5,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
