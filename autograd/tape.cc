@@ -10,6 +10,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/step/stop.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -45,7 +46,8 @@ class GradientTape::Impl final : public Recorder {
   bool hears_own_gradients() const override { return options_.persistent; }
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
   bool looks_inside(const Call& call) const override {
-    if (call.op->gradient() != nullptr || ends_gradients(*call.op)) return false;
+    if (ends_gradients(*call.op)) return false;
+    if (call.op->gradient() != nullptr && !(calls_functions(*call.op) && runs_now(call))) return false;
     return tracks_any(call) || (options_.watch_variables && call.op->has_effect(Effect::kReads));
   }
 
@@ -168,6 +170,12 @@ class GradientTape::Impl final : public Recorder {
   int32_t new_slot(int64_t id) {
     table_.set(id, num_slots_);
     return num_slots_++;
+  }
+
+  // Nothing in it is symbolic: functions that it calls are called at once.
+  static bool runs_now(const Call& call) {
+    return symbolic_recorder() == nullptr &&
+           std::ranges::none_of(call.inputs, [](const Tensor* t) { return t->is_meta(); });
   }
 
   bool tracks_any(const Call& call) const {

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/replay.h"
+#include "panto/trace/control/function_gradients.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
@@ -51,6 +54,11 @@ void replay_symbolically(Graph& graph, Replay& replay, int id) {
 
 bool has_no_gradient_as_a_whole(const Node& node) {
   return is_composite(node) && node.op().gradient() == nullptr && node.op().no_gradient().empty();
+}
+
+// Calls functions, which then give what gradients will read.
+bool has_ready_form(const Node& node) {
+  return (node.is(OpKind::kCond) || node.is(OpKind::kCase) || node.is(OpKind::kLoop)) && !is_unknown(node);
 }
 
 // `stopped` as in detail::graph_gradients.
@@ -110,7 +118,11 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
   const auto any_left = [&] {
     return std::ranges::any_of(graph.ids(), [&](int id) { return has_no_gradient_as_a_whole(graph.at(id)); });
   };
-  if (!any_left()) return;
+  const auto any_functions = [&] {
+    return std::ranges::any_of(graph.ids(), [&](int id) { return has_ready_form(graph.at(id)); });
+  };
+  if (!any_left() && !any_functions()) return;
+  std::unordered_set<int> ready;
   std::vector<NodeOutput> sorted(xs.begin(), xs.end());
   std::ranges::sort(sorted);
   for (bool again = true; again;) {  // bodies may have composites in them
@@ -124,6 +136,7 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
         continue;
       }
       reads_x[static_cast<size_t>(id)] = 1;
+      if (has_ready_form(graph.at(id)) && ready.insert(id).second) make_ready_for_gradients(graph, id);
       if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
       expand_in_place(graph, id);
       again = true;

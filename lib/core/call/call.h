@@ -77,6 +77,11 @@ class PANTO_EXPORT CallView {
   }
   const PartialShape& shape_attr(AttrName name) const { return *static_cast<const PartialShape*>(slot(name).p); }
   const Tensor& tensor_attr(AttrName name) const { return *static_cast<const Tensor*>(slot(name).p); }
+  const FunctionRef& function(AttrName name) const { return *static_cast<const FunctionRef*>(slot(name).p); }
+  std::span<const FunctionRef> functions(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const FunctionRef*>(s.p), s.n};
+  }
   // The name in pieces, which travel in registers: as a struct on the stack it was a tenth of a small op's time,
   // waiting.
   const AttrSlot& slot(AttrName name) const { return find_slot(name.hash, name.text); }

@@ -80,6 +80,8 @@ class PANTO_EXPORT GradContext {
   std::span<const int64_t> integers(AttrName name) const { return view_.integers(name); }
   const PartialShape& shape_attr(AttrName name) const { return view_.shape_attr(name); }
   const Tensor& tensor_attr(AttrName name) const { return view_.tensor_attr(name); }
+  const FunctionRef& function(AttrName name) const { return view_.function(name); }
+  std::span<const FunctionRef> functions(AttrName name) const { return view_.functions(name); }
   // Flat range of list argument `arg`.
   std::pair<int, int> list(int arg) const { return view_.list(arg); }
 

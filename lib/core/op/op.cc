@@ -173,7 +173,8 @@ class OpRegistry {
     if (effect.argument < 0) return;
     const auto& args = (effect.what & Effect::kAllocates) != 0 ? signature.outputs : signature.inputs;
     const auto at = static_cast<size_t>(effect.argument);
-    if (at < args.size() && args[at].dtype == kResource) return;
+    // A list may have resources in it, for functions that the op calls.
+    if (at < args.size() && (args[at].dtype == kResource || args[at].type_list_attr >= 0)) return;
     invalid("op {}: expected `effects` to name an argument that is a resource, got {}", signature.name, at);
   }
 
@@ -238,7 +239,8 @@ std::vector<std::string_view> TraitSet::names() const {
 std::string_view op_kind_name(OpKind kind) {
   static constexpr std::string_view kNames[] = {"ordinary",      "constant",        "placeholder",   "no operation",
                                                 "stop gradient", "variable handle", "read variable", "cast",
-                                                "fused loop",    "custom gradient", "send",          "receive"};
+                                                "fused loop",    "custom gradient", "send",          "receive",
+                                                "call",          "cond",            "case",          "loop"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -62,6 +62,10 @@ enum class OpKind : uint8_t {
   kCustomGradient,  // outputs are the first inputs, with a gradient of their own
   kSend,            // leaves input 0 at the step's rendezvous
   kReceive,         // output 0 is what a kSend with the same attributes left there
+  kCall,            // calls the function `f` with its inputs
+  kCond,            // calls one of two functions, which input 0 chooses, with the others
+  kCase,            // calls one of several functions, which input 0 chooses, with the others
+  kLoop,            // calls `body` on its inputs, then on what that gave, while `cond` of them is true
 };
 PANTO_EXPORT std::string_view op_kind_name(OpKind kind);
 

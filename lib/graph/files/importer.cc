@@ -13,6 +13,7 @@
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/attr_proto.h"
 #include "panto/lib/graph/files/file_nodes.h"
+#include "panto/lib/graph/files/functions.h"
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/files/references.h"
 #include "panto/lib/graph/files/unknown.h"
@@ -27,8 +28,11 @@ using graphdef::NodeDef;
 
 class Importer {
  public:
-  Importer(const GraphDef& proto, const ImportOptions& options)
-      : proto_(proto), nodes_(proto, options), budget_(options.max_expanded_bytes) {}
+  Importer(const GraphDef& proto, const ImportOptions& options, std::shared_ptr<FileFunctions> functions)
+      : proto_(proto),
+        functions_(std::move(functions)),
+        nodes_(proto, options, functions_.get()),
+        budget_(options.max_expanded_bytes) {}
 
   Graph run() {
     read_versions();
@@ -61,13 +65,14 @@ class Importer {
       check_device(spec.device);
       AbstractPointers abstract_values;
       read_inputs(position, spec, abstract_values);
-      if (node.op == nullptr && node.adapter == nullptr) return add_unknown(position, spec, "");
-      if (!unknown_.empty() && !find_types(node, abstract_values)) {
+      const bool call = nodes_.is_call(node);
+      if (node.op == nullptr && node.adapter == nullptr && !call) return add_unknown(position, spec, "");
+      if (!unknown_.empty() && !call && !find_types(node, abstract_values)) {
         return add_unknown(position, spec, "inputs: expected known types, got one of an op that is not here");
       }
       const int first = graph_.id_limit();
       try {
-        add_known(position, spec, abstract_values);
+        call ? add_call(position, spec, abstract_values) : add_known(position, spec, abstract_values);
       } catch (const Error& error) {
         if (error.code() != Code::kUnimplemented) throw;
         for (int id = graph_.id_limit(); id-- > first;) {
@@ -162,6 +167,38 @@ class Importer {
     const size_t outputs = spec.outputs.size();
     made.node = graph_.add(std::move(spec));
     for (size_t k = 0; k < outputs; ++k) made.outputs.push_back({made.node, static_cast<int>(k)});
+  }
+
+  // A function that is called by its own name, as TensorFlow 1 did it.
+  void add_call(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values) {
+    const NodeDef& def = *nodes_.at(position).def;
+    graphdef::NameAttrList named;
+    named.set_name(def.op());
+    for (const auto* attr : sorted_attrs(def)) {
+      check_attr_name(attr->first);
+      if (attr->first.front() == '_') {
+        if (auto note = note_from_proto(attr->second)) spec.internal_attrs.emplace_back(attr->first, std::move(*note));
+      } else {
+        (*named.mutable_attr())[attr->first] = attr->second;
+      }
+    }
+    FunctionRef function = functions_->reference(named);
+    if (function.body == nullptr) {
+      failf(Code::kUnimplemented, "op: expected a call that a condition may end, got function '{}' that calls itself",
+            printable(def.op()));
+    }
+    const auto list = [](std::span<const DType> types) {
+      return AttrValue(std::vector<DType>(types.begin(), types.end()));
+    };
+    spec.op = &get_op(function.body->effects() == 0 ? "PartitionedCall" : "StatefulPartitionedCall");
+    spec.attrs.resize(spec.op->signature().attrs.size());
+    const auto set = [&](std::string_view name, AttrValue value) {
+      spec.attrs[static_cast<size_t>(spec.op->signature().find_attr(name))] = std::move(value);
+    };
+    set("Tin", list(function.body->input_types()));
+    set("Tout", list(function.body->output_types()));
+    set("f", AttrValue(std::move(function)));
+    add_plain(position, spec, abstract_values);
   }
 
   // ---- What cannot run here -------------------------------------------------------------------------------------
@@ -453,6 +490,28 @@ class Importer {
     }
   }
 
+  AttrValue attr_value(const AttrDef& described, const graphdef::AttrValue& value) {
+    const bool one = described.kind == AttrKind::kFunc && value.has_func();
+    if (!one && (described.kind != AttrKind::kFuncList || !value.has_list())) {
+      return attr_from_proto(described, value, budget_);
+    }
+    return with_context([&] { return "attribute " + described.name; },
+                        [&]() -> AttrValue {
+                          if (one) return AttrValue(function_named(value.func()));
+                          std::vector<FunctionRef> functions;
+                          for (const auto& function : value.list().func()) {
+                            functions.push_back(function_named(function));
+                          }
+                          return AttrValue(std::move(functions));
+                        });
+  }
+
+  FunctionRef function_named(const graphdef::NameAttrList& function) {
+    if (functions_ != nullptr) return functions_->reference(function);
+    failf(Code::kUnimplemented, "expected a function of the file, got '{}', which it does not have",
+          printable(function.name()));
+  }
+
   void read_attrs(const Signature& signature, const NodeDef& def, NodeSpec& spec) {
     spec.attrs.resize(signature.attrs.size());
     spec.explicitly_set = 0;
@@ -464,7 +523,7 @@ class Importer {
       const int at = signature.find_attr(name);
       if (at >= 0) {
         const AttrDef& described = signature.attrs[static_cast<size_t>(at)];
-        spec.attrs[static_cast<size_t>(at)] = attr_from_proto(described, value, budget_);
+        spec.attrs[static_cast<size_t>(at)] = attr_value(described, value);
         check_attr(described, spec.attrs[static_cast<size_t>(at)]);
         if (at < 64) spec.explicitly_set |= uint64_t{1} << at;
       } else if (name.front() == '_') {
@@ -513,6 +572,7 @@ class Importer {
   }
 
   const GraphDef& proto_;
+  std::shared_ptr<FileFunctions> functions_;  // null: the file has none
   FileNodes nodes_;
   ExpansionBudget budget_;
   Graph graph_;
@@ -527,6 +587,16 @@ class Importer {
 
 }  // namespace
 
-Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options) { return Importer(proto, options).run(); }
+Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options) {
+  std::shared_ptr<FileFunctions> functions;
+  if (proto.library().function_size() > 0) {
+    functions = std::make_shared<FileFunctions>(proto.library(), proto.versions(), options);
+  }
+  return graph_from_proto(proto, options, std::move(functions));
+}
+
+Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options, std::shared_ptr<FileFunctions> functions) {
+  return Importer(proto, options, std::move(functions)).run();
+}
 
 }  // namespace panto

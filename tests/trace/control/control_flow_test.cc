@@ -1,0 +1,254 @@
+// Conditionals and loops: eagerly, traced, in graphs made by hand; their gradients.
+#include "panto/trace/control/control_flow.h"
+
+#include <cmath>
+
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
+#include "panto/panto.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/near.h"
+
+namespace panto {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(trace_)
+BOOST_AUTO_TEST_SUITE(control_flow)
+
+const Node* node_of(const Function& f, std::string_view op) {
+  for (int id : f.graph().ids()) {
+    if (f.graph().at(id).op().name() == op) return &f.graph().at(id);
+  }
+  return nullptr;
+}
+
+Tensor root_or_zero(const Tensor& x) {
+  return cond(sum(x) > 0.F, [&] { return sqrt(x); }, [&] { return zeros_like(x); });
+}
+
+BOOST_AUTO_TEST_CASE(cond_runs_the_branch_that_is_taken) {
+  expect_near(root_or_zero(tensor({1.F, 4.F})), {2}, {1, 2});
+  expect_near(root_or_zero(tensor({-1.F, -4.F})), {2}, {0, 0});
+  const auto f = trace(root_or_zero);
+  expect_near(f(tensor({1.F, 4.F})), {2}, {1, 2});
+  expect_near(f(tensor({-1.F, -4.F})), {2}, {0, 0});
+  BOOST_TEST(f.num_traces() == 1);
+  BOOST_TEST((node_of(f, "StatelessIf") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(conditions_of_every_kind) {
+  const auto yes = [] { return tensor(1); };
+  const auto no = [] { return tensor(0); };
+  expect_near(cond(true, yes, no), 1);
+  expect_near(cond(tensor(0.0), yes, no), 0);
+  expect_near(cond(tensor(std::string("x")), yes, no), 1);
+  const Variable flag(tensor(false), "flag");
+  expect_near(cond(flag, yes, no), 0);
+  expect_error_begins([&] { cond(cast(tensor(1.F), kComplex64), yes, no); },
+                      "InvalidArgument: condition: expected a bool, a real number or a string, got complex64");
+}
+
+BOOST_AUTO_TEST_CASE(branches_may_have_effects_and_give_nothing) {
+  const Variable count(tensor(0.F), "count");
+  const auto f = trace([&](const Tensor& x) {
+    cond(x > 0.F, [&] { count.assign_add(tensor(1.F)); }, [&] { count.assign_sub(tensor(10.F)); });
+    return count + 0.F;
+  });
+  expect_near(f(tensor(1.F)), 1);
+  expect_near(f(tensor(1.F)), 2);
+  expect_near(f(tensor(-1.F)), -8);
+  BOOST_TEST((node_of(f, "If") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(branches_that_differ) {
+  const auto f = [](const Tensor& x) { return cond(x > 0.F, [&] { return x; }, [&] { return cast(x, kFloat64); }); };
+  expect_error_begins([&] { trace(f)(tensor(1.F)); },
+                      "InvalidArgument: branch 1: expected it to give tensors as branch 0 does, (float32), got "
+                      "(float64)");
+}
+
+BOOST_AUTO_TEST_CASE(cases) {
+  const auto pick = [](const Tensor& i, const Tensor& x) {
+    return switch_case(i, {[&] { return x; }, [&] { return -x; }, [&] { return x * x; }});
+  };
+  const auto f = trace(pick);
+  const Tensor x = tensor(3.F);
+  for (const int i : {0, 1, 2, 7, -1}) {
+    const double expected = i == 0 ? 3 : i == 1 ? -3 : 9;
+    expect_near(pick(tensor(i), x), expected);
+    expect_near(f(tensor(i), x), expected);
+  }
+  BOOST_TEST((node_of(f, "StatelessCase") != nullptr));
+}
+
+Tensor power(const Tensor& x, const Tensor& n) {
+  auto [i, result] = while_loop([&](const Tensor& i, const Tensor&) { return i < n; },
+                                [&](const Tensor& i, const Tensor& p) { return std::tuple(i + 1, p * x); },
+                                std::tuple(tensor(0), ones_like(x)));
+  return result;
+}
+
+BOOST_AUTO_TEST_CASE(loops_of_unknown_length) {
+  const auto f = trace(power);
+  for (const int n : {0, 1, 5}) {
+    expect_near(power(tensor({2.F, 3.F}), tensor(n)), {2}, {std::pow(2, n), std::pow(3, n)});
+    expect_near(f(tensor({2.F, 3.F}), tensor(n)), {2}, {std::pow(2, n), std::pow(3, n)});
+  }
+  BOOST_TEST(f.num_traces() == 1);
+  BOOST_TEST((node_of(f, "StatelessWhile") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(loops_end_after_the_most_rounds) {
+  const auto run = [](const Tensor& x) {
+    return while_loop([](const Tensor& v) { return v < 100.F; }, [](const Tensor& v) { return v * 2.F; }, x,
+                      {.maximum_iterations = 3});
+  };
+  expect_near(run(tensor(1.F)), 8);
+  expect_near(run(tensor(60.F)), 120);
+  const auto f = trace(run);
+  expect_near(f(tensor(1.F)), 8);
+  expect_near(f(tensor(60.F)), 120);
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_grow) {
+  const auto run = [](const Tensor& x) {
+    return while_loop([](const Tensor& v) { return size(v) < 5; },
+                      [](const Tensor& v) { return concat({v, tensor({7.F})}, 0); }, x);
+  };
+  expect_near(run(tensor({1.F})), {5}, {1, 7, 7, 7, 7});
+  const auto f = trace(run);
+  expect_near(f(tensor({1.F})), {5}, {1, 7, 7, 7, 7});
+  BOOST_TEST(f.outputs()[0].to_string() == "float32[?]");
+}
+
+BOOST_AUTO_TEST_CASE(loops_inside_loops) {
+  // The sum over i < n of i * (i - 1) / 2.
+  const auto run = [](const Tensor& n) {
+    auto [i, total] = while_loop([&](const Tensor& i, const Tensor&) { return i < n; },
+                                 [](const Tensor& i, const Tensor& total) {
+                                   auto [j, inner] = while_loop(
+                                       [&](const Tensor& j, const Tensor&) { return j < i; },
+                                       [](const Tensor& j, const Tensor& s) { return std::tuple(j + 1, s + j); },
+                                       std::tuple(tensor(0), total));
+                                   return std::tuple(i + 1, inner);
+                                 },
+                                 std::tuple(tensor(0), tensor(0)));
+    return total;
+  };
+  expect_near(run(tensor(5)), 10);
+  expect_near(trace(run)(tensor(5)), 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_changes_a_variable) {
+  const Variable total(tensor(0.F), "total");
+  const auto f = trace([&](const Tensor& n) {
+    return while_loop([&](const Tensor& i) { return i < n; },
+                      [&](const Tensor& i) {
+                        total.assign_add(cast(i, kFloat32));
+                        return i + 1;
+                      },
+                      tensor(0));
+  });
+  expect_near(f(tensor(4)), 4);
+  expect_near(total.value(), 6);
+  BOOST_TEST((node_of(f, "While") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(traces_with_values_record_the_choice) {
+  const auto f = trace_with(root_or_zero, {tensor({1.F, 4.F})});
+  expect_near(f(tensor({-1.F, -4.F})), {2}, {0, 0});
+  expect_near(f(tensor({9.F, 4.F})), {2}, {3, 2});
+}
+
+BOOST_AUTO_TEST_CASE(in_a_graph_made_by_hand) {
+  Graph g;
+  Tensor x, n, y;
+  {
+    const GraphScope scope(g);
+    x = placeholder(kFloat32, {}, "x");
+    n = placeholder(kInt32, {}, "n");
+    y = named("y", cond(n > 2, [&] { return power(x, n); }, [&] { return x; }));
+  }
+  Session s(g);
+  expect_near(s.run(y, {{x, tensor(2.F)}, {n, tensor(4)}}), 16);
+  expect_near(s.run(y, {{x, tensor(2.F)}, {n, tensor(1)}}), 2);
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(gradients_of_cond) {
+  const Variable k(tensor({2.F, 3.F}), "k");
+  const auto fn = [&](const Tensor& x) {
+    return sum(cond(sum(x) > 0.F, [&] { return x * x * k; }, [&] { return sin(x); }));
+  };
+  const auto f = trace(fn);
+  for (const Tensor& x : {tensor({1.F, 2.F}), tensor({-1.F, -2.F})}) {
+    GradientTape eager;
+    eager.watch(x);
+    const Tensor y = fn(x);
+    const std::vector<Tensor> expected = eager.gradient(y, {x});
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor z = f(x);
+    expect_near(tape.gradient(z, x), {2}, values_of(expected[0]));
+    const Tensor dk = tape.gradient(z, k);
+    if (x.to_vector<float>()[0] > 0) {
+      expect_near(dk, {2}, {1, 4});
+    } else {
+      expect_near(dk, {2}, {0, 0});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_loops) {
+  const auto f = trace(power);
+  for (const int n : {0, 1, 4}) {
+    const Tensor x = tensor({2.0, 3.0});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x, tensor(n));
+    expect_near(tape.gradient(y, x), {2}, {n * std::pow(2, n - 1), n * std::pow(3, n - 1)});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(second_gradients_of_loops) {
+  const auto f = trace(power);
+  const Tensor x = tensor({2.0, 3.0});
+  GradientTape outer;
+  outer.watch(x);
+  Tensor dx;
+  {
+    GradientTape inner;
+    inner.watch(x);
+    const Tensor y = f(x, tensor(4));
+    dx = inner.gradient(y, x);
+  }
+  expect_near(dx, {2}, {4 * 8, 4 * 27});
+  expect_near(outer.gradient(dx, x), {2}, {12 * 4, 12 * 9});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_variables_in_loops) {
+  const Variable w(tensor(2.0), "w");
+  const auto f = trace([&](const Tensor& x) {
+    auto [i, y] = while_loop([&](const Tensor& i, const Tensor&) { return i < 3; },
+                             [&](const Tensor& i, const Tensor& y) { return std::tuple(i + 1, y * w + x); },
+                             std::tuple(tensor(0), x));
+    return y;
+  });
+  // y = w^3 x + w^2 x + w x + x
+  GradientTape tape({.persistent = true});
+  const Tensor x = tensor(5.0);
+  tape.watch(x);
+  const Tensor y = f(x);
+  expect_near(y, 5 * 15);
+  expect_near(tape.gradient(y, x), 15);
+  expect_near(tape.gradient(y, w), 5 * (3 * 4 + 2 * 2 + 1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto

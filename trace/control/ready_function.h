@@ -1,0 +1,41 @@
+// Functions that were made ready for gradients: beside what they gave before, they give what gradients will read.
+// Internal to the gradients of conditionals and loops.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "panto/lib/graph/graph_function.h"
+#include "panto/trace/concrete_gradient.h"
+
+namespace panto {
+
+using Gradient = ConcreteFunction::Gradient;
+
+// What such a function says of itself: GraphFunction::note.
+struct ReadyFunction {
+  std::shared_ptr<Gradient> gradient;
+  size_t inputs = 0, outputs = 0;  // of the function before
+  // By Gradient::kept: which input of the node, or output (~k) of it, has the value. Of a loop ~k is a list of values.
+  std::vector<int> kept;
+};
+
+// Throws Unimplemented for a function that was not made ready.
+const ReadyFunction& ready_info(const FunctionRef& function);
+// The gradients of the function's inputs, from those of its outputs: calls of the ops that compute them. `kept`: by
+// Gradient::kept. Undefined where there is none.
+std::vector<Tensor> inputs_gradients(const ReadyFunction& ready, std::span<const Tensor> kept,
+                                     std::span<const Tensor> dys, std::span<const uint8_t> needed);
+// Of input i, which has one.
+DType gradient_type(const Gradient::Part& part, size_t i);
+// Zeros of a value's shape; of a variable's, where `value` is a handle.
+Tensor zeros_for(const Tensor& value, DType dtype);
+
+// The node is of another call from now on, with more outputs.
+void replace_node(Graph& graph, int id, const Op& op, std::vector<NodeOutput> inputs, std::vector<AttrValue> attrs,
+                  std::vector<OutputInfo> outputs);
+
+void make_loop_ready(Graph& graph, int id);
+
+}  // namespace panto
