@@ -154,12 +154,15 @@ inline Tensor switch_case(Arg index, const std::vector<Callable<Tensor()>>& bran
 template <class C, class B, class V>
 V while_loop(C condition, B body, V values, const WhileOptions& options = {},
              std::source_location where = std::source_location::current()) {
+  WhileOptions left = options;
   if (!detail::makes_node()) {
-    for (int64_t i = 0; options.maximum_iterations < 0 || i < options.maximum_iterations; ++i) {
-      if (!detail::holds(detail::call_with(condition, values))) break;
+    for (; left.maximum_iterations != 0; left.maximum_iterations -= left.maximum_iterations > 0 ? 1 : 0) {
+      const Tensor more = detail::call_with(condition, values);
+      if (more.is_meta()) break;  // inside a transform, which examples go on is not known here
+      if (!detail::holds(more)) return values;
       values = detail::call_with(body, values);
     }
-    return values;
+    if (left.maximum_iterations == 0) return values;
   }
   const V like = values;
   const detail::RoundFunction erased_condition = [&](std::span<const Tensor> in) -> detail::Tensors {
@@ -169,7 +172,7 @@ V while_loop(C condition, B body, V values, const WhileOptions& options = {},
     return detail::tensors_in(static_cast<V>(detail::call_with(body, detail::like_with(like, in))));
   };
   return detail::like_with(
-      like, detail::record_while(erased_condition, erased_body, detail::tensors_in(values), options, where));
+      like, detail::record_while(erased_condition, erased_body, detail::tensors_in(values), left, where));
 }
 
 }  // namespace panto

@@ -4,9 +4,12 @@
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/graph_function.h"
+#include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/lib/runtime/control/depth.h"
 #include "panto/trace/concrete.h"
 #include "panto/trace/control/function_gradients.h"
+#include "panto/trace/control/transforms.h"
 
 namespace panto {
 
@@ -42,6 +45,8 @@ class Runtime final : public FunctionRuntime {
   }
   void cond_gradient(GradContext& g) const override { branches_gradient(g); }
   void loop_gradient(GradContext& g) const override { panto::loop_gradient(g); }
+  void batch(BatchContext& c) const override { c.op().is(OpKind::kLoop) ? batch_loop(c) : batch_branches(c); }
+  void jvp(JvpContext& c) const override { c.op().is(OpKind::kLoop) ? jvp_loop(c) : jvp_branches(c); }
 };
 
 const struct Entered {

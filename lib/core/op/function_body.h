@@ -66,6 +66,9 @@ class PANTO_EXPORT FunctionRuntime {
   // calls then give what their gradients need.
   virtual void cond_gradient(GradContext& g) const = 0;
   virtual void loop_gradient(GradContext& g) const = 0;
+  // Their rules for vmap and jvp.
+  virtual void batch(BatchContext& c) const = 0;
+  virtual void jvp(JvpContext& c) const = 0;
 
   static const FunctionRuntime& get();
   // Once, while the library is loaded; `runtime` lives for ever.

@@ -146,6 +146,8 @@ void loop_body(CompositeContext& c) {
 
 void call_body(CompositeContext& c) { set_all(c, call_function(c.function("f"), inputs_from(c, 0))); }
 
+void batch(BatchContext& c) { FunctionRuntime::get().batch(c); }
+void jvp(JvpContext& c) { FunctionRuntime::get().jvp(c); }
 void cond_gradient(GradContext& g) { FunctionRuntime::get().cond_gradient(g); }
 void loop_gradient(GradContext& g) { FunctionRuntime::get().loop_gradient(g); }
 
@@ -165,7 +167,9 @@ const Op& kIf = define_op(
      .body = cond_body,
      .in_tensorflow = true,
      .saves = {in(0), in(1), out(0)},
-     .gradient = cond_gradient});
+     .gradient = cond_gradient,
+     .batch = batch,
+     .jvp = jvp});
 
 const Op& kStatelessIf = define_op(
     "StatelessIf(cond: Tcond, input: Tin; Tcond: type, Tin: list(type) >= 0, Tout: list(type) >= 0, then_branch: func, "
@@ -178,7 +182,9 @@ const Op& kStatelessIf = define_op(
      .body = cond_body,
      .in_tensorflow = true,
      .saves = {in(0), in(1), out(0)},
-     .gradient = cond_gradient});
+     .gradient = cond_gradient,
+     .batch = batch,
+     .jvp = jvp});
 
 const Op& kCase = define_op(
     "Case(branch_index: int32, input: Tin; Tin: list(type) >= 0, Tout: list(type) >= 0, branches: list(func) >= 1, "
@@ -193,7 +199,9 @@ const Op& kCase = define_op(
      .body = case_body,
      .in_tensorflow = true,
      .saves = {in(0), in(1), out(0)},
-     .gradient = cond_gradient});
+     .gradient = cond_gradient,
+     .batch = batch,
+     .jvp = jvp});
 
 const Op& kStatelessCase = define_op(
     "StatelessCase(branch_index: int32, input: Tin; Tin: list(type) >= 0, Tout: list(type) >= 0, branches: list(func) "
@@ -206,7 +214,9 @@ const Op& kStatelessCase = define_op(
      .body = case_body,
      .in_tensorflow = true,
      .saves = {in(0), in(1), out(0)},
-     .gradient = cond_gradient});
+     .gradient = cond_gradient,
+     .batch = batch,
+     .jvp = jvp});
 
 const Op& kWhile = define_op(
     "While(input: T; T: list(type) >= 0, cond: func, body: func, output_shapes: list(shape) = [], "
@@ -221,7 +231,9 @@ const Op& kWhile = define_op(
      .body = loop_body,
      .in_tensorflow = true,
      .saves = {in(0), out(0)},
-     .gradient = loop_gradient});
+     .gradient = loop_gradient,
+     .batch = batch,
+     .jvp = jvp});
 
 const Op& kStatelessWhile = define_op(
     "StatelessWhile(input: T; T: list(type) >= 0, cond: func, body: func, output_shapes: list(shape) = [], "
@@ -234,7 +246,9 @@ const Op& kStatelessWhile = define_op(
      .body = loop_body,
      .in_tensorflow = true,
      .saves = {in(0), out(0)},
-     .gradient = loop_gradient});
+     .gradient = loop_gradient,
+     .batch = batch,
+     .jvp = jvp});
 
 const Op& kPartitionedCall = define_op(
     "PartitionedCall(args: Tin; Tin: list(type) >= 0, Tout: list(type) >= 0, f: func, config: string = \"\", "

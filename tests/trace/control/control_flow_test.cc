@@ -247,6 +247,85 @@ BOOST_AUTO_TEST_CASE(gradients_of_variables_in_loops) {
   expect_near(tape.gradient(y, w), 5 * (3 * 4 + 2 * 2 + 1));
 }
 
+// ---- Transforms ---------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(vmap_of_cond) {
+  const Tensor x = tensor({{1.F, 4.F}, {-1.F, -4.F}, {9.F, 16.F}});
+  const std::vector<double> expected = {1, 2, 0, 0, 3, 4};
+  expect_near(vmap(root_or_zero)(x), {3, 2}, expected);
+  const auto f = trace([](const Tensor& x) { return vmap(root_or_zero)(x); });
+  expect_near(f(x), {3, 2}, expected);
+  expect_near(vmap(trace(root_or_zero))(x), {3, 2}, expected);
+  // The same choice for all examples.
+  const auto by_flag = [](const Tensor& x, const Tensor& flag) {
+    return cond(flag, [&] { return x + 1.F; }, [&] { return x * 0.F; });
+  };
+  const auto both = vmap(trace(by_flag), {.in_axes = {0, kNoBatch}});
+  expect_near(both(tensor({1.F, 2.F}), tensor(true)), {2}, {2, 3});
+  expect_near(both(tensor({1.F, 2.F}), tensor(false)), {2}, {0, 0});
+}
+
+BOOST_AUTO_TEST_CASE(vmap_of_cases) {
+  const auto pick = [](const Tensor& i, const Tensor& x) {
+    return switch_case(i, {[&] { return x; }, [&] { return -x; }, [&] { return x * x; }});
+  };
+  const Tensor i = tensor({0, 1, 2, 5});
+  const Tensor x = tensor({2.F, 3.F, 4.F, 5.F});
+  expect_near(vmap(pick)(i, x), {4}, {2, -3, 16, 25});
+  expect_near(vmap(trace(pick))(i, x), {4}, {2, -3, 16, 25});
+}
+
+BOOST_AUTO_TEST_CASE(vmap_of_loops) {
+  const Tensor x = tensor({{2.F, 3.F}, {4.F, 5.F}});
+  // One length for all examples; then one for each.
+  const auto same = vmap(power, {.in_axes = {0, kNoBatch}});
+  expect_near(same(x, tensor(3)), {2, 2}, {8, 27, 64, 125});
+  expect_near(vmap(power)(x, tensor({2, 3})), {2, 2}, {4, 9, 64, 125});
+  expect_near(vmap(trace(power))(x, tensor({2, 3})), {2, 2}, {4, 9, 64, 125});
+  const auto f = trace([](const Tensor& x, const Tensor& n) { return vmap(power)(x, n); });
+  expect_near(f(x, tensor({0, 1})), {2, 2}, {1, 1, 4, 5});
+}
+
+BOOST_AUTO_TEST_CASE(tangents_of_cond_and_loops) {
+  const Tensor x = tensor({1.0, 4.0}), v = tensor({1.0, 0.5});
+  {
+    const auto [y, dy] = jvp(root_or_zero, x, v);
+    expect_near(y, {2}, {1, 2});
+    expect_near(dy, {2}, {0.5, 0.125});
+  }
+  {
+    const auto [y, dy] = jvp(trace(root_or_zero), x, v);
+    expect_near(dy, {2}, {0.5, 0.125});
+  }
+  const auto cube = [](const Tensor& x) { return power(x, tensor(3)); };
+  {
+    const auto [y, dy] = jvp(cube, x, v);
+    expect_near(y, {2}, {1, 64});
+    expect_near(dy, {2}, {3, 24});
+  }
+  {
+    const auto [y, dy] = jvp(trace(cube), x, v);
+    expect_near(y, {2}, {1, 64});
+    expect_near(dy, {2}, {3, 24});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(effects_in_what_transforms_call_twice) {
+  const Variable count(tensor(0.F), "count");
+  const auto f = trace([&](const Tensor& x) {
+    return cond(
+        x > 0.F,
+        [&] {
+          count.assign_add(tensor(1.F));
+          return x;
+        },
+        [&] { return -x; });
+  });
+  expect_error_begins([&] { vmap(f)(tensor({1.F, -1.F})); },
+                      "Unimplemented: vmap of a condition that differs by example: expected functions without effects, "
+                      "got 'then' that writes, prints or draws numbers");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 
