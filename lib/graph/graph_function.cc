@@ -29,13 +29,27 @@ std::vector<int> needed_nodes(const Graph& graph, const Endpoints& endpoints) {
   return order;
 }
 
+// Of an op that calls functions, those of the functions, where they are known.
+uint8_t effects_of(const Node& node) {
+  uint8_t declared = 0;
+  for (const Effect& e : node.op().effects()) declared |= e.what;
+  if (!calls_functions(node.op()) || declared == 0) return declared;
+  uint8_t all = 0;
+  const auto add = [&](const FunctionRef& f) { all |= f.body != nullptr ? f.body->effects() : declared; };
+  for (const AttrValue& attr : node.attrs()) {
+    if (attr.kind() == AttrKind::kFunc) add(attr.as<FunctionRef>());
+    if (attr.kind() != AttrKind::kFuncList) continue;
+    for (const FunctionRef& f : attr.as<std::vector<FunctionRef>>()) add(f);
+  }
+  return all;
+}
+
 }  // namespace
 
 uint8_t effects_of(const Graph& graph, std::span<const int> ids) {
   uint8_t all = 0;
   for (int id : ids) {
-    const Node& node = graph.at(id);
-    for (const Effect& e : node.op().effects()) all |= e.what;
+    all |= effects_of(graph.at(id));
   }
   return all;
 }

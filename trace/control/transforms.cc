@@ -59,6 +59,12 @@ Tensors choose(const CallView& c, const Tensor& index, std::span<const BranchFun
   return detail::holds(index) ? branches[0]() : branches[1]();
 }
 
+void expect_no_numbers_drawn(const FunctionBody& function) {
+  if ((function.effects() & Effect::kRandom) == 0) return;
+  failf(Code::kUnimplemented, "vmap: expected functions that draw no random numbers, got '{}' (draw them outside)",
+        function.name());
+}
+
 Tensor as_bool(const Tensor& t) { return t.dtype() == kBool ? t : not_equal(t, zeros_like(t)); }
 
 // By element of the batch: `yes` where `mask`, a vector, is true.
@@ -146,7 +152,10 @@ std::vector<Tensor> run_loop(const RoundFunction& condition, const RoundFunction
 
 void batch_branches(BatchContext& c) {
   std::vector<std::shared_ptr<const GraphFunction>> functions;
-  for (const FunctionRef& f : branches_of(c)) functions.push_back(graph_function(f));
+  for (const FunctionRef& f : branches_of(c)) {
+    functions.push_back(graph_function(f));
+    expect_no_numbers_drawn(*functions.back());
+  }
   std::vector<Tensor> inputs;
   std::vector<uint8_t> batched;
   for (int i = 1; i < c.num_inputs(); ++i) {
@@ -189,6 +198,8 @@ void batch_branches(BatchContext& c) {
 void batch_loop(BatchContext& c) {
   const std::shared_ptr<const GraphFunction> condition = graph_function(c.function("cond"));
   const std::shared_ptr<const GraphFunction> body = graph_function(c.function("body"));
+  expect_no_numbers_drawn(*condition);
+  expect_no_numbers_drawn(*body);
   const auto count = static_cast<size_t>(c.num_inputs());
   std::vector<uint8_t> batched;
   for (int i = 0; i < c.num_inputs(); ++i) batched.push_back(c.batched(i) ? 1 : 0);
