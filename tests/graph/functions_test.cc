@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_once) {
       read(one("node") +
            node("y", "PartitionedCall", {"one", "one"},
                 types_attr("Tin", kInt + " " + kInt) + types_attr("Tout", kInt) + function_attr("f", "next")) +
-           next),
+           library(next)),
       "InvalidArgument: inputs of function 'next': expected 1, got 2");
   expect_error_begins(read(library(function("next", kIntegers, one(), "two:output:0")) + one("node") +
                            node("y", "PartitionedCall", {"one"}, call_attrs("next"))),
