@@ -3,7 +3,9 @@
 
 #include "panto/ops/array.h"
 #include "panto/ops/control.h"
+#include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
+#include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/state.h"
