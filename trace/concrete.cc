@@ -10,6 +10,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
@@ -92,6 +93,10 @@ ConcreteFunction::ConcreteFunction(Parts parts)
   draws_numbers_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
     const Node& node = parts_.graph.at(id);
     return !is_unknown(node) && node.op().has_effect(Effect::kRandom);
+  });
+  calls_functions_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
+    const Node& node = parts_.graph.at(id);
+    return !is_unknown(node) && calls_functions(node.op());
   });
 }
 
@@ -391,6 +396,8 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
   const auto listening = recorders();
   const bool higher_orders =
       listening.size() > 1 || std::ranges::any_of(listening, [](Recorder* r) { return r->hears_own_gradients(); });
+  // What a conditional or a loop keeps is more for each order: tapes hear the ops inside, as they do of eager ones.
+  if (higher_orders && calls_functions_) return inline_call(args, outputs);
   const std::shared_ptr<Gradient> grad = gradient(higher_orders);
   SmallVector<Tensor, 8> made(grad->forward->num_outputs());  // the outputs, and what backward needs
   {

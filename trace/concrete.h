@@ -64,7 +64,8 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Parts parts_;
   const std::vector<NodeOutput> all_inputs_;  // arguments_and_captures()
   FunctionPlans plans_;
-  bool draws_numbers_ = false;  // a node of it is random
+  bool draws_numbers_ = false;    // a node of it is random
+  bool calls_functions_ = false;  // a node of it is a conditional, a loop or a call
   mutable std::once_flag needed_once_;
   mutable std::vector<int> needed_;  // see needed_nodes
   std::mutex mutex_;

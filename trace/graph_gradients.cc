@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
@@ -122,7 +121,6 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
     return std::ranges::any_of(graph.ids(), [&](int id) { return has_ready_form(graph.at(id)); });
   };
   if (!any_left() && !any_functions()) return;
-  std::unordered_set<int> ready;
   std::vector<NodeOutput> sorted(xs.begin(), xs.end());
   std::ranges::sort(sorted);
   for (bool again = true; again;) {  // bodies may have composites in them
@@ -136,7 +134,7 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
         continue;
       }
       reads_x[static_cast<size_t>(id)] = 1;
-      if (has_ready_form(graph.at(id)) && ready.insert(id).second) make_ready_for_gradients(graph, id);
+      if (has_ready_form(graph.at(id)) && !is_ready_for_gradients(graph, id, ys)) make_ready_for_gradients(graph, id);
       if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
       expand_in_place(graph, id);
       again = true;

@@ -12,6 +12,7 @@
 #include "panto/device/shape_kernels.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor/optional_value.h"
 #include "panto/lib/ops/lists/element_shape.h"
 
 namespace panto {
@@ -247,37 +248,91 @@ TensorList sum_of_lists(const KernelContext& c, const std::vector<const TensorLi
   return TensorList(first.element_dtype(), shape, first.most()).with_elements(sums);
 }
 
+const OptionalValue* optional_in(const Variant& variant) {
+  return dynamic_cast<const OptionalValue*>(variant.value.get());
+}
+
+OptionalValue sum_of_optionals(const KernelContext& c, const std::vector<const OptionalValue*>& terms) {
+  const OptionalValue& first = *terms[0];
+  for (const OptionalValue* term : terms) {
+    if (term->has_value() != first.has_value() || term->components().size() != first.components().size()) {
+      fail(Code::kInvalidArgument, "optionals: expected all with as many components, or all without, got others");
+    }
+  }
+  if (!first.has_value()) return first;
+  std::vector<Tensor> sums;
+  for (size_t i = 0; i < first.components().size(); ++i) {
+    std::vector<const Tensor*> parts;
+    for (const OptionalValue* term : terms) parts.push_back(&term->components()[i]);
+    // Of what is no number there are no gradients, of which this is the sum: any will do.
+    const DType type = parts[0]->dtype();
+    sums.push_back(type == kBool || type == kString || type == kResource ? *parts[0] : sum_of(c, parts));
+  }
+  return OptionalValue(std::move(sums));
+}
+
+// What nothing was put into (FakeParam) counts for nothing.
+std::shared_ptr<VariantValue> sum_of_variants(const KernelContext& c, const std::vector<const Variant*>& terms) {
+  if (terms.empty()) return nullptr;
+  if (optional_in(*terms[0]) == nullptr) {
+    std::vector<const TensorList*> lists;
+    for (const Variant* term : terms) lists.push_back(&list_in(*term));
+    return std::make_shared<TensorList>(sum_of_lists(c, lists));
+  }
+  std::vector<const OptionalValue*> optionals;
+  for (const Variant* term : terms) {
+    if (optional_in(*term) == nullptr) fail(Code::kInvalidArgument, "variants: expected optionals, got another");
+    optionals.push_back(optional_in(*term));
+  }
+  return std::make_shared<OptionalValue>(sum_of_optionals(c, optionals));
+}
+
 void run_add_n(KernelContext& c) {
   for (int64_t i = 0; i < c.out_numel(0); ++i) {
-    std::vector<const TensorList*> lists;
-    for (int k = 0; k < c.num_inputs(); ++k) lists.push_back(&list_in(c.data<Variant>(k)[i]));
-    c.out_data<Variant>(0)[i].value = std::make_shared<TensorList>(sum_of_lists(c, lists));
+    std::vector<const Variant*> terms;
+    for (int k = 0; k < c.num_inputs(); ++k) {
+      if (c.data<Variant>(k)[i].value != nullptr) terms.push_back(&c.data<Variant>(k)[i]);
+    }
+    c.out_data<Variant>(0)[i].value = sum_of_variants(c, terms);
   }
+}
+
+std::shared_ptr<VariantValue> zeros_like_variant(const Variant& variant);
+
+// The same tensor with zeros for elements. `i`: which one of a list, for an error.
+Tensor zeros_like_element(const Tensor& t, int64_t i) {
+  if (t.dtype() != kVariant) {
+    expect_zeros(t.dtype(), i);
+    return zeros_of(t.dtype(), t.shape());
+  }
+  const Tensor zeros = allocate_tensor(cpu_device(), kVariant, t.shape());
+  for (int64_t k = 0; k < zeros.numel(); ++k) {
+    mutable_data<Variant>(zeros)[k].value = zeros_like_variant(t.data<Variant>()[static_cast<size_t>(k)]);
+  }
+  return zeros;
 }
 
 TensorList zeros_like_list(const TensorList& list) {
   std::vector<Tensor> elements = list.elements();
   for (size_t i = 0; i < elements.size(); ++i) {
-    Tensor& e = elements[i];
-    if (!e.defined()) continue;
-    if (e.dtype() != kVariant) {
-      expect_zeros(e.dtype(), static_cast<int64_t>(i));
-      e = zeros_of(e.dtype(), e.shape());
-      continue;
-    }
-    const Tensor zeros = allocate_tensor(cpu_device(), kVariant, e.shape());
-    for (int64_t k = 0; k < zeros.numel(); ++k) {
-      const TensorList& inner = list_in(e.data<Variant>()[static_cast<size_t>(k)]);
-      mutable_data<Variant>(zeros)[k].value = std::make_shared<TensorList>(zeros_like_list(inner));
-    }
-    e = zeros;
+    if (elements[i].defined()) elements[i] = zeros_like_element(elements[i], static_cast<int64_t>(i));
   }
   return list.with_elements(elements);
 }
 
+std::shared_ptr<VariantValue> zeros_like_variant(const Variant& variant) {
+  if (variant.value == nullptr) return nullptr;
+  const OptionalValue* optional = optional_in(variant);
+  if (optional == nullptr) return std::make_shared<TensorList>(zeros_like_list(list_in(variant)));
+  if (!optional->has_value()) return std::make_shared<OptionalValue>();
+  std::vector<Tensor> components;
+  for (const Tensor& t : optional->components()) components.push_back(zeros_like_element(t, 0));
+  return std::make_shared<OptionalValue>(std::move(components));
+}
+
 void run_zeros_like(KernelContext& c) {
   for (int64_t i = 0; i < c.out_numel(0); ++i) {
-    c.out_data<Variant>(0)[i].value = std::make_shared<TensorList>(zeros_like_list(list_in(c.data<Variant>(0)[i])));
+    c.out_data<Variant>(0)[i].value = zeros_like_variant(c.data<Variant>(0)[i]);
   }
 }
 

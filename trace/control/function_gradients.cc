@@ -115,6 +115,19 @@ std::vector<Tensor> output_gradients(const GradContext& g, const ReadyFunction& 
 
 }  // namespace
 
+bool is_ready_for_gradients(const Graph& graph, int id, std::span<const NodeOutput> ys) {
+  const Node& node = graph.at(id);
+  const FunctionRef& function =
+      node.is(OpKind::kLoop) ? node.attr("body").as<FunctionRef>() : branches_of(node).front();
+  const ReadyFunction* ready = find_ready_info(function);
+  if (ready == nullptr) return false;
+  const auto is_new = [&](int output) { return output >= static_cast<int>(ready->outputs); };
+  return std::ranges::none_of(
+             node.consumers(),
+             [&](const NodeUse& use) { return use.slot != NodeUse::kControl && is_new(use.output); }) &&
+         std::ranges::none_of(ys, [&](NodeOutput y) { return y.node == id && is_new(y.index); });
+}
+
 void make_ready_for_gradients(Graph& graph, int id) {
   if (graph.at(id).is(OpKind::kLoop)) return make_loop_ready(graph, id);
   make_branches_ready(graph, id);

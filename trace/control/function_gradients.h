@@ -15,6 +15,9 @@
 
 namespace panto {
 
+// Whether a node was made ready, and nobody reads what it gives since then: gradients with respect to that would need
+// more.
+bool is_ready_for_gradients(const Graph& graph, int id, std::span<const NodeOutput> ys);
 // Makes a node ready: it gets more outputs, and a loop more inputs. Those that it had stay where they are.
 void make_ready_for_gradients(Graph& graph, int id);
 

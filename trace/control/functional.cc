@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
@@ -47,7 +48,7 @@ Tensor element_shape(const PartialShape& shape) {
 // Calls of the function, each with a slice.
 SliceResult call_one_by_one(const SliceFunction& fn, const Tensors& elems, Tensors state, bool reverse, int64_t count) {
   std::vector<Tensors> slices;  // by tensor of elems
-  for (const Tensor& t : elems) slices.push_back(unstack(t));
+  for (const Tensor& t : elems) slices.push_back(unpack(t, count));
   std::vector<Tensors> outputs;  // by output: one for each slice
   for (int64_t n = 0; n < count; ++n) {
     const auto at = static_cast<size_t>(reverse ? count - 1 - n : n);
@@ -68,7 +69,8 @@ SliceResult call_one_by_one(const SliceFunction& fn, const Tensors& elems, Tenso
 
 // One loop. Slices are taken from the ends of lists, and put at the ends of others: that takes the same time for each,
 // forwards and backwards.
-SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tensors& state, bool reverse, int64_t count) {
+SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tensors& state, bool reverse,
+                      int64_t count) {
   std::vector<PartialShape> slice_shapes;
   Tensors values = {tensor(0)};
   for (const Tensor& t : elems) {
@@ -96,7 +98,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   std::vector<OutputInfo> outputs;
   for (size_t k = 0; k < num_outputs; ++k) {
     outputs.push_back(once.graph.info(once.endpoints.outputs[k]));
-    values.push_back(empty_tensor_list(element_shape(outputs[k].shape), -1, {.element_dtype = outputs[k].dtype}));
+    values.push_back(empty_tensor_list(element_shape(outputs[k].shape), -1, outputs[k].dtype));
   }
 
   const size_t first_state = 1 + elems.size(), first_output = first_state + state.size();
@@ -104,8 +106,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   const RoundFunction round = [&](std::span<const Tensor> in) -> Tensors {
     Tensors next = {in[0] + 1}, slice;
     for (size_t i = 0; i < elems.size(); ++i) {
-      auto [rest, value] =
-          tensor_list_pop_back(in[1 + i], element_shape(slice_shapes[i]), {.element_dtype = elems[i].dtype()});
+      auto [rest, value] = tensor_list_pop_back(in[1 + i], element_shape(slice_shapes[i]), elems[i].dtype());
       next.push_back(rest);
       slice.push_back(value);
     }
@@ -122,7 +123,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
                    results.begin() + static_cast<std::ptrdiff_t>(first_output));
   for (size_t k = 0; k < num_outputs; ++k) {
     const Tensor stacked = tensor_list_stack(results[first_output + k], element_shape(outputs[k].shape),
-                                             {.element_dtype = outputs[k].dtype, .num_elements = count});
+                                             outputs[k].dtype, {.num_elements = count});
     all.outputs.push_back(reverse ? panto::reverse(stacked, {0}) : stacked);
   }
   return all;

@@ -91,8 +91,7 @@ auto scan(F fn, const E& elems, const V& initializer, const ScanOptions& options
       const V next = fn(detail::like_with(initializer, state), detail::like_with(elems, slice));
       return detail::SliceResult{detail::tensors_in(next), detail::tensors_in(next)};
     };
-    return detail::like_with(initializer,
-                             detail::over_slices(erased, slices, first, options.reverse, where).outputs);
+    return detail::like_with(initializer, detail::over_slices(erased, slices, first, options.reverse, where).outputs);
   } else {
     using Y = std::decay_t<typename R::second_type>;
     Y like;

@@ -137,6 +137,10 @@ void loop_gradient(GradContext& g) {
   const Gradient& gradient = *ready.gradient;
   const size_t count = ready.outputs;
 
+  for (int k = static_cast<int>(count); k < g.num_outputs(); ++k) {
+    if (g.has_dy(k)) fail(Code::kInternal, "gradient: expected none of what a loop keeps, got one");
+  }
+
   // Values whose gradient is not zero: those that are asked about, and what they are made of in a round.
   std::vector<uint8_t> flows(count, 0);
   for (size_t k = 0; k < count; ++k) flows[k] = g.has_dy(static_cast<int>(k)) ? 1 : 0;
@@ -201,8 +205,7 @@ void loop_gradient(GradContext& g) {
         continue;
       }
       const OutputInfo info = element_info(i);
-      auto [rest, value] =
-          tensor_list_pop_back(in[first_list + lists.size()], element_shape(info.shape), {.element_dtype = info.dtype});
+      auto [rest, value] = tensor_list_pop_back(in[first_list + lists.size()], element_shape(info.shape), info.dtype);
       kept.push_back(value);
       lists.push_back(rest);
     }

@@ -8,9 +8,13 @@
 
 namespace panto {
 
-const ReadyFunction& ready_info(const FunctionRef& function) {
+const ReadyFunction* find_ready_info(const FunctionRef& function) {
   const auto* body = dynamic_cast<const GraphFunction*>(function.body.get());
-  const auto* ready = body == nullptr ? nullptr : static_cast<const ReadyFunction*>(body->note().get());
+  return body == nullptr ? nullptr : static_cast<const ReadyFunction*>(body->note().get());
+}
+
+const ReadyFunction& ready_info(const FunctionRef& function) {
+  const ReadyFunction* ready = find_ready_info(function);
   if (ready == nullptr) {
     failf(Code::kUnimplemented,
           "gradient: expected a node of a graph that is differentiated as a whole, got a call of function '{}'",

@@ -21,6 +21,8 @@ struct ReadyFunction {
   std::vector<int> kept;
 };
 
+// Null for a function that was not made ready.
+const ReadyFunction* find_ready_info(const FunctionRef& function);
 // Throws Unimplemented for a function that was not made ready.
 const ReadyFunction& ready_info(const FunctionRef& function);
 // The gradients of the function's inputs, from those of its outputs: calls of the ops that compute them. `kept`: by
