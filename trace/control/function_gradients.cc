@@ -140,14 +140,20 @@ void branches_gradient(GradContext& g) {
   const size_t inputs = branches[0]->inputs;
   std::vector<uint8_t> needed(inputs, 0);
   for (size_t i = 0; i < inputs; ++i) needed[i] = g.needs(static_cast<int>(i) + 1) ? 1 : 0;
+  std::vector<int> zeros_too;                         // outputs
   std::vector<DType> given(inputs, DType::kInvalid);  // the gradient's, where a branch has one
-  const std::vector<Tensor> dys = output_gradients(g, *branches[0]);
+  std::vector<Tensor> dys = output_gradients(g, *branches[0]);
   for (const ReadyFunction* branch : branches) {
     const std::shared_ptr<const Gradient::Part> part = branch->gradient->part(needed, dys);
+    // It may have been made for more outputs than are asked about.
+    for (const int source : part->sources) {
+      if (source < 0 && !dys[static_cast<size_t>(~source)].defined()) zeros_too.push_back(~source);
+    }
     for (size_t i = 0; i < inputs; ++i) {
       if (part->results[i] >= 0) given[i] = gradient_type(*part, i);
     }
   }
+  for (const int k : zeros_too) dys[static_cast<size_t>(k)] = zeros_like(g.out(k));
   if (std::ranges::all_of(given, [](DType t) { return t == DType::kInvalid; })) return;
   std::vector<TracedBody> bodies;
   for (const ReadyFunction* branch : branches) {

@@ -64,6 +64,21 @@ std::vector<uint8_t> unchanged(const GraphFunction& body) {
 // A tensor of which only what the graph says is known.
 Tensor like(const OutputInfo& info) { return meta_tensor(info.dtype, info.shape); }
 
+// What is made in a round of a value whose gradient flows has one that flows, too.
+void spread(const Gradient& gradient, const GradContext& g, std::vector<uint8_t>& flows) {
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t k = 0; k < flows.size(); ++k) {
+      for (size_t i = 0; flows[k] != 0 && i < flows.size(); ++i) {
+        const bool way = ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0;
+        if (!way || flows[i] != 0 || g.in_type(static_cast<int>(i)) == kResource) continue;
+        flows[i] = 1;
+        more = true;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void make_loop_ready(Graph& graph, int id) {
@@ -141,31 +156,30 @@ void loop_gradient(GradContext& g) {
     if (g.has_dy(k)) fail(Code::kInternal, "gradient: expected none of what a loop keeps, got one");
   }
 
-  // Values whose gradient is not zero: those that are asked about, and what they are made of in a round.
+  // Values whose gradient is not zero: those that are asked about, and what they are made of in a round, also where the
+  // first one is a constant.
   std::vector<uint8_t> flows(count, 0);
   for (size_t k = 0; k < count; ++k) flows[k] = g.has_dy(static_cast<int>(k)) ? 1 : 0;
-  for (bool more = true; more;) {
-    more = false;
-    for (size_t k = 0; k < count; ++k) {
-      for (size_t i = 0; flows[k] != 0 && i < count; ++i) {
-        const bool way = ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0;
-        if (!way || flows[i] != 0 || !g.needs(static_cast<int>(i)) || g.in_type(static_cast<int>(i)) == kResource) {
-          continue;
-        }
-        flows[i] = 1;
-        more = true;
-      }
-    }
-  }
   // Variables that a round reads: their gradients are sums over the rounds.
   std::vector<Tensor> seeds(gradient.recorded);
   std::vector<uint8_t> needed(count, 0);
-  for (size_t i = 0; i < count; ++i) {
-    const int at = static_cast<int>(i);
-    needed[i] = flows[i] != 0 || (g.in_type(at) == kResource && g.needs(at)) ? 1 : 0;
-    if (flows[i] != 0) seeds[i] = g.has_dy(at) ? g.dy(at) : zeros_like(g.out(at));
+  std::shared_ptr<const Gradient::Part> part;
+  for (bool more = true; more;) {
+    spread(gradient, g, flows);
+    for (size_t i = 0; i < count; ++i) {
+      const int at = static_cast<int>(i);
+      needed[i] = flows[i] != 0 || (g.in_type(at) == kResource && g.needs(at)) ? 1 : 0;
+      if (flows[i] != 0 && !seeds[i].defined()) seeds[i] = g.has_dy(at) ? g.dy(at) : zeros_like(g.out(at));
+    }
+    part = ready.gradient->part(needed, seeds);
+    // It may have been made for more values than are asked about.
+    more = false;
+    for (const int source : part->sources) {
+      if (source >= 0 || flows[static_cast<size_t>(~source)] != 0) continue;
+      flows[static_cast<size_t>(~source)] = 1;
+      more = true;
+    }
   }
-  const std::shared_ptr<const Gradient::Part> part = ready.gradient->part(needed, seeds);
   std::vector<size_t> summed;
   std::vector<DType> sum_types;
   for (size_t i = 0; i < count && part->function != nullptr; ++i) {
