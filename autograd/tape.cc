@@ -11,8 +11,8 @@
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/step/stop.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
-#include "panto/ops/math.h"
 
 namespace panto {
 namespace {
@@ -236,6 +236,7 @@ class GradientTape::Impl final : public Recorder {
   static void keep_saved(Entry& e, const Call& call) {
     const CallView view(call);
     for (const Saved& s : call.op->saves()) {
+      if (!view.is_saved(s)) continue;
       if (s.what == Saved::What::kInput) {
         const auto [first, last] = view.list(s.index);
         for (int i = first; i < last; ++i) e.values[i] = *call.inputs[static_cast<size_t>(i)];
@@ -286,6 +287,9 @@ class GradientTape::Impl final : public Recorder {
       }
       const int32_t slot = table_.find(y.id());
       if (slot == kNoSlot) continue;
+      if (!seeded && y.dtype() == kVariant) {
+        fail(Code::kInvalidArgument, "seed: expected one for a target of type variant, got none");
+      }
       accumulate(grads[static_cast<size_t>(slot)], seeded ? seeds[i] : ones_like(y));
     }
   }
@@ -331,7 +335,7 @@ class GradientTape::Impl final : public Recorder {
   }
 
   static void accumulate(Tensor& sum, Tensor more) {
-    sum = sum.defined() ? add(std::move(sum), std::move(more)) : std::move(more);
+    sum = sum.defined() ? add_tangents(std::move(sum), std::move(more)) : std::move(more);
   }
 
   // Rows that came for the output of a call that passes them.

@@ -13,6 +13,7 @@
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
+#include "panto/ops/array.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/possible_gradients.h"
 
@@ -232,9 +233,15 @@ struct ConcreteFunction::Gradient {
 // What a tape keeps of one call.
 class ConcreteFunction::FunctionBackward final : public CustomBackward {
  public:
+  // What a gradient of an output is like: its type and shape; of a list also its elements.
+  struct Like {
+    DType dtype;
+    Shape shape;
+    Tensor list;
+  };
   // `kept` as in Gradient; `outputs`: what is like the gradients of the recorded ones.
-  FunctionBackward(std::shared_ptr<Gradient> gradient, std::vector<Tensor> kept,
-                   std::vector<std::pair<DType, Shape>> outputs, std::string passes)
+  FunctionBackward(std::shared_ptr<Gradient> gradient, std::vector<Tensor> kept, std::vector<Like> outputs,
+                   std::string passes)
       : gradient_(std::move(gradient)),
         kept_(std::move(kept)),
         outputs_(std::move(outputs)),
@@ -271,15 +278,16 @@ class ConcreteFunction::FunctionBackward final : public CustomBackward {
   }
 
  private:
-  static Tensor zeros(const std::pair<DType, Shape>& like) {
-    Tensor t = allocate_tensor(cpu_device(), like.first, like.second);
+  static Tensor zeros(const Like& like) {
+    if (like.list.defined()) return zeros_like(like.list);
+    Tensor t = allocate_tensor(cpu_device(), like.dtype, like.shape);
     std::fill_n(mutable_data<char>(t), t.nbytes(), '\0');
     return t;
   }
 
   std::shared_ptr<Gradient> gradient_;
   std::vector<Tensor> kept_;
-  std::vector<std::pair<DType, Shape>> outputs_;
+  std::vector<Like> outputs_;
   std::string passes_;
 };
 
@@ -332,7 +340,7 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(const Graph& graph, s
   std::vector<NodeOutput> ys;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const OutputInfo info = b.graph.info(outputs[k]);
-    if (!dtypes::kDifferentiable.contains(info.dtype) || (!seeded.empty() && seeded[k] == 0)) continue;
+    if (!differentiable(info.dtype) || (!seeded.empty() && seeded[k] == 0)) continue;
     ys.push_back(outputs[k]);
     b.seeds.push_back({b.graph.add(placeholder_spec(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
@@ -391,7 +399,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   while (higher_orders) {
     bool more = false;
     for (NodeOutput c : b.cuts) {
-      if (!dtypes::kDifferentiable.contains(b.graph.info(c).dtype) || input_at.find(c) >= 0) continue;
+      if (!differentiable(b.graph.info(c).dtype) || input_at.find(c) >= 0) continue;
       more = output_at.add(c, forward.outputs) || more;
     }
     if (!more) break;
@@ -491,8 +499,11 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
       const auto i = static_cast<size_t>(k.index);
       kept.push_back(k.argument ? all_inputs[i] : made[i]);
     }
-    std::vector<std::pair<DType, Shape>> likes;
-    for (size_t k = 0; k < grad->recorded; ++k) likes.emplace_back(made[k].dtype(), made[k].shape());
+    std::vector<FunctionBackward::Like> likes;
+    for (size_t k = 0; k < grad->recorded; ++k) {
+      const Tensor& t = made[k];
+      likes.push_back({t.dtype(), t.shape(), t.dtype() == kVariant ? t : Tensor()});
+    }
     auto backward = std::make_shared<FunctionBackward>(grad, std::move(kept), std::move(likes), passes);
     const std::span<const Tensor> results(made.data(), grad->recorded);
     for_each_recorder([&](Recorder& r) { r.record_custom(all_inputs, results, backward); });

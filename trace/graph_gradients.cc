@@ -69,7 +69,7 @@ std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> 
     for (int id : ancestors(graph, ys)) {
       replay_symbolically(graph, replay, id);
       for (auto x = std::ranges::lower_bound(sorted, NodeOutput{id, 0}); x != sorted.end() && x->node == id; ++x) {
-        if (dtypes::kDifferentiable.contains(graph.info(*x).dtype)) tape.watch(replay.value(*x));
+        if (differentiable(graph.info(*x).dtype)) tape.watch(replay.value(*x));
       }
     }
   }

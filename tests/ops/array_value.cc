@@ -12,6 +12,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/core/tensor/tensor_list.h"
 
 namespace panto::test {
 namespace {
@@ -50,6 +51,20 @@ class Number final : public Resource {
   double value;
 };
 
+// A list of one number.
+Variant variant_of(double value) {
+  const Tensor element = tensor(value);
+  return {std::make_shared<TensorList>(TensorList(kFloat64, Shape{}).with_elements({&element, 1}))};
+}
+
+bool is_number(const Variant& variant) {
+  const auto* list = dynamic_cast<const TensorList*>(variant.value.get());
+  return list != nullptr && list->size() == 1 && list->element_dtype() == kFloat64 && list->element_shape() == Shape{};
+}
+double number_of(const Variant& variant) {
+  return is_number(variant) ? list_in(variant).at(0).item<double>() : std::nan("");
+}
+
 template <class T>
 T element(double value) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -57,7 +72,7 @@ T element(double value) {
   } else if constexpr (std::is_same_v<T, ResourceHandle>) {
     return std::make_shared<Number>(value);
   } else if constexpr (std::is_same_v<T, Variant>) {
-    return Variant{std::make_shared<double>(value)};
+    return variant_of(value);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return T(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -77,7 +92,7 @@ double number(const T& value) {
     const auto* held = dynamic_cast<const Number*>(value.get());
     return held != nullptr ? held->value : std::nan("");
   } else if constexpr (std::is_same_v<T, Variant>) {
-    return value.value != nullptr ? *static_cast<const double*>(value.value.get()) : std::nan("");
+    return number_of(value);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return static_cast<double>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
@@ -119,6 +134,59 @@ std::string position_text(const std::vector<int64_t>& dims, size_t flat) {
 std::vector<int64_t> dims_of(const Tensor& t) { return {t.shape().dims().begin(), t.shape().dims().end()}; }
 
 std::string shape_text(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
+
+// The list of the slices of `value` along its first dimension.
+Tensor make_list(const Tensor& value) {
+  const Shape rows(value.shape().dims().subspan(1));
+  std::vector<Tensor> elements;
+  for (int64_t i = 0; i < value.dim(0); ++i) elements.push_back(view_tensor(value, rows, i * rows.numel()));
+  return list_tensor(TensorList(value.dtype(), rows).with_elements(elements));
+}
+
+// The elements of the lists that `variants` holds, one after the other; those that are not set are zeros.
+Tensor stacked(const Tensor& variants) {
+  std::vector<int64_t> dims = dims_of(variants);
+  const TensorList& first = list_in(variants.data<Variant>()[0]);
+  PartialShape shape = first.element_shape();
+  for (const Tensor& e : first.elements()) {
+    if (e.defined()) shape = e.shape();
+  }
+  dims.push_back(first.size());
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  const Tensor all = allocate_tensor(cpu_device(), first.element_dtype(), Shape(dims));
+  with_type(first.element_dtype(), [&]<class T>(T) {
+    T* to = mutable_data<T>(all);
+    const int64_t size = Shape(shape).numel();
+    for (const Variant& v : variants.data<Variant>()) {
+      if (list_in(v).size() != first.size()) fail(Code::kInternal, "test array: expected lists of one length");
+      for (const Tensor& e : list_in(v).elements()) {
+        if (e.defined()) {
+          std::copy_n(e.data<T>().begin(), size, to);
+        } else {
+          std::fill_n(to, size, T{});
+        }
+        to += size;
+      }
+    }
+  });
+  return all;
+}
+
+// Empty if two lists have the same type and elements.
+std::string list_difference(const Variant& expected, const Variant& actual) {
+  const TensorList &a = list_in(expected), &b = list_in(actual);
+  if (a.element_dtype() != b.element_dtype() || a.size() != b.size()) {
+    return fmt::format("expected {}, got {}", a.to_string(), b.to_string());
+  }
+  for (int64_t i = 0; i < a.size(); ++i) {
+    const Tensor x = a.at(i), y = b.at(i);
+    if (x.defined() != y.defined()) return fmt::format("item {}: expected it {}set", i, x.defined() ? "" : "not ");
+    if (!x.defined()) continue;
+    const std::string text = difference(x, y);
+    if (!text.empty()) return fmt::format("item {}: {}", i, text);
+  }
+  return {};
+}
 
 Tensor make_variable(const Tensor& value) {
   static int count = 0;
@@ -235,6 +303,11 @@ Array zeros_and_ones(std::vector<int64_t> dims, int seed) {
   return a;
 }
 
+Array listed(Array values) {
+  values.is_list = true;
+  return values;
+}
+
 Array variable(Array value) {
   value.is_variable = true;
   return value;
@@ -278,6 +351,11 @@ Tensor to_tensor(const Array& a, DType t) {
     value.is_variable = false;
     return make_variable(to_tensor(value, t));
   }
+  if (a.is_list) {
+    Array value = a;
+    value.is_list = false;
+    return make_list(to_tensor(value, t));
+  }
   const Shape shape(a.dims);
   if (!a.texts.empty() || t == kString) {
     std::vector<std::string> values = a.texts;
@@ -313,6 +391,7 @@ Tensor unaligned(const Tensor& t) {
 
 Array to_array(const Tensor& tensor) {
   const Tensor t = tensor.cpu();
+  if (t.dtype() == kVariant && t.numel() > 0 && !is_number(t.data<Variant>()[0])) return listed(to_array(stacked(t)));
   Array a;
   a.dims = dims_of(t);
   a.type = t.dtype();
@@ -376,6 +455,12 @@ Whole wrapped(Whole v, DType t) {
 }  // namespace
 
 std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance, DType unit_type) {
+  if (expected.is_list) {
+    if (actual.dtype() != kVariant) return fmt::format("dtype: expected variant, got {}", dtype_name(actual.dtype()));
+    Array items = expected;
+    items.is_list = false;
+    return difference(items, stacked(actual), tolerance, unit_type);
+  }
   const Array got = to_array(actual);
   if (got.dims != expected.dims) {
     return fmt::format("shape: expected {}, got {}", shape_text(expected.dims), shape_text(got.dims));
@@ -443,12 +528,15 @@ std::string difference(const Tensor& expected_tensor, const Tensor& actual_tenso
     const auto a = expected.data<T>();
     const auto b = actual.data<T>();
     for (size_t i = 0; i < a.size() && text.empty(); ++i) {
+      const std::string where = position_text(dims_of(expected), i);
       if constexpr (std::is_same_v<T, Variant>) {
-        if (a[i].value == b[i].value) continue;
+        const std::string items = list_difference(a[i], b[i]);
+        if (items.empty()) continue;
+        text = fmt::format("element {}: {}", where, items);
+        continue;
       } else {
         if (same(static_cast<T>(a[i]), static_cast<T>(b[i]))) continue;
       }
-      const std::string where = position_text(dims_of(expected), i);
       if constexpr (std::is_same_v<T, std::string>) {
         text = fmt::format("element {}: expected '{}', got '{}'", where, a[i], b[i]);
       } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {

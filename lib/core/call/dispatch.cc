@@ -130,7 +130,7 @@ uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t donat
   if (!kept) return donated;
   const CallView view(call);
   for (const Saved& s : call.op->saves()) {
-    if (s.what != Saved::What::kInput) continue;
+    if (s.what != Saved::What::kInput || !view.is_saved(s)) continue;
     const auto [first, last] = view.list(s.index);
     for (int i = first; i < last && i < 64; ++i) donated &= ~(uint64_t{1} << i);
   }
@@ -179,6 +179,7 @@ void infer_and_allocate(Call& call, uint64_t donated, const ThreadState& state) 
   const Op& op = *call.op;
   const bool recorded = !state.recorders.empty();
   if (donated != 0 && recorded) donated = without_kept(call, state, donated);
+  call.donated = donated;
   if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1 && same_known_shapes(call)) {
     const ArgDef& a = op.signature().outputs[0];
     const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
@@ -551,6 +552,7 @@ void run(const Prepared& prepared, const Step& step, std::span<const Tensor* con
   call.node_name = prepared.node_name_;
   call.state = prepared.state_.get();
   call.step = &step;
+  call.donated = donated;
   const size_t count = prepared.specs_.size();
   bool given = count > 0;
   for (size_t k = 0; k < count; ++k) {

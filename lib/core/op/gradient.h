@@ -26,8 +26,8 @@ struct IndexedSlices {
   Tensor num_rows;  // of the whole gradient: an integer scalar
 };
 
-// Whether there are gradients and tangents of it: it is floating or complex.
-inline bool differentiable(DType t) { return dtypes::kDifferentiable.contains(t); }
+// Whether there are gradients and tangents of it: it is floating or complex, or may hold a list of such tensors.
+inline bool differentiable(DType t) { return (dtypes::kDifferentiable | DTypeSet{kVariant}).contains(t); }
 inline bool differentiable(const Tensor& t) { return differentiable(t.dtype()); }
 // Whether gradients end at every call of this op, as its block says.
 PANTO_EXPORT bool ends_gradients(const Op& op);

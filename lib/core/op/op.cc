@@ -164,6 +164,9 @@ class OpRegistry {
       if (s.index < 0 || static_cast<size_t>(s.index) >= args.size()) {
         invalid("op {}: expected `saves` to name one of {} arguments, got {}", name, args.size(), s.index);
       }
+      if (s.flag != nullptr && op.signature_.find_attr(s.flag) < 0) {
+        invalid("op {}: expected `saves` to name an attribute, got '{}'", name, s.flag);
+      }
     }
     by_name_.emplace(name, &op);
     for (const std::string& alias : op.aliases_) by_name_.emplace(alias, &op);

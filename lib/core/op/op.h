@@ -101,7 +101,9 @@ class PANTO_EXPORT TraitSet {
 // What a gradient needs kept: an argument's tensors, or only its shape.
 struct Saved {
   enum class What : uint8_t { kInput, kOutput, kInputShape } what;
-  int index;  // argument position
+  int index;                   // argument position
+  const char* flag = nullptr;  // a bool attribute: only of calls where it is true
+  constexpr Saved where(const char* attribute) const { return {what, index, attribute}; }
 };
 constexpr Saved in(int i) { return {Saved::What::kInput, i}; }
 constexpr Saved out(int i) { return {Saved::What::kOutput, i}; }

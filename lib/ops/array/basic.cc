@@ -109,6 +109,11 @@ void check_fits(int64_t value, DType type, const char* what) {
   }
 }
 
+// Lists of a batch may have elements of other shapes.
+void zeros_like_batch(BatchContext& c) {
+  c.in(0).dtype() == kVariant ? batching::elementwise(c) : batching::shape_only(c);
+}
+
 void zeros_or_ones_like(ShapeContext& c, int64_t value) {
   shapes::same_as_input(c);
   if (!c.symbolic() || !dtypes::kInteger.contains(c.in(0).dtype())) return;
@@ -161,12 +166,15 @@ const Op& kSize = define_op("Size(input: T; T: type, out_type: index = int32) ->
                                  },
                              .no_gradient = "integers have none"});
 
-const Op& kZerosLike = define_op("ZerosLike(x: T; T: type) -> (y: T)",
-                                 {.doc = "Zeros in the shape and dtype of `x`; empty strings where it holds strings.",
-                                  .traits = {Trait::kElementwise, Trait::kShapeOnly},
-                                  .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
-                                  .no_gradient = "the values of x do not matter",
-                                  .types_reason = "no resource or variant is zero"});
+const Op& kZerosLike =
+    define_op("ZerosLike(x: T; T: type) -> (y: T)",
+              {.doc = "Zeros in the shape and dtype of `x`; empty strings where it holds strings, and lists of zeros "
+                      "where it holds lists.",
+               .traits = {Trait::kElementwise, Trait::kShapeOnly},
+               .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
+               .no_gradient = "the values of x do not matter",
+               .types_reason = "no resource is zero",
+               .batch = zeros_like_batch});
 
 const Op& kOnesLike =
     define_op("OnesLike(x: T; T: plain) -> (y: T)", {.doc = "Ones in the shape and dtype of `x`.",
