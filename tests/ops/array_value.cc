@@ -54,7 +54,7 @@ class Number final : public Resource {
 // A list of one number.
 Variant variant_of(double value) {
   const Tensor element = tensor(value);
-  return {std::make_shared<TensorList>(TensorList(kFloat64, PartialShape{}).with_elements({&element, 1}))};
+  return {std::make_shared<TensorList>(TensorList(kFloat64, Shape{}).with_elements({&element, 1}))};
 }
 
 bool is_number(const Variant& variant) {

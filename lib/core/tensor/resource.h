@@ -1,4 +1,4 @@
-// Mutable things that tensors of dtype resource refer to: variables, queues, tables.
+// Mutable things that tensors of dtype resource refer to: variables today; queues, tables and iterators later.
 #pragma once
 
 #include <memory>
