@@ -2,6 +2,7 @@
 #pragma once
 
 #include "panto/ops/array.h"
+#include "panto/ops/control.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
 #include "panto/ops/random.h"

@@ -118,6 +118,11 @@ constexpr std::array kAdapters{
     renamed("FusedBatchNorm", "FusedBatchNormV3"),    // which has one output more, and a second type attribute
     renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
     renamed("PlaceholderV2", "Placeholder"),
+    renamed("RefSwitch", "Switch"),  // of references: the variable is read when the node runs
+    renamed("RefMerge", "Merge"),
+    renamed("RefEnter", "Enter"),
+    renamed("RefExit", "Exit"),
+    renamed("RefNextIteration", "NextIteration"),
     body("Select(condition: bool, t: T, e: T; T: type) -> (output: T)", select_by_rows),
     body("Concat(concat_dim: int32, values: N*T; N: int >= 2, T: type) -> (output: T)",
          [](const AdapterCall& c) -> Tensors { return {concat(c.from(1), c.in(0))}; }),

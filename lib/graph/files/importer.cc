@@ -1,6 +1,7 @@
 // GraphDef -> Graph, node by node: attributes, then inference. What cannot run here becomes a node that says so
 // (unknown.h); old ops are adapted (adapters.h), references to variables become handles (references.h).
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -37,6 +38,7 @@ class Importer {
     for (int position : nodes_.order()) add(static_cast<size_t>(position));
     for (const auto& [position, infos] : unknown_) graph_.set_outputs(made_[position].node, infos);
     for (const BackEdge& edge : back_edges_) close(edge);
+    if (!back_edges_.empty()) infer_shapes(graph_);  // what holds in every round
     if (proto_.has_library()) graph_.set_library(kept_bytes(proto_.library(), "function library"));
     return std::move(graph_);
   }
@@ -112,10 +114,10 @@ class Importer {
       const NodeOutput& input = nodes_.inputs(node)[i];
       const Made& producer = made_[static_cast<size_t>(input.node)];
       if (producer.node < 0 && nodes_.leads_back(node, i)) {
-        // The loop is closed when both ends are there.
+        // The loop is closed when both ends are there. Until then nothing is known of what comes back.
         back_edges_.push_back({position, static_cast<int>(i), input});
         spec.inputs.push_back(spec.inputs[0]);
-        abstract_values.push_back(abstract_values[0]);
+        abstract_values.push_back(&to_come_.emplace_back(meta_tensor(abstract_values[0]->dtype(), PartialShape())));
         continue;
       }
       if (static_cast<size_t>(input.index) >= producer.outputs.size()) {
@@ -233,6 +235,10 @@ class Importer {
       if (i >= types.size() || types[i] == DType::kInvalid) return false;
       const NodeOutput& input = nodes_.inputs(node)[i];
       const auto producer = static_cast<size_t>(input.node), output = static_cast<size_t>(input.index);
+      if (made_[producer].node < 0) {
+        abstract_values[i] = &to_come_.emplace_back(meta_tensor(types[i], PartialShape()));
+        continue;
+      }
       unknown_.at(producer)[output].dtype = types[i];
       made_[producer].abstract_values[output] = meta_tensor(types[i], abstract_values[i]->partial_shape());
       abstract_values[i] = &made_[producer].abstract_values[output];
@@ -521,6 +527,7 @@ class Importer {
   size_t unknown_ports_ = 0;
   size_t added_ = 0;  // nodes of the file
   std::vector<BackEdge> back_edges_;
+  std::deque<Tensor> to_come_;                           // abstract values of what leads back
   std::map<size_t, Reference> references_to_variables_;  // by position; of output 0
   std::string checked_device_;                           // the latest that was in order
 };
