@@ -1,5 +1,6 @@
 """TensorFlow 1's conditionals and loops, of Switch, Merge, Enter, Exit and NextIteration: our numbers are TensorFlow's."""
 
+import os
 import unittest
 
 import numpy as np
@@ -259,6 +260,97 @@ class ControlFlow(unittest.TestCase):
         with support.saved(definition) as path:
             message = support.panto_fails("run", path, "--fetch", "y")
         self.assertTrue(message.startswith("error: InvalidArgument: fetch 'y': expected a value, got none"), message)
+
+
+class RandomPrograms(unittest.TestCase):
+    """Conditionals and loops in one another, as a random generator writes them."""
+
+    COUNT = int(os.environ.get("PANTO_FLOW_PROGRAMS", "12"))
+
+    def build(self, seed):
+        random = np.random.Generator(np.random.PCG64(seed))
+        pick = lambda *choices: choices[random.integers(len(choices))]
+        x, y = tf1.placeholder(tf.float32, [2, 2], name="x"), tf1.placeholder(tf.float32, [2, 2], name="y")
+        n, p = scalar(tf.int32, "n"), scalar(tf.bool, "p")
+
+        def plain(values):
+            a, b = pick(*values), pick(*values)
+            return pick(
+                lambda: a + b,
+                lambda: tf.tanh(a),
+                lambda: a * 0.5 - b,
+                lambda: tf.matmul(a, tf.tanh(b)),
+                lambda: tf.zeros_like(a),
+                lambda: tf.constant([[0.5, -1.0], [2.0, 0.25]]),
+                lambda: tf.transpose(a),
+                lambda: tf.maximum(a, b) + tf.ones_like(b),
+                lambda: tf.reshape(tf.reduce_sum(a), [1, 1]) + b,
+            )()
+
+        def decision(values):
+            return pick(lambda: p, lambda: tf.reduce_sum(pick(*values)) > 0.0, lambda: tf.logical_not(p))()
+
+        def expression(values, depth):
+            values = list(values)
+            for _ in range(random.integers(1, 4)):
+                values.append(plain(values))
+            for _ in range(random.integers(0, 3) if depth > 0 else 0):
+                values.append(pick(branch, branch, loop)(values, depth - 1))
+            values.append(plain(values[-3:]))
+            return values[-1]
+
+        def branch(values, depth):
+            return tf1.cond(
+                decision(values), lambda: expression(values, depth), lambda: pick(expression, lambda v, _: pick(*v))(values, depth)
+            )
+
+        def loop(values, depth):
+            rounds = pick(n, tf.constant(2), tf.constant(1))
+            outer = list(values)
+
+            def body(i, a, b):
+                inside = [a, b, pick(*outer), tf.fill([2, 2], tf.cast(i, tf.float32))]
+                return i + 1, tf.tanh(expression(inside, depth)), pick(a, b, a * 0.5)
+
+            begin = [tf.constant(0), pick(*values), pick(*values)]
+            results = tf1.while_loop(lambda i, *_: i < rounds, body, begin, parallel_iterations=int(pick(1, 2, 10)))
+            return pick(*results[1:])
+
+        results = [expression([x, y], 3) for _ in range(2)] + [loop([x, y], 2)]
+        fetches = [tf.identity(value, name=f"result{i}").op.name for i, value in enumerate(results)]
+        feeds = [
+            {"x": numbers(2, 2, seed=seed), "y": numbers(2, 2, seed=seed + 1), "n": I4(count), "p": np.array(p)}
+            for count, p in ((0, True), (1, False), (3, True))
+        ]
+        placeholders = {node.name for node in tf1.get_default_graph().as_graph_def().node}
+        return [{name: value for name, value in run.items() if name in placeholders} for run in feeds], fetches
+
+    def run_plainly(self, graph, feeds, fetches):
+        """In TensorFlow without its optimizer, which loses values of a few of these graphs."""
+        config = tf1.ConfigProto()
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+        config.graph_options.optimizer_options.opt_level = -1
+        with tf1.Session(graph=graph, config=config) as session:
+            values = session.run([f"{name}:0" for name in fetches], {f"{name}:0": feeds[name] for name in feeds})
+        return dict(zip(fetches, map(np.asarray, values)))
+
+    def test_random_programs(self):
+        first = int(os.environ.get("PANTO_FLOW_SEED", "1"))
+        for seed in range(first, first + self.COUNT):
+            with self.subTest(seed=seed):
+                graph = tf.Graph()
+                with graph.as_default():
+                    runs, fetches = self.build(seed)
+                definition = graph.as_graph_def()
+                for feeds in runs:
+                    expected = self.run_plainly(graph, feeds, fetches)
+                    if not support.PANTO:
+                        continue
+                    with support.saved(definition) as path:
+                        for options in ([], ["--optimize", "off"]):
+                            results = support.panto_run(path, feeds, fetches, options=options)
+                            for name in fetches:
+                                support.assert_same(self, results[name], expected[name], name, rtol=2e-5, atol=2e-5)
 
 
 for _builder in BUILDERS:
