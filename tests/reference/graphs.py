@@ -467,6 +467,30 @@ def loops():
     return [({"n": I4(n), "p": np.bool_(n > 3), "x": numbers(2, 2)}, fetches, []) for n in (0, 1, 6, 40)]
 
 
+def old_loops():
+    """Reference variables that are assigned on branches and in loops."""
+    p, n = tf1.placeholder(tf.bool, [], name="p"), tf1.placeholder(tf.int32, [], name="n")
+    tf1.disable_control_flow_v2()
+    v = tf1.get_variable("v", initializer=1.0, use_resource=False)
+    w = tf1.get_variable("w", initializer=numbers(2), use_resource=False)
+    y = tf1.cond(p, lambda: tf1.assign_add(v, 2.0), lambda: tf1.assign(v, v * 10.0))
+    tf.identity(y, name="y")
+    with tf1.control_dependencies([y]):
+        tf.identity(v.read_value(), name="after")
+
+    def body(i):
+        with tf1.control_dependencies([tf1.cond(tf.equal(i, 2), lambda: tf1.assign_add(w, [1.0, -1.0]), lambda: w * 2.0)]):
+            with tf1.control_dependencies([tf1.assign_add(w, [0.5, 0.25])]):
+                return i + 1
+
+    tf1.while_loop(lambda i: i < n, body, [0], parallel_iterations=1, name="loop")
+    return [({}, [], ["v/Assign", "w/Assign"])] + [
+        ({"p": np.bool_(n % 2), "n": I4(n)}, fetches, [])
+        for n in (0, 1, 4)
+        for fetches in (["y", "after"], ["loop/Exit"], ["v/read", "w/read"])
+    ]
+
+
 def beyond():
     """Holds what this library cannot run: an op, calls of functions. The runs do not need it, nor a loop."""
     x = tf1.placeholder(tf.float32, [2, 2], name="x")
@@ -511,6 +535,7 @@ BINARY = [
     train_step,
     old_ops,
     old_training,
+    old_loops,
 ]
 TEXT = [adam_regression, broadcast_math, loops, beyond]
 
