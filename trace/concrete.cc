@@ -12,6 +12,7 @@
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
 #include "panto/ops/array.h"
@@ -69,6 +70,7 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   for (int id : graph.topological_order()) {
     if (needed[static_cast<size_t>(id)] == 0) continue;
     if (is_unknown(graph.at(id))) fail_unknown(graph.at(id));
+    refuse_control_flow(graph.at(id));
     NodeSpec init = graph.at(id).spec();
     for (NodeOutput& in : init.inputs) in = moved.at(in);
     init.control_inputs.clear();

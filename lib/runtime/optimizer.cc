@@ -12,6 +12,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
@@ -135,6 +136,9 @@ std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, c
   const RecorderPause unheard;  // constants are computed by ops
   const std::vector<Pass> chosen = selected(passes);
   std::vector<PassRun> runs(chosen.size());
+  std::vector<uint8_t> flow;
+  for (const FlowPlace place : flow_places(context.graph)) flow.push_back(place == FlowPlace::kOutside ? 0 : 1);
+  context.flow = flow;
   // Failures are rare: after one the graph is made again, and the passes before it run again.
   for (size_t i = 0; i < chosen.size();) {
     if (!runs[i].error.empty() || run_pass(chosen[i], context, runs[i])) {
@@ -144,6 +148,7 @@ std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, c
       i = 0;
     }
   }
+  context.flow = {};
   return runs;
 }
 

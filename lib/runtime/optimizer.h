@@ -31,9 +31,12 @@ struct PassContext {
   std::span<const Tensor> feed_values;
   // More nodes to leave alone: their names are asked for.
   std::span<const int> kept = {};
+  // By id, as far as it goes: nodes of loops and conditionals, which may run several times or not at all. Leave them
+  // alone, too.
+  std::span<const uint8_t> flow = {};
 
   bool fixed(int id) const {
-    if (id == sink) return true;
+    if (id == sink || (static_cast<size_t>(id) < flow.size() && flow[static_cast<size_t>(id)] != 0)) return true;
     for (int other : kept) {
       if (other == id) return true;
     }

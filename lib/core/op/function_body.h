@@ -52,7 +52,7 @@ class PANTO_EXPORT FunctionLibrary {
 PANTO_EXPORT std::shared_ptr<const FunctionBody> body_of(const FunctionRef& function);
 
 // Whether calls of this op run functions that its attributes name.
-inline bool calls_functions(const Op& op) noexcept { return op.kind() >= OpKind::kCall; }
+inline bool calls_functions(const Op& op) noexcept { return op.kind() >= OpKind::kCall && op.kind() <= OpKind::kLoop; }
 
 // What trace/ does for ops that call functions.
 class PANTO_EXPORT FunctionRuntime {

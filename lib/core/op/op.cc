@@ -240,10 +240,18 @@ std::vector<std::string_view> TraitSet::names() const {
 }
 
 std::string_view op_kind_name(OpKind kind) {
-  static constexpr std::string_view kNames[] = {"ordinary",      "constant",        "placeholder",   "no operation",
-                                                "stop gradient", "variable handle", "read variable", "cast",
-                                                "fused loop",    "custom gradient", "send",          "receive",
-                                                "call",          "cond",            "case",          "loop"};
+  static constexpr std::string_view kNames[] = {"ordinary",       "constant",
+                                                "placeholder",    "no operation",
+                                                "stop gradient",  "variable handle",
+                                                "read variable",  "cast",
+                                                "fused loop",     "custom gradient",
+                                                "send",           "receive",
+                                                "call",           "cond",
+                                                "case",           "loop",
+                                                "switch",         "merge",
+                                                "enter",          "exit",
+                                                "next iteration", "loop condition",
+                                                "control trigger"};
   return kNames[static_cast<size_t>(kind)];
 }
 

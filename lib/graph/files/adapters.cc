@@ -102,6 +102,7 @@ Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) 
 // ---- The table --------------------------------------------------------------------------------------------------
 
 constexpr Adapter renamed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kRenamed, becomes}; }
+constexpr Adapter passed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kPassed, becomes}; }
 constexpr Adapter variable(std::string_view op, Adapter::Kind kind) { return {op, kind, "VarHandleOp"}; }
 constexpr Adapter update(std::string_view op, const char* becomes, int references = 1,
                          Adapter::Kind kind = Adapter::Kind::kUpdate) {
@@ -118,6 +119,12 @@ constexpr std::array kAdapters{
     renamed("FusedBatchNorm", "FusedBatchNormV3"),    // which has one output more, and a second type attribute
     renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
     renamed("PlaceholderV2", "Placeholder"),
+    // References on branches and in loops. What comes back is what was read there.
+    passed("RefSwitch", "Switch"),
+    passed("RefEnter", "Enter"),
+    renamed("RefMerge", "Merge"),
+    renamed("RefExit", "Exit"),
+    renamed("RefNextIteration", "NextIteration"),
     body("Select(condition: bool, t: T, e: T; T: type) -> (output: T)", select_by_rows),
     body("Concat(concat_dim: int32, values: N*T; N: int >= 2, T: type) -> (output: T)",
          [](const AdapterCall& c) -> Tensors { return {concat(c.from(1), c.in(0))}; }),

@@ -9,6 +9,7 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/functions.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 
 namespace panto {
 
@@ -170,9 +171,9 @@ std::vector<int> FileNodes::order() const {
 }
 
 bool FileNodes::leads_back(const FileNode& node, size_t input) const {
-  if (input >= node.num_inputs || node.op != nullptr || node.adapter != nullptr) return false;
+  if (input >= node.num_inputs || node.op == nullptr) return false;
   const FileNode& producer = nodes_[static_cast<size_t>(inputs(node)[input].node)];
-  return is_back_edge(producer.def->op(), node.def->op(), static_cast<int>(input));
+  return producer.op != nullptr && is_back_edge(producer.op->kind(), node.op->kind(), static_cast<int>(input));
 }
 
 bool FileNodes::inputs_come_first(int position) const {

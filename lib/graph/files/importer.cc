@@ -1,6 +1,7 @@
 // GraphDef -> Graph, node by node: attributes, then inference. What cannot run here becomes a node that says so
 // (unknown.h); old ops are adapted (adapters.h), references to variables become handles (references.h).
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -41,6 +42,7 @@ class Importer {
     for (int position : nodes_.order()) add(static_cast<size_t>(position));
     for (const auto& [position, infos] : unknown_) graph_.set_outputs(made_[position].node, infos);
     for (const BackEdge& edge : back_edges_) close(edge);
+    if (!back_edges_.empty()) infer_shapes(graph_);  // what holds in every round
     if (proto_.has_library()) graph_.set_library(kept_bytes(proto_.library(), "function library"));
     return std::move(graph_);
   }
@@ -79,7 +81,7 @@ class Importer {
           if (graph_.find(id) != nullptr) graph_.remove(id);
         }
         made_[position] = Made();
-        references_to_variables_.erase(position);
+        for (int k = 0; k < 2; ++k) references_to_variables_.erase({position, k});
         spec = started(node);
         abstract_values.clear();
         read_inputs(position, spec, abstract_values);
@@ -117,10 +119,10 @@ class Importer {
       const NodeOutput& input = nodes_.inputs(node)[i];
       const Made& producer = made_[static_cast<size_t>(input.node)];
       if (producer.node < 0 && nodes_.leads_back(node, i)) {
-        // The loop is closed when both ends are there.
+        // The loop is closed when both ends are there. Until then nothing is known of what comes back.
         back_edges_.push_back({position, static_cast<int>(i), input});
         spec.inputs.push_back(spec.inputs[0]);
-        abstract_values.push_back(abstract_values[0]);
+        abstract_values.push_back(&to_come_.emplace_back(meta_tensor(abstract_values[0]->dtype(), PartialShape())));
         continue;
       }
       if (static_cast<size_t>(input.index) >= producer.outputs.size()) {
@@ -140,6 +142,10 @@ class Importer {
     const Adapter* adapter = node.adapter;
     SmallVector<Tensor, 2> values;  // of variables, for what reads a reference
     if (!references_to_variables_.empty()) {
+      const bool passed = adapter != nullptr && adapter->kind == Adapter::Kind::kPassed;
+      if (passed && node.num_inputs > 0 && reference_of(nodes_.inputs(node)[0]) != nullptr) {
+        return pass_reference(position, spec, abstract_values);
+      }
       const int kept = adapter == nullptr ? 0 : adapter->references;
       values.reserve(node.num_inputs);
       read_references(node, static_cast<size_t>(kept), spec, abstract_values, values);
@@ -270,6 +276,10 @@ class Importer {
       if (i >= types.size() || types[i] == DType::kInvalid) return false;
       const NodeOutput& input = nodes_.inputs(node)[i];
       const auto producer = static_cast<size_t>(input.node), output = static_cast<size_t>(input.index);
+      if (made_[producer].node < 0) {
+        abstract_values[i] = &to_come_.emplace_back(meta_tensor(types[i], PartialShape()));
+        continue;
+      }
       unknown_.at(producer)[output].dtype = types[i];
       made_[producer].abstract_values[output] = meta_tensor(types[i], abstract_values[i]->partial_shape());
       abstract_values[i] = &made_[producer].abstract_values[output];
@@ -323,23 +333,25 @@ class Importer {
   // ---- Reference variables --------------------------------------------------------------------------------------
 
   const Reference* reference_of(const NodeOutput& input) const {
-    if (input.index != 0) return nullptr;
-    const auto found = references_to_variables_.find(static_cast<size_t>(input.node));
+    const auto found = references_to_variables_.find({static_cast<size_t>(input.node), input.index});
     return found == references_to_variables_.end() ? nullptr : &found->second;
   }
 
   // Behind the first `kept` inputs, values stand for references: each is read when the node may run.
   void read_references(const FileNode& node, size_t kept, NodeSpec& spec, AbstractPointers& abstract_values,
                        SmallVector<Tensor, 2>& values) {
-    std::vector<int> before = spec.control_inputs;
+    // A Merge waits for one of its inputs, and reads that when it is there.
+    const bool waits_for_all = node.op == nullptr || !node.op->is(OpKind::kMerge);
+    std::vector<int> before;
+    if (waits_for_all) before = spec.control_inputs;
     bool any = false;
     for (size_t i = 0; i < node.num_inputs; ++i) {
       const Reference* reference = reference_of(nodes_.inputs(node)[i]);
       if (reference == nullptr) {
         const Node& producer = graph_.at(spec.inputs[i].node);
         const bool at_once = producer.is(OpKind::kConstant) || producer.is(OpKind::kPlaceholder);
-        if (!at_once) before.push_back(producer.id());
-      } else if (reference->after >= 0) {
+        if (!at_once && waits_for_all) before.push_back(producer.id());
+      } else if (reference->after >= 0 && waits_for_all) {
         before.push_back(reference->after);
       }
       any = any || (i >= kept && reference != nullptr);
@@ -439,7 +451,28 @@ class Importer {
     made.abstract_values.clear();
     made.abstract_values.push_back(std::move(value.abstract_value));
     made.node = made_by;
-    references_to_variables_.insert_or_assign(position, reference);
+    references_to_variables_.insert_or_assign({position, 0}, reference);
+  }
+
+  // The handle goes to a branch, or into a loop, and what is behind it refers to the variable there.
+  void pass_reference(size_t position, NodeSpec& spec, AbstractPointers& abstract_values) {
+    const FileNode& node = nodes_.at(position);
+    const Reference reference = *reference_of(nodes_.inputs(node)[0]);
+    spec.inputs[0] = reference.handle;
+    abstract_values[0] = &reference.abstract_value;
+    if (reference.after >= 0) spec.control_inputs.push_back(reference.after);
+    NodeDef of_handle = *node.def;
+    of_handle.clear_attr();
+    for (const auto& [name, value] : node.def->attr()) {
+      if (name != "T" && name != "_output_shapes") (*of_handle.mutable_attr())[name] = value;
+    }
+    read_attrs(node.op->signature(), of_handle, spec);
+    add_plain(position, spec, abstract_values);
+    const Made& made = made_[position];
+    for (size_t k = 0; k < made.outputs.size(); ++k) {
+      references_to_variables_.insert_or_assign({position, static_cast<int>(k)},
+                                                Reference{made.outputs[k], made.abstract_values[k]});
+    }
   }
 
   // ---- Attributes and devices -----------------------------------------------------------------------------------
@@ -581,8 +614,9 @@ class Importer {
   size_t unknown_ports_ = 0;
   size_t added_ = 0;  // nodes of the file
   std::vector<BackEdge> back_edges_;
-  std::map<size_t, Reference> references_to_variables_;  // by position; of output 0
-  std::string checked_device_;                           // the latest that was in order
+  std::deque<Tensor> to_come_;                                           // abstract values of what leads back
+  std::map<std::pair<size_t, int>, Reference> references_to_variables_;  // by position and output
+  std::string checked_device_;                                           // the latest that was in order
 };
 
 }  // namespace

@@ -1,127 +1,134 @@
-// Samples of ops that call functions.
-#include <cmath>
+// Ops of TensorFlow 1's loops and conditionals: what they say when they are called by themselves, what they say of
+// shapes, and that graphs with them come back from files. What they do, tests/runtime/dataflow_test.cc asks.
+#include <boost/test/unit_test.hpp>
 
-#include "panto/lib/ops/operators.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/graph/text_graph.h"
+#include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
-#include "panto/trace/control/traced_body.h"
+#include "panto/tests/runtime/loops.h"
 
 namespace panto::test {
 namespace {
 
-using Tensors = std::vector<Tensor>;
+const std::string kOutside = ": expected a node of a graph that runs, got a call of its own [in ";
 
-// A function of tensors of these types and shapes.
-FunctionRef function(const char* name, const std::vector<OutputInfo>& arguments, const TensorFunction& fn) {
-  Tensors likes;
-  for (const OutputInfo& info : arguments) likes.push_back(meta_tensor(info.dtype, info.shape));
-  const std::shared_ptr<const GraphFunction> made = function_of(trace_body(name, likes, fn));
-  return {.name = name, .body = made};
+template <class Call>
+void refused(const char* op, Call call) {
+  expect_error_begins(call, "FailedPrecondition: " + (op + kOutside) + op + "(");
 }
 
-const OutputInfo kVector{kFloat64, PartialShape{-1}};
-const OutputInfo kCount{kInt32, PartialShape(Shape())};
-
-FunctionRef squares() {
-  return function("squares", {kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] * in[0]}; });
+void switch_alone() {
+  refused("Switch", [] { switch_op(tensor(1.f), tensor(true)); });
 }
-FunctionRef sines() {
-  return function("sines", {kVector}, [](std::span<const Tensor> in) { return Tensors{sin(in[0]) + 1.0}; });
+void merge_alone() {
+  refused("Merge", [] { merge_op({tensor(1.f), tensor(2.f)}); });
 }
-FunctionRef halves() {
-  return function("halves", {kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] * 0.5}; });
+void enter_alone() {
+  refused("Enter", [] { enter_op(tensor(1.f), "loop"); });
 }
-FunctionRef rounds_left() {
-  return function("rounds_left", {kCount, kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] > 0}; });
+void exit_alone() {
+  refused("Exit", [] { exit_op(tensor(1.f)); });
 }
-FunctionRef round() {
-  return function("round", {kCount, kVector},
-                  [](std::span<const Tensor> in) { return Tensors{in[0] - 1, in[1] * in[1] * 0.5 + in[1]}; });
+void next_alone() {
+  refused("NextIteration", [] { next_iteration(tensor(1.f)); });
 }
-
-const std::vector<DType> kOut = {kFloat64};
-
-Array mapped(const Array& x, double (*f)(double)) {
-  Array y = x;
-  for (double& v : y.values) v = f(v);
-  return y;
-}
-double square_of(double x) { return x * x; }
-double sine_of(double x) { return std::sin(x) + 1; }
-double half_of(double x) { return x * 0.5; }
-
-std::vector<Array> chosen_by_truth(const Given& g) {
-  return {mapped(g.in[1], g.in[0].values[0] != 0 ? square_of : sine_of)};
+void condition_alone() {
+  refused("LoopCond", [] { loop_cond(tensor(true)); });
 }
 
-std::vector<Array> chosen_by_number(const Given& g) {
-  const double i = g.in[0].values[0];
-  return {mapped(g.in[1], i == 0 ? square_of : i == 1 ? sine_of : half_of)};
-}
-
-std::vector<Array> looped(const Given& g) {
-  Array y = g.in[1];
-  const int count = std::max(0, static_cast<int>(g.in[0].values[0]));
-  for (double& v : y.values) {
-    for (int i = 0; i < count; ++i) v = v * v * 0.5 + v;
+void shapes_of_switch_and_merge() {
+  Graph graph;
+  {
+    const GraphScope scope(graph);
+    const auto [no, yes] = switch_op(placeholder(kFloat32, {2, 3}, "x"), placeholder(kBool, {}, "p"));
+    named("same", merge_op({no, yes}).output);
+    named("one dimension", merge_op({no, placeholder(kFloat32, {2, 4}, "y")}).output);
+    named("nothing", merge_op({no, placeholder(kFloat32, {2}, "z")}).output);
+    expect_error_begins([&] { switch_op(no, placeholder(kBool, {2}, "q")); },
+                        "InvalidArgument: pred: expected a scalar, got shape [2]");
   }
-  return {Array(g.in[0]), y};
+  BOOST_TEST(graph.info(graph.output("same")).shape == (PartialShape{2, 3}));
+  BOOST_TEST(graph.info(graph.output("one_dimension")).shape == (PartialShape{2, -1}));
+  BOOST_TEST(!graph.info(graph.output("nothing")).shape.known_rank());
 }
 
-Sample branch_sample(double condition, Array x) {
-  return {.in = {scalar(condition), std::move(x).as(kFloat64)},
-          .attrs = {{"Tout", kOut}, {"then_branch", squares()}, {"else_branch", sines()}}};
-}
-Sample case_sample(double index, Array x) {
-  return {.in = {scalar(index).as(kInt32), std::move(x).as(kFloat64)},
-          .attrs = {{"Tout", kOut}, {"branches", std::vector<FunctionRef>{squares(), sines(), halves()}}}};
-}
-Sample loop_sample(double count, Array x) {
-  Sample sample{.in = {scalar(count).as(kInt32), std::move(x).as(kFloat64)},
-                .attrs = {{"cond", rounds_left()}, {"body", round()}}};
-  sample.out = {scalar(0).as(kInt32), looped({.op = get_op("While"), .in = sample.in, .attrs = sample.attrs})[1]};
-  return sample;
-}
-Sample call_sample(Array x) { return {.in = {std::move(x).as(kFloat64)}, .attrs = {{"Tout", kOut}, {"f", squares()}}}; }
-
-Details branches() {
-  return {.samples = {branch_sample(1, draw({3})), branch_sample(0, draw({3})), branch_sample(1, draw({0}))},
-          .reference = chosen_by_truth,
-          .errors = {{.in = {scalar(1), draw({3}).as(kFloat32)},
-                      .attrs = {{"Tout", kOut}, {"then_branch", squares()}, {"else_branch", sines()}},
-                      .text = "input 0 of function 'squares': expected float64, got float32"}},
-          .types = dtypes::kAny - dtypes::kComplex - DTypeSet{kString, kResource, kVariant, kFloat16, kBFloat16}};
-}
-Details cases() {
-  return {.samples = {case_sample(0, draw({3})), case_sample(1, draw({2})), case_sample(7, draw({2})),
-                      case_sample(-1, draw({2}))},
-          .reference = chosen_by_number};
-}
-Details loops() {
-  return {.samples = {loop_sample(3, draw({3}, -1, 1)), loop_sample(0, draw({2}, -1, 1)), loop_sample(1, draw({0}))}};
-}
-Details calls() {
-  return {.samples = {call_sample(draw({3})), call_sample(draw({0}))},
-          .reference = [](const Given& g) { return std::vector<Array>{mapped(g.in[0], square_of)}; },
-          .errors = {{.in = {draw({3}).as(kFloat64), draw({3}).as(kFloat64)},
-                      .attrs = {{"Tout", kOut}, {"f", squares()}},
-                      .text = "inputs of function 'squares': expected 1, got 2"}}};
+// A conditional and a loop that were built op by op.
+void conditional_saved() {
+  const auto build = [] {
+    const auto [no, yes] = switch_op(placeholder(kFloat32, {}, "x"), placeholder(kBool, {}, "p"));
+    const auto merged = merge_op({neg(no), square(yes)});
+    named("y", identity(merged.output));
+    named("index", identity(merged.value_index));
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    BOOST_TEST(session.run("y", {{"x", 3.f}, {"p", tensor(true)}}).item<float>() == 9);
+    BOOST_TEST(session.run("y", {{"x", 3.f}, {"p", tensor(false)}}).item<float>() == -3);
+    BOOST_TEST(session.run("index", {{"x", 3.f}, {"p", tensor(true)}}).item<int32_t>() == 1);
+  }
 }
 
-const Family control("control", {
-                                    {"If", branches()},
-                                    {"StatelessIf", branches()},
-                                    {"Case", cases()},
-                                    {"StatelessCase", cases()},
-                                    {"While", loops()},
-                                    {"StatelessWhile", loops()},
-                                    {"PartitionedCall", calls()},
-                                    {"StatefulPartitionedCall", calls()},
-                                    {"FakeParam",
-                                     {.samples = {{.in = {},
-                                                   .attrs = {{"dtype", kFloat32}, {"shape", PartialShape{0, 3}}},
-                                                   .out = {array({0, 3}, {}).as(kFloat32)}}}}},
-                                });
+void loop_saved() {
+  Graph graph;
+  {
+    const GraphScope scope(graph);
+    const Tensor begin = enter_op(placeholder(kFloat32, {}, "x"), "loop");
+    const Tensor x = named("round", merge_op({begin, begin}).output);
+    const Tensor limit = enter_op(constant(tensor(100.f), kFloat32), "loop", {.is_constant = true});
+    const auto [out, in] = switch_op(x, loop_cond(less(x, limit)));
+    named("next", next_iteration(add(in, in)));
+    named("y", exit_op(out));
+  }
+  graph.set_input(graph.at("round").id(), 1, graph.output("next"));
+  for (const Graph& read : {parse_graph(to_graph_def(graph)), parse_graph(to_graph_def_text(graph))}) {
+    Session session(read);
+    BOOST_TEST(session.run("y", {{"x", 3.f}}).item<float>() == 192);
+    BOOST_TEST(session.run("y", {{"x", 500.f}}).item<float>() == 500);
+  }
+}
+
+void trigger_saved() {
+  const auto build = [] {
+    control_trigger();
+    named("y", square(placeholder(kFloat32, {}, "x")));
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    session.run(Fetches{"^ControlTrigger"});
+    BOOST_TEST(session.run("y", {{"x", 3.f}}).item<float>() == 9);
+  }
+  control_trigger();  // by itself it does nothing
+}
+
+void abort_saved() {
+  for (const Graph& graph : saved_and_loaded([] { abort_op({.error_msg = "enough"}); })) {
+    Session session(graph);
+    expect_error_begins([&] { session.run(Fetches{"^Abort"}); },
+                        "Aborted: abort: expected not to be reached, got there: enough [in Abort(");
+  }
+  expect_error_begins([] { abort_op({.exit_without_error = true}); },
+                      "Aborted: abort: expected not to be reached, got there [in Abort(");
+}
+
+const Family control(
+    "control",
+    {
+        {"Switch",
+         {.own = {{"alone", switch_alone}, {"shapes", shapes_of_switch_and_merge}, {"saved", conditional_saved}}}},
+        {"Merge", {.own = {{"alone", merge_alone}, {"saved", conditional_saved}}}},
+        {"Enter", {.own = {{"alone", enter_alone}, {"saved", loop_saved}}}},
+        {"Exit", {.own = {{"alone", exit_alone}, {"saved", loop_saved}}}},
+        {"NextIteration", {.own = {{"alone", next_alone}, {"saved", loop_saved}}}},
+        {"LoopCond", {.own = {{"alone", condition_alone}, {"saved", loop_saved}}}},
+        {"ControlTrigger", {.own = {{"saved", trigger_saved}}}},
+        {"Abort", {.own = {{"saved", abort_saved}}}},
+    });
 
 }  // namespace
 }  // namespace panto::test
