@@ -43,11 +43,13 @@ class GradientTape::Impl final : public Recorder {
     if (table_.find(source.tensor().id()) == kNoSlot) new_slot(source.tensor().id());
   }
 
+  bool computes_gradients() const override { return true; }
   bool hears_own_gradients() const override { return options_.persistent; }
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
   bool looks_inside(const Call& call) const override {
     if (ends_gradients(*call.op)) return false;
-    if (call.op->gradient() != nullptr && !(calls_functions(*call.op) && runs_now(call))) return false;
+    const bool function_inside = calls_functions(*call.op) && !calls_ready_functions(call) && runs_now(call);
+    if (call.op->gradient() != nullptr && !function_inside) return false;
     return tracks_any(call) || (options_.watch_variables && call.op->has_effect(Effect::kReads));
   }
 

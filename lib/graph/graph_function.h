@@ -31,6 +31,7 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::span<const DType> input_types() const noexcept override { return input_types_; }
   std::span<const DType> output_types() const noexcept override { return output_types_; }
   uint8_t effects() const noexcept override { return effects_; }
+  bool is_ready_for_gradients() const noexcept override { return note_ != nullptr; }
   std::vector<Tensor> infer(std::span<const Tensor* const> inputs) const override;
 
   const Graph& graph() const noexcept { return graph_; }
@@ -41,7 +42,8 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   // Throws InvalidArgument where number or types of inputs are others.
   void check_inputs(std::span<const Tensor* const> inputs) const;
 
-  // What whoever made it wants to find with it later. To be set before others see the function.
+  // Of one that was made ready for gradients: what trace/ wants to find with it. To be set before others see the
+  // function.
   void set_note(std::shared_ptr<const void> note) noexcept { note_ = std::move(note); }
   const std::shared_ptr<const void>& note() const noexcept { return note_; }
   // What another part of the library keeps beside it, made by the first who asks. One owner at a time: `trace`.

@@ -28,88 +28,28 @@ std::vector<FunctionRef> branches_of(const GradContext& g) {
   return {g.function("then_branch"), g.function("else_branch")};
 }
 
-std::vector<OutputInfo> infos_of(const Graph& graph, std::span<const NodeOutput> outputs) {
-  std::vector<OutputInfo> infos;
-  for (NodeOutput o : outputs) infos.push_back(graph.info(o));
-  return infos;
-}
-
 std::vector<DType> dtypes_of(std::span<const OutputInfo> infos) {
   std::vector<DType> types;
   for (const OutputInfo& info : infos) types.push_back(info.dtype);
   return types;
 }
 
-// Stands for a value of a branch that was not taken.
-NodeOutput add_fake(Graph& graph, const OutputInfo& info) {
-  NodeSpec spec;
-  spec.name = graph.unique_name("not_taken");
-  spec.op = &kFakeParam;
-  spec.attrs = {AttrValue(info.dtype), AttrValue(info.shape)};
-  spec.outputs = {info};
-  return {graph.add(std::move(spec)), 0};
-}
-
 void make_branches_ready(Graph& graph, int id) {
   const Node& node = graph.at(id);
-  const std::vector<FunctionRef> functions = branches_of(node);
-  const auto outputs = static_cast<size_t>(node.num_outputs());
-  std::vector<OutputInfo> infos(node.outputs().begin(), node.outputs().end());
-  std::vector<std::shared_ptr<Gradient>> gradients;
-  std::vector<std::vector<OutputInfo>> extras;  // by branch: what it gives besides
-  for (const FunctionRef& function : functions) {
-    gradients.push_back(concrete_of(*graph_function(function))->gradient(false));
-    const auto& parts = gradients.back()->forward->parts();
-    extras.push_back(infos_of(parts.graph, std::span(parts.outputs).subspan(outputs)));
-    infos.insert(infos.end(), extras.back().begin(), extras.back().end());
-  }
-  std::vector<FunctionRef> ready_functions;
-  size_t first_extra = outputs;
-  for (size_t b = 0; b < functions.size(); ++b) {
-    const auto& parts = gradients[b]->forward->parts();
-    Graph branch = parts.graph;
-    Endpoints endpoints{.inputs = parts.inputs, .outputs = {}, .effects = parts.effects};
-    endpoints.outputs.assign(parts.outputs.begin(), parts.outputs.begin() + static_cast<std::ptrdiff_t>(outputs));
-    for (size_t other = 0; other < functions.size(); ++other) {
-      if (other == b) {
-        endpoints.outputs.insert(endpoints.outputs.end(), parts.outputs.begin() + static_cast<std::ptrdiff_t>(outputs),
-                                 parts.outputs.end());
-      } else {
-        for (const OutputInfo& info : extras[other]) endpoints.outputs.push_back(add_fake(branch, info));
-      }
-    }
-    auto note = std::make_shared<ReadyFunction>();
-    note->gradient = gradients[b];
-    note->inputs = parts.inputs.size();
-    note->outputs = outputs;
-    for (const Gradient::Kept& kept : gradients[b]->kept) {
-      if (kept.argument) {
-        note->kept.push_back(kept.index);
-      } else {
-        const auto k = static_cast<size_t>(kept.index);
-        note->kept.push_back(~static_cast<int>(k < outputs ? k : first_extra + k - outputs));
-      }
-    }
-    first_extra += extras[b].size();
-    auto made =
-        std::make_shared<GraphFunction>(functions[b].name + "_forward", std::move(branch), std::move(endpoints));
-    made->set_note(std::move(note));
-    ready_functions.push_back({made->name(), made});
-  }
-  std::vector<OutputInfo> inputs;
+  ReadyBranches ready = make_branches_ready(branches_of(node));
+  std::vector<OutputInfo> inputs, outputs(node.outputs().begin(), node.outputs().end());
   for (int i = 1; i < node.num_inputs(); ++i) inputs.push_back(graph.info(node.input(i)));
+  outputs.insert(outputs.end(), ready.extras.begin(), ready.extras.end());
   std::vector<AttrValue> attrs = branches_attrs(node.op(), graph.info(node.input(0)).dtype, dtypes_of(inputs),
-                                                dtypes_of(infos), std::move(ready_functions));
-  replace_node(graph, id, node.op(), {node.inputs().begin(), node.inputs().end()}, std::move(attrs), std::move(infos));
+                                                dtypes_of(outputs), std::move(ready.functions));
+  replace_node(graph, id, node.op(), {node.inputs().begin(), node.inputs().end()}, std::move(attrs),
+               std::move(outputs));
 }
 
-// Of the outputs that the tape asks about, those of the function: a ready one is asked for nothing else.
+// Of the outputs that the function had before it was made ready.
 std::vector<Tensor> output_gradients(const GradContext& g, const ReadyFunction& ready) {
   std::vector<Tensor> dys(ready.gradient->recorded);
   for (size_t k = 0; k < dys.size(); ++k) dys[k] = g.dy(static_cast<int>(k));
-  for (int k = static_cast<int>(dys.size()); k < g.num_outputs(); ++k) {
-    if (g.has_dy(k)) fail(Code::kInternal, "gradient: expected none of what a branch keeps, got one");
-  }
   return dys;
 }
 
@@ -136,7 +76,7 @@ void make_ready_for_gradients(Graph& graph, int id) {
 void branches_gradient(GradContext& g) {
   const std::vector<FunctionRef> functions = branches_of(g);
   std::vector<const ReadyFunction*> branches;
-  for (const FunctionRef& function : functions) branches.push_back(&ready_info(function));
+  for (const FunctionRef& function : functions) branches.push_back(&ready_info(function, g));
   const size_t inputs = branches[0]->inputs;
   std::vector<uint8_t> needed(inputs, 0);
   for (size_t i = 0; i < inputs; ++i) needed[i] = g.needs(static_cast<int>(i) + 1) ? 1 : 0;

@@ -11,6 +11,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/lists.h"
+#include "panto/trace/control/ready_function.h"
 #include "panto/trace/control/record.h"
 #include "panto/trace/control/traced_body.h"
 
@@ -35,14 +36,6 @@ int64_t number_of_slices(const Tensors& elems) {
 
 PartialShape without_first(const PartialShape& shape) {
   return shape.rank() < 0 ? PartialShape() : PartialShape(shape.dims().subspan(1));
-}
-
-// As list ops take it.
-Tensor element_shape(const PartialShape& shape) {
-  if (shape.rank() < 0) return tensor(-1);
-  std::vector<int32_t> dims;
-  for (const int64_t d : shape.dims()) dims.push_back(static_cast<int32_t>(d));
-  return tensor(dims);
 }
 
 // Calls of the function, each with a slice.
@@ -75,7 +68,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   Tensors values = {tensor(0)};
   for (const Tensor& t : elems) {
     slice_shapes.push_back(without_first(t.partial_shape()));
-    values.push_back(tensor_list_from_tensor(reverse ? t : panto::reverse(t, {0}), element_shape(slice_shapes.back())));
+    values.push_back(tensor_list_from_tensor(reverse ? t : panto::reverse(t, {0}), spelled_shape(slice_shapes.back())));
   }
   values.insert(values.end(), state.begin(), state.end());
   const Tensor rounds = count >= 0 ? tensor(static_cast<int32_t>(count)) : shape(elems[0])[0];
@@ -98,7 +91,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   std::vector<OutputInfo> outputs;
   for (size_t k = 0; k < num_outputs; ++k) {
     outputs.push_back(once.graph.info(once.endpoints.outputs[k]));
-    values.push_back(empty_tensor_list(element_shape(outputs[k].shape), -1, outputs[k].dtype));
+    values.push_back(empty_tensor_list(spelled_shape(outputs[k].shape), -1, outputs[k].dtype));
   }
 
   const size_t first_state = 1 + elems.size(), first_output = first_state + state.size();
@@ -106,7 +99,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   const RoundFunction round = [&](std::span<const Tensor> in) -> Tensors {
     Tensors next = {in[0] + 1}, slice;
     for (size_t i = 0; i < elems.size(); ++i) {
-      auto [rest, value] = tensor_list_pop_back(in[1 + i], element_shape(slice_shapes[i]), elems[i].dtype());
+      auto [rest, value] = tensor_list_pop_back(in[1 + i], spelled_shape(slice_shapes[i]), elems[i].dtype());
       next.push_back(rest);
       slice.push_back(value);
     }
@@ -122,7 +115,7 @@ SliceResult loop_over(const SliceFunction& fn, const Tensors& elems, const Tenso
   all.state.assign(results.begin() + static_cast<std::ptrdiff_t>(first_state),
                    results.begin() + static_cast<std::ptrdiff_t>(first_output));
   for (size_t k = 0; k < num_outputs; ++k) {
-    const Tensor stacked = tensor_list_stack(results[first_output + k], element_shape(outputs[k].shape),
+    const Tensor stacked = tensor_list_stack(results[first_output + k], spelled_shape(outputs[k].shape),
                                              outputs[k].dtype, {.num_elements = count});
     all.outputs.push_back(reverse ? panto::reverse(stacked, {0}) : stacked);
   }

@@ -18,18 +18,13 @@
 namespace panto {
 namespace {
 
+const OutputInfo kScalarCount{kInt32, PartialShape(Shape())};
+const OutputInfo kScalarList{kVariant, PartialShape(Shape())};
+
 std::vector<Tensor> inline_function(const ConcreteFunction& function, std::span<const Tensor> inputs) {
   std::vector<Tensor> outputs(function.num_outputs());
   function.inline_call(dispatch::pointers_to(inputs), outputs);
   return outputs;
-}
-
-// As list ops take it: -1 for a dimension that may be any, a scalar -1 for any shape.
-Tensor element_shape(const PartialShape& shape) {
-  if (shape.rank() < 0) return tensor(-1);
-  std::vector<int32_t> dims;
-  for (int i = 0; i < shape.rank(); ++i) dims.push_back(static_cast<int32_t>(shape.dim(i)));
-  return tensor(dims);
 }
 
 NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value) {
@@ -38,7 +33,7 @@ NodeOutput add_const(Graph& graph, const std::string& name, const Tensor& value)
 
 NodeOutput add_empty_list(Graph& graph, const std::string& scope, const OutputInfo& element) {
   NodeSpec spec;
-  spec.inputs = {add_const(graph, scope + "/element_shape", element_shape(element.shape)),
+  spec.inputs = {add_const(graph, scope + "/element_shape", spelled_shape(element.shape)),
                  add_const(graph, scope + "/max_num_elements", tensor(-1))};
   spec.name = graph.unique_name(scope + "/EmptyTensorList");
   spec.op = &kEmptyTensorList;
@@ -81,21 +76,18 @@ void spread(const Gradient& gradient, const GradContext& g, std::vector<uint8_t>
 
 }  // namespace
 
-void make_loop_ready(Graph& graph, int id) {
-  const FunctionRef condition = graph.at(id).attr("cond").as<FunctionRef>();
-  const FunctionRef body = graph.at(id).attr("body").as<FunctionRef>();
+ReadyLoop make_loop_ready(const FunctionRef& condition, const FunctionRef& body, std::span<const OutputInfo> infos) {
   const std::shared_ptr<const GraphFunction> before = graph_function(body);
   const std::shared_ptr<Gradient> gradient = concrete_of(*before)->gradient(false);
   const ConcreteFunction& forward = *gradient->forward;
   const std::vector<uint8_t> same = unchanged(*before);
-  const auto count = static_cast<size_t>(graph.at(id).num_inputs());
-  std::vector<OutputInfo> infos(graph.at(id).outputs().begin(), graph.at(id).outputs().end());
-
+  const size_t count = infos.size();
+  ReadyLoop result;
   auto note = std::make_shared<ReadyFunction>();
   note->gradient = gradient;
   note->inputs = note->outputs = count;
+  note->previous = std::static_pointer_cast<const ReadyFunction>(before->note());
   std::vector<Gradient::Kept> listed;  // a list for each
-  std::vector<OutputInfo> elements;
   for (const Gradient::Kept& kept : gradient->kept) {
     const auto k = static_cast<size_t>(kept.index);
     if (kept.argument && same[k] != 0) {
@@ -105,15 +97,15 @@ void make_loop_ready(Graph& graph, int id) {
     note->kept.push_back(~static_cast<int>(count + 1 + listed.size()));
     listed.push_back(kept);
     const auto& parts = forward.parts();
-    elements.push_back(kept.argument ? infos[k] : parts.graph.info(parts.outputs[k]));
+    result.elements.push_back(kept.argument ? infos[k] : parts.graph.info(parts.outputs[k]));
   }
 
   // The values, the number of rounds, the lists.
   std::vector<Tensor> values;
   for (const OutputInfo& info : infos) values.push_back(like(info));
-  values.push_back(meta_tensor(kInt32, PartialShape(Shape())));
-  for (size_t i = 0; i < listed.size(); ++i) values.push_back(meta_tensor(kVariant, PartialShape(Shape())));
-  TracedBody round = trace_body(body.name + "_forward", values, [&](std::span<const Tensor> in) {
+  values.push_back(like(kScalarCount));
+  for (size_t i = 0; i < listed.size(); ++i) values.push_back(like(kScalarList));
+  TracedBody round = trace_body(body.name, values, [&](std::span<const Tensor> in) {
     const std::vector<Tensor> made = inline_function(forward, in.first(count));
     std::vector<Tensor> next(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(count));
     next.push_back(in[count] + 1);
@@ -126,35 +118,39 @@ void make_loop_ready(Graph& graph, int id) {
   TracedBody goes_on = trace_body(condition.name, values, [&](std::span<const Tensor> in) {
     return inline_function(*concrete_of(*graph_function(condition)), in.first(count));
   });
+  auto made = std::make_shared<GraphFunction>(round.name, std::move(round.graph), std::move(round.endpoints));
+  made->set_note(std::move(note));
+  result.body = {.name = made->name(), .body = made};
+  const std::shared_ptr<const GraphFunction> made_condition = function_of(std::move(goes_on));
+  result.condition = {.name = made_condition->name(), .body = made_condition};
+  return result;
+}
 
+void make_loop_ready(Graph& graph, int id) {
+  std::vector<OutputInfo> infos(graph.at(id).outputs().begin(), graph.at(id).outputs().end());
+  const FunctionRef condition = graph.at(id).attr("cond").as<FunctionRef>();
+  const FunctionRef body = graph.at(id).attr("body").as<FunctionRef>();
+  ReadyLoop ready = make_loop_ready(condition, body, infos);
   const std::string scope = graph.at(id).name();
   std::vector<NodeOutput> inputs(graph.at(id).inputs().begin(), graph.at(id).inputs().end());
   inputs.push_back(add_const(graph, scope + "/rounds", tensor(0)));
-  infos.push_back({kInt32, PartialShape(Shape())});
-  for (const OutputInfo& element : elements) {
+  infos.push_back(kScalarCount);
+  for (const OutputInfo& element : ready.elements) {
     inputs.push_back(add_empty_list(graph, scope, element));
-    infos.push_back({kVariant, PartialShape(Shape())});
+    infos.push_back(kScalarList);
   }
   std::vector<DType> types;
   for (const OutputInfo& info : infos) types.push_back(info.dtype);
-  auto made = std::make_shared<GraphFunction>(round.name, std::move(round.graph), std::move(round.endpoints));
-  made->set_note(std::move(note));
-  const std::shared_ptr<const GraphFunction> made_condition = function_of(std::move(goes_on));
   const Node& node = graph.at(id);
-  std::vector<AttrValue> attrs =
-      loop_attrs(node.op(), types, {.name = made_condition->name(), .body = made_condition},
-                 {.name = made->name(), .body = made}, node.attr("parallel_iterations").as<int64_t>());
+  std::vector<AttrValue> attrs = loop_attrs(node.op(), types, std::move(ready.condition), std::move(ready.body),
+                                            node.attr("parallel_iterations").as<int64_t>());
   replace_node(graph, id, node.op(), std::move(inputs), std::move(attrs), std::move(infos));
 }
 
 void loop_gradient(GradContext& g) {
-  const ReadyFunction& ready = ready_info(g.function("body"));
+  const ReadyFunction& ready = ready_info(g.function("body"), g);
   const Gradient& gradient = *ready.gradient;
   const size_t count = ready.outputs;
-
-  for (int k = static_cast<int>(count); k < g.num_outputs(); ++k) {
-    if (g.has_dy(k)) fail(Code::kInternal, "gradient: expected none of what a loop keeps, got one");
-  }
 
   // Values whose gradient is not zero: those that are asked about, and what they are made of in a round, also where the
   // first one is a constant.
@@ -219,7 +215,7 @@ void loop_gradient(GradContext& g) {
         continue;
       }
       const OutputInfo info = element_info(i);
-      auto [rest, value] = tensor_list_pop_back(in[first_list + lists.size()], element_shape(info.shape), info.dtype);
+      auto [rest, value] = tensor_list_pop_back(in[first_list + lists.size()], spelled_shape(info.shape), info.dtype);
       kept.push_back(value);
       lists.push_back(rest);
     }

@@ -5,7 +5,12 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
+#include "panto/lib/ops/control/control.h"
+#include "panto/lib/ops/create.h"
 #include "panto/ops/control.h"
+#include "panto/ops/lists.h"
+#include "panto/trace/control/ready_function.h"
 
 namespace panto {
 namespace {
@@ -35,6 +40,16 @@ bool stateful(std::span<const FunctionRef> functions) {
 FunctionRef reference(TracedBody body) {
   std::shared_ptr<const GraphFunction> function = function_of(std::move(body));
   return {function->name(), function};
+}
+
+// How often tapes that listen may differentiate what is called now: it must give what they will read.
+int gradient_orders() {
+  constexpr int kMost = 3;
+  int orders = 0;
+  for (const Recorder* r : recorders()) {
+    if (r->computes_gradients()) orders += r->hears_own_gradients() ? 2 : 1;
+  }
+  return std::min(orders, kMost);
 }
 
 void set(const Op& op, std::vector<AttrValue>& attrs, std::string_view name, AttrValue value) {
@@ -94,11 +109,19 @@ std::vector<Tensor> call_branches(const Tensor& index, bool is_case, std::vector
             list_text(others));
   }
   const Op& op = branches_op(is_case, stateful(functions));
-  const std::vector<DType> output_types(outputs.begin(), outputs.end());
+  std::vector<DType> output_types(outputs.begin(), outputs.end());
+  const size_t count = output_types.size();
+  for (int order = gradient_orders(); order > 0; --order) {
+    ReadyBranches ready = make_branches_ready(functions);
+    functions = std::move(ready.functions);
+    for (const OutputInfo& extra : ready.extras) output_types.push_back(extra.dtype);
+  }
   inputs.insert(inputs.begin(), index);
   const std::vector<AttrValue> attrs =
       branches_attrs(op, index.dtype(), input_types, output_types, std::move(functions));
-  return call_op(op, inputs, attrs);
+  std::vector<Tensor> results = call_op(op, inputs, attrs);
+  results.resize(count);
+  return results;
 }
 
 std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody condition, TracedBody body,
@@ -111,14 +134,33 @@ std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody conditi
   for (size_t i = values.size(); i < inputs.size(); ++i) {
     both[1].endpoints.outputs.push_back(both[1].endpoints.inputs[i]);
   }
-  const FunctionRef functions[] = {reference(std::move(both[0])), reference(std::move(both[1]))};
-  const std::vector<DType> types = types_of(inputs);
+  FunctionRef functions[] = {reference(std::move(both[0])), reference(std::move(both[1]))};
+  std::vector<DType> types = types_of(inputs);
   const std::span<const DType> given = functions[1].body->output_types();
   if (!std::ranges::equal(given, types)) {
     invalid("body: expected it to give what it takes, {}, got {}", list_text(std::span(types).first(values.size())),
             list_text(given.first(given.size() - captures.size())));
   }
   const Op& op = loop_op(stateful(functions));
+  if (int orders = gradient_orders(); orders > 0) {
+    std::vector<OutputInfo> infos;
+    for (const Tensor& t : detail::loop_invariant(*functions[1].body, dispatch::pointers_to(inputs))) {
+      infos.push_back({t.dtype(), t.partial_shape()});
+    }
+    for (; orders > 0; --orders) {
+      ReadyLoop ready = make_loop_ready(functions[0], functions[1], infos);
+      functions[0] = std::move(ready.condition);
+      functions[1] = std::move(ready.body);
+      inputs.push_back(tensor(0));
+      for (const OutputInfo& element : ready.elements) {
+        inputs.push_back(empty_tensor_list(spelled_shape(element.shape), -1, element.dtype));
+      }
+      types = types_of(inputs);
+      for (size_t i = infos.size(); i < inputs.size(); ++i) {
+        infos.push_back({inputs[i].dtype(), inputs[i].partial_shape()});
+      }
+    }
+  }
   std::vector<Tensor> results =
       call_op(op, inputs, loop_attrs(op, types, functions[0], functions[1], parallel_iterations));
   results.resize(values.size());

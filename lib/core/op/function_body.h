@@ -19,6 +19,8 @@
 
 namespace panto {
 
+struct Call;
+
 // Immutable.
 class PANTO_EXPORT FunctionBody : public std::enable_shared_from_this<FunctionBody> {
  public:
@@ -32,6 +34,8 @@ class PANTO_EXPORT FunctionBody : public std::enable_shared_from_this<FunctionBo
   virtual std::span<const DType> output_types() const noexcept = 0;
   // What a call does besides making its outputs: bits of Effect::What.
   virtual uint8_t effects() const noexcept = 0;
+  // Whether it gives what its gradient needs, too: an op that calls it has a gradient as a whole.
+  virtual bool is_ready_for_gradients() const noexcept = 0;
   // What is known of the outputs, from what is known of the inputs: symbolic tensors, or real ones. Throws
   // InvalidArgument where the inputs do not fit.
   virtual std::vector<Tensor> infer(std::span<const Tensor* const> inputs) const = 0;
@@ -53,6 +57,9 @@ PANTO_EXPORT std::shared_ptr<const FunctionBody> body_of(const FunctionRef& func
 
 // Whether calls of this op run functions that its attributes name.
 inline bool calls_functions(const Op& op) noexcept { return op.kind() >= OpKind::kCall && op.kind() <= OpKind::kLoop; }
+
+// Whether the functions that a call calls are.
+PANTO_EXPORT bool calls_ready_functions(const Call& call);
 
 // What trace/ does for ops that call functions.
 class PANTO_EXPORT FunctionRuntime {
