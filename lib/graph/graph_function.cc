@@ -89,6 +89,22 @@ std::vector<Tensor> GraphFunction::infer(std::span<const Tensor* const> inputs) 
                       });
 }
 
+std::string GraphFunction::to_string() const {
+  const auto list = [&](std::span<const NodeOutput> of, bool named) {
+    std::string text;
+    for (NodeOutput o : of) {
+      const OutputInfo& info = graph_.info(o);
+      text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", named ? graph_.at(o.node).name() + ": " : "",
+                          dtype_name(info.dtype), info.shape.to_string());
+    }
+    return text;
+  };
+  std::string outputs;
+  for (NodeOutput o : endpoints_.outputs) outputs += (outputs.empty() ? "" : ", ") + graph_.output_name(o);
+  return fmt::format("{}({}) -> ({}) = {}\n{}", printable(name_), list(endpoints_.inputs, true),
+                     list(endpoints_.outputs, false), outputs, graph_.to_string());
+}
+
 std::shared_ptr<void> GraphFunction::companion(const std::function<std::shared_ptr<void>()>& make) const {
   std::call_once(once_, [&] { companion_ = make(); });
   return companion_;
@@ -98,6 +114,27 @@ std::shared_ptr<const GraphFunction> graph_function(const FunctionRef& function)
   auto body = std::dynamic_pointer_cast<const GraphFunction>(body_of(function));
   if (body == nullptr) fail(Code::kInternal, "function: expected one that is a graph, got another");
   return body;
+}
+
+std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& graph) {
+  std::vector<std::shared_ptr<const GraphFunction>> found;
+  const auto add = [&](const FunctionRef& reference) {
+    if (reference.body == nullptr && reference.library == nullptr) return;
+    const std::shared_ptr<const GraphFunction> function = graph_function(reference);
+    if (std::ranges::find(found, function) == found.end()) found.push_back(function);
+  };
+  const auto look = [&](const Graph& at) {
+    for (int id : at.ids()) {
+      for (const AttrValue& attr : at.at(id).attrs()) {
+        if (attr.kind() == AttrKind::kFunc) add(attr.as<FunctionRef>());
+        if (attr.kind() != AttrKind::kFuncList) continue;
+        for (const FunctionRef& f : attr.as<std::vector<FunctionRef>>()) add(f);
+      }
+    }
+  };
+  look(graph);
+  for (size_t i = 0; i < found.size(); ++i) look(found[i]->graph());
+  return found;
 }
 
 std::vector<NodeOutput> insert_function(Graph& graph, const GraphFunction& function, std::span<const NodeOutput> inputs,

@@ -37,6 +37,8 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   const Graph& graph() const noexcept { return graph_; }
   const Endpoints& endpoints() const noexcept { return endpoints_; }
   const std::string& definition() const noexcept { return definition_; }
+  // A line with name, inputs and outputs, then the nodes as Graph::to_string has them.
+  std::string to_string() const;
   // What a call runs, inputs first.
   const std::vector<int>& needed() const noexcept { return needed_; }
   // Throws InvalidArgument where number or types of inputs are others.
@@ -64,6 +66,10 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
 
 // The function of a FunctionRef, as a graph.
 PANTO_EXPORT std::shared_ptr<const GraphFunction> graph_function(const FunctionRef& function);
+
+// The functions that nodes of the graph call, and those that they call in turn, each once, in the order in which they
+// are found. Throws as body_of.
+PANTO_EXPORT std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& graph);
 
 // Bits of Effect::What of the nodes `ids`, those of the functions that they call among them.
 PANTO_EXPORT uint8_t effects_of(const Graph& graph, std::span<const int> ids);

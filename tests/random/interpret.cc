@@ -339,7 +339,7 @@ class Interpreter {
     return inner.run(*s.body, args, nullptr, false);
   }
 
-  static Tensor largest(const Tensor& t) { return max(reshape(t, {-1}), {0}); }
+  static Tensor largest(const Tensor& t) { return max(t); }
 
   std::vector<Tensor> choose(const Statement& s, const std::vector<Tensor>& args) {
     std::vector<Tensor> others = args;

@@ -12,6 +12,7 @@
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/kernel.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/graph_function.h"
 #include "panto/lib/ops/control/control.h"
 #include "panto/lib/runtime/control/depth.h"
@@ -79,7 +80,9 @@ void run_branch(KernelContext& c, const FunctionRef& branch) {
   for (size_t k = 0; k < outputs.size(); ++k) c.set_out(static_cast<int>(k), std::move(outputs[k]));
 }
 
-void run_cond(KernelContext& c) { run_branch(c, detail::is_true(c.in(0)) ? c.function("then_branch") : c.function("else_branch")); }
+void run_cond(KernelContext& c) {
+  run_branch(c, detail::is_true(c.in(0)) ? c.function("then_branch") : c.function("else_branch"));
+}
 
 void run_case(KernelContext& c) {
   const auto branches = c.functions("branches");
@@ -224,7 +227,12 @@ void run_rounds(KernelContext& c, LoopState& loop) {
     }
     loop.put(std::move(ready));
   }
-  for (size_t i = 0; i < count; ++i) c.set_out(static_cast<int>(i), std::move(values[i]));
+  for (size_t i = 0; i < count; ++i) {
+    const int at = static_cast<int>(i);
+    // An output is a tensor of its own, also where it is an input unchanged. A handle of a resource stays what it is.
+    const bool given = values[i].id() == c.in(at).id() && values[i].dtype() != kResource;
+    c.set_out(at, given ? view_tensor(values[i], values[i].shape()) : std::move(values[i]));
+  }
 }
 
 void run_loop(KernelContext& c) {

@@ -306,6 +306,68 @@ BOOST_AUTO_TEST_CASE(gradients_of_loops_inside_loops_and_branches) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tapes_inside_traces) {
+  const auto fn = [](const Tensor& x, const Tensor& n) {
+    return sum(cond(n > 2, [&] { return power(x, n); }, [&] { return sin(x); }));
+  };
+  const auto first = [&](const Tensor& x, const Tensor& n) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = fn(x, n);
+    return tape.gradient(y, x);
+  };
+  const auto second = [&](const Tensor& x, const Tensor& n) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor dx = sum(first(x, n));
+    return tape.gradient(dx, x);
+  };
+  const auto persistent = [&](const Tensor& x, const Tensor& n) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor dx = tape.gradient(fn(x, n), x);
+    return tape.gradient(sum(dx), x);
+  };
+  const Tensor x = tensor({1.5, 2.0});
+  for (const int n : {3, 4, 1}) {
+    const auto derivatives = [&](double v) -> std::pair<double, double> {
+      if (n <= 2) return {std::cos(v), -std::sin(v)};
+      return {n * std::pow(v, n - 1), n * (n - 1) * std::pow(v, n - 2)};
+    };
+    const std::vector<double> firsts = {derivatives(1.5).first, derivatives(2).first};
+    const std::vector<double> seconds = {derivatives(1.5).second, derivatives(2).second};
+    expect_near(first(x, tensor(n)), {2}, firsts);
+    expect_near(trace(first)(x, tensor(n)), {2}, firsts);
+    expect_near(second(x, tensor(n)), {2}, seconds);
+    expect_near(trace(second)(x, tensor(n)), {2}, seconds);
+    expect_near(trace(persistent)(x, tensor(n)), {2}, seconds);
+    // What is traced with values records the choice too.
+    const auto with_values = trace_with(first, {x, tensor(4)});
+    expect_near(with_values(x, tensor(n)), {2}, firsts);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_training_step_with_a_loop) {
+  const Variable w(tensor(0.5), "w");
+  const auto step = trace([&](const Tensor& x, const Tensor& target) {
+    GradientTape tape;
+    auto [i, y] = while_loop([](const Tensor& i, const Tensor&) { return i < 3; },
+                             [&](const Tensor& i, const Tensor& y) { return std::tuple(i + 1, tanh(y * w)); },
+                             std::tuple(tensor(0), x));
+    const Tensor loss = square(y - target);
+    const Tensor dw = tape.gradient(loss, w);
+    w.assign_sub(dw * 0.5);
+    return loss;
+  });
+  double before = 1e9;
+  for (int k = 0; k < 20; ++k) {
+    const double loss = step(tensor(1.0), tensor(0.3)).item<double>();
+    BOOST_TEST((loss < before || loss < 1e-20));
+    before = loss;
+  }
+  BOOST_TEST(before < 1e-3);
+}
+
 // ---- Slices -------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(functions_over_slices) {
