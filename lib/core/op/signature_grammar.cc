@@ -287,7 +287,13 @@ class Parser {
     if (kind == "shape") return accept('?') ? ValueSyntax{false, {"?"}} : list(&Parser::dimension);
     const bool is_list = kind.starts_with("list(");
     const Kind* item = find_kind(is_list ? kind.substr(5, kind.size() - 6) : kind);
-    if (item->read == nullptr) error("no default (this kind cannot have one)");
+    const bool only_empty = kind == "list(shape)";
+    if (item->read == nullptr && !only_empty) error("no default (this kind cannot have one)");
+    if (only_empty) {
+      expect('[');
+      expect(']');
+      return {true, {}};
+    }
     return is_list ? list(item->read) : ValueSyntax{false, {(this->*item->read)()}};
   }
   ValueSyntax list(std::string (Parser::*read)()) {
