@@ -6,5 +6,6 @@
 #include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
+#include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/state.h"

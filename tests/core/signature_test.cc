@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(faults_of_syntax) {
   check("A(; k: type = real) -> ()", "15: expected a dtype, got 'real) -> ()'");
   check("A(; k: list(type) = [int8, x]) -> ()", "28: expected a dtype, got 'x]) -> ()'");
   check("A(; k: func = \"f\") -> ()", "14: expected no default (this kind cannot have one), got ' \"f\") -> ()'");
-  check("A(; k: list(shape) = []) -> ()", "21: expected no default (this kind cannot have one), got ' []) -> ()'");
+  check("A(; k: list(shape) = [[2]]) -> ()", "23: expected ']', got '[2]]) -> ()'");
   check("A(; k: string = \"a", "19: expected a closing quote, got 'the end'");
   check("A(; k: string = \"\\xg\") -> ()", "19: expected two hexadecimal digits after \\x, got 'xg\") -> ()'");
   check("A(x: T; T: any) ", "17: expected '-', got 'the end'");

@@ -218,6 +218,26 @@ BOOST_AUTO_TEST_CASE(gradient_ops) {
   expect_close(softplus.run("z", {{"a", tensor(y)}, {"b", tensor(dy)}}), expected);
 }
 
+// Queues whose handles are references.
+BOOST_AUTO_TEST_CASE(old_queues_are_resources) {
+  const std::string types = attr("component_types", "list { type: DT_FLOAT }");
+  const std::string value = attr("Tcomponents", "list { type: DT_FLOAT }");
+  for (const std::string kind : {"FIFOQueue", "RandomShuffleQueue"}) {
+    const Graph graph =
+        parse_graph(placeholder("x", "DT_FLOAT", dims({2})) +
+                    node("q", kind, {}, types + attr("shapes", "list { shape { dim { size: 2 } } }")) +
+                    node("put", "QueueEnqueue", {"q", "x"}, value) + node("take", "QueueDequeue", {"q"}, types) +
+                    node("close", "QueueClose", {"q"}) + node("size", "QueueSize", {"q"}));
+    BOOST_TEST(graph.info(graph.output("take")).shape.to_string() == "[2]");
+    Session session(graph);
+    session.run({"put"}, {{"x", tensor({1.f, 2.f})}});
+    BOOST_TEST(session.run("size").item<int32_t>() == 1);
+    session.run("close");
+    BOOST_TEST(session.run("take").to_vector<float>() == Floats({1, 2}), boost::test_tools::per_element());
+    expect_error_begins([&] { session.run("take"); }, "OutOfRange: queue \"q\": ");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bad_nodes_of_old_ops_are_refused) {
   const std::string x = placeholder("x", "DT_FLOAT", dims({2, 3})) + placeholder("b", "DT_BOOL", dims({3}));
   struct Fault {
