@@ -331,6 +331,86 @@ BOOST_AUTO_TEST_CASE(shapes_are_those_of_every_round) {
   BOOST_TEST(session.run("keep_out", feeds).to_vector<float>()[0] == 1);
 }
 
+// What runs together in every round is one loop over elements there, and a product takes what follows it.
+BOOST_AUTO_TEST_CASE(bodies_are_fused) {
+  const Graph graph = text_graph(R"(
+    p = Placeholder(; dtype=bool, shape=[])
+    x0 = Placeholder(; dtype=float32, shape=[4,4])
+    n = Const(; value=int32{5})
+    zero = Const(; value=int32{0})
+    i_enter = Enter(zero; frame_name="loop")
+    x_enter = Enter(x0; frame_name="loop")
+    y_enter = Enter(x0; frame_name="loop")
+    n_in = Enter(n; frame_name="loop", is_constant=true)
+    x_in = Enter(x0; frame_name="loop", is_constant=true)
+    p_in = Enter(p; frame_name="loop", is_constant=true)
+    i = Merge(i_enter, i_next)
+    x = Merge(x_enter, x_next)
+    y = Merge(y_enter, y_next)
+    less = Less(i, n_in)
+    go = LoopCond(less)
+    i_s = Switch(i, go)
+    x_s = Switch(x, go)
+    y_s = Switch(y, go)
+    pivot = Identity(i_s:1)
+    one = Const(^pivot; value=int32{1})
+    new_i = AddV2(i_s:1, one)
+    product = MatMul(x_s:1, x_in)
+    active = Tanh(product)
+    a1 = Mul(active, y_s:1)
+    a2 = AddV2(a1, x_in)
+    a3 = Neg(a2)
+    branch = Switch(a3, p_in)
+    b1 = Exp(branch)
+    b2 = Square(b1)
+    c1 = Square(branch:1)
+    c2 = Neg(c1)
+    joined = Merge(b2, c2)
+    d1 = Tanh(joined)
+    d2 = Mul(d1, active)
+    twice = Exp(y_s:1)
+    same = Exp(y_s:1)
+    e1 = AddV2(twice, same)
+    e2 = Tanh(e1)
+    i_next = NextIteration(new_i)
+    x_next = NextIteration(d2)
+    y_next = NextIteration(e2)
+    x_out = Exit(x_s)
+    y_out = Exit(y_s)
+    sum = AddV2(x_out, y_out)
+  )");
+  const Tensor x0 = random_uniform({4, 4}, {.seed = 5, .min = -1, .max = 1});
+  for (const bool p : {true, false}) {
+    Tensor x = x0, y = x0;
+    for (int i = 0; i < 5; ++i) {
+      const Tensor active = tanh(matmul(x, x0));
+      const Tensor a3 = neg(active * y + x0);
+      x = tanh(p ? neg(square(a3)) : square(exp(a3))) * active;
+      y = tanh(exp(y) + exp(y));
+    }
+    const std::vector<float> expected = (x + y).to_vector<float>();
+    for (const char* passes : {"", "off", "cse", "fusion", "elementwise"}) {
+      Session session(graph, {.passes = passes});
+      BOOST_TEST(session.run("sum", {{"x0", x0}, {"p", tensor(p)}}).to_vector<float>() == expected,
+                 boost::test_tools::per_element());
+      if (*passes != '\0') continue;
+      const std::string text = session.optimized_graph().to_string();
+      const auto count = [&](const std::string& op) {
+        int found = 0;
+        for (size_t at = text.find(" = " + op + "("); at != std::string::npos;
+             at = text.find(" = " + op + "(", at + 1)) {
+          ++found;
+        }
+        return found;
+      };
+      BOOST_TEST(count("_FusedMatMul") == 1);
+      BOOST_TEST(count("_FusedElementwise") == 5, text);
+      BOOST_TEST(count("Tanh") == 0);
+      BOOST_TEST(count("Exp") == 0);
+    }
+  }
+}
+
 // ---- What may not be ------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(what_is_in_a_loop_is_neither_fed_nor_fetched) {
