@@ -213,7 +213,7 @@ class Liveness {
 
   Conditions of(NodeOutput output) const {
     const Node& node = graph_.at(output.node);
-    const Conditions when = behind(node);
+    Conditions when = behind(node);
     if (flow_kind(node) != OpKind::kSwitch || node.num_inputs() != 2) return when;
     return both(when, {{node.input(1), output.index}}, node);
   }

@@ -134,7 +134,8 @@ class FlowRunner {
   // Input i, which is not needed any more.
   Tensor taken(const FlowNode& node, Round& round, uint32_t i) {
     const int32_t from = plan_.inputs[node.first_input + i];
-    return from >= 0 ? std::move(round.values[static_cast<size_t>(from)]) : *state_.fixed[static_cast<size_t>(~from)];
+    if (from >= 0) return std::move(round.values[static_cast<size_t>(from)]);
+    return *state_.fixed[static_cast<size_t>(~from)];
   }
 
   void at(const Round& round) {
