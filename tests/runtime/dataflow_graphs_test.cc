@@ -70,6 +70,18 @@ BOOST_AUTO_TEST_CASE(bad_loops_are_named) {
   BOOST_TEST(number(without_exit, "y", {{"x", 2.f}}) == -2);
 }
 
+// No TensorFlow program writes it, a file may.
+BOOST_AUTO_TEST_CASE(what_is_behind_a_loop_runs_once) {
+  std::string lines = counting_loop(10);
+  lines.replace(lines.find("Exit(i_s)"), 9, "Exit(i)");
+  Session session(text_graph(lines));
+  expect_error([&] { session.run("y", {{"limit", 3.f}}); },
+               "InvalidArgument: Exit: expected one value that is not dead, got another [node 'i_out'] [loop 'loop', "
+               "iteration 1]");
+  BOOST_TEST(number(session, "x_out", {{"limit", 3.f}}) == 3);
+  BOOST_TEST(number(session, "y", {{"limit", 0.f}}) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(an_error_names_loop_and_round) {
   Session session(text_graph(R"(
     x = Const(; value=float32[5]{1, 2, 3, 4, 5})

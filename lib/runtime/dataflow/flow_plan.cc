@@ -196,6 +196,7 @@ class FlowPlanner {
     made.frame = static_cast<uint32_t>(frames_->of(node.id()));
     made.num_inputs = static_cast<uint32_t>(node.num_inputs());
     made.num_outputs = static_cast<uint32_t>(node.num_outputs());
+    if (made.kind == Kind::kExit) made.detail = frame(made).num_exits++;
     node_of_[static_cast<size_t>(node.id())] = static_cast<int>(plan_.nodes.size());
     std::vector<Source>& sources = sources_[static_cast<size_t>(node.id())];
     for (size_t k = 0; k < sources.size(); ++k) {
