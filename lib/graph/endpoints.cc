@@ -102,7 +102,7 @@ Endpoints endpoints_or_order(const Graph& graph) {
 
 Endpoints endpoints_by_order(const Graph& graph) {
   Endpoints endpoints;
-  const std::vector<FlowPlace> places = flow_places(graph);
+  const std::vector<FlowPlace> places = flow_of(graph).places;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     if (node.is(OpKind::kPlaceholder)) {

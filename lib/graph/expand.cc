@@ -252,7 +252,7 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
   // Bodies may have composites in them.
   while (std::ranges::any_of(graph.ids(), expands)) {
     StandIns stand_ins(graph);
-    const std::vector<FlowPlace> places = flow_places(graph);
+    const std::vector<FlowPlace> places = flow_of(graph).places;
     for (int id : graph.topological_order()) {
       if (!expands(id)) continue;
       const bool in_flow = !places.empty() && places[static_cast<size_t>(id)] != FlowPlace::kOutside;

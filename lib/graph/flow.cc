@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "panto/lib/base/format.h"
@@ -136,43 +137,107 @@ class Liveness {
  public:
   explicit Liveness(const Graph& graph) : graph_(graph), frames_(graph), when_(static_cast<size_t>(graph.id_limit())) {}
 
-  std::vector<FlowPlace> run() {
-    std::vector<FlowPlace> found(when_.size(), FlowPlace::kOutside);
-    for (const int id : graph_.topological_order()) {
+  Flow run() {
+    Flow flow;
+    flow.places.assign(when_.size(), FlowPlace::kOutside);
+    flow.contexts.assign(when_.size(), 0);
+    const std::vector<int> order = graph_.topological_order();
+    for (const int id : order) {
       const Node& node = graph_.at(id);
       when_[static_cast<size_t>(id)] = of(node);
       const OpKind kind = flow_kind(node);
-      FlowPlace& place = found[static_cast<size_t>(id)];
+      FlowPlace& place = flow.places[static_cast<size_t>(id)];
       if (frames_.behind(node) != 0 || kind == OpKind::kSwitch || !when_[static_cast<size_t>(id)].empty()) {
         place = FlowPlace::kInside;
       } else if (is_control_flow(kind)) {
         place = FlowPlace::kBoundary;
       }
     }
-    return found;
+    find_whole_loops();
+    for (const int id : order) {
+      if (flow.places[static_cast<size_t>(id)] != FlowPlace::kOutside) {
+        flow.contexts[static_cast<size_t>(id)] = context_of(graph_.at(id));
+      }
+    }
+    return flow;
   }
 
  private:
   static constexpr size_t kMost = 64;  // a graph that was made to be slow is not worth more
 
   static Conditions only(const Node& node) { return {{{node.id(), -1}, 0}}; }
+  // In every round of the loop. That this is so, `find_whole_loops` sees in the end.
+  static Conditions every_round(int frame) { return {{{-1 - frame, -1}, 0}}; }
+
+  int context_of(const Node& node) {
+    const int frame = frames_.of(node.id());
+    if (is_control_flow(flow_kind(node)) || !whole_[static_cast<size_t>(frame)]) return -1;
+    const auto next = static_cast<int>(numbers_.size()) + 1;
+    return numbers_.emplace(std::pair(frame, when_[static_cast<size_t>(node.id())]), next).first->second;
+  }
+
+  // Those in which all values come round in the same rounds: all enter, and all go on, under the same conditions.
+  void find_whole_loops() {
+    const size_t count = frames_.all().size();
+    whole_.assign(count, true);
+    std::vector<const Conditions*> goes_on(count, nullptr);
+    for (const int id : graph_.ids()) {
+      const Node& node = graph_.at(id);
+      if (flow_kind(node) != OpKind::kNextIteration) continue;
+      const auto frame = static_cast<size_t>(frames_.of(id));
+      const Conditions*& first = goes_on[frame];
+      if (first == nullptr) first = &when_[static_cast<size_t>(id)];
+      if (*first != when_[static_cast<size_t>(id)]) whole_[frame] = false;
+    }
+    for (size_t f = 1; f < count; ++f) {  // outer ones come first
+      const Frame& frame = frames_.frame(static_cast<int>(f));
+      whole_[f] = whole_[f] && whole_[static_cast<size_t>(frame.parent)] && enter_alike(frame);
+    }
+  }
+
+  bool enter_alike(const Frame& frame) const {
+    const Conditions& first = when_[static_cast<size_t>(frame.enters[0])];
+    return std::ranges::all_of(frame.enters, [&](int enter) { return when_[static_cast<size_t>(enter)] == first; });
+  }
 
   Conditions of(const Node& node) const {
     const OpKind kind = flow_kind(node);
-    if (kind == OpKind::kControlTrigger && frames_.of(node.id()) == 0) return {};
+    if (kind == OpKind::kControlTrigger) return frames_.of(node.id()) == 0 ? Conditions() : only(node);
     if (kind == OpKind::kMerge) return merged(node);
     if (kind == OpKind::kExit) return behind_loop(node);
     Conditions all;
     for (const NodeOutput& input : node.inputs()) all = both(all, of(input), node);
-    for (const int control : node.control_inputs()) all = both(all, when_[static_cast<size_t>(control)], node);
+    for (const int control : node.control_inputs()) all = both(all, behind(graph_.at(control)), node);
     return all;
   }
 
   Conditions of(NodeOutput output) const {
-    const Conditions& when = when_[static_cast<size_t>(output.node)];
     const Node& node = graph_.at(output.node);
+    Conditions when = behind(node);
     if (flow_kind(node) != OpKind::kSwitch || node.num_inputs() != 2) return when;
     return both(when, {{node.input(1), output.index}}, node);
+  }
+
+  // As who reads the node sees it. What enters is there in every round, or in the first one only.
+  Conditions behind(const Node& node) const {
+    if (flow_kind(node) != OpKind::kEnter) return when_[static_cast<size_t>(node.id())];
+    const bool constant = !is_unknown(node) && node.attr("is_constant").as<bool>();
+    return constant ? every_round(frames_.behind(node)) : only(node);
+  }
+
+  // The Merge at which what enters and what comes round meet.
+  bool begins_round(const Node& node) const {
+    bool comes_round = false;
+    for (int slot = 0; slot < node.num_inputs(); ++slot) {
+      const Node& from = graph_.at(node.input(slot).node);
+      const OpKind kind = flow_kind(from);
+      if (is_back_edge(kind, OpKind::kMerge, slot)) {
+        comes_round = true;
+      } else if (kind != OpKind::kEnter || frames_.behind(from) != frames_.of(node.id())) {
+        return false;
+      }
+    }
+    return comes_round;
   }
 
   static Conditions both(const Conditions& a, const Conditions& b, const Node& node) {
@@ -183,7 +248,10 @@ class Liveness {
 
   // The branches of one condition together are as alive as what decides between them.
   Conditions merged(const Node& node) const {
-    if (frames_.of(node.id()) != 0) return only(node);
+    if (frames_.of(node.id()) != 0 && begins_round(node)) return every_round(frames_.of(node.id()));
+    for (int slot = 1; slot < node.num_inputs(); ++slot) {
+      if (is_back_edge(graph_.at(node.input(slot).node), node, slot)) return only(node);
+    }
     Conditions first = of(node.input(0));
     if (node.num_inputs() == 1) return first;
     if (node.num_inputs() != 2) return only(node);
@@ -202,21 +270,20 @@ class Liveness {
   // If all that is brought into the loop is there under the same conditions, so is what comes out of it.
   Conditions behind_loop(const Node& node) const {
     const Frame& frame = frames_.frame(frames_.of(node.id()));
-    if (frames_.of(node.id()) == 0 || frame.parent != 0) return only(node);
-    const Conditions& first = when_[static_cast<size_t>(frame.enters[0])];
-    const bool same =
-        std::ranges::all_of(frame.enters, [&](int enter) { return when_[static_cast<size_t>(enter)] == first; });
-    return same ? first : only(node);
+    if (frames_.of(node.id()) == 0 || !enter_alike(frame)) return only(node);
+    return when_[static_cast<size_t>(frame.enters[0])];
   }
 
   const Graph& graph_;
   const Frames frames_;
-  std::vector<Conditions> when_;  // by node id; in loops it says nothing
+  std::vector<Conditions> when_;                       // by node id: in its frame
+  std::vector<bool> whole_;                            // by frame
+  std::map<std::pair<int, Conditions>, int> numbers_;  // by frame
 };
 
 }  // namespace
 
-std::vector<FlowPlace> flow_places(const Graph& graph) {
+Flow flow_of(const Graph& graph) {
   if (!graph.has_control_flow()) return {};
   return Liveness(graph).run();
 }

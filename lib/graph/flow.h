@@ -68,7 +68,13 @@ enum class FlowPlace : uint8_t {
   kBoundary,  // is of control flow, and gives something once
   kInside,    // is in a loop, or some of what it gives may be dead
 };
-// By node id; empty where there is no control flow. Passes leave alone what is not kOutside.
-PANTO_EXPORT std::vector<FlowPlace> flow_places(const Graph& graph);
+// Where nodes are, by id; empty where there is no control flow.
+struct Flow {
+  std::vector<FlowPlace> places;
+  // Of two nodes with the same number, in every round either both run or neither does: what is made of them together
+  // runs when they did. 0: outside; -1: nothing is known, or the node is one of control flow.
+  std::vector<int> contexts;
+};
+PANTO_EXPORT Flow flow_of(const Graph& graph);
 
 }  // namespace panto

@@ -148,17 +148,16 @@ class LoopShapes {
   // From what the loops begin with to what holds in every round. Where that does not come to an end soon, or is
   // refused, of which rounds that are never run may be the reason, nothing is taken for known.
   void run() {
-    constexpr int kRounds = 4;
+    constexpr int kPasses = 8;
     try {
-      for (int round = 0; round < kRounds; ++round) {
-        pass(round == 0);
-        if (!loosen(false)) return;
+      for (int i = 0; i < kPasses; ++i) {
+        pass(i == 0);
+        if (!loosen(i >= kPasses / 2)) return;
       }
-    } catch (const Error&) {
-      for (Merge& merge : merges_) merge.shape = PartialShape();
+    } catch (const Error&) {  // if it is no fault of what was taken for known, it comes again
     }
-    do pass(false);
-    while (loosen(true));
+    for (Merge& merge : merges_) merge.shape = PartialShape();
+    pass(false);
   }
 
  private:

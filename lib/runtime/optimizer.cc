@@ -79,6 +79,8 @@ std::vector<Pass> selected(std::string_view text) {
 bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
   run.name = pass.name;
   const auto start = std::chrono::steady_clock::now();
+  const Flow flow = flow_of(context.graph);
+  context.flow = flow.contexts;
   try {
     run.changes = pass.run(context);
     if (run.changes != 0) {
@@ -92,6 +94,7 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
     // No warning: where the graph is at fault, the user hears of it once, when it runs. PlanStats counts.
     log_info(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
   }
+  context.flow = {};
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (log_debug_enabled()) {
     log_debug(fmt::format("pass '{}': {} changes, {} nodes, {:.3f} ms", run.name, run.changes,
@@ -136,9 +139,6 @@ std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, c
   const RecorderPause unheard;  // constants are computed by ops
   const std::vector<Pass> chosen = selected(passes);
   std::vector<PassRun> runs(chosen.size());
-  std::vector<uint8_t> flow;
-  for (const FlowPlace place : flow_places(context.graph)) flow.push_back(place == FlowPlace::kOutside ? 0 : 1);
-  context.flow = flow;
   // Failures are rare: after one the graph is made again, and the passes before it run again.
   for (size_t i = 0; i < chosen.size();) {
     if (!runs[i].error.empty() || run_pass(chosen[i], context, runs[i])) {
@@ -148,7 +148,6 @@ std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, c
       i = 0;
     }
   }
-  context.flow = {};
   return runs;
 }
 

@@ -3,7 +3,25 @@
 
 #include <string>
 
+#include "panto/lib/runtime/session.h"
+
 namespace panto::test {
+
+inline float number(Session& session, const char* fetch, const Feeds& feeds = {}) {
+  return session.run(fetch, feeds).item<float>();
+}
+
+// y = p ? x * x : -x;  z = y + x;  index tells which.
+inline constexpr const char* kCond = R"(
+  p = Placeholder(; dtype=bool, shape=[])
+  x = Placeholder(; dtype=float32, shape=[?])
+  branch = Switch(x, p)
+  no = Neg(branch)
+  yes = Mul(branch:1, branch:1)
+  y = Merge(no, yes)
+  index = Identity(y:1)
+  z = AddV2(y, x)
+)";
 
 // With `text`, in which # stands for the number.
 inline std::string with_number(std::string text, int number) {

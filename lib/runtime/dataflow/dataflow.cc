@@ -54,17 +54,16 @@ class Dataflow final : public Executable {
   // A tensor of its own, as StraightLine's fetches are.
   Tensor fetch(size_t i, FlowState& state) const {
     const FlowPlan::Fetch& fetch = plan_.fetches[i];
-    const FlowState::Fetched& fetched = state.fetched[i];
+    FlowState::Fetched& fetched = state.fetched[i];
     if (fetch.fixed < 0 && fetched.dead) {
       invalid("fetch '{}': expected a value, got none, as it is in a branch that was not taken", printable(fetch.name));
     }
     if (fetch.fixed < 0 && !fetched.there) {
       invalid("fetch '{}': expected a value, got none, as what it waits for did not come", printable(fetch.name));
     }
-    const Tensor& value = fetch.fixed >= 0 ? *state.fixed[static_cast<size_t>(fetch.fixed)] : fetched.value;
-    Tensor result = value.dtype() == kResource ? value : view_tensor(value, value.shape());
-    state.fetched[i].value = Tensor();
-    return result;
+    const Tensor value =
+        fetch.fixed >= 0 ? *state.fixed[static_cast<size_t>(fetch.fixed)] : std::exchange(fetched.value, Tensor());
+    return value.dtype() == kResource || exclusively_owned(value) ? value : view_tensor(value, value.shape());
   }
 
   const FlowPlan plan_;

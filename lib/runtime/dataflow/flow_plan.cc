@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "panto/lib/base/format.h"
@@ -11,7 +12,6 @@
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/partition.h"
-#include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/prepare_node.h"
 #include "panto/lib/runtime/transfers.h"
@@ -196,6 +196,7 @@ class FlowPlanner {
     made.frame = static_cast<uint32_t>(frames_->of(node.id()));
     made.num_inputs = static_cast<uint32_t>(node.num_inputs());
     made.num_outputs = static_cast<uint32_t>(node.num_outputs());
+    if (made.kind == Kind::kExit) made.detail = frame(made).num_exits++;
     node_of_[static_cast<size_t>(node.id())] = static_cast<int>(plan_.nodes.size());
     std::vector<Source>& sources = sources_[static_cast<size_t>(node.id())];
     for (size_t k = 0; k < sources.size(); ++k) {
@@ -401,9 +402,19 @@ class FlowPlanner {
 
 bool needs_dataflow(const Graph& graph) {
   if (graph.has_control_flow()) return true;
+  const std::vector<DeviceKind> kinds = device_kinds();
+  const auto waits = [&](const Op& op) {
+    return std::ranges::any_of(kinds, [&](DeviceKind kind) {
+      for (int type = 0; type < kDTypeSlots; ++type) {
+        if (op.kernel(kind, static_cast<DType>(type)).start != nullptr) return true;
+      }
+      return false;
+    });
+  };
+  std::unordered_set<const Op*> known;
   return std::ranges::any_of(graph.ids(), [&](int id) {
-    const Node& node = graph.at(id);
-    return node.op().kernel(passes::device_kind(node), passes::kernel_type(node)).start != nullptr;
+    const Op& op = graph.at(id).op();
+    return known.insert(&op).second && waits(op);
   });
 }
 

@@ -63,8 +63,9 @@ struct FlowNode {
   uint32_t num_outputs = 0;
   uint32_t first_edge = 0, end_edge = 0;        // in FlowPlan::edges
   uint32_t first_control = 0, end_control = 0;  // in FlowPlan::controls
-  // kEnter, kExit: of the inner frame among those that are entered from its outer one. kFixed: the first in
-  // FlowPlan::fixed. kFetch: which. kMerge: where its further counts are (dead inputs, the first that was not).
+  // kEnter: of the inner frame among those that are entered from its outer one. kExit: among those of its frame.
+  // kFixed: the first of FlowState::fixed. kFetch: which. kMerge: where its further counts are (dead inputs, the first
+  // that was not).
   uint32_t detail = 0;
   uint64_t donated = 0;  // inputs that the node owns, where the op can write over them
   std::shared_ptr<dispatch::Prepared> prepared;
@@ -76,7 +77,7 @@ struct FlowFrame {
   std::string name;
   uint32_t parent = 0;
   uint64_t hash = 0;  // of the name
-  uint32_t num_enters = 0;
+  uint32_t num_enters = 0, num_exits = 0;
   size_t parallel_iterations = 1;
   uint32_t child = 0;              // which it is of those that are entered from its parent
   std::vector<uint32_t> children;  // entered from here

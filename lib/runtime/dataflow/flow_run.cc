@@ -134,7 +134,8 @@ class FlowRunner {
   // Input i, which is not needed any more.
   Tensor taken(const FlowNode& node, Round& round, uint32_t i) {
     const int32_t from = plan_.inputs[node.first_input + i];
-    return from >= 0 ? std::move(round.values[static_cast<size_t>(from)]) : *state_.fixed[static_cast<size_t>(~from)];
+    if (from >= 0) return std::move(round.values[static_cast<size_t>(from)]);
+    return *state_.fixed[static_cast<size_t>(~from)];
   }
 
   void at(const Round& round) {
@@ -352,9 +353,25 @@ class FlowRunner {
 
   void leave(uint32_t number, const FlowNode& node, Round& round, bool dead) {
     FrameRun& loop = *round.frame;
-    if (!dead) return tell_in(node, *loop.from, false, state_.outputs.data());
+    if (!dead) {
+      if (std::exchange(loop.left[node.detail], uint8_t{1}) != 0) [[unlikely]]
+        left_again(node, round);
+      return tell_in(node, *loop.from, false, state_.outputs.data());
+    }
     // If this is the last round, nothing comes out of the loop here.
     if (round.number == loop.latest) loop.dead_exits.push_back(number);
+  }
+
+  // What is behind a loop runs once.
+  [[noreturn]] void left_again(const FlowNode& node, const Round& round) const {
+    try {
+      with_context([&] { return fmt::format("node '{}'", name_of(node)); },
+                   [] { invalid("Exit: expected one value that is not dead, got another"); });
+      fail(Code::kInternal, "Exit: expected an error, got none");
+    } catch (Error& error) {
+      add_context(error, node, round);
+      throw;
+    }
   }
 
   void next_round(uint32_t number, const FlowNode& node, Round& round, bool dead) {
@@ -403,8 +420,9 @@ class FlowRunner {
   FrameRun* end_of(FrameRun& loop) {
     Round& from = *loop.from;
     for (const uint32_t number : loop.dead_exits) {
+      const FlowNode& exit = plan_.nodes[number];
       Tensor none;
-      tell_in(plan_.nodes[number], from, true, &none);
+      if (loop.left[exit.detail] == 0) tell_in(exit, from, true, &none);
     }
     from.children[plan_.frames[loop.frame].child] = nullptr;
     --from.inside;

@@ -110,6 +110,7 @@ FrameRun* FlowState::new_frame(uint32_t frame, Round* from) {
   run->id = 0;
   run->latest = 0;
   run->enters_to_come = plan.frames[frame].num_enters;
+  run->left.assign(plan.frames[frame].num_exits, 0);
   if (from != nullptr) {
     // Of the loop and the round that it was entered from: never 0, which is outside of loops.
     uint64_t hash = plan.frames[frame].hash;

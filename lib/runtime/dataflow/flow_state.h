@@ -40,6 +40,7 @@ struct FrameRun {
   // For the next round, which waits until there are fewer.
   std::vector<std::pair<uint32_t, Tensor>> deferred;
   std::vector<uint32_t> dead_exits;  // of the latest round
+  std::vector<uint8_t> left;         // by Exit: it has given its value
   // Values that are brought into every round; undefined: dead.
   std::vector<std::pair<uint32_t, Tensor>> invariants;
 
