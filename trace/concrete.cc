@@ -91,7 +91,7 @@ ConcreteFunction::ConcreteFunction(Parts parts)
               .effects = parts_.effects,
               .fixed = parts_.captures.size(),
               .states = parts_.states.get(),
-              .check = [this](Arguments inputs) { check_arguments(inputs.first(parts_.specs.size())); }}) {
+              .check = [this](Arguments inputs) { check_arguments(inputs.first(inputs.size() - parts_.captures.size())); }}) {
   draws_numbers_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
     const Node& node = parts_.graph.at(id);
     return !is_unknown(node) && node.op().has_effect(Effect::kRandom);
@@ -120,13 +120,13 @@ void ConcreteFunction::check_arguments(Arguments args) const {
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
   if (is_transformed(args)) [[unlikely]] {
     check_arguments(args);
-    return inline_call(args, outputs);
+    return inline_checked(args, outputs);
   }
   const auto listening = recorders();
   if (listening.empty()) return run(args, passes, outputs);
   check_arguments(args);
   if (std::ranges::any_of(listening, [](Recorder* r) { return r->inlines_functions(); })) {
-    return inline_call(args, outputs);
+    return inline_checked(args, outputs);
   }
   taped_call(args, passes, outputs);
 }

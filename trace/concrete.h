@@ -39,7 +39,10 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   // Function::set_optimizer; `outputs`: num_outputs() undefined handles, to be set. Throws InvalidArgument for
   // arguments that do not fit the specs.
   void call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
-  // The calls of the ops that it is made of.
+  // The calls of the ops that it is made of, after a check of what is not known yet of the arguments' shapes: the ops
+  // were chosen for those that the specs say.
+  void inline_checked(Arguments args, std::span<Tensor> outputs) const;
+  // Without the check.
   void inline_call(Arguments args, std::span<Tensor> outputs) const;
   struct Gradient;  // trace/concrete_gradient.h
   // Made once. `higher_orders`: tapes may hear of the gradient.

@@ -70,9 +70,11 @@ void GraphFunction::check_inputs(std::span<const Tensor* const> inputs) const {
     invalid("inputs of function '{}': expected {}, got {}", printable(name_), input_types_.size(), inputs.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]->dtype() == input_types_[i]) continue;
-    invalid("input {} of function '{}': expected {}, got {}", i, printable(name_), dtype_name(input_types_[i]),
-            dtype_name(inputs[i]->dtype()));
+    const PartialShape& shape = graph_.info(endpoints_.inputs[i]).shape;
+    const Tensor& t = *inputs[i];
+    if (t.dtype() == input_types_[i] && t.partial_shape().compatible_with(shape)) continue;
+    invalid("input {} of function '{}': expected {}{}, got {}{}", i, printable(name_), dtype_name(input_types_[i]),
+            shape.to_string(), dtype_name(t.dtype()), t.partial_shape().to_string());
   }
 }
 

@@ -41,7 +41,7 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::string to_string() const;
   // What a call runs, inputs first.
   const std::vector<int>& needed() const noexcept { return needed_; }
-  // Throws InvalidArgument where number or types of inputs are others.
+  // Throws InvalidArgument where number, types or shapes of inputs are others.
   void check_inputs(std::span<const Tensor* const> inputs) const;
 
   // Of one that was made ready for gradients: what trace/ wants to find with it. To be set before others see the

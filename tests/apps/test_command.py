@@ -465,9 +465,15 @@ class CommandTest(unittest.TestCase):
         self.bad("InvalidArgument: ", "show", "unnamed.pbtxt")
 
     def test_show_of_calls_and_of_types_that_are_not_here(self):
-        function = 'library { function { signature { name: "f" } } }\n'
+        function = ('library { function { signature { name: "f" input_arg { name: "a" type: DT_FLOAT } '
+                    'output_arg { name: "r" type: DT_FLOAT } } ' +
+                    node("n", "Neg", ["a"], FLOAT).replace("node {", "node_def {", 1) +
+                    'ret { key: "r" value: "n:y:0" } } }\n')
         self.write("calls.pbtxt", MODEL + node("v", "f", ["y"]) + function)
-        self.assertTrue(self.good("show", "calls.pbtxt").endswith("1 call of 1 function of the file: f (1)\n"))
+        self.assertIn("  PartitionedCall ", self.good("show", "calls.pbtxt"))
+        self.assertEqual(self.good("show", "calls.pbtxt", "--functions"),
+                         "f(a: float32?) -> (float32?) = n\n"
+                         "a = Placeholder(; dtype=float32) -> float32?\nn = Neg(a) -> float32?\n\n")
         self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_QINT8")))
         text = self.good("show", "type.pbtxt", "--nodes")
         self.assertRegex(text, r"\Ax = Placeholder\?\(; dtype=\.\.\.\)\ncannot be run here: node 'x' [^\n]*QINT8[^\n]*\n\Z")

@@ -54,8 +54,9 @@ BOOST_AUTO_TEST_CASE(loads_and_fails_when_it_is_reached) {
        "op: expected one that this build has, got 'A' (also missing: 'B') [node 'u']"},
       {"node { name: 'y' op: '_Unknown' input: 'x' }",
        "op: expected one that this build has, got '_Unknown' [node 'y']"},
-      {"node { name: 'y' op: 'f' input: 'x' } library { function { signature { name: 'f' } } }",
-       "op: expected a primitive one, got a call of function 'f' [node 'y']"},
+      {"node { name: 'y' op: 'PartitionedCall' input: 'x' attr { key: 'Tin' value { list { type: DT_FLOAT } } } "
+       "attr { key: 'f' value { func { name: 'f' } } } }",
+       "expected a function of the file, got 'f', which it does not have [attribute f] [node 'y']"},
       {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_FLOAT_REF } } }",
        "attribute DstT: reference type: expected one of float32, float64, int32, uint8, int16, int8, string, "
        "complex64, "
@@ -283,14 +284,13 @@ BOOST_AUTO_TEST_CASE(functions_with_it_load) {
 }
 
 BOOST_AUTO_TEST_CASE(people_are_told) {
-  const Graph g =
-      parse_graph(pair("x") +
-                  "node { name: 'y' op: 'Foo' input: 'x' } node { name: 'z' op: 'Foo' input: 'x' } node { "
-                  "name: 'a' op: 'Bar' } node { name: 'b' op: 'f' } node { name: 'c' op: 'Tanh' input: 'x' "
-                  "attr { key: 'alpha' value { f: 0.5 } } } library { function { signature { name: 'f' } } }");
-  BOOST_TEST(describe(g).ends_with("6 nodes: Bar?, Foo? x2, Placeholder, Tanh?, f?"), describe(g));
+  const Graph g = parse_graph(
+      pair("x") +
+      "node { name: 'y' op: 'Foo' input: 'x' } node { name: 'z' op: 'Foo' input: 'x' } node { "
+      "name: 'a' op: 'Bar' } node { name: 'c' op: 'Tanh' input: 'x' attr { key: 'alpha' value { f: 0.5 } } }");
+  BOOST_TEST(describe(g).ends_with("5 nodes: Bar?, Foo? x2, Placeholder, Tanh?"), describe(g));
   BOOST_TEST(missing_text(g) ==
-             "3 nodes of 2 unknown ops: Foo (2), Bar (1)\n1 call of 1 function of the file: f (1)\n"
+             "3 nodes of 2 unknown ops: Foo (2), Bar (1)\n"
              "cannot be run here: node 'c' of Tanh: attribute: expected one that Tanh has here, got 'alpha' with a "
              "value\n");
   BOOST_TEST(missing_text(parse_graph(pair("x"))).empty());

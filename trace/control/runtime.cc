@@ -40,7 +40,7 @@ class Runtime final : public FunctionRuntime {
     ConcreteFunction& concrete = *concrete_of(function);
     const bool symbolic =
         symbolic_recorder() != nullptr || std::ranges::any_of(inputs, [](const Tensor* t) { return t->is_meta(); });
-    if (symbolic) return concrete.inline_call(inputs, outputs);
+    if (symbolic) return concrete.inline_checked(inputs, outputs);
     concrete.call(inputs, "", outputs);
   }
   void cond_gradient(GradContext& g) const override { branches_gradient(g); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph_function.h"
 #include "panto/trace/function.h"
@@ -22,12 +23,12 @@ struct TracedBody {
 
 // Calls `fn` once with symbolic tensors for `arguments`, of which dtypes, shapes and what handles refer to count. No
 // recorder that is open hears of it. Throws what `fn` throws.
-TracedBody trace_body(std::string name, std::span<const Tensor> arguments, const TensorFunction& fn);
+PANTO_EXPORT TracedBody trace_body(std::string name, std::span<const Tensor> arguments, const TensorFunction& fn);
 
 // Makes the bodies functions that take the same inputs: the arguments, then what any of them uses from outside, which
 // is returned.
 std::vector<Tensor> share_captures(std::span<TracedBody> bodies);
 
-std::shared_ptr<const GraphFunction> function_of(TracedBody body);
+PANTO_EXPORT std::shared_ptr<const GraphFunction> function_of(TracedBody body);
 
 }  // namespace panto

@@ -27,6 +27,7 @@ const CpuKernel const_kernel("Const", dtypes::kAny, run_const);
 const CpuKernel placeholder_kernel("Placeholder", dtypes::kAny, run_placeholder);
 const CpuKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kAny, run_identity);
 const CpuKernel identity_kernel("Identity", dtypes::kAny, run_identity);
+const CpuKernel ensure_shape_kernel("EnsureShape", dtypes::kAny, run_identity);  // its shape function has looked
 const CpuKernel stop_gradient_kernel("StopGradient", dtypes::kAny, run_identity);
 const CpuKernel identity_n_kernel("IdentityN", run_identity);
 const CpuKernel custom_gradient_kernel("_CustomGradient", run_first_inputs);

@@ -15,9 +15,8 @@ namespace {
 
 struct Kinds {
   std::mutex mutex;
-  std::array<DeviceKindInfo, kMostDeviceKinds> infos = {
-      DeviceKindInfo{.name = "CPU", .fewest_fused_of_few = 6, .few_elements = 256}, DeviceKindInfo{.name = "META"},
-      DeviceKindInfo{.name = "?"}};
+  std::array<DeviceKindInfo, kMostDeviceKinds> infos = {DeviceKindInfo{.name = "CPU"}, DeviceKindInfo{.name = "META"},
+                                                        DeviceKindInfo{.name = "?"}};
   std::atomic<int> count = 3;  // those before it do not change
   std::optional<Error> fault;  // the first
   std::atomic<bool> faulty = false;

@@ -33,10 +33,6 @@ struct DeviceKindInfo {
   // most, and whether they compute with complex numbers.
   size_t most_fused_inputs = 64;
   bool fuses_complex = true;
-  // Of tensors of at most `few_elements` elements, fewer ops than this are faster one by one: beginning a fused loop
-  // costs about as much as so many of them. 0: it never does.
-  size_t fewest_fused_of_few = 0;
-  int64_t few_elements = 0;
 };
 
 // Enters a kind. Never throws: a name that is malformed or taken, and one kind too many, are reported by link_ops().

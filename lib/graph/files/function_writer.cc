@@ -66,15 +66,8 @@ std::string FunctionWriter::name_of(const FunctionRef& function) {
   taken_[name] = body.get();
   kept_.push_back(body);
   FunctionDef def;
-  if (!body->definition().empty()) {
+  if (may_stay(*body, name)) {
     if (!def.ParseFromString(body->definition())) fail(Code::kInternal, "function: expected what was read");
-    // What it calls has the names that it knows.
-    for (const int id : body->graph().ids()) {
-      const Node& node = body->graph().at(id);
-      if (is_unknown(node)) continue;
-      NodeDef ignored;
-      attrs_to_proto(node, &ignored);
-    }
   } else {
     write(*body, &def);
   }
@@ -86,6 +79,28 @@ std::string FunctionWriter::name_of(const FunctionRef& function) {
   }
   *library_->add_function() = std::move(def);
   return name;
+}
+
+// Whether the file's own definition says what the function is: it has its name, and so have the functions that it
+// calls, which are written here.
+bool FunctionWriter::may_stay(const GraphFunction& function, const std::string& name) {
+  if (function.definition().empty()) return false;
+  bool same = name == function.name(), unknown = false;
+  const auto look_at = [&](const FunctionRef& called) {
+    if (called.body == nullptr) return;  // the function itself, or one around it
+    const auto* body = dynamic_cast<const GraphFunction*>(called.body.get());
+    same = name_of(called) == called.name && body != nullptr && !body->definition().empty() && same;
+  };
+  for (const int id : function.graph().ids()) {
+    const Node& node = function.graph().at(id);
+    unknown = unknown || is_unknown(node);
+    for (const AttrValue& attr : node.attrs()) {
+      if (attr.kind() == AttrKind::kFunc) look_at(attr.as<FunctionRef>());
+      if (attr.kind() != AttrKind::kFuncList) continue;
+      for (const FunctionRef& f : attr.as<std::vector<FunctionRef>>()) look_at(f);
+    }
+  }
+  return same || unknown;  // what an unknown op means, only the file's own words can say
 }
 
 void FunctionWriter::attr_to_proto(const AttrValue& value, graphdef::AttrValue* proto) {

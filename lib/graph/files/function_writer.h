@@ -25,6 +25,7 @@ class FunctionWriter {
   void attrs_to_proto(const Node& node, graphdef::NodeDef* def);
 
  private:
+  bool may_stay(const GraphFunction& function, const std::string& name);
   void write(const GraphFunction& function, graphdef::FunctionDef* def);
 
   const ExportOptions& options_;

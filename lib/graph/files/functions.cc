@@ -223,7 +223,9 @@ FileFunctions::FileFunctions(const graphdef::FunctionDefLibrary& library, const 
                              const ImportOptions& options)
     : versions_(versions), options_(options) {
   for (const FunctionDef& function : library.function()) {
-    if (!definitions_.emplace(function.signature().name(), function).second) {
+    FunctionDef known = function;
+    known.DiscardUnknownFields();
+    if (!definitions_.emplace(function.signature().name(), std::move(known)).second) {
       invalid("function library: expected each name once, got '{}' twice", printable(function.signature().name()));
     }
   }
@@ -302,10 +304,9 @@ std::shared_ptr<const GraphFunction> FileFunctions::make(const std::string& key,
     if (acts(graph.at(id))) effects.insert(id);
   }
   endpoints.effects.assign(effects.begin(), effects.end());
-  // Only as it stands can a node be written that means nothing here.
-  const bool unknown = std::ranges::any_of(graph.ids(), [&](int id) { return is_unknown(graph.at(id)); });
-  return std::make_shared<const GraphFunction>(key, std::move(graph), std::move(endpoints),
-                                               unknown ? definition.SerializeAsString() : "");
+  // One that attributes were put into is another function.
+  std::string bytes = instance.attrs.empty() ? definition.SerializeAsString() : "";
+  return std::make_shared<const GraphFunction>(key, std::move(graph), std::move(endpoints), std::move(bytes));
 }
 
 }  // namespace panto

@@ -66,6 +66,31 @@ const Op& kIdentity = define_op(  //
          },
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 
+const Op& kEnsureShape = define_op(  //
+    "EnsureShape(input: T; T: type, shape: shape) -> (output: T)",
+    {.doc = "Its input, whose shape must fit `shape`, in which -1 is a dimension of any size. Throws InvalidArgument where "
+            "it does not.",
+     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           const PartialShape& wanted = c.shape_attr("shape");
+           if (!c.shape(0).compatible_with(wanted)) {
+             c.invalid("input: expected shape " + wanted.to_string() + ", got " + c.shape(0).to_string());
+           }
+           c.output(c.shape(0).merged_with(wanted));
+           pass_values(c);
+         },
+     .gradient = [](GradContext& g) { g.set(0, g.dy()); },
+     .batch =
+         [](BatchContext& c) {
+           const PartialShape& wanted = c.shape_attr("shape");
+           if (wanted.rank() < 0) return c.set_out(0, c.in(0));
+           std::vector<int64_t> dims(wanted.dims().begin(), wanted.dims().end());
+           dims.insert(dims.begin(), c.size());
+           c.set_out(0, ensure_shape(c.in(0), PartialShape(dims)));
+         },
+     .jvp = [](JvpContext& c) { c.set(0, c.tangent(0)); }});
+
 const Op& kIdentityN = define_op("IdentityN(input: T; T: list(type) >= 1) -> (output: T)",
                                  {.doc = "Its inputs, all of which are computed before any output is there.",
                                   .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},

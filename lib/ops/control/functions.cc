@@ -277,6 +277,7 @@ const Op& kFakeParam = define_op(
     {.doc = "A tensor whose elements mean nothing, of that shape, with no elements along dimensions that are unknown: "
             "what a branch gives that was not asked for it.",
      .traits = {Trait::kSelfAllocating},
-     .shape = [](ShapeContext& c) { c.output(c.shape_attr("shape")); }});
+     .shape = [](ShapeContext& c) { c.output(c.shape_attr("shape")); },
+     .no_gradient = "its elements mean nothing"});
 
 }  // namespace panto

@@ -49,7 +49,8 @@ const Op& kOptionalFromValue =
                .shape = [](ShapeContext& c) { c.output(Shape{}); },
                .saves = {shape_of(0)},
                .gradient = from_value_gradient,
-               .batch = batching::loop});
+               .batch = batching::loop,
+               .jvp = tangents::linear});
 
 const Op& kOptionalNone =
     define_op("OptionalNone() -> (optional: variant)", {.doc = "A scalar that holds nothing.",
@@ -75,6 +76,7 @@ const Op& kOptionalGetValue = define_op(
      .shape = get_value_shape,
      .saves = {out(0)},
      .gradient = get_value_gradient,
-     .batch = batching::loop});
+     .batch = batching::loop,
+     .jvp = tangents::linear});
 
 }  // namespace panto

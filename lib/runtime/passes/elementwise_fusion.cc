@@ -92,7 +92,7 @@ class LoopFuser {
     if (text.inputs.size() > device_kind_info(device_kind(graph_.at(nodes[0]))).most_fused_inputs || seen.empty())
       return 0;  // none seen: dead
     if (seen.size() == 1 && reduce(text, graph_.at(seen[0]))) return static_cast<int>(nodes.size()) + 1;
-    if (nodes.size() < 2 || are_faster_apart(nodes)) return 0;
+    if (nodes.size() < 2) return 0;
     const AttrValue out_types(text.out_types);
     const int added = add_fused(kFusedElementwise, std::move(text), graph_.at(nodes.back()), {{"Tout", out_types}});
     if (added < 0) return 0;
@@ -105,17 +105,6 @@ class LoopFuser {
       replace_node(graph_, seen[k], {&with, 1});
     }
     return static_cast<int>(nodes.size());
-  }
-
-  bool are_faster_apart(const std::vector<int>& nodes) const {
-    const DeviceKindInfo& kind = device_kind_info(device_kind(graph_.at(nodes[0])));
-    return nodes.size() < kind.fewest_fused_of_few && std::ranges::all_of(
-                                                          nodes,
-                                                          [&](int id) {
-                                                            const PartialShape& shape = graph_.at(id).output(0).shape;
-                                                            return shape.fully_known() &&
-                                                                   shape.numel() <= kind.few_elements;
-                                                          });
   }
 
   // Where all that is made of `value` is its sum, mean, largest or smallest along the last dimensions.

@@ -1,10 +1,17 @@
 // Samples of ops that call functions.
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 #include "panto/trace/control/traced_body.h"
+#include "panto/trace/trace.h"
 
 namespace panto::test {
 namespace {
@@ -65,7 +72,7 @@ std::vector<Array> looped(const Given& g) {
   for (double& v : y.values) {
     for (int i = 0; i < count; ++i) v = v * v * 0.5 + v;
   }
-  return {Array(g.in[0]), y};
+  return {scalar(std::min(g.in[0].values[0], 0.0)), y};
 }
 
 Sample branch_sample(double condition, Array x) {
@@ -77,10 +84,8 @@ Sample case_sample(double index, Array x) {
           .attrs = {{"Tout", kOut}, {"branches", std::vector<FunctionRef>{squares(), sines(), halves()}}}};
 }
 Sample loop_sample(double count, Array x) {
-  Sample sample{.in = {scalar(count).as(kInt32), std::move(x).as(kFloat64)},
-                .attrs = {{"cond", rounds_left()}, {"body", round()}}};
-  sample.out = {scalar(0).as(kInt32), looped({.op = get_op("While"), .in = sample.in, .attrs = sample.attrs})[1]};
-  return sample;
+  return {.in = {scalar(count).as(kInt32), std::move(x).as(kFloat64)},
+          .attrs = {{"cond", rounds_left()}, {"body", round()}}};
 }
 Sample call_sample(Array x) { return {.in = {std::move(x).as(kFloat64)}, .attrs = {{"Tout", kOut}, {"f", squares()}}}; }
 
@@ -89,8 +94,9 @@ Details branches() {
           .reference = chosen_by_truth,
           .errors = {{.in = {scalar(1), draw({3}).as(kFloat32)},
                       .attrs = {{"Tout", kOut}, {"then_branch", squares()}, {"else_branch", sines()}},
-                      .text = "input 0 of function 'squares': expected float64, got float32"}},
-          .types = dtypes::kAny - dtypes::kComplex - DTypeSet{kString, kResource, kVariant, kFloat16, kBFloat16}};
+                      .text = "input 0 of function 'squares': expected float64[?], got float32[3]"}},
+          // Differences of a floating condition would choose the other branch.
+          .types = dtypes::kInteger | DTypeSet{kBool}};
 }
 Details cases() {
   return {.samples = {case_sample(0, draw({3})), case_sample(1, draw({2})), case_sample(7, draw({2})),
@@ -98,7 +104,8 @@ Details cases() {
           .reference = chosen_by_number};
 }
 Details loops() {
-  return {.samples = {loop_sample(3, draw({3}, -1, 1)), loop_sample(0, draw({2}, -1, 1)), loop_sample(1, draw({0}))}};
+  return {.samples = {loop_sample(3, draw({3}, -1, 1)), loop_sample(0, draw({2}, -1, 1)), loop_sample(1, draw({0}))},
+          .reference = looped};
 }
 Details calls() {
   return {.samples = {call_sample(draw({3})), call_sample(draw({0}))},
@@ -108,20 +115,52 @@ Details calls() {
                       .text = "inputs of function 'squares': expected 1, got 2"}}};
 }
 
+// Through a file, and with a gradient.
+void optional_kept() {
+  const auto f = trace(
+      [](const Tensor& x) {
+        const Tensor some = optional_from_value({x * x});
+        const Tensor none = optional_none();
+        const Tensor got = optional_get_value(some, {kFloat64}, {PartialShape{2}})[0];
+        return std::vector<Tensor>{got * 3.0, optional_has_value(some), optional_has_value(none)};
+      },
+      {TensorSpec(kFloat64, {2}, "x")});
+  const Tensor x = tensor({1.0, 2.0});
+  const Function again = function_of(parse_graph(to_graph_def(f.frozen_graph())));
+  for (const Function& g : {Function(f), again}) {
+    const std::vector<Tensor> y = g.call(std::vector<Tensor>{x});
+    BOOST_TEST(difference(tensor({3.0, 12.0}), y[0]) == "");
+    BOOST_TEST(y[1].item<bool>());
+    BOOST_TEST(!y[2].item<bool>());
+  }
+  GradientTape tape;
+  tape.watch(x);
+  const std::vector<Tensor> y = again.call(std::vector<Tensor>{x});
+  BOOST_TEST(difference(tensor({6.0, 12.0}), tape.gradient(y[0], x)) == "");
+  expect_error_begins([] { optional_get_value(optional_none(), {kFloat64}, {PartialShape{}}); },
+                      "InvalidArgument: optional: expected one with a value, got none");
+  expect_error_begins([&] { optional_get_value(optional_from_value({x}), {kFloat32}, {PartialShape{}}); },
+                      "InvalidArgument: component 0: expected float32?, got float64[2]");
+}
+
 const Family functions("functions", {
-                                    {"If", branches()},
-                                    {"StatelessIf", branches()},
-                                    {"Case", cases()},
-                                    {"StatelessCase", cases()},
-                                    {"While", loops()},
-                                    {"StatelessWhile", loops()},
-                                    {"PartitionedCall", calls()},
-                                    {"StatefulPartitionedCall", calls()},
-                                    {"FakeParam",
-                                     {.samples = {{.in = {},
-                                                   .attrs = {{"dtype", kFloat32}, {"shape", PartialShape{0, 3}}},
-                                                   .out = {array({0, 3}, {}).as(kFloat32)}}}}},
-                                });
+                                        {"If", branches()},
+                                        {"StatelessIf", branches()},
+                                        {"Case", cases()},
+                                        {"StatelessCase", cases()},
+                                        {"While", loops()},
+                                        {"StatelessWhile", loops()},
+                                        {"PartitionedCall", calls()},
+                                        {"StatefulPartitionedCall", calls()},
+                                        {"OptionalFromValue", {.own = {{"saved", optional_kept}}}},
+                                        {"OptionalNone", {.own = {{"saved", optional_kept}}}},
+                                        {"OptionalHasValue", {.own = {{"saved", optional_kept}}}},
+                                        {"OptionalGetValue", {.own = {{"saved", optional_kept}}}},
+                                        {"FakeParam",
+                                         {.samples = {{.in = {},
+                                                       .attrs = {{"dtype", kFloat32}, {"shape", PartialShape{0, 3}}},
+                                                       .out = {array({0, 3}, {}).as(kFloat32)}}}}},
+                                    });
 
 }  // namespace
 }  // namespace panto::test
