@@ -2,8 +2,10 @@
 // optimized and called as functions.
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <limits>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -126,6 +128,58 @@ BOOST_AUTO_TEST_CASE(an_endless_loop_is_stopped) {
   step.cancellation->request();
   BOOST_TEST(running.get().starts_with("Cancelled: "));
   BOOST_TEST(number(session, "i_out", {{"limit", 3.f}}) == 3);
+}
+
+// Loops and branches whose edges lead anywhere: they are refused, or run, or end with an error or by the deadline.
+BOOST_AUTO_TEST_CASE(rewired_graphs_do_no_harm) {
+  const char* const asked = std::getenv("PANTO_REWIRINGS");
+  const int variants = asked == nullptr ? 300 : std::atoi(asked);
+  std::mt19937 random(20261125);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  const std::string graphs[] = {counting_loop(2), nested_loop(3), random_loop(2), kCond};
+  int refused = 0, failed = 0, ran = 0;
+  for (int i = 0; i < variants; ++i) {
+    Graph graph = text_graph(graphs[below(std::size(graphs))]);
+    const std::vector<int> ids = graph.ids();
+    for (size_t edits = 1 + below(3); edits > 0; --edits) {
+      const Node& node = graph.at(ids[below(ids.size())]);
+      const int from = ids[below(ids.size())];
+      if (node.num_inputs() == 0 || below(4) == 0) {
+        graph.add_control_input(node.id(), from);
+      } else if (const Node& source = graph.at(from); source.num_outputs() > 0) {
+        const auto slot = static_cast<int>(below(static_cast<size_t>(node.num_inputs())));
+        graph.set_input(node.id(), slot, {from, static_cast<int>(below(static_cast<size_t>(source.num_outputs())))});
+      }
+    }
+    Step step = current_step();
+    step.deadline = Step::deadline_in(0.02);
+    const StepScope scope(step);
+    BOOST_TEST_CONTEXT("variant " << i << ":\n" << graph.to_string()) {
+      for (const char* passes : {"", "off"}) {
+        try {
+          Session session(graph, {.passes = passes});
+          Feeds feeds;
+          Fetches fetches;
+          for (const int id : ids) {
+            const Node& node = graph.at(id);
+            const bool decides = node.num_outputs() > 0 && node.output(0).dtype == kBool;
+            if (node.is(OpKind::kPlaceholder))
+              feeds.emplace_back(node.name(), decides ? tensor(i % 2 == 0) : tensor(3.f));
+            if (node.is(OpKind::kExit) || node.name() == "y" || node.name() == "z") fetches.emplace_back(node.name());
+          }
+          if (graph.find("branch") != nullptr) feeds[1].second = tensor({3.f});
+          session.run(fetches, feeds);
+          ++ran;
+        } catch (const Error& error) {
+          BOOST_TEST((error.code() != Code::kInternal), error.what());
+          ++(error.code() == Code::kInvalidArgument ? refused : failed);
+        }
+      }
+    }
+  }
+  BOOST_TEST(ran > variants / 20);
+  BOOST_TEST(refused > variants / 20);
+  BOOST_TEST_MESSAGE("refused " << refused << ", failed " << failed << ", ran " << ran);
 }
 
 // ---- Composites, files, functions -----------------------------------------------------------------------------------

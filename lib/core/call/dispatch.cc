@@ -554,8 +554,8 @@ Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, 
   call.step = &step;
 }
 
-[[gnu::always_inline]] inline void Prepared::make_outputs(Call& call, uint64_t donated, bool given) const {
-  const size_t count = specs_.size();
+[[gnu::always_inline]] inline void Prepared::make_outputs(Call& call, size_t count, uint64_t donated,
+                                                          bool given) const {
   if (allocated_ && donated == 0) {
     for (size_t k = 0; k < count; ++k) {
       if (call.outputs[k].defined()) continue;
@@ -594,7 +594,7 @@ void run(const Prepared& prepared, const Step& step, std::span<const Tensor* con
     call.outputs.push_back(std::move(outputs[k]));
   }
   try {
-    prepared.make_outputs(call, donated, given);
+    prepared.make_outputs(call, count, donated, given);
     if (any_elsewhere(call)) [[unlikely]] {
       run_on_moved_inputs(call, prepared.kernel_);
     } else {
@@ -613,7 +613,7 @@ std::shared_ptr<StartedCall> start(const Prepared& prepared, const Step& step, s
   prepared.begin(call, step, inputs);
   call.outputs.resize(prepared.specs_.size());
   try {
-    prepared.make_outputs(call, 0, false);
+    prepared.make_outputs(call, prepared.specs_.size(), 0, false);
     std::optional<MovedInputs> moved;
     if (any_elsewhere(call)) moved.emplace(call);
     return std::make_shared<StartedCall>(call, prepared.kernel_.start, std::move(ended));

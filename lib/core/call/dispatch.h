@@ -99,7 +99,7 @@ class PANTO_EXPORT Prepared {
   friend PANTO_EXPORT void finish(const Prepared&, StartedCall&, std::span<Tensor>);
   // What `run` and `start` do before the kernel.
   void begin(Call& call, const Step& step, std::span<const Tensor* const> inputs) const;
-  void make_outputs(Call& call, uint64_t donated, bool given) const;
+  void make_outputs(Call& call, size_t count, uint64_t donated, bool given) const;
   void add_context(Error& error, const Call& call) const;
   const Op* op_ = nullptr;
   Device* device_ = nullptr;
