@@ -91,7 +91,9 @@ ConcreteFunction::ConcreteFunction(Parts parts)
               .effects = parts_.effects,
               .fixed = parts_.captures.size(),
               .states = parts_.states.get(),
-              .check = [this](Arguments inputs) { check_arguments(inputs.first(inputs.size() - parts_.captures.size())); }}) {
+              .check = [this](Arguments inputs) {
+                check_arguments(inputs.first(inputs.size() - parts_.captures.size()));
+              }}) {
   draws_numbers_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
     const Node& node = parts_.graph.at(id);
     return !is_unknown(node) && node.op().has_effect(Effect::kRandom);

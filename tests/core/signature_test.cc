@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(faults_of_syntax) {
   check("A(x: x; x: type) -> ()", "9: expected an attribute's name that is not taken, got 'x: type) -> '");
   check("A(x: T; T: numbers) -> (y: T)", "12: expected a kind, a dtype or a set of dtypes, got 'numbers) -> '");
   check("A(x: T; T: real| numbers) -> ()", "18: expected a kind, a dtype or a set of dtypes, got 'numbers) -> '");
-  check("A(; k: list(tensor)) -> ()", "13: expected a kind of list, got 'tensor)) -> ()'");
+  check("A(; k: list(tensor)) -> ()", "13: expected a kind of list, got 'tensor)) -> '");
   check("A(; k: {}) -> ()", "9: expected '\"', got '}) -> ()'");
   check("A(; k: int >= x) -> ()", "15: expected an integer, got 'x) -> ()'");
   check("A(; k: int = 1.5) -> ()", "15: expected ')', got '.5) -> ()'");

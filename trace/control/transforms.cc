@@ -229,7 +229,8 @@ void batch_loop(BatchContext& c) {
     return as_bool(batch_call(*condition, in, batched, one)[0]);
   };
   const RoundFunction goes_on = [&](std::span<const Tensor> in) -> Tensors {
-    if (!differs) return call_function(*condition, in);
+    const uint8_t none[] = {0};
+    if (!differs) return any ? batch_call(*condition, in, batched, none) : call_function(*condition, in);
     return {reduce_any(active(in), {0})};
   };
   const RoundFunction round = [&](std::span<const Tensor> in) -> Tensors {

@@ -6,6 +6,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 
 namespace panto {
@@ -68,8 +69,8 @@ const Op& kIdentity = define_op(  //
 
 const Op& kEnsureShape = define_op(  //
     "EnsureShape(input: T; T: type, shape: shape) -> (output: T)",
-    {.doc = "Its input, whose shape must fit `shape`, in which -1 is a dimension of any size. Throws InvalidArgument where "
-            "it does not.",
+    {.doc = "Its input, whose shape must fit `shape`, in which -1 is a dimension of any size. Throws "
+            "InvalidArgument where it does not.",
      .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {
