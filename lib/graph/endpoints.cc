@@ -105,7 +105,8 @@ Endpoints endpoints_by_order(const Graph& graph) {
   std::vector<FlowPlace> places;
   try {
     places = flow_of(graph).places;
-  } catch (const Error&) {  // who runs the graph hears of it
+  } catch (const Error&) {
+    places.clear();  // who runs the graph hears of it
   }
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);

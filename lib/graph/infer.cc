@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/composite.h"
@@ -154,7 +155,9 @@ class LoopShapes {
         pass(i == 0);
         if (!loosen(i >= kPasses / 2)) return;
       }
-    } catch (const Error&) {  // if it is no fault of what was taken for known, it comes again
+    } catch (const Error& error) {
+      // If it is no fault of what was taken for known, it comes again.
+      log_debug(fmt::format("shapes in loops: nothing is taken for known: {}", error.what()));
     }
     for (Merge& merge : merges_) merge.shape = PartialShape();
     pass(false);
