@@ -9,3 +9,4 @@
 #include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/state.h"
+#include "panto/ops/tables.h"

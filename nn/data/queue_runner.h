@@ -1,7 +1,8 @@
 // Threads that fill a queue.
 //
 //   const Tensor queue = fifo_queue({kFloat32}, {.capacity = 32});          // in a graph
-//   const QueueRunner runner(queue, {[&] { queue_enqueue(queue, {read_one()}); }, [&] { queue_enqueue(queue, {other()}); }});
+//   const QueueRunner runner(queue, {[&] { queue_enqueue(queue, {read_one()}); },
+//                                    [&] { queue_enqueue(queue, {read_other()}); }});
 //   const Tensor batch = queue_dequeue_many(queue, 8, {kFloat32})[0];
 //   ...
 //   Coordinator coordinator;

@@ -93,6 +93,26 @@ def grown(x):
     return [stack(handle), raw.TensorListLength(input_handle=handle)]
 
 
+def several(x):
+    handle = raw.TensorListScatterV2(
+        tensor=x * x, indices=[2, 0, 3], element_shape=tf.constant([2]), num_elements=tf.constant(5)
+    )
+    handle = raw.TensorListScatterIntoExistingList(input_handle=handle, tensor=tf.sin(x[:1]), indices=[1])
+    taken = raw.TensorListGather(
+        input_handle=handle, indices=[1, 3, 0], element_shape=tf.constant([2]), element_dtype=tf.float32
+    )
+    return [taken, stack(handle)]
+
+
+def pieces(x):
+    lengths = tf.constant([2, 1], tf.int64)
+    handle = raw.TensorListSplit(tensor=x * x, element_shape=tf.constant([-1, 2]), lengths=lengths)
+    joined = raw.TensorListConcatV2(
+        input_handle=handle, element_shape=tf.constant([-1, 2]), leading_dims=lengths, element_dtype=tf.float32
+    )
+    return [joined.tensor, joined.lengths, get(handle, 1, (1, 2))]
+
+
 def strings(x):
     handle = empty(tf.constant([], tf.int32), tf.string)
     handle = push(handle, tf.constant(b"a"))
@@ -140,6 +160,12 @@ class Lists(unittest.TestCase):
 
     def test_grown(self):
         self.assertEqual(self.same(grown), (1, 1))
+
+    def test_several(self):
+        self.assertEqual(self.same(several), (1, 1))
+
+    def test_pieces(self):
+        self.assertEqual(self.same(pieces), (1, 1))
 
     def test_strings(self):
         self.same(strings)

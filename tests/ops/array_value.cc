@@ -12,7 +12,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/core/tensor/tensor_list.h"
+#include "panto/tests/ops/list_value.h"
 
 namespace panto::test {
 namespace {
@@ -50,20 +50,6 @@ class Number final : public Resource {
   std::string_view kind() const noexcept override { return "Number"; }
   double value;
 };
-
-// A list of one number.
-Variant variant_of(double value) {
-  const Tensor element = tensor(value);
-  return {std::make_shared<TensorList>(TensorList(kFloat64, Shape{}).with_elements({&element, 1}))};
-}
-
-bool is_number(const Variant& variant) {
-  const auto* list = dynamic_cast<const TensorList*>(variant.value.get());
-  return list != nullptr && list->size() == 1 && list->element_dtype() == kFloat64 && list->element_shape() == Shape{};
-}
-double number_of(const Variant& variant) {
-  return is_number(variant) ? list_in(variant).at(0).item<double>() : std::nan("");
-}
 
 template <class T>
 T element(double value) {
@@ -134,59 +120,6 @@ std::string position_text(const std::vector<int64_t>& dims, size_t flat) {
 std::vector<int64_t> dims_of(const Tensor& t) { return {t.shape().dims().begin(), t.shape().dims().end()}; }
 
 std::string shape_text(const std::vector<int64_t>& dims) { return fmt::format("[{}]", fmt::join(dims, ",")); }
-
-// The list of the slices of `value` along its first dimension.
-Tensor make_list(const Tensor& value) {
-  const Shape rows(value.shape().dims().subspan(1));
-  std::vector<Tensor> elements;
-  for (int64_t i = 0; i < value.dim(0); ++i) elements.push_back(view_tensor(value, rows, i * rows.numel()));
-  return list_tensor(TensorList(value.dtype(), rows).with_elements(elements));
-}
-
-// The elements of the lists that `variants` holds, one after the other; those that are not set are zeros.
-Tensor stacked(const Tensor& variants) {
-  std::vector<int64_t> dims = dims_of(variants);
-  const TensorList& first = list_in(variants.data<Variant>()[0]);
-  PartialShape shape = first.element_shape();
-  for (const Tensor& e : first.elements()) {
-    if (e.defined()) shape = e.shape();
-  }
-  dims.push_back(first.size());
-  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-  const Tensor all = allocate_tensor(cpu_device(), first.element_dtype(), Shape(dims));
-  with_type(first.element_dtype(), [&]<class T>(T) {
-    T* to = mutable_data<T>(all);
-    const int64_t size = Shape(shape).numel();
-    for (const Variant& v : variants.data<Variant>()) {
-      if (list_in(v).size() != first.size()) fail(Code::kInternal, "test array: expected lists of one length");
-      for (const Tensor& e : list_in(v).elements()) {
-        if (e.defined()) {
-          std::copy_n(e.data<T>().begin(), size, to);
-        } else {
-          std::fill_n(to, size, T{});
-        }
-        to += size;
-      }
-    }
-  });
-  return all;
-}
-
-// Empty if two lists have the same type and elements.
-std::string list_difference(const Variant& expected, const Variant& actual) {
-  const TensorList &a = list_in(expected), &b = list_in(actual);
-  if (a.element_dtype() != b.element_dtype() || a.size() != b.size()) {
-    return fmt::format("expected {}, got {}", a.to_string(), b.to_string());
-  }
-  for (int64_t i = 0; i < a.size(); ++i) {
-    const Tensor x = a.at(i), y = b.at(i);
-    if (x.defined() != y.defined()) return fmt::format("item {}: expected it {}set", i, x.defined() ? "" : "not ");
-    if (!x.defined()) continue;
-    const std::string text = difference(x, y);
-    if (!text.empty()) return fmt::format("item {}: {}", i, text);
-  }
-  return {};
-}
 
 Tensor make_variable(const Tensor& value) {
   static int count = 0;

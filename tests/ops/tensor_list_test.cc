@@ -7,8 +7,8 @@
 #include "panto/autograd/tape.h"
 #include "panto/autograd/transforms/jvp.h"
 #include "panto/device/cpu/device.h"
+#include "panto/lib/core/collections/tensor_list.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/core/tensor/tensor_list.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/ops.h"
@@ -117,6 +117,33 @@ BOOST_AUTO_TEST_CASE(lists_in_lists) {
     for (int i = 0; i < 100; ++i) outer = tensor_list_push_back(empty_tensor_list(-1, -1, kVariant), outer);
   };
   expect_error_begins(deeper, "InvalidArgument: element: expected at most 64 lists within each other, got more");
+}
+
+// A list in its own memory would never be freed.
+BOOST_AUTO_TEST_CASE(lists_in_themselves_are_freed) {
+  std::weak_ptr<VariantValue> held;
+  {
+    Tensor list = empty_tensor_list(-1, -1, kVariant);
+    list = tensor_list_push_back(std::move(list), list_of_numbers({1}));
+    held = list.data<Variant>()[0].value;
+    const Tensor longer = tensor_list_push_back(list, list_of_numbers({2}));
+    const Tensor nested = tensor_list_push_back(longer, list);  // which shares memory with neither
+    BOOST_TEST(list_of(nested).size() == 3);
+    Graph graph;
+    {
+      const GraphScope scope(graph);
+      Tensor l = empty_tensor_list(-1, -1, kVariant);
+      l = tensor_list_push_back(l, empty_tensor_list(-1, -1, kFloat32));
+      l = tensor_list_push_back(l, l);  // the last use of l, twice
+      named("length", tensor_list_length(tensor_list_set_item(l, 0, l)));
+    }
+    Session session(graph);
+    session.run("length");
+    const int64_t before = cpu_device().memory_stats().bytes_in_use;
+    for (int i = 0; i < 3; ++i) BOOST_TEST(session.run("length").item<int32_t>() == 2);
+    BOOST_TEST(cpu_device().memory_stats().bytes_in_use == before);
+  }
+  BOOST_TEST(held.expired());
 }
 
 BOOST_AUTO_TEST_CASE(lists_are_added) {
@@ -338,6 +365,41 @@ BOOST_AUTO_TEST_CASE(gradient_of_grown_lists) {
         return square(tensor_list_stack(tensor_list_resize(list, 5), kScalar, kFloat64));
       },
       {kX});
+}
+
+BOOST_AUTO_TEST_CASE(gradient_of_several_items) {
+  check_gradients(  // one twice, and one not at all
+      [](Inputs in) {
+        const Tensor list = tensor_list_from_tensor(square(in[0]), kScalar);
+        return square(tensor_list_gather(list, {2, 0, 2}, kScalar, kFloat64));
+      },
+      {kX});
+  check_gradients(
+      [](Inputs in) {
+        Tensor list = tensor_list_scatter(square(in[0]), {3, 0, 3}, kScalar, 5);
+        list = tensor_list_scatter_into_existing_list(list, in[0] * in[0][1], {1, 2, 6});
+        return square(tensor_list_stack(list, kScalar, kFloat64));
+      },
+      {kX});
+  check_gradients(
+      [](Inputs in) {
+        Tensor list = tensor_list_split(square(in[0]), {-1}, tensor({int64_t{2}, int64_t{0}, int64_t{1}}));
+        list = tensor_list_push_back(list, in[0]);
+        return square(tensor_list_concat(list, {-1}, zeros({0}, kInt64), kFloat64).tensor);
+      },
+      {kX});
+}
+
+BOOST_AUTO_TEST_CASE(several_items_that_are_not_set) {
+  Tensor list = tensor_list_reserve(std::vector<int64_t>{-1, 2}, 3, kFloat32);
+  expect_error_begins([&] { tensor_list_concat(list, {-1, 2}, zeros({0}, kInt64), kFloat32); },
+                      "InvalidArgument: leading_dims: expected the length of element 0, which is not set, got none");
+  const auto [all, lengths] = tensor_list_concat(list, {-1, 2}, tensor({int64_t{1}, int64_t{0}, int64_t{2}}), kFloat32);
+  BOOST_TEST(all.to_string() == "[[0. 0.]\n [0. 0.]\n [0. 0.]]");
+  BOOST_TEST(lengths.to_string() == "[1 0 2]");
+  expect_error_begins([&] { tensor_list_gather(list, {0}, -1, kFloat32); },
+                      "InvalidArgument: element_shape: expected every dimension, as no element was set, got [?,2]");
+  BOOST_TEST(tensor_list_gather(list, {0}, {1, 2}, kFloat32).to_string() == "[[[0. 0.]]]");
 }
 
 // The list is the same as the tensor that is stacked by hand: to the last bit, since nothing else is computed.

@@ -1,5 +1,5 @@
 // Calls on queues that wait, on several threads, and what ends their waiting.
-#include "panto/lib/core/step/queue.h"
+#include "panto/lib/core/collections/queue.h"
 
 #include <algorithm>
 #include <atomic>

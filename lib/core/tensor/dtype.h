@@ -63,7 +63,7 @@ inline constexpr DType kVariant = DType::kVariant;
 class Resource;  // lib/core/tensor/resource.h
 // The element of a resource tensor.
 using ResourceHandle = std::shared_ptr<Resource>;
-class VariantValue;  // lib/core/tensor/variant.h
+class VariantValue;  // lib/core/collections/variant.h
 // The element of a variant tensor.
 struct Variant {
   std::shared_ptr<VariantValue> value;

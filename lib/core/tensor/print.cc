@@ -7,9 +7,9 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/number_text.h"
 #include "panto/lib/core/tensor/resource.h"
-#include "panto/lib/core/tensor/variant.h"
 
 namespace panto {
 namespace {

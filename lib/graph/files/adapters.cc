@@ -8,6 +8,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
+#include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
 
@@ -185,6 +186,33 @@ constexpr std::array kAdapters{
     renamed("QueueClose", "QueueCloseV2"),
     renamed("QueueIsClosed", "QueueIsClosedV2"),
     renamed("QueueSize", "QueueSizeV2"),
+    renamed("TensorArrayV2", "TensorArrayV3"),
+    renamed("TensorArrayGradV2", "TensorArrayGradV3"),
+    renamed("TensorArrayWriteV2", "TensorArrayWriteV3"),
+    renamed("TensorArrayReadV2", "TensorArrayReadV3"),
+    renamed("TensorArrayGatherV2", "TensorArrayGatherV3"),
+    renamed("TensorArrayScatterV2", "TensorArrayScatterV3"),
+    renamed("TensorArrayConcatV2", "TensorArrayConcatV3"),
+    renamed("TensorArraySplitV2", "TensorArraySplitV3"),
+    renamed("TensorArraySizeV2", "TensorArraySizeV3"),
+    renamed("TensorArrayCloseV2", "TensorArrayCloseV3"),
+    renamed("StackPush", "StackPushV2"),
+    renamed("StackPop", "StackPopV2"),
+    renamed("StackClose", "StackCloseV2"),
+    body("Stack(; elem_type: type, stack_name: string = \"\") -> (handle: resource)",
+         [](const AdapterCall& c) -> Tensors {
+           return {tensor_stack(-1, c.attr<DType>("elem_type"), {.stack_name = c.attr<std::string>("stack_name")})};
+         }),
+    renamed("HashTable", "HashTableV2"),
+    renamed("MutableHashTable", "MutableHashTableV2"),
+    renamed("MutableHashTableOfTensors", "MutableHashTableOfTensorsV2"),
+    renamed("LookupTableFind", "LookupTableFindV2"),
+    renamed("LookupTableInsert", "LookupTableInsertV2"),
+    renamed("LookupTableImport", "LookupTableImportV2"),
+    renamed("LookupTableExport", "LookupTableExportV2"),
+    renamed("LookupTableSize", "LookupTableSizeV2"),
+    renamed("InitializeTable", "InitializeTableV2"),
+    renamed("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
     // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
     variable("VariableV2", Adapter::Kind::kVariable),
     variable("Variable", Adapter::Kind::kOldVariable),

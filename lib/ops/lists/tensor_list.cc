@@ -1,6 +1,6 @@
 // Lists of tensors: what loops gather values in. In vmap every example has lists of its own.
 
-#include "panto/lib/core/tensor/tensor_list.h"
+#include "panto/lib/core/collections/tensor_list.h"
 
 #include <algorithm>
 
@@ -9,6 +9,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/lists/element_shape.h"
+#include "panto/lib/ops/lists/list_shapes.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/lists.h"
@@ -16,57 +17,12 @@
 namespace panto {
 namespace {
 
-// What is known of the list that input i holds: dtype kInvalid where nothing is.
-HandleInfo list_info(const ShapeContext& c, int i) {
-  c.expect_scalar(i);
-  const TensorImpl& handle = *c.in(i).impl();
-  if (handle.meta != nullptr) return handle.meta->handle == nullptr ? HandleInfo{} : *handle.meta->handle;
-  const TensorList& list = list_of(c.in(i));
-  return {list.element_dtype(), list.element_shape()};
-}
-
-void give_list(ShapeContext& c, DType dtype, PartialShape shape) {
-  c.output(0, Shape{});
-  c.output_handle(0, std::make_shared<HandleInfo>(HandleInfo{dtype, std::move(shape)}));
-}
-
-// The list of input i with attribute element_dtype, whose elements have the shape that input `spelled` tells, too.
-HandleInfo read_list(const ShapeContext& c, int i, int spelled) {
-  HandleInfo info = list_info(c, i);
-  const DType wanted = c.type("element_dtype");
-  expect_list_dtype(info.dtype, wanted);
-  return {wanted, merged_element_shape(info.shape, spelled_element_shape(c.in(spelled)))};
-}
-
 // The list of input i with `element` put into it.
 HandleInfo written_list(const ShapeContext& c, int i, int element) {
   HandleInfo info = list_info(c, i);
   expect_list_dtype(info.dtype, c.type("element_dtype"));
   expect_element_shape(info.shape, c.shape(element), "element");
   return {c.type("element_dtype"), std::move(info.shape)};
-}
-
-PartialShape behind(int64_t first, const PartialShape& rest) {
-  if (!rest.known_rank()) return {};
-  std::vector<int64_t> dims = {first};
-  dims.insert(dims.end(), rest.dims().begin(), rest.dims().end());
-  return PartialShape(dims);
-}
-
-PartialShape shape_of_rows(const PartialShape& shape) {
-  return shape.known_rank() ? PartialShape(shape.dims().subspan(1)) : PartialShape();
-}
-
-// Of something of `shape`, whose vector of dimensions is `dims()` where they are not known.
-template <class Dims>
-Tensor row_shape(const PartialShape& shape, const Dims& dims) {
-  const PartialShape rows = shape_of_rows(shape);
-  return rows.fully_known() ? shape_literal(rows) : slice(dims(), {1}, {-1});
-}
-
-// A list like `like` in size and shape of elements, none of which is set: zeros.
-Tensor unset_like(const Tensor& like, DType dtype) {
-  return tensor_list_reserve(tensor_list_element_shape(like, kInt32), tensor_list_length(like), dtype);
 }
 
 }  // namespace

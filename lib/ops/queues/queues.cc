@@ -1,11 +1,12 @@
 // Queues: elements of several tensors that some calls put in and others take out, perhaps on other threads.
 
-#include "panto/lib/core/step/queue.h"
+#include "panto/lib/core/collections/queue.h"
 
 #include <algorithm>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/lists/list_shapes.h"
 #include "panto/ops/queues.h"
 
 namespace panto {
@@ -38,13 +39,6 @@ std::vector<HandleInfo> components_of(const ShapeContext& c) {
     components.push_back({form.types[k], form.shapes.empty() ? PartialShape() : form.shapes[k]});
   }
   return components;
-}
-
-PartialShape behind(int64_t first, const PartialShape& rest) {
-  if (!rest.known_rank()) return {};
-  std::vector<int64_t> dims = {first};
-  dims.insert(dims.end(), rest.dims().begin(), rest.dims().end());
-  return PartialShape(dims);
 }
 
 // Eager calls leave this to the queue.

@@ -179,6 +179,93 @@ const Family lists(
                       .text = "tensor: expected the list's element shape [3], got [2]"}},
           .types = dtypes::kPlain,
           .gradient = false}},
+        {"TensorListGather",
+         {.samples = {{.in = {listed(draw({3, 2})), list({2, 0, 2}), list({2})}},
+                      {.in = {listed(draw({2})), list({1}), any_shape()}},
+                      {.in = {listed(draw({2, 3})), list({}), list({3})}}},
+          .reference =
+              [](const Given& g) {
+                Array taken = items(g.in[0], 0, 0, false);
+                for (const double i : g.in[1].values) {
+                  const Array one = item(g.in[0], static_cast<int64_t>(i));
+                  taken.values.insert(taken.values.end(), one.values.begin(), one.values.end());
+                  ++taken.dims[0];
+                }
+                return std::vector{taken};
+              },
+          .errors = {{.in = {listed(draw({3, 2})), list({3}), any_shape()},
+                      .text = "indices: expected ones in [0, 3), got 3"}},
+          .types = dtypes::kPlain,
+          .gradient = false,
+          .data_dependent_shape = true}},
+        {"TensorListScatterV2",
+         {.samples = {{.in = {draw({2, 3}), list({2, 0}), list({3}), scalar(4)}},
+                      {.in = {draw({2}), list({1, 0}), any_shape(), scalar(-1)}}},
+          .reference =
+              [](const Given& g) {
+                Array made = items(listed(g.in[0]), 0, 0, true);
+                const auto size = static_cast<int64_t>(g.in[3].values[0]);
+                for (size_t k = 0; k < g.in[1].values.size(); ++k) {
+                  made = with(made, static_cast<int64_t>(g.in[1].values[k]), item(g.in[0], static_cast<int64_t>(k)));
+                }
+                const int64_t width = g.in[0].numel() / g.in[0].dims[0];
+                made.dims[0] = std::max(made.dims[0], size);
+                made.values.resize(static_cast<size_t>(made.dims[0] * width), 0);
+                return std::vector{made};
+              },
+          .errors = {{.in = {draw({2, 3}), list({2, 4}), list({3}), scalar(4)},
+                      .text = "indices: expected less than num_elements, 4, got 4"},
+                     {.in = {draw({2, 3}), list({2, -1}), list({3}), scalar(4)},
+                      .text = "indices: expected at least 0, got -1"}},
+          .types = dtypes::kPlain,
+          .gradient = false}},
+        {"TensorListScatterIntoExistingList",
+         {.samples = {{.in = {listed(draw({3, 2})), draw({2, 2}, -2, 2, 1), list({2, 0})}},
+                      {.in = {listed(draw({2})), draw({1}, -2, 2, 1), list({3})}}},
+          .reference =
+              [](const Given& g) {
+                Array made = g.in[0];
+                for (size_t k = 0; k < g.in[2].values.size(); ++k) {
+                  made = with(made, static_cast<int64_t>(g.in[2].values[k]), item(g.in[1], static_cast<int64_t>(k)));
+                }
+                return std::vector{made};
+              },
+          .errors = {{.in = {listed(draw({3, 2})), draw({1, 3}), list({2})},
+                      .text = "tensor: expected the list's element shape [2], got [3]"}},
+          .types = dtypes::kPlain,
+          .gradient = false}},
+        {"TensorListSplit",
+         {.samples = {{.in = {draw({4, 2}), list({2, 2}), list({2, 2})}},
+                      {.in = {draw({2}), any_shape(), list({1, 1})}}},
+          .reference =
+              [](const Given& g) {
+                Array pieces = listed(g.in[0]);
+                const auto length = static_cast<int64_t>(g.in[2].values[0]);
+                pieces.dims[0] /= length;
+                pieces.dims.insert(pieces.dims.begin() + 1, length);
+                return std::vector{pieces};
+              },
+          .errors = {{.in = {draw({4, 2}), any_shape(), list({2, 3})}, .text = "lengths: expected 4 in all, got 5"},
+                     {.in = {draw({4, 2}), any_shape(), list({5, -1})},
+                      .text = "lengths: expected at least 0, got -1"}},
+          .types = dtypes::kPlain,
+          .gradient = false}},
+        {"TensorListConcatV2",
+         {.samples = {{.in = {listed(draw({3, 2, 2})), list({-1, 2}), list({})}},
+                      {.in = {listed(draw({2, 3})), any_shape(), list({})}}},
+          .reference =
+              [](const Given& g) {
+                Array all = items(g.in[0], 0, g.in[0].dims[0], false);
+                const Array lengths = filled({all.dims[0]}, static_cast<double>(all.dims[1]));
+                all.dims[1] *= all.dims[0];
+                all.dims.erase(all.dims.begin());
+                return std::vector{all, lengths};
+              },
+          .errors = {{.in = {listed(draw({3})), any_shape(), list({})},
+                      .text = "element_shape: expected a rank of at least 1, got []"}},
+          .types = dtypes::kPlain,
+          .gradient = false,
+          .data_dependent_shape = true}},
     });
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"
-#include "panto/lib/core/step/queue.h"
+#include "panto/lib/core/collections/queue.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"

@@ -1,4 +1,4 @@
-#include "panto/lib/core/tensor/optional_value.h"
+#include "panto/lib/core/collections/optional_value.h"
 
 #include <utility>
 

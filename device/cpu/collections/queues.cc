@@ -1,4 +1,4 @@
-// Queues (lib/core/step/queue.h): making them, and calls that wait.
+// Queues (lib/core/collections/queue.h): making them, and calls that wait.
 
 #include <algorithm>
 #include <atomic>
@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "panto/device/cpu/collections/storage.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/philox.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/collections/queue.h"
 #include "panto/lib/core/step/async.h"
-#include "panto/lib/core/step/queue.h"
 
 namespace panto {
 namespace {
@@ -80,24 +81,6 @@ void run_priority(KernelContext& c) {
 }
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
-
-// Calls f with a default value of the type in which an element of `dtype` is stored.
-template <class F>
-void with_storage(DType dtype, const F& f) {
-  switch (dtype) {
-    case kString: return f(std::string());
-    case kResource: return f(ResourceHandle());
-    case kVariant: return f(Variant());
-    default: break;
-  }
-  switch (dtype_size(dtype)) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(Bytes16{});
-  }
-}
 
 // Memory of somebody else may change.
 Tensor own(const Tensor& t) {

@@ -1,4 +1,4 @@
-#include "panto/lib/core/tensor/variant.h"
+#include "panto/lib/core/collections/variant.h"
 
 namespace panto {
 

@@ -1,4 +1,4 @@
-#include "panto/lib/core/tensor/tensor_list.h"
+#include "panto/lib/core/collections/tensor_list.h"
 
 #include <algorithm>
 #include <limits>
@@ -98,11 +98,18 @@ std::shared_ptr<TensorList::Storage> TensorList::own_storage(int64_t size, bool 
   return own;
 }
 
+bool TensorList::changes_in_place(const Tensor& element, bool last) const {
+  if (!last || storage_ == nullptr || storage_.use_count() != 1) return false;
+  return element_dtype_ != kVariant ||
+         std::ranges::none_of(element.data<Variant>(), [this](const Variant& v) { return v.value.get() == this; });
+}
+
 TensorList TensorList::with_pushed(Tensor element, bool last) const {
   const int depth = depth_with(element);
-  if (storage_ != nullptr) {
+  const bool in_place = changes_in_place(element, last);
+  if (in_place || (storage_ != nullptr && element_dtype_ != kVariant)) {
     const std::lock_guard lock(storage_->mutex);
-    if (last && storage_.use_count() == 1) storage_->elements.resize(static_cast<size_t>(size_));
+    if (in_place) storage_->elements.resize(static_cast<size_t>(size_));
     if (static_cast<int64_t>(storage_->elements.size()) == size_) {
       storage_->elements.push_back(std::move(element));
       return with_storage(storage_, size_ + 1, depth);
@@ -116,7 +123,7 @@ TensorList TensorList::with_pushed(Tensor element, bool last) const {
 TensorList TensorList::with_element(int64_t i, Tensor element, bool last) const {
   const int depth = depth_with(element);
   const int64_t size = std::max(size_, i + 1);
-  std::shared_ptr<Storage> own = own_storage(size, last);
+  std::shared_ptr<Storage> own = own_storage(size, changes_in_place(element, last));
   {
     const std::lock_guard lock(own->mutex);
     std::swap(own->elements[static_cast<size_t>(i)], element);

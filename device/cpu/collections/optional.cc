@@ -1,5 +1,5 @@
-// Optionals, which variant scalars hold (lib/core/tensor/optional_value.h).
-#include "panto/lib/core/tensor/optional_value.h"
+// Optionals, which variant scalars hold (lib/core/collections/optional_value.h).
+#include "panto/lib/core/collections/optional_value.h"
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/format.h"

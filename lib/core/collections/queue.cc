@@ -1,4 +1,4 @@
-#include "panto/lib/core/step/queue.h"
+#include "panto/lib/core/collections/queue.h"
 
 #include <algorithm>
 #include <deque>

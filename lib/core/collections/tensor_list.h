@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/tensor/tensor.h"
-#include "panto/lib/core/tensor/variant.h"
 
 namespace panto {
 
@@ -17,9 +17,9 @@ namespace panto {
 // one, which shares the elements' memory with the old one.
 //
 // `last`: nobody reads this list any more. Then the new one takes its memory over, and every change takes constant
-// time. Without it a push still does, on average, unless something else was pushed onto this list before; a pop does,
-// too, but keeps the element in memory. Other changes copy the list (not the elements). Thread-safety: a value; lists
-// that share memory may be used from several threads at once.
+// time. Without it a push still does, on average, unless something else was pushed onto this list before, or the
+// elements are lists; a pop does, too, but keeps the element in memory. Other changes copy the list, not the elements.
+// Thread-safety: a value; lists that share memory may be used from several threads at once.
 class PANTO_EXPORT TensorList final : public VariantValue {
  public:
   // An empty one. `most`: of elements; below 0: any number.
@@ -57,6 +57,9 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   // The storage of the first `size` elements, which nobody else sees.
   std::shared_ptr<Storage> own_storage(int64_t size, bool last) const;
   TensorList with_storage(std::shared_ptr<Storage> storage, int64_t size, int depth) const;
+  // Whether a change that puts `element` in may be made in the list's own memory. A list that had itself in its memory
+  // would never be freed.
+  bool changes_in_place(const Tensor& element, bool last) const;
   // How deep lists are nested with this element. Throws InvalidArgument for an element that does not fit.
   int depth_with(const Tensor& element) const;
 

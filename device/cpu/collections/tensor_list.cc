@@ -1,18 +1,16 @@
-// Lists of tensors, which variant scalars hold (lib/core/tensor/tensor_list.h), and arithmetic on them.
+// Lists of tensors, which variant scalars hold (lib/core/collections/tensor_list.h), and arithmetic on them.
 
-#include "panto/lib/core/tensor/tensor_list.h"
+#include "panto/lib/core/collections/tensor_list.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "panto/device/cpu/collections/stacked.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/device/cpu/parallel.h"
 #include "panto/device/shape_kernels.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
-#include "panto/lib/core/tensor/optional_value.h"
+#include "panto/lib/core/collections/optional_value.h"
 #include "panto/lib/ops/lists/element_shape.h"
 
 namespace panto {
@@ -45,19 +43,6 @@ Shape known_shape(const PartialShape& shape) {
     invalid("element_shape: expected every dimension, as no element was set, got {}", shape.to_string());
   }
   return Shape(shape);
-}
-
-// What stands for zeros has a type with a zero.
-void expect_zeros(DType dtype, int64_t i) {
-  if (dtype == kResource || dtype == kVariant) {
-    invalid("element {}: expected one that was set, since no {} is zero, got none", i, dtype_name(dtype));
-  }
-}
-
-Tensor zeros_of(DType dtype, const Shape& shape) {
-  Tensor zeros = allocate_tensor(cpu_device(), dtype, shape);
-  if (is_plain(dtype) && zeros.nbytes() > 0) std::memset(zeros.impl()->data, 0, zeros.nbytes());
-  return zeros;  // strings are empty
 }
 
 // Element i as an output: a handle of its own.
@@ -139,36 +124,15 @@ void run_resize(KernelContext& c) {
   c.set_out(0, list_tensor(list_of(c.in(0)).with_size(size, is_last_use(c))));
 }
 
-struct RunStack {
-  template <class T>
-  static void run(KernelContext& c) {
-    const TensorList& list = list_of_type(c);
-    const int64_t count = list.size();
-    const int64_t wanted = c.integer("num_elements");
-    if (wanted >= 0 && wanted != count) invalid("num_elements: expected the list's {}, got {}", count, wanted);
-    const std::vector<Tensor> elements = list.elements();
-    const Shape shape = known_shape(common_shape(list, elements, c.in(1)));
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (!elements[i].defined()) expect_zeros(list.element_dtype(), static_cast<int64_t>(i));
-    }
-    std::vector<int64_t> dims = {count};
-    dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-    const Tensor out = allocate_tensor(c.device(), list.element_dtype(), Shape(dims));
-    T* to = mutable_data<T>(out);
-    const int64_t size = shape.numel();
-    cpu::parallel_ranges(count, out.impl()->numel * static_cast<int64_t>(sizeof(T)), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const Tensor& from = elements[static_cast<size_t>(i)];
-        if (from.defined()) {
-          std::copy_n(static_cast<const T*>(from.impl()->data), size, to + i * size);
-        } else {
-          std::fill_n(to + i * size, size, T{});
-        }
-      }
-    });
-    c.set_out(0, out);
+void run_stack(KernelContext& c) {
+  const TensorList& list = list_of_type(c);
+  const int64_t wanted = c.integer("num_elements");
+  if (wanted >= 0 && wanted != list.size()) {
+    invalid("num_elements: expected the list's {}, got {}", list.size(), wanted);
   }
-};
+  const std::vector<Tensor> elements = list.elements();
+  c.set_out(0, stacked(elements, list.element_dtype(), known_shape(common_shape(list, elements, c.in(1)))));
+}
 
 void run_from_tensor(KernelContext& c) {
   const Tensor& tensor = c.in(0);
@@ -192,36 +156,10 @@ const CpuKernel element_shape_kernel("TensorListElementShape", dtypes::kIndex, r
 const CpuKernel get_item_kernel("TensorListGetItem", dtypes::kAny, run_get_item);
 const CpuKernel set_item_kernel("TensorListSetItem", dtypes::kAny, run_set_item);
 const CpuKernel resize_kernel("TensorListResize", run_resize);
-const CpuKernel stack_kernel("TensorListStack", types::every{}, RunStack{});
+const CpuKernel stack_kernel("TensorListStack", dtypes::kAny, run_stack);
 const CpuKernel from_tensor_kernel("TensorListFromTensor", dtypes::kAny, run_from_tensor);
 
 // ---- Arithmetic ----------------------------------------------------------------------------------------------------
-
-// What AddN gives of tensors, by its kernel for their type.
-Tensor sum_of(const KernelContext& c, const std::vector<const Tensor*>& terms) {
-  const Op& add_n = c.op();
-  const Tensor& first = *terms[0];
-  for (const Tensor* term : terms) {
-    if (term->shape() == first.shape()) continue;
-    invalid("elements: expected one shape, got {} and {}", first.shape().to_string(), term->shape().to_string());
-  }
-  const Kernel& kernel = add_n.kernel(DeviceKind::kCpu, first.dtype());
-  if (kernel.run == nullptr)
-    invalid("elements: expected numbers or lists of numbers, got {}", dtype_name(first.dtype()));
-  std::vector<AttrSlot> attrs(c.call().attrs.begin(), c.call().attrs.end());
-  attrs[static_cast<size_t>(add_n.signature().find_attr("N"))] = AttrSlot(static_cast<int64_t>(terms.size()));
-  attrs[static_cast<size_t>(add_n.primary_attr())] = AttrSlot(first.dtype());
-  Call call;
-  call.op = &add_n;
-  call.inputs = terms;
-  call.attrs = attrs;
-  call.outputs.push_back(allocate_tensor(cpu_device(), first.dtype(), first.shape()));
-  call.device = c.call().device;
-  call.step = c.call().step;
-  KernelContext context(call);
-  kernel.run(context);
-  return std::move(call.outputs[0]);
-}
 
 TensorList sum_of_lists(const KernelContext& c, const std::vector<const TensorList*>& lists) {
   const TensorList& first = *lists[0];

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/tensor/tensor.h"
-#include "panto/lib/core/tensor/variant.h"
 
 namespace panto {
 
