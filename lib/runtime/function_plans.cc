@@ -4,23 +4,6 @@
 
 namespace panto {
 
-void FunctionPlans::run(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
-                        std::span<Tensor> outputs) {
-  const Compiled* stateless = stateless_ready_.load(std::memory_order_acquire);
-  if (stateless != nullptr && stateless->passes == passes &&
-      stateless->executable->run_without_state(step, inputs, outputs)) {
-    return;
-  }
-  std::unique_ptr<Ready> ready = ready_.take(
-      [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
-  if (ready == nullptr) {
-    ready = std::make_unique<Ready>(compiled(inputs, passes));
-    ready->state = ready->compiled->executable->new_state();
-  }
-  ready->compiled->executable->run(*ready->state, step, inputs, outputs);
-  ready_.put(std::move(ready));
-}
-
 std::shared_ptr<const FunctionPlans::Compiled> FunctionPlans::compiled(std::span<const Tensor* const> inputs,
                                                                        const std::string& passes) {
   if (of_.check) of_.check(inputs);

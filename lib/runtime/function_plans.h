@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "panto/lib/base/callable.h"
@@ -37,8 +38,23 @@ class FunctionPlans {
   explicit FunctionPlans(const Of& of) : of_(of) {}
 
   // `outputs`: undefined handles, to be set. Throws what Executable::make and Executable::run throw.
+  // Inline: every call of a traced function goes through it.
   void run(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
-           std::span<Tensor> outputs);
+           std::span<Tensor> outputs) {
+    const Compiled* stateless = stateless_ready_.load(std::memory_order_acquire);
+    if (stateless != nullptr && stateless->passes == passes &&
+        stateless->executable->run_without_state(step, inputs, outputs)) {
+      return;
+    }
+    std::unique_ptr<Ready> ready = ready_.take(
+        [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
+    if (ready == nullptr) {
+      ready = std::make_unique<Ready>(compiled(inputs, passes));
+      ready->state = ready->compiled->executable->new_state();
+    }
+    ready->compiled->executable->run(*ready->state, step, inputs, outputs);
+    ready_.put(std::move(ready));
+  }
 
   // What is compiled for the shapes of one call; it is for other inputs where `executable` does not accept them.
   struct Compiled {

@@ -3,6 +3,9 @@
 // Each is a composite: under a tape that follows an input, and inside a transform, it is the calls that it makes. While
 // a graph is made it is one node. In a plan, conditionals and loops have kernels (lib/runtime/control), by which only
 // the branch that is taken is compiled; calls are the nodes of their function.
+#include <algorithm>
+#include <optional>
+
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/function_body.h"
@@ -47,6 +50,18 @@ void merge_output_shapes(ShapeContext& c, std::vector<PartialShape>& shapes) {
   }
 }
 
+// Nothing where the function does not take such shapes: then it is another one that is called, or the call fails.
+std::optional<std::vector<Tensor>> known_outputs(const FunctionBody& body, std::span<const Tensor* const> inputs) {
+  const auto same = [](const Tensor* t, DType type) { return t->dtype() == type; };
+  const bool types_fit = std::ranges::equal(inputs, body.input_types(), same);
+  try {
+    return body.infer(inputs);
+  } catch (const Error& error) {
+    if (error.code() != Code::kInvalidArgument || !types_fit) throw;
+    return std::nullopt;
+  }
+}
+
 // Of ops that call one of `functions`. Only what all of them say holds.
 void branches_shape(ShapeContext& c, std::span<const FunctionRef> functions) {
   if (!c.symbolic()) return;  // the plan of the branch that is taken looks at the shapes
@@ -59,7 +74,13 @@ void branches_shape(ShapeContext& c, std::span<const FunctionRef> functions) {
       continue;
     }
     expect_outputs(c, *function.body);
-    const std::vector<Tensor> outputs = function.body->infer(inputs_from(c, 1));
+    const std::optional<std::vector<Tensor>> known = known_outputs(*function.body, inputs_from(c, 1));
+    if (!known) {
+      shapes.assign(static_cast<size_t>(c.num_outputs()), {});
+      first = false;
+      continue;
+    }
+    const std::vector<Tensor>& outputs = *known;
     if (first) {
       for (const Tensor& t : outputs) shapes.push_back(t.partial_shape());
     } else {

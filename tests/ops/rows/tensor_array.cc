@@ -4,6 +4,8 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/arrays.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/saved.h"
