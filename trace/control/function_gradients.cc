@@ -57,8 +57,7 @@ std::vector<Tensor> output_gradients(const GradContext& g, const ReadyFunction& 
 
 bool is_ready_for_gradients(const Graph& graph, int id, std::span<const NodeOutput> ys) {
   const Node& node = graph.at(id);
-  const FunctionRef& function =
-      node.is(OpKind::kLoop) ? node.attr("body").as<FunctionRef>() : branches_of(node).front();
+  const FunctionRef function = node.is(OpKind::kLoop) ? node.attr("body").as<FunctionRef>() : branches_of(node).front();
   const ReadyFunction* ready = find_ready_info(function);
   if (ready == nullptr) return false;
   const auto is_new = [&](int output) { return output >= static_cast<int>(ready->outputs); };

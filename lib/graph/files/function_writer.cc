@@ -45,12 +45,13 @@ std::string argument_name(std::string_view wanted, std::set<std::string>& taken)
 
 }  // namespace
 
-const Graph& as_others_know_it(const Graph& graph, const ExportOptions& options, Graph& copy) {
+const Graph* as_others_know_it(const Graph& graph, const ExportOptions& options, Graph& copy) {
   const auto is_ours = [](const Node& node) { return is_composite(node) && !node.op().in_tensorflow(); };
-  if (options.own_ops || std::ranges::none_of(graph.ids(), [&](int id) { return is_ours(graph.at(id)); })) return graph;
+  if (options.own_ops || std::ranges::none_of(graph.ids(), [&](int id) { return is_ours(graph.at(id)); }))
+    return &graph;
   copy = graph;
   expand_composites(copy, is_ours);
-  return copy;
+  return &copy;
 }
 
 FunctionWriter::FunctionWriter(const ExportOptions& options, graphdef::FunctionDefLibrary* library)
@@ -132,7 +133,7 @@ void FunctionWriter::attrs_to_proto(const Node& node, NodeDef* def) {
 
 void FunctionWriter::write(const GraphFunction& function, FunctionDef* def) {
   Graph copy;
-  const Graph& graph = as_others_know_it(function.graph(), options_, copy);
+  const Graph& graph = *as_others_know_it(function.graph(), options_, copy);
   const Endpoints& endpoints = function.endpoints();
   // Expanding renames what it replaces: nodes are found by the names that they had.
   const auto here = [&](NodeOutput output) {

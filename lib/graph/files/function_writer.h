@@ -37,6 +37,6 @@ class FunctionWriter {
 
 // A copy in which what other programs do not know is the ops that it is made of; the graph itself where there is
 // nothing of that kind.
-const Graph& as_others_know_it(const Graph& graph, const ExportOptions& options, Graph& copy);
+const Graph* as_others_know_it(const Graph& graph, const ExportOptions& options, Graph& copy);
 
 }  // namespace panto

@@ -15,7 +15,7 @@ using graphdef::NodeDef;
 
 void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* proto) {
   Graph copy;
-  const Graph& known = as_others_know_it(graph, options, copy);
+  const Graph& known = *as_others_know_it(graph, options, copy);
   if (&known != &graph) return graph_to_proto(known, options, proto);
   proto->Clear();
   if (!graph.library().empty() && !proto->mutable_library()->ParseFromString(graph.library())) {
