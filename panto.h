@@ -56,6 +56,8 @@
 #include "panto/nn/training/plot.h"
 #include "panto/nn/training/progress.h"
 #include "panto/nn/training/schedule.h"
+#include "panto/trace/control/control_flow.h"
+#include "panto/trace/control/functional.h"
 #include "panto/trace/function.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/graph_scope.h"

@@ -20,6 +20,7 @@ struct ShowOptions {
   std::string model;
   bool nodes = false;
   bool dot = false;
+  bool functions = false;
   std::vector<std::string> libraries;
 };
 void show(const ShowOptions& options);

@@ -53,6 +53,8 @@ void add_show_command(CLI::App& app) {
   command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
   auto* nodes = command->add_flag("--nodes", options->nodes, "every node on a line");
   command->add_flag("--dot", options->dot, "for Graphviz")->excludes(nodes);
+  command->add_flag("--functions", options->functions, "the functions that nodes call, with their nodes")
+      ->excludes(nodes);
   add_libraries(command, options->libraries);
   command->callback([options] { show(*options); });
 }

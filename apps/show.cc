@@ -13,6 +13,7 @@
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/graph_function.h"
 
 namespace panto::apps {
 namespace {
@@ -58,7 +59,9 @@ void show(const ShowOptions& options) {
     for (std::string line; std::getline(lines, line);) fmt::print("// {}\n", line);
     return;
   }
-  if (options.nodes) {
+  if (options.functions) {
+    for (const auto& function : functions_of(graph)) fmt::print("{}\n", function->to_string());
+  } else if (options.nodes) {
     fmt::print("{}", graph.to_string());
   } else {
     summary(graph);

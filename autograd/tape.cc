@@ -10,9 +10,10 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/step/stop.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
-#include "panto/ops/math.h"
 
 namespace panto {
 namespace {
@@ -42,10 +43,13 @@ class GradientTape::Impl final : public Recorder {
     if (table_.find(source.tensor().id()) == kNoSlot) new_slot(source.tensor().id());
   }
 
+  bool computes_gradients() const override { return true; }
   bool hears_own_gradients() const override { return options_.persistent; }
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
   bool looks_inside(const Call& call) const override {
-    if (call.op->gradient() != nullptr || ends_gradients(*call.op)) return false;
+    if (ends_gradients(*call.op)) return false;
+    const bool function_inside = calls_functions(*call.op) && !calls_ready_functions(call) && runs_now(call);
+    if (call.op->gradient() != nullptr && !function_inside) return false;
     return tracks_any(call) || (options_.watch_variables && call.op->has_effect(Effect::kReads));
   }
 
@@ -170,6 +174,12 @@ class GradientTape::Impl final : public Recorder {
     return num_slots_++;
   }
 
+  // Nothing in it is symbolic: functions that it calls are called at once.
+  static bool runs_now(const Call& call) {
+    return symbolic_recorder() == nullptr &&
+           std::ranges::none_of(call.inputs, [](const Tensor* t) { return t->is_meta(); });
+  }
+
   bool tracks_any(const Call& call) const {
     if (num_slots_ == 0) return false;
     for (const Tensor* t : call.inputs) {
@@ -236,6 +246,7 @@ class GradientTape::Impl final : public Recorder {
   static void keep_saved(Entry& e, const Call& call) {
     const CallView view(call);
     for (const Saved& s : call.op->saves()) {
+      if (!view.is_saved(s)) continue;
       if (s.what == Saved::What::kInput) {
         const auto [first, last] = view.list(s.index);
         for (int i = first; i < last; ++i) e.values[i] = *call.inputs[static_cast<size_t>(i)];
@@ -286,6 +297,9 @@ class GradientTape::Impl final : public Recorder {
       }
       const int32_t slot = table_.find(y.id());
       if (slot == kNoSlot) continue;
+      if (!seeded && y.dtype() == kVariant) {
+        fail(Code::kInvalidArgument, "seed: expected one for a target of type variant, got none");
+      }
       accumulate(grads[static_cast<size_t>(slot)], seeded ? seeds[i] : ones_like(y));
     }
   }
@@ -331,7 +345,7 @@ class GradientTape::Impl final : public Recorder {
   }
 
   static void accumulate(Tensor& sum, Tensor more) {
-    sum = sum.defined() ? add(std::move(sum), std::move(more)) : std::move(more);
+    sum = sum.defined() ? add_tangents(std::move(sum), std::move(more)) : std::move(more);
   }
 
   // Rows that came for the output of a call that passes them.

@@ -1,4 +1,4 @@
-#include "panto/trace/concrete.h"
+#include "panto/trace/concrete_gradient.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,9 +10,12 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
+#include "panto/ops/array.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/possible_gradients.h"
 
@@ -67,6 +70,7 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   for (int id : graph.topological_order()) {
     if (needed[static_cast<size_t>(id)] == 0) continue;
     if (is_unknown(graph.at(id))) fail_unknown(graph.at(id));
+    refuse_control_flow(graph.at(id));
     NodeSpec init = graph.at(id).spec();
     for (NodeOutput& in : init.inputs) in = moved.at(in);
     init.control_inputs.clear();
@@ -78,10 +82,25 @@ Graph extract(const Graph& graph, std::span<const NodeOutput> cuts, std::span<co
   return part;
 }
 
-ConcreteFunction::ConcreteFunction(Parts parts) : parts_(std::move(parts)) {
+ConcreteFunction::ConcreteFunction(Parts parts)
+    : parts_(std::move(parts)),
+      all_inputs_(arguments_and_captures()),
+      plans_({.graph = parts_.graph,
+              .inputs = all_inputs_,
+              .outputs = parts_.outputs,
+              .effects = parts_.effects,
+              .fixed = parts_.captures.size(),
+              .states = parts_.states.get(),
+              .check = [this](Arguments inputs) {
+                check_arguments(inputs.first(inputs.size() - parts_.captures.size()));
+              }}) {
   draws_numbers_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
     const Node& node = parts_.graph.at(id);
     return !is_unknown(node) && node.op().has_effect(Effect::kRandom);
+  });
+  calls_functions_ = std::ranges::any_of(parts_.graph.ids(), [&](int id) {
+    const Node& node = parts_.graph.at(id);
+    return !is_unknown(node) && calls_functions(node.op());
   });
 }
 
@@ -103,13 +122,13 @@ void ConcreteFunction::check_arguments(Arguments args) const {
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
   if (is_transformed(args)) [[unlikely]] {
     check_arguments(args);
-    return inline_call(args, outputs);
+    return inline_checked(args, outputs);
   }
   const auto listening = recorders();
   if (listening.empty()) return run(args, passes, outputs);
   check_arguments(args);
   if (std::ranges::any_of(listening, [](Recorder* r) { return r->inlines_functions(); })) {
-    return inline_call(args, outputs);
+    return inline_checked(args, outputs);
   }
   taped_call(args, passes, outputs);
 }
@@ -122,119 +141,23 @@ void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<
     for (const Capture& c : parts_.captures) with_captures.push_back(&c.value);
     inputs = with_captures;
   }
-  const Step& step = *innermost_step;
-  const Compiled* stateless = stateless_ready_.load(std::memory_order_acquire);
-  if (stateless != nullptr && stateless->passes == passes &&
-      stateless->executable->run_without_state(step, inputs, outputs)) {
-    return;
-  }
-  std::unique_ptr<Ready> ready = ready_.take(
-      [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
-  if (ready == nullptr) {
-    ready = std::make_unique<Ready>(compiled(inputs, passes));
-    ready->state = ready->compiled->executable->new_state();
-  }
-  ready->compiled->executable->run(*ready->state, step, inputs, outputs);
-  ready_.put(std::move(ready));
-}
-
-// `inputs`: arguments, then captures.
-std::shared_ptr<const ConcreteFunction::Compiled> ConcreteFunction::compiled(Arguments inputs,
-                                                                             const std::string& passes) {
-  const Arguments args = inputs.first(inputs.size() - parts_.captures.size());
-  check_arguments(args);
-  const std::lock_guard lock(mutex_);
-  const auto* known = compiled_.find(
-      [&](const std::shared_ptr<const Compiled>& c) { return c->passes == passes && c->executable->accepts(inputs); });
-  if (known != nullptr) return *known;
-  std::vector<ExecutableFeed> feeds;
-  for (size_t i = 0; i < args.size(); ++i) {
-    feeds.push_back(feed_like(parts_.inputs[i], *args[i]));
-  }
-  for (const Capture& c : parts_.captures) {
-    feeds.push_back(feed_like(c.input, c.value));
-    if (c.value.dtype() == kResource) feeds.back().handle = c.value;
-  }
-  ExecutableOptions options;
-  options.passes = passes;
-  options.states = parts_.states.get();
-  auto made = std::make_shared<const Compiled>(
-      Compiled{passes, Executable::make(parts_.graph, feeds, parts_.outputs, parts_.effects, options)});
-  made->executable->check(inputs);
-  if (stateless_ == nullptr && !made->executable->needs_state()) {
-    stateless_ = made;
-    stateless_ready_.store(stateless_.get(), std::memory_order_release);
-  }
-  compiled_.add(made);
-  return made;
+  plans_.run(*innermost_step, inputs, passes, outputs);
 }
 
 // ---- Under a tape -----------------------------------------------------------------------------------------------
 
-// Gradients with respect to outputs[...] of the forward function, as nodes after those of the forward part.
-struct ConcreteFunction::Backward {
-  Graph graph;
-  std::vector<NodeOutput> seeds;    // Placeholders
-  std::vector<int> seed_positions;  // which output each is the gradient of
-  std::vector<NodeOutput> dxs;      // by argument and capture; invalid: no dependence, or not needed
-  std::vector<NodeOutput> valid;    // those of them that there are
-  std::vector<NodeOutput> cuts;     // what the gradient nodes read of the forward part (constants are copied)
-
-  // Whether these inputs are all that have a gradient, and these outputs all that have a seed.
-  bool answers(std::span<const uint8_t> needed, std::span<const uint8_t> seeded) const {
-    for (size_t i = 0; i < dxs.size(); ++i) {
-      if (dxs[i].valid() && needed[i] == 0) return false;
-    }
-    std::vector<int> asked;
-    for (size_t k = 0; k < seeded.size(); ++k) {
-      if (seeded[k] != 0) asked.push_back(static_cast<int>(k));
-    }
-    return asked == seed_positions;
-  }
-};
-
-// The function with its gradient: forward gives the outputs and what backward functions need of the inner values.
-struct ConcreteFunction::Gradient {
-  // Computes the gradients with respect to some inputs from those of some outputs.
-  struct Part {
-    std::vector<uint8_t> needed;                 // by argument and capture
-    std::vector<uint8_t> seeded;                 // by recorded output
-    std::shared_ptr<ConcreteFunction> function;  // null: no needed input has a gradient
-    std::vector<int> sources;  // where its inputs come from: a position in `kept`, or ~k: the gradient of output k
-    std::vector<int> results;  // by argument and capture: position in its outputs, -1 if there is none
-  };
-  // A value that some part may read: an argument (or capture) of forward, or an output of it.
-  struct Kept {
-    bool argument;
-    int index;
-  };
-
-  std::shared_ptr<ConcreteFunction> forward;
-  size_t recorded = 0;  // forward's outputs that tapes hear of: the visible ones; for higher orders inner values too
-  bool any = false;     // an input has a gradient, or one that cannot be computed
-  // What was made to know what is kept: of all outputs that are no inner values, with respect to all inputs. Until the
-  // first part is made, which mostly is this; null where an op on the way has no gradient.
-  std::unique_ptr<Backward> all;
-  std::vector<Kept> kept;
-  std::vector<NodeOutput> kept_outputs;     // the same in forward's graph
-  std::vector<std::vector<uint64_t>> ways;  // by recorded output: gradient_ways from the arguments and captures
-
-  // Throws Unimplemented where an op on the way has no gradient. Thread-safe.
-  std::shared_ptr<const Part> part(std::span<const uint8_t> needed, std::span<const Tensor> output_gradients);
-
- private:
-  std::shared_ptr<const Part> make_part(std::vector<uint8_t> needed, std::vector<uint8_t> seeded);
-
-  std::mutex mutex_;
-  std::list<std::shared_ptr<const Part>> parts_;  // those asked for last, the latest first
-};
-
 // What a tape keeps of one call.
 class ConcreteFunction::FunctionBackward final : public CustomBackward {
  public:
+  // What a gradient of an output is like: its type and shape; of a list also its elements.
+  struct Like {
+    DType dtype;
+    Shape shape;
+    Tensor list;
+  };
   // `kept` as in Gradient; `outputs`: what is like the gradients of the recorded ones.
-  FunctionBackward(std::shared_ptr<Gradient> gradient, std::vector<Tensor> kept,
-                   std::vector<std::pair<DType, Shape>> outputs, std::string passes)
+  FunctionBackward(std::shared_ptr<Gradient> gradient, std::vector<Tensor> kept, std::vector<Like> outputs,
+                   std::string passes)
       : gradient_(std::move(gradient)),
         kept_(std::move(kept)),
         outputs_(std::move(outputs)),
@@ -271,15 +194,16 @@ class ConcreteFunction::FunctionBackward final : public CustomBackward {
   }
 
  private:
-  static Tensor zeros(const std::pair<DType, Shape>& like) {
-    Tensor t = allocate_tensor(cpu_device(), like.first, like.second);
+  static Tensor zeros(const Like& like) {
+    if (like.list.defined()) return zeros_like(like.list);
+    Tensor t = allocate_tensor(cpu_device(), like.dtype, like.shape);
     std::fill_n(mutable_data<char>(t), t.nbytes(), '\0');
     return t;
   }
 
   std::shared_ptr<Gradient> gradient_;
   std::vector<Tensor> kept_;
-  std::vector<std::pair<DType, Shape>> outputs_;
+  std::vector<Like> outputs_;
   std::string passes_;
 };
 
@@ -332,14 +256,14 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(const Graph& graph, s
   std::vector<NodeOutput> ys;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const OutputInfo info = b.graph.info(outputs[k]);
-    if (!dtypes::kDifferentiable.contains(info.dtype) || (!seeded.empty() && seeded[k] == 0)) continue;
+    if (!differentiable(info.dtype) || (!seeded.empty() && seeded[k] == 0)) continue;
     ys.push_back(outputs[k]);
     b.seeds.push_back({b.graph.add(placeholder_spec(b.graph.unique_name("seed"), info)), 0});
     b.seed_positions.push_back(static_cast<int>(k));
   }
   std::vector<std::pair<NodeOutput, Tensor>> captured;
   for (const Capture& c : parts_.captures) captured.emplace_back(c.input, c.value);
-  const std::vector<NodeOutput> inputs = arguments_and_captures();
+  const std::vector<NodeOutput>& inputs = all_inputs_;
   std::vector<NodeOutput> xs;
   std::vector<size_t> positions;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -379,7 +303,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Gradient>& kept = gradients_[higher_orders ? 1 : 0];
   if (kept != nullptr) return kept;
-  const std::vector<NodeOutput> inputs = arguments_and_captures();
+  const std::vector<NodeOutput>& inputs = all_inputs_;
   Parts forward = parts_;
   expand_for_gradients(forward.graph, forward.outputs, inputs);
   Positions input_at(inputs), output_at(forward.outputs);
@@ -391,7 +315,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   while (higher_orders) {
     bool more = false;
     for (NodeOutput c : b.cuts) {
-      if (!dtypes::kDifferentiable.contains(b.graph.info(c).dtype) || input_at.find(c) >= 0) continue;
+      if (!differentiable(b.graph.info(c).dtype) || input_at.find(c) >= 0) continue;
       more = output_at.add(c, forward.outputs) || more;
     }
     if (!more) break;
@@ -476,6 +400,8 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
   const auto listening = recorders();
   const bool higher_orders =
       listening.size() > 1 || std::ranges::any_of(listening, [](Recorder* r) { return r->hears_own_gradients(); });
+  // What a conditional or a loop keeps is more for each order: tapes hear the ops inside, as they do of eager ones.
+  if (higher_orders && calls_functions_) return inline_call(args, outputs);
   const std::shared_ptr<Gradient> grad = gradient(higher_orders);
   SmallVector<Tensor, 8> made(grad->forward->num_outputs());  // the outputs, and what backward needs
   {
@@ -491,8 +417,11 @@ void ConcreteFunction::taped_call(Arguments args, const std::string& passes, std
       const auto i = static_cast<size_t>(k.index);
       kept.push_back(k.argument ? all_inputs[i] : made[i]);
     }
-    std::vector<std::pair<DType, Shape>> likes;
-    for (size_t k = 0; k < grad->recorded; ++k) likes.emplace_back(made[k].dtype(), made[k].shape());
+    std::vector<FunctionBackward::Like> likes;
+    for (size_t k = 0; k < grad->recorded; ++k) {
+      const Tensor& t = made[k];
+      likes.push_back({t.dtype(), t.shape(), t.dtype() == kVariant ? t : Tensor()});
+    }
     auto backward = std::make_shared<FunctionBackward>(grad, std::move(kept), std::move(likes), passes);
     const std::span<const Tensor> results(made.data(), grad->recorded);
     for_each_recorder([&](Recorder& r) { r.record_custom(all_inputs, results, backward); });

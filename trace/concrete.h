@@ -1,18 +1,16 @@
 // One traced signature: a graph with inputs, captures, outputs and effects, and the ways to call it. Internal.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "panto/lib/base/object_pool.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
-#include "panto/lib/runtime/recent_plans.h"
+#include "panto/lib/runtime/function_plans.h"
 #include "panto/trace/function.h"
 #include "panto/trace/tracer.h"
 
@@ -41,32 +39,25 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   // Function::set_optimizer; `outputs`: num_outputs() undefined handles, to be set. Throws InvalidArgument for
   // arguments that do not fit the specs.
   void call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
+  // The calls of the ops that it is made of, after a check of what is not known yet of the arguments' shapes: the ops
+  // were chosen for those that the specs say.
+  void inline_checked(Arguments args, std::span<Tensor> outputs) const;
+  // Without the check.
+  void inline_call(Arguments args, std::span<Tensor> outputs) const;
+  struct Gradient;  // trace/concrete_gradient.h
+  // Made once. `higher_orders`: tapes may hear of the gradient.
+  std::shared_ptr<Gradient> gradient(bool higher_orders);
   // The graph with captures replaced by their values, without what the outputs do not need; it says which its inputs
   // and outputs are.
   Graph frozen() const;
 
  private:
   class FunctionBackward;
-  struct Gradient;
   struct Backward;
-  // What is compiled for the shapes of one call; it is for other arguments where `executable` does not accept them.
-  struct Compiled {
-    std::string passes;
-    std::shared_ptr<const Executable> executable;
-  };
-  // The same with all that the next call needs.
-  struct Ready {
-    std::shared_ptr<const Compiled> compiled;
-    std::unique_ptr<RunState> state;
-  };
-
   void check_arguments(Arguments args) const;
   bool is_transformed(Arguments args) const;
-  void inline_call(Arguments args, std::span<Tensor> outputs) const;
   void run(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   void taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
-  std::shared_ptr<const Compiled> compiled(Arguments inputs, const std::string& passes);
-  std::shared_ptr<Gradient> gradient(bool higher_orders);
   std::vector<NodeOutput> arguments_and_captures() const;
   Backward make_backward(const Graph& graph, std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
                          std::span<const uint8_t> needed, bool* stopped) const;
@@ -74,16 +65,13 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   const std::vector<int>& needed_nodes() const;
 
   Parts parts_;
-  bool draws_numbers_ = false;  // a node of it is random
+  const std::vector<NodeOutput> all_inputs_;  // arguments_and_captures()
+  FunctionPlans plans_;
+  bool draws_numbers_ = false;    // a node of it is random
+  bool calls_functions_ = false;  // a node of it is a conditional, a loop or a call
   mutable std::once_flag needed_once_;
   mutable std::vector<int> needed_;  // see needed_nodes
   std::mutex mutex_;
-  RecentPlans<std::shared_ptr<const Compiled>> compiled_;
-  // The first of compiled_ that needs no state: calls of it are the cheapest that there are. It is kept, so that they
-  // may read it without taking it away from others.
-  std::shared_ptr<const Compiled> stateless_;
-  std::atomic<const Compiled*> stateless_ready_ = nullptr;
-  ObjectPool<Ready> ready_;                 // of those used last: calls need no lock for them
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 

@@ -4,6 +4,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/graph_function.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/rewrite.h"
 #include "panto/trace/concrete.h"
@@ -18,7 +19,7 @@ class Freezer {
 
   Graph run(std::span<const Capture> captures) {
     for (int id : endpoints_.effects) {
-      if (!graph_.at(id).op().has_effect(Effect::kWrites)) continue;
+      if ((effects_of(graph_, {&id, 1}) & Effect::kWrites) == 0) continue;
       failf(Code::kFailedPrecondition,
             "freezing: expected a graph that only reads variables, got node '{}' that assigns", graph_.at(id).name());
     }

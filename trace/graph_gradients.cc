@@ -10,7 +10,9 @@
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/replay.h"
+#include "panto/trace/control/function_gradients.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
@@ -53,6 +55,11 @@ bool has_no_gradient_as_a_whole(const Node& node) {
   return is_composite(node) && node.op().gradient() == nullptr && node.op().no_gradient().empty();
 }
 
+// Calls functions, which then give what gradients will read.
+bool has_ready_form(const Node& node) {
+  return (node.is(OpKind::kCond) || node.is(OpKind::kCase) || node.is(OpKind::kLoop)) && !is_unknown(node);
+}
+
 // `stopped` as in detail::graph_gradients.
 std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                       std::span<const NodeOutput> seeds,
@@ -69,7 +76,7 @@ std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> 
     for (int id : ancestors(graph, ys)) {
       replay_symbolically(graph, replay, id);
       for (auto x = std::ranges::lower_bound(sorted, NodeOutput{id, 0}); x != sorted.end() && x->node == id; ++x) {
-        if (dtypes::kDifferentiable.contains(graph.info(*x).dtype)) tape.watch(replay.value(*x));
+        if (differentiable(graph.info(*x).dtype)) tape.watch(replay.value(*x));
       }
     }
   }
@@ -110,7 +117,10 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
   const auto any_left = [&] {
     return std::ranges::any_of(graph.ids(), [&](int id) { return has_no_gradient_as_a_whole(graph.at(id)); });
   };
-  if (!any_left()) return;
+  const auto any_functions = [&] {
+    return std::ranges::any_of(graph.ids(), [&](int id) { return has_ready_form(graph.at(id)); });
+  };
+  if (!any_left() && !any_functions()) return;
   std::vector<NodeOutput> sorted(xs.begin(), xs.end());
   std::ranges::sort(sorted);
   for (bool again = true; again;) {  // bodies may have composites in them
@@ -124,6 +134,7 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
         continue;
       }
       reads_x[static_cast<size_t>(id)] = 1;
+      if (has_ready_form(graph.at(id)) && !is_ready_for_gradients(graph, id, ys)) make_ready_for_gradients(graph, id);
       if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
       expand_in_place(graph, id);
       again = true;

@@ -5,6 +5,7 @@
 
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/graph/replay.h"
+#include "panto/ops/array.h"
 #include "panto/trace/concrete.h"
 
 namespace panto {
@@ -30,6 +31,20 @@ const std::vector<int>& ConcreteFunction::needed_nodes() const {
     std::erase_if(needed_, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
   });
   return needed_;
+}
+
+void ConcreteFunction::inline_checked(Arguments args, std::span<Tensor> outputs) const {
+  std::vector<Tensor> checked;
+  checked.reserve(args.size());
+  std::vector<const Tensor*> inputs(args.begin(), args.end());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const PartialShape& known = args[i]->partial_shape();
+    const PartialShape& expected = parts_.graph.info(parts_.inputs[i]).shape;
+    if (known.merged_with(expected) == known) continue;
+    checked.push_back(ensure_shape(*args[i], expected));
+    inputs[i] = &checked.back();
+  }
+  inline_call(inputs, outputs);
 }
 
 void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {

@@ -30,7 +30,10 @@ void for_each_resource(const Call& call, const F& f) {
   for (size_t a = 0; a < arguments.size(); ++a) {
     if (call.op->effect_on(static_cast<int>(a)) == 0) continue;
     const auto [first, last] = view.list(static_cast<int>(a));
-    for (int i = first; i < last; ++i) f(static_cast<size_t>(i), call.op->effect_on(static_cast<int>(a)));
+    for (int i = first; i < last; ++i) {
+      if (call.inputs[static_cast<size_t>(i)]->dtype() != kResource) continue;  // of what a called function gets
+      f(static_cast<size_t>(i), call.op->effect_on(static_cast<int>(a)));
+    }
   }
 }
 
@@ -53,7 +56,7 @@ NodeOutput Tracer::add_const(const Tensor& value) {
 
 NodeOutput Tracer::capture(const Tensor& value) {
   std::string name = "captured";
-  if (value.dtype() == kResource) name = variable_of(value).name();
+  if (value.dtype() == kResource && !value.is_meta()) name = variable_of(value).name();
   const NodeOutput output{graph_.add(placeholder_spec(graph_.unique_name(name), info_of(value))), 0};
   graph_.bind(value, output);
   captures_.push_back({value, output});
@@ -63,7 +66,9 @@ NodeOutput Tracer::capture(const Tensor& value) {
 NodeOutput Tracer::output_of(const Tensor& t) {
   const NodeOutput known = graph_.output_of(t);
   if (known.valid()) return known;
-  if (t.is_meta() && t.impl()->meta->lifted != nullptr && options_.capture) return capture(t);
+  if (t.is_meta() && (options_.captures_symbols || (t.impl()->meta->lifted != nullptr && options_.capture))) {
+    return capture(t);
+  }
   if (t.is_meta()) {
     invalid("tensor: expected a value of this trace, got {} of another one (pass it as an argument)", t.to_string());
   }

@@ -29,6 +29,8 @@ class Tracer final : public Recorder, public VariableMaker {
     bool capture = true;
     // Variables may be made (a GraphScope).
     bool make_variables = false;
+    // Symbolic tensors of a trace around this one become hidden inputs too (a branch, the body of a loop).
+    bool captures_symbols = false;
   };
   Tracer(Graph& graph, const Options& options) : graph_(graph), options_(options) {}
 

@@ -10,6 +10,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/ops/array.h"
 
@@ -36,7 +37,9 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
            "computed, and to see values return them";
   }
   bool has_rule(const Op& composite) const override { return batch_rule_of(composite) != nullptr; }
-  bool takes(const Op& op) const override { return op.has_effect(Effect::kRandom) && randomness_ != Randomness::kSame; }
+  bool takes(const Op& op) const override {
+    return op.has_effect(Effect::kRandom) && randomness_ != Randomness::kSame && !calls_functions(op);
+  }
 
   void run(Call& call) override {
     std::vector<Tensor> inputs;
@@ -47,7 +50,9 @@ class Vmap final : public Transform, public std::enable_shared_from_this<Vmap> {
       batched.push_back(lifted != nullptr ? 1 : 0);
     }
     BatchContext c(call, inputs, batched, size_);
-    if (call.op->has_effect(Effect::kRandom)) {
+    if (calls_functions(*call.op)) {
+      batch_rule_of (*call.op)(c);  // it looks at what the functions do
+    } else if (call.op->has_effect(Effect::kRandom)) {
       draw(c);
     } else if (call.op->has_effect(Effect::kWrites)) {
       fail(Code::kInvalidArgument,

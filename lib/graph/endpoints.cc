@@ -6,6 +6,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -101,12 +102,20 @@ Endpoints endpoints_or_order(const Graph& graph) {
 
 Endpoints endpoints_by_order(const Graph& graph) {
   Endpoints endpoints;
+  std::vector<FlowPlace> places;
+  try {
+    places = flow_of(graph).places;
+  } catch (const Error&) {
+    places.clear();  // who runs the graph hears of it
+  }
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     if (node.is(OpKind::kPlaceholder)) {
       endpoints.inputs.push_back({id, 0});
       continue;
     }
+    // In a loop, or on a branch that perhaps is not taken, there is nothing to be had.
+    if (!places.empty() && places[static_cast<size_t>(id)] == FlowPlace::kInside) continue;
     if (!node.consumers().empty()) continue;
     if (node.num_outputs() == 0) endpoints.effects.push_back(id);
     for (int k = 0; k < node.num_outputs(); ++k) endpoints.outputs.push_back({id, k});

@@ -11,6 +11,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -24,8 +25,8 @@ AttrValue value_of(const Call& call, size_t position) {
 // Writes down what a body does.
 class BodyRecorder final : public Recorder {
  public:
-  BodyRecorder(Graph& graph, const NodeSpec& outer, std::span<const Tensor* const> inputs)
-      : graph_(graph), outer_(outer) {
+  BodyRecorder(Graph& graph, const NodeSpec& outer, std::span<const Tensor* const> inputs, bool in_flow)
+      : graph_(graph), outer_(outer), in_flow_(in_flow) {
     for (size_t i = 0; i < inputs.size(); ++i) outputs_[inputs[i]->id()] = outer.inputs[i];
   }
 
@@ -48,7 +49,7 @@ class BodyRecorder final : public Recorder {
       spec.inputs.push_back(output_of(*input));
       reads_new = reads_new || spec.inputs.back().node >= first_;
     }
-    if (!reads_new) spec.control_inputs = outer_.control_inputs;
+    if (!reads_new) spec.control_inputs = call.inputs.empty() && in_flow_ ? anchors() : outer_.control_inputs;
     for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(value_of(call, i));
     if (call.op->has_effects() || call.op->is_composite()) give_identity(spec);
     for (const Tensor& output : call.outputs) spec.outputs.push_back(info_of(output));
@@ -67,10 +68,30 @@ class BodyRecorder final : public Recorder {
     NodeSpec spec = const_spec(graph_.unique_name(outer_.name + "/Const"), tensor);
     spec.where = outer_.where;
     spec.place = outer_.place;
+    if (in_flow_) spec.control_inputs = anchors();
     const NodeOutput made{graph_.add(std::move(spec)), 0};
     outputs_.emplace(tensor.id(), made);
     kept_.push_back(tensor);  // so that its id stays its own
     return made;
+  }
+
+  // What a node without inputs waits for, so that it is in the round of the loop that the composite is in, and dead
+  // where that is.
+  const std::vector<int>& anchors() {
+    if (!anchors_.empty()) return anchors_;
+    anchors_ = outer_.control_inputs;
+    for (const NodeOutput& input : outer_.inputs) {
+      int id = input.node;
+      if (graph_.at(id).is(OpKind::kSwitch)) {  // to wait for it does not tell its outputs apart
+        NodeSpec spec = identity_spec(graph_.unique_name(outer_.name + "/Identity"), input, graph_.info(input));
+        spec.device = outer_.device;
+        spec.where = outer_.where;
+        spec.place = outer_.place;
+        id = graph_.add(std::move(spec));
+      }
+      if (std::ranges::find(anchors_, id) == anchors_.end()) anchors_.push_back(id);
+    }
+    return anchors_;
   }
 
   // That of the composite, and which of its nodes it is.
@@ -89,6 +110,8 @@ class BodyRecorder final : public Recorder {
  private:
   Graph& graph_;
   const NodeSpec& outer_;
+  const bool in_flow_;  // the composite may be in a loop or a branch
+  std::vector<int> anchors_;
   const int first_ = graph_.id_limit();
   std::unordered_map<int64_t, NodeOutput> outputs_;  // by tensor id
   std::vector<Tensor> kept_;
@@ -104,12 +127,12 @@ struct Made {
   bool one_node = false;  // which gives the only output, and has no other
 };
 
-Made record_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
+Made record_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs, bool in_flow,
                  const std::function<std::vector<Tensor>()>& body) {
   Made made;
   std::vector<Tensor> outputs;
   const RecorderPause others;
-  BodyRecorder recorder(graph, spec, inputs);
+  BodyRecorder recorder(graph, spec, inputs, in_flow);
   {
     const RecorderScope scope(&recorder);
     outputs = body();
@@ -176,11 +199,11 @@ class StandIns {
   std::optional<Inference> inference_;
 };
 
-Made record_body_of(Graph& graph, const NodeSpec& spec, const std::vector<Tensor>& inputs) {
+Made record_body_of(Graph& graph, const NodeSpec& spec, const std::vector<Tensor>& inputs, bool in_flow) {
   const SmallVector<const Tensor*, 8> pointers = dispatch::pointers_to(inputs);
   return with_context([&] { return "node '" + spec.name + "'"; },
                       [&] {
-                        return record_body(graph, spec, pointers, [&] {
+                        return record_body(graph, spec, pointers, in_flow, [&] {
                           const SmallVector<AttrSlot, 8> slots = borrow(spec.attrs);
                           const dispatch::Outputs made = dispatch::call_body(*spec.op, pointers, slots);
                           return std::vector<Tensor>(made.begin(), made.end());
@@ -221,7 +244,7 @@ bool is_composite(const Node& node) { return node.op().is_composite() && !is_unk
 
 Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
                       const std::function<std::vector<Tensor>()>& body) {
-  return named(graph, spec, record_body(graph, spec, inputs, body));
+  return named(graph, spec, record_body(graph, spec, inputs, graph.has_control_flow(), body));
 }
 
 void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which) {
@@ -229,12 +252,14 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
   // Bodies may have composites in them.
   while (std::ranges::any_of(graph.ids(), expands)) {
     StandIns stand_ins(graph);
+    const std::vector<FlowPlace> places = flow_of(graph).places;
     for (int id : graph.topological_order()) {
       if (!expands(id)) continue;
+      const bool in_flow = !places.empty() && places[static_cast<size_t>(id)] != FlowPlace::kOutside;
       const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
       const NodeSpec spec = outer_spec(graph.at(id));
       graph.rename(id, graph.unique_name(spec.name));  // what gives the outputs takes the name
-      const Expansion expansion = named(graph, spec, record_body_of(graph, spec, inputs));
+      const Expansion expansion = named(graph, spec, record_body_of(graph, spec, inputs, in_flow));
       for (size_t k = 0; k < expansion.outputs.size(); ++k) {
         graph.replace_output({id, static_cast<int>(k)}, expansion.outputs[k]);
       }
@@ -247,7 +272,7 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
 void expand_in_place(Graph& graph, int id) {
   StandIns stand_ins(graph);
   const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
-  const Made made = record_body_of(graph, outer_spec(graph.at(id)), inputs);
+  const Made made = record_body_of(graph, outer_spec(graph.at(id)), inputs, graph.has_control_flow());
   auto [op, attrs] = identity_of(graph, made.sources);
   graph.replace_op(id, *op, made.sources, std::move(attrs));
   for (const int effect : made.effects) graph.add_control_input(id, effect);

@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/graph_index.h"
 
 namespace panto {
@@ -28,6 +29,7 @@ Graph::Graph(Graph&& other) noexcept
       count_(other.count_),
       backward_(other.backward_),
       placed_(other.placed_),
+      flow_nodes_(other.flow_nodes_),
       latest_line_(std::move(other.latest_line_)),
       edits_(other.edits_),
       index_(std::move(other.index_)),
@@ -47,6 +49,7 @@ Graph::Graph(const Graph& other)
     : count_(other.count_),
       backward_(other.backward_),
       placed_(other.placed_),
+      flow_nodes_(other.flow_nodes_),
       latest_line_(other.latest_line_),
       index_(std::make_shared<Index>(this)),
       versions_(other.versions_),
@@ -229,6 +232,7 @@ int Graph::add(NodeSpec spec) {
   nodes_.back() = std::move(node);
   ++count_;
   placed_ += nodes_.back()->place_ != id ? 1 : 0;
+  flow_nodes_ += is_control_flow(flow_kind(*nodes_.back())) ? 1 : 0;
   const Node& added = *nodes_.back();
   for (int slot = 0; slot < added.num_inputs(); ++slot) link(id, slot);
   for (size_t i = 0; i < added.control_inputs().size(); ++i) link_control(id, i);
@@ -245,6 +249,7 @@ void Graph::remove(int id) {
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
   index_->remove(node);
   placed_ -= node.place_ != id ? 1 : 0;
+  flow_nodes_ -= is_control_flow(flow_kind(node)) ? 1 : 0;
   nodes_[static_cast<size_t>(id)].reset();
   --count_;
 }
@@ -275,7 +280,9 @@ void Graph::replace_op(int id, const Op& op, std::vector<NodeOutput> inputs, std
   for (const NodeOutput& input : inputs) check_output(input, node.name());
   with_context([&] { return "node '" + node.name() + "'"; }, [&] { complete_attrs(op.signature(), attrs); });
   for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
+  flow_nodes_ -= is_control_flow(flow_kind(node)) ? 1 : 0;
   node.op_ = &op;
+  flow_nodes_ += is_control_flow(op.kind()) ? 1 : 0;
   node.inputs_ = {inputs.begin(), inputs.end()};
   node.use_positions_.resize(inputs.size());
   node.attrs_ = {std::make_move_iterator(attrs.begin()), std::make_move_iterator(attrs.end())};

@@ -98,6 +98,7 @@ class PANTO_EXPORT Node {
   const Op& op() const noexcept { return *op_; }
   bool has(Trait t) const noexcept { return op_->has(t); }
   bool is(OpKind kind) const noexcept { return op_->is(kind); }
+  bool is_control_flow() const noexcept { return panto::is_control_flow(op_->kind()); }
 
   // By signature position; every one is set.
   std::span<const AttrValue> attrs() const noexcept;
@@ -194,6 +195,9 @@ class PANTO_EXPORT Graph {
     no_node(id);
   }
   const Node& at(std::string_view name) const;
+  // Whether it has loops or conditionals of TensorFlow 1: nodes of the control-flow kinds, also such as cannot run
+  // here.
+  bool has_control_flow() const noexcept { return flow_nodes_ > 0; }
   // Ids in the order in which the nodes were added.
   std::vector<int> ids() const;
   // "x" or "x:0" as written in feeds and fetches. Throws InvalidArgument for "^x" and malformed text, NotFound, and
@@ -203,8 +207,8 @@ class PANTO_EXPORT Graph {
   std::string output_name(NodeOutput output) const;
   const OutputInfo& info(NodeOutput output) const { return at(output.node).output(output.index); }
 
-  // Every node after its inputs, data and control; of two that are free, the one added first (Node::place). Throws
-  // InvalidArgument, naming the nodes of one cycle.
+  // Every node after its inputs, data and control, but for the way back of a loop (lib/graph/flow.h); of two that are
+  // free, the one added first (Node::place). Throws InvalidArgument, naming the nodes of one cycle.
   std::vector<int> topological_order() const;
 
   // ---- Changing -------------------------------------------------------------------------------------------------
@@ -285,6 +289,7 @@ class PANTO_EXPORT Graph {
   int count_ = 0;
   int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id ...
   int placed_ = 0;        // ... and nodes whose place is not their id: without any, ids are in order
+  int flow_nodes_ = 0;    // of the control-flow kinds
   SharedImpl<const SourceLine> latest_line_;
   uint64_t edits_ = 0;
   class Index;  // names and symbolic tensors

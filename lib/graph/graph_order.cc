@@ -4,7 +4,7 @@
 #include <queue>
 
 #include "panto/lib/graph/check.h"
-#include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
@@ -13,12 +13,12 @@ std::vector<int> Graph::topological_order() const {
   if (backward_ == 0 && placed_ == 0) return ids();
   std::vector<int> waiting(nodes_.size(), 0);
   const auto leads_back = [&](const Node& producer, const NodeUse& use) {
-    return is_unknown(producer) && is_back_edge(producer, *nodes_[static_cast<size_t>(use.node)], use.slot);
+    return flow_nodes_ > 0 && is_back_edge(producer, *nodes_[static_cast<size_t>(use.node)], use.slot);
   };
   for (const auto& node : nodes_) {
     if (node == nullptr) continue;
     waiting[static_cast<size_t>(node->id_)] += static_cast<int>(node->inputs_.size() + node->control_inputs_.size());
-    if (!is_unknown(*node)) continue;
+    if (flow_nodes_ == 0) continue;
     for (const NodeUse& use : node->consumers_) {
       if (leads_back(*node, use)) --waiting[static_cast<size_t>(use.node)];
     }

@@ -6,6 +6,7 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/shown.h"
 
@@ -67,7 +68,10 @@ std::vector<int> printing_order(const Graph& graph) {
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
-    const size_t edges = node.inputs().size() + node.control_inputs().size();
+    size_t edges = node.inputs().size() + node.control_inputs().size();
+    for (int slot = 1; slot < node.num_inputs() && graph.has_control_flow(); ++slot) {
+      if (is_back_edge(graph.at(node.input(slot).node), node, slot)) --edges;
+    }
     waiting[static_cast<size_t>(id)] = static_cast<int>(edges);
     if (edges == 0) ready.emplace(node.name(), id);
   }
@@ -77,6 +81,7 @@ std::vector<int> printing_order(const Graph& graph) {
     ready.pop();
     order.push_back(id);
     for (const NodeUse& use : graph.at(id).consumers()) {
+      if (graph.has_control_flow() && is_back_edge(graph.at(id), graph.at(use.node), use.slot)) continue;
       if (--waiting[static_cast<size_t>(use.node)] == 0) ready.emplace(graph.at(use.node).name(), use.node);
     }
   }

@@ -1,8 +1,11 @@
 #include "panto/lib/graph/infer.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/log.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/composite.h"
@@ -93,15 +96,13 @@ void Inference::run(const Node& node) {
   if (done) return;
   if (is_unknown(node)) {
     // Nothing is asked of its inputs, which may come later where a loop is closed.
-    known.resize(static_cast<size_t>(node.num_outputs()));
-    for (size_t k = 0; k < known.size(); ++k) {
-      const OutputInfo& info = node.output(static_cast<int>(k));
-      if (!known[k].defined()) known[k] = meta_tensor(info.dtype, info.shape);
-    }
-    return;
+    return take_from_graph(node);
   }
   SmallVector<const Tensor*, 8> inputs;
-  for (const NodeOutput& input : node.inputs()) inputs.push_back(&at(input));
+  for (const NodeOutput& input : node.inputs()) {
+    if (node.is(OpKind::kMerge) && !has(input)) return take_from_graph(node);
+    inputs.push_back(&at(input));
+  }
   AbstractValues inferred =
       with_context([&] { return node_context(node); }, [&] { return infer_call(node.op(), inputs, node.attrs()); });
   for (size_t k = 0; k < known.size() && k < inferred.size(); ++k) {
@@ -110,15 +111,127 @@ void Inference::run(const Node& node) {
   known = std::move(inferred);
 }
 
+void Inference::take_from_graph(const Node& node) {
+  AbstractValues& known = abstract_values_[static_cast<size_t>(node.id())];
+  known.resize(static_cast<size_t>(node.num_outputs()));
+  for (size_t k = 0; k < known.size(); ++k) {
+    const OutputInfo& info = node.output(static_cast<int>(k));
+    if (!known[k].defined()) known[k] = meta_tensor(info.dtype, info.shape);
+  }
+}
+
 std::vector<OutputInfo> Inference::infos(const Node& node) const {
   std::vector<OutputInfo> out;
   for (const Tensor& t : abstract_values_[static_cast<size_t>(node.id())]) out.push_back(info_of(t));
   return out;
 }
 
-void infer_shapes(Graph& graph) {
+namespace {
+
+using Given = std::span<const std::pair<NodeOutput, Tensor>>;
+
+// The Merges that are read before all their inputs are there, and what is taken for their values.
+class LoopShapes {
+ public:
+  LoopShapes(Graph& graph, Given given, std::vector<int> order)
+      : graph_(graph), given_(given), order_(std::move(order)) {
+    std::vector<uint8_t> seen(static_cast<size_t>(graph.id_limit()), 0);
+    for (const int id : order_) {
+      const Node& node = graph.at(id);
+      const bool open = node.is(OpKind::kMerge) && std::ranges::any_of(node.inputs(), [&](const NodeOutput& input) {
+                          return seen[static_cast<size_t>(input.node)] == 0;
+                        });
+      if (open) merges_.push_back({id, {}});
+      seen[static_cast<size_t>(id)] = 1;
+    }
+  }
+
+  // From what the loops begin with to what holds in every round. Where that does not come to an end soon, or is
+  // refused, of which rounds that are never run may be the reason, nothing is taken for known.
+  void run() {
+    constexpr int kPasses = 8;
+    try {
+      for (int i = 0; i < kPasses; ++i) {
+        pass(i == 0);
+        if (!loosen(i >= kPasses / 2)) return;
+      }
+    } catch (const Error& error) {
+      // If it is no fault of what was taken for known, it comes again.
+      log_debug(fmt::format("shapes in loops: nothing is taken for known: {}", error.what()));
+    }
+    for (Merge& merge : merges_) merge.shape = PartialShape();
+    pass(false);
+  }
+
+ private:
+  struct Merge {
+    int id;
+    PartialShape shape;
+  };
+
+  void pass(bool first) {
+    Inference inference(graph_);
+    for (const auto& [output, value] : given_) inference.set(output, value);
+    size_t next = 0;
+    for (const int id : order_) {
+      const Node& node = graph_.at(id);
+      if (next < merges_.size() && merges_[next].id == id) {
+        Merge& merge = merges_[next++];
+        if (first) merge.shape = begin_of(inference, node);
+        set(inference, node, merge.shape);
+      }
+      inference.run(node);
+      graph_.set_outputs(id, inference.infos(node));
+    }
+  }
+
+  // What all inputs have in common that are there before the loop.
+  static PartialShape begin_of(const Inference& inference, const Node& node) {
+    std::optional<PartialShape> shape;
+    for (const NodeOutput& input : node.inputs()) {
+      if (!inference.has(input)) continue;
+      const PartialShape& here = inference.at(input).partial_shape();
+      shape = shape ? shape->in_common_with(here) : here;
+    }
+    return shape.value_or(PartialShape());
+  }
+
+  void set(Inference& inference, const Node& node, const PartialShape& shape) const {
+    const auto type = static_cast<size_t>(node.op().signature().find_attr("T"));
+    const NodeOutput value{node.id(), 0}, index{node.id(), 1};
+    if (!inference.has(value)) inference.set(value, meta_tensor(node.attrs()[type].as<DType>(), shape));
+    if (!inference.has(index)) inference.set(index, meta_tensor(kInt32, PartialShape{}));
+  }
+
+  // Whether what was taken for a value was too much. `all`: then nothing of it is kept.
+  bool loosen(bool all) {
+    bool changed = false;
+    for (Merge& merge : merges_) {
+      PartialShape shape = merge.shape;
+      for (const NodeOutput& input : graph_.at(merge.id).inputs()) {
+        shape = shape.in_common_with(graph_.info(input).shape);
+      }
+      if (shape == merge.shape) continue;
+      merge.shape = all ? PartialShape() : std::move(shape);
+      changed = true;
+    }
+    return changed;
+  }
+
+  Graph& graph_;
+  Given given_;
+  std::vector<int> order_;
+  std::vector<Merge> merges_;  // in that order
+};
+
+}  // namespace
+
+void infer_shapes(Graph& graph, Given given) {
+  std::vector<int> order = graph.topological_order();
+  if (graph.has_control_flow()) return LoopShapes(graph, given, std::move(order)).run();
   Inference inference(graph);
-  for (int id : graph.topological_order()) {
+  for (const auto& [output, value] : given) inference.set(output, value);
+  for (int id : order) {
     const Node& node = graph.at(id);
     inference.run(node);
     graph.set_outputs(id, inference.infos(node));

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "panto/lib/base/small_vector.h"
@@ -31,7 +32,8 @@ class Inference {
   // Gives an output its abstract value, instead of what its node would say: a fed tensor, or a symbolic one of that
   // shape.
   void set(NodeOutput output, Tensor abstract_value);
-  // Infers a node whose inputs are done; does nothing where all its outputs are set. Errors name the node and its line.
+  // Infers a node whose inputs are done, but for a loop's way back: then it is as the graph says. Does nothing where
+  // all its outputs are set. Errors name the node and its line.
   void run(const Node& node);
   const Tensor& at(NodeOutput output) const {
     return abstract_values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
@@ -44,13 +46,16 @@ class Inference {
   std::vector<OutputInfo> infos(const Node& node) const;
 
  private:
+  void take_from_graph(const Node& node);
+
   const Graph& graph_;
   std::vector<AbstractValues> abstract_values_;  // by node id
 };
 
-// Fills in the outputs of every node, merging nothing: what the shape functions say is what is known.
+// Fills in the outputs of every node, merging nothing: what the shape functions say is what is known. In loops it is
+// what holds in every round. `given`: abstract values of outputs that are not what their nodes say.
 // Throws InvalidArgument where types or shapes do not fit, naming the node.
-PANTO_EXPORT void infer_shapes(Graph& graph);
+PANTO_EXPORT void infer_shapes(Graph& graph, std::span<const std::pair<NodeOutput, Tensor>> given = {});
 
 OutputInfo info_of(const Tensor& abstract_value);
 // "node 'mm' at train.cc:12", for error context.

@@ -4,6 +4,7 @@
 
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 
 namespace panto {
 
@@ -19,6 +20,7 @@ void Replay::run(int id) {
   if (has(id)) return;
   const Node& node = graph_.at(id);
   if (is_unknown(node)) fail_unknown(node);
+  refuse_control_flow(node);
   SmallVector<const Tensor*, 8> inputs;
   for (const NodeOutput& input : node.inputs()) inputs.push_back(&value(input));
   set(id, call_node(node, inputs));

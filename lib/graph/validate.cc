@@ -1,8 +1,12 @@
 #include "panto/lib/graph/validate.h"
 
+#include <map>
+
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/infer.h"
 
 namespace panto {
@@ -48,6 +52,17 @@ void validate(const Graph& graph) {
     if (is_unknown(node)) continue;
     with_context([&] { return fmt::format("{} of {}", node.op().name(), node_context(node)); },
                  [&] { validate_node(graph, node); });
+  }
+  if (!graph.has_control_flow()) return;
+  const Frames frames(graph);
+  std::map<int, const Node*> conditions;  // by frame
+  for (int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    if (!node.is(OpKind::kLoopCondition)) continue;
+    const auto [found, first] = conditions.emplace(frames.of(id), &node);
+    if (frames.of(id) == 0 || first) continue;
+    invalid("loop '{}': expected one condition, got '{}' and '{}'", printable(frames.frame(frames.of(id)).name),
+            found->second->name(), node.name());
   }
 }
 

@@ -8,8 +8,9 @@
 
 namespace panto {
 
-// Throws InvalidArgument, naming the node and the operand, unless the graph has no cycle and every node has the inputs
-// (number, types) and outputs that its op's signature and attributes say.
+// Throws InvalidArgument, naming the node and the operand, unless the graph has no cycle but for loops that are closed
+// as they may be (lib/graph/flow.h), and every node has the inputs (number, types) and outputs that its op's signature
+// and attributes say.
 PANTO_EXPORT void validate(const Graph& graph);
 
 }  // namespace panto

@@ -195,10 +195,10 @@ class Reader:
 # kind of attribute -> type of the member or parameter
 CPP_TYPES = {
     "int": "int64_t", "float": "float", "bool": "bool", "string": "std::string", "type": "DType",
-    "shape": "PartialShape", "tensor": "Tensor", "func": "std::string",
+    "shape": "PartialShape", "tensor": "Tensor", "func": "FunctionRef",
     "list(int)": "std::vector<int64_t>", "list(float)": "std::vector<float>", "list(bool)": "std::vector<uint8_t>",
     "list(type)": "std::vector<DType>", "list(string)": "std::vector<std::string>",
-    "list(shape)": "std::vector<PartialShape>",
+    "list(shape)": "std::vector<PartialShape>", "list(func)": "std::vector<FunctionRef>",
 }
 
 
@@ -598,6 +598,8 @@ def header(functions, options):
     if not options.no_export:
         lines.append('#include "panto/lib/base/export.h"')
     lines.append('#include "panto/lib/core/call/arg.h"')
+    if any(a.kind.endswith(("func", "func)")) for f in functions for a in f.signature.attrs):
+        lines.append('#include "panto/lib/core/op/attr.h"')
     if options.namespace == "panto":
         lines += ["", f"namespace panto {on_namespace}{{", "", "class Op;", ""]
     else:

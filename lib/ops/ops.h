@@ -2,7 +2,11 @@
 #pragma once
 
 #include "panto/ops/array.h"
+#include "panto/ops/control.h"
+#include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
+#include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/state.h"
+#include "panto/ops/tables.h"

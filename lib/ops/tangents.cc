@@ -10,6 +10,10 @@ JvpContext::JvpContext(const Call& call, std::span<const Tensor> inputs, std::sp
                        std::span<const Tensor> outputs)
     : RuleContext(call), inputs_(inputs), tangents_(tangents), outputs_(outputs), results_(outputs.size()) {}
 
+Tensor add_tangents(Tensor a, Tensor b) {
+  return a.dtype() == kVariant ? add_n({std::move(a), std::move(b)}) : add(std::move(a), std::move(b));
+}
+
 namespace tangents {
 namespace {
 
@@ -48,7 +52,7 @@ void multilinear(JvpContext& c) {
       continue;
     }
     for (size_t k = 0; k < total.size(); ++k) {
-      if (differentiable(total[k])) total[k] = add(std::move(total[k]), std::move(part[k]));
+      if (differentiable(total[k])) total[k] = add_tangents(std::move(total[k]), std::move(part[k]));
     }
   }
   set_all(c, std::move(total));

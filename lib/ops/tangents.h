@@ -37,6 +37,9 @@ class PANTO_EXPORT JvpContext : public RuleContext {
   std::vector<Tensor> results_;
 };
 
+// The sum of two tangents, or gradients, of one tensor: of numbers, or of lists of them.
+PANTO_EXPORT Tensor add_tangents(Tensor a, Tensor b);
+
 // Rules that ops share.
 namespace tangents {
 

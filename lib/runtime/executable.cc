@@ -17,6 +17,8 @@
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/captured_steps.h"
+#include "panto/lib/runtime/dataflow/dataflow.h"
+#include "panto/lib/runtime/feed_checks.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/partition.h"
 #include "panto/lib/runtime/placer.h"
@@ -39,10 +41,7 @@ struct StraightLineState final : RunState {
 
 class StraightLine final : public Executable {
  public:
-  explicit StraightLine(Plan plan) : plan_(std::move(plan)), last_fetches_(plan_.fetches.size()) {
-    for (const ExecutableFeed& feed : plan_.feeds) {
-      expected_.push_back({feed.info.dtype, feed.info.shape.fully_known(), feed.device, &feed.info.shape});
-    }
+  explicit StraightLine(Plan plan) : plan_(std::move(plan)), feeds_(plan_.feeds), last_fetches_(plan_.fetches.size()) {
     std::vector<std::vector<uint8_t>> later;  // by part and temporary: it is fetched after this
     for (size_t p = 0; p < plan_.parts.size(); ++p) {
       later.emplace_back(plan_.parts[p].temporaries.size(), uint8_t{0});
@@ -57,30 +56,8 @@ class StraightLine final : public Executable {
     has_transfers_ = has_transfers(plan_.graph);
   }
 
-  bool accepts(std::span<const Tensor* const> inputs) const noexcept override {
-    if (inputs.size() != plan_.feeds.size()) return false;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!fits(*inputs[i], i)) return false;
-    }
-    return true;
-  }
-
-  void check(std::span<const Tensor* const> inputs) const override {
-    if (inputs.size() != plan_.feeds.size()) [[unlikely]] {
-      invalid("run: expected {} inputs, got {}", plan_.feeds.size(), inputs.size());
-    }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor& t = *inputs[i];
-      if (fits(t, i)) continue;
-      const OutputInfo& expected = plan_.feeds[i].info;
-      const Device* device = plan_.feeds[i].device;
-      invalid("input {}: expected {}{}, got {}", i, type_text(expected.dtype, expected.shape),
-              device == nullptr ? "" : " on " + device->name(),
-              !t.defined()  ? "an undefined tensor"
-              : t.is_meta() ? "a symbolic tensor"
-                            : type_text(t.dtype(), t.partial_shape()) + " on " + t.device().name());
-    }
-  }
+  bool accepts(std::span<const Tensor* const> inputs) const noexcept override { return feeds_.accept(inputs); }
+  void check(std::span<const Tensor* const> inputs) const override { feeds_.check(inputs); }
 
   std::unique_ptr<RunState> new_state() const override {
     auto state = std::make_unique<StraightLineState>();
@@ -135,15 +112,6 @@ class StraightLine final : public Executable {
  private:
   [[noreturn]] static void out_of_memory() {
     fail(Code::kResourceExhausted, "memory: expected enough for the graph's run, got none");
-  }
-
-  bool fits(const Tensor& t, size_t feed) const noexcept {
-    const Expected& expected = expected_[feed];
-    const TensorImpl* impl = t.impl();
-    if (impl == nullptr || impl->dtype != expected.dtype) return false;
-    if (expected.device == nullptr ? impl->device->is_meta() : impl->device != expected.device) return false;
-    const PartialShape& shape = impl->shape;
-    return expected.shape_known ? shape == *expected.shape : shape.compatible_with(*expected.shape);
   }
 
   // One step, which makes the outputs in their order, of feeds and constants.
@@ -287,17 +255,10 @@ class StraightLine final : public Executable {
   static constexpr size_t kMostInputsOfOneCall = 8;
 
   Plan plan_;
+  FeedChecks feeds_;
   std::vector<std::vector<CapturableSteps>> capturable_;  // by part
   bool one_call_ = false;
   bool has_transfers_ = false;
-  // Of feeds, what every call looks at.
-  struct Expected {
-    DType dtype;
-    bool shape_known;
-    const Device* device;  // null: any but META
-    const PartialShape* shape;
-  };
-  std::vector<Expected> expected_;
   std::vector<uint8_t> last_fetches_;  // by fetch: of a temporary that nobody asks for after it
 };
 
@@ -328,12 +289,9 @@ Device& default_device(std::span<const ExecutableFeed> feeds, const ExecutableOp
 // What a graph says of shapes holds for the values that it computes. Where others are fed in their place, or more is
 // known of what is fed than its Placeholder declares, what depends on them is inferred anew.
 void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
-  Inference inference(work.graph);
-  for (size_t i = 0; i < values.size(); ++i) inference.set(work.feeds[i], values[i]);
-  for (int id : work.graph.topological_order()) {
-    inference.run(work.graph.at(id));
-    work.graph.set_outputs(id, inference.infos(work.graph.at(id)));
-  }
+  std::vector<std::pair<NodeOutput, Tensor>> given;
+  for (size_t i = 0; i < values.size(); ++i) given.emplace_back(work.feeds[i], values[i]);
+  infer_shapes(work.graph, given);
 }
 
 // Which node each is that may keep a state, or expands to some that do, by what its instance says makes it one.
@@ -413,7 +371,8 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
                                              const ExecutableOptions& options) {
   check_passes(options.passes);
   std::optional<Graph> ordered;
-  if (has_transfers(given)) order_transfers(ordered.emplace(given));
+  // In loops and branches each Recv waits for itself.
+  if (!given.has_control_flow() && has_transfers(given)) order_transfers(ordered.emplace(given));
   const Graph& graph = ordered ? *ordered : given;
   check_feeds(graph, feeds);
   std::vector<NodeOutput> outputs;
@@ -429,6 +388,14 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
     abstract_values.push_back(feed.handle.defined() ? feed.handle : meta_tensor(feed.info.dtype, infos.back().shape));
   }
 
+  if (graph.has_control_flow()) {
+    expect_outside_of_loops(graph, "feed", outputs);
+    expect_outside_of_loops(graph, "fetch", fetches);
+    std::vector<NodeOutput> waited_for;
+    for (const int target : targets) waited_for.push_back({target, 0});
+    expect_outside_of_loops(graph, "target", waited_for);
+    news = true;  // who closed a loop may have left its shapes as they were before
+  }
   std::vector<std::pair<int, std::string>> known;
   if (options.states != nullptr) known = identities(graph, options.states->identity());
   const auto make_work = [&] {
@@ -449,12 +416,20 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
 
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
+  const auto note_passes = [&](PlanStats& stats) {
+    for (const PassRun& run : runs) {
+      stats.passes.push_back(run.name);
+      stats.passes_undone += run.error.empty() ? 0 : 1;
+    }
+  };
+  if (needs_dataflow(work.graph)) {
+    FlowPlan plan = make_flow_plan(std::move(work), std::move(planned), options);
+    note_passes(plan.stats);
+    return make_dataflow(std::move(plan));
+  }
   Partition cut = partition(work, planned);
   Plan plan = make_plan(std::move(work), std::move(cut), std::move(planned), options);
-  for (const PassRun& run : runs) {
-    plan.stats.passes.push_back(run.name);
-    plan.stats.passes_undone += run.error.empty() ? 0 : 1;
-  }
+  note_passes(plan.stats);
   return std::make_shared<StraightLine>(std::move(plan));
 }
 

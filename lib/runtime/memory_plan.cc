@@ -121,10 +121,12 @@ bool may_reuse_any_input(const PlanStep& step) {
   return has(step, Trait::kElementwise) || (step.prepared != nullptr && step.prepared->op().is(OpKind::kFusedLoop));
 }
 
-// What such an op was given may be kept: by a resource, or outside, as by the rendezvous that it was sent to.
+// What such an op was given may be kept: by a resource, or outside, as by the rendezvous that it was sent to, or in a
+// list.
 bool keeps_inputs(const PlanStep& step) {
   return step.prepared != nullptr &&
-         step.prepared->op().has_effect(Effect::kWrites | Effect::kAllocates | Effect::kExternal);
+         (step.prepared->op().has_effect(Effect::kWrites | Effect::kAllocates | Effect::kExternal) ||
+          std::ranges::any_of(step.prepared->specs(), [](const OutputSpec& s) { return s.dtype == kVariant; }));
 }
 
 class MemoryPlanner {

@@ -12,6 +12,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
@@ -78,6 +79,8 @@ std::vector<Pass> selected(std::string_view text) {
 bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
   run.name = pass.name;
   const auto start = std::chrono::steady_clock::now();
+  const Flow flow = flow_of(context.graph);
+  context.flow = flow.contexts;
   try {
     run.changes = pass.run(context);
     if (run.changes != 0) {
@@ -91,6 +94,7 @@ bool run_pass(const Pass& pass, PassContext& context, PassRun& run) {
     // No warning: where the graph is at fault, the user hears of it once, when it runs. PlanStats counts.
     log_info(fmt::format("pass '{}' was undone: {}", pass.name, error.what()));
   }
+  context.flow = {};
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (log_debug_enabled()) {
     log_debug(fmt::format("pass '{}': {} changes, {} nodes, {:.3f} ms", run.name, run.changes,

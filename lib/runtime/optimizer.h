@@ -31,14 +31,25 @@ struct PassContext {
   std::span<const Tensor> feed_values;
   // More nodes to leave alone: their names are asked for.
   std::span<const int> kept = {};
+  // By id, of a graph with loops or conditionals, where nodes may run several times or not at all (Flow::contexts in
+  // lib/graph/flow.h). Leave them alone, too, where it is not 0, unless what you do with them needs no more than
+  // `fixed_in_flow` and `run_together` say.
+  std::span<const int> flow = {};
 
-  bool fixed(int id) const {
+  bool fixed(int id) const { return context_of(id) != 0 || fixed_in_flow(id); }
+  // What may be replaced by a node with the same inputs.
+  bool fixed_in_flow(int id) const {
     if (id == sink) return true;
     for (int other : kept) {
       if (other == id) return true;
     }
     return graph.at(id).is(OpKind::kPlaceholder);  // every one that is needed is fed
   }
+  // Whether one node may compute both: where one of them runs, so does the other.
+  bool run_together(int a, int b) const { return context_of(a) == context_of(b) && context_of(a) >= 0; }
+
+ private:
+  int context_of(int id) const { return static_cast<size_t>(id) < flow.size() ? flow[static_cast<size_t>(id)] : 0; }
 };
 
 struct Pass {

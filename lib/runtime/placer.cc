@@ -20,7 +20,7 @@ DType primary_type(const Node& node) {
 // Done by the executor, or before it starts: no kernel runs.
 bool needs_kernel(const Node& node) {
   return !node.is(OpKind::kPlaceholder) && !node.is(OpKind::kConstant) && !node.is(OpKind::kNoOperation) &&
-         !node.is(OpKind::kVariableHandle) && !node.has(Trait::kIdentity);
+         !node.is(OpKind::kVariableHandle) && !node.has(Trait::kIdentity) && !node.is_control_flow();
 }
 
 class Placer {

@@ -7,10 +7,9 @@
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
-#include "panto/lib/graph/nodes.h"
-#include "panto/lib/graph/replay.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
+#include "panto/lib/runtime/prepare_node.h"
 
 namespace panto {
 
@@ -61,9 +60,7 @@ class Planner {
         add(node);
       }
     }
-    for (int id : cut_.order) {  // it has served
-      if (!plan_.graph.at(id).internal_attrs().empty()) plan_.graph.set_internal_attr(id, kNodeIdentity, {});
-    }
+    forget_identities(plan_.graph);
     for (PartPlan& part : plan_.parts) {
       plan_memory(part, plan_.stats);
       for (const PlanStep& step : part.steps) {
@@ -115,10 +112,7 @@ class Planner {
 
   // Handles are looked up once: they are the same at every run.
   void make_resource(const Node& node) {
-    Step step = current_step();
-    step.resources = options_.resources;
-    const StepScope scope(step);
-    dispatch::Outputs handles = call_node(node, {}, &cpu_device());
+    dispatch::Outputs handles = look_up_handles(node, options_.resources);
     Values values;
     for (size_t k = 0; k < handles.size(); ++k) {
       inference_.set({node.id(), static_cast<int>(k)}, handles[k]);
@@ -227,12 +221,7 @@ class Planner {
       inputs.push_back(read(node, slot, part).value);
     }
     PlanStep step{.device = &device, .node = node.id()};
-    step.prepared = with_context([&] { return line_context(node); },
-                                 [&] {
-                                   return dispatch::prepare(node.op(), {abstract_values.data(), abstract_values.size()},
-                                                            node.attrs(), device, node.name());
-                                 });
-    share_state(node, *step.prepared);
+    step.prepared = prepare_node(node, {abstract_values.data(), abstract_values.size()}, device, options_.states);
     step.makes_own = node.has(Trait::kSelfAllocating);
     for (const PlanValue& input : inputs) add_input(step, input, part);
     SmallVector<OutputInfo, 2> infos;
@@ -242,20 +231,6 @@ class Planner {
       inference_.set({node.id(), k++}, meta_tensor(spec.dtype, spec.shape, spec.values, nullptr, spec.handle));
     }
     set(node, add_step(std::move(step), {infos.data(), infos.size()}, part));
-  }
-
-  void share_state(const Node& node, dispatch::Prepared& prepared) const {
-    if (prepared.state() == nullptr || !node.op().has_effects() || options_.states == nullptr) return;
-    const AttrValue* identity = node.internal_attr(kNodeIdentity);
-    if (identity == nullptr) {
-      failf(Code::kInternal, "identity: expected one of a node that keeps a state, got none [node '{}']", node.name());
-    }
-    prepared.set_state(options_.states->share(identity->as<std::string>(), prepared.state()));
-  }
-
-  static std::string line_context(const Node& node) {
-    const std::string line = node.where().to_string();
-    return line.empty() ? "in a graph" : "at " + line;
   }
 
   const ExecutableOptions& options_;

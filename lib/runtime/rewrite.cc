@@ -6,6 +6,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/ops/array.h"
 
@@ -110,7 +111,8 @@ int remove_dead(Graph& graph, std::span<const int> roots) {
   // A loop that nobody needs has users all around: it is opened.
   for (int id = 0; id < graph.id_limit(); ++id) {
     const Node* node = graph.find(id);
-    if (node == nullptr || alive[static_cast<size_t>(id)] != 0 || !is_unknown(*node)) continue;
+    if (!graph.has_control_flow()) break;
+    if (node == nullptr || alive[static_cast<size_t>(id)] != 0) continue;
     for (int slot = 1; slot < node->num_inputs(); ++slot) {
       if (is_back_edge(graph.at(node->input(slot).node), *node, slot)) graph.set_input(id, slot, node->input(0));
     }

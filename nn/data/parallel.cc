@@ -1,8 +1,5 @@
 // The stages of a Dataset that have threads of their own. A pass owns its threads: they end with it, whether its last
 // element was asked for or not.
-#include <pthread.h>
-#include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX's part of it
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -11,10 +8,10 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/start_thread.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/step/step.h"
@@ -57,18 +54,7 @@ class Threads {
   }
   // Throws ResourceExhausted where there is none to be had.
   void add(std::string_view stage, std::function<void()> body) {
-    // Signals are the program's: a prompt's Ctrl-C is meant for the thread that waits here.
-    sigset_t all, before;
-    sigfillset(&all);
-    const bool blocked = pthread_sigmask(SIG_BLOCK, &all, &before) == 0;
-    std::string fault;
-    try {
-      threads_.emplace_back(std::move(body));
-    } catch (const std::system_error& error) {
-      fault = error.what();
-    }
-    if (blocked) pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (!fault.empty()) failf(Code::kResourceExhausted, "{}: expected one more thread, got: {}", stage, fault);
+    threads_.push_back(start_thread(stage, std::move(body)));
   }
 
  private:

@@ -427,22 +427,25 @@ class CommandTest(unittest.TestCase):
                    node("in", "Merge", ["y:3", "out"], FLOAT) + node("out", "NextIteration", ["in"]) +
                    node("z", "Foo", ["y"], ATTR.format("s", 's: "a\\n\\033[1m\\"b"')) +
                    node("w", "No\\nSuch\\x1bOp", ["z"], ATTR.format("long", f's: "{"q" * 5000}"')))
-        footer = "5 nodes of 4 unknown ops: Foo (2), Merge (1), NextIteration (1), No\\nSuch\\x1bOp (1)\n"
+        untyped = "inputs: expected known types, got one of an op that is not here"
+        footer = ("3 nodes of 2 unknown ops: Foo (2), No\\nSuch\\x1bOp (1)\n"
+                  f"cannot be run here: node 'in' of Merge: {untyped}\n"
+                  f"cannot be run here: node 'out' of NextIteration: {untyped}\n")
         lines = self.good("show", "strange.pbtxt", "--nodes").splitlines()
-        # Inputs first, and what is on a loop last.
-        self.assertEqual(lines[:4], [
+        # Inputs first, but for a loop's way back.
+        self.assertEqual(lines[:6], [
             "c = NoOp()", "x = Placeholder(; dtype=float32, shape=[?]) -> float32[?]",
-            "y = Foo?(x, ^c; k=2) -> ?, ?, ?, ?", 'z = Foo?(y; s="a\\n\\x1b[1m\\"b") -> ?'])
-        self.assertTrue(lines[4].startswith('w = No\\nSuch\\x1bOp?(z; long="qqq'), lines[4])
-        self.assertLess(len(lines[4]), 400)
-        self.assertEqual(lines[5:], ["in = Merge?(y:3, out; T=float32) -> ?", "out = NextIteration?(in) -> ?",
-                                     footer.strip()])
+            "y = Foo?(x, ^c; k=2) -> ?, ?, ?, ?", "in = Merge?(y:3, out; T=float32) -> ?",
+            "out = NextIteration?(in) -> ?", 'z = Foo?(y; s="a\\n\\x1b[1m\\"b") -> ?'])
+        self.assertTrue(lines[6].startswith('w = No\\nSuch\\x1bOp?(z; long="qqq'), lines[6])
+        self.assertLess(len(lines[6]), 400)
+        self.assertEqual(lines[7:], footer.splitlines())
         text = self.good("show", "strange.pbtxt")
         self.assertTrue(text.endswith(footer), text)
         for part in ("nodes      7\n", "  Foo?                         2\n", "targets\n  w\n"):
             self.assertIn(part, text)
         dot = self.good("show", "strange.pbtxt", "--dot")
-        self.assertRegex(dot, r"(?s)\Adigraph .*\}\n// 5 nodes of 4 unknown ops[^\n]*\n\Z")
+        self.assertRegex(dot, r"(?s)\Adigraph .*\}\n// 3 nodes of 2 unknown ops.*\n\Z")
         self.assertIn('label="y\\nFoo?\\nk=2", color=red', dot)
         self.assertIn('label="w\\nNo\\\\nSuch\\\\x1bOp?', dot)
         if shutil.which("dot"):
@@ -465,9 +468,15 @@ class CommandTest(unittest.TestCase):
         self.bad("InvalidArgument: ", "show", "unnamed.pbtxt")
 
     def test_show_of_calls_and_of_types_that_are_not_here(self):
-        function = 'library { function { signature { name: "f" } } }\n'
+        function = ('library { function { signature { name: "f" input_arg { name: "a" type: DT_FLOAT } '
+                    'output_arg { name: "r" type: DT_FLOAT } } ' +
+                    node("n", "Neg", ["a"], FLOAT).replace("node {", "node_def {", 1) +
+                    'ret { key: "r" value: "n:y:0" } } }\n')
         self.write("calls.pbtxt", MODEL + node("v", "f", ["y"]) + function)
-        self.assertTrue(self.good("show", "calls.pbtxt").endswith("1 call of 1 function of the file: f (1)\n"))
+        self.assertIn("  PartitionedCall ", self.good("show", "calls.pbtxt"))
+        self.assertEqual(self.good("show", "calls.pbtxt", "--functions"),
+                         "f(a: float32?) -> (float32?) = n\n"
+                         "a = Placeholder(; dtype=float32) -> float32?\nn = Neg(a) -> float32?\n\n")
         self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_QINT8")))
         text = self.good("show", "type.pbtxt", "--nodes")
         self.assertRegex(text, r"\Ax = Placeholder\?\(; dtype=\.\.\.\)\ncannot be run here: node 'x' [^\n]*QINT8[^\n]*\n\Z")

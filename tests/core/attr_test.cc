@@ -19,7 +19,7 @@ std::vector<std::pair<AttrValue, std::string>> samples() {
   add(AttrValue(std::string("SA\"ME\\\n\t\x01")), "\"SA\\\"ME\\\\\\n\\t\\x01\"");
   add(AttrValue(PartialShape{2, -1}), "[2,?]");
   add(AttrValue(tensor({1, 2})), "int32[2] [1 2]");
-  add(AttrValue(FuncName{"body"}), "body");
+  add(AttrValue(FunctionRef{.name = "body"}), "body");
   add(AttrValue(std::vector<int64_t>{1, 2}), "[1, 2]");
   add(AttrValue(std::vector<float>{0.5F, 2.F}), "[0.5, 2]");
   add(AttrValue(std::vector<uint8_t>{1, 0}), "[true, false]");

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(faults_of_syntax) {
   check("A(x: x; x: type) -> ()", "9: expected an attribute's name that is not taken, got 'x: type) -> '");
   check("A(x: T; T: numbers) -> (y: T)", "12: expected a kind, a dtype or a set of dtypes, got 'numbers) -> '");
   check("A(x: T; T: real| numbers) -> ()", "18: expected a kind, a dtype or a set of dtypes, got 'numbers) -> '");
-  check("A(; k: list(func)) -> ()", "13: expected a kind of list, got 'func)) -> ()'");
+  check("A(; k: list(tensor)) -> ()", "13: expected a kind of list, got 'tensor)) -> '");
   check("A(; k: {}) -> ()", "9: expected '\"', got '}) -> ()'");
   check("A(; k: int >= x) -> ()", "15: expected an integer, got 'x) -> ()'");
   check("A(; k: int = 1.5) -> ()", "15: expected ')', got '.5) -> ()'");
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(faults_of_syntax) {
   check("A(; k: type = real) -> ()", "15: expected a dtype, got 'real) -> ()'");
   check("A(; k: list(type) = [int8, x]) -> ()", "28: expected a dtype, got 'x]) -> ()'");
   check("A(; k: func = \"f\") -> ()", "14: expected no default (this kind cannot have one), got ' \"f\") -> ()'");
-  check("A(; k: list(shape) = []) -> ()", "21: expected no default (this kind cannot have one), got ' []) -> ()'");
+  check("A(; k: list(shape) = [[2]]) -> ()", "23: expected ']', got '[2]]) -> ()'");
   check("A(; k: string = \"a", "19: expected a closing quote, got 'the end'");
   check("A(; k: string = \"\\xg\") -> ()", "19: expected two hexadecimal digits after \\x, got 'xg\") -> ()'");
   check("A(x: T; T: any) ", "17: expected '-', got 'the end'");

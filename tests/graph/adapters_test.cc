@@ -218,6 +218,50 @@ BOOST_AUTO_TEST_CASE(gradient_ops) {
   expect_close(softplus.run("z", {{"a", tensor(y)}, {"b", tensor(dy)}}), expected);
 }
 
+// Queues whose handles are references.
+BOOST_AUTO_TEST_CASE(old_queues_are_resources) {
+  const std::string types = attr("component_types", "list { type: DT_FLOAT }");
+  const std::string value = attr("Tcomponents", "list { type: DT_FLOAT }");
+  for (const std::string kind : {"FIFOQueue", "RandomShuffleQueue"}) {
+    const Graph graph =
+        parse_graph(placeholder("x", "DT_FLOAT", dims({2})) +
+                    node("q", kind, {}, types + attr("shapes", "list { shape { dim { size: 2 } } }")) +
+                    node("put", "QueueEnqueue", {"q", "x"}, value) + node("take", "QueueDequeue", {"q"}, types) +
+                    node("close", "QueueClose", {"q"}) + node("size", "QueueSize", {"q"}));
+    BOOST_TEST(graph.info(graph.output("take")).shape.to_string() == "[2]");
+    Session session(graph);
+    session.run({"put"}, {{"x", tensor({1.f, 2.f})}});
+    BOOST_TEST(session.run("size").item<int32_t>() == 1);
+    session.run("close");
+    BOOST_TEST(session.run("take").to_vector<float>() == Floats({1, 2}), boost::test_tools::per_element());
+    expect_error_begins([&] { session.run("take"); }, "OutOfRange: queue \"q\": ");
+  }
+}
+
+// Arrays of version 2 have no flow beside their handle.
+BOOST_AUTO_TEST_CASE(old_arrays_and_stacks_are_resources) {
+  const std::string of_floats = type_attr("dtype", "DT_FLOAT");
+  const auto number = [](const char* name, int value) {
+    return node(name, "Const", {},
+                type_attr("dtype", "DT_INT32") +
+                    attr("value", "tensor { dtype: DT_INT32 tensor_shape {} int_val: " + std::to_string(value) + " }"));
+  };
+  Session arrays(parse_graph(placeholder("x", "DT_FLOAT", dims({2})) + placeholder("flow", "DT_FLOAT", "") +
+                             number("one", 1) + number("two", 2) + node("a", "TensorArrayV2", {"two"}, of_floats) +
+                             node("write", "TensorArrayWriteV2", {"a", "one", "x", "flow"}, kFloatT) +
+                             node("read", "TensorArrayReadV2", {"a", "one", "write"}, of_floats) +
+                             node("size", "TensorArraySizeV2", {"a", "write"})));
+  const auto got = arrays.run({"read", "size"}, {{"x", tensor({1.f, 2.f})}, {"flow", 0.f}});
+  BOOST_TEST(got[0].to_vector<float>() == Floats({1, 2}), boost::test_tools::per_element());
+  BOOST_TEST(got[1].item<int32_t>() == 2);
+  Session stacks(parse_graph(placeholder("x", "DT_FLOAT", dims({2})) +
+                             node("s", "Stack", {}, type_attr("elem_type", "DT_FLOAT")) +
+                             node("push", "StackPush", {"s", "x"}, kFloatT) +
+                             node("pop", "StackPop", {"s", "^push"}, type_attr("elem_type", "DT_FLOAT"))));
+  BOOST_TEST(stacks.run("pop", {{"x", tensor({1.f, 2.f})}}).to_vector<float>() == Floats({1, 2}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(bad_nodes_of_old_ops_are_refused) {
   const std::string x = placeholder("x", "DT_FLOAT", dims({2, 3})) + placeholder("b", "DT_BOOL", dims({3}));
   struct Fault {

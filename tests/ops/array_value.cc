@@ -12,6 +12,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/tests/ops/list_value.h"
 
 namespace panto::test {
 namespace {
@@ -57,7 +58,7 @@ T element(double value) {
   } else if constexpr (std::is_same_v<T, ResourceHandle>) {
     return std::make_shared<Number>(value);
   } else if constexpr (std::is_same_v<T, Variant>) {
-    return Variant{std::make_shared<double>(value)};
+    return variant_of(value);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return T(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -77,7 +78,7 @@ double number(const T& value) {
     const auto* held = dynamic_cast<const Number*>(value.get());
     return held != nullptr ? held->value : std::nan("");
   } else if constexpr (std::is_same_v<T, Variant>) {
-    return value.value != nullptr ? *static_cast<const double*>(value.value.get()) : std::nan("");
+    return number_of(value);
   } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     return static_cast<double>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
@@ -235,6 +236,11 @@ Array zeros_and_ones(std::vector<int64_t> dims, int seed) {
   return a;
 }
 
+Array listed(Array values) {
+  values.is_list = true;
+  return values;
+}
+
 Array variable(Array value) {
   value.is_variable = true;
   return value;
@@ -278,6 +284,11 @@ Tensor to_tensor(const Array& a, DType t) {
     value.is_variable = false;
     return make_variable(to_tensor(value, t));
   }
+  if (a.is_list) {
+    Array value = a;
+    value.is_list = false;
+    return make_list(to_tensor(value, t));
+  }
   const Shape shape(a.dims);
   if (!a.texts.empty() || t == kString) {
     std::vector<std::string> values = a.texts;
@@ -313,6 +324,7 @@ Tensor unaligned(const Tensor& t) {
 
 Array to_array(const Tensor& tensor) {
   const Tensor t = tensor.cpu();
+  if (t.dtype() == kVariant && t.numel() > 0 && !is_number(t.data<Variant>()[0])) return listed(to_array(stacked(t)));
   Array a;
   a.dims = dims_of(t);
   a.type = t.dtype();
@@ -376,6 +388,12 @@ Whole wrapped(Whole v, DType t) {
 }  // namespace
 
 std::string difference(const Array& expected, const Tensor& actual, Tolerance tolerance, DType unit_type) {
+  if (expected.is_list) {
+    if (actual.dtype() != kVariant) return fmt::format("dtype: expected variant, got {}", dtype_name(actual.dtype()));
+    Array items = expected;
+    items.is_list = false;
+    return difference(items, stacked(actual), tolerance, unit_type);
+  }
   const Array got = to_array(actual);
   if (got.dims != expected.dims) {
     return fmt::format("shape: expected {}, got {}", shape_text(expected.dims), shape_text(got.dims));
@@ -443,12 +461,15 @@ std::string difference(const Tensor& expected_tensor, const Tensor& actual_tenso
     const auto a = expected.data<T>();
     const auto b = actual.data<T>();
     for (size_t i = 0; i < a.size() && text.empty(); ++i) {
+      const std::string where = position_text(dims_of(expected), i);
       if constexpr (std::is_same_v<T, Variant>) {
-        if (a[i].value == b[i].value) continue;
+        const std::string items = list_difference(a[i], b[i]);
+        if (items.empty()) continue;
+        text = fmt::format("element {}: {}", where, items);
+        continue;
       } else {
         if (same(static_cast<T>(a[i]), static_cast<T>(b[i]))) continue;
       }
-      const std::string where = position_text(dims_of(expected), i);
       if constexpr (std::is_same_v<T, std::string>) {
         text = fmt::format("element {}: expected '{}', got '{}'", where, a[i], b[i]);
       } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {

@@ -23,6 +23,7 @@ struct Array {
   DType type = DType::kInvalid;    // kInvalid: the type that the question asks for
   bool drawn = false;              // any values will do: they may be rounded to fit a type
   bool is_variable = false;        // a resource that holds these values
+  bool is_list = false;            // a variant that holds the list of their slices along the first dimension
 
   int64_t numel() const;
   // The flat position of an index in an array that is broadcast to `shape`, whose flat position is `flat`.
@@ -50,6 +51,8 @@ Array filled(std::vector<int64_t> dims, double value);
 // Spread evenly over (low, high) without a pattern; no two values of one array are alike. `seed` makes others.
 Array draw(std::vector<int64_t> dims, double low = -2, double high = 2, int seed = 0);
 Array zeros_and_ones(std::vector<int64_t> dims, int seed = 0);
+// A list of the slices of these values along the first dimension.
+Array listed(Array values);
 // A resource variable with this value.
 Array variable(Array value);
 

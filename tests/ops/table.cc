@@ -123,8 +123,8 @@ DType input_type(const Op& op, const ArgDef& arg, const Array& a, DType primary,
   if (a.type != DType::kInvalid) return a.type;
   if (arg.type_list_attr >= 0) return primary != DType::kInvalid ? primary : kFloat32;
   if (arg.type_attr < 0) {
-    if (arg.dtype != kResource || !a.is_variable) return arg.dtype;
-    return primary != DType::kInvalid ? primary : kFloat32;  // of the variable's value
+    if (!a.is_variable && !a.is_list) return arg.dtype;
+    return primary != DType::kInvalid ? primary : kFloat32;  // of the variable's value, or of the list's elements
   }
   if (arg.type_attr == op.primary_attr()) return primary;
   for (const auto& [attr, type] : others) {

@@ -40,6 +40,8 @@ struct Attr {
   Attr(const char* n, std::vector<std::string> v) : name(n), value(std::move(v)) {}
   Attr(const char* n, PartialShape v) : name(n), value(std::move(v)) {}
   Attr(const char* n, Tensor v) : name(n), value(std::move(v)) {}
+  Attr(const char* n, FunctionRef v) : name(n), value(std::move(v)) {}
+  Attr(const char* n, std::vector<FunctionRef> v) : name(n), value(std::move(v)) {}
 };
 using Attrs = std::vector<Attr>;
 

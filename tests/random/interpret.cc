@@ -9,9 +9,13 @@
 #include "panto/autograd/tape.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/reductions.h"
 #include "panto/tests/ops/array_value.h"
 #include "panto/tests/random/program/rng.h"
+#include "panto/trace/control/control_flow.h"
 
 namespace panto::random {
 
@@ -287,6 +291,13 @@ class Interpreter {
   std::vector<Tensor> call_function(const Statement& s, Frame& frame) {
     std::vector<Tensor> args;
     for (const Ref r : s.in) args.push_back(value(frame, r));
+    if (s.form == Statement::Form::kCond || s.form == Statement::Form::kLoop) {
+      std::vector<Tensor> outputs = s.form == Statement::Form::kCond ? choose(s, args) : go_round(s, args);
+      for (Tensor& t : outputs) {
+        if (dtypes::kFloating.contains(t.dtype())) t = identity(t);
+      }
+      return outputs;
+    }
     if (!options_.functions) {
       if (s.form == Statement::Form::kSpecs) check_specs(s, args);
       std::vector<Tensor> outputs =
@@ -317,6 +328,42 @@ class Interpreter {
     }
     const Function keep = f;
     return keep.call(args);
+  }
+
+  // The body, called by a conditional or a loop.
+  std::vector<Tensor> call_inside(const Statement& s, std::span<const Tensor> args) {
+    RunOptions own = options_;
+    own.replaced = -1;
+    own.const_nodes = false;
+    Interpreter inner(world_, own);
+    return inner.run(*s.body, args, nullptr, false);
+  }
+
+  static Tensor largest(const Tensor& t) { return max(t); }
+
+  std::vector<Tensor> choose(const Statement& s, const std::vector<Tensor>& args) {
+    std::vector<Tensor> others = args;
+    return cond(
+        greater(largest(args[0]), zeros({}, args[0].dtype())), [&] { return call_inside(s, args); },
+        [&] {
+          others[0] = zeros_like(args[0]);
+          return call_inside(s, others);
+        });
+  }
+
+  std::vector<Tensor> go_round(const Statement& s, std::vector<Tensor> args) {
+    const DType type = args[0].dtype();
+    auto [n, x] = while_loop([](const Tensor& i, const Tensor& x) { return logical_and(i < 3, all(equal(x, x))); },
+                             [&](const Tensor& i, const Tensor& x) {
+                               std::vector<Tensor> in = args;
+                               in[0] = x;
+                               const Tensor first = call_inside(s, in)[0];
+                               const Tensor more = first.dtype() == type ? largest(first) : ones({}, type);
+                               return std::tuple(i + 1, add(x, more));
+                             },
+                             std::tuple(tensor(0), args[0]));
+    args[0] = x;
+    return call_inside(s, args);
   }
 
   static void check_specs(const Statement& s, const std::vector<Tensor>& args) {

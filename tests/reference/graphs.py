@@ -441,8 +441,58 @@ def old_ops():
     ]
 
 
+def loops():
+    """Conditionals and loops of Switch, Merge, Enter, Exit and NextIteration, in one another."""
+    n, p = tf1.placeholder(tf.int32, [], name="n"), tf1.placeholder(tf.bool, [], name="p")
+    x = tf1.placeholder(tf.float32, [2, 2], name="x")
+    tf1.disable_control_flow_v2()
+
+    def outer(i, value, total):
+        value = tf1.cond(tf.equal(i % 2, 0), lambda: tf.tanh(tf.matmul(value, x)), lambda: value + tf.cast(i, tf.float32))
+        _, total = tf1.while_loop(lambda j, _: j < i, lambda j, t: (j + 1, t + i * j), [0, total])
+        return i + 1, value, total
+
+    rounds, value, total = tf1.while_loop(
+        lambda i, value, _: tf.logical_and(i < n, tf.reduce_sum(value) < 20.0), outer, [0, x, 1], parallel_iterations=3
+    )
+    tf.identity(rounds, name="rounds")
+    tf.identity(value, name="value")
+    tf.identity(total, name="total")
+    grown = tf1.while_loop(
+        lambda v: tf.size(v) < 9, lambda v: tf.concat([v, v * 2.0], 0), [x[0]], shape_invariants=[tf.TensorShape([None])]
+    )
+    taken = tf1.cond(p, lambda: tf.reduce_sum(grown), lambda: tf.constant(-1.0))
+    tf.add(taken, tf.reduce_sum(x), name="taken")
+    fetches = ["rounds", "value", "total", "taken"]
+    return [({"n": I4(n), "p": np.bool_(n > 3), "x": numbers(2, 2)}, fetches, []) for n in (0, 1, 6, 40)]
+
+
+def old_loops():
+    """Reference variables that are assigned on branches and in loops."""
+    p, n = tf1.placeholder(tf.bool, [], name="p"), tf1.placeholder(tf.int32, [], name="n")
+    tf1.disable_control_flow_v2()
+    v = tf1.get_variable("v", initializer=1.0, use_resource=False)
+    w = tf1.get_variable("w", initializer=numbers(2), use_resource=False)
+    y = tf1.cond(p, lambda: tf1.assign_add(v, 2.0), lambda: tf1.assign(v, v * 10.0))
+    tf.identity(y, name="y")
+    with tf1.control_dependencies([y]):
+        tf.identity(v.read_value(), name="after")
+
+    def body(i):
+        with tf1.control_dependencies([tf1.cond(tf.equal(i, 2), lambda: tf1.assign_add(w, [1.0, -1.0]), lambda: w * 2.0)]):
+            with tf1.control_dependencies([tf1.assign_add(w, [0.5, 0.25])]):
+                return i + 1
+
+    tf1.while_loop(lambda i: i < n, body, [0], parallel_iterations=1, name="loop")
+    return [({}, [], ["v/Assign", "w/Assign"])] + [
+        ({"p": np.bool_(n % 2), "n": I4(n)}, fetches, [])
+        for n in (0, 1, 4)
+        for fetches in (["y", "after"], ["loop/Exit"], ["v/read", "w/read"])
+    ]
+
+
 def beyond():
-    """Holds what this library cannot run: an op, a loop of TensorFlow 1, calls of functions. The runs do not need it."""
+    """Holds what this library cannot run: an op, calls of functions. The runs do not need it, nor a loop."""
     x = tf1.placeholder(tf.float32, [2, 2], name="x")
     tf.add(raw.MatrixDeterminant(input=x, name="determinant"), 1.0, name="more")
     tf1.disable_control_flow_v2()
@@ -485,8 +535,9 @@ BINARY = [
     train_step,
     old_ops,
     old_training,
+    old_loops,
 ]
-TEXT = [adam_regression, broadcast_math, beyond]
+TEXT = [adam_regression, broadcast_math, loops, beyond]
 
 
 def make(folder):

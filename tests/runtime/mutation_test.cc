@@ -16,6 +16,7 @@
 #include "panto/device/cpu/device.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/file.h"
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/files/unknown.h"
@@ -161,6 +162,9 @@ void try_variant(const std::string& bytes, const ReferenceGraph& reference, Tall
           for (const auto& [name, value] : run.feeds) feeds.emplace_back(name, value);
           Fetches fetches(run.fetches.begin(), run.fetches.end());
           for (const std::string& target : run.targets) fetches.emplace_back("^" + target);
+          Step step = current_step();
+          step.deadline = Step::deadline_in(1);  // a loop may have become endless
+          const StepScope scope(step);
           session.run(fetches, feeds);
         });
       }

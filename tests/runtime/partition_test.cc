@@ -196,6 +196,49 @@ BOOST_AUTO_TEST_CASE(shapes_cross_too) {
   });
 }
 
+// Loops and branches go from device to device: their values do, and what decides is read by the host.
+BOOST_AUTO_TEST_CASE(loops_go_from_device_to_device) {
+  const auto session = [](const std::string& there) {
+    Graph graph;
+    {
+      const GraphScope building(graph);
+      const Tensor x = placeholder(kFloat32, {4, 4}, "x");
+      const auto on = [](const std::string& device, const auto& make) {
+        const DeviceScope scope(device);
+        return make();
+      };
+      const Tensor begin = enter_op(x, "loop"), count = enter_op(tensor(0.f), "loop");
+      const Tensor limit = enter_op(tensor(5.f), "loop", {.is_constant = true});
+      const Tensor weights = on(there, [&] { return enter_op(exp(x), "loop", {.is_constant = true}); });
+      const Tensor i = named("i", merge_op({count, count}).output), y = named("value", merge_op({begin, begin}).output);
+      const Tensor go = on(there, [&] { return loop_cond(less(i, limit)); });
+      const auto of_i = switch_op(i, go), of_y = switch_op(y, go);
+      const Tensor one = enter_op(tensor(1.25f), "loop", {.is_constant = true});
+      named("next_i", next_iteration(add(of_i.output_true, one)));
+      const Tensor product = on(there, [&] { return matmul(of_y.output_true, weights); });
+      const Tensor large = on(there, [&] { return less(of_i.output_true, one); });
+      const auto branch = switch_op(product, large);
+      const Tensor a = on(there, [&] { return tanh(branch.output_false); });
+      const Tensor b = on("/cpu:0", [&] { return tanh(neg(branch.output_true)); });
+      const Tensor joined = on("/cpu:0", [&] { return sub(merge_op({a, b}).output, of_y.output_true); });
+      named("next_value", next_iteration(joined));
+      const Tensor out = exit_op(of_y.output_false);
+      named("y", on(there, [&] { return matmul(out, x); }));
+    }
+    graph.set_input(graph.at("i").id(), 1, graph.output("next_i"));
+    graph.set_input(graph.at("value").id(), 1, graph.output("next_value"));
+    return Session(std::move(graph));
+  };
+  Session one = session("/cpu:0"), two = session("/gpu:0");
+  for (int i = 0; i < 4; ++i) {
+    const Tensor x = ramp(Shape{4, 4}, -1 + 0.3f * static_cast<float>(i), 0.05f);
+    const std::vector<float> expected = one.run("y", {{"x", x}}).to_vector<float>();
+    BOOST_TEST(two.run("y", {{"x", x}}).cpu().to_vector<float>() == expected, boost::test_tools::per_element());
+    BOOST_TEST(two.run("y", {{"x", x.to(*gpu())}}).cpu().to_vector<float>() == expected,
+               boost::test_tools::per_element());
+  }
+}
+
 // A composite is its kernel where it is placed, or the ops of its body, which are placed there.
 BOOST_AUTO_TEST_CASE(composites_expand_where_they_have_no_kernel) {
   Graph g;

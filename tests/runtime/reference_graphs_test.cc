@@ -39,7 +39,7 @@ void replay(const ReferenceGraph& reference, const Graph& graph, const std::stri
 BOOST_AUTO_TEST_SUITE(reference_graphs_suite)
 
 BOOST_AUTO_TEST_CASE(run_as_in_tensorflow) {
-  BOOST_REQUIRE(reference_graphs().size() >= 15u);
+  BOOST_REQUIRE(reference_graphs().size() >= 17u);
   for (const ReferenceGraph& reference : reference_graphs()) {
     const Graph graph = read_graph(reference.path);
     for (const char* passes : {"", "off", "-fusion", "constant_folding", "cse"}) replay(reference, graph, passes);

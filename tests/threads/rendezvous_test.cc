@@ -174,6 +174,43 @@ BOOST_AUTO_TEST_CASE(waiting_ends) {
   BOOST_TEST(alive.expired());
 }
 
+// Several runs of one graph at once: each starts all that waits, and goes on with what came, from whatever thread.
+BOOST_AUTO_TEST_CASE(runs_of_a_graph_wait_for_many) {
+  constexpr int kMany = 20, kRuns = 4;
+  Graph graph;
+  {
+    const GraphScope scope(graph);
+    std::vector<Tensor> values;
+    for (int i = 0; i < kMany; ++i) values.push_back(square(receive("x" + std::to_string(i))));
+    named("y", add_n(values));
+  }
+  Session session(graph);
+  std::vector<Step> steps;
+  std::vector<std::future<float>> sums;
+  for (int run = 0; run < kRuns; ++run) steps.push_back(meeting());
+  for (const Step& step : steps) {
+    sums.push_back(std::async(std::launch::async, [&session, &step] {
+      const StepScope scope(step);
+      return session.run("y").item<float>();
+    }));
+  }
+  std::vector<std::thread> senders;
+  for (int part = 0; part < 2; ++part) {
+    senders.emplace_back([&steps, part] {
+      for (int i = part; i < kMany; i += 2) {
+        for (int run = 0; run < kRuns; ++run) {
+          const StepScope scope(steps[static_cast<size_t>(run)]);
+          send(tensor(static_cast<float>(run)), "x" + std::to_string(i));
+        }
+      }
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  for (int run = 0; run < kRuns; ++run) {
+    BOOST_TEST(sums[static_cast<size_t>(run)].get() == static_cast<float>(run * run * kMany));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(refused) {
   expect_error_begins(
       [] { send(tensor(1.f), "x"); },

@@ -27,6 +27,7 @@ const CpuKernel const_kernel("Const", dtypes::kAny, run_const);
 const CpuKernel placeholder_kernel("Placeholder", dtypes::kAny, run_placeholder);
 const CpuKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kAny, run_identity);
 const CpuKernel identity_kernel("Identity", dtypes::kAny, run_identity);
+const CpuKernel ensure_shape_kernel("EnsureShape", dtypes::kAny, run_identity);  // its shape function has looked
 const CpuKernel stop_gradient_kernel("StopGradient", dtypes::kAny, run_identity);
 const CpuKernel identity_n_kernel("IdentityN", run_identity);
 const CpuKernel custom_gradient_kernel("_CustomGradient", run_first_inputs);
@@ -94,6 +95,16 @@ struct RunRange {
 };
 
 // Handles have no zero: resource and variant are left out.
+void run_fake_param(KernelContext& c) {
+  std::vector<int64_t> dims;
+  const PartialShape& shape = c.shape_attr("shape");
+  for (int i = 0; i < shape.rank(); ++i) dims.push_back(std::max<int64_t>(shape.dim(i), 0));
+  Tensor made = allocate_tensor(c.device(), c.type("dtype"), Shape(dims));
+  if (is_plain(made.dtype())) std::fill_n(mutable_data<std::byte>(made), made.nbytes(), std::byte{0});
+  c.set_out(0, std::move(made));
+}
+
+const CpuKernel fake_param_kernel("FakeParam", dtypes::kAny, run_fake_param);
 const CpuKernel zeros_like_kernel("ZerosLike", types::plain{}, RunZeros{});
 const CpuKernel zeros_like_string_kernel("ZerosLike", TypeList<std::string>{}, RunZeros{});
 const CpuKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, RunOnes{});

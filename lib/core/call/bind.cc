@@ -123,6 +123,7 @@ void check_attr(const AttrDef& def, const AttrSlot& slot) {
     case AttrKind::kTypeList:
     case AttrKind::kStringList:
     case AttrKind::kShapeList:
+    case AttrKind::kFuncList:
       if (def.has_minimum && slot.n < def.minimum) {
         invalid("{}: expected at least {} elements, got {}", def.name, def.minimum, slot.n);
       }

@@ -17,6 +17,10 @@ const AttrSlot& CallView::find_slot(uint32_t hash, std::string_view name) const 
   failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", call_.op->name(), name);
 }
 
+bool CallView::is_saved(const Saved& s) const {
+  return s.flag == nullptr || call_.attrs[static_cast<size_t>(op().signature().find_attr(s.flag))].b;
+}
+
 std::pair<int, int> CallView::list(int arg) const {
   const Signature& s = call_.op->signature();
   if (!s.has_input_lists) return {arg, arg + 1};

@@ -46,6 +46,7 @@ struct Call {
   const std::source_location* where = nullptr;
   std::string_view node_name;    // asked for by `named`, or the graph node that runs
   KernelState* state = nullptr;  // of a prepared kernel
+  uint64_t donated = 0;          // inputs (bit i: input i) that nobody reads after the call
   const Step* step = nullptr;    // what it belongs to; where kernels run never null
   bool symbolic = false;         // on META
   bool one_shape = false;        // an elementwise op whose inputs have one known shape, which is then the output's
@@ -77,6 +78,11 @@ class PANTO_EXPORT CallView {
   }
   const PartialShape& shape_attr(AttrName name) const { return *static_cast<const PartialShape*>(slot(name).p); }
   const Tensor& tensor_attr(AttrName name) const { return *static_cast<const Tensor*>(slot(name).p); }
+  const FunctionRef& function(AttrName name) const { return *static_cast<const FunctionRef*>(slot(name).p); }
+  std::span<const FunctionRef> functions(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const FunctionRef*>(s.p), s.n};
+  }
   // The name in pieces, which travel in registers: as a struct on the stack it was a tenth of a small op's time,
   // waiting.
   const AttrSlot& slot(AttrName name) const { return find_slot(name.hash, name.text); }
@@ -85,6 +91,8 @@ class PANTO_EXPORT CallView {
   const Tensor& in(int i) const { return *call_.inputs[static_cast<size_t>(i)]; }
   // Flat range [first, last) of list argument `arg`.
   std::pair<int, int> list(int arg) const;
+  // Whether the gradient of this call uses what its op `saves`.
+  bool is_saved(const Saved& s) const;
 
  protected:
   const Call& call_;
@@ -156,6 +164,9 @@ class PANTO_EXPORT KernelContext : public CallView {
   }
   const Shape& shape(int i) const { return in(i).impl()->shape; }
   int64_t numel(int i) const { return in(i).impl()->numel; }
+
+  // Whether the kernel may change what input i holds: nobody reads it after the call, and nobody else holds it.
+  bool may_take(int i) const { return i < 64 && ((call_.donated >> i) & 1) != 0 && exclusively_owned(in(i)); }
 
   int num_outputs() const { return static_cast<int>(call_.outputs.size()); }
   const Tensor& out(int k) const { return call_.outputs[static_cast<size_t>(k)]; }

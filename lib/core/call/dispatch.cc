@@ -2,6 +2,7 @@
 #include "panto/lib/core/call/dispatch.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/bind.h"
@@ -9,6 +10,7 @@
 #include "panto/lib/core/call/moved_inputs.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/step/async.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 
@@ -130,7 +132,7 @@ uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t donat
   if (!kept) return donated;
   const CallView view(call);
   for (const Saved& s : call.op->saves()) {
-    if (s.what != Saved::What::kInput) continue;
+    if (s.what != Saved::What::kInput || !view.is_saved(s)) continue;
     const auto [first, last] = view.list(s.index);
     for (int i = first; i < last && i < 64; ++i) donated &= ~(uint64_t{1} << i);
   }
@@ -179,6 +181,7 @@ void infer_and_allocate(Call& call, uint64_t donated, const ThreadState& state) 
   const Op& op = *call.op;
   const bool recorded = !state.recorders.empty();
   if (donated != 0 && recorded) donated = without_kept(call, state, donated);
+  call.donated = donated;
   if (op.has(Trait::kElementwise) && op.signature().outputs.size() == 1 && same_known_shapes(call)) {
     const ArgDef& a = op.signature().outputs[0];
     const DType t = a.type_attr >= 0 ? call.attrs[static_cast<size_t>(a.type_attr)].t : a.dtype;
@@ -539,18 +542,51 @@ std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, 
 Device& output_device(const Op& op, size_t k, Device& device) { return device_of_output(op, k, device); }
 Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, k, *device_); }
 
-void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
-         uint64_t donated) {
-  const Op& op = *prepared.op_;
-  Call call;
-  call.op = &op;
+[[gnu::always_inline]] inline void Prepared::begin(Call& call, const Step& step,
+                                                   std::span<const Tensor* const> inputs) const {
+  call.op = op_;
   call.inputs = inputs;
   // Kernels only read attributes; a Call holds them as the dispatcher, which binds them, needs them.
-  call.attrs = {const_cast<AttrSlot*>(prepared.slots_.data()), prepared.slots_.size()};  // NOLINT(*-const-cast)
-  call.device = prepared.device_;
-  call.node_name = prepared.node_name_;
-  call.state = prepared.state_.get();
+  call.attrs = {const_cast<AttrSlot*>(slots_.data()), slots_.size()};  // NOLINT(*-const-cast)
+  call.device = device_;
+  call.node_name = node_name_;
+  call.state = state_.get();
   call.step = &step;
+}
+
+[[gnu::always_inline]] inline void Prepared::make_outputs(Call& call, size_t count, uint64_t donated,
+                                                          bool given) const {
+  if (allocated_ && donated == 0) {
+    for (size_t k = 0; k < count; ++k) {
+      if (call.outputs[k].defined()) continue;
+      const OutputSpec& spec = specs_[k];
+      const auto& [device, numel] = allocations_[k];
+      call.outputs[k] = allocate_tensor(*device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
+    }
+  } else if (op_->has(Trait::kSelfAllocating)) {
+    if (static_shapes_) {
+      for (const OutputSpec& s : specs_) call.specs.push_back({s.dtype, s.shape});
+    } else {
+      infer_late(call, specs());
+    }
+  } else {
+    if (!static_shapes_) infer_late(call, specs());
+    if (!given) {
+      allocate(call, static_shapes_ ? specs() : std::span<const OutputSpec>(call.specs), donated, false);
+    }
+  }
+}
+
+[[gnu::noinline]] void Prepared::add_context(Error& error, const Call& call) const {
+  error.add_context("in " + describe(call));
+  if (!node_name_.empty()) error.add_context(fmt::format("node '{}'", node_name_));
+}
+
+void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
+         uint64_t donated) {
+  Call call;
+  prepared.begin(call, step, inputs);
+  call.donated = donated;
   const size_t count = prepared.specs_.size();
   bool given = count > 0;
   for (size_t k = 0; k < count; ++k) {
@@ -558,37 +594,42 @@ void run(const Prepared& prepared, const Step& step, std::span<const Tensor* con
     call.outputs.push_back(std::move(outputs[k]));
   }
   try {
-    if (prepared.allocated_ && donated == 0) {
-      for (size_t k = 0; k < count; ++k) {
-        if (call.outputs[k].defined()) continue;
-        const OutputSpec& spec = prepared.specs_[k];
-        const auto& [device, numel] = prepared.allocations_[k];
-        call.outputs[k] = allocate_tensor(*device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
-      }
-    } else if (op.has(Trait::kSelfAllocating)) {
-      if (prepared.static_shapes_) {
-        for (const OutputSpec& s : prepared.specs_) call.specs.push_back({s.dtype, s.shape});
-      } else {
-        infer_late(call, prepared.specs());
-      }
-    } else {
-      if (!prepared.static_shapes_) infer_late(call, prepared.specs());
-      if (!given) {
-        allocate(call, prepared.static_shapes_ ? prepared.specs() : std::span<const OutputSpec>(call.specs), donated,
-                 false);
-      }
-    }
+    prepared.make_outputs(call, count, donated, given);
     if (any_elsewhere(call)) [[unlikely]] {
       run_on_moved_inputs(call, prepared.kernel_);
     } else {
       run_kernel(call, prepared.kernel_);
     }
   } catch (Error& error) {
-    error.add_context("in " + describe(call));
-    if (!prepared.node_name_.empty()) error.add_context(fmt::format("node '{}'", prepared.node_name_));
+    prepared.add_context(error, call);
     throw;
   }
   for (size_t k = 0; k < count; ++k) outputs[k] = std::move(call.outputs[k]);
+}
+
+std::shared_ptr<StartedCall> start(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs,
+                                   Callable<void()> ended) {
+  Call call;
+  prepared.begin(call, step, inputs);
+  call.outputs.resize(prepared.specs_.size());
+  try {
+    prepared.make_outputs(call, prepared.specs_.size(), 0, false);
+    std::optional<MovedInputs> moved;
+    if (any_elsewhere(call)) moved.emplace(call);
+    return std::make_shared<StartedCall>(call, prepared.kernel_.start, std::move(ended));
+  } catch (Error& error) {
+    prepared.add_context(error, call);
+    throw;
+  }
+}
+
+void finish(const Prepared& prepared, StartedCall& started, std::span<Tensor> outputs) {
+  try {
+    started.finish(outputs);
+  } catch (Error& error) {
+    prepared.add_context(error, started.call());
+    throw;
+  }
 }
 
 }  // namespace panto::dispatch

@@ -14,9 +14,14 @@
 #include <string_view>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/arg.h"
 #include "panto/lib/core/call/call.h"
+
+namespace panto {
+class StartedCall;
+}
 
 namespace panto::dispatch {
 
@@ -79,6 +84,7 @@ class PANTO_EXPORT Prepared {
   bool static_shapes() const { return static_shapes_; }
   // Its kernel starts, and says later that it is done; `run` waits for that.
   bool asynchronous() const { return kernel_.start != nullptr; }
+  const std::string& node_name() const { return node_name_; }
   // What the kernel's prepare part made. Another prepared call of the same graph node may go on with it.
   const std::shared_ptr<KernelState>& state() const { return state_; }
   void set_state(std::shared_ptr<KernelState> state) { state_ = std::move(state); }
@@ -88,6 +94,13 @@ class PANTO_EXPORT Prepared {
                                                         Device&, std::string_view);
   friend PANTO_EXPORT void run(const Prepared&, const Step&, std::span<const Tensor* const>, std::span<Tensor>,
                                uint64_t);
+  friend PANTO_EXPORT std::shared_ptr<StartedCall> start(const Prepared&, const Step&, std::span<const Tensor* const>,
+                                                         Callable<void()>);
+  friend PANTO_EXPORT void finish(const Prepared&, StartedCall&, std::span<Tensor>);
+  // What `run` and `start` do before the kernel.
+  void begin(Call& call, const Step& step, std::span<const Tensor* const> inputs) const;
+  void make_outputs(Call& call, size_t count, uint64_t donated, bool given) const;
+  void add_context(Error& error, const Call& call) const;
   const Op* op_ = nullptr;
   Device* device_ = nullptr;
   Kernel kernel_;
@@ -119,5 +132,10 @@ PANTO_EXPORT std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Ten
 // be seen by nobody else), others are allocated; bit i of `donated`: the caller gives input i away. Records nothing.
 PANTO_EXPORT void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs,
                       std::span<Tensor> outputs, uint64_t donated = 0);
+// Starts a call whose kernel is asynchronous and does not wait for it. `ended` is as StartedCall's
+// (lib/core/step/async.h); after it `finish` gives the outputs. Both throw as `run` does.
+PANTO_EXPORT std::shared_ptr<StartedCall> start(const Prepared& prepared, const Step& step,
+                                                std::span<const Tensor* const> inputs, Callable<void()> ended);
+PANTO_EXPORT void finish(const Prepared& prepared, StartedCall& started, std::span<Tensor> outputs);
 
 }  // namespace panto::dispatch

@@ -51,6 +51,8 @@ class PANTO_EXPORT Recorder {
   }
   // Wants to hear the ops inside a traced function rather than the call as a whole.
   virtual bool inlines_functions() const { return false; }
+  // Will be asked for gradients (a tape).
+  virtual bool computes_gradients() const { return false; }
   // Hears the gradients that it computes itself, and may be asked for theirs (a persistent tape).
   virtual bool hears_own_gradients() const { return false; }
   // A symbolic tracer: every op below it runs on META (design decision 15).

@@ -46,7 +46,7 @@ std::string text_of(uint8_t value) { return text_of(value != 0); }  // an elemen
 std::string text_of(DType value) { return std::string(dtype_name(value)); }
 std::string text_of(const std::string& value) { return quote(value); }
 std::string text_of(const PartialShape& value) { return value.to_string(); }
-std::string text_of(const FuncName& value) { return value.name; }
+std::string text_of(const FunctionRef& value) { return value.name; }
 std::string text_of(const Tensor& value) {
   if (!value.defined()) return "none";
   std::string text(dtype_name(value.dtype()));
@@ -84,13 +84,14 @@ auto visit(const AttrValue& attr, F&& f) {
     case AttrKind::kString: return f(attr.as<std::string>());
     case AttrKind::kShape: return f(attr.as<PartialShape>());
     case AttrKind::kTensor: return f(attr.as<Tensor>());
-    case AttrKind::kFunc: return f(attr.as<FuncName>());
+    case AttrKind::kFunc: return f(attr.as<FunctionRef>());
     case AttrKind::kIntList: return f(attr.as<std::vector<int64_t>>());
     case AttrKind::kFloatList: return f(attr.as<std::vector<float>>());
     case AttrKind::kBoolList: return f(attr.as<std::vector<uint8_t>>());
     case AttrKind::kTypeList: return f(attr.as<std::vector<DType>>());
     case AttrKind::kStringList: return f(attr.as<std::vector<std::string>>());
     case AttrKind::kShapeList: return f(attr.as<std::vector<PartialShape>>());
+    case AttrKind::kFuncList: return f(attr.as<std::vector<FunctionRef>>());
   }
   fail(Code::kInternal, "attribute: expected a value, got none");
 }
@@ -114,6 +115,7 @@ std::string_view attr_kind_name(AttrKind kind) noexcept {
     case AttrKind::kTypeList: return "list(type)";
     case AttrKind::kStringList: return "list(string)";
     case AttrKind::kShapeList: return "list(shape)";
+    case AttrKind::kFuncList: return "list(func)";
   }
   return "?";
 }
@@ -128,13 +130,14 @@ AttrValue::AttrValue(std::string value) { hold(std::move(value)); }
 AttrValue::AttrValue(const char* value) { hold(std::string(value)); }
 AttrValue::AttrValue(PartialShape value) { hold(std::move(value)); }
 AttrValue::AttrValue(Tensor value) { hold(std::move(value)); }
-AttrValue::AttrValue(FuncName value) { hold(std::move(value)); }
+AttrValue::AttrValue(FunctionRef value) { hold(std::move(value)); }
 AttrValue::AttrValue(std::vector<int64_t> value) { hold(std::move(value)); }
 AttrValue::AttrValue(std::vector<float> value) { hold(std::move(value)); }
 AttrValue::AttrValue(std::vector<uint8_t> value) { hold(std::move(value)); }
 AttrValue::AttrValue(std::vector<DType> value) { hold(std::move(value)); }
 AttrValue::AttrValue(std::vector<std::string> value) { hold(std::move(value)); }
 AttrValue::AttrValue(std::vector<PartialShape> value) { hold(std::move(value)); }
+AttrValue::AttrValue(std::vector<FunctionRef> value) { hold(std::move(value)); }
 
 AttrValue::AttrValue(const AttrValue& other) : held_(other.held_), kind_(other.kind_) {
   if (owns()) {
@@ -185,13 +188,7 @@ void AttrValue::wrong_kind() const {
 
 AttrSlot borrow(const AttrValue& value) {
   if (value.kind() == AttrKind::kNone) return {};
-  return visit(value, []<class T>(const T& held) -> AttrSlot {
-    if constexpr (std::is_same_v<T, FuncName>) {
-      return {std::string_view(held.name)};
-    } else {
-      return {held};
-    }
-  });
+  return visit(value, [](const auto& held) -> AttrSlot { return {held}; });
 }
 
 SmallVector<AttrSlot, 8> borrow(std::span<const AttrValue> values) {
@@ -213,13 +210,14 @@ AttrValue to_value(const AttrSlot& slot, AttrKind kind) {
     case AttrKind::kString: return AttrValue(text());
     case AttrKind::kShape: return AttrValue(*static_cast<const PartialShape*>(slot.p));
     case AttrKind::kTensor: return AttrValue(*static_cast<const Tensor*>(slot.p));
-    case AttrKind::kFunc: return AttrValue(FuncName{text()});
+    case AttrKind::kFunc: return AttrValue(*static_cast<const FunctionRef*>(slot.p));
     case AttrKind::kIntList: return AttrValue(list_of<int64_t>(slot));
     case AttrKind::kFloatList: return AttrValue(list_of<float>(slot));
     case AttrKind::kBoolList: return AttrValue(list_of<uint8_t>(slot));
     case AttrKind::kTypeList: return AttrValue(list_of<DType>(slot));
     case AttrKind::kStringList: return AttrValue(list_of<std::string>(slot));
     case AttrKind::kShapeList: return AttrValue(list_of<PartialShape>(slot));
+    case AttrKind::kFuncList: return AttrValue(list_of<FunctionRef>(slot));
   }
   return {};
 }

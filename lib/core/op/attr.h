@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,14 +34,21 @@ enum class AttrKind : uint8_t {
   kTypeList,
   kStringList,
   kShapeList,
+  kFuncList,
 };
 // "int", "list(type)", ...: TensorFlow's spelling.
 PANTO_EXPORT std::string_view attr_kind_name(AttrKind kind) noexcept;
 
-// The name of a function in an attribute of type func.
-struct FuncName {
+class FunctionBody;
+class FunctionLibrary;
+
+// What an attribute of type func holds: a function, by its name and what is known of it. Equal if they name one body.
+struct FunctionRef {
   std::string name;
-  bool operator==(const FuncName&) const = default;
+  std::shared_ptr<const FunctionBody> body = nullptr;  // null: nothing more is known, or `library` has it
+  // Of a function that calls itself, which cannot own its own body.
+  std::shared_ptr<const FunctionLibrary> library = nullptr;
+  bool operator==(const FunctionRef&) const = default;
 };
 
 // The kind of attribute that a C++ type holds; kNone: none.
@@ -61,7 +69,7 @@ inline constexpr AttrKind kAttrKind<PartialShape> = AttrKind::kShape;
 template <>
 inline constexpr AttrKind kAttrKind<Tensor> = AttrKind::kTensor;
 template <>
-inline constexpr AttrKind kAttrKind<FuncName> = AttrKind::kFunc;
+inline constexpr AttrKind kAttrKind<FunctionRef> = AttrKind::kFunc;
 template <>
 inline constexpr AttrKind kAttrKind<std::vector<int64_t>> = AttrKind::kIntList;
 template <>
@@ -74,6 +82,8 @@ template <>
 inline constexpr AttrKind kAttrKind<std::vector<std::string>> = AttrKind::kStringList;
 template <>
 inline constexpr AttrKind kAttrKind<std::vector<PartialShape>> = AttrKind::kShapeList;
+template <>
+inline constexpr AttrKind kAttrKind<std::vector<FunctionRef>> = AttrKind::kFuncList;
 
 // An owned attribute: 16 bytes, what is larger is behind a pointer. Not a std::variant, which made up a tenth of the
 // time to compile a program that includes panto.h.
@@ -88,13 +98,14 @@ class PANTO_EXPORT AttrValue {
   explicit AttrValue(const char* value);  // a string; without it text would become a bool
   explicit AttrValue(PartialShape value);
   explicit AttrValue(Tensor value);
-  explicit AttrValue(FuncName value);
+  explicit AttrValue(FunctionRef value);
   explicit AttrValue(std::vector<int64_t> value);
   explicit AttrValue(std::vector<float> value);
   explicit AttrValue(std::vector<uint8_t> value);
   explicit AttrValue(std::vector<DType> value);
   explicit AttrValue(std::vector<std::string> value);
   explicit AttrValue(std::vector<PartialShape> value);
+  explicit AttrValue(std::vector<FunctionRef> value);
 
   AttrValue(const AttrValue& other);
   AttrValue(AttrValue&& other) noexcept : AttrValue() { swap(other); }
@@ -150,7 +161,7 @@ struct AttrSlot {
     float f;
     bool b;
     DType t;
-    const void* p;  // first element of a list, characters of a string, a PartialShape, a Tensor
+    const void* p;  // first element of a list, characters of a string, a PartialShape, a Tensor ...
   };
   uint32_t n = 0;  // elements behind p
   bool set = false;
@@ -166,6 +177,7 @@ struct AttrSlot {
   AttrSlot(const char* value) : AttrSlot(std::string_view(value)) {}          // NOLINT(google-explicit-constructor)
   AttrSlot(const PartialShape& value) : AttrSlot(&value, size_t{1}) {}        // NOLINT(google-explicit-constructor)
   AttrSlot(const Tensor& value) : AttrSlot(&value, size_t{1}) {}              // NOLINT(google-explicit-constructor)
+  AttrSlot(const FunctionRef& value) : AttrSlot(&value, size_t{1}) {}         // NOLINT(google-explicit-constructor)
   template <class T>
   AttrSlot(const std::vector<T>& list) : AttrSlot(list.data(), list.size()) {}  // NOLINT(google-explicit-constructor)
   template <class T>

@@ -26,8 +26,8 @@ struct IndexedSlices {
   Tensor num_rows;  // of the whole gradient: an integer scalar
 };
 
-// Whether there are gradients and tangents of it: it is floating or complex.
-inline bool differentiable(DType t) { return dtypes::kDifferentiable.contains(t); }
+// Whether there are gradients and tangents of it: it is floating or complex, or may hold a list of such tensors.
+inline bool differentiable(DType t) { return (dtypes::kDifferentiable | DTypeSet{kVariant}).contains(t); }
 inline bool differentiable(const Tensor& t) { return differentiable(t.dtype()); }
 // Whether gradients end at every call of this op, as its block says.
 PANTO_EXPORT bool ends_gradients(const Op& op);
@@ -80,6 +80,8 @@ class PANTO_EXPORT GradContext {
   std::span<const int64_t> integers(AttrName name) const { return view_.integers(name); }
   const PartialShape& shape_attr(AttrName name) const { return view_.shape_attr(name); }
   const Tensor& tensor_attr(AttrName name) const { return view_.tensor_attr(name); }
+  const FunctionRef& function(AttrName name) const { return view_.function(name); }
+  std::span<const FunctionRef> functions(AttrName name) const { return view_.functions(name); }
   // Flat range of list argument `arg`.
   std::pair<int, int> list(int arg) const { return view_.list(arg); }
 

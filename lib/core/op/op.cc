@@ -164,6 +164,9 @@ class OpRegistry {
       if (s.index < 0 || static_cast<size_t>(s.index) >= args.size()) {
         invalid("op {}: expected `saves` to name one of {} arguments, got {}", name, args.size(), s.index);
       }
+      if (s.flag != nullptr && op.signature_.find_attr(s.flag) < 0) {
+        invalid("op {}: expected `saves` to name an attribute, got '{}'", name, s.flag);
+      }
     }
     by_name_.emplace(name, &op);
     for (const std::string& alias : op.aliases_) by_name_.emplace(alias, &op);
@@ -173,7 +176,8 @@ class OpRegistry {
     if (effect.argument < 0) return;
     const auto& args = (effect.what & Effect::kAllocates) != 0 ? signature.outputs : signature.inputs;
     const auto at = static_cast<size_t>(effect.argument);
-    if (at < args.size() && args[at].dtype == kResource) return;
+    // A list may have resources in it, for functions that the op calls.
+    if (at < args.size() && (args[at].dtype == kResource || args[at].type_list_attr >= 0)) return;
     invalid("op {}: expected `effects` to name an argument that is a resource, got {}", signature.name, at);
   }
 
@@ -236,9 +240,18 @@ std::vector<std::string_view> TraitSet::names() const {
 }
 
 std::string_view op_kind_name(OpKind kind) {
-  static constexpr std::string_view kNames[] = {"ordinary",      "constant",        "placeholder",   "no operation",
-                                                "stop gradient", "variable handle", "read variable", "cast",
-                                                "fused loop",    "custom gradient", "send",          "receive"};
+  static constexpr std::string_view kNames[] = {"ordinary",       "constant",
+                                                "placeholder",    "no operation",
+                                                "stop gradient",  "variable handle",
+                                                "read variable",  "cast",
+                                                "fused loop",     "custom gradient",
+                                                "send",           "receive",
+                                                "call",           "cond",
+                                                "case",           "loop",
+                                                "switch",         "merge",
+                                                "enter",          "exit",
+                                                "next iteration", "loop condition",
+                                                "control trigger"};
   return kNames[static_cast<size_t>(kind)];
 }
 

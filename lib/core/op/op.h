@@ -62,7 +62,22 @@ enum class OpKind : uint8_t {
   kCustomGradient,  // outputs are the first inputs, with a gradient of their own
   kSend,            // leaves input 0 at the step's rendezvous
   kReceive,         // output 0 is what a kSend with the same attributes left there
+  kCall,            // calls the function `f` with its inputs
+  kCond,            // calls one of two functions, which input 0 chooses, with the others
+  kCase,            // calls one of several functions, which input 0 chooses, with the others
+  kLoop,            // calls `body` on its inputs, then on what that gave, while `cond` of them is true
+  // TensorFlow 1's loops and conditionals, which an executor makes of edges (lib/runtime/dataflow). What is not there,
+  // as a branch was not taken, is dead, and so is what is made of it.
+  kSwitch,          // input 0 at output 1 if input 1 is true, else at output 0
+  kMerge,           // output 0 is the first of its inputs that is not dead
+  kEnter,           // input 0 as the first round of a loop sees it
+  kExit,            // input 0 as it is seen behind the loop
+  kNextIteration,   // input 0 as the next round sees it
+  kLoopCondition,   // whether there is one
+  kControlTrigger,  // no inputs, no outputs; never dead
 };
+// Whether it is one of the last seven.
+constexpr bool is_control_flow(OpKind kind) noexcept { return kind >= OpKind::kSwitch; }
 PANTO_EXPORT std::string_view op_kind_name(OpKind kind);
 
 // What a call does besides making its outputs from its inputs. A call with an effect is never folded, merged with
@@ -101,7 +116,9 @@ class PANTO_EXPORT TraitSet {
 // What a gradient needs kept: an argument's tensors, or only its shape.
 struct Saved {
   enum class What : uint8_t { kInput, kOutput, kInputShape } what;
-  int index;  // argument position
+  int index;                   // argument position
+  const char* flag = nullptr;  // a bool attribute: only of calls where it is true
+  constexpr Saved where(const char* attribute) const { return {what, index, attribute}; }
 };
 constexpr Saved in(int i) { return {Saved::What::kInput, i}; }
 constexpr Saved out(int i) { return {Saved::What::kOutput, i}; }
@@ -163,7 +180,9 @@ class PANTO_EXPORT Op {
   // What it does to the resource that input `argument` refers to: bits of Effect::What.
   uint8_t effect_on(int argument) const noexcept;
   // Two calls with the same inputs give the same outputs, and nothing else happens.
-  bool is_pure() const noexcept { return all_effects_ == 0 && kind_ != OpKind::kPlaceholder; }
+  bool is_pure() const noexcept {
+    return all_effects_ == 0 && kind_ != OpKind::kPlaceholder && !is_control_flow(kind_);
+  }
   // Position of the type attribute that selects the kernel; -1: kernels are not typed (slot kInvalid).
   int primary_attr() const noexcept { return primary_; }
   ShapeFn shape() const noexcept { return shape_; }

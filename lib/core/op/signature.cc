@@ -12,7 +12,7 @@ namespace panto {
 namespace {
 
 AttrKind attr_kind(std::string_view name) {
-  for (auto i = static_cast<int>(AttrKind::kInt); i <= static_cast<int>(AttrKind::kShapeList); ++i) {
+  for (auto i = static_cast<int>(AttrKind::kInt); i <= static_cast<int>(AttrKind::kFuncList); ++i) {
     const auto kind = static_cast<AttrKind>(i);
     if (attr_kind_name(kind) == name) return kind;
   }
@@ -60,6 +60,7 @@ AttrValue attr_value(AttrKind kind, const ValueSyntax& value) {
     case AttrKind::kBoolList: return AttrValue(items<uint8_t>(value));
     case AttrKind::kStringList: return AttrValue(items<std::string>(value));
     case AttrKind::kTypeList: return AttrValue(items<DType>(value));
+    case AttrKind::kShapeList: return AttrValue(std::vector<PartialShape>());  // the grammar knows only empty ones
     default: failf(Code::kInternal, "attribute: expected a kind that has defaults, got {}", attr_kind_name(kind));
   }
 }

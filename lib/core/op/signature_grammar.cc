@@ -287,7 +287,13 @@ class Parser {
     if (kind == "shape") return accept('?') ? ValueSyntax{false, {"?"}} : list(&Parser::dimension);
     const bool is_list = kind.starts_with("list(");
     const Kind* item = find_kind(is_list ? kind.substr(5, kind.size() - 6) : kind);
-    if (item->read == nullptr) error("no default (this kind cannot have one)");
+    const bool only_empty = kind == "list(shape)";
+    if (item->read == nullptr && !only_empty) error("no default (this kind cannot have one)");
+    if (only_empty) {
+      expect('[');
+      expect(']');
+      return {true, {}};
+    }
     return is_list ? list(item->read) : ValueSyntax{false, {(this->*item->read)()}};
   }
   ValueSyntax list(std::string (Parser::*read)()) {
@@ -338,7 +344,7 @@ const Parser::Kind* Parser::find_kind(std::string_view word) {
   static constexpr Kind kinds[] = {
       {"int", true, &Parser::integer},   {"float", true, &Parser::real}, {"bool", true, &Parser::boolean},
       {"string", true, &Parser::quoted}, {"shape", true, nullptr},       {"tensor", false, nullptr},
-      {"func", false, nullptr},          {"type", true, &Parser::dtype},
+      {"func", true, nullptr},           {"type", true, &Parser::dtype},
   };
   const auto found = std::ranges::find(kinds, word, &Kind::word);
   return found == std::end(kinds) ? nullptr : found;

@@ -33,15 +33,34 @@ OwnedCall::OwnedCall(const Call& from)
 // What a kernel says and its call waits for.
 struct AsyncResult {
   void finish(std::exception_ptr with) noexcept {
-    const std::lock_guard lock(mutex);
-    const bool again = std::exchange(finished, true);
-    if (taken) {  // too late to be an error of the call
-      if (again) log_warn("asynchronous kernel: expected one call of done, got two");
-      return;
+    bool tell = false;
+    {
+      const std::lock_guard lock(mutex);
+      const bool again = std::exchange(finished, true);
+      if (taken) {  // too late to be an error of the call
+        if (again) log_warn("asynchronous kernel: expected one call of done, got two");
+        return;
+      }
+      if (again) with = internal("done: expected one call of it, got two");
+      error = std::move(with);
+      changed.notify_all();
+      tell = started && !again;
     }
-    if (again) with = internal("done: expected one call of it, got two");
-    error = std::move(with);
-    changed.notify_all();
+    if (tell && ended) ended();
+  }
+  // The kernel's `start` has returned.
+  void begin() {
+    bool tell = false;
+    {
+      const std::lock_guard lock(mutex);
+      started = true;
+      tell = finished;
+    }
+    if (tell && ended) ended();
+  }
+  void take() {
+    const std::lock_guard lock(mutex);
+    taken = true;
   }
   static std::exception_ptr internal(const char* text) noexcept {
     return std::make_exception_ptr(Error(Code::kInternal, text));
@@ -49,6 +68,8 @@ struct AsyncResult {
 
   std::mutex mutex;
   std::condition_variable changed;
+  Callable<void()> ended;
+  bool started = false;
   bool finished = false;
   bool taken = false;  // nobody waits
   std::exception_ptr error;
@@ -107,38 +128,45 @@ class Wakeup {
   uint64_t watch_ = 0;
 };
 
-// The error, null if there was none. Throws where the step is stopped meanwhile.
-std::exception_ptr wait(const std::shared_ptr<AsyncResult>& result, const Step& step) {
-  const Wakeup wakeup(step.cancellation, result);
-  std::unique_lock lock(result->mutex);
-  while (!result->finished) {
-    step.throw_if_stopped();
-    result->changed.wait_for(lock, kLookEvery);
-  }
-  result->taken = true;
-  return std::exchange(result->error, nullptr);
-}
-
 }  // namespace
 
-void start_and_wait(KernelContext& c) {
-  const int primary = c.op().primary_attr();
-  const DType type = primary < 0 ? DType::kInvalid : c.call().attrs[static_cast<size_t>(primary)].t;
-  const auto context = std::make_shared<AsyncContext>(c.call());
-  const auto result = std::make_shared<AsyncResult>();
-  std::exception_ptr error;
+StartedCall::StartedCall(const Call& call, KernelStartFn start, Callable<void()> ended)
+    : context_(std::make_shared<AsyncContext>(call)), result_(std::make_shared<AsyncResult>()) {
+  result_->ended = std::move(ended);
   try {
-    c.op().kernel(c.device().kind(), type).start(context, Done(result));
-    error = wait(result, c.step());
+    start(context_, Done(result_));
   } catch (...) {
-    {
-      const std::lock_guard lock(result->mutex);
-      result->taken = true;
-    }
-    context->step().cancellation->request();
+    result_->take();
+    context_->step().cancellation->request();
     throw;
   }
-  context->drop_watches();  // the kernel does not look at it any more
+  result_->begin();
+}
+
+StartedCall::~StartedCall() {
+  if (result_ == nullptr) return;
+  result_->take();
+  context_->step().cancellation->request();
+}
+
+void StartedCall::wait(const Step& step) {
+  const Wakeup wakeup(step.cancellation, result_);
+  std::unique_lock lock(result_->mutex);
+  while (!result_->finished) {
+    step.throw_if_stopped();
+    result_->changed.wait_for(lock, kLookEvery);
+  }
+}
+
+void StartedCall::finish(std::span<Tensor> outputs) {
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(result_->mutex);
+    result_->taken = true;
+    error = std::exchange(result_->error, nullptr);
+  }
+  result_ = nullptr;
+  context_->drop_watches();  // the kernel does not look at it any more
   if (error) {
     try {
       std::rethrow_exception(error);
@@ -146,10 +174,22 @@ void start_and_wait(KernelContext& c) {
       throw Error(e);  // a copy, which gets context here: the kernel's thread may hold the other
     }
   }
-  for (int k = 0; k < c.num_outputs(); ++k) {
-    if (!context->out(k).defined()) failf(Code::kInternal, "output {}: expected a tensor, got none", k);
-    c.set_out(k, context->out(k));
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor& made = context_->out(static_cast<int>(k));
+    if (!made.defined()) failf(Code::kInternal, "output {}: expected a tensor, got none", k);
+    outputs[k] = made;
   }
+}
+
+void start_and_wait(KernelContext& c) {
+  const int primary = c.op().primary_attr();
+  const DType type = primary < 0 ? DType::kInvalid : c.call().attrs[static_cast<size_t>(primary)].t;
+  StartedCall call(c.call(), c.op().kernel(c.device().kind(), type).start);
+  call.wait(c.step());
+  SmallVector<Tensor, 2> outputs;
+  outputs.resize(static_cast<size_t>(c.num_outputs()));
+  call.finish(outputs);
+  for (int k = 0; k < c.num_outputs(); ++k) c.set_out(k, std::move(outputs[static_cast<size_t>(k)]));
 }
 
 }  // namespace panto

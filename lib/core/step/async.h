@@ -15,9 +15,11 @@
 
 #include <exception>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/step/step.h"
@@ -40,13 +42,15 @@ struct OwnedCall {
 struct AsyncResult;
 }  // namespace detail
 
+class StartedCall;
+
 // Outputs are allocated, unless the op is kSelfAllocating. `step().cancellation` is this call's own, never null.
 class PANTO_EXPORT AsyncContext final : private detail::OwnedCall, public KernelContext {
  public:
   explicit AsyncContext(const Call& call);
 
  private:
-  friend PANTO_EXPORT void start_and_wait(KernelContext& c);
+  friend class StartedCall;
   void drop_watches();
 };
 
@@ -62,6 +66,31 @@ class PANTO_EXPORT Done {
  private:
   struct Token;
   std::shared_ptr<const Token> token_;
+};
+
+// A call of an asynchronous kernel that has been started. Thread-safety: used by one thread; the kernel may be on
+// others.
+class PANTO_EXPORT StartedCall {
+ public:
+  // `ended`, if given, is called once when the kernel is done, on whatever thread, perhaps before this returns; not
+  // where this throws what `start` throws. It must not throw.
+  StartedCall(const Call& call, KernelStartFn start, Callable<void()> ended = nullptr);
+  // A kernel that is not done is asked to stop; nobody waits for it.
+  ~StartedCall();
+  StartedCall(const StartedCall&) = delete;
+  StartedCall& operator=(const StartedCall&) = delete;
+
+  // Returns when the kernel is done. Throws Cancelled or DeadlineExceeded where the step is stopped meanwhile.
+  void wait(const Step& step);
+  // When the kernel is done. Throws its error, and Internal where it called `done` twice or never, or leaves an output
+  // undefined.
+  void finish(std::span<Tensor> outputs);
+  // For error context.
+  const Call& call() const { return context_->call(); }
+
+ private:
+  std::shared_ptr<AsyncContext> context_;
+  std::shared_ptr<detail::AsyncResult> result_;
 };
 
 // Starts the asynchronous kernel of the call and waits for it: what `Kernel::run` of such a kernel is. Throws its

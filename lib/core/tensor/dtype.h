@@ -63,9 +63,10 @@ inline constexpr DType kVariant = DType::kVariant;
 class Resource;  // lib/core/tensor/resource.h
 // The element of a resource tensor.
 using ResourceHandle = std::shared_ptr<Resource>;
-// The element of a variant tensor. Nothing makes one yet; ops over it are Unimplemented.
+class VariantValue;  // lib/core/collections/variant.h
+// The element of a variant tensor.
 struct Variant {
-  std::shared_ptr<void> value;
+  std::shared_ptr<VariantValue> value;
 };
 
 // A set of element types, as ops state them.
@@ -99,7 +100,7 @@ inline constexpr DTypeSet kUnsigned{kUint8, kUint16, kUint32, kUint64};
 inline constexpr DTypeSet kInteger = kSigned | kUnsigned;
 inline constexpr DTypeSet kReal = kFloating | kInteger;  // TensorFlow's realnumbertype
 inline constexpr DTypeSet kNumeric = kReal | kComplex;   // TensorFlow's numbertype, without the quantized ones
-inline constexpr DTypeSet kDifferentiable = kFloating | kComplex;  // what gradients flow through
+inline constexpr DTypeSet kDifferentiable = kFloating | kComplex;  // numbers that gradients flow through
 inline constexpr DTypeSet kIndex{kInt32, kInt64};
 inline constexpr DTypeSet kPlain = kNumeric | DTypeSet{kBool};  // may be copied as bytes
 inline constexpr DTypeSet kAny = kPlain | DTypeSet{kString, kResource, kVariant};

@@ -7,6 +7,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/transform.h"
+#include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/number_text.h"
 #include "panto/lib/core/tensor/resource.h"
 
@@ -99,6 +100,10 @@ std::string resource_text(const ResourceHandle& handle) {
   return fmt::format("<resource {} \"{}\">", handle->kind(), handle->name());
 }
 
+std::string variant_text(const Variant& variant) {
+  return variant.value == nullptr ? "<variant>" : fmt::format("<{}>", variant.value->to_string());
+}
+
 Word word_of(const Tensor& t, const std::vector<int64_t>& positions, int precision) {
   const void* data = t.impl()->data;
   const bool scalar = t.rank() == 0;
@@ -125,7 +130,7 @@ Word word_of(const Tensor& t, const std::vector<int64_t>& positions, int precisi
     case kString: return [values = static_cast<const std::string*>(data)](int64_t i) { return bytes_text(values[i]); };
     case kResource:
       return [values = static_cast<const ResourceHandle*>(data)](int64_t i) { return resource_text(values[i]); };
-    default: return [](int64_t) { return std::string("<variant>"); };
+    default: return [values = static_cast<const Variant*>(data)](int64_t i) { return variant_text(values[i]); };
   }
 }
 

@@ -1,4 +1,4 @@
-// Mutable things that tensors of dtype resource refer to: variables today; queues, tables and iterators later.
+// Mutable things that tensors of dtype resource refer to: variables, queues, tables.
 #pragma once
 
 #include <memory>

@@ -79,6 +79,15 @@ PartialShape PartialShape::merged_with(const PartialShape& other) const {
   return PartialShape(merged);
 }
 
+PartialShape PartialShape::in_common_with(const PartialShape& other) const {
+  if (!known_rank() || !other.known_rank() || rank() != other.rank()) return {};
+  PartialShape common = *this;
+  for (size_t i = 0; i < dims_.size(); ++i) {
+    if (dims_[i] != other.dims_[i]) common.dims_.data()[i] = -1;
+  }
+  return common;
+}
+
 std::string PartialShape::to_string() const {
   if (!known_rank_) return "?";
   std::string text = "[";

@@ -85,6 +85,8 @@ class PANTO_EXPORT PartialShape {
   bool compatible_with(const PartialShape& other) const noexcept;
   // What both say together; throws InvalidArgument where they contradict each other.
   PartialShape merged_with(const PartialShape& other) const;
+  // What is known of a tensor that has the one shape or the other.
+  PartialShape in_common_with(const PartialShape& other) const;
   // Equal as descriptions (an unknown equals an unknown).
   bool operator==(const PartialShape& other) const noexcept {
     return known_rank_ == other.known_rank_ && dims_ == other.dims_;

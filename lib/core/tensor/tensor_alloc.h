@@ -45,10 +45,12 @@ class PANTO_EXPORT Buffer {
 using PartialValues = std::vector<std::optional<int64_t>>;
 inline constexpr int64_t kMaxPartialValues = 256;
 
-// What is known of the variable that a symbolic resource tensor refers to.
+// What is known of the variable that a symbolic resource tensor refers to, or of the elements of the list that a
+// symbolic variant tensor holds. Of a queue: of the components of its elements.
 struct HandleInfo {
   DType dtype = DType::kInvalid;
   PartialShape shape;
+  std::vector<HandleInfo> components = {};
 };
 
 class Transform;

@@ -8,6 +8,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
+#include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
 
@@ -102,6 +103,7 @@ Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) 
 // ---- The table --------------------------------------------------------------------------------------------------
 
 constexpr Adapter renamed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kRenamed, becomes}; }
+constexpr Adapter passed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kPassed, becomes}; }
 constexpr Adapter variable(std::string_view op, Adapter::Kind kind) { return {op, kind, "VarHandleOp"}; }
 constexpr Adapter update(std::string_view op, const char* becomes, int references = 1,
                          Adapter::Kind kind = Adapter::Kind::kUpdate) {
@@ -118,6 +120,12 @@ constexpr std::array kAdapters{
     renamed("FusedBatchNorm", "FusedBatchNormV3"),    // which has one output more, and a second type attribute
     renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
     renamed("PlaceholderV2", "Placeholder"),
+    // References on branches and in loops. What comes back is what was read there.
+    passed("RefSwitch", "Switch"),
+    passed("RefEnter", "Enter"),
+    renamed("RefMerge", "Merge"),
+    renamed("RefExit", "Exit"),
+    renamed("RefNextIteration", "NextIteration"),
     body("Select(condition: bool, t: T, e: T; T: type) -> (output: T)", select_by_rows),
     body("Concat(concat_dim: int32, values: N*T; N: int >= 2, T: type) -> (output: T)",
          [](const AdapterCall& c) -> Tensors { return {concat(c.from(1), c.in(0))}; }),
@@ -165,6 +173,46 @@ constexpr std::array kAdapters{
          [](const AdapterCall& c) -> Tensors { return {c.in(1) * c.in(0) * (1 - c.in(0))}; }),
     body("SoftplusGrad(gradients: T, features: T; T: floating) -> (backprops: T)",
          [](const AdapterCall& c) -> Tensors { return {c.in(0) * sigmoid(c.in(1))}; }),
+    // Of reference handles, which are those of resources here.
+    renamed("FIFOQueue", "FIFOQueueV2"),
+    renamed("RandomShuffleQueue", "RandomShuffleQueueV2"),
+    renamed("PaddingFIFOQueue", "PaddingFIFOQueueV2"),
+    renamed("PriorityQueue", "PriorityQueueV2"),
+    renamed("QueueEnqueue", "QueueEnqueueV2"),
+    renamed("QueueEnqueueMany", "QueueEnqueueManyV2"),
+    renamed("QueueDequeue", "QueueDequeueV2"),
+    renamed("QueueDequeueMany", "QueueDequeueManyV2"),
+    renamed("QueueDequeueUpTo", "QueueDequeueUpToV2"),
+    renamed("QueueClose", "QueueCloseV2"),
+    renamed("QueueIsClosed", "QueueIsClosedV2"),
+    renamed("QueueSize", "QueueSizeV2"),
+    renamed("TensorArrayV2", "TensorArrayV3"),
+    renamed("TensorArrayGradV2", "TensorArrayGradV3"),
+    renamed("TensorArrayWriteV2", "TensorArrayWriteV3"),
+    renamed("TensorArrayReadV2", "TensorArrayReadV3"),
+    renamed("TensorArrayGatherV2", "TensorArrayGatherV3"),
+    renamed("TensorArrayScatterV2", "TensorArrayScatterV3"),
+    renamed("TensorArrayConcatV2", "TensorArrayConcatV3"),
+    renamed("TensorArraySplitV2", "TensorArraySplitV3"),
+    renamed("TensorArraySizeV2", "TensorArraySizeV3"),
+    renamed("TensorArrayCloseV2", "TensorArrayCloseV3"),
+    renamed("StackPush", "StackPushV2"),
+    renamed("StackPop", "StackPopV2"),
+    renamed("StackClose", "StackCloseV2"),
+    body("Stack(; elem_type: type, stack_name: string = \"\") -> (handle: resource)",
+         [](const AdapterCall& c) -> Tensors {
+           return {tensor_stack(-1, c.attr<DType>("elem_type"), {.stack_name = c.attr<std::string>("stack_name")})};
+         }),
+    renamed("HashTable", "HashTableV2"),
+    renamed("MutableHashTable", "MutableHashTableV2"),
+    renamed("MutableHashTableOfTensors", "MutableHashTableOfTensorsV2"),
+    renamed("LookupTableFind", "LookupTableFindV2"),
+    renamed("LookupTableInsert", "LookupTableInsertV2"),
+    renamed("LookupTableImport", "LookupTableImportV2"),
+    renamed("LookupTableExport", "LookupTableExportV2"),
+    renamed("LookupTableSize", "LookupTableSizeV2"),
+    renamed("InitializeTable", "InitializeTableV2"),
+    renamed("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
     // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
     variable("VariableV2", Adapter::Kind::kVariable),
     variable("Variable", Adapter::Kind::kOldVariable),

@@ -45,6 +45,7 @@ struct Adapter {
     kUpdate,       // `becomes`, of which the first `references` inputs are handles; output 0 is input 0, later
     kAssign,       // the same, that sees to the shape unless it is told otherwise
     kQuestion,     // the same, and the output is its own
+    kPassed,       // `becomes` of the first input's handle, if that is a reference: so are the outputs
   };
   std::string_view op;
   Kind kind = Kind::kRenamed;

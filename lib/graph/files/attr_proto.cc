@@ -44,7 +44,8 @@ Proto::ValueCase wire_kind(AttrKind kind) {
     case AttrKind::kBoolList:
     case AttrKind::kTypeList:
     case AttrKind::kStringList:
-    case AttrKind::kShapeList: return Proto::kList;
+    case AttrKind::kShapeList:
+    case AttrKind::kFuncList: return Proto::kList;
     case AttrKind::kNone: break;
   }
   return Proto::VALUE_NOT_SET;
@@ -86,6 +87,12 @@ AttrValue read_list(AttrKind kind, const List& list) {
       for (const auto& shape : list.shape()) shapes.push_back(shape_from_proto(shape));
       return AttrValue(std::move(shapes));
     }
+    case AttrKind::kFuncList: {
+      expect_only(list.func_size());
+      std::vector<FunctionRef> functions;
+      for (const auto& function : list.func()) functions.push_back({.name = function.name()});
+      return AttrValue(std::move(functions));
+    }
     default: break;
   }
   invalid("expected {}, got a list", attr_kind_name(kind));
@@ -112,7 +119,7 @@ AttrValue read(AttrKind kind, const Proto& proto, ExpansionBudget& budget) {
     case AttrKind::kTensor: return AttrValue(tensor_from_proto(proto.tensor(), budget));
     case AttrKind::kFunc:
       if (proto.func().attr_size() > 0) fail(Code::kUnimplemented, "expected a function without attributes, got some");
-      return AttrValue(FuncName{proto.func().name()});
+      return AttrValue(FunctionRef{.name = proto.func().name()});
     default: return read_list(kind, proto.list());
   }
 }
@@ -157,13 +164,14 @@ std::optional<AttrValue> value_to_show(const Proto& proto, ExpansionBudget& budg
         if (list.b_size() > 0) return AttrKind::kBoolList;
         if (list.type_size() > 0) return AttrKind::kTypeList;
         if (list.shape_size() > 0) return AttrKind::kShapeList;
+        if (list.func_size() > 0) return AttrKind::kFuncList;
         return AttrKind::kStringList;
       }
       default: return AttrKind::kNone;
     }
   }();
   if (kind == AttrKind::kNone) return std::nullopt;
-  if (kind == AttrKind::kFunc) return AttrValue(FuncName{proto.func().name()});
+  if (kind == AttrKind::kFunc) return AttrValue(FunctionRef{.name = proto.func().name()});
   try {
     return read(kind, proto, budget);
   } catch (const Error&) {
@@ -193,7 +201,7 @@ void attr_to_proto(const AttrValue& value, Proto* proto) {
     case AttrKind::kString: proto->set_s(value.as<std::string>()); return;
     case AttrKind::kShape: shape_to_proto(value.as<PartialShape>(), proto->mutable_shape()); return;
     case AttrKind::kTensor: tensor_to_proto(value.as<Tensor>(), proto->mutable_tensor()); return;
-    case AttrKind::kFunc: proto->mutable_func()->set_name(value.as<FuncName>().name); return;
+    case AttrKind::kFunc: proto->mutable_func()->set_name(value.as<FunctionRef>().name); return;
     default: break;
   }
   List* list = proto->mutable_list();
@@ -215,6 +223,9 @@ void attr_to_proto(const AttrValue& value, Proto* proto) {
       break;
     case AttrKind::kShapeList:
       for (const PartialShape& s : value.as<std::vector<PartialShape>>()) shape_to_proto(s, list->add_shape());
+      break;
+    case AttrKind::kFuncList:
+      for (const FunctionRef& f : value.as<std::vector<FunctionRef>>()) list->add_func()->set_name(f.name);
       break;
     default: fail(Code::kInternal, "attribute: expected a value, got none");
   }

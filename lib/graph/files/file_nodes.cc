@@ -4,9 +4,12 @@
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <unordered_set>
 
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/files/functions.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow.h"
 
 namespace panto {
 
@@ -35,7 +38,8 @@ void count_port(FileNode& node, int index) {
 
 }  // namespace
 
-FileNodes::FileNodes(const GraphDef& proto, const ImportOptions& options) {
+FileNodes::FileNodes(const GraphDef& proto, const ImportOptions& options, const FileFunctions* functions)
+    : functions_(functions) {
   read_names(proto, options);
   find_ops();
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -43,6 +47,8 @@ FileNodes::FileNodes(const GraphDef& proto, const ImportOptions& options) {
   }
   read_lines(proto.debug_info());
 }
+
+bool FileNodes::is_call(const FileNode& node) const { return functions_ != nullptr && functions_->has(node.def->op()); }
 
 SourceLine FileNodes::line_of(const std::string& name) const {
   const auto found = lines_.find(name);
@@ -54,7 +60,6 @@ void FileNodes::read_names(const GraphDef& proto, const ImportOptions& options) 
   if (proto.node_size() > options.max_nodes) {
     failf(Code::kResourceExhausted, "graph: expected at most {} nodes, got {}", options.max_nodes, proto.node_size());
   }
-  for (const auto& function : proto.library().function()) functions_.insert(function.signature().name());
   nodes_.resize(static_cast<size_t>(proto.node_size()));
   positions_.reserve(nodes_.size());
   for (int i = 0; i < proto.node_size(); ++i) {
@@ -166,9 +171,9 @@ std::vector<int> FileNodes::order() const {
 }
 
 bool FileNodes::leads_back(const FileNode& node, size_t input) const {
-  if (input >= node.num_inputs || node.op != nullptr || node.adapter != nullptr) return false;
+  if (input >= node.num_inputs || node.op == nullptr) return false;
   const FileNode& producer = nodes_[static_cast<size_t>(inputs(node)[input].node)];
-  return is_back_edge(producer.def->op(), node.def->op(), static_cast<int>(input));
+  return producer.op != nullptr && is_back_edge(producer.op->kind(), node.op->kind(), static_cast<int>(input));
 }
 
 bool FileNodes::inputs_come_first(int position) const {

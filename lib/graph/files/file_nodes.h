@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,8 @@
 #include "panto/lib/graph/hash_table.h"
 
 namespace panto {
+
+class FileFunctions;
 
 // One node of the file with its references resolved to positions in the file.
 struct FileNode {
@@ -36,12 +37,13 @@ struct FileNode {
 class FileNodes {
  public:
   // Throws InvalidArgument for names, versions and references that cannot be, ResourceExhausted for too many nodes.
-  FileNodes(const graphdef::GraphDef& proto, const ImportOptions& options);
+  // `functions`: those of the file; null: it has none.
+  FileNodes(const graphdef::GraphDef& proto, const ImportOptions& options, const FileFunctions* functions);
 
   size_t size() const { return nodes_.size(); }
   FileNode& at(size_t position) { return nodes_[position]; }
   const FileNode& at(size_t position) const { return nodes_[position]; }
-  bool is_call(const FileNode& node) const { return functions_.contains(node.def->op()); }
+  bool is_call(const FileNode& node) const;
   // NodeOutput::node: a position in the file.
   std::span<const NodeOutput> inputs(const FileNode& node) const {
     return {references_.data() + node.first, node.num_inputs};
@@ -74,7 +76,7 @@ class FileNodes {
     return {references_.data() + node.first, node.num_inputs + node.num_controls};
   }
 
-  std::unordered_set<std::string> functions_;
+  const FileFunctions* functions_;
   std::vector<FileNode> nodes_;
   std::vector<NodeOutput> references_;      // of all nodes, one after the other
   HashTable<uint32_t, int, -1> positions_;  // by name

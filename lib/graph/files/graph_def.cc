@@ -5,7 +5,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/expand.h"
-#include "panto/lib/graph/files/attr_proto.h"
+#include "panto/lib/graph/files/function_writer.h"
 #include "panto/lib/graph/files/unknown.h"
 
 namespace panto {
@@ -14,14 +14,15 @@ using graphdef::GraphDef;
 using graphdef::NodeDef;
 
 void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* proto) {
-  // What other programs do not know is written as the ops that it is made of.
-  const auto is_ours = [](const Node& node) { return is_composite(node) && !node.op().in_tensorflow(); };
-  if (!options.own_ops && std::ranges::any_of(graph.ids(), [&](int id) { return is_ours(graph.at(id)); })) {
-    Graph copy = graph;
-    expand_composites(copy, is_ours);
-    return graph_to_proto(copy, options, proto);
-  }
+  Graph copy;
+  const Graph& known = *as_others_know_it(graph, options, copy);
+  if (&known != &graph) return graph_to_proto(known, options, proto);
   proto->Clear();
+  if (!graph.library().empty() && !proto->mutable_library()->ParseFromString(graph.library())) {
+    fail(Code::kInternal, "function library: expected what was read, got bytes that cannot be parsed");
+  }
+  graphdef::FunctionDefLibrary library = proto->library();
+  FunctionWriter functions(options, &library);
   for (int id : graph.topological_order()) {
     const Node& node = graph.at(id);
     const bool unknown = is_unknown(node);
@@ -44,24 +45,13 @@ void graph_to_proto(const Graph& graph, const ExportOptions& options, GraphDef* 
     for (int control : node.control_inputs()) controls.push_back("^" + graph.at(control).name());
     std::ranges::sort(controls);
     for (std::string& control : controls) def->add_input(std::move(control));
-    const auto& attrs = node.op().signature().attrs;
-    for (size_t i = 0; i < attrs.size() && !unknown; ++i) {
-      const AttrValue& value = node.attrs()[i];
-      if (options.strip_defaults && attrs[i].has_default() && value == attrs[i].default_value) continue;
-      with_context([&] { return fmt::format("attribute {} of node '{}'", attrs[i].name, printable(node.name())); },
-                   [&] { attr_to_proto(value, &(*def->mutable_attr())[attrs[i].name]); });
-    }
-    for (const auto& [name, value] : node.internal_attrs()) {
-      if (name != kKeptAttrs) attr_to_proto(value, &(*def->mutable_attr())[name]);
-    }
+    functions.attrs_to_proto(node, def);
   }
   const GraphVersions& versions = graph.versions();
   proto->mutable_versions()->set_producer(versions.producer > 0 ? versions.producer : kProducerVersion);
   proto->mutable_versions()->set_min_consumer(versions.min_consumer);
   for (int bad : versions.bad_consumers) proto->mutable_versions()->add_bad_consumers(bad);
-  if (!graph.library().empty() && !proto->mutable_library()->ParseFromString(graph.library())) {
-    fail(Code::kInternal, "function library: expected what was read, got bytes that cannot be parsed");
-  }
+  if (library.ByteSizeLong() > 0) *proto->mutable_library() = std::move(library);
 }
 
 }  // namespace panto

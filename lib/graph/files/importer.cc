@@ -1,6 +1,7 @@
 // GraphDef -> Graph, node by node: attributes, then inference. What cannot run here becomes a node that says so
 // (unknown.h); old ops are adapted (adapters.h), references to variables become handles (references.h).
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/attr_proto.h"
 #include "panto/lib/graph/files/file_nodes.h"
+#include "panto/lib/graph/files/functions.h"
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/files/references.h"
 #include "panto/lib/graph/files/unknown.h"
@@ -27,8 +29,11 @@ using graphdef::NodeDef;
 
 class Importer {
  public:
-  Importer(const GraphDef& proto, const ImportOptions& options)
-      : proto_(proto), nodes_(proto, options), budget_(options.max_expanded_bytes) {}
+  Importer(const GraphDef& proto, const ImportOptions& options, std::shared_ptr<FileFunctions> functions)
+      : proto_(proto),
+        functions_(std::move(functions)),
+        nodes_(proto, options, functions_.get()),
+        budget_(options.max_expanded_bytes) {}
 
   Graph run() {
     read_versions();
@@ -37,6 +42,7 @@ class Importer {
     for (int position : nodes_.order()) add(static_cast<size_t>(position));
     for (const auto& [position, infos] : unknown_) graph_.set_outputs(made_[position].node, infos);
     for (const BackEdge& edge : back_edges_) close(edge);
+    if (!back_edges_.empty()) infer_shapes(graph_);  // what holds in every round
     if (proto_.has_library()) graph_.set_library(kept_bytes(proto_.library(), "function library"));
     return std::move(graph_);
   }
@@ -61,20 +67,21 @@ class Importer {
       check_device(spec.device);
       AbstractPointers abstract_values;
       read_inputs(position, spec, abstract_values);
-      if (node.op == nullptr && node.adapter == nullptr) return add_unknown(position, spec, "");
-      if (!unknown_.empty() && !find_types(node, abstract_values)) {
+      const bool call = nodes_.is_call(node);
+      if (node.op == nullptr && node.adapter == nullptr && !call) return add_unknown(position, spec, "");
+      if (!unknown_.empty() && !call && !find_types(node, abstract_values)) {
         return add_unknown(position, spec, "inputs: expected known types, got one of an op that is not here");
       }
       const int first = graph_.id_limit();
       try {
-        add_known(position, spec, abstract_values);
+        call ? add_call(position, spec, abstract_values) : add_known(position, spec, abstract_values);
       } catch (const Error& error) {
         if (error.code() != Code::kUnimplemented) throw;
         for (int id = graph_.id_limit(); id-- > first;) {
           if (graph_.find(id) != nullptr) graph_.remove(id);
         }
         made_[position] = Made();
-        references_to_variables_.erase(position);
+        for (int k = 0; k < 2; ++k) references_to_variables_.erase({position, k});
         spec = started(node);
         abstract_values.clear();
         read_inputs(position, spec, abstract_values);
@@ -112,10 +119,10 @@ class Importer {
       const NodeOutput& input = nodes_.inputs(node)[i];
       const Made& producer = made_[static_cast<size_t>(input.node)];
       if (producer.node < 0 && nodes_.leads_back(node, i)) {
-        // The loop is closed when both ends are there.
+        // The loop is closed when both ends are there. Until then nothing is known of what comes back.
         back_edges_.push_back({position, static_cast<int>(i), input});
         spec.inputs.push_back(spec.inputs[0]);
-        abstract_values.push_back(abstract_values[0]);
+        abstract_values.push_back(&to_come_.emplace_back(meta_tensor(abstract_values[0]->dtype(), PartialShape())));
         continue;
       }
       if (static_cast<size_t>(input.index) >= producer.outputs.size()) {
@@ -135,6 +142,10 @@ class Importer {
     const Adapter* adapter = node.adapter;
     SmallVector<Tensor, 2> values;  // of variables, for what reads a reference
     if (!references_to_variables_.empty()) {
+      const bool passed = adapter != nullptr && adapter->kind == Adapter::Kind::kPassed;
+      if (passed && node.num_inputs > 0 && reference_of(nodes_.inputs(node)[0]) != nullptr) {
+        return pass_reference(position, spec, abstract_values);
+      }
       const int kept = adapter == nullptr ? 0 : adapter->references;
       values.reserve(node.num_inputs);
       read_references(node, static_cast<size_t>(kept), spec, abstract_values, values);
@@ -162,6 +173,38 @@ class Importer {
     const size_t outputs = spec.outputs.size();
     made.node = graph_.add(std::move(spec));
     for (size_t k = 0; k < outputs; ++k) made.outputs.push_back({made.node, static_cast<int>(k)});
+  }
+
+  // A function that is called by its own name, as TensorFlow 1 did it.
+  void add_call(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values) {
+    const NodeDef& def = *nodes_.at(position).def;
+    graphdef::NameAttrList named;
+    named.set_name(def.op());
+    for (const auto* attr : sorted_attrs(def)) {
+      check_attr_name(attr->first);
+      if (attr->first.front() == '_') {
+        if (auto note = note_from_proto(attr->second)) spec.internal_attrs.emplace_back(attr->first, std::move(*note));
+      } else {
+        (*named.mutable_attr())[attr->first] = attr->second;
+      }
+    }
+    FunctionRef function = functions_->reference(named);
+    if (function.body == nullptr) {
+      failf(Code::kUnimplemented, "op: expected a call that a condition may end, got function '{}' that calls itself",
+            printable(def.op()));
+    }
+    const auto list = [](std::span<const DType> types) {
+      return AttrValue(std::vector<DType>(types.begin(), types.end()));
+    };
+    spec.op = &get_op(function.body->effects() == 0 ? "PartitionedCall" : "StatefulPartitionedCall");
+    spec.attrs.resize(spec.op->signature().attrs.size());
+    const auto set = [&](std::string_view name, AttrValue value) {
+      spec.attrs[static_cast<size_t>(spec.op->signature().find_attr(name))] = std::move(value);
+    };
+    set("Tin", list(function.body->input_types()));
+    set("Tout", list(function.body->output_types()));
+    set("f", AttrValue(std::move(function)));
+    add_plain(position, spec, abstract_values);
   }
 
   // ---- What cannot run here -------------------------------------------------------------------------------------
@@ -233,6 +276,10 @@ class Importer {
       if (i >= types.size() || types[i] == DType::kInvalid) return false;
       const NodeOutput& input = nodes_.inputs(node)[i];
       const auto producer = static_cast<size_t>(input.node), output = static_cast<size_t>(input.index);
+      if (made_[producer].node < 0) {
+        abstract_values[i] = &to_come_.emplace_back(meta_tensor(types[i], PartialShape()));
+        continue;
+      }
       unknown_.at(producer)[output].dtype = types[i];
       made_[producer].abstract_values[output] = meta_tensor(types[i], abstract_values[i]->partial_shape());
       abstract_values[i] = &made_[producer].abstract_values[output];
@@ -286,23 +333,25 @@ class Importer {
   // ---- Reference variables --------------------------------------------------------------------------------------
 
   const Reference* reference_of(const NodeOutput& input) const {
-    if (input.index != 0) return nullptr;
-    const auto found = references_to_variables_.find(static_cast<size_t>(input.node));
+    const auto found = references_to_variables_.find({static_cast<size_t>(input.node), input.index});
     return found == references_to_variables_.end() ? nullptr : &found->second;
   }
 
   // Behind the first `kept` inputs, values stand for references: each is read when the node may run.
   void read_references(const FileNode& node, size_t kept, NodeSpec& spec, AbstractPointers& abstract_values,
                        SmallVector<Tensor, 2>& values) {
-    std::vector<int> before = spec.control_inputs;
+    // A Merge waits for one of its inputs, and reads that when it is there.
+    const bool waits_for_all = node.op == nullptr || !node.op->is(OpKind::kMerge);
+    std::vector<int> before;
+    if (waits_for_all) before = spec.control_inputs;
     bool any = false;
     for (size_t i = 0; i < node.num_inputs; ++i) {
       const Reference* reference = reference_of(nodes_.inputs(node)[i]);
       if (reference == nullptr) {
         const Node& producer = graph_.at(spec.inputs[i].node);
         const bool at_once = producer.is(OpKind::kConstant) || producer.is(OpKind::kPlaceholder);
-        if (!at_once) before.push_back(producer.id());
-      } else if (reference->after >= 0) {
+        if (!at_once && waits_for_all) before.push_back(producer.id());
+      } else if (reference->after >= 0 && waits_for_all) {
         before.push_back(reference->after);
       }
       any = any || (i >= kept && reference != nullptr);
@@ -402,7 +451,28 @@ class Importer {
     made.abstract_values.clear();
     made.abstract_values.push_back(std::move(value.abstract_value));
     made.node = made_by;
-    references_to_variables_.insert_or_assign(position, reference);
+    references_to_variables_.insert_or_assign({position, 0}, reference);
+  }
+
+  // The handle goes to a branch, or into a loop, and what is behind it refers to the variable there.
+  void pass_reference(size_t position, NodeSpec& spec, AbstractPointers& abstract_values) {
+    const FileNode& node = nodes_.at(position);
+    const Reference reference = *reference_of(nodes_.inputs(node)[0]);
+    spec.inputs[0] = reference.handle;
+    abstract_values[0] = &reference.abstract_value;
+    if (reference.after >= 0) spec.control_inputs.push_back(reference.after);
+    NodeDef of_handle = *node.def;
+    of_handle.clear_attr();
+    for (const auto& [name, value] : node.def->attr()) {
+      if (name != "T" && name != "_output_shapes") (*of_handle.mutable_attr())[name] = value;
+    }
+    read_attrs(node.op->signature(), of_handle, spec);
+    add_plain(position, spec, abstract_values);
+    const Made& made = made_[position];
+    for (size_t k = 0; k < made.outputs.size(); ++k) {
+      references_to_variables_.insert_or_assign({position, static_cast<int>(k)},
+                                                Reference{made.outputs[k], made.abstract_values[k]});
+    }
   }
 
   // ---- Attributes and devices -----------------------------------------------------------------------------------
@@ -453,6 +523,28 @@ class Importer {
     }
   }
 
+  AttrValue attr_value(const AttrDef& described, const graphdef::AttrValue& value) {
+    const bool one = described.kind == AttrKind::kFunc && value.has_func();
+    if (!one && (described.kind != AttrKind::kFuncList || !value.has_list())) {
+      return attr_from_proto(described, value, budget_);
+    }
+    return with_context([&] { return "attribute " + described.name; },
+                        [&]() -> AttrValue {
+                          if (one) return AttrValue(function_named(value.func()));
+                          std::vector<FunctionRef> functions;
+                          for (const auto& function : value.list().func()) {
+                            functions.push_back(function_named(function));
+                          }
+                          return AttrValue(std::move(functions));
+                        });
+  }
+
+  FunctionRef function_named(const graphdef::NameAttrList& function) {
+    if (functions_ != nullptr) return functions_->reference(function);
+    failf(Code::kUnimplemented, "expected a function of the file, got '{}', which it does not have",
+          printable(function.name()));
+  }
+
   void read_attrs(const Signature& signature, const NodeDef& def, NodeSpec& spec) {
     spec.attrs.resize(signature.attrs.size());
     spec.explicitly_set = 0;
@@ -464,7 +556,7 @@ class Importer {
       const int at = signature.find_attr(name);
       if (at >= 0) {
         const AttrDef& described = signature.attrs[static_cast<size_t>(at)];
-        spec.attrs[static_cast<size_t>(at)] = attr_from_proto(described, value, budget_);
+        spec.attrs[static_cast<size_t>(at)] = attr_value(described, value);
         check_attr(described, spec.attrs[static_cast<size_t>(at)]);
         if (at < 64) spec.explicitly_set |= uint64_t{1} << at;
       } else if (name.front() == '_') {
@@ -513,6 +605,7 @@ class Importer {
   }
 
   const GraphDef& proto_;
+  std::shared_ptr<FileFunctions> functions_;  // null: the file has none
   FileNodes nodes_;
   ExpansionBudget budget_;
   Graph graph_;
@@ -521,12 +614,23 @@ class Importer {
   size_t unknown_ports_ = 0;
   size_t added_ = 0;  // nodes of the file
   std::vector<BackEdge> back_edges_;
-  std::map<size_t, Reference> references_to_variables_;  // by position; of output 0
-  std::string checked_device_;                           // the latest that was in order
+  std::deque<Tensor> to_come_;                                           // abstract values of what leads back
+  std::map<std::pair<size_t, int>, Reference> references_to_variables_;  // by position and output
+  std::string checked_device_;                                           // the latest that was in order
 };
 
 }  // namespace
 
-Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options) { return Importer(proto, options).run(); }
+Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options) {
+  std::shared_ptr<FileFunctions> functions;
+  if (proto.library().function_size() > 0) {
+    functions = std::make_shared<FileFunctions>(proto.library(), proto.versions(), options);
+  }
+  return graph_from_proto(proto, options, std::move(functions));
+}
+
+Graph graph_from_proto(const GraphDef& proto, const ImportOptions& options, std::shared_ptr<FileFunctions> functions) {
+  return Importer(proto, options, std::move(functions)).run();
+}
 
 }  // namespace panto

@@ -150,13 +150,4 @@ std::string missing_text(const Graph& graph) {
   return text;
 }
 
-bool is_back_edge(std::string_view producer, std::string_view reader, int slot) noexcept {
-  return slot > 0 && (reader == "Merge" || reader == "RefMerge") &&
-         (producer == "NextIteration" || producer == "RefNextIteration");
-}
-
-bool is_back_edge(const Node& producer, const Node& reader, int slot) noexcept {
-  return is_unknown(reader) && is_unknown(producer) && is_back_edge(op_name(producer), op_name(reader), slot);
-}
-
 }  // namespace panto

@@ -42,9 +42,4 @@ PANTO_EXPORT void refuse_unknown(const Graph& graph);
 // "3 nodes of 2 unknown ops: Foo (2), Bar (1)", the same of calls, and what else cannot run. Lines; "": all can.
 PANTO_EXPORT std::string missing_text(const Graph& graph);
 
-// The one way back that a graph may have: TensorFlow 1 closes its loops by an edge from NextIteration to Merge. Whoever
-// orders nodes ignores it. `slot`: of the reader.
-bool is_back_edge(std::string_view producer, std::string_view reader, int slot) noexcept;
-bool is_back_edge(const Node& producer, const Node& reader, int slot) noexcept;
-
 }  // namespace panto

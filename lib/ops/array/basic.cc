@@ -6,6 +6,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 
 namespace panto {
@@ -66,6 +67,31 @@ const Op& kIdentity = define_op(  //
          },
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 
+const Op& kEnsureShape = define_op(  //
+    "EnsureShape(input: T; T: type, shape: shape) -> (output: T)",
+    {.doc = "Its input, whose shape must fit `shape`, in which -1 is a dimension of any size. Throws "
+            "InvalidArgument where it does not.",
+     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           const PartialShape& wanted = c.shape_attr("shape");
+           if (!c.shape(0).compatible_with(wanted)) {
+             c.invalid("input: expected shape " + wanted.to_string() + ", got " + c.shape(0).to_string());
+           }
+           c.output(c.shape(0).merged_with(wanted));
+           pass_values(c);
+         },
+     .gradient = [](GradContext& g) { g.set(0, g.dy()); },
+     .batch =
+         [](BatchContext& c) {
+           const PartialShape& wanted = c.shape_attr("shape");
+           if (wanted.rank() < 0) return c.set_out(0, c.in(0));
+           std::vector<int64_t> dims(wanted.dims().begin(), wanted.dims().end());
+           dims.insert(dims.begin(), c.size());
+           c.set_out(0, ensure_shape(c.in(0), PartialShape(dims)));
+         },
+     .jvp = [](JvpContext& c) { c.set(0, c.tangent(0)); }});
+
 const Op& kIdentityN = define_op("IdentityN(input: T; T: list(type) >= 1) -> (output: T)",
                                  {.doc = "Its inputs, all of which are computed before any output is there.",
                                   .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
@@ -107,6 +133,11 @@ void check_fits(int64_t value, DType type, const char* what) {
   if (type == kInt32 && value > std::numeric_limits<int32_t>::max()) {
     invalid("{}: expected a number that fits int32, got {}; out_type = int64 holds it", what, value);
   }
+}
+
+// Lists of a batch may have elements of other shapes.
+void zeros_like_batch(BatchContext& c) {
+  c.in(0).dtype() == kVariant ? batching::elementwise(c) : batching::shape_only(c);
 }
 
 void zeros_or_ones_like(ShapeContext& c, int64_t value) {
@@ -161,12 +192,15 @@ const Op& kSize = define_op("Size(input: T; T: type, out_type: index = int32) ->
                                  },
                              .no_gradient = "integers have none"});
 
-const Op& kZerosLike = define_op("ZerosLike(x: T; T: type) -> (y: T)",
-                                 {.doc = "Zeros in the shape and dtype of `x`; empty strings where it holds strings.",
-                                  .traits = {Trait::kElementwise, Trait::kShapeOnly},
-                                  .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
-                                  .no_gradient = "the values of x do not matter",
-                                  .types_reason = "no resource or variant is zero"});
+const Op& kZerosLike =
+    define_op("ZerosLike(x: T; T: type) -> (y: T)",
+              {.doc = "Zeros in the shape and dtype of `x`; empty strings where it holds strings, and lists of zeros "
+                      "where it holds lists.",
+               .traits = {Trait::kElementwise, Trait::kShapeOnly},
+               .shape = [](ShapeContext& c) { zeros_or_ones_like(c, 0); },
+               .no_gradient = "the values of x do not matter",
+               .types_reason = "no resource is zero",
+               .batch = zeros_like_batch});
 
 const Op& kOnesLike =
     define_op("OnesLike(x: T; T: plain) -> (y: T)", {.doc = "Ones in the shape and dtype of `x`.",

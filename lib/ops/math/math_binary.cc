@@ -205,17 +205,18 @@ const Op& kSquaredDifference =
                .flops = flops_each<2>,
                .jvp = squared_difference_tangent});
 
-const Op& kAddN = define_op("AddN(inputs: N*T; N: int >= 1, T: numeric|variant) -> (sum: T)",
-                            {.doc = "The sum of tensors of one shape, added from left to right.",
-                             .traits = {Trait::kElementwise, Trait::kCommutative},
-                             .shape = shapes::all_equal,
-                             .gradient =
-                                 [](GradContext& g) {
-                                   for (int i = 0; i < g.num_inputs(); ++i) {
-                                     if (g.needs(i)) g.set(i, g.dy());
-                                   }
-                                 },
-                             .flops = [](const CostContext& c) { return (c.num_inputs() - 1) * c.out_numel(0); },
-                             .types_reason = "nothing adds variants"});
+const Op& kAddN =
+    define_op("AddN(inputs: N*T; N: int >= 1, T: numeric|variant) -> (sum: T)",
+              {.doc = "The sum of tensors of one shape, added from left to right. Of lists of one length: the list "
+                      "of the sums of their elements; one that is set in a single list is as it is there.",
+               .traits = {Trait::kElementwise, Trait::kCommutative},
+               .shape = shapes::all_equal,
+               .gradient =
+                   [](GradContext& g) {
+                     for (int i = 0; i < g.num_inputs(); ++i) {
+                       if (g.needs(i)) g.set(i, g.dy());
+                     }
+                   },
+               .flops = [](const CostContext& c) { return (c.num_inputs() - 1) * c.out_numel(0); }});
 
 }  // namespace panto

@@ -33,7 +33,14 @@ int64_t bytes_of(const Tensor& t) {
   return n < 0 || n > INT64_MAX / size ? INT64_MAX : n * size;
 }
 
-bool may_fold(const Node& node) { return node.op().is_pure() && !node.is(OpKind::kConstant) && node.num_outputs() > 0; }
+// A list is none that a graph holds: it would be kept as long as the plan, and what is put into it would copy it.
+bool may_fold(const Node& node) {
+  if (!node.op().is_pure() || node.is(OpKind::kConstant) || node.num_outputs() == 0) return false;
+  for (int k = 0; k < node.num_outputs(); ++k) {
+    if (node.output(k).dtype == kVariant) return false;
+  }
+  return true;
+}
 
 // An integer tensor all of whose values inference found; undefined otherwise.
 Tensor known_value(const Tensor& abstract_value) {

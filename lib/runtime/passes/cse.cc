@@ -70,7 +70,7 @@ int merge_common(PassContext& context) {
   seen.reserve(static_cast<size_t>(graph.num_nodes()));
   for (int id : graph.topological_order()) {
     const Node& node = graph.at(id);
-    if (!may_merge(node) || context.fixed(id)) continue;
+    if (!may_merge(node) || context.fixed_in_flow(id)) continue;
     const size_t hash = hash_of(node);
     // Many nodes of one hash are no accident: a graph made to be slow is not worth the search.
     constexpr int kMostTried = 8;

@@ -116,7 +116,8 @@ class LoopFuser {
       return false;
     }
     const Node& reader = graph_.at(value.consumers()[0].node);
-    if (reduction_name(reader.op()) == nullptr || context_.fixed(reader.id()) || reader.device() != value.device() ||
+    if (reduction_name(reader.op()) == nullptr || context_.fixed_in_flow(reader.id()) ||
+        !context_.run_together(reader.id(), value.id()) || reader.device() != value.device() ||
         !reader.control_inputs().empty()) {
       return false;
     }

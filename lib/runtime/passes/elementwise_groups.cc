@@ -20,8 +20,6 @@ constexpr int64_t kCheap = 4;          // operations of an element that may be d
 constexpr size_t kMostLookedAt = 64;   // readers of a value
 constexpr int kNobody = -1, kSeveral = -2;
 
-bool alike(const Node& a, const Node& b) { return a.output(0).shape == b.output(0).shape && a.device() == b.device(); }
-
 // Whether fused programs on the node's device can do what it does.
 bool has_part(const Node& node, std::span<const DType> operands) {
   const Op& op = node.op();
@@ -52,6 +50,10 @@ ElementwiseGroups::ElementwiseGroups(PassContext& context)
   join_readers();
   collect_members();
   recompute();
+}
+
+bool ElementwiseGroups::alike(const Node& a, const Node& b) const {
+  return a.output(0).shape == b.output(0).shape && a.device() == b.device() && context_.run_together(a.id(), b.id());
 }
 
 int ElementwiseGroups::of(int id) const {
@@ -185,7 +187,7 @@ void ElementwiseGroups::collect_members() {
 
 bool ElementwiseGroups::may_be_fused(const Node& node) const {
   const Op& op = node.op();
-  if (!may_be_step(op) || context_.fixed(node.id()) || !node.control_inputs().empty()) return false;
+  if (!may_be_step(op) || context_.fixed_in_flow(node.id()) || !node.control_inputs().empty()) return false;
   if (!node.output(0).shape.known_rank()) return false;
   SmallVector<DType, 3> operands;
   for (const NodeOutput& input : node.inputs()) operands.push_back(graph_.info(input).dtype);

@@ -50,6 +50,7 @@ class ElementwiseGroups {
   int level_of(int id);
   void visit(const Node& node);
   void begin(const Node& node, int level);
+  bool alike(const Node& a, const Node& b) const;
   bool may_be_one(int a, int b);
   void merge(int into, int from);
   void mark_reduced();

@@ -30,7 +30,7 @@ class Fuser {
     // The later of two products that are added takes the sum: the other need not wait for it.
     const std::vector<int> order = graph_.topological_order();
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
-      if (graph_.find(*id) == nullptr || context_.fixed(*id)) continue;
+      if (graph_.find(*id) == nullptr || context_.fixed_in_flow(*id)) continue;
       const Op& op = graph_.at(*id).op();
       if (&op == &kMatMul) {
         fuse(*id, kFusedMatMul);
@@ -46,7 +46,8 @@ class Fuser {
   // A bias that no product has taken is added like any other row: elementwise loops can take that.
   void add_plainly(int id) {
     const Node& node = graph_.at(id);
-    if (&node.op() != &kBiasAdd || context_.fixed(id) || node.attr("data_format").as<std::string>() != "NHWC") return;
+    if (&node.op() != &kBiasAdd || context_.fixed_in_flow(id) || node.attr("data_format").as<std::string>() != "NHWC")
+      return;
     // Not the output's: what that has of the bias may be wrong.
     const PartialShape& value = graph_.info(node.input(0)).shape;
     const PartialShape& bias = graph_.info(node.input(1)).shape;
@@ -68,9 +69,9 @@ class Fuser {
 
   // The only reader of `node`, if it can be merged with it.
   const Node* next(const Node& node) const {
-    if (!has_one_reader(node) || context_.fixed(node.id())) return nullptr;
+    if (!has_one_reader(node) || context_.fixed_in_flow(node.id())) return nullptr;
     const Node& reader = graph_.at(node.consumers()[0].node);
-    if (context_.fixed(reader.id()) || reader.device() != node.device()) return nullptr;
+    if (context_.fixed_in_flow(reader.id()) || reader.device() != node.device()) return nullptr;
     return &reader;
   }
 

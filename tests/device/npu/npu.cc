@@ -164,11 +164,11 @@ std::shared_ptr<KernelState> prepare_as_cpu(const KernelContext& c) {
   return cpu_kernel(c).prepare(c);
 }
 
-// Strings are in no device's memory but the host's. A constant's value is in the program: every device has it.
+// Strings and lists are in no device's memory but the host's. A constant's value is in the program: every device has it.
 bool is_the_hosts(const Op& op) {
-  const auto is_string = [](const ArgDef& a) { return a.dtype == kString; };
-  return op.is(OpKind::kConstant) || std::ranges::any_of(op.signature().inputs, is_string) ||
-         std::ranges::any_of(op.signature().outputs, is_string);
+  const auto on_host = [](const ArgDef& a) { return a.dtype == kString || a.dtype == kVariant; };
+  return op.is(OpKind::kConstant) || std::ranges::any_of(op.signature().inputs, on_host) ||
+         std::ranges::any_of(op.signature().outputs, on_host);
 }
 
 // For all that has no kernel here yet and whose tensors are plain bytes. What the optimizer makes for the CPU stays the

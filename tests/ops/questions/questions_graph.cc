@@ -36,10 +36,11 @@ struct Traced {
 
 bool is_data(const Tensor& t) { return t.dtype() != kResource && t.dtype() != kVariant; }
 
-// A graph may hold data and variables; the other handles of the samples stand for nothing that runs could be given.
+// A graph may hold data, variables and lists; the other handles of the samples stand for nothing that runs could be
+// given.
 bool fits_a_graph(const Bound& b) {
   for (size_t i = 0; i < b.in.size(); ++i) {
-    if (!is_data(b.in[i]) && !b.given.in[i].is_variable) return false;
+    if (!is_data(b.in[i]) && !b.given.in[i].is_variable && !b.given.in[i].is_list) return false;
   }
   return true;
 }

@@ -232,9 +232,13 @@ class Generator : public Builder {
     s.body = inner;
     const Tensor& first = values_.at(arguments[0]);
     const double x = rng_.real();
-    s.form = x < 0.45   ? Statement::Form::kSpecs
-             : x < 0.95 ? Statement::Form::kPolymorphic
-                        : Statement::Form::kRecursive;
+    s.form = x < 0.3    ? Statement::Form::kSpecs
+             : x < 0.6  ? Statement::Form::kPolymorphic
+             : x < 0.65 ? Statement::Form::kRecursive
+             : x < 0.85 ? Statement::Form::kCond
+                        : Statement::Form::kLoop;
+    const bool chooses = s.form == Statement::Form::kCond || s.form == Statement::Form::kLoop;
+    if (chooses && !dtypes::kReal.contains(first.dtype())) s.form = Statement::Form::kPolymorphic;
     if (s.form == Statement::Form::kRecursive && (!dtypes::kNumeric.contains(first.dtype()) || first.rank() > 3)) {
       s.form = Statement::Form::kPolymorphic;
     }

@@ -211,6 +211,16 @@ class Printer {
         break;
       case Statement::Kind::kCall: {
         const std::string f = fmt::format("f{}", s.out[0]);
+        if (s.form == Statement::Form::kCond || s.form == Statement::Form::kLoop) {
+          line(depth, fmt::format("const auto {} = [&](std::vector<Tensor> args) -> std::vector<Tensor> {{", f));
+          print(*s.body, depth + 1);
+          line(depth, "};");
+          const char* const call = s.form == Statement::Form::kCond
+                                       ? "choose({0}, {{{1}}})"  // cond(max(args[0]) > 0, f(args), f with zeros)
+                                       : "go_round({0}, {{{1}}})";
+          results(depth, s, fmt::format(fmt::runtime(call), f, names(s.in)));
+          break;
+        }
         if (s.form == Statement::Form::kRecursive) {
           line(depth, fmt::format("// calls itself with sum(args[0], {{0}}) and adds sum(result) up to rank 0"));
         }

@@ -41,6 +41,8 @@ struct Statement {
     kSpecs,        // with `specs`
     kPolymorphic,  // at the first call with new shapes
     kRecursive,    // the same, and calls itself with its first argument summed over the first dimension
+    kCond,         // not at all: a conditional calls `body`, in one branch with zeros for the first argument
+    kLoop,         // not at all: a loop adds the largest element of the first output to the first argument, then `body`
   };
 
   Kind kind = Kind::kOp;

@@ -1,0 +1,248 @@
+// Queues (lib/core/collections/queue.h): making them, and calls that wait.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panto/device/cpu/collections/storage.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/math/philox.h"
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/collections/queue.h"
+#include "panto/lib/core/step/async.h"
+
+namespace panto {
+namespace {
+
+// ---- Making them ---------------------------------------------------------------------------------------------------
+
+// The words of a stream, one after the other.
+Callable<uint32_t()> words_of(int64_t seed, int64_t seed2) {
+  philox::Stream stream{static_cast<uint64_t>(seed), 0, static_cast<uint64_t>(seed2)};
+  if (seed == 0 && seed2 == 0) {
+    std::random_device device;
+    stream.key = (uint64_t{device()} << 32) | device();
+    stream.high = (uint64_t{device()} << 32) | device();
+  }
+  return [stream, block = philox::Words{}, used = uint64_t{0}]() mutable {
+    if (used % 4 == 0) block = stream.block(used / 4);
+    return block.w[used++ % 4];
+  };
+}
+
+struct Declared {
+  std::string container, name;
+  QueueForm form;
+};
+
+ResourceHandle make_queue(void* declared) {
+  const Declared& d = *static_cast<const Declared*>(declared);
+  return std::make_shared<Queue>(d.container, d.name, d.form, words_of(d.form.seed, d.form.seed2));
+}
+
+void run_queue(KernelContext& c, QueueForm form) {
+  const auto types = c.types("component_types");
+  form.types.insert(form.types.end(), types.begin(), types.end());
+  const AttrSlot& shapes = c.slot("shapes");
+  const auto* first = static_cast<const PartialShape*>(shapes.p);
+  if (shapes.n == 0) form.shapes.clear();
+  form.shapes.insert(form.shapes.end(), first, first + shapes.n);
+  form.capacity = std::max<int64_t>(-1, c.integer("capacity"));
+  form.check();
+  Declared declared{std::string(c.text("container")), std::string(c.text("shared_name")), std::move(form)};
+  if (declared.name.empty()) declared.name = c.call().node_name;
+  if (declared.name.empty()) return c.set_out(0, resource_tensor(make_queue(&declared)));
+  ResourceHandle handle =
+      c.step().resource_manager().lookup_or_create(declared.container, declared.name, make_queue, &declared);
+  Tensor out = resource_tensor(std::move(handle));
+  const std::shared_ptr<Queue> queue = queue_of(out);
+  if (!(queue->form() == declared.form)) {
+    invalid("queue \"{}\": expected one as it was declared before, a {}, got another {}", declared.name, queue->kind(),
+            declared.form.kind());
+  }
+  c.set_out(0, std::move(out));
+}
+
+void run_fifo(KernelContext& c) { run_queue(c, {.order = QueueForm::Order::kFifo}); }
+void run_padding_fifo(KernelContext& c) { run_queue(c, {.order = QueueForm::Order::kPaddingFifo}); }
+void run_random_shuffle(KernelContext& c) {
+  run_queue(c, {.order = QueueForm::Order::kShuffle,
+                .min_after_dequeue = c.integer("min_after_dequeue"),
+                .seed = c.integer("seed"),
+                .seed2 = c.integer("seed2")});
+}
+void run_priority(KernelContext& c) {
+  run_queue(c, {.order = QueueForm::Order::kPriority, .types = {kInt64}, .shapes = {Shape{}}});
+}
+
+// ---- Elements ------------------------------------------------------------------------------------------------------
+
+// Memory of somebody else may change.
+Tensor own(const Tensor& t) {
+  const Buffer* buffer = t.impl()->buffer;
+  if (buffer == nullptr || !buffer->adopted()) return t;
+  const Tensor copy = allocate_tensor(t.device(), t.dtype(), t.shape());
+  if (t.nbytes() > 0) std::memcpy(copy.impl()->data, t.impl()->data, t.nbytes());  // adopted memory is of plain types
+  return copy;
+}
+
+// Dimensions `axis` and on of an array of shape `shape` to the beginning of those of one of shape `into`.
+template <class T>
+void copy_into(const T* from, const Shape& shape, T* to, const Shape& into, int axis) {
+  if (axis == shape.rank()) {
+    *to = *from;
+    return;
+  }
+  int64_t from_step = 1, to_step = 1;
+  for (int k = axis + 1; k < shape.rank(); ++k) {
+    from_step *= shape.dim(k);
+    to_step *= into.dim(k);
+  }
+  if (from_step == to_step) {  // no dimension behind this one is smaller
+    std::copy_n(from, shape.dim(axis) * from_step, to);
+    return;
+  }
+  for (int64_t i = 0; i < shape.dim(axis); ++i) {
+    copy_into(from + i * from_step, shape, to + i * to_step, into, axis + 1);
+  }
+}
+
+// Component k of all elements, along a new first dimension. Those that are smaller than the largest have zeros behind.
+Tensor stacked(std::span<const QueueElement> elements, size_t k, DType dtype, const PartialShape& declared) {
+  std::vector<int64_t> dims(declared.dims().begin(), declared.dims().end());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] != kUnknownDim) continue;
+    dims[d] = 0;
+    for (const QueueElement& e : elements) dims[d] = std::max(dims[d], e[k].dim(static_cast<int>(d)));
+  }
+  const Shape largest(dims);
+  dims.insert(dims.begin(), static_cast<int64_t>(elements.size()));
+  const Tensor all = allocate_tensor(cpu_device(), dtype, Shape(dims));
+  with_storage(dtype, [&]<class T>(T) {
+    T* to = mutable_data<T>(all);
+    const int64_t size = largest.numel();
+    for (const QueueElement& e : elements) {
+      const Shape& shape = e[k].shape();
+      if (!(shape == largest)) std::fill_n(to, size, T{});
+      if (shape.numel() > 0) copy_into(static_cast<const T*>(e[k].impl()->data), shape, to, largest, 0);
+      to += size;
+    }
+  });
+  return all;
+}
+
+// ---- Calls that wait -----------------------------------------------------------------------------------------------
+
+void expect_no_timeout(const KernelContext& c) {
+  const int64_t timeout = c.integer("timeout_ms");
+  if (timeout != -1) invalid("timeout_ms: expected -1, since a step has a deadline, got {}", timeout);
+}
+
+// When the call is stopped, the queue does not know of it any more. `cancellation`: the call's, taken before it could
+// end.
+void forget_when_stopped(const std::shared_ptr<Cancellation>& cancellation, std::shared_ptr<Queue> queue,
+                         uint64_t attempt) {
+  cancellation->watch([queue = std::move(queue), attempt] { queue->forget(attempt); });
+}
+
+void start_enqueue(const std::shared_ptr<AsyncContext>& c, const Done& done, bool many) {
+  expect_no_timeout(*c);
+  const std::shared_ptr<Queue> queue = queue_of(c->in(0));
+  QueueElement components;
+  for (int i = 1; i < c->num_inputs(); ++i) components.push_back(own(c->in(i)));
+  queue->check(components, many);
+  std::vector<QueueElement> elements;
+  if (many) {
+    elements.resize(static_cast<size_t>(components[0].dim(0)));
+    for (const Tensor& t : components) {
+      const Shape rows(t.shape().dims().subspan(1));
+      for (size_t i = 0; i < elements.size(); ++i) {
+        elements[i].push_back(view_tensor(t, rows, static_cast<int64_t>(i) * rows.numel()));
+      }
+    }
+  } else {
+    elements.push_back(std::move(components));
+  }
+  const std::shared_ptr<Cancellation> cancellation = c->step().cancellation;
+  const uint64_t attempt = queue->enqueue(
+      std::move(elements), [done](std::exception_ptr error) { error ? done(std::move(error)) : done(); });
+  forget_when_stopped(cancellation, queue, attempt);
+}
+
+void start_dequeue(const std::shared_ptr<AsyncContext>& c, const Done& done, int64_t count, bool many, bool up_to) {
+  expect_no_timeout(*c);
+  const std::shared_ptr<Queue> queue = queue_of(c->in(0));
+  const QueueForm& form = queue->form();
+  if (!std::ranges::equal(c->types("component_types"), form.types)) {
+    fail(Code::kInvalidArgument, "component_types: expected the queue's, got others");
+  }
+  if (many && form.shapes.empty()) {
+    fail(Code::kInvalidArgument,
+         "queue: expected one with shapes, since its elements are to be stacked, got one without");
+  }
+  if (count < 0) invalid("n: expected at least 0, got {}", count);
+  const auto give = [c, done, many, queue](const std::vector<QueueElement>& elements, std::exception_ptr error) {
+    if (error) return done(std::move(error));
+    try {
+      const QueueForm& of = queue->form();
+      for (size_t k = 0; k < of.types.size(); ++k) {
+        const auto out = static_cast<int>(k);
+        if (many) {
+          c->set_out(out, stacked(elements, k, of.types[k], of.shapes[k]));
+        } else {
+          c->set_out(out, view_tensor(elements[0][k], elements[0][k].shape()));
+        }
+      }
+    } catch (...) {
+      return done(std::current_exception());
+    }
+    done();
+  };
+  if (count == 0) return give({}, nullptr);
+  const std::shared_ptr<Cancellation> cancellation = c->step().cancellation;
+  forget_when_stopped(cancellation, queue, queue->dequeue(count, up_to, give));
+}
+
+void start_enqueue_one(const std::shared_ptr<AsyncContext>& c, Done done) { start_enqueue(c, done, false); }
+void start_enqueue_many(const std::shared_ptr<AsyncContext>& c, Done done) { start_enqueue(c, done, true); }
+void start_dequeue_one(const std::shared_ptr<AsyncContext>& c, Done done) { start_dequeue(c, done, 1, false, false); }
+void start_dequeue_many(const std::shared_ptr<AsyncContext>& c, Done done) {
+  start_dequeue(c, done, *c->data<int32_t>(1), true, false);
+}
+void start_dequeue_up_to(const std::shared_ptr<AsyncContext>& c, Done done) {
+  start_dequeue(c, done, *c->data<int32_t>(1), true, true);
+}
+
+void start_close(const std::shared_ptr<AsyncContext>& c, Done done) {
+  const std::shared_ptr<Queue> queue = queue_of(c->in(0));
+  const std::shared_ptr<Cancellation> cancellation = c->step().cancellation;
+  const uint64_t attempt = queue->close(c->flag("cancel_pending_enqueues"),
+                                        [done](std::exception_ptr error) { error ? done(std::move(error)) : done(); });
+  forget_when_stopped(cancellation, queue, attempt);
+}
+
+void run_is_closed(KernelContext& c) { *c.out_data<bool>(0) = queue_of(c.in(0))->closed(); }
+void run_size(KernelContext& c) {
+  *c.out_data<int32_t>(0) = checked_cast<int32_t>(queue_of(c.in(0))->size(), "number of elements");
+}
+
+const CpuKernel fifo_kernel("FIFOQueueV2", run_fifo);
+const CpuKernel padding_fifo_kernel("PaddingFIFOQueueV2", run_padding_fifo);
+const CpuKernel random_shuffle_kernel("RandomShuffleQueueV2", run_random_shuffle);
+const CpuKernel priority_kernel("PriorityQueueV2", run_priority);
+const CpuKernel enqueue_kernel("QueueEnqueueV2", Kernel{.start = start_enqueue_one});
+const CpuKernel enqueue_many_kernel("QueueEnqueueManyV2", Kernel{.start = start_enqueue_many});
+const CpuKernel dequeue_kernel("QueueDequeueV2", Kernel{.start = start_dequeue_one});
+const CpuKernel dequeue_many_kernel("QueueDequeueManyV2", Kernel{.start = start_dequeue_many});
+const CpuKernel dequeue_up_to_kernel("QueueDequeueUpToV2", Kernel{.start = start_dequeue_up_to});
+const CpuKernel close_kernel("QueueCloseV2", Kernel{.start = start_close});
+const CpuKernel is_closed_kernel("QueueIsClosedV2", run_is_closed);
+const CpuKernel size_kernel("QueueSizeV2", run_size);
+
+}  // namespace
+}  // namespace panto

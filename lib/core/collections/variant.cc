@@ -1,0 +1,8 @@
+#include "panto/lib/core/collections/variant.h"
+
+namespace panto {
+
+VariantValue::VariantValue() = default;
+VariantValue::~VariantValue() = default;
+
+}  // namespace panto

@@ -1,0 +1,264 @@
+// Kernels of conditionals and loops: each runs plans of the functions that it calls, which are made when they are first
+// needed. A branch that is never taken is never compiled.
+//
+// A loop is a plan of its body and, behind it, of its condition: one run for a round. What the body hands on as it is
+// takes no part in it.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/kernel.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/ops/control/control.h"
+#include "panto/lib/runtime/control/depth.h"
+#include "panto/lib/runtime/function_plans.h"
+
+namespace panto {
+namespace {
+
+using Inputs = std::span<const Tensor* const>;
+
+// Calls of one function by one node.
+class PlannedFunction {
+ public:
+  explicit PlannedFunction(std::shared_ptr<const GraphFunction> function)
+      : function_(std::move(function)),
+        plans_({.graph = function_->graph(),
+                .inputs = function_->endpoints().inputs,
+                .outputs = function_->endpoints().outputs,
+                .effects = function_->endpoints().effects,
+                .states = &states_}) {}
+
+  const GraphFunction& function() const { return *function_; }
+  void run(const Step& step, Inputs inputs, std::span<Tensor> outputs) {
+    function_->check_inputs(inputs);
+    with_context([&] { return fmt::format("in function '{}'", function_->name()); },
+                 [&] { plans_.run(step, inputs, "", outputs); });
+  }
+
+ private:
+  std::shared_ptr<const GraphFunction> function_;
+  NodeStates states_{NodeStates::Identity::kId};
+  FunctionPlans plans_;
+};
+
+// What a node of a conditional keeps: the functions that it called.
+class CondState final : public KernelState {
+ public:
+  PlannedFunction& planned(const FunctionRef& reference) {
+    std::shared_ptr<const GraphFunction> function = graph_function(reference);
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<PlannedFunction>& found = functions_[function.get()];
+    if (found == nullptr) found = std::make_unique<PlannedFunction>(std::move(function));
+    return *found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const GraphFunction*, std::unique_ptr<PlannedFunction>> functions_;
+};
+
+std::shared_ptr<KernelState> prepare_cond(const KernelContext&) { return std::make_shared<CondState>(); }
+
+void run_branch(KernelContext& c, const FunctionRef& branch) {
+  const CallDepth deeper;
+  std::vector<const Tensor*> inputs;
+  for (int i = 1; i < c.num_inputs(); ++i) inputs.push_back(&c.in(i));
+  std::vector<Tensor> outputs(static_cast<size_t>(c.num_outputs()));
+  auto* state = c.state<CondState>();
+  if (state != nullptr) {
+    state->planned(branch).run(c.step(), inputs, outputs);
+  } else {  // a call that was not prepared, and will not come again
+    CondState once;
+    once.planned(branch).run(c.step(), inputs, outputs);
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) c.set_out(static_cast<int>(k), std::move(outputs[k]));
+}
+
+void run_cond(KernelContext& c) {
+  run_branch(c, detail::is_true(c.in(0)) ? c.function("then_branch") : c.function("else_branch"));
+}
+
+void run_case(KernelContext& c) {
+  const auto branches = c.functions("branches");
+  run_branch(c, branches[detail::branch_index(c.in(0), branches.size())]);
+}
+
+// ---- Loops -------------------------------------------------------------------------------------------------------
+
+// One round: the body, and the condition of what it gives. Outputs are those values that the body makes, then whether
+// to go on.
+class Round {
+ public:
+  Round(const GraphFunction& condition, const GraphFunction& body)
+      : endpoints_(body.endpoints()), graph_(body.graph()) {
+    const std::vector<NodeOutput> inputs = endpoints_.inputs;
+    const std::vector<NodeOutput> given = endpoints_.outputs;
+    std::vector<NodeOutput> condition_inputs;
+    endpoints_.outputs.clear();
+    for (size_t i = 0; i < given.size(); ++i) {
+      const NodeOutput source = behind_identities(given[i]);
+      const bool same = source == inputs[i];
+      condition_inputs.push_back(same ? inputs[i] : given[i]);
+      if (same) continue;
+      made_.push_back(i);
+      endpoints_.outputs.push_back(given[i]);
+    }
+    std::vector<int> effects;
+    endpoints_.outputs.push_back(
+        insert_function(graph_, condition, condition_inputs, graph_.unique_name("condition"), effects).at(0));
+    // The condition sees what the body did.
+    for (int effect : effects) {
+      for (int before : endpoints_.effects) graph_.add_control_input(effect, before);
+    }
+    endpoints_.effects.insert(endpoints_.effects.end(), effects.begin(), effects.end());
+  }
+
+  const Graph& graph() const { return graph_; }
+  const Endpoints& endpoints() const { return endpoints_; }
+  // Which values the outputs are, without the last.
+  const std::vector<size_t>& made() const { return made_; }
+
+ private:
+  NodeOutput behind_identities(NodeOutput output) const {
+    while (graph_.at(output.node).has(Trait::kIdentity) && graph_.at(output.node).control_inputs().empty()) {
+      output = graph_.at(output.node).input(output.index);
+    }
+    return output;
+  }
+
+  Endpoints endpoints_;
+  Graph graph_;
+  std::vector<size_t> made_;
+};
+
+// What a node of a loop keeps.
+class LoopState final : public KernelState {
+ public:
+  LoopState(std::shared_ptr<const GraphFunction> condition, std::shared_ptr<const GraphFunction> body)
+      : body_(std::move(body)), condition_(condition), round_(*condition, *body_) {}
+
+  const GraphFunction& body() const { return *body_; }
+  PlannedFunction& condition() { return condition_; }
+  const std::vector<size_t>& made() const { return round_.made(); }
+
+  // A plan whose shapes hold in every round that begins with `values`, and memory for a run.
+  struct Ready {
+    std::vector<OutputInfo> begins_with;
+    std::shared_ptr<const Executable> executable;
+    std::unique_ptr<RunState> state;
+  };
+  std::unique_ptr<Ready> take(Inputs values) {
+    const auto fits = [&](const Ready& r) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (!(values[i]->partial_shape() == r.begins_with[i].shape)) return false;
+      }
+      return r.executable->accepts(values);
+    };
+    if (std::unique_ptr<Ready> found = ready_.take(fits)) return found;
+    auto made = std::make_unique<Ready>();
+    const std::vector<Tensor> known = detail::loop_invariant(*body_, values);
+    std::vector<ExecutableFeed> feeds;
+    for (size_t i = 0; i < values.size(); ++i) {
+      made->begins_with.push_back({values[i]->dtype(), values[i]->partial_shape()});
+      feeds.push_back(feed_like(round_.endpoints().inputs[i], *values[i]));
+      feeds.back().info.shape = known[i].partial_shape();
+    }
+    ExecutableOptions options;
+    options.states = &states_;
+    made->executable =
+        Executable::make(round_.graph(), feeds, round_.endpoints().outputs, round_.endpoints().effects, options);
+    made->state = made->executable->new_state();
+    return made;
+  }
+  void put(std::unique_ptr<Ready> ready) { ready_.put(std::move(ready)); }
+
+ private:
+  std::shared_ptr<const GraphFunction> body_;
+  PlannedFunction condition_;
+  Round round_;
+  NodeStates states_{NodeStates::Identity::kId};
+  ObjectPool<Ready> ready_;
+};
+
+// Made at the first run: what a loop calls may not be able to run, and the loop may not be reached.
+class LoopHolder final : public KernelState {
+ public:
+  LoopState& get(const KernelContext& c) {
+    std::shared_ptr<const GraphFunction> body = graph_function(c.function("body"));
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<LoopState>& found = loops_[body.get()];
+    if (found == nullptr) found = std::make_unique<LoopState>(graph_function(c.function("cond")), std::move(body));
+    return *found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const GraphFunction*, std::unique_ptr<LoopState>> loops_;
+};
+
+std::shared_ptr<KernelState> prepare_loop(const KernelContext&) { return std::make_shared<LoopHolder>(); }
+
+void run_rounds(KernelContext& c, LoopState& loop) {
+  const auto count = static_cast<size_t>(c.num_inputs());
+  std::vector<Tensor> values;
+  std::vector<const Tensor*> inputs;
+  for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.in(i));
+  for (const Tensor& t : values) inputs.push_back(&t);
+  loop.body().check_inputs(inputs);
+  Tensor first;
+  loop.condition().run(c.step(), inputs, {&first, 1});
+  if (detail::is_true(first)) {
+    const std::vector<size_t>& made = loop.made();
+    std::vector<Tensor> outputs(made.size() + 1);
+    std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
+    Step step = c.step();
+    for (bool more = true; more;) {
+      ready->executable->run(*ready->state, step, inputs, outputs);
+      for (size_t k = 0; k < made.size(); ++k) values[made[k]] = std::move(outputs[k]);
+      more = detail::is_true(outputs.back());
+      outputs.back() = Tensor();
+      ++step.iteration;
+    }
+    loop.put(std::move(ready));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const int at = static_cast<int>(i);
+    // An output is a tensor of its own, also where it is an input unchanged. A handle of a resource stays what it is.
+    const bool given = values[i].id() == c.in(at).id() && values[i].dtype() != kResource;
+    c.set_out(at, given ? view_tensor(values[i], values[i].shape()) : std::move(values[i]));
+  }
+}
+
+void run_loop(KernelContext& c) {
+  const CallDepth deeper;
+  if (auto* holder = c.state<LoopHolder>()) return run_rounds(c, holder->get(c));
+  LoopHolder once;
+  run_rounds(c, once.get(c));
+}
+
+// Queues a kernel for every type of a condition.
+struct ForEveryType {
+  ForEveryType(const char* op, const Kernel& kernel) noexcept {
+    for (int t = 0; t < kDTypeSlots; ++t) {
+      if (dtypes::kAny.contains(static_cast<DType>(t))) KernelEntry(op, "CPU", static_cast<DType>(t), kernel);
+    }
+  }
+};
+constexpr Kernel kCondKernel{.run = run_cond, .prepare = prepare_cond};
+constexpr Kernel kCaseKernel{.run = run_case, .prepare = prepare_cond};
+constexpr Kernel kLoopKernel{.run = run_loop, .prepare = prepare_loop};
+const ForEveryType if_kernels("If", kCondKernel);
+const ForEveryType stateless_if_kernels("StatelessIf", kCondKernel);
+const KernelEntry case_kernel("Case", "CPU", DType::kInvalid, kCaseKernel);
+const KernelEntry stateless_case_kernel("StatelessCase", "CPU", DType::kInvalid, kCaseKernel);
+const KernelEntry while_kernel("While", "CPU", DType::kInvalid, kLoopKernel);
+const KernelEntry stateless_while_kernel("StatelessWhile", "CPU", DType::kInvalid, kLoopKernel);
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,30 @@
+// How deep functions may call one another. Internal.
+#pragma once
+
+#include "panto/lib/base/error.h"
+#include "panto/lib/base/format.h"
+
+namespace panto {
+
+// While one lives, this thread is inside a function that an op called. Throws ResourceExhausted where a function calls
+// itself without end, before the thread's stack is full.
+class CallDepth {
+ public:
+  static constexpr int kMost = 200;
+
+  CallDepth() {
+    if (depth() == kMost) {
+      failf(Code::kResourceExhausted, "functions: expected calls inside one another to a depth of at most {}, got more",
+            kMost);
+    }
+    ++depth();
+  }
+  ~CallDepth() { --depth(); }
+  CallDepth(const CallDepth&) = delete;
+  CallDepth& operator=(const CallDepth&) = delete;
+
+ private:
+  static int& depth() noexcept;
+};
+
+}  // namespace panto

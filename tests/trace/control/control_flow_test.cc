@@ -1,0 +1,504 @@
+// Conditionals and loops: eagerly, traced, in graphs made by hand; their gradients.
+#include "panto/trace/control/control_flow.h"
+
+#include <cmath>
+
+#include "panto/lib/core/call/scopes.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
+#include "panto/panto.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/near.h"
+
+namespace panto {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(trace_)
+BOOST_AUTO_TEST_SUITE(control_flow)
+
+const Node* node_of(const Function& f, std::string_view op) {
+  for (int id : f.graph().ids()) {
+    if (f.graph().at(id).op().name() == op) return &f.graph().at(id);
+  }
+  return nullptr;
+}
+
+Tensor root_or_zero(const Tensor& x) {
+  return cond(sum(x) > 0.F, [&] { return sqrt(x); }, [&] { return zeros_like(x); });
+}
+
+BOOST_AUTO_TEST_CASE(cond_runs_the_branch_that_is_taken) {
+  expect_near(root_or_zero(tensor({1.F, 4.F})), {2}, {1, 2});
+  expect_near(root_or_zero(tensor({-1.F, -4.F})), {2}, {0, 0});
+  const auto f = trace(root_or_zero);
+  expect_near(f(tensor({1.F, 4.F})), {2}, {1, 2});
+  expect_near(f(tensor({-1.F, -4.F})), {2}, {0, 0});
+  BOOST_TEST(f.num_traces() == 1);
+  BOOST_TEST((node_of(f, "StatelessIf") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(conditions_of_every_kind) {
+  const auto yes = [] { return tensor(1); };
+  const auto no = [] { return tensor(0); };
+  expect_near(cond(true, yes, no), 1);
+  expect_near(cond(tensor(0.0), yes, no), 0);
+  expect_near(cond(tensor(std::string("x")), yes, no), 1);
+  const Variable flag(tensor(false), "flag");
+  expect_near(cond(flag, yes, no), 0);
+  expect_error_begins([&] { cond(cast(tensor(1.F), kComplex64), yes, no); },
+                      "InvalidArgument: condition: expected a bool, a real number or a string, got complex64");
+}
+
+BOOST_AUTO_TEST_CASE(branches_may_have_effects_and_give_nothing) {
+  const Variable count(tensor(0.F), "count");
+  const auto f = trace([&](const Tensor& x) {
+    cond(x > 0.F, [&] { count.assign_add(tensor(1.F)); }, [&] { count.assign_sub(tensor(10.F)); });
+    return count + 0.F;
+  });
+  expect_near(f(tensor(1.F)), 1);
+  expect_near(f(tensor(1.F)), 2);
+  expect_near(f(tensor(-1.F)), -8);
+  BOOST_TEST((node_of(f, "If") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(branches_that_differ) {
+  const auto f = [](const Tensor& x) { return cond(x > 0.F, [&] { return x; }, [&] { return cast(x, kFloat64); }); };
+  expect_error_begins([&] { trace(f)(tensor(1.F)); },
+                      "InvalidArgument: branch 1: expected it to give tensors as branch 0 does, (float32), got "
+                      "(float64)");
+}
+
+BOOST_AUTO_TEST_CASE(cases) {
+  const auto pick = [](const Tensor& i, const Tensor& x) {
+    return switch_case(i, {[&] { return x; }, [&] { return -x; }, [&] { return x * x; }});
+  };
+  const auto f = trace(pick);
+  const Tensor x = tensor(3.F);
+  for (const int i : {0, 1, 2, 7, -1}) {
+    const double expected = i == 0 ? 3 : i == 1 ? -3 : 9;
+    expect_near(pick(tensor(i), x), expected);
+    expect_near(f(tensor(i), x), expected);
+  }
+  BOOST_TEST((node_of(f, "StatelessCase") != nullptr));
+}
+
+Tensor power(const Tensor& x, const Tensor& n) {
+  auto [i, result] = while_loop([&](const Tensor& i, const Tensor&) { return i < n; },
+                                [&](const Tensor& i, const Tensor& p) { return std::tuple(i + 1, p * x); },
+                                std::tuple(tensor(0), ones_like(x)));
+  return result;
+}
+
+BOOST_AUTO_TEST_CASE(loops_of_unknown_length) {
+  const auto f = trace(power);
+  for (const int n : {0, 1, 5}) {
+    expect_near(power(tensor({2.F, 3.F}), tensor(n)), {2}, {std::pow(2, n), std::pow(3, n)});
+    expect_near(f(tensor({2.F, 3.F}), tensor(n)), {2}, {std::pow(2, n), std::pow(3, n)});
+  }
+  BOOST_TEST(f.num_traces() == 1);
+  BOOST_TEST((node_of(f, "StatelessWhile") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(loops_end_after_the_most_rounds) {
+  const auto run = [](const Tensor& x) {
+    return while_loop([](const Tensor& v) { return v < 100.F; }, [](const Tensor& v) { return v * 2.F; }, x,
+                      {.maximum_iterations = 3});
+  };
+  expect_near(run(tensor(1.F)), 8);
+  expect_near(run(tensor(60.F)), 120);
+  const auto f = trace(run);
+  expect_near(f(tensor(1.F)), 8);
+  expect_near(f(tensor(60.F)), 120);
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_grow) {
+  const auto run = [](const Tensor& x) {
+    return while_loop([](const Tensor& v) { return size(v) < 5; },
+                      [](const Tensor& v) { return concat({v, tensor({7.F})}, 0); }, x);
+  };
+  expect_near(run(tensor({1.F})), {5}, {1, 7, 7, 7, 7});
+  const auto f = trace(run);
+  expect_near(f(tensor({1.F})), {5}, {1, 7, 7, 7, 7});
+  BOOST_TEST(f.outputs()[0].to_string() == "float32[?]");
+}
+
+BOOST_AUTO_TEST_CASE(loops_inside_loops) {
+  // The sum over i < n of i * (i - 1) / 2.
+  const auto run = [](const Tensor& n) {
+    auto [i, total] = while_loop([&](const Tensor& i, const Tensor&) { return i < n; },
+                                 [](const Tensor& i, const Tensor& total) {
+                                   auto [j, inner] = while_loop(
+                                       [&](const Tensor& j, const Tensor&) { return j < i; },
+                                       [](const Tensor& j, const Tensor& s) { return std::tuple(j + 1, s + j); },
+                                       std::tuple(tensor(0), total));
+                                   return std::tuple(i + 1, inner);
+                                 },
+                                 std::tuple(tensor(0), tensor(0)));
+    return total;
+  };
+  expect_near(run(tensor(5)), 10);
+  expect_near(trace(run)(tensor(5)), 10);
+}
+
+BOOST_AUTO_TEST_CASE(a_loop_changes_a_variable) {
+  const Variable total(tensor(0.F), "total");
+  const auto f = trace([&](const Tensor& n) {
+    return while_loop([&](const Tensor& i) { return i < n; },
+                      [&](const Tensor& i) {
+                        total.assign_add(cast(i, kFloat32));
+                        return i + 1;
+                      },
+                      tensor(0));
+  });
+  expect_near(f(tensor(4)), 4);
+  expect_near(total.value(), 6);
+  BOOST_TEST((node_of(f, "While") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(traces_with_values_record_the_choice) {
+  const auto f = trace_with(root_or_zero, {tensor({1.F, 4.F})});
+  expect_near(f(tensor({-1.F, -4.F})), {2}, {0, 0});
+  expect_near(f(tensor({9.F, 4.F})), {2}, {3, 2});
+}
+
+BOOST_AUTO_TEST_CASE(in_a_graph_made_by_hand) {
+  Graph g;
+  Tensor x, n, y;
+  {
+    const GraphScope scope(g);
+    x = placeholder(kFloat32, {}, "x");
+    n = placeholder(kInt32, {}, "n");
+    y = named("y", cond(n > 2, [&] { return power(x, n); }, [&] { return x; }));
+  }
+  Session s(g);
+  expect_near(s.run(y, {{x, tensor(2.F)}, {n, tensor(4)}}), 16);
+  expect_near(s.run(y, {{x, tensor(2.F)}, {n, tensor(1)}}), 2);
+}
+
+// ---- Gradients ----------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(gradients_of_cond) {
+  const Variable k(tensor({2.F, 3.F}), "k");
+  const auto fn = [&](const Tensor& x) {
+    return sum(cond(sum(x) > 0.F, [&] { return x * x * k; }, [&] { return sin(x); }));
+  };
+  const auto f = trace(fn);
+  for (const Tensor& x : {tensor({1.F, 2.F}), tensor({-1.F, -2.F})}) {
+    GradientTape eager;
+    eager.watch(x);
+    const Tensor y = fn(x);
+    const std::vector<Tensor> expected = eager.gradient(y, {x});
+    {
+      GradientTape once;
+      const Tensor z = f(x);
+      expect_near(once.gradient(z, k), {2},
+                  x.to_vector<float>()[0] > 0 ? std::vector<double>{1, 4} : std::vector<double>{0, 0});
+    }
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor z = f(x);
+    expect_near(tape.gradient(z, x), {2}, values_of(expected[0]));
+    const Tensor dk = tape.gradient(z, k);
+    if (x.to_vector<float>()[0] > 0) {
+      expect_near(dk, {2}, {1, 4});
+    } else {
+      BOOST_TEST(!dk.defined());  // a persistent tape hears the ops that ran
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_loops) {
+  const auto f = trace(power);
+  for (const int n : {0, 1, 4}) {
+    const Tensor x = tensor({2.0, 3.0});
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x, tensor(n));
+    expect_near(tape.gradient(y, x), {2}, {n * std::pow(2, n - 1), n * std::pow(3, n - 1)});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(second_gradients_of_loops) {
+  const auto f = trace(power);
+  const Tensor x = tensor({2.0, 3.0});
+  GradientTape outer;
+  outer.watch(x);
+  Tensor dx;
+  {
+    GradientTape inner;
+    inner.watch(x);
+    const Tensor y = f(x, tensor(4));
+    dx = inner.gradient(y, x);
+  }
+  expect_near(dx, {2}, {4 * 8, 4 * 27});
+  expect_near(outer.gradient(dx, x), {2}, {12 * 4, 12 * 9});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_variables_in_loops) {
+  const Variable w(tensor(2.0), "w");
+  const auto f = trace([&](const Tensor& x) {
+    auto [i, y] = while_loop([&](const Tensor& i, const Tensor&) { return i < 3; },
+                             [&](const Tensor& i, const Tensor& y) { return std::tuple(i + 1, y * w + x); },
+                             std::tuple(tensor(0), x));
+    return y;
+  });
+  // y = w^3 x + w^2 x + w x + x
+  GradientTape tape({.persistent = true});
+  const Tensor x = tensor(5.0);
+  tape.watch(x);
+  const Tensor y = f(x);
+  expect_near(y, 5 * 15);
+  expect_near(tape.gradient(y, x), 15);
+  expect_near(tape.gradient(y, w), 5 * (3 * 4 + 2 * 2 + 1));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_in_graphs_of_any_order) {
+  Graph g;
+  Tensor x, n, y;
+  std::vector<Tensor> orders;
+  {
+    const GraphScope scope(g);
+    x = placeholder(kFloat64, {}, "x");
+    n = placeholder(kInt32, {}, "n");
+    const auto fn = [&] { return cond(n > 2, [&] { return power(x, n) * sin(x); }, [&] { return power(x * x, n); }); };
+    y = fn();
+    orders.push_back(y);
+    for (int k = 0; k < 3; ++k) orders.push_back(gradients(orders.back(), {{x}})[0]);
+  }
+  Session s(g);
+  const double v = 1.3;
+  // n = 3: x^3 sin x; n = 2: x^4.
+  const std::vector<double> cubic = {
+      v * v * v * std::sin(v), 3 * v * v * std::sin(v) + v * v * v * std::cos(v),
+      6 * v * std::sin(v) + 6 * v * v * std::cos(v) - v * v * v * std::sin(v),
+      6 * std::sin(v) + 18 * v * std::cos(v) - 9 * v * v * std::sin(v) - v * v * v * std::cos(v)};
+  const std::vector<double> quartic = {std::pow(v, 4), 4 * std::pow(v, 3), 12 * v * v, 24 * v};
+  for (size_t k = 0; k < orders.size(); ++k) {
+    expect_near(s.run(orders[k], {{x, tensor(v)}, {n, tensor(3)}}), cubic[k], 1e-9);
+    expect_near(s.run(orders[k], {{x, tensor(v)}, {n, tensor(2)}}), quartic[k], 1e-9);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_loops_inside_loops_and_branches) {
+  const auto fn = [](const Tensor& x) {
+    auto [i, y] = while_loop(
+        [](const Tensor& i, const Tensor&) { return i < 3; },
+        [&](const Tensor& i, const Tensor& y) {
+          auto [j, z] = while_loop([&](const Tensor& j, const Tensor&) { return j < i; },
+                                   [&](const Tensor& j, const Tensor& z) { return std::tuple(j + 1, sin(z * x)); },
+                                   std::tuple(tensor(0), y));
+          const Tensor w = cond(sum(z) > 0.5, [&, z = z] { return z * z; }, [&, z = z] { return z + x; });
+          return std::tuple(i + 1, w);
+        },
+        std::tuple(tensor(0), x));
+    return sum(y);
+  };
+  const auto f = trace(fn);
+  for (const double v : {0.4, 0.9, -0.7}) {
+    const Tensor x = tensor({v, v / 2});
+    GradientTape eager;
+    eager.watch(x);
+    const Tensor expected = eager.gradient(fn(x), x);
+    GradientTape tape;
+    tape.watch(x);
+    expect_near(tape.gradient(f(x), x), {2}, values_of(expected), 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tapes_inside_traces) {
+  const auto fn = [](const Tensor& x, const Tensor& n) {
+    return sum(cond(n > 2, [&] { return power(x, n); }, [&] { return sin(x); }));
+  };
+  const auto first = [&](const Tensor& x, const Tensor& n) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = fn(x, n);
+    return tape.gradient(y, x);
+  };
+  const auto second = [&](const Tensor& x, const Tensor& n) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor dx = sum(first(x, n));
+    return tape.gradient(dx, x);
+  };
+  const auto persistent = [&](const Tensor& x, const Tensor& n) {
+    GradientTape tape({.persistent = true});
+    tape.watch(x);
+    const Tensor dx = tape.gradient(fn(x, n), x);
+    return tape.gradient(sum(dx), x);
+  };
+  const Tensor x = tensor({1.5, 2.0});
+  for (const int n : {3, 4, 1}) {
+    const auto derivatives = [&](double v) -> std::pair<double, double> {
+      if (n <= 2) return {std::cos(v), -std::sin(v)};
+      return {n * std::pow(v, n - 1), n * (n - 1) * std::pow(v, n - 2)};
+    };
+    const std::vector<double> firsts = {derivatives(1.5).first, derivatives(2).first};
+    const std::vector<double> seconds = {derivatives(1.5).second, derivatives(2).second};
+    expect_near(first(x, tensor(n)), {2}, firsts);
+    expect_near(trace(first)(x, tensor(n)), {2}, firsts);
+    expect_near(second(x, tensor(n)), {2}, seconds);
+    expect_near(trace(second)(x, tensor(n)), {2}, seconds);
+    expect_near(trace(persistent)(x, tensor(n)), {2}, seconds);
+    // What is traced with values records the choice too.
+    const auto with_values = trace_with(first, {x, tensor(4)});
+    expect_near(with_values(x, tensor(n)), {2}, firsts);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_training_step_with_a_loop) {
+  const Variable w(tensor(0.5), "w");
+  const auto step = trace([&](const Tensor& x, const Tensor& target) {
+    GradientTape tape;
+    auto [i, y] = while_loop([](const Tensor& i, const Tensor&) { return i < 3; },
+                             [&](const Tensor& i, const Tensor& y) { return std::tuple(i + 1, tanh(y * w)); },
+                             std::tuple(tensor(0), x));
+    const Tensor loss = square(y - target);
+    const Tensor dw = tape.gradient(loss, w);
+    w.assign_sub(dw * 0.5);
+    return loss;
+  });
+  double before = 1e9;
+  for (int k = 0; k < 20; ++k) {
+    const double loss = step(tensor(1.0), tensor(0.3)).item<double>();
+    BOOST_TEST((loss < before || loss < 1e-20));
+    before = loss;
+  }
+  BOOST_TEST(before < 1e-3);
+}
+
+// ---- Slices -------------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(functions_over_slices) {
+  const Tensor rows = tensor({{1.F, 2.F}, {3.F, 4.F}, {5.F, 6.F}});
+  const auto plus = [](const Tensor& total, const Tensor& row) { return total * 0.5F + row; };
+  const auto zero = [] { return zeros({2}); };
+  const auto check = [&](const auto& fn, const Shape& shape, const std::vector<double>& expected) {
+    expect_near(fn(rows), shape, expected);
+    expect_near(trace(fn)(rows), shape, expected);
+    const auto of_any_length = trace(fn, {TensorSpec(kFloat32, {-1, 2}, "rows")});
+    expect_near(of_any_length(rows), shape, expected);
+  };
+  check([&](const Tensor& x) { return foldl(plus, x, zero()); }, {2}, {6.75, 8.5});
+  check([&](const Tensor& x) { return foldr(plus, x, zero()); }, {2}, {3.75, 5.5});
+  check([&](const Tensor& x) { return scan(plus, x, zero()); }, {3, 2}, {1, 2, 3.5, 5, 6.75, 8.5});
+  check([&](const Tensor& x) { return scan(plus, x, zero(), {.reverse = true}); }, {3, 2}, {3.75, 5.5, 5.5, 7, 5, 6});
+  check([&](const Tensor& x) { return map_fn([](const Tensor& row) { return sum(row) * row; }, x); }, {3, 2},
+        {3, 6, 21, 28, 55, 66});
+  const auto carry = [&](const Tensor& x) {
+    auto [last, all] =
+        scan([](const Tensor& h, const Tensor& row) { return std::pair(h + row, sum(h * row)); }, x, zero());
+    return concat({last, all}, 0);
+  };
+  check(carry, {5}, {9, 12, 0, 11, 56});
+}
+
+BOOST_AUTO_TEST_CASE(no_slices) {
+  const auto twice = [](const Tensor& x) { return map_fn([](const Tensor& row) { return row * 2.F; }, x); };
+  expect_near(twice(zeros({0, 3})), {0, 3}, {});
+  expect_near(trace(twice)(zeros({0, 3})), {0, 3}, {});
+  expect_error_begins([&] { twice(tensor(1.F)); },
+                      "InvalidArgument: elems 0: expected at least one dimension, got a scalar");
+}
+
+BOOST_AUTO_TEST_CASE(gradients_over_slices) {
+  const Tensor rows = tensor({{1.0, 2.0}, {3.0, 4.0}, {5.0, 6.0}});
+  const auto fn = [](const Tensor& x) {
+    const Tensor states =
+        scan([](const Tensor& h, const Tensor& row) { return tanh(h * 0.5 + row * 0.1); }, x, zeros({2}, kFloat64));
+    return sum(states * map_fn([](const Tensor& row) { return row * sum(row); }, x));
+  };
+  GradientTape eager;
+  eager.watch(rows);
+  const Tensor expected = eager.gradient(fn(rows), rows);
+  GradientTape tape;
+  tape.watch(rows);
+  const auto f = trace(fn, {TensorSpec(kFloat64, {-1, 2}, "x")});
+  expect_near(tape.gradient(f(rows), rows), {3, 2}, values_of(expected), 1e-12);
+}
+
+// ---- Transforms ---------------------------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(vmap_of_cond) {
+  const Tensor x = tensor({{1.F, 4.F}, {-1.F, -4.F}, {9.F, 16.F}});
+  const std::vector<double> expected = {1, 2, 0, 0, 3, 4};
+  expect_near(vmap(root_or_zero)(x), {3, 2}, expected);
+  const auto f = trace([](const Tensor& x) { return vmap(root_or_zero)(x); });
+  expect_near(f(x), {3, 2}, expected);
+  expect_near(vmap(trace(root_or_zero))(x), {3, 2}, expected);
+  // The same choice for all examples.
+  const auto by_flag = [](const Tensor& x, const Tensor& flag) {
+    return cond(flag, [&] { return x + 1.F; }, [&] { return x * 0.F; });
+  };
+  const auto both = vmap(trace(by_flag), {.in_axes = {0, kNoBatch}});
+  expect_near(both(tensor({1.F, 2.F}), tensor(true)), {2}, {2, 3});
+  expect_near(both(tensor({1.F, 2.F}), tensor(false)), {2}, {0, 0});
+}
+
+BOOST_AUTO_TEST_CASE(vmap_of_cases) {
+  const auto pick = [](const Tensor& i, const Tensor& x) {
+    return switch_case(i, {[&] { return x; }, [&] { return -x; }, [&] { return x * x; }});
+  };
+  const Tensor i = tensor({0, 1, 2, 5});
+  const Tensor x = tensor({2.F, 3.F, 4.F, 5.F});
+  expect_near(vmap(pick)(i, x), {4}, {2, -3, 16, 25});
+  expect_near(vmap(trace(pick))(i, x), {4}, {2, -3, 16, 25});
+}
+
+BOOST_AUTO_TEST_CASE(vmap_of_loops) {
+  const Tensor x = tensor({{2.F, 3.F}, {4.F, 5.F}});
+  // One length for all examples; then one for each.
+  const auto same = vmap(power, {.in_axes = {0, kNoBatch}});
+  expect_near(same(x, tensor(3)), {2, 2}, {8, 27, 64, 125});
+  expect_near(vmap(power)(x, tensor({2, 3})), {2, 2}, {4, 9, 64, 125});
+  expect_near(vmap(trace(power))(x, tensor({2, 3})), {2, 2}, {4, 9, 64, 125});
+  const auto f = trace([](const Tensor& x, const Tensor& n) { return vmap(power)(x, n); });
+  expect_near(f(x, tensor({0, 1})), {2, 2}, {1, 1, 4, 5});
+}
+
+BOOST_AUTO_TEST_CASE(tangents_of_cond_and_loops) {
+  const Tensor x = tensor({1.0, 4.0}), v = tensor({1.0, 0.5});
+  {
+    const auto [y, dy] = jvp(root_or_zero, x, v);
+    expect_near(y, {2}, {1, 2});
+    expect_near(dy, {2}, {0.5, 0.125});
+  }
+  {
+    const auto [y, dy] = jvp(trace(root_or_zero), x, v);
+    expect_near(dy, {2}, {0.5, 0.125});
+  }
+  const auto cube = [](const Tensor& x) { return power(x, tensor(3)); };
+  {
+    const auto [y, dy] = jvp(cube, x, v);
+    expect_near(y, {2}, {1, 64});
+    expect_near(dy, {2}, {3, 24});
+  }
+  {
+    const auto [y, dy] = jvp(trace(cube), x, v);
+    expect_near(y, {2}, {1, 64});
+    expect_near(dy, {2}, {3, 24});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(effects_in_what_transforms_call_twice) {
+  const Variable count(tensor(0.F), "count");
+  const auto f = trace([&](const Tensor& x) {
+    return cond(
+        x > 0.F,
+        [&] {
+          count.assign_add(tensor(1.F));
+          return x;
+        },
+        [&] { return -x; });
+  });
+  expect_error_begins([&] { vmap(f)(tensor({1.F, -1.F})); },
+                      "Unimplemented: vmap of a condition that differs by example: expected functions without effects, "
+                      "got 'then' that writes, prints or draws numbers");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto
