@@ -164,7 +164,8 @@ std::shared_ptr<KernelState> prepare_as_cpu(const KernelContext& c) {
   return cpu_kernel(c).prepare(c);
 }
 
-// Strings and lists are in no device's memory but the host's. A constant's value is in the program: every device has it.
+// Strings and lists are in no device's memory but the host's. A constant's value is in the program, which every device
+// has.
 bool is_the_hosts(const Op& op) {
   const auto on_host = [](const ArgDef& a) { return a.dtype == kString || a.dtype == kVariant; };
   return op.is(OpKind::kConstant) || std::ranges::any_of(op.signature().inputs, on_host) ||
