@@ -110,11 +110,13 @@ class Round {
       endpoints_.outputs.push_back(given[i]);
     }
     std::vector<int> effects;
+    const int first_of_condition = graph_.id_limit();
     endpoints_.outputs.push_back(
         insert_function(graph_, condition, condition_inputs, graph_.unique_name("condition"), effects).at(0));
-    // The condition sees what the body did.
-    for (int effect : effects) {
-      for (int before : endpoints_.effects) graph_.add_control_input(effect, before);
+    // The condition sees what the body did, also where it only reads.
+    for (int id = first_of_condition; id < graph_.id_limit(); ++id) {
+      if (!graph_.at(id).op().has_effects()) continue;
+      for (int before : endpoints_.effects) graph_.add_control_input(id, before);
     }
     endpoints_.effects.insert(endpoints_.effects.end(), effects.begin(), effects.end());
   }

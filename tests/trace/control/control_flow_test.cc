@@ -156,6 +156,24 @@ BOOST_AUTO_TEST_CASE(a_loop_changes_a_variable) {
   BOOST_TEST((node_of(f, "While") != nullptr));
 }
 
+BOOST_AUTO_TEST_CASE(a_condition_reads_what_the_body_wrote) {
+  const Variable left(tensor(0.F), "left");
+  const auto f = trace([&](const Tensor& n) {
+    left.assign(n);
+    return while_loop([&](const Tensor&) { return left.value() > 0.F; },
+                      [&](const Tensor& rounds) {
+                        left.assign_sub(tensor(1.F));
+                        return rounds + 1;
+                      },
+                      tensor(0));
+  });
+  for (const char* passes : {"", "off"}) {
+    f.set_optimizer(passes);
+    expect_near(f(tensor(5.F)), 5);
+    expect_near(f(tensor(0.F)), 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(traces_with_values_record_the_choice) {
   const auto f = trace_with(root_or_zero, {tensor({1.F, 4.F})});
   expect_near(f(tensor({-1.F, -4.F})), {2}, {0, 0});
