@@ -36,11 +36,7 @@ uint8_t effects_of(const Node& node) {
   if (!calls_functions(node.op()) || declared == 0) return declared;
   uint8_t all = 0;
   const auto add = [&](const FunctionRef& f) { all |= f.body != nullptr ? f.body->effects() : declared; };
-  for (const AttrValue& attr : node.attrs()) {
-    if (attr.kind() == AttrKind::kFunc) add(attr.as<FunctionRef>());
-    if (attr.kind() != AttrKind::kFuncList) continue;
-    for (const FunctionRef& f : attr.as<std::vector<FunctionRef>>()) add(f);
-  }
+  for_each_function(node, add);
   return all;
 }
 
@@ -126,13 +122,7 @@ std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& grap
     if (std::ranges::find(found, function) == found.end()) found.push_back(function);
   };
   const auto look = [&](const Graph& at) {
-    for (int id : at.ids()) {
-      for (const AttrValue& attr : at.at(id).attrs()) {
-        if (attr.kind() == AttrKind::kFunc) add(attr.as<FunctionRef>());
-        if (attr.kind() != AttrKind::kFuncList) continue;
-        for (const FunctionRef& f : attr.as<std::vector<FunctionRef>>()) add(f);
-      }
-    }
+    for (int id : at.ids()) for_each_function(at.at(id), add);
   };
   look(graph);
   for (size_t i = 0; i < found.size(); ++i) look(found[i]->graph());

@@ -67,6 +67,16 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
 // The function of a FunctionRef, as a graph.
 PANTO_EXPORT std::shared_ptr<const GraphFunction> graph_function(const FunctionRef& function);
 
+// Calls f(reference) for each function that the node's attributes name.
+template <class F>
+void for_each_function(const Node& node, const F& f) {
+  for (const AttrValue& attr : node.attrs()) {
+    if (attr.kind() == AttrKind::kFunc) f(attr.as<FunctionRef>());
+    if (attr.kind() != AttrKind::kFuncList) continue;
+    for (const FunctionRef& function : attr.as<std::vector<FunctionRef>>()) f(function);
+  }
+}
+
 // The functions that nodes of the graph call, and those that they call in turn, each once, in the order in which they
 // are found. Throws as body_of.
 PANTO_EXPORT std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& graph);

@@ -18,14 +18,9 @@
 namespace panto {
 namespace {
 
-std::vector<FunctionRef> branches_of(const Node& node) {
+std::vector<FunctionRef> branches_of_node(const Node& node) {
   if (node.is(OpKind::kCase)) return node.attr("branches").as<std::vector<FunctionRef>>();
   return {node.attr("then_branch").as<FunctionRef>(), node.attr("else_branch").as<FunctionRef>()};
-}
-
-std::vector<FunctionRef> branches_of(const GradContext& g) {
-  if (g.op().is(OpKind::kCase)) return {g.functions("branches").begin(), g.functions("branches").end()};
-  return {g.function("then_branch"), g.function("else_branch")};
 }
 
 std::vector<DType> dtypes_of(std::span<const OutputInfo> infos) {
@@ -36,7 +31,7 @@ std::vector<DType> dtypes_of(std::span<const OutputInfo> infos) {
 
 void make_branches_ready(Graph& graph, int id) {
   const Node& node = graph.at(id);
-  ReadyBranches ready = make_branches_ready(branches_of(node));
+  ReadyBranches ready = make_branches_ready(branches_of_node(node));
   std::vector<OutputInfo> inputs, outputs(node.outputs().begin(), node.outputs().end());
   for (int i = 1; i < node.num_inputs(); ++i) inputs.push_back(graph.info(node.input(i)));
   outputs.insert(outputs.end(), ready.extras.begin(), ready.extras.end());
@@ -57,7 +52,8 @@ std::vector<Tensor> output_gradients(const GradContext& g, const ReadyFunction& 
 
 bool is_ready_for_gradients(const Graph& graph, int id, std::span<const NodeOutput> ys) {
   const Node& node = graph.at(id);
-  const FunctionRef function = node.is(OpKind::kLoop) ? node.attr("body").as<FunctionRef>() : branches_of(node).front();
+  const FunctionRef function =
+      node.is(OpKind::kLoop) ? node.attr("body").as<FunctionRef>() : branches_of_node(node).front();
   const ReadyFunction* ready = find_ready_info(function);
   if (ready == nullptr) return false;
   const auto is_new = [&](int output) { return output >= static_cast<int>(ready->outputs); };

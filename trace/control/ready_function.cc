@@ -11,10 +11,16 @@
 
 namespace panto {
 
-const ReadyFunction* find_ready_info(const FunctionRef& function) {
+namespace {
+
+std::shared_ptr<const ReadyFunction> note_of(const FunctionRef& function) {
   const auto* body = dynamic_cast<const GraphFunction*>(function.body.get());
-  return body == nullptr ? nullptr : static_cast<const ReadyFunction*>(body->note().get());
+  return body == nullptr ? nullptr : std::static_pointer_cast<const ReadyFunction>(body->note());
 }
+
+}  // namespace
+
+const ReadyFunction* find_ready_info(const FunctionRef& function) { return note_of(function).get(); }
 
 const ReadyFunction& ready_info(const FunctionRef& function, const GradContext& g) {
   const ReadyFunction* ready = find_ready_info(function);
@@ -69,11 +75,6 @@ void replace_node(Graph& graph, int id, const Op& op, std::vector<NodeOutput> in
 }
 
 namespace {
-
-std::shared_ptr<const ReadyFunction> note_of(const FunctionRef& function) {
-  const auto* body = dynamic_cast<const GraphFunction*>(function.body.get());
-  return body == nullptr ? nullptr : std::static_pointer_cast<const ReadyFunction>(body->note());
-}
 
 // Stands for a value of a branch that was not taken.
 NodeOutput add_fake(Graph& graph, const OutputInfo& info) {

@@ -19,6 +19,13 @@ std::vector<Tensor> call_branches(const Tensor& index, bool is_case, std::vector
 std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody condition, TracedBody body,
                               int64_t parallel_iterations);
 
+// Of a call of If or Case, as a rule for it sees it.
+template <class Context>
+std::vector<FunctionRef> branches_of(const Context& c) {
+  if (c.op().is(OpKind::kCase)) return {c.functions("branches").begin(), c.functions("branches").end()};
+  return {c.function("then_branch"), c.function("else_branch")};
+}
+
 // The op of that kind for functions that have effects, or for ones that have none, and its attributes.
 const Op& branches_op(bool is_case, bool stateful);
 std::vector<AttrValue> branches_attrs(const Op& op, DType index, std::span<const DType> inputs,

@@ -19,8 +19,7 @@
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/trace/control/control_flow.h"
-#include "panto/trace/graph_gradients.h"
-#include "panto/trace/possible_gradients.h"
+#include "panto/trace/control/record.h"
 
 namespace panto {
 namespace {
@@ -33,11 +32,6 @@ Tensors call_function(const GraphFunction& function, std::span<const Tensor> inp
   Tensors outputs(function.output_types().size());
   FunctionRuntime::get().call(function, dispatch::pointers_to(inputs), outputs);
   return outputs;
-}
-
-std::vector<FunctionRef> branches_of(const CallView& c) {
-  if (c.op().is(OpKind::kCase)) return {c.functions("branches").begin(), c.functions("branches").end()};
-  return {c.function("then_branch"), c.function("else_branch")};
 }
 
 // A function is called another time, or where it would not have been called.

@@ -95,11 +95,7 @@ bool FunctionWriter::may_stay(const GraphFunction& function, const std::string& 
   for (const int id : function.graph().ids()) {
     const Node& node = function.graph().at(id);
     unknown = unknown || is_unknown(node);
-    for (const AttrValue& attr : node.attrs()) {
-      if (attr.kind() == AttrKind::kFunc) look_at(attr.as<FunctionRef>());
-      if (attr.kind() != AttrKind::kFuncList) continue;
-      for (const FunctionRef& f : attr.as<std::vector<FunctionRef>>()) look_at(f);
-    }
+    for_each_function(node, look_at);
   }
   return same || unknown;  // what an unknown op means, only the file's own words can say
 }
