@@ -6,7 +6,8 @@ run_tests.py BUILD [--title WORDS] [--interop PYTHON | --under COMMAND] [slow] [
 The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
 tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
 of the case it was in. Suite `script`: anything else; its last line of the form `N passed, N failed[, N skipped]` is
-counted, or what Python's unittest says at the end, and without either its exit status is one test.
+counted, or what Python's unittest says at the end, and without either its exit status is one test. Suite `beside`: it
+keeps one processor busy for long, and runs beside the others.
 
 A NAME is a test program, or else a Boost.Test filter (graph/import, @label). Suites with the label `slow` run only
 when they are named, or all are with `slow`.
@@ -16,6 +17,7 @@ built for. The label `heavy`, of more arithmetic than an emulator does in a minu
 """
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -45,6 +47,7 @@ class Count:
     failed: int = 0
     skipped: int = 0
     failures: list = dataclasses.field(default_factory=list)
+    shown: list = dataclasses.field(default_factory=list)  # lines of its output
 
     def __iadd__(self, other):
         self.passed += other.passed
@@ -136,9 +139,7 @@ def run_script(name, command, environment, timeout):
         count.failed += 1
         count.failures.append(f"{name}: {ended}")
     lines = [line for line in output.splitlines() if not SUMMARY.match(line)]
-    shown = lines if count.failed else [line for line in lines if "skipped" in line]
-    for line in shown:
-        print(f"  {line}")
+    count.shown = lines if count.failed else [line for line in lines if "skipped" in line]
     return count
 
 
@@ -174,6 +175,8 @@ def main():
     began = time.monotonic()
 
     def report(name, count, seconds):
+        for line in count.shown:
+            print(f"  {line}")
         print(f"{name}: {count.passed} of {count.passed + count.failed} passed ({seconds:.1f} s)", flush=True)
         total.__iadd__(count)
 
@@ -190,24 +193,38 @@ def main():
         programs = [n for n in names if n in known]
         filters = [n for n in names if n not in known]
         matched = not filters
-        for test in tests:
-            name, boost = test["name"], any(s.endswith("boost") for s in test["suite"])
+
+        def is_of(test, suite):
+            return any(s.endswith(suite) for s in test["suite"])
+
+        def timed(test):
+            start = time.monotonic()
+            count = run_script(test["name"], test["cmd"], environment | test["env"], test["timeout"])
+            return test["name"], count, time.monotonic() - start
+
+        pool = concurrent.futures.ThreadPoolExecutor()
+        beside = []
+        for test in sorted(tests, key=lambda t: not is_of(t, "beside")):
+            name, boost = test["name"], is_of(test, "boost")
             if programs and name not in programs or not programs and filters and not boost:
                 continue
             if options.under and not boost:
                 continue
-            start = time.monotonic()
-            own_environment = environment | test["env"]
             if boost:
+                start = time.monotonic()
                 chosen = filters or ([] if slow else ["!@slow", "!@heavy"] if options.under else ["!@slow"])
                 command = options.under + for_names(test["cmd"], filters)
-                count = run_boost(name, command, own_environment, test["timeout"], chosen)
+                count = run_boost(name, command, environment | test["env"], test["timeout"], chosen)
                 if count is None:
                     continue
                 matched = True
+                report(name, count, time.monotonic() - start)
+            elif is_of(test, "beside"):
+                beside.append(pool.submit(timed, test))
             else:
-                count = run_script(name, test["cmd"], own_environment, test["timeout"])
-            report(name, count, time.monotonic() - start)
+                report(*timed(test))
+        for running in beside:
+            report(*running.result())
         if not matched:
             total.failed += 1
             total.failures.append(f"no test is called {' '.join(filters)}")

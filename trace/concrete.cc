@@ -119,6 +119,18 @@ void ConcreteFunction::check_arguments(Arguments args) const {
   }
 }
 
+[[gnu::always_inline]] inline void ConcreteFunction::run(Arguments args, const std::string& passes,
+                                                         std::span<Tensor> outputs) {
+  if (!parts_.captures.empty()) return run_with_captures(args, passes, outputs);
+  plans_.run(*innermost_step, args, passes, outputs);
+}
+
+void ConcreteFunction::run_with_captures(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
+  SmallVector<const Tensor*, 8> inputs(args.begin(), args.end());
+  for (const Capture& c : parts_.captures) inputs.push_back(&c.value);
+  plans_.run(*innermost_step, inputs, passes, outputs);
+}
+
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
   if (is_transformed(args)) [[unlikely]] {
     check_arguments(args);
@@ -131,17 +143,6 @@ void ConcreteFunction::call(Arguments args, const std::string& passes, std::span
     return inline_checked(args, outputs);
   }
   taped_call(args, passes, outputs);
-}
-
-void ConcreteFunction::run(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
-  SmallVector<const Tensor*, 8> with_captures;
-  Arguments inputs = args;
-  if (!parts_.captures.empty()) {
-    for (const Tensor* t : args) with_captures.push_back(t);
-    for (const Capture& c : parts_.captures) with_captures.push_back(&c.value);
-    inputs = with_captures;
-  }
-  plans_.run(*innermost_step, inputs, passes, outputs);
 }
 
 // ---- Under a tape -----------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   void check_arguments(Arguments args) const;
   bool is_transformed(Arguments args) const;
   void run(Arguments args, const std::string& passes, std::span<Tensor> outputs);
+  void run_with_captures(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   void taped_call(Arguments args, const std::string& passes, std::span<Tensor> outputs);
   std::vector<NodeOutput> arguments_and_captures() const;
   Backward make_backward(const Graph& graph, std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,

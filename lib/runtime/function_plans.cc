@@ -4,6 +4,18 @@
 
 namespace panto {
 
+void FunctionPlans::run_with_state(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
+                                   std::span<Tensor> outputs) {
+  std::unique_ptr<Ready> ready = ready_.take(
+      [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
+  if (ready == nullptr) {
+    ready = std::make_unique<Ready>(compiled(inputs, passes));
+    ready->state = ready->compiled->executable->new_state();
+  }
+  ready->compiled->executable->run(*ready->state, step, inputs, outputs);
+  ready_.put(std::move(ready));
+}
+
 std::shared_ptr<const FunctionPlans::Compiled> FunctionPlans::compiled(std::span<const Tensor* const> inputs,
                                                                        const std::string& passes) {
   if (of_.check) of_.check(inputs);

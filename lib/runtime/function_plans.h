@@ -39,21 +39,14 @@ class FunctionPlans {
 
   // `outputs`: undefined handles, to be set. Throws what Executable::make and Executable::run throw.
   // Inline: every call of a traced function goes through it.
-  void run(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
-           std::span<Tensor> outputs) {
+  [[gnu::always_inline]] void run(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
+                                  std::span<Tensor> outputs) {
     const Compiled* stateless = stateless_ready_.load(std::memory_order_acquire);
     if (stateless != nullptr && stateless->passes == passes &&
         stateless->executable->run_without_state(step, inputs, outputs)) {
       return;
     }
-    std::unique_ptr<Ready> ready = ready_.take(
-        [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
-    if (ready == nullptr) {
-      ready = std::make_unique<Ready>(compiled(inputs, passes));
-      ready->state = ready->compiled->executable->new_state();
-    }
-    ready->compiled->executable->run(*ready->state, step, inputs, outputs);
-    ready_.put(std::move(ready));
+    run_with_state(step, inputs, passes, outputs);
   }
 
   // What is compiled for the shapes of one call; it is for other inputs where `executable` does not accept them.
@@ -64,6 +57,9 @@ class FunctionPlans {
   std::shared_ptr<const Compiled> compiled(std::span<const Tensor* const> inputs, const std::string& passes);
 
  private:
+  void run_with_state(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,
+                      std::span<Tensor> outputs);
+
   // The same with all that the next call needs.
   struct Ready {
     std::shared_ptr<const Compiled> compiled;

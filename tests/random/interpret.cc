@@ -342,13 +342,17 @@ class Interpreter {
   static Tensor largest(const Tensor& t) { return max(t); }
 
   std::vector<Tensor> choose(const Statement& s, const std::vector<Tensor>& args) {
-    std::vector<Tensor> others = args;
-    return cond(
-        greater(largest(args[0]), zeros({}, args[0].dtype())), [&] { return call_inside(s, args); },
-        [&] {
-          others[0] = zeros_like(args[0]);
-          return call_inside(s, others);
-        });
+    const auto then = [&] { return call_inside(s, args); };
+    const auto otherwise = [&] {
+      std::vector<Tensor> others = args;
+      others[0] = zeros_like(args[0]);
+      return call_inside(s, others);
+    };
+    if (options_.both_branches) {
+      then();
+      otherwise();
+    }
+    return cond(greater(largest(args[0]), zeros({}, args[0].dtype())), then, otherwise);
   }
 
   std::vector<Tensor> go_round(const Statement& s, std::vector<Tensor> args) {

@@ -45,10 +45,11 @@ struct Unanswerable {};
 void check_alone(const std::map<int, Tensor>& values, int v);
 
 struct RunOptions {
-  bool moved = false;        // values are given away where they are used last
-  bool functions = false;    // nested functions are Functions; otherwise their bodies are run in place
-  bool const_nodes = false;  // constants by op Const: a GraphScope gives them a node of their own
-  int replaced = -1;         // this value is `replacement` instead of what is computed
+  bool moved = false;          // values are given away where they are used last
+  bool functions = false;      // nested functions are Functions; otherwise their bodies are run in place
+  bool both_branches = false;  // a conditional calls the branch that is not taken too, as a trace does
+  bool const_nodes = false;    // constants by op Const: a GraphScope gives them a node of their own
+  int replaced = -1;           // this value is `replacement` instead of what is computed
   Tensor replacement = {};
   std::function<void(int value, const Tensor& t)> watch = nullptr;  // is told each value of the top body
   double noise = 0;               // relative, on what contractions give: how much rounding there may matter

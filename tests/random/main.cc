@@ -1,7 +1,7 @@
 // random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--all] [--print] [--coverage]
 //                 [--export FOLDER]
 //
-// Makes N programs (2,000, or what PANTO_PROGRAMS says; 20,000 where PANTO_SLOW is set) from seed S (1) on and asks
+// Makes N programs (2,000, or what PANTO_PROGRAMS says; 12,000 where PANTO_SLOW is set) from seed S (1) on and asks
 // each for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a
 // failure with a seed, and the search goes on behind it. First failures of different kinds are made smaller and
 // printed as C++; --all prints a line for every one. Ends with how many pairs of op and type were rarely tried
@@ -271,7 +271,7 @@ struct Options {
 
 Options parse(int count, char** arguments) {
   Options o;
-  if (std::getenv("PANTO_SLOW") != nullptr) o.programs = 20'000;
+  if (std::getenv("PANTO_SLOW") != nullptr) o.programs = 12'000;
   if (const char* text = std::getenv("PANTO_PROGRAMS")) o.programs = std::strtoull(text, nullptr, 10);
   for (int i = 1; i < count; ++i) {
     const std::string name = arguments[i];

@@ -46,7 +46,7 @@ bool stopped(const std::function<void()>& compute) {
 enum class Asked : uint8_t { kProcess, kStep };
 
 // Requests that `compute` stops, from another thread, when a quarter of the time that it takes has passed since it
-// began. That thread may be late: then it is tried again.
+// began. That thread may be late, on a busy machine often: then it is tried again, some times with less to wait for.
 bool stops_in_its_middle(const std::function<void()>& compute, Asked asked = Asked::kProcess) {
   using Clock = std::chrono::steady_clock;
   // The shortest of a few times: the first has memory's pages to ask for, and a quarter of it may be all of another.
@@ -56,7 +56,7 @@ bool stops_in_its_middle(const std::function<void()>& compute, Asked asked = Ask
     compute();
     whole = std::min(whole, Clock::now() - start);
   }
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 30; ++i) {
     const Cleared cleared;
     Step step = current_step();
     step.cancellation = std::make_shared<Cancellation>();
@@ -64,7 +64,7 @@ bool stops_in_its_middle(const std::function<void()>& compute, Asked asked = Ask
     std::atomic<bool> begins{false};
     std::thread other([&] {
       begins.wait(false);
-      std::this_thread::sleep_for(whole / 4);
+      std::this_thread::sleep_for(whole / (4 << (i % 3)));
       asked == Asked::kStep ? step.cancellation->request() : request_cancel();
     });
     const bool was_stopped = stopped([&] {

@@ -149,7 +149,7 @@ std::vector<Tensor> Builder::run_one(Body& one, std::span<const Tensor> in) {
     s.out.push_back(-1000 - static_cast<int>(k));
     one.outputs.push_back(s.out.back());
   }
-  return interpret(one, in, world_, {});
+  return interpret(one, in, world_, {.both_branches = true});
 }
 
 int Builder::pick_late(const std::vector<int>& fitting) {
