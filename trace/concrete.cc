@@ -12,7 +12,7 @@
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
 #include "panto/ops/array.h"

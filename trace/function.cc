@@ -16,6 +16,7 @@
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -450,8 +451,20 @@ void check_inputs(const Graph& graph, const Endpoints& endpoints) {
   }
 }
 
+// TensorFlow 1's loops and conditionals become While and If, which have gradients, as far as they can.
+void raise(Graph& graph, Endpoints& endpoints) {
+  std::vector<int> kept = endpoints.effects;
+  for (const NodeOutput o : endpoints.inputs) kept.push_back(o.node);
+  for (const NodeOutput o : endpoints.outputs) kept.push_back(o.node);
+  const Raised raised = raise_control_flow(graph, kept);
+  for (NodeOutput& o : endpoints.inputs) o = raised.find(graph, o);
+  for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
+  for (int& id : endpoints.effects) id = raised.find(graph, {id, 0}).node;
+}
+
 ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   check_inputs(graph, endpoints);
+  if (graph.has_control_flow()) raise(graph, endpoints);
   ConcreteFunction::Parts parts;
   for (NodeOutput in : endpoints.inputs) {
     const OutputInfo& info = graph.info(in);
