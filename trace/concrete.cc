@@ -326,7 +326,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   }
   made->recorded = forward.outputs.size();
   made->any = stopped || !b.valid.empty();
-  if (made->any) made->ways = gradient_ways(forward.graph, forward.outputs, inputs);
+  made->ways = gradient_ways(forward.graph, forward.outputs, inputs);
   made->kept_outputs = b.cuts;
   for (NodeOutput c : b.cuts) {
     const int input = input_at.find(c);

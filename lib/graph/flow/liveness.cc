@@ -7,6 +7,12 @@
 
 namespace panto {
 
+namespace {
+
+bool is_constant_enter(const Node& enter) { return !is_unknown(enter) && enter.attr("is_constant").as<bool>(); }
+
+}  // namespace
+
 Liveness::Liveness(const Graph& graph) : graph_(graph), frames_(graph), when_(static_cast<size_t>(graph.id_limit())) {
   for (const int id : graph.topological_order()) when_[static_cast<size_t>(id)] = of(graph.at(id));
   find_whole_loops();
@@ -31,9 +37,19 @@ void Liveness::find_whole_loops() {
   }
 }
 
+// What is constant may enter more often, where nothing goes round: tf.while_loop brings it into inner loops in every
+// round.
 bool Liveness::enter_alike(const Frame& frame) const {
-  const Conditions& first = when_[static_cast<size_t>(frame.enters[0])];
-  return std::ranges::all_of(frame.enters, [&](int enter) { return when_[static_cast<size_t>(enter)] == first; });
+  const Conditions& first = entered(frame);
+  return std::ranges::all_of(frame.enters, [&](int enter) {
+    const Conditions& own = when_[static_cast<size_t>(enter)];
+    return own == first || (is_constant_enter(graph_.at(enter)) && std::ranges::includes(first, own));
+  });
+}
+
+const Conditions& Liveness::entered(const Frame& frame) const {
+  const auto first = std::ranges::find_if(frame.enters, [&](int id) { return !is_constant_enter(graph_.at(id)); });
+  return when_[static_cast<size_t>(first == frame.enters.end() ? frame.enters[0] : *first)];
 }
 
 Conditions Liveness::of(const Node& node) const {
@@ -51,14 +67,26 @@ Conditions Liveness::of(NodeOutput output) const {
   const Node& node = graph_.at(output.node);
   Conditions when = behind(node);
   if (flow_kind(node) != OpKind::kSwitch || node.num_inputs() != 2) return when;
-  return both(when, {{node.input(1), output.index}}, node);
+  return both(when, {{decides(node), output.index}}, node);
+}
+
+NodeOutput Liveness::decides(const Node& choice, std::vector<int>* controls) const {
+  NodeOutput output = choice.input(1);
+  while (true) {
+    const Node& node = graph_.at(output.node);
+    const bool same =
+        !is_unknown(node) && node.has(Trait::kIdentity) && !node.is_control_flow() && node.num_inputs() == 1;
+    if (!same) return output;
+    if (controls != nullptr)
+      controls->insert(controls->end(), node.control_inputs().begin(), node.control_inputs().end());
+    output = node.input(0);
+  }
 }
 
 // As who reads the node sees it. What enters is there in every round, or in the first one only.
 Conditions Liveness::behind(const Node& node) const {
   if (flow_kind(node) != OpKind::kEnter) return when_[static_cast<size_t>(node.id())];
-  const bool constant = !is_unknown(node) && node.attr("is_constant").as<bool>();
-  return constant ? every_round(frames_.behind(node)) : only(node);
+  return is_constant_enter(node) ? every_round(frames_.behind(node)) : only(node);
 }
 
 // The Merge at which what enters and what comes round meet.
@@ -86,7 +114,7 @@ Conditions Liveness::both(const Conditions& a, const Conditions& b, const Node& 
 Conditions Liveness::behind_loop(const Node& node) const {
   const Frame& frame = frames_.frame(frames_.of(node.id()));
   if (frames_.of(node.id()) == 0 || !enter_alike(frame)) return only(node);
-  return when_[static_cast<size_t>(frame.enters[0])];
+  return entered(frame);
 }
 
 std::optional<Condition> Liveness::joins(const Node& merge) const {

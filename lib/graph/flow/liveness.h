@@ -29,6 +29,12 @@ class Liveness {
   static Conditions every_round(int frame) { return {{{-1 - frame, -1}, 0}}; }
   // Whether all values come round in the same rounds: all enter, and all go on, under the same conditions.
   bool whole(int frame) const { return whole_[static_cast<size_t>(frame)]; }
+  // What decides in a Switch, behind Identities: tf.cond makes some Switches by its condition, others by an Identity of
+  // it.
+  // `controls` gets what these wait for.
+  NodeOutput decides(const Node& choice, std::vector<int>* controls = nullptr) const;
+  // When the loop is entered, in the frame around it.
+  const Conditions& entered(const Frame& frame) const;
   // Whether the Merge is the one at which what enters and what comes round meet.
   bool begins_round(const Node& merge) const;
   // Of a Merge of what two branches of one condition give: the condition, and the branch that gives the first input.

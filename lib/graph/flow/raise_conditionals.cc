@@ -35,7 +35,7 @@ class ConditionalRaiser {
       const Node& node = graph_.at(id);
       const Conditions& when = liveness_.when(id);
       if (flow_kind(node) == OpKind::kSwitch && node.num_inputs() == 2) {
-        conditional(when, node.input(1)).choices.push_back(id);
+        conditional(when, liveness_.decides(node)).choices.push_back(id);
       } else if (flow_kind(node) == OpKind::kMerge) {
         if (const auto joined = liveness_.joins(node)) {
           conditional(when, joined->of).results.emplace_back(id, joined->branch == 0 ? 0 : 1);
@@ -140,7 +140,9 @@ class ConditionalRaiser {
       return !is_in_loop(id) && std::ranges::includes(c.when, when(id)) && !is_choice(c, graph_.at(id));
     };
     const auto want_choice = [&](const Node& choice) {
-      for (const int control : choice.control_inputs()) {
+      std::vector<int> controls(choice.control_inputs().begin(), choice.control_inputs().end());
+      liveness_.decides(choice, &controls);
+      for (const int control : controls) {
         found.controls.insert(control);
         if (!is_outside(control)) fits = false;
       }

@@ -264,7 +264,7 @@ class LoopRaiser {
     const auto note = [&](int added) {
       members_[static_cast<size_t>(frame.parent)].push_back(added);
       frame_of_[added] = frame.parent;
-      when_[added] = when(frame.enters[0]);
+      when_[added] = liveness_.entered(frame);
     };
     note(id);
     for (size_t i = 0; i < loop.variables.size(); ++i) {
