@@ -71,16 +71,17 @@ class LoopRaiser {
         loop.constants.push_back(enter);
         continue;
       }
-      if (node.consumers().size() != 1 || node.consumers()[0].slot != 0) return std::nullopt;
-      const Node& merge = graph_.at(node.consumers()[0].node);
-      if (flow_kind(merge) != OpKind::kMerge || merge.num_inputs() != 2) return std::nullopt;
-      const Node& next = graph_.at(merge.input(1).node);
-      if (flow_kind(next) != OpKind::kNextIteration) return std::nullopt;
-      if (std::ranges::any_of(merge.consumers(), [](const NodeUse& use) { return use.output == 1 && use.slot >= 0; })) {
-        return std::nullopt;
+      for (const NodeUse& use : node.consumers()) {
+        if (use.slot != 0) return std::nullopt;
+        const Node& merge = graph_.at(use.node);
+        if (flow_kind(merge) != OpKind::kMerge || merge.num_inputs() != 2) return std::nullopt;
+        const Node& next = graph_.at(merge.input(1).node);
+        if (flow_kind(next) != OpKind::kNextIteration) return std::nullopt;
+        const auto is_index = [](const NodeUse& u) { return u.output == 1 && u.slot >= 0; };
+        if (std::ranges::any_of(merge.consumers(), is_index)) return std::nullopt;
+        by_merge[merge.id()] = loop.variables.size();
+        loop.variables.push_back({.enter = enter, .merge = merge.id(), .next = next.id()});
       }
-      by_merge[merge.id()] = loop.variables.size();
-      loop.variables.push_back({.enter = enter, .merge = merge.id(), .next = next.id()});
     }
     size_t merges = 0, nexts = 0;
     for (const int id : members_[static_cast<size_t>(f)]) {
