@@ -385,6 +385,36 @@ class RandomPrograms(unittest.TestCase):
                             results = support.panto_run(path, feeds, ["dx"], options=options)
                             support.assert_same(self, results["dx"], expected["dx"], "dx", rtol=1e-3, atol=1e-3)
 
+    @support.needs_panto
+    def test_functions_for_tensorflow(self):
+        """What we make of these graphs, While and If among it, is a function that TensorFlow calls."""
+        first = int(os.environ.get("PANTO_FLOW_SEED", "1"))
+        for seed in range(first, first + self.COUNT):
+            with self.subTest(seed=seed):
+                graph = tf.Graph()
+                with graph.as_default():
+                    runs, fetches = self.build(seed)
+                definition = graph.as_graph_def()
+                inputs = sorted(runs[0])
+                with support.saved(definition) as path:
+                    library = support.panto_function_library(path, "f", inputs, fetches)
+                calling = tf1.GraphDef()
+                calling.versions.CopyFrom(definition.versions)
+                calling.library.ParseFromString(library)
+                for node in definition.node:
+                    if node.name in inputs:
+                        calling.node.add().CopyFrom(node)
+                calling.node.add(name="call", op="f", input=inputs)
+                with tf.Graph().as_default() as caller:
+                    tf1.import_graph_def(calling, name="")
+                    for k, name in enumerate(fetches):
+                        tf.identity(caller.get_tensor_by_name(f"call:{k}"), name=name)
+                for feeds in runs:
+                    expected = self.run_plainly(graph, feeds, fetches)
+                    got = self.run_plainly(caller, feeds, fetches)
+                    for name in fetches:
+                        support.assert_same(self, got[name], expected[name], name, rtol=2e-5, atol=2e-5)
+
 
 for _builder in BUILDERS:
     setattr(ControlFlow, f"test_{_builder.__name__}", lambda self, builder=_builder: self.check(builder))
