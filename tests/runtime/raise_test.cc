@@ -408,6 +408,35 @@ BOOST_AUTO_TEST_CASE(gradients_of_higher_orders) {
   BOOST_TEST(d3.item<float>() == 336 * std::pow(1.5f, 5), boost::test_tools::tolerance(1e-5f));
 }
 
+// y = (2 x)^2 by way of an array, which becomes a list; what has a gradient array already stays as it is.
+BOOST_AUTO_TEST_CASE(arrays_have_gradients) {
+  const std::string lines = R"(
+    x = Placeholder(; dtype=float32, shape=[?])
+    size = Const(; value=int32{1})
+    at = Const(; value=int32{0})
+    array = TensorArrayV3(size; dtype=float32)
+    twice = AddV2(x, x)
+    written = TensorArrayWriteV3(array, at, twice, array:1)
+    read = TensorArrayReadV3(array, at, written; dtype=float32)
+    y = Mul(read, read)
+  )";
+  const TestFolder folder;
+  write_graph(text_graph(lines), folder / "array.pb");
+  const Function f = load(folder / "array.pb", {"x"}, {"y"});
+  BOOST_TEST(f.graph().to_string().find("TensorListSetItem") != std::string::npos);
+  const Tensor x = tensor({1.f, -3.f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  BOOST_TEST(y.to_vector<float>() == (std::vector<float>{4, 36}));
+  BOOST_TEST(tape.gradient(y, x).to_vector<float>() == (std::vector<float>{8, -24}));
+
+  write_graph(text_graph(lines + "g = TensorArrayGradV3(array, written; source=\"gradients\")"), folder / "grad.pb");
+  const Function stays = load(folder / "grad.pb", {"x"}, {"y", "g:1"});
+  BOOST_TEST(stays.graph().to_string().find("TensorList") == std::string::npos);
+  BOOST_TEST(stays.call(std::vector<Tensor>{x})[0].to_vector<float>() == (std::vector<float>{4, 36}));
+}
+
 BOOST_AUTO_TEST_CASE(gradients_in_a_graph) {
   Graph graph = text_graph(kBranchesInLoop);
   const NodeOutput x = graph.output("x0"), y = graph.output("y");

@@ -171,6 +171,8 @@ class LoopState final : public KernelState {
       made->begins_with.push_back({values[i]->dtype(), values[i]->partial_shape()});
       feeds.push_back(feed_like(round_.endpoints().inputs[i], *values[i]));
       feeds.back().info.shape = known[i].partial_shape();
+      // A round reads what the one before it made, and makes another.
+      feeds.back().given_away = std::ranges::find(round_.made(), i) != round_.made().end();
     }
     ExecutableOptions options;
     options.states = &states_;
@@ -229,7 +231,8 @@ void run_rounds(KernelContext& c, LoopState& loop) {
         error.add_context(fmt::format("loop '{}', iteration {}", printable(c.call().node_name), step.iteration));
         throw;
       }
-      for (size_t k = 0; k < made.size(); ++k) values[made[k]] = std::move(outputs[k]);
+      // Of what a value was before nothing stays: the next round may write over what it is now.
+      for (size_t k = 0; k < made.size(); ++k) values[made[k]] = std::exchange(outputs[k], Tensor());
       more = detail::is_true(outputs.back());
       outputs.back() = Tensor();
       ++step.iteration;
