@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "panto/lib/base/file.h"
+#include "panto/lib/core/collections/handle.h"
+#include "panto/lib/core/collections/queue.h"
+#include "panto/lib/core/collections/reader.h"
 #include "panto/lib/core/collections/waiting_line.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/runtime/coordinator.h"
@@ -139,6 +142,51 @@ BOOST_AUTO_TEST_CASE(reads_take_turns) {
     first.expect_stops();
     BOOST_TEST(third.join() == "fine");
     BOOST_TEST(got == "a");
+  }
+}
+
+// Neither a call that is done nor one that was stopped keeps what it used.
+BOOST_AUTO_TEST_CASE(calls_keep_nothing) {
+  std::weak_ptr<Queue> names;
+  std::weak_ptr<Reader> reader;
+  {
+    const Tensor queue = fifo_queue({kString}), of_names = identity_reader();
+    names = queue_of(queue);
+    reader = reader_of(of_names);
+    queue_enqueue(queue, {tensor("a")});
+    reader_read(of_names, queue);
+    Waiting waits([&] { reader_read(of_names, queue); });
+    BOOST_TEST(waits.waits());
+    queue_enqueue(queue, {tensor("b")});
+    BOOST_TEST(waits.join() == "fine");
+    Stopped stopped([&] { reader_read(of_names, queue); });
+    stopped.expect_stops();
+  }
+  BOOST_TEST(names.expired());
+  BOOST_TEST(reader.expired());
+  std::weak_ptr<const ResourceHandle::element_type> resource;
+  for (const bool stops : {false, true}) {
+    const auto wait_for = [&](const Tensor& handle, const auto& wait, const auto& let_go) {
+      resource = resource_in(handle, "resource");
+      if (stops) {
+        Stopped stopped([&] { wait(handle); });
+        stopped.expect_stops();
+      } else {
+        Waiting waits([&] { wait(handle); });
+        BOOST_TEST(waits.waits());
+        let_go(handle);
+        BOOST_TEST(waits.join() == "fine");
+      }
+    };
+    wait_for(
+        conditional_accumulator(kFloat32, PartialShape{}),
+        [](const Tensor& a) { accumulator_take_gradient(a, 1, kFloat32); },
+        [](const Tensor& a) { accumulator_apply_gradient(a, tensor(int64_t{0}), tensor(1.f)); });
+    BOOST_TEST(resource.expired());
+    wait_for(
+        barrier(kFloats, {.shapes = {Shape{}}}), [](const Tensor& b) { barrier_take_many(b, 1, kFloats); },
+        [](const Tensor& b) { barrier_insert_many(b, tensor({"k"}), tensor({1.f}), 0); });
+    BOOST_TEST(resource.expired());
   }
 }
 

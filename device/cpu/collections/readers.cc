@@ -200,7 +200,6 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
   ReadCall(const std::shared_ptr<AsyncContext>& c, Done done, int64_t most, void (*give)(AsyncContext&, const Records&))
       : context_(c),
         done_(std::move(done)),
-        cancellation_(c->step().cancellation),
         reader_(reader_of(c->in(0))),
         queue_(queue_of(c->in(1))),
         most_(most),
@@ -213,7 +212,8 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
 
   void start() {
     const auto self = shared_from_this();
-    const std::shared_ptr<Cancellation> cancellation = cancellation_;
+    const std::shared_ptr<Cancellation> cancellation =
+        context_->step().cancellation;  // taken before the call could end
     const uint64_t number = reader_->line().wait([self] { return !std::exchange(self->reader_->busy, true); },
                                                  [self](const std::exception_ptr&) { self->go(); });
     cancellation->watch([self, number] { self->reader_->line().forget(number); });
@@ -243,7 +243,8 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     asking_.store(true);
     answered_.store(false);
     const auto self = shared_from_this();
-    const std::shared_ptr<Cancellation> cancellation = cancellation_;
+    const std::shared_ptr<Cancellation> cancellation =
+        context_->step().cancellation;  // taken before the call could end
     const uint64_t number =
         queue_->dequeue(1, false, [self](const std::vector<QueueElement>& elements, const std::exception_ptr& error) {
           self->answer(elements, error);
@@ -280,7 +281,6 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
 
   std::shared_ptr<AsyncContext> context_;
   Done done_;
-  std::shared_ptr<Cancellation> cancellation_;  // the call's
   std::shared_ptr<Reader> reader_;
   std::shared_ptr<Queue> queue_;
   int64_t most_;

@@ -1,6 +1,7 @@
 // Calls of the host program's functions, which a graph knows by tokens (host_call.h).
 
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/control.h"
 
 namespace panto {
@@ -17,14 +18,16 @@ const Op& kPyFunc = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = nothing_known,
-     .no_gradient = "the function is not known"});
+     .no_gradient = "the function is not known",
+     .batch = batching::loop});
 
 const Op& kPyFuncStateless = define_op(
     "PyFuncStateless(input: Tin; token: string, Tin: list(type) >= 0, Tout: list(type) >= 0) -> (output: Tout)",
     {.doc = "PyFunc of a function that does nothing but compute.",
      .traits = {Trait::kSelfAllocating},
      .shape = nothing_known,
-     .no_gradient = "the function is not known"});
+     .no_gradient = "the function is not known",
+     .batch = batching::loop});
 
 const Op& kEagerPyFunc = define_op(
     "EagerPyFunc(input: Tin; token: string, is_async: bool = false, Tin: list(type) >= 0, Tout: list(type) >= 0) -> "
@@ -33,6 +36,7 @@ const Op& kEagerPyFunc = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = nothing_known,
-     .no_gradient = "the function is not known"});
+     .no_gradient = "the function is not known",
+     .batch = batching::loop});
 
 }  // namespace panto

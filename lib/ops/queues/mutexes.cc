@@ -1,6 +1,7 @@
 // Mutexes: parts of graphs that do not run at the same time.
 
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/queues.h"
 
 namespace panto {
@@ -35,6 +36,7 @@ const Op& kConsumeMutexLock = define_op(
             "the two. FailedPrecondition for one that was given back before.",
      .effects = {effects::external()},
      .shape = [](ShapeContext& c) { c.expect_scalar(0); },
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .batch = batching::loop});
 
 }  // namespace panto

@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/ops/queues.h"
 
 namespace panto {
@@ -62,7 +63,8 @@ const Op& kStage = define_op(
             "ResourceExhausted for an element above that.",
      .effects = {effects::external()},
      .shape = put_shape,
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .batch = batching::loop});
 
 const Op& kUnstage = define_op(
     "Unstage(; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, container: string = \"\", shared_name: "
@@ -80,7 +82,8 @@ const Op& kStagePeek = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = peek_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kStageSize = define_op(
     "StageSize(; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, container: string = \"\", shared_name: "
@@ -106,7 +109,8 @@ const Op& kMapStage = define_op(
             "increase. An element has a value of each of `dtypes`, and can be taken out when all are there.",
      .effects = {effects::external()},
      .shape = put_by_key_shape,
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .batch = batching::loop});
 
 const Op& kMapPeek = define_op(
     "MapPeek(key: int64, indices: int32; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: "
@@ -116,7 +120,8 @@ const Op& kMapPeek = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = take_by_key_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kMapUnstage = define_op(
     "MapUnstage(key: int64, indices: int32; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: "
@@ -126,7 +131,8 @@ const Op& kMapUnstage = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = take_by_key_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kMapUnstageNoKey = define_op(
     "MapUnstageNoKey(indices: int32; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: list(type) "
@@ -135,7 +141,8 @@ const Op& kMapUnstageNoKey = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = take_any_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kMapSize = define_op(
     "MapSize(; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: list(type), container: string = "
@@ -168,7 +175,8 @@ const Op& kOrderedMapStage = define_op(
     {.doc = "MapStage into an area whose elements can be taken out in the order of their keys.",
      .effects = {effects::external()},
      .shape = put_by_key_shape,
-     .no_gradient = "it has no outputs"});
+     .no_gradient = "it has no outputs",
+     .batch = batching::loop});
 
 const Op& kOrderedMapPeek = define_op(
     "OrderedMapPeek(key: int64, indices: int32; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: "
@@ -178,7 +186,8 @@ const Op& kOrderedMapPeek = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = take_by_key_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kOrderedMapUnstage = define_op(
     "OrderedMapUnstage(key: int64, indices: int32; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, "
@@ -188,7 +197,8 @@ const Op& kOrderedMapUnstage = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = take_by_key_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kOrderedMapUnstageNoKey = define_op(
     "OrderedMapUnstageNoKey(indices: int32; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: "
@@ -197,7 +207,8 @@ const Op& kOrderedMapUnstageNoKey = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::external()},
      .shape = take_any_shape,
-     .no_gradient = "what it takes out went in elsewhere"});
+     .no_gradient = "what it takes out went in elsewhere",
+     .batch = batching::loop});
 
 const Op& kOrderedMapSize = define_op(
     "OrderedMapSize(; capacity: int >= 0 = 0, memory_limit: int >= 0 = 0, dtypes: list(type), container: "

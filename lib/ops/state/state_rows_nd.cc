@@ -1,6 +1,7 @@
 // Elements and slices of variables at positions in several dimensions, read and changed without the others.
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/positions.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/state/indexed_variable.h"
 #include "panto/ops/array.h"
 #include "panto/ops/state.h"
@@ -21,6 +22,9 @@ void scatter_nd_shape(ShapeContext& c) {
   expect_updates(c.shape(2), c.shape(1), whole, depth);
 }
 
+// The positions of all examples are looked up at once.
+void gather_nd_batch(BatchContext& c) { c.set_all(c.again({c.in(0), c.in(1)})); }
+
 }  // namespace
 
 const Op& kResourceGatherNd = define_op(
@@ -30,10 +34,12 @@ const Op& kResourceGatherNd = define_op(
      .primary = "dtype",
      .shape = gather_nd_shape,
      .saves = {in(0), in(1)},
-     .gradient = [](GradContext& g) {
-       const Tensor dims = shape(read_variable_op(g.in(0), g.type("dtype")), {.out_type = g.in_type(1)});
-       g.set(0, scatter_nd(g.in(1), g.dy(), dims));
-     }});
+     .gradient =
+         [](GradContext& g) {
+           const Tensor dims = shape(read_variable_op(g.in(0), g.type("dtype")), {.out_type = g.in_type(1)});
+           g.set(0, scatter_nd(g.in(1), g.dy(), dims));
+         },
+     .batch = gather_nd_batch});
 
 const Op& kResourceScatterNdUpdate = define_op(
     "ResourceScatterNdUpdate(ref: resource, indices: Tindices, updates: T; T: type, Tindices: index, use_locking: bool "

@@ -143,7 +143,8 @@ const Op& kMutableDenseHashTableV2 = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::allocates(0)},
      .shape = dense_table_shape,
-     .no_gradient = "a table has none"});
+     .no_gradient = "a table has none",
+     .batch = batching::loop});
 
 const Op& kAnonymousMutableDenseHashTable = define_op(
     "AnonymousMutableDenseHashTable(empty_key: key_dtype, deleted_key: key_dtype; key_dtype: type, value_dtype: type, "
@@ -153,7 +154,8 @@ const Op& kAnonymousMutableDenseHashTable = define_op(
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::allocates(0)},
      .shape = dense_table_shape,
-     .no_gradient = "a table has none"});
+     .no_gradient = "a table has none",
+     .batch = batching::loop});
 
 const Op& kLookupTableFindV2 = define_op(
     "LookupTableFindV2(table_handle: resource, keys: Tin, default_value: Tout; Tin: type, Tout: type) -> (values: "
