@@ -210,6 +210,23 @@ def parts_of_variables():
     return results
 
 
+def counts():
+    v = raw.VarHandleOp(dtype=tf.int32, shape=[], shared_name="counter")
+    steps = in_order(
+        lambda: raw.AssignVariableOp(resource=v, value=3),
+        lambda: raw.DisableCopyOnRead(resource=v),
+        lambda: [raw.ResourceCountUpTo(resource=v, limit=9, T=tf.int32)],
+        lambda: [raw.ResourceCountUpTo(resource=v, limit=9, T=tf.int32)],
+        lambda: [raw.ReadVariableOp(resource=v, dtype=tf.int32), raw.VariableShape(input=v, out_type=tf.int64)],
+    )
+    reference = raw.VariableV2(dtype=tf.int32, shape=[], shared_name="old_counter")
+    with tf.control_dependencies([raw.Assign(ref=reference, value=3).op]):
+        old = raw.CountUpTo(ref=reference, limit=9)
+    with tf.control_dependencies([old.op]):
+        read = tf.identity(raw.RefIdentity(input=reference))
+    return [t for step in steps if isinstance(step, list) for t in step] + [old, read]
+
+
 def parts_of_references():
     results = []
     rows, updates = tf.constant([2, 0, 2]), tf.reshape(tf.range(1.0, 7.0), [3, 2])
@@ -272,6 +289,7 @@ class States(unittest.TestCase):
     def test_parts_of_variables(self):
         self.same(parts_of_variables)
         self.same(parts_of_references)
+        self.same(counts)
 
 
 if __name__ == "__main__":

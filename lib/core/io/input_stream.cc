@@ -126,7 +126,7 @@ void InputStream::read(uint64_t count, std::string& to) {
     if (next.empty()) return;
     const size_t some = std::min<uint64_t>(next.size(), count - to.size());
     impl_->expect_at_most(to.size() + some);
-    to.append(next.data(), some);
+    to.append(next.substr(0, some));
     impl_->pass(some);
   }
 }
@@ -152,7 +152,7 @@ bool InputStream::read_line(std::string& line) {
     ended = found != std::string_view::npos;
     const size_t some = ended ? found : next.size();
     impl_->expect_at_most(line.size() + some);
-    line.append(next.data(), some);
+    line.append(next.substr(0, some));
     impl_->pass(some + (ended ? 1 : 0));
   }
   if (line.ends_with('\r')) line.pop_back();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <optional>
 
 #include "panto/lib/base/file.h"
@@ -23,7 +22,7 @@ constexpr size_t kChecksumBytes = 4;
 template <class T>
 T number_in(std::string_view bytes) {
   T value;
-  std::memcpy(&value, bytes.data(), sizeof(T));
+  bytes.copy(reinterpret_cast<char*>(&value), sizeof(T));
   return value;
 }
 template <class T>

@@ -129,6 +129,7 @@ constexpr std::array kAdapters{
     renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
     renamed("PlaceholderV2", "Placeholder"),
     // References on branches and in loops. What comes back is what was read there.
+    passed("RefIdentity", "Identity"),
     passed("RefSwitch", "Switch"),
     passed("RefEnter", "Enter"),
     renamed("RefMerge", "Merge"),
@@ -279,6 +280,7 @@ constexpr std::array kAdapters{
     update("ScatterNdSub", "ResourceScatterNdSub"),
     update("ScatterNdMax", "ResourceScatterNdMax"),
     update("ScatterNdMin", "ResourceScatterNdMin"),
+    update("CountUpTo", "ResourceCountUpTo", 1, Adapter::Kind::kQuestion),
     update("ApplyGradientDescent", "ResourceApplyGradientDescent"),
     update("ApplyMomentum", "ResourceApplyMomentum", 2),
     update("ApplyAdagradV2", "ResourceApplyAdagradV2", 2),
