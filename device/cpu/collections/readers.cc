@@ -49,7 +49,13 @@ class WholeFileReader final : public Reader {
  private:
   void start(const std::string& path) override { expect_graph_files_allowed(path); }
   bool next(Record& record, bool& at_end) override {
-    record = {work(), read_file(work())};
+    const RandomAccessFile file(work());  // which a pipe, that one could wait for, is not
+    if (file.size() > kMaxFileBytes) {
+      failf(Code::kResourceExhausted, "file '{}': expected at most {} bytes, got {}", work(), kMaxFileBytes,
+            file.size());
+    }
+    record = {work(), std::string(file.size(), '\0')};
+    file.read(0, record.value.data(), record.value.size());
     at_end = true;
     return true;
   }

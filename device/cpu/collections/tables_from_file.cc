@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/collections/lookup_table.h"
 #include "panto/lib/core/io/graph_files.h"
+#include "panto/lib/core/io/input_stream.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
@@ -100,14 +100,9 @@ void run_initialize_from_file(KernelContext& c) {
   const char delimiter = c.text("delimiter")[0];
   const std::string& path = *c.data<std::string>(1);
   expect_graph_files_allowed(path);
-  const std::string text = read_file(path);
-  std::string_view rest = text;
+  InputStream file(path);
   int64_t number = 0;
-  for (; !rest.empty() && number != most; ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
+  for (std::string line; number != most && file.read_line(line); ++number) {
     keys.add(line, number, number + offset, delimiter);
     values.add(line, number, number + offset, delimiter);
   }

@@ -1,4 +1,5 @@
 // Readers: what their records are, and where they stop. Calls that wait are in tests/threads/waiting_test.cc.
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <boost/test/unit_test.hpp>
@@ -66,6 +67,15 @@ void whole_files() {
   write_file(folder / "a", "one\ntwo");
   write_file(folder / "b", "");
   expect_records(all_of(whole_file_reader(), {folder / "a", folder / "b"}, folder / ""), {"a=one\ntwo", "b="});
+  // A pipe, which somebody would have to write to, is no file.
+  const std::string pipe = folder / "pipe";
+  mkfifo(pipe.c_str(), 0600);
+  for (const Tensor& reader : {whole_file_reader(), text_line_reader(), tf_record_reader()}) {
+    const All all = all_of(reader, {pipe});
+    BOOST_TEST(all.error.starts_with("InvalidArgument: cannot read file '"), all.error);
+  }
+  expect_error_begins([&] { initialize_table_from_text_file(hash_table(kString, kInt64), pipe, -2, -1); },
+                      "InvalidArgument: cannot read file '");
   const All missing = all_of(whole_file_reader(), {folder / "none"});
   BOOST_TEST(missing.error.starts_with("NotFound: cannot open file '"), missing.error);
 }
