@@ -13,6 +13,7 @@ struct RunOptions {
   std::string feeds_file;          // .npz
   std::vector<std::string> fetches, targets, libraries;
   std::string signature, out, passes, devices;
+  bool no_files = false;
 };
 void run(const RunOptions& options);
 

@@ -44,6 +44,8 @@ void add_run_command(CLI::App& app) {
                       "off, or passes by name to run or (-NAME) to leave out; default: all");
   add_libraries(command, options->libraries);
   command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
+  command->add_flag("--no-files", options->no_files,
+                    "refuse to open files that the graph names (readers, tables): for graphs of strangers");
   command->callback([options] { run(*options); });
 }
 

@@ -8,6 +8,7 @@
 #include "panto/apps/commands.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/io/graph_files.h"
 #include "panto/lib/core/io/npy.h"
 #include "panto/lib/core/io/tensor_files.h"
 #include "panto/lib/core/op/library.h"
@@ -59,6 +60,7 @@ void set_devices(const std::string& text) {
 }  // namespace
 
 void run(const RunOptions& options) {
+  if (options.no_files) allow_graph_files(false);
   if (!options.devices.empty()) set_devices(options.devices);
   for (const std::string& library : options.libraries) load_library(library);
   if (is_folder(options.model)) {

@@ -11,8 +11,10 @@
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 namespace {
@@ -119,6 +121,42 @@ struct RunAssignChange {
   }
 };
 
+void run_variable_shape(KernelContext& c) {
+  const Tensor value = variable_of(c.in(0)).read();
+  const Shape shape{static_cast<int64_t>(value.rank())};
+  Tensor out = allocate_tensor(cpu_device(), c.type("out_type"), shape);
+  for (int k = 0; k < value.rank(); ++k) {
+    if (c.type("out_type") == kInt64) {
+      mutable_data<int64_t>(out)[k] = value.dim(k);
+    } else {
+      mutable_data<int32_t>(out)[k] = checked_cast<int32_t>(value.dim(k), "dimension");
+    }
+  }
+  c.set_out(0, std::move(out));
+}
+
+struct RunCountUpTo {
+  template <class T>
+  static void run(KernelContext& c) {
+    VariableResource& variable = variable_of(c.in(0));
+    state::check_dtype(variable, c.type("T"));
+    const Tensor out = allocate_tensor(cpu_device(), c.type("T"), Shape{});
+    variable.update(c.device(), [&](Tensor& value) {
+      if (value.rank() != 0) invalid("variable: expected a scalar, got shape {}", value.shape().to_string());
+      T& count = *mutable_data<T>(value);
+      if (count >= c.integer("limit")) {
+        failf(Code::kOutOfRange, "variable \"{}\": expected less than the limit {}, got {}", variable.name(),
+              c.integer("limit"), count);
+      }
+      *mutable_data<T>(out) = count++;
+    });
+    c.set_out(0, out);
+  }
+};
+
+const CpuKernel variable_shape_kernel("VariableShape", run_variable_shape);
+const CpuKernel disable_copy_kernel("DisableCopyOnRead", [](KernelContext&) {});
+const CpuKernel count_up_to_kernel("ResourceCountUpTo", types::index{}, RunCountUpTo{});
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
 const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, state::read);
