@@ -41,7 +41,8 @@ class Placer {
     }
     if (devices_.size() == 1) {
       for (int id : ids) graph_.set_device(id, devices_[0]->name());
-      return std::nullopt;
+      if (costs_ == nullptr) return std::nullopt;
+      return place_by_cost(graph_, {{ids, {devices_[0]}}}, *costs_);
     }
     for (int id : ids) join(graph_.at(id));
     std::vector<std::vector<int>> members(static_cast<size_t>(graph_.id_limit()));
@@ -53,7 +54,10 @@ class Placer {
       groups.push_back({std::move(group), std::move(choices)});
     }
     std::optional<PlacementByCost> by_cost;
-    if (costs_ != nullptr) by_cost = place_by_cost(graph_, groups, *costs_);
+    if (costs_ != nullptr) {
+      leave_out_idle(groups);
+      by_cost = place_by_cost(graph_, groups, *costs_);
+    }
     for (size_t g = 0; g < groups.size(); ++g) {
       const Device* device = by_cost ? by_cost->devices[g] : groups[g].choices[0];
       for (const int id : groups[g].nodes) graph_.set_device(id, device->name());
@@ -62,6 +66,16 @@ class Placer {
   }
 
  private:
+  // Devices that do no work get none that may be elsewhere.
+  void leave_out_idle(std::vector<PlacementGroup>& groups) const {
+    for (Device* device : devices_) {
+      if (device->works()) continue;
+      for (PlacementGroup& group : groups) {
+        if (group.choices.size() > 1) std::erase(group.choices, device);
+      }
+    }
+  }
+
   // The position in specs_ of what the node asks for.
   int request(const Node& node) {
     if (const auto found = known_.find(node.device()); found != known_.end()) return found->second;

@@ -1,4 +1,4 @@
-"""The code in README.md, docs/transforms.md, docs/control_flow.md and docs/add-a*.md: it compiles against an installed
+"""The code in README.md, docs/transforms.md, docs/control_flow.md, docs/devices.md and docs/add-a*.md: it compiles against an installed
 library and prints what it says.
 
 A block with `main` is a program. The other blocks of README.md are the body of one, section by section, in order: a
@@ -114,6 +114,13 @@ class DocumentsTest(InstalledCase):
     def test_control_flow_page(self):
         (program,) = (b for b in blocks_of(ROOT / "docs" / "control_flow.md") if b.is_program)
         self.check_printed(program, self.build_and_run([program.located])[0])
+
+    def test_devices_page(self):
+        programs = [b for b in blocks_of(ROOT / "docs" / "devices.md") if b.is_program]
+        self.assertEqual(len(programs), 2)
+        for block in programs:
+            with self.subTest(block=block.where):
+                self.check_printed(block, self.build_and_run([block.located])[0])
 
     def test_quotations_are_as_in_the_source(self):
         folders = ("lib/ops", "device", "tests/device", "tests/ops", "tests/runtime")
