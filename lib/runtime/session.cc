@@ -10,6 +10,7 @@
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/check.h"
+#include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/executable.h"
@@ -155,7 +156,7 @@ class Session::Impl {
   }
 
   // Precondition: locked.
-  std::shared_ptr<CallPlans> resolve(const Fetches& fetches, const Feeds& feeds) const {
+  std::shared_ptr<CallPlans> resolve(const Fetches& fetches, const Feeds& feeds) {
     const std::shared_ptr<Graph* const> location = location_.lock();
     const void* identity = location == nullptr ? nullptr : (*location)->identity();
     auto call = std::make_shared<CallPlans>();
@@ -178,7 +179,35 @@ class Session::Impl {
       call->fetches.push_back(element);
       with_element("fetch", element, [&] { add_fetch(*call, element, identity); });
     }
+    if (options_.raise_control_flow && options_.passes != "off" && graph_->has_control_flow()) use_raised(*call);
     return call;
+  }
+
+  // The graph with While and If, unless something of the call is inside of them. Precondition: locked.
+  void use_raised(CallPlans& call) {
+    if (raised_of_ != graph_) {
+      Graph graph = *graph_;
+      raised_ = raise_control_flow(graph, {});
+      raised_graph_ = std::make_shared<const Graph>(std::move(graph));
+      raised_of_ = graph_;
+    }
+    if (raised_.loops + raised_.conditionals == 0) return;
+    bool outside = true;
+    const auto find = [&](NodeOutput output) {
+      const NodeOutput found = raised_.find(*raised_graph_, output);
+      outside = outside && found.valid();
+      return found;
+    };
+    std::vector<NodeOutput> feeds, fetches;
+    std::vector<int> targets;
+    for (const NodeOutput& o : call.feed_outputs) feeds.push_back(find(o));
+    for (const NodeOutput& o : call.fetch_outputs) fetches.push_back(find(o));
+    for (const int id : call.target_nodes) targets.push_back(find({id, 0}).node);
+    if (!outside) return;
+    call.graph = raised_graph_;
+    call.feed_outputs = std::move(feeds);
+    call.fetch_outputs = std::move(fetches);
+    call.target_nodes = std::move(targets);
   }
 
   static void add_fetch(CallPlans& call, const GraphElement& element, const void* identity) {
@@ -289,7 +318,10 @@ class Session::Impl {
   }
 
   std::shared_ptr<const Graph> graph_;
-  std::weak_ptr<Graph* const> location_;  // of the graph that the caller builds, or of our own
+  std::shared_ptr<const Graph> raised_graph_;  // once for all calls: they share what its nodes keep
+  std::shared_ptr<const Graph> raised_of_;     // the graph that it was made of
+  Raised raised_;
+  std::weak_ptr<Graph* const> location_;    // of the graph that the caller builds, or of our own
   uint64_t seen_edits_ = 0;
   SessionOptions options_;
   const std::shared_ptr<ResourceManager> resources_ = std::make_shared<ResourceManager>();

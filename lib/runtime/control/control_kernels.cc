@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/kernel.h"
@@ -239,8 +240,14 @@ void run_rounds(KernelContext& c, LoopState& loop) {
     std::vector<Tensor> outputs(made.size() + 1);
     std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
     Step step = c.step();
+    step.iteration = 0;
     for (bool more = true; more;) {
-      ready->executable->run(*ready->state, step, inputs, outputs);
+      try {
+        ready->executable->run(*ready->state, step, inputs, outputs);
+      } catch (Error& error) {
+        error.add_context(fmt::format("loop '{}', iteration {}", printable(c.call().node_name), step.iteration));
+        throw;
+      }
       bool moved = false;  // the round left a value on another device than the one it was planned for
       for (size_t k = 0; k < made.size(); ++k) {
         moved = moved || &outputs[k].device() != &values[made[k]].device();
