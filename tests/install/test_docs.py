@@ -1,4 +1,4 @@
-"""The code in README.md, docs/transforms.md, docs/control_flow.md, docs/devices.md and docs/add-a*.md: it compiles against an installed
+"""The code in README.md, docs/transforms.md, docs/control_flow.md and docs/add-a*.md: it compiles against an installed
 library and prints what it says.
 
 A block with `main` is a program. The other blocks of README.md are the body of one, section by section, in order: a
