@@ -7,6 +7,9 @@
 
 namespace panto::apps {
 
+// "cpu:N": makes the process have N CPU devices. Throws InvalidArgument for anything else.
+void set_devices(const std::string& text);
+
 struct RunOptions {
   std::string model;
   std::vector<std::string> feeds;  // NAME=FILE.npy
@@ -14,6 +17,9 @@ struct RunOptions {
   std::vector<std::string> fetches, targets, libraries;
   std::string signature, out, passes, devices;
   bool no_files = false;
+  bool by_cost = false;
+  bool log_device_placement = false;
+  std::string costs;  // a file that CostModel reads, if it is there, and writes
 };
 void run(const RunOptions& options);
 
@@ -22,6 +28,9 @@ struct ShowOptions {
   bool nodes = false;
   bool dot = false;
   bool functions = false;
+  std::string placement;  // a file *.svg: a picture of where nodes run
+  std::string devices, costs;
+  bool by_cost = false;
   std::vector<std::string> libraries;
 };
 void show(const ShowOptions& options);

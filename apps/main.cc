@@ -46,6 +46,12 @@ void add_run_command(CLI::App& app) {
   command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
   command->add_flag("--no-files", options->no_files,
                     "refuse to open files that the graph names (readers, tables): for graphs of strangers");
+  auto* by_cost = command->add_flag("--by-cost", options->by_cost,
+                                    "place nodes where a simulation ends soonest; says what it predicts and takes");
+  command->add_option("--costs", options->costs, "FILE.json: what earlier runs measured; this one is added")
+      ->needs(by_cost);
+  command->add_flag("--log-device-placement", options->log_device_placement,
+                    "a line for each node on standard error: where it runs");
   command->callback([options] { run(*options); });
 }
 
@@ -57,6 +63,12 @@ void add_show_command(CLI::App& app) {
   command->add_flag("--dot", options->dot, "for Graphviz")->excludes(nodes);
   command->add_flag("--functions", options->functions, "the functions that nodes call, with their nodes")
       ->excludes(nodes);
+  auto* placement =
+      command->add_option("--placement", options->placement, "FILE.svg: a picture of where nodes run, by colour")
+          ->excludes(nodes);
+  command->add_option("--devices", options->devices, "cpu:N: have N CPU devices")->needs(placement);
+  auto* by_cost = command->add_flag("--by-cost", options->by_cost, "where a simulation ends soonest")->needs(placement);
+  command->add_option("--costs", options->costs, "FILE.json: what runs measured")->needs(by_cost);
   add_libraries(command, options->libraries);
   command->callback([options] { show(*options); });
 }

@@ -1,6 +1,7 @@
 // panto run MODEL: feeds, runs, prints or saves.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
+#include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/session.h"
 
 namespace panto::apps {
@@ -44,6 +46,8 @@ void add_defaults(const Graph& graph, std::vector<std::string>& fetches, std::ve
   for (int id : endpoints.effects) targets.push_back(graph.at(id).name());
 }
 
+}  // namespace
+
 void set_devices(const std::string& text) {
   const std::string prefix = "cpu:";
   size_t used = 0;
@@ -56,8 +60,6 @@ void set_devices(const std::string& text) {
   if (used == 0 || used + prefix.size() != text.size()) invalid("--devices: expected cpu:N, got '{}'", text);
   set_cpu_device_count(count);
 }
-
-}  // namespace
 
 void run(const RunOptions& options) {
   if (options.no_files) allow_graph_files(false);
@@ -81,9 +83,14 @@ void run(const RunOptions& options) {
     graph.output(name);  // a value that can be shown, and no node
     wanted.emplace_back(name);
   }
-  Session session(std::move(graph), {.passes = options.passes});
+  Session session(std::move(graph), {.passes = options.passes,
+                                     .log_device_placement = options.log_device_placement,
+                                     .placement = options.by_cost ? "by_cost" : ""});
+  if (!options.costs.empty() && std::filesystem::exists(options.costs)) session.costs().load(options.costs);
   for (const std::string& target : targets) wanted.emplace_back("^" + target);
   const std::vector<Tensor> results = session.run(wanted, feeds);
+  if (options.by_cost) fmt::print(stderr, "{}\n", placement_report(session.plan_stats()));
+  if (!options.costs.empty()) session.costs().save(options.costs);
   std::vector<NamedTensor> named;
   for (size_t i = 0; i < fetches.size(); ++i) {
     if (!results[i].defined()) invalid("--fetch: expected an output, got node '{}' (--target runs it)", fetches[i]);

@@ -8,12 +8,17 @@
 #include <vector>
 
 #include "panto/apps/commands.h"
+#include "panto/apps/placement_picture.h"
+#include "panto/lib/base/file.h"
+#include "panto/lib/base/format.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/graph_function.h"
+#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/placement.h"
 
 namespace panto::apps {
 namespace {
@@ -47,11 +52,22 @@ void summary(const Graph& graph) {
   for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
 }
 
+void draw_placement(const Graph& graph, const ShowOptions& options) {
+  if (!options.placement.ends_with(".svg")) {
+    invalid("--placement: expected a path *.svg, got '{}'", options.placement);
+  }
+  if (!options.devices.empty()) set_devices(options.devices);
+  CostModel costs;
+  if (!options.costs.empty()) costs.load(options.costs);
+  write_file(options.placement, placement_picture(place_graph(graph, {.costs = options.by_cost ? &costs : nullptr})));
+}
+
 }  // namespace
 
 void show(const ShowOptions& options) {
   for (const std::string& library : options.libraries) load_library(library);
   const Graph graph = read_graph(options.model);
+  if (!options.placement.empty()) return draw_placement(graph, options);
   const std::string missing = missing_text(graph);
   if (options.dot) {
     fmt::print("{}", graph.to_dot());

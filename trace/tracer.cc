@@ -7,6 +7,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/graph/device_function.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -41,8 +42,8 @@ void for_each_resource(const Call& call, const F& f) {
 
 Tensor Tracer::add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value) {
   NodeSpec spec = placeholder_spec(graph_.unique_name(scoped(name)), {dtype, shape});
-  spec.device = current_device_spec().to_string();
   const int node = graph_.add(std::move(spec));
+  ask_for_device(graph_, node);
   Tensor t = value.defined() ? value : meta_tensor(dtype, shape, std::nullopt, graph_.identity());
   graph_.bind(t, {node, 0});
   return t;
@@ -124,9 +125,9 @@ void Tracer::record(const Call& call) {
   for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(to_value(call.attrs[i], defs[i].kind));
   for (const Tensor& t : call.outputs) spec.outputs.push_back(info_of(t));
   spec.control_inputs = order(call, inputs);
-  spec.device = current_device_spec().to_string();
   spec.where = line_of(call);
   const int node = latest_ = graph_.add(std::move(spec));
+  ask_for_device(graph_, node);
   for (size_t k = 0; k < call.outputs.size(); ++k) {
     if (call.outputs[k].is_meta()) call.outputs[k].impl()->meta->trace = graph_.identity();
     graph_.bind(call.outputs[k], {node, static_cast<int>(k)});

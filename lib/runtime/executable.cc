@@ -5,20 +5,22 @@
 #include <new>
 #include <optional>
 #include <set>
-#include <unordered_set>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/step/rendezvous.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/captured_steps.h"
+#include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/dataflow/dataflow.h"
 #include "panto/lib/runtime/feed_checks.h"
+#include "panto/lib/runtime/lanes.h"
+#include "panto/lib/runtime/measurements.h"
+#include "panto/lib/runtime/narrow_transfers.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/partition.h"
 #include "panto/lib/runtime/placer.h"
@@ -36,12 +38,19 @@ std::string type_text(DType dtype, const PartialShape& shape) {
 // What is inside a StraightLine's RunState.
 struct StraightLineState final : RunState {
   std::vector<PartState> parts;
-  std::vector<Tensor> edges;  // what was sent and not yet received
+  std::vector<Tensor> edges;        // what was sent and not yet received
+  std::unique_ptr<LanesRun> lanes;  // of plans whose parts run side by side
+  MeasuredRun* measured = nullptr;  // the run is measured: its steps note their time here
 };
 
 class StraightLine final : public Executable {
  public:
-  explicit StraightLine(Plan plan) : plan_(std::move(plan)), feeds_(plan_.feeds), last_fetches_(plan_.fetches.size()) {
+  StraightLine(Plan plan, const ExecutableOptions& options)
+      : plan_(std::move(plan)),
+        lanes_(lanes_of(plan_, options.costs.get())),
+        measurements_(options.costs != nullptr ? std::make_unique<Measurements>(plan_, options.costs) : nullptr),
+        feeds_(plan_.feeds),
+        last_fetches_(plan_.fetches.size()) {
     std::vector<std::vector<uint8_t>> later;  // by part and temporary: it is fetched after this
     for (size_t p = 0; p < plan_.parts.size(); ++p) {
       later.emplace_back(plan_.parts[p].temporaries.size(), uint8_t{0});
@@ -52,7 +61,7 @@ class StraightLine final : public Executable {
       if (value.kind != PlanValue::Kind::kTemporary) continue;
       if (std::exchange(later[part][static_cast<size_t>(value.index)], uint8_t{1}) == 0) last_fetches_[i] = 1;
     }
-    one_call_ = is_one_call();
+    one_call_ = measurements_ == nullptr && is_one_call();
     has_transfers_ = has_transfers(plan_.graph);
   }
 
@@ -63,6 +72,7 @@ class StraightLine final : public Executable {
     auto state = std::make_unique<StraightLineState>();
     for (size_t p = 0; p < plan_.parts.size(); ++p) state->parts.push_back(part_state(p));
     state->edges.resize(plan_.edges.size());
+    if (!lanes_.empty()) state->lanes = std::make_unique<LanesRun>(plan_, lanes_);
     return state;
   }
 
@@ -77,7 +87,11 @@ class StraightLine final : public Executable {
         for (const auto& [position, feed] : part.feeds) part.inputs[position] = inputs[feed];
       }
       look_for_stop(step);
-      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+      if (!lanes_.empty() || measurements_ != nullptr) [[unlikely]] {
+        run_and_measure(state, step);
+      } else {
+        for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+      }
       for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = fetch(i, inputs, state);
     } catch (const std::bad_alloc&) {
       out_of_memory();
@@ -107,6 +121,7 @@ class StraightLine final : public Executable {
   }
 
   const PlanStats& stats() const override { return plan_.stats; }
+  double measured_seconds() const noexcept override { return measurements_ == nullptr ? 0 : measurements_->shortest(); }
   const Graph& optimized() const override { return plan_.graph; }
 
  private:
@@ -170,7 +185,40 @@ class StraightLine final : public Executable {
     run(state, own, inputs, outputs);
   }
 
+  void run_and_measure(StraightLineState& state, const Step& step) const {
+    std::unique_ptr<MeasuredRun> measured = measurements_ == nullptr ? nullptr : measurements_->begin();
+    state.measured = measured.get();
+    if (state.lanes != nullptr) {
+      state.lanes->run(step, [&](size_t s) { run_segment(plan_.segments[s], state, step); });
+    } else {
+      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+    }
+    state.measured = nullptr;
+    if (measured != nullptr) measurements_->end(std::move(measured));
+  }
+
+  void receive(const PlanStep& step, StraightLineState& state, std::span<Tensor> outputs) const {
+    if (state.lanes != nullptr) state.lanes->wait(step.edge);
+    if (!outputs.empty()) outputs[0] = std::exchange(state.edges[step.edge], Tensor());
+  }
+
+  static void send(const PlanStep& step, StraightLineState& state, std::span<const Tensor* const> inputs) {
+    if (!inputs.empty()) state.edges[step.edge] = on_device(*inputs[0], *step.device);
+    if (state.lanes != nullptr) state.lanes->give(step.edge);
+  }
+
+  static Tensor on_device(const Tensor& t, Device& device) {
+    return &t.device() == &device || !is_plain(t.dtype()) ? t : copy_to_device(t, device);
+  }
+
   void run_segment(const PlanSegment& segment, StraightLineState& state, const Step& step) const {
+    if (state.measured != nullptr) [[unlikely]] {
+      for (uint32_t s = segment.first; s < segment.end; ++s) {
+        state.measured->time(plan_.parts[segment.part], segment.part, s,
+                             [&] { run_steps({segment.part, s, s + 1}, state, step); });
+      }
+      return;
+    }
     PartState& part = state.parts[segment.part];
     uint32_t next = segment.first;
     for (const std::shared_ptr<CapturedSteps>& captured : part.captured) {
@@ -193,12 +241,11 @@ class StraightLine final : public Executable {
       if (step.kind == PlanStep::Kind::kCall) [[likely]] {
         run_call(plan, step, of, inputs, outputs);
       } else if (step.kind == PlanStep::Kind::kReceive) {
-        outputs[0] = std::exchange(state.edges[step.edge], Tensor());
+        receive(step, state, outputs);
+      } else if (step.kind == PlanStep::Kind::kSend) {
+        send(step, state, inputs);
       } else {
-        const Tensor& t = *inputs[0];
-        const bool there = &t.device() == step.device || !is_plain(t.dtype());
-        Tensor& to = step.kind == PlanStep::Kind::kSend ? state.edges[step.edge] : outputs[0];
-        to = there ? t : copy_to_device(t, *step.device);
+        outputs[0] = on_device(*inputs[0], *step.device);
       }
       for (uint32_t i = 0; i < step.num_dropped; ++i) {
         part.temporaries[plan.dropped[step.first_dropped + i]] = Tensor();
@@ -255,6 +302,8 @@ class StraightLine final : public Executable {
   static constexpr size_t kMostInputsOfOneCall = 8;
 
   Plan plan_;
+  std::vector<std::vector<size_t>> lanes_;  // of parts side by side: each one's segments; empty: one after the other
+  std::unique_ptr<Measurements> measurements_;
   FeedChecks feeds_;
   std::vector<std::vector<CapturableSteps>> capturable_;  // by part
   bool one_call_ = false;
@@ -317,29 +366,6 @@ std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStat
   return found;
 }
 
-// Places the nodes, and those of the bodies of composites that have no kernel where they are placed.
-void place_and_expand(Graph& graph, Device& usual, bool soft) {
-  const std::vector<Device*> all = devices();
-  const auto runs_nowhere = [&](const Node& node) {
-    return std::ranges::none_of(all, [&](const Device* device) { return runs_on(node, *device); });
-  };
-  expand_composites(graph, runs_nowhere);
-  std::vector<std::pair<int, std::string>> asked;  // of composites: where they are to be, as written
-  for (int id : graph.ids()) {
-    if (is_composite(graph.at(id))) asked.emplace_back(id, graph.at(id).device());
-  }
-  place(graph, usual, soft);
-  std::unordered_set<int> without_kernel;
-  for (const auto& [id, device] : asked) {
-    if (runs_on(graph.at(id), device_of(graph.at(id)))) continue;
-    graph.set_device(id, device);  // each part is placed by itself
-    without_kernel.insert(id);
-  }
-  if (without_kernel.empty()) return;
-  expand_composites(graph, [&](const Node& node) { return without_kernel.contains(node.id()); });
-  place_and_expand(graph, usual, soft);
-}
-
 // Every Placeholder that is left is needed.
 void check_all_fed(const WorkGraph& work) {
   std::vector<uint8_t> fed(static_cast<size_t>(work.graph.id_limit()), 0);
@@ -370,6 +396,7 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
                                              std::span<const NodeOutput> fetches, std::span<const int> targets,
                                              const ExecutableOptions& options) {
   check_passes(options.passes);
+  check_placement(options.placement);
   std::optional<Graph> ordered;
   // In loops and branches each Recv waits for itself.
   if (!given.has_control_flow() && has_transfers(given)) order_transfers(ordered.emplace(given));
@@ -398,6 +425,11 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
   }
   std::vector<std::pair<int, std::string>> known;
   if (options.states != nullptr) known = identities(graph, options.states->identity());
+  Device& usual = default_device(feeds, options);
+  const CostModel estimates;
+  const CostModel* costs = options.placement.empty() ? nullptr : &estimates;
+  if (costs != nullptr && options.costs != nullptr) costs = options.costs.get();
+  std::optional<PlacementByCost> by_cost;
   const auto make_work = [&] {
     WorkGraph made = make_work_graph(graph, outputs, infos, fetches, targets);
     refuse_unknown(made.graph);
@@ -407,16 +439,23 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
       if (made.graph.find(id) != nullptr) made.graph.set_internal_attr(id, kNodeIdentity, AttrValue(text));
     }
     if (news) infer_from_feeds(made, abstract_values);
-    place_and_expand(made.graph, default_device(feeds, options), options.soft_placement);
+    by_cost = place_and_expand(made.graph, usual, options.soft_placement, costs);
     return made;
   };
   WorkGraph work = make_work();
+  if (options.log_device_placement) log_placement(work.graph, work.sink);
   PassContext context{work.graph, work.sink, work.feeds, abstract_values};
   const std::vector<PassRun> runs = run_passes(context, options.passes, [&] { return make_work().graph; });
 
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
+  if (options.narrow_transfers) narrow_transfers(work);
   const auto note_passes = [&](PlanStats& stats) {
+    if (by_cost) {
+      stats.predicted_seconds = by_cost->seconds;
+      stats.single_device_seconds = by_cost->single_seconds;
+      stats.single_device = by_cost->single->name();
+    }
     for (const PassRun& run : runs) {
       stats.passes.push_back(run.name);
       stats.passes_undone += run.error.empty() ? 0 : 1;
@@ -427,10 +466,10 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
     note_passes(plan.stats);
     return make_dataflow(std::move(plan));
   }
-  Partition cut = partition(work, planned);
+  Partition cut = partition(work, planned, usual);
   Plan plan = make_plan(std::move(work), std::move(cut), std::move(planned), options);
   note_passes(plan.stats);
-  return std::make_shared<StraightLine>(std::move(plan));
+  return std::make_shared<StraightLine>(std::move(plan), options);
 }
 
 }  // namespace panto

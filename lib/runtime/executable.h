@@ -23,6 +23,8 @@
 
 namespace panto {
 
+class CostModel;
+
 // A node output that is given at every run (any node's, not only a Placeholder's), with what is known of it now. Every
 // run must fit; static shapes allow buffers to be planned.
 struct ExecutableFeed {
@@ -75,6 +77,12 @@ struct ExecutableOptions {
   // Where nodes run that ask for no device; null: on the first GPU that a feed is on, or the value of a resource that
   // is fed, else on the first CPU.
   Device* device = nullptr;
+  bool log_device_placement = false;  // on standard error, as TensorFlow does: a line for each node
+  // "": as asked, else on `device`. "by_cost": what may be on several devices is where the simulation of
+  // lib/runtime/cost_placer.h ends soonest. Throws InvalidArgument for anything else.
+  std::string placement = {};
+  std::shared_ptr<CostModel> costs = nullptr;  // that it asks, and that the first runs are noted in; null: estimates
+  bool narrow_transfers = false;               // float32 goes from device to device as bfloat16
 };
 
 // What one run of an executable writes to, and the next one after it. What is in it is the executable's affair.
@@ -114,6 +122,8 @@ class PANTO_EXPORT Executable {
   virtual void run(RunState& state, const Step& step, std::span<const Tensor* const> inputs,
                    std::span<Tensor> outputs) const = 0;
   virtual const PlanStats& stats() const = 0;
+  // Of the shortest run that was measured for ExecutableOptions::costs; 0: none was.
+  virtual double measured_seconds() const noexcept { return 0; }
   // The graph after placement and optimization.
   virtual const Graph& optimized() const = 0;
 };

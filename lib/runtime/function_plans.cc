@@ -31,6 +31,7 @@ std::shared_ptr<const FunctionPlans::Compiled> FunctionPlans::compiled(std::span
   ExecutableOptions options;
   options.passes = passes;
   options.states = of_.states;
+  options.device = of_.device;
   auto made = std::make_shared<const Compiled>(
       Compiled{passes, Executable::make(of_.graph, feeds, of_.outputs, of_.effects, options)});
   made->executable->check(inputs);

@@ -32,6 +32,7 @@ class FunctionPlans {
     std::span<const int> effects;
     size_t fixed = 0;  // so many inputs, the last ones, are the same tensors at every call
     NodeStates* states = nullptr;
+    Device* device = nullptr;  // ExecutableOptions::device
     // Throws where these inputs are none for the function; asked before a plan is made for them.
     Callable<void(std::span<const Tensor* const>)> check = nullptr;
   };

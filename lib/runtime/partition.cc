@@ -1,6 +1,7 @@
 #include "panto/lib/runtime/partition.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -16,7 +17,8 @@ namespace {
 
 class Partitioner {
  public:
-  Partitioner(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds) : graph_(work.graph), sink_(work.sink) {
+  Partitioner(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual)
+      : graph_(work.graph), sink_(work.sink), usual_(usual) {
     const auto limit = static_cast<size_t>(graph_.id_limit());
     made_.part_of.assign(limit, -1);
     feed_of_.assign(limit, nullptr);
@@ -34,14 +36,21 @@ class Partitioner {
 
  private:
   void add(const Node& node) {
-    if (node.is(OpKind::kNoOperation)) return;
     if (homes_.empty()) {
-      if (!is_there_before(node)) join(node, cpu_device());
+      if (!node.is(OpKind::kNoOperation) && !is_there_before(node)) join(node, cpu_device());
+      return;
+    }
+    if (node.is(OpKind::kNoOperation)) {
+      steps_behind(node.id());  // from the inside out: there may be long chains of them
       return;
     }
     Device& device = device_to_run(node);
-    if (is_there_before(node)) return set_home(node, device);
+    if (is_there_before(node)) {
+      steps_behind(node.id());
+      return set_home(node, device);
+    }
     const int part = join(node, device);
+    add_orders(node, part);
     for (int slot = 0; slot < node.num_inputs(); ++slot) add_edge(node, slot, part);
     set_home(node, device);
   }
@@ -52,7 +61,12 @@ class Partitioner {
 
   int join(const Node& node, Device& device) {
     auto found = std::ranges::find(made_.parts, &device);
-    if (found == made_.parts.end()) found = made_.parts.insert(found, &device);
+    if (found == made_.parts.end()) {
+      found = made_.parts.insert(found, &device);
+      const bool shares =
+          &device == &cpu_device() || &device == &usual_ || device.stream() != nullptr || device.captures();
+      made_.lane_of.push_back(shares ? 0 : ++latest_lane_);
+    }
     return made_.part_of[static_cast<size_t>(node.id())] = static_cast<int>(found - made_.parts.begin());
   }
 
@@ -61,7 +75,47 @@ class Partitioner {
     const int from = made_.part_of[static_cast<size_t>(input.node)];
     if (from < 0 || from == part) return;
     Device* memory = &memory_of_input(graph_, node, slot, *made_.parts[static_cast<size_t>(part)]);
-    if (seen_.emplace(input, part, memory).second) made_.edges.push_back({input, from, part, memory});
+    if (seen_.emplace(input, part, memory).second) made_.edges.push_back({input, from, part, memory, node.id()});
+  }
+
+  // What the node waits for in other parts without reading it. Calls that the outside sees, that draw random numbers or
+  // write keep the order that they have on one device.
+  void add_orders(const Node& node, int part) {
+    for (const int before : node.control_inputs()) {
+      for (const int step : steps_behind(before)) add_order(step, node, part);
+    }
+    for (const NodeOutput& input : node.inputs()) {
+      if (made_.part_of[static_cast<size_t>(input.node)] >= 0) continue;
+      for (const int step : steps_behind(input.node)) add_order(step, node, part);
+    }
+    if (!node.op().has_effect(static_cast<uint8_t>(~Effect::kReads))) return;
+    if (latest_effect_ >= 0) add_order(latest_effect_, node, part);
+    latest_effect_ = node.id();
+  }
+
+  void add_order(int before, const Node& node, int part) {
+    const int from = made_.part_of[static_cast<size_t>(before)];
+    const NodeOutput order{before, CrossEdge::kOrder};
+    if (made_.lane_of[static_cast<size_t>(from)] == made_.lane_of[static_cast<size_t>(part)]) return;
+    if (!seen_.emplace(order, part, nullptr).second) return;
+    made_.edges.push_back({order, from, part, nullptr, node.id()});
+  }
+
+  // What has to have run when the node has: itself or, of one that is there before the run or is no step, those that it
+  // waits for.
+  const std::vector<int>& steps_behind(int id) {
+    const auto [found, is_new] = behind_.try_emplace(id);
+    if (!is_new) return found->second;
+    std::set<int> steps;
+    if (made_.part_of[static_cast<size_t>(id)] >= 0) {
+      steps.insert(id);
+    } else {
+      for (const int before : graph_.at(id).control_inputs()) {
+        const std::vector<int>& more = steps_behind(before);
+        steps.insert(more.begin(), more.end());
+      }
+    }
+    return behind_[id] = std::vector<int>(steps.begin(), steps.end());
   }
 
   Device* home(NodeOutput output) const {
@@ -102,10 +156,14 @@ class Partitioner {
 
   const Graph& graph_;
   int sink_;
+  const Device& usual_;
   Partition made_;
+  int latest_lane_ = 0;
   std::vector<const ExecutableFeed*> feed_of_;  // by node id
   std::vector<SmallVector<Device*, 1>> homes_;  // by node id: where outputs are; none where there is one device
   std::set<std::tuple<NodeOutput, int, Device*>> seen_;
+  std::map<int, std::vector<int>> behind_;  // by node id
+  int latest_effect_ = -1;
   Device* latest_device_ = nullptr;
   std::string latest_name_;
 };
@@ -117,8 +175,8 @@ Device& memory_of_input(const Graph& graph, const Node& node, int slot, Device& 
   return is_host_input(node, slot) || !is_plain(graph.info(node.input(slot)).dtype) ? cpu_device() : device;
 }
 
-Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds) {
-  return Partitioner(work, feeds).run();
+Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual) {
+  return Partitioner(work, feeds, usual).run();
 }
 
 }  // namespace panto

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
+#include <cstdio>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
+#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 
@@ -17,22 +22,17 @@ DType primary_type(const Node& node) {
   return at < 0 ? DType::kInvalid : node.attrs()[static_cast<size_t>(at)].as<DType>();
 }
 
-// Done by the executor, or before it starts: no kernel runs.
-bool needs_kernel(const Node& node) {
-  return !node.is(OpKind::kPlaceholder) && !node.is(OpKind::kConstant) && !node.is(OpKind::kNoOperation) &&
-         !node.is(OpKind::kVariableHandle) && !node.has(Trait::kIdentity) && !node.is_control_flow();
-}
-
 class Placer {
  public:
-  Placer(Graph& graph, const Device& usual, bool soft)
+  Placer(Graph& graph, const Device& usual, bool soft, const CostModel* costs)
       : graph_(graph),
         usual_(usual),
         soft_(soft),
+        costs_(costs),
         devices_(devices()),
         groups_(static_cast<size_t>(graph.id_limit())) {}
 
-  void run() {
+  std::optional<PlacementByCost> run() {
     const std::vector<int> ids = graph_.ids();
     spec_of_.resize(static_cast<size_t>(graph_.id_limit()));
     for (int id : ids) {
@@ -41,19 +41,41 @@ class Placer {
     }
     if (devices_.size() == 1) {
       for (int id : ids) graph_.set_device(id, devices_[0]->name());
-      return;
+      if (costs_ == nullptr) return std::nullopt;
+      return place_by_cost(graph_, {{ids, {devices_[0]}}}, *costs_);
     }
     for (int id : ids) join(graph_.at(id));
     std::vector<std::vector<int>> members(static_cast<size_t>(graph_.id_limit()));
     for (int id : ids) members[groups_.find_set(static_cast<size_t>(id))].push_back(id);
-    for (const std::vector<int>& group : members) {
+    std::vector<PlacementGroup> groups;
+    for (std::vector<int>& group : members) {
       if (group.empty()) continue;
-      const Device& device = choose(group);
-      for (int id : group) graph_.set_device(id, device.name());
+      std::vector<const Device*> choices = choices_for(group);
+      groups.push_back({std::move(group), std::move(choices)});
     }
+    std::optional<PlacementByCost> by_cost;
+    if (costs_ != nullptr) {
+      leave_out_idle(groups);
+      by_cost = place_by_cost(graph_, groups, *costs_);
+    }
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const Device* device = by_cost ? by_cost->devices[g] : groups[g].choices[0];
+      for (const int id : groups[g].nodes) graph_.set_device(id, device->name());
+    }
+    return by_cost;
   }
 
  private:
+  // Devices that do no work get none that may be elsewhere.
+  void leave_out_idle(std::vector<PlacementGroup>& groups) const {
+    for (Device* device : devices_) {
+      if (device->works()) continue;
+      for (PlacementGroup& group : groups) {
+        if (group.choices.size() > 1) std::erase(group.choices, device);
+      }
+    }
+  }
+
   // The position in specs_ of what the node asks for.
   int request(const Node& node) {
     if (const auto found = known_.find(node.device()); found != known_.end()) return found->second;
@@ -87,12 +109,18 @@ class Placer {
 
   void join(int a, int b) { groups_.union_set(static_cast<size_t>(a), static_cast<size_t>(b)); }
 
-  // A composite is on any device: by a kernel, or by the ops of its body.
-  static bool may_be_on(const Node& node, const Device& device) {
-    return node.op().is_composite() || runs_on(node, device);
+  // Their kernels only call functions, whose nodes are placed by themselves.
+  static bool is_call_of_choice(const Node& node) {
+    return node.is(OpKind::kCond) || node.is(OpKind::kCase) || node.is(OpKind::kLoop);
   }
 
-  const Device& choose(const std::vector<int>& group) {
+  // A composite is on any device: by a kernel, or by the ops of its body.
+  static bool may_be_on(const Node& node, const Device& device) {
+    return (node.op().is_composite() && !is_call_of_choice(node)) || runs_on(node, device);
+  }
+
+  // Where the nodes of the group may be, not empty; where they are unless the cost decides first.
+  std::vector<const Device*> choices_for(const std::vector<int>& group) {
     const auto asked = [&](int id, const Device& device) {
       return specs_[static_cast<size_t>(spec_of_[static_cast<size_t>(id)])].matches(device);
     };
@@ -100,7 +128,7 @@ class Placer {
     for (const Device* device : devices_) {
       if (std::ranges::all_of(group, [&](int id) { return asked(id, *device); })) agreed.push_back(device);
     }
-    if (agreed.empty() && soft_) return *devices_[0];
+    if (agreed.empty() && soft_) return {devices_[0]};
     if (agreed.empty()) {
       const auto asks = [&](int id) { return !graph_.at(id).device().empty(); };
       const auto first = std::ranges::find_if(group, asks);
@@ -115,14 +143,18 @@ class Placer {
     for (const Device* device : agreed) {
       if (std::ranges::all_of(group, [&](int id) { return may_be_on(graph_.at(id), *device); })) able.push_back(device);
     }
+    if (able.empty() && std::ranges::all_of(group, [&](int id) { return is_call_of_choice(graph_.at(id)); })) {
+      return {devices_[0]};
+    }
     // With no kernel anywhere the step itself says what exists.
-    if (able.empty()) return soft_ ? *devices_[0] : *agreed[0];
+    if (able.empty()) return {soft_ ? devices_[0] : agreed[0]};
     if (stays_on_host(group)) {
       const auto cpu = std::ranges::find(able, DeviceKind::kCpu, &Device::kind);
-      if (cpu != able.end()) return **cpu;
+      if (cpu != able.end()) return {*cpu};
     }
     const auto usual = std::ranges::find(able, &usual_);
-    return usual != able.end() ? **usual : *able[0];
+    if (usual != able.end()) std::rotate(able.begin(), usual, usual + 1);
+    return able;
   }
 
   // Given by the host, or read there only.
@@ -139,6 +171,7 @@ class Placer {
   Graph& graph_;
   const Device& usual_;
   bool soft_;
+  const CostModel* costs_;
   std::vector<Device*> devices_;
   boost::disjoint_sets_with_storage<> groups_;  // of nodes that must be on one device, by id
   std::vector<DeviceSpec> specs_;
@@ -148,11 +181,52 @@ class Placer {
 
 }  // namespace
 
+bool needs_kernel(const Node& node) {
+  return !node.is(OpKind::kPlaceholder) && !node.is(OpKind::kConstant) && !node.is(OpKind::kNoOperation) &&
+         !node.is(OpKind::kVariableHandle) && !node.has(Trait::kIdentity) && !node.is_control_flow();
+}
+
 bool runs_on(const Node& node, const Device& device) {
   return !needs_kernel(node) || node.op().kernel(device.kind(), primary_type(node)).run != nullptr;
 }
 
-void place(Graph& graph, const Device& usual, bool soft) { Placer(graph, usual, soft).run(); }
+std::optional<PlacementByCost> place_and_expand(Graph& graph, Device& usual, bool soft, const CostModel* costs) {
+  const std::vector<Device*> all = devices();
+  const auto runs_nowhere = [&](const Node& node) {
+    return std::ranges::none_of(all, [&](const Device* device) { return runs_on(node, *device); });
+  };
+  expand_composites(graph, runs_nowhere);
+  std::vector<std::pair<int, std::string>> asked;  // of composites: where they are to be, as written
+  for (int id : graph.ids()) {
+    if (is_composite(graph.at(id))) asked.emplace_back(id, graph.at(id).device());
+  }
+  std::optional<PlacementByCost> by_cost = Placer(graph, usual, soft, costs).run();
+  std::unordered_set<int> without_kernel;
+  for (const auto& [id, device] : asked) {
+    if (runs_on(graph.at(id), device_of(graph.at(id)))) continue;
+    graph.set_device(id, device);  // each part is placed by itself
+    without_kernel.insert(id);
+  }
+  if (without_kernel.empty()) return by_cost;
+  expand_composites(graph, [&](const Node& node) { return without_kernel.contains(node.id()); });
+  return place_and_expand(graph, usual, soft, costs);
+}
+
+void check_placement(const std::string& placement) {
+  if (!placement.empty() && placement != "by_cost") {
+    invalid("placement: expected \"\" or \"by_cost\", got '{}'", printable(placement));
+  }
+}
+
+void log_placement(const Graph& graph, int but) {
+  std::string text;
+  for (const int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    if (id == but) continue;
+    text += fmt::format("{}: ({}): /job:localhost/replica:0/task:0{}\n", node.name(), node.op().name(), node.device());
+  }
+  std::fputs(text.c_str(), stderr);
+}
 
 Device& device_of(const Node& node) {
   const DeviceSpec spec = DeviceSpec::parse(node.device());

@@ -6,8 +6,9 @@
 // their lives allow (memory_plan.cc); the others are allocated by their step and dropped after their last use.
 //
 // A value that another part reads is sent by a step of the part that made it, which copies it where the readers' memory
-// is elsewhere, and received by a step of theirs. Nothing else leads from part to part, but for the order of effects:
-// `segments` is an order of all steps that keeps both.
+// is elsewhere, and received by a step of theirs, just before the first who reads it. So is, without a value, what only
+// orders parts that may run side by side. `segments` is an order of all steps that keeps all this, and the order of
+// effects.
 #pragma once
 
 #include <cstdint>
@@ -94,6 +95,7 @@ struct Plan {
   std::vector<Tensor> constants;
   std::vector<PartPlan> parts;
   std::vector<CrossEdge> edges;
+  std::vector<int> lane_of;  // by part: which run on one thread, as in Partition
   std::vector<PlanSegment> segments;
   std::vector<PlanFetch> fetches;
   PlanStats stats;

@@ -16,6 +16,16 @@ struct PlanStats {
   std::vector<std::string> passes;  // that ran, in order
   int passes_undone = 0;            // of them, those that failed: a fault of the pass, or of the graph
 
+  int transfers = 0;              // values that go from one device to another in a run: one for each destination
+  int64_t transferred_bytes = 0;  // of them, those whose shape is known
+
+  // Of a plan that was placed by cost: of one run, in the simulation that chose the devices; the same with everything
+  // on the best single device, and which that is; the shortest run so far. `placement_report` says them.
+  double predicted_seconds = 0;
+  double single_device_seconds = 0;
+  std::string single_device;
+  double measured_seconds = 0;
+
   // What the plan keeps between its runs.
   int64_t kept_bytes() const { return planned_bytes + packed_bytes; }
 };

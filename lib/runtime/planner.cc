@@ -35,9 +35,12 @@ class Planner {
     plan_.edges = cut_.edges;
     for (Device* device : cut_.parts) plan_.parts.emplace_back().device = device;
     arrived_.resize(plan_.edges.size());
+    plan_.lane_of = cut_.lane_of;
     for (size_t e = 0; e < plan_.edges.size(); ++e) {
       const CrossEdge& edge = plan_.edges[e];
       edge_of_.emplace(std::make_tuple(edge.value, edge.to, edge.memory), e);
+      leaving_[edge.value.node].push_back(e);
+      if (edge.is_order()) awaited_[edge.first_reader].push_back(e);
     }
     values_.resize(static_cast<size_t>(plan_.graph.id_limit()));
     for (size_t i = 0; i < plan_.feeds.size(); ++i) {
@@ -104,10 +107,60 @@ class Planner {
       set(node, {constant(inference_.at({node.id(), 0}))});
     } else if (node.is(OpKind::kVariableHandle)) {
       make_resource(node);
-    } else if (node.has(Trait::kIdentity)) {
-      alias(node);
     } else {
-      add_call(node);
+      wait_for_order(node);
+      if (node.has(Trait::kIdentity)) {
+        alias(node);
+      } else {
+        add_call(node);
+      }
+      send_to_lanes(node);
+    }
+  }
+
+  // What other lanes want of the node leaves at once: they may wait for it.
+  void send_to_lanes(const Node& node) {
+    const auto found = leaving_.find(node.id());
+    if (found == leaving_.end()) return;
+    for (const size_t e : found->second) {
+      if (leads_to_another_lane(plan_.edges[e])) send(e);
+    }
+  }
+
+  bool leads_to_another_lane(const CrossEdge& edge) const {
+    return plan_.lane_of[static_cast<size_t>(edge.from)] != plan_.lane_of[static_cast<size_t>(edge.to)];
+  }
+
+  void send(size_t e) {
+    const CrossEdge& edge = plan_.edges[e];
+    PlanStep step{.kind = PlanStep::Kind::kSend,
+                  .edge = static_cast<uint32_t>(e),
+                  .device = edge.memory,
+                  .node = edge.value.node};
+    if (edge.is_order()) {
+      add_step(std::move(step), {}, edge.from);
+      return;
+    }
+    const Made& from = made(edge.value);
+    if (from.part < 0) return;  // a name for what is there before the run
+    add_input(step, from.value, from.part);
+    add_step(std::move(step), {}, from.part);
+    const OutputInfo info = info_of(inference_.at(edge.value));
+    ++plan_.stats.transfers;
+    if (is_plain(info.dtype) && info.shape.fully_known()) {
+      plan_.stats.transferred_bytes += info.shape.numel() * static_cast<int64_t>(dtype_size(info.dtype));
+    }
+    if (from.value.device == edge.memory || !is_plain(info.dtype)) {
+      part_plan(from.part).temporaries[static_cast<size_t>(from.value.index)].sent = true;
+    }
+  }
+
+  void wait_for_order(const Node& node) {
+    const auto found = awaited_.find(node.id());
+    if (found == awaited_.end()) return;
+    for (const size_t e : found->second) {
+      PlanStep step{.kind = PlanStep::Kind::kReceive, .edge = static_cast<uint32_t>(e), .node = node.id()};
+      add_step(std::move(step), {}, plan_.edges[e].to);
     }
   }
 
@@ -137,7 +190,7 @@ class Planner {
   Made read(const Node& reader, int slot, int part) {
     const NodeOutput output = reader.input(slot);
     const Made from = made(output);
-    if (from.part >= 0 && from.part != part) return receive(reader, slot, from, part);
+    if (from.part >= 0 && from.part != part) return receive(reader, slot, part);
     Device& memory = memory_of_input(plan_.graph, reader, slot, *part_plan(part).device);
     const OutputInfo info = info_of(inference_.at(output));
     if (from.value.device == &memory || !is_plain(info.dtype)) return from;
@@ -156,8 +209,9 @@ class Planner {
     return copy;
   }
 
-  // The first who reads it has it sent.
-  Made receive(const Node& reader, int slot, const Made& from, int part) {
+  // As late as can be: by the first who reads it. In the lane that made it it is sent then, too, which may wait for all
+  // that the device has been asked for.
+  Made receive(const Node& reader, int slot, int part) {
     const NodeOutput output = reader.input(slot);
     Device& memory = memory_of_input(plan_.graph, reader, slot, *part_plan(part).device);
     const auto found = edge_of_.find(std::make_tuple(output, part, &memory));
@@ -167,17 +221,14 @@ class Planner {
     }
     Made& arrived = arrived_[found->second];
     if (arrived.part >= 0) return arrived;
+    if (!leads_to_another_lane(plan_.edges[found->second])) send(found->second);
     const OutputInfo info = info_of(inference_.at(output));
-    const auto edge = static_cast<uint32_t>(found->second);
-    PlanStep send{.kind = PlanStep::Kind::kSend, .edge = edge, .device = &memory, .node = output.node};
-    add_input(send, from.value, from.part);
-    add_step(std::move(send), {}, from.part);
-    if (from.value.device == &memory || !is_plain(info.dtype)) {
-      part_plan(from.part).temporaries[static_cast<size_t>(from.value.index)].sent = true;
-    }
-    PlanStep receive{
-        .kind = PlanStep::Kind::kReceive, .edge = edge, .device = &memory, .node = reader.id(), .makes_own = true};
-    return arrived = add_step(std::move(receive), {&info, 1}, part)[0];
+    PlanStep step{.kind = PlanStep::Kind::kReceive,
+                  .edge = static_cast<uint32_t>(found->second),
+                  .device = &memory,
+                  .node = reader.id(),
+                  .makes_own = true};
+    return arrived = add_step(std::move(step), {&info, 1}, part)[0];
   }
 
   void add_input(PlanStep& step, const PlanValue& value, int part) {
@@ -242,7 +293,9 @@ class Planner {
   std::vector<Values> values_;  // by node id
   std::map<std::tuple<int, int, Device*, int>, Made> copies_;
   std::map<std::tuple<NodeOutput, int, Device*>, size_t> edge_of_;
-  std::vector<Made> arrived_;  // by edge
+  std::vector<Made> arrived_;                   // by edge
+  std::map<int, std::vector<size_t>> leaving_;  // by node id: edges of its outputs
+  std::map<int, std::vector<size_t>> awaited_;  // by node id: edges without a value that it is the first to wait for
 };
 
 }  // namespace

@@ -12,8 +12,10 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/validate.h"
+#include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/recent_plans.h"
 
 namespace panto {
@@ -71,6 +73,7 @@ class Session::Impl {
     location_ = original != nullptr ? original->location() : graph_->location();
     if (original != nullptr) seen_edits_ = original->edits();
     check_passes(options_.passes);
+    check_placement(options_.placement);
     validate(*graph_);
   }
 
@@ -113,6 +116,7 @@ class Session::Impl {
     return *graph_;
   }
   ResourceManager& resources() { return *resources_; }
+  CostModel& costs() { return *costs_; }
   std::shared_ptr<Executable> latest() const {
     const std::lock_guard lock(mutex_);
     if (latest_ == nullptr) fail(Code::kFailedPrecondition, "session: expected it to have run, got no run yet");
@@ -285,6 +289,10 @@ class Session::Impl {
     options.soft_placement = options_.soft_placement;
     if (!options_.device.empty()) options.device = &find_device(options_.device);
     options.resources = resources_;
+    options.log_device_placement = options_.log_device_placement;
+    options.placement = options_.placement;
+    if (!options_.placement.empty()) options.costs = costs_;
+    options.narrow_transfers = options_.narrow_transfers;
     options.states = &states_;
     return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
   }
@@ -317,6 +325,7 @@ class Session::Impl {
   uint64_t seen_edits_ = 0;
   SessionOptions options_;
   const std::shared_ptr<ResourceManager> resources_ = std::make_shared<ResourceManager>();
+  const std::shared_ptr<CostModel> costs_ = std::make_shared<CostModel>();
   NodeStates states_{NodeStates::Identity::kId};
   mutable std::mutex mutex_;
   std::list<std::shared_ptr<CallPlans>> calls_;  // latest first
@@ -344,7 +353,13 @@ Tensor Session::run_one(const GraphElement& fetch, const Feeds& feeds) {
 Tensor Session::run_one(const GraphElement& fetch) { return run_one(fetch, {}); }
 const Graph& Session::graph() const { return impl_->graph(); }
 ResourceManager& Session::resources() { return impl_->resources(); }
-PlanStats Session::plan_stats() const { return impl_->latest()->stats(); }
+CostModel& Session::costs() { return impl_->costs(); }
+PlanStats Session::plan_stats() const {
+  const std::shared_ptr<Executable> latest = impl_->latest();
+  PlanStats stats = latest->stats();
+  stats.measured_seconds = latest->measured_seconds();
+  return stats;
+}
 Graph Session::optimized_graph() const { return impl_->latest()->optimized(); }
 
 }  // namespace panto

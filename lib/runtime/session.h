@@ -30,6 +30,7 @@
 
 namespace panto {
 
+class CostModel;
 class ResourceManager;
 
 // What is fed: a tensor, or a number, which becomes a scalar of the type that is wanted.
@@ -68,6 +69,14 @@ struct SessionOptions {
   bool raise_control_flow = true;
   // Where nodes run that ask for no device, "/gpu:0"; "": where the feeds are. A run throws NotFound if there is none.
   std::string device = {};
+  // One line for each node on standard error when it is placed, as TensorFlow writes it:
+  // "b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1".
+  bool log_device_placement = false;
+  // "" as above; "by_cost": nodes that may run on several devices run where a simulation ends soonest
+  // (lib/runtime/cost_model.h; docs/devices.md).
+  std::string placement = {};
+  // float32 goes from device to device as bfloat16: half the bytes, with an error of at most 2^-8 of each value.
+  bool narrow_transfers = false;
 };
 
 class PANTO_EXPORT Session {
@@ -119,6 +128,9 @@ class PANTO_EXPORT Session {
   const Graph& graph() const;
   // The session's variables.
   ResourceManager& resources();
+  // What placement by cost asks: nothing but estimates at first. The first runs of each plan are noted in it; what was
+  // saved earlier may be loaded before the first.
+  CostModel& costs();
   // Of the combination of fetches, feeds and shapes that ran last. Throws FailedPrecondition before the first.
   PlanStats plan_stats() const;
   // Its graph, after placement and optimization.

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import unittest
 import unittest.mock
+import xml.etree.ElementTree
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -406,6 +407,26 @@ class CommandTest(unittest.TestCase):
         for text in ("cpu", "cpu:", "cpu:x", "gpu:2", "cpu:2x", "cpu:0", "cpu:1000000"):
             self.bad("InvalidArgument: ", "run", "m.pbtxt", "--devices", text)
 
+    def test_placement_options(self):
+        """Where nodes run: as TensorFlow's log says it, placed by cost, and measured for the next run."""
+        self.write("two.pbtxt", placeholder("x", [2, 2]) + node("a", "MatMul", ["x", "x"], FLOAT) +
+                   node("y", "Neg", ["a"], FLOAT).replace(" }\n", ' device: "/cpu:1" }\n'))
+        self.write("square.npy", npy([1, 2, 3, 4], (2, 2)))
+        arguments = ("run", "two.pbtxt", "--feed", "x=square.npy", "--devices", "cpu:2", "--optimize", "off")
+        status, output, errors = self.panto(*arguments, "--log-device-placement")
+        self.assertEqual((status, output), (0, "y:0:\n[[ -7. -10.]\n [-15. -22.]]\n"))
+        place = "/job:localhost/replica:0/task:0/device:CPU"
+        self.assertEqual(errors, f"x: (Placeholder): {place}:0\na: (MatMul): {place}:0\ny: (Neg): {place}:1\n")
+        for known in range(2):
+            status, output, errors = self.panto(*arguments, "--by-cost", "--costs", "costs.json")
+            self.assertEqual(status, 0, errors)
+            self.assertRegex(errors, r"\Aplaced by cost: predicted \d+\.\d{3} ms, best single device "
+                                     r"/device:CPU:[01] \d+\.\d{3} ms, measured \d+\.\d{3} ms\n\Z")
+            self.assertIn("CPU MatMul(float32[2,2],float32[2,2],)", (self.folder / "costs.json").read_text())
+        self.write("costs.json", "{}")
+        self.bad("InvalidArgument: costs.json: ", *arguments, "--by-cost", "--costs", "costs.json")
+        self.usage(*arguments, "--costs", "costs.json")
+
     def test_library_option(self):
         for command in (["run", "m.pbtxt"], ["show", "m.pbtxt"], ["ops"]):
             self.bad("NotFound: ", *command, "--library", "none.so")
@@ -419,6 +440,33 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(len(self.good("show", "m.pbtxt", "--nodes").strip().splitlines()), 5)
         self.assertRegex(self.good("show", "m.pbtxt", "--dot"), r"(?s)\Adigraph .*\}\n\Z")
         self.bad("NotFound: ", "show", "none.pb")
+
+    def test_show_placement(self):
+        """Boxes with the colours of devices, and thick edges from one to another."""
+        strange = "a/b-c.d>e"
+        self.write("two.pbtxt", placeholder("x", [2]) + node(strange, "Exp", ["x"], FLOAT) +
+                   node("y", "Neg", [strange, "^x"], FLOAT).replace(" }\n", ' device: "/cpu:1" }\n'))
+        self.assertEqual(self.good("show", "two.pbtxt", "--placement", "g.svg", "--devices", "cpu:2"), "")
+        svg = xml.etree.ElementTree.parse(self.folder / "g.svg").getroot()
+        name = "{http://www.w3.org/2000/svg}"
+        colours = {}
+        for box in svg.iter(name + "g"):
+            colours[box.find(name + "title").text] = box.find(name + "rect").get("fill")
+        self.assertEqual(sorted(colours), ["a/b-c.d>e: Exp on /device:CPU:0", "x: Placeholder on /device:CPU:0",
+                                           "y: Neg on /device:CPU:1"])
+        first, same, other = (colours[k] for k in sorted(colours))
+        self.assertEqual(first, same)
+        self.assertNotEqual(first, other)
+        edges = [(e.get("class"), e.find(name + "title").text, e.get("stroke-dasharray") is not None)
+                 for e in svg.iter(name + "path")]
+        self.assertEqual(sorted(edges), [("edge", "x", False), ("transfer", "^x", True),
+                                         ("transfer", strange, False)])
+        self.assertEqual([t.text for t in svg.findall(name + "text")], ["/device:CPU:0", "/device:CPU:1"])
+        self.assertEqual(self.good("show", "two.pbtxt", "--placement", "c.svg", "--devices", "cpu:2", "--by-cost"), "")
+        self.bad("InvalidArgument: --placement: expected a path *.svg, got 'g.png'", "show", "two.pbtxt",
+                 "--placement", "g.png")
+        self.bad("InvalidArgument: device: expected one of /device:CPU:0", "show", "two.pbtxt", "--placement", "g.svg")
+        self.usage("show", "two.pbtxt", "--by-cost")
 
     def test_show_of_ops_that_are_not_here(self):
         """A loop, as TensorFlow writes them, an op with a strange name, and one without outputs that anybody reads."""

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_SUITE(partition_suite)
 
 BOOST_AUTO_TEST_CASE(one_device_is_one_part_without_edges) {
   const WorkGraph work = placed([] { named("y", tanh(placeholder(kFloat32, {2}, "x")) + 1.0f); }, {});
-  const Partition cut = partition(work, {});
+  const Partition cut = partition(work, {}, cpu_device());
   BOOST_TEST(cut.parts.size() == 1u);
   BOOST_TEST(cut.edges.empty());
   BOOST_TEST(cut.order.size() == static_cast<size_t>(work.graph.num_nodes()));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(values_that_cross_are_edges) {
         named("d", add(c, named("one", constant(tensor({1.f, 2.f}), kFloat32))));
       },
       {"b", "c"});
-  const Partition cut = partition(work, {});
+  const Partition cut = partition(work, {}, cpu_device());
   const auto part = [&](const char* name) { return cut.part_of[static_cast<size_t>(work.graph.at(name).id())]; };
   BOOST_TEST(cut.parts.size() == 2u);
   BOOST_TEST(part("a") == part("d"));
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(host_inputs_cross_to_host_memory) {
         named("y", reshape(named("a", tanh(x)), dims));
       },
       {"a", "y"});
-  const Partition cut = partition(work, {});
+  const Partition cut = partition(work, {}, cpu_device());
   BOOST_TEST(edges_of(work, cut) == std::vector<std::string>({"dims:CPU>GPU in CPU"}),
              boost::test_tools::per_element());
 }

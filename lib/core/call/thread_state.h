@@ -13,6 +13,7 @@
 
 namespace panto {
 
+class DeviceFunctionScope;
 class Transform;
 
 struct ThreadState {
@@ -22,7 +23,10 @@ struct ThreadState {
   Device* device = nullptr;               // what the device scope names, null if it names none (or none that exists)
   bool device_missing = false;            // the scope names a device that this process does not have
   DeviceSpec device_spec;                 // as written
-  std::string name_scope;                 // "" or ends with '/'
+  // The innermost device function, and what the device scopes inside of it say (lib/graph/device_function.h).
+  const DeviceFunctionScope* device_function = nullptr;
+  DeviceSpec device_in_function;
+  std::string name_scope;  // "" or ends with '/'
   // Where the library's functions that call ops were called from, and not each op's own line; null: that one.
   const std::source_location* caller = nullptr;
   int library_depth = 0;  // > 0: ops are called by the library itself (composites, gradients), whose

@@ -211,13 +211,17 @@ Device& find_device(std::string_view name) {
 
 struct DeviceScope::Impl {
   DeviceSpec spec;
+  DeviceSpec in_function;
   Device* device;
   bool missing;
 };
 
 DeviceScope::DeviceScope(std::string_view name) {
   ThreadState& state = thread_state();
-  DeviceSpec spec = DeviceSpec::parse(name).refined_from(state.device_spec);
+  const DeviceSpec written = DeviceSpec::parse(name);
+  DeviceSpec spec = written.refined_from(state.device_spec);
+  DeviceSpec in_function;
+  if (state.device_function != nullptr) in_function = written.refined_from(state.device_in_function);
   Device* device = nullptr;
   bool missing = false;
   if (const std::string full = spec.to_string(); !full.empty()) {
@@ -228,13 +232,15 @@ DeviceScope::DeviceScope(std::string_view name) {
     // A scope that names only a job or task leaves the choice of its device to the inputs.
     if (spec.type.empty() && spec.index < 0) device = nullptr;
   }
-  impl_ = new Impl{std::exchange(state.device_spec, std::move(spec)), std::exchange(state.device, device),
+  impl_ = new Impl{std::exchange(state.device_spec, std::move(spec)),
+                   std::exchange(state.device_in_function, std::move(in_function)), std::exchange(state.device, device),
                    std::exchange(state.device_missing, missing)};
 }
 
 DeviceScope::~DeviceScope() {
   ThreadState& state = thread_state();
   state.device_spec = std::move(impl_->spec);
+  state.device_in_function = std::move(impl_->in_function);
   state.device = impl_->device;
   state.device_missing = impl_->missing;
   delete impl_;

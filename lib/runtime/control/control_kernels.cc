@@ -26,16 +26,29 @@ namespace {
 
 using Inputs = std::span<const Tensor* const>;
 
+// Where nodes of what a node calls run that ask for no device: where the node is. On the first CPU: where what they
+// get is.
+Device* usual_device(const KernelContext& c) { return &c.device() == &cpu_device() ? nullptr : &c.device(); }
+
+// What is called may leave its results on other devices.
+Tensor on_device_of(const KernelContext& c, Tensor t) {
+  if (!is_plain(t.dtype()) || &t.device() == &c.device()) return t;
+  return copy_to_device(t, c.device());
+}
+
+Tensor on_host(const Tensor& t) { return t.device().host_memory() ? t : t.cpu(); }
+
 // Calls of one function by one node.
 class PlannedFunction {
  public:
-  explicit PlannedFunction(std::shared_ptr<const GraphFunction> function)
+  PlannedFunction(std::shared_ptr<const GraphFunction> function, Device* device)
       : function_(std::move(function)),
         plans_({.graph = function_->graph(),
                 .inputs = function_->endpoints().inputs,
                 .outputs = function_->endpoints().outputs,
                 .effects = function_->endpoints().effects,
                 .states = &states_,
+                .device = device,
                 .check = [this](Inputs inputs) { function_->check_inputs(inputs); }}) {}
   PlannedFunction(const PlannedFunction&) = delete;
   PlannedFunction& operator=(const PlannedFunction&) = delete;
@@ -55,21 +68,21 @@ class PlannedFunction {
 // What a node of a conditional keeps: the functions that it called.
 class CondState final : public KernelState {
  public:
-  PlannedFunction& planned(const FunctionRef& reference) {
+  PlannedFunction& planned(const FunctionRef& reference, Device* device) {
     for (const std::atomic<PlannedFunction*>& known : first_) {
       PlannedFunction* found = known.load(std::memory_order_acquire);
       if (found != nullptr && &found->function() == reference.body.get()) return *found;
     }
-    return find(reference);
+    return find(reference, device);
   }
 
  private:
-  PlannedFunction& find(const FunctionRef& reference) {
+  PlannedFunction& find(const FunctionRef& reference, Device* device) {
     std::shared_ptr<const GraphFunction> function = graph_function(reference);
     const std::lock_guard lock(mutex_);
     std::unique_ptr<PlannedFunction>& found = functions_[function.get()];
     if (found == nullptr) {
-      found = std::make_unique<PlannedFunction>(std::move(function));
+      found = std::make_unique<PlannedFunction>(std::move(function), device);
       if (functions_.size() <= first_.size())
         first_[functions_.size() - 1].store(found.get(), std::memory_order_release);
     }
@@ -90,12 +103,14 @@ void run_branch(KernelContext& c, const FunctionRef& branch) {
   const std::span<Tensor> made(outputs.data(), outputs.size());
   auto* state = c.state<CondState>();
   if (state != nullptr) {
-    state->planned(branch).run(c.step(), inputs, made);
+    state->planned(branch, usual_device(c)).run(c.step(), inputs, made);
   } else {  // a call that was not prepared, and will not come again
     CondState once;
-    once.planned(branch).run(c.step(), inputs, made);
+    once.planned(branch, usual_device(c)).run(c.step(), inputs, made);
   }
-  for (size_t k = 0; k < outputs.size(); ++k) c.set_out(static_cast<int>(k), std::move(outputs[k]));
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    c.set_out(static_cast<int>(k), on_device_of(c, std::move(outputs[k])));
+  }
 }
 
 void run_cond(KernelContext& c) {
@@ -160,8 +175,8 @@ class Round {
 // What a node of a loop keeps.
 class LoopState final : public KernelState {
  public:
-  LoopState(std::shared_ptr<const GraphFunction> condition, std::shared_ptr<const GraphFunction> body)
-      : body_(std::move(body)), condition_(condition), round_(*condition, *body_) {}
+  LoopState(std::shared_ptr<const GraphFunction> condition, std::shared_ptr<const GraphFunction> body, Device* device)
+      : body_(std::move(body)), device_(device), condition_(condition, device), round_(*condition, *body_) {}
 
   const GraphFunction& body() const { return *body_; }
   PlannedFunction& condition() { return condition_; }
@@ -193,6 +208,7 @@ class LoopState final : public KernelState {
     }
     ExecutableOptions options;
     options.states = &states_;
+    options.device = device_;
     made->executable =
         Executable::make(round_.graph(), feeds, round_.endpoints().outputs, round_.endpoints().effects, options);
     made->state = made->executable->new_state();
@@ -202,6 +218,7 @@ class LoopState final : public KernelState {
 
  private:
   std::shared_ptr<const GraphFunction> body_;
+  Device* device_;
   PlannedFunction condition_;
   Round round_;
   NodeStates states_{NodeStates::Identity::kId};
@@ -215,7 +232,9 @@ class LoopHolder final : public KernelState {
     std::shared_ptr<const GraphFunction> body = graph_function(c.function("body"));
     const std::lock_guard lock(mutex_);
     std::unique_ptr<LoopState>& found = loops_[body.get()];
-    if (found == nullptr) found = std::make_unique<LoopState>(graph_function(c.function("cond")), std::move(body));
+    if (found == nullptr) {
+      found = std::make_unique<LoopState>(graph_function(c.function("cond")), std::move(body), usual_device(c));
+    }
     return *found;
   }
 
@@ -235,7 +254,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
   loop.body().check_inputs(inputs);
   Tensor first;
   loop.condition().run(c.step(), inputs, {&first, 1});
-  if (detail::is_true(first)) {
+  if (detail::is_true(on_host(first))) {
     const std::vector<size_t>& made = loop.made();
     std::vector<Tensor> outputs(made.size() + 1);
     std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
@@ -248,11 +267,19 @@ void run_rounds(KernelContext& c, LoopState& loop) {
         error.add_context(fmt::format("loop '{}', iteration {}", printable(c.call().node_name), step.iteration));
         throw;
       }
-      // Of what a value was before nothing stays: the next round may write over what it is now.
-      for (size_t k = 0; k < made.size(); ++k) values[made[k]] = std::exchange(outputs[k], Tensor());
-      more = detail::is_true(outputs.back());
+      bool moved = false;  // the round left a value on another device than the one it was planned for
+      for (size_t k = 0; k < made.size(); ++k) {
+        moved = moved || &outputs[k].device() != &values[made[k]].device();
+        // Of what a value was before nothing stays: the next round may write over what it is now.
+        values[made[k]] = std::exchange(outputs[k], Tensor());
+      }
+      more = detail::is_true(on_host(outputs.back()));
       outputs.back() = Tensor();
       ++step.iteration;
+      if (moved && more) {
+        loop.put(std::move(ready));
+        ready = loop.take(inputs);
+      }
     }
     loop.put(std::move(ready));
   }
@@ -260,7 +287,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
     const int at = static_cast<int>(i);
     // An output is a tensor of its own, also where it is an input unchanged. A handle of a resource stays what it is.
     const bool given = values[i].id() == c.in(at).id() && values[i].dtype() != kResource;
-    c.set_out(at, given ? view_tensor(values[i], values[i].shape()) : std::move(values[i]));
+    c.set_out(at, given ? view_tensor(values[i], values[i].shape()) : on_device_of(c, std::move(values[i])));
   }
 }
 

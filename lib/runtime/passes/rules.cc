@@ -61,8 +61,10 @@ int64_t flops(const Node& node, std::span<const Tensor* const> inputs) {
   return node.op().flops()(CostContext(call));
 }
 
+int64_t flops(const Graph& graph, const Node& node) { return flops(node, AbstractValues(graph, node.inputs()).get()); }
+
 int64_t flops_of_element(const Graph& graph, const Node& node) {
-  return flops(node, AbstractValues(graph, node.inputs()).get()) / std::max<int64_t>(1, node.output(0).shape.numel());
+  return flops(graph, node) / std::max<int64_t>(1, node.output(0).shape.numel());
 }
 
 DType kernel_type(const Node& node) {

@@ -16,6 +16,8 @@ std::optional<std::vector<int64_t>> constant_integers(const Graph& graph, NodeOu
 int add_inferred(Graph& graph, NodeSpec spec);
 // Floating-point operations of a node on these inputs, which may be symbolic; 0 where its op does not say.
 int64_t flops(const Node& node, std::span<const Tensor* const> inputs);
+// The same of a node of a graph.
+int64_t flops(const Graph& graph, const Node& node);
 // The same for an element of its output.
 int64_t flops_of_element(const Graph& graph, const Node& node);
 // The type that selects the node's kernel; kInvalid where none does.

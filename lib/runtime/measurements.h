@@ -1,0 +1,60 @@
+// How long a plan's first runs take, step by step, for the CostModel that places the next graphs. Internal.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/plan.h"
+
+namespace panto {
+
+// One run. Each part's steps are timed by the thread that runs the part.
+class MeasuredRun {
+ public:
+  explicit MeasuredRun(const Plan& plan) : begin_(now()) {
+    for (const PartPlan& part : plan.parts) seconds_.emplace_back(part.steps.size(), 0.0);
+  }
+  template <class Work>
+  void time(const PartPlan& plan, size_t part, size_t step, const Work& work) {
+    const double begin = now();
+    work();
+    // What the device was asked for has to be done, too.
+    Device* device = plan.steps[step].device;
+    if (device != nullptr && device->stream() != nullptr) device->synchronize();
+    seconds_[part][step] = now() - begin;
+  }
+  double seconds() const { return now() - begin_; }
+  double seconds_of(size_t part, size_t step) const { return seconds_[part][step]; }
+
+ private:
+  static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  double begin_;
+  std::vector<std::vector<double>> seconds_;  // by part and step
+};
+
+// Thread-safe.
+class Measurements {
+ public:
+  // `plan` outlives it.
+  Measurements(const Plan& plan, std::shared_ptr<CostModel> costs) : plan_(plan), costs_(std::move(costs)) {}
+  // Null when enough runs were measured.
+  std::unique_ptr<MeasuredRun> begin();
+  void end(std::unique_ptr<MeasuredRun> run);
+  // Of the runs so far; 0: none.
+  double shortest() const noexcept { return shortest_.load(std::memory_order_relaxed); }
+
+ private:
+  const Plan& plan_;
+  const std::shared_ptr<CostModel> costs_;
+  std::atomic<int> begun_ = 0;
+  std::atomic<double> shortest_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace panto
