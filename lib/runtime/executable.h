@@ -73,6 +73,7 @@ struct ExecutableOptions {
   // Where nodes run that ask for no device; null: on the first GPU that a feed is on, or the value of a resource that
   // is fed, else on the first CPU.
   Device* device = nullptr;
+  bool log_device_placement = false;  // say on which device each node is placed
 };
 
 // What one run of an executable writes to, and the next one after it. What is in it is the executable's affair.
