@@ -37,6 +37,7 @@
 #include "panto/lib/ops/random/random.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/lib/runtime/session/nested_fetches.h"
 #include "panto/lib/runtime/session/run_metadata.h"
 #include "panto/nn/data/csv.h"
 #include "panto/nn/data/dataset.h"

@@ -13,6 +13,7 @@ struct RunOptions {
   std::string feeds_file;          // .npz
   std::vector<std::string> fetches, targets, libraries;
   std::string signature, out, passes, devices;
+  std::string profile;  // .json
 };
 void run(const RunOptions& options);
 

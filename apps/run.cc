@@ -15,6 +15,7 @@
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/lib/runtime/session/run_metadata.h"
 
 namespace panto::apps {
 namespace {
@@ -81,7 +82,11 @@ void run(const RunOptions& options) {
   }
   Session session(std::move(graph), {.passes = options.passes});
   for (const std::string& target : targets) wanted.emplace_back("^" + target);
-  const std::vector<Tensor> results = session.run(wanted, feeds);
+  panto::RunOptions how;
+  RunMetadata metadata;
+  if (!options.profile.empty()) how.trace = panto::RunOptions::Trace::kFull;
+  const std::vector<Tensor> results = session.run(wanted, feeds, how, options.profile.empty() ? nullptr : &metadata);
+  if (!options.profile.empty()) write_file(options.profile, metadata.chrome_trace());
   std::vector<NamedTensor> named;
   for (size_t i = 0; i < fetches.size(); ++i) {
     if (!results[i].defined()) invalid("--fetch: expected an output, got node '{}' (--target runs it)", fetches[i]);
