@@ -41,6 +41,8 @@
 #include "panto/lib/ops/reductions.h"
 #include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/lib/runtime/session/nested_fetches.h"
+#include "panto/lib/runtime/session/run_metadata.h"
 #include "panto/nn/data/csv.h"
 #include "panto/nn/data/dataset.h"
 #include "panto/nn/data/idx.h"

@@ -42,6 +42,8 @@ void add_run_command(CLI::App& app) {
                       "FILE.npz or FILE.safetensors: write results there, by the names as typed, instead of printing");
   command->add_option("--optimize", options->passes,
                       "off, or passes by name to run or (-NAME) to leave out; default: all");
+  command->add_option("--profile", options->profile,
+                      "FILE.json: write when each node ran, for chrome://tracing and ui.perfetto.dev");
   add_libraries(command, options->libraries);
   command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
   command->add_flag("--no-files", options->no_files,

@@ -287,6 +287,7 @@ constexpr std::array kAdapters{
     update("ApplyAdam", "ResourceApplyAdam", 3),
     update("ApplyRMSProp", "ResourceApplyRMSProp", 3),
     update("ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp", 4),
+    update("CountUpTo", "ResourceCountUpTo", 1, Adapter::Kind::kQuestion),
     update("IsVariableInitialized", "VarIsInitializedOp", 1, Adapter::Kind::kQuestion),
 };
 

@@ -22,6 +22,8 @@ class CallDepth {
   ~CallDepth() { --depth(); }
   CallDepth(const CallDepth&) = delete;
   CallDepth& operator=(const CallDepth&) = delete;
+  // How many of them this thread is in.
+  static int current() noexcept { return depth(); }
 
  private:
   static int& depth() noexcept;
