@@ -135,28 +135,8 @@ void run_variable_shape(KernelContext& c) {
   c.set_out(0, std::move(out));
 }
 
-struct RunCountUpTo {
-  template <class T>
-  static void run(KernelContext& c) {
-    VariableResource& variable = variable_of(c.in(0));
-    state::check_dtype(variable, c.type("T"));
-    const Tensor out = allocate_tensor(cpu_device(), c.type("T"), Shape{});
-    variable.update(c.device(), [&](Tensor& value) {
-      if (value.rank() != 0) invalid("variable: expected a scalar, got shape {}", value.shape().to_string());
-      T& count = *mutable_data<T>(value);
-      if (count >= c.integer("limit")) {
-        failf(Code::kOutOfRange, "variable \"{}\": expected less than the limit {}, got {}", variable.name(),
-              c.integer("limit"), count);
-      }
-      *mutable_data<T>(out) = count++;
-    });
-    c.set_out(0, out);
-  }
-};
-
 const CpuKernel variable_shape_kernel("VariableShape", run_variable_shape);
 const CpuKernel disable_copy_kernel("DisableCopyOnRead", [](KernelContext&) {});
-const CpuKernel count_up_to_kernel("ResourceCountUpTo", types::index{}, RunCountUpTo{});
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
 const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, state::read);

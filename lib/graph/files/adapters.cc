@@ -280,7 +280,6 @@ constexpr std::array kAdapters{
     update("ScatterNdSub", "ResourceScatterNdSub"),
     update("ScatterNdMax", "ResourceScatterNdMax"),
     update("ScatterNdMin", "ResourceScatterNdMin"),
-    update("CountUpTo", "ResourceCountUpTo", 1, Adapter::Kind::kQuestion),
     update("ApplyGradientDescent", "ResourceApplyGradientDescent"),
     update("ApplyMomentum", "ResourceApplyMomentum", 2),
     update("ApplyAdagradV2", "ResourceApplyAdagradV2", 2),

@@ -138,19 +138,6 @@ const Op& kVariableShape = define_op("VariableShape(input: resource; out_type: i
                                           },
                                       .no_gradient = "integers have none"});
 
-const Op& kResourceCountUpTo = define_op(
-    "ResourceCountUpTo(resource: resource; limit: int, T: index) -> (output: T)",
-    {.doc =
-         "The value of the variable, a number, which is 1 larger afterwards. OutOfRange where it is `limit` or more.",
-     .traits = {Trait::kSelfAllocating},
-     .effects = {effects::updates(0)},
-     .shape =
-         [](ShapeContext& c) {
-           c.expect_scalar(0);
-           shapes::scalar(c);
-         },
-     .no_gradient = "integers have none"});
-
 const Op& kDisableCopyOnRead = define_op("DisableCopyOnRead(resource: resource) -> ()",
                                          {.doc = "Does nothing: reading a variable copies it only where it must.",
                                           .effects = {effects::reads(0)},

@@ -124,7 +124,6 @@ const Family variables(
          {.errors = {{.in = {}, .attrs = {{"dtype", kFloat32}}, .text = "attribute shape: expected a value, got none"}},
           .own = {{"named", named_handles}, {"saved", handles_saved}}}},
         {"VariableShape", {.own = {{"saved", shapes_and_counts}}}},
-        {"ResourceCountUpTo", {.own = {{"saved", shapes_and_counts}}}},
         {"DisableCopyOnRead", {.own = {{"saved", shapes_and_counts}}}},
         {"VarIsInitializedOp",
          {.samples = {kVariable},
