@@ -154,7 +154,7 @@ struct RunCountUpTo {
   }
 };
 
-const CpuKernel variable_shape_kernel("VariableShape", run_variable_shape);
+const CpuKernel variable_shape_kernel("VariableShape", dtypes::kIndex, run_variable_shape);
 const CpuKernel disable_copy_kernel("DisableCopyOnRead", [](KernelContext&) {});
 const CpuKernel count_up_to_kernel("ResourceCountUpTo", types::index{}, RunCountUpTo{});
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
