@@ -135,7 +135,7 @@ void run_variable_shape(KernelContext& c) {
   c.set_out(0, std::move(out));
 }
 
-const CpuKernel variable_shape_kernel("VariableShape", run_variable_shape);
+const CpuKernel variable_shape_kernel("VariableShape", dtypes::kIndex, run_variable_shape);
 const CpuKernel disable_copy_kernel("DisableCopyOnRead", [](KernelContext&) {});
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
