@@ -20,7 +20,7 @@ const CpuKernel step_kernel("_BenchStep", [](KernelContext& c) { c.out_data<floa
 
 template <class Op>
 void run_chain(benchmark::State& state, const Op& op, int devices) {
-  set_cpu_device_count(2);
+  set_cpu_device_count(3);
   Graph graph;
   {
     const GraphScope building(graph);
@@ -30,9 +30,11 @@ void run_chain(benchmark::State& state, const Op& op, int devices) {
       y = op(y);
     }
     named("y", y);
-    // Something to do at once, so that the parts of ops of unknown cost have threads of their own.
-    const DeviceScope scope("/cpu:" + std::to_string(devices - 1));
-    named("beside", op(op(placeholder(kFloat32, {1}, "other"))));
+    // Something to do at once on a third device, so that parts of ops of unknown cost have threads of their own.
+    const DeviceScope scope(devices == 1 ? "/cpu:0" : "/cpu:2");
+    Tensor beside = placeholder(kFloat32, {1}, "other");
+    for (int i = 0; i < 20; ++i) beside = op(beside);
+    named("beside", beside);
   }
   Session session(std::move(graph), {.passes = "off"});
   const Feeds feeds{{"x", tensor({1.F})}, {"other", tensor({1.F})}};
