@@ -1,7 +1,6 @@
 #include "panto/lib/runtime/lanes.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "panto/lib/core/call/thread_state.h"
 
@@ -9,19 +8,44 @@ namespace panto {
 
 namespace {
 
-constexpr double kWorthAThread = 30e-6;  // seconds: another thread has to wake up, and this one perhaps, too
+// In seconds. Threads have to wake up, this one perhaps, too; who waits for a value long sleeps.
+constexpr double kWaking = 30e-6;
+constexpr double kWaiting = 5e-6;
+constexpr double kUnknown = 1e-3;  // of an op that nobody can tell the time of: it may take long
 
-// What a step takes; of an op that nobody can tell the time of, more than any other.
 double seconds_of(const Plan& plan, const PlanStep& step, const CostModel& costs) {
-  if (step.kind != PlanStep::Kind::kCall) return 0;
   const Node& node = plan.graph.at(step.node);
   const Op& op = node.op();
   const bool told = op.flops() != nullptr || op.has(Trait::kElementwise) || op.has(Trait::kDataMovement) ||
                     op.has(Trait::kShapeOnly) || op.has(Trait::kReduction) || op.has(Trait::kContraction) ||
                     op.is(OpKind::kReadVariable);
   const auto known = [](const OutputSpec& spec) { return spec.shape.fully_known(); };
-  if (!told || !std::ranges::all_of(step.prepared->specs(), known)) return std::numeric_limits<double>::infinity();
+  if (!told || !std::ranges::all_of(step.prepared->specs(), known)) return kUnknown;
   return costs.seconds(plan.graph, node, step.prepared->device().kind());
+}
+
+// Whether a run would end sooner on several threads than on one.
+bool is_worth_it(const Plan& plan, size_t lanes, const CostModel& costs) {
+  std::vector<double> now(lanes, 0), sent(plan.edges.size(), 0);
+  double on_one = 0;
+  for (const PlanSegment& segment : plan.segments) {
+    const int lane = plan.lane_of[segment.part];
+    double& clock = now[static_cast<size_t>(lane)];
+    for (uint32_t s = segment.first; s < segment.end; ++s) {
+      const PlanStep& step = plan.parts[segment.part].steps[s];
+      if (step.kind == PlanStep::Kind::kSend) {
+        sent[step.edge] = clock;
+      } else if (step.kind == PlanStep::Kind::kReceive) {
+        const bool other = plan.lane_of[static_cast<size_t>(plan.edges[step.edge].from)] != lane;
+        if (other) clock = std::max(clock, sent[step.edge] + kWaiting);
+      } else if (step.kind == PlanStep::Kind::kCall) {
+        const double seconds = seconds_of(plan, step, costs);
+        clock += seconds;
+        on_one += seconds;
+      }
+    }
+  }
+  return *std::ranges::max_element(now) + kWaking < on_one;
 }
 
 }  // namespace
@@ -30,20 +54,11 @@ std::vector<std::vector<size_t>> lanes_of(const Plan& plan, const CostModel* cos
   if (plan.parts.size() < 2) return {};
   const int count = *std::ranges::max_element(plan.lane_of) + 1;
   std::vector<std::vector<size_t>> lanes(static_cast<size_t>(count));
-  std::vector<double> seconds(static_cast<size_t>(count), 0);
   const CostModel estimates;
+  if (!is_worth_it(plan, lanes.size(), costs != nullptr ? *costs : estimates)) return {};
   for (size_t s = 0; s < plan.segments.size(); ++s) {
-    const PlanSegment& segment = plan.segments[s];
-    const auto lane = static_cast<size_t>(plan.lane_of[segment.part]);
-    lanes[lane].push_back(s);
-    for (uint32_t i = segment.first; i < segment.end; ++i) {
-      seconds[lane] += seconds_of(plan, plan.parts[segment.part].steps[i], costs != nullptr ? *costs : estimates);
-    }
+    lanes[static_cast<size_t>(plan.lane_of[plan.segments[s].part])].push_back(s);
   }
-  std::ranges::sort(seconds);
-  double beside = 0;
-  for (size_t i = 0; i + 1 < seconds.size(); ++i) beside += seconds[i];
-  if (beside < kWorthAThread) return {};
   return lanes;
 }
 

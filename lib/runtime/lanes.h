@@ -14,9 +14,8 @@
 
 namespace panto {
 
-// For each lane of the plan (Plan::lane_of) its segments, in their order. Empty where all is one lane, or where what
-// the lanes beside the longest one do surely takes less time than handing it to other threads. `costs`: null:
-// estimates.
+// For each lane of the plan (Plan::lane_of) its segments, in their order. Empty where all is one lane, or where one
+// thread would be done sooner: where lanes take turns, or do too little for a thread. `costs`: null: estimates.
 std::vector<std::vector<size_t>> lanes_of(const Plan& plan, const CostModel* costs);
 
 // What a run of them writes to, and the next one after it.

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +66,15 @@ const CpuKernel say_kernel("TestSay", [](KernelContext& c) {
   pass_on(c);
 });
 
+std::set<std::thread::id> threads;
+const Op& kWho =
+    define_op("TestWho(x: float) -> (y: float)", {.doc = "x; notes the thread.", .shape = shapes::same_as_input});
+const CpuKernel who_kernel("TestWho", [](KernelContext& c) {
+  const std::lock_guard lock(said_mutex);
+  threads.insert(std::this_thread::get_id());
+  pass_on(c);
+});
+
 Tensor call_op(const Op& op, const Tensor& x, std::vector<std::pair<std::string, AttrValue>> attrs = {}) {
   return dispatch::call(op.name(), {&x, 1}, attrs)[0];
 }
@@ -83,9 +93,16 @@ Graph graph_of(const Build& build) {
   set_cpu_device_count(4);
   Graph graph;
   const GraphScope building(graph);
-  build(placeholder(kFloat32, {4}, "x"));
+  const Tensor x = placeholder(kFloat32, {4}, "x");
+  build(x);
+  // So that there is something to do at once, and the parts have threads of their own.
+  std::vector<Tensor> all;
+  for (int d = 0; d < 4; ++d) all.push_back(on(cpu(d), [&] { return work(x); }));
+  named("beside", on(cpu(0), [&] { return add_n(all); }));
   return graph;
 }
+// The value of `fetch`, with what goes on beside it.
+Tensor run(Session& s, const std::string& fetch, const Feeds& feeds) { return s.run({fetch, "beside"}, feeds)[0]; }
 const Feeds kFeeds{{"x", tensor({1.F, 2.F, 3.F, 4.F})}};
 
 BOOST_AUTO_TEST_SUITE(parts)
@@ -113,10 +130,32 @@ BOOST_AUTO_TEST_CASE(devices_compute_at_the_same_time) {
     }
     named("y", add_n(all));
   }));
-  for (int run = 0; run < 5; ++run) {
+  for (int round = 0; round < 5; ++round) {
     met = 0;
-    BOOST_TEST((s.run("y", kFeeds).to_vector<float>() == std::vector<float>{4, 8, 12, 16}));
+    BOOST_TEST((run(s, "y", kFeeds).to_vector<float>() == std::vector<float>{4, 8, 12, 16}));
   }
+}
+
+// Lanes that take turns would only wait for one another.
+BOOST_AUTO_TEST_CASE(parts_that_take_turns_run_on_the_callers_thread) {
+  set_cpu_device_count(2);
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    Tensor y = placeholder(kFloat32, {4}, "x");
+    for (int i = 0; i < 10; ++i) y = on(cpu(i % 2), [&] { return call_op(kWho, y); });
+    named("y", y);
+    named("beside", on(cpu(0), [&] { return call_op(kWho, placeholder(kFloat32, {4}, "other")); }));
+  }
+  Session s(std::move(graph));
+  Feeds feeds = kFeeds;
+  threads.clear();
+  s.run("y", feeds);
+  BOOST_TEST((threads == std::set<std::thread::id>{std::this_thread::get_id()}));
+  feeds.emplace_back("other", tensor({1.F, 2.F, 3.F, 4.F}));
+  threads.clear();
+  s.run({"y", "beside"}, feeds);
+  BOOST_TEST(threads.size() == 2u);
 }
 
 // Back and forth, with values that are read late and by several, at different speeds.
@@ -134,11 +173,11 @@ BOOST_AUTO_TEST_CASE(results_do_not_depend_on_who_is_faster) {
   };
   for (const char* passes : {"", "off"}) {
     Session one(graph_of(build(1)), {.passes = passes});
-    const std::vector<float> expected = one.run("y", kFeeds).to_vector<float>();
+    const std::vector<float> expected = run(one, "y", kFeeds).to_vector<float>();
     for (int devices : {2, 3, 4}) {
       Session several(graph_of(build(devices)), {.passes = passes});
-      for (int run = 0; run < 50; ++run) {
-        BOOST_REQUIRE(several.run("y", kFeeds).to_vector<float>() == expected);
+      for (int round = 0; round < 50; ++round) {
+        BOOST_REQUIRE(run(several, "y", kFeeds).to_vector<float>() == expected);
       }
     }
   }
@@ -151,18 +190,18 @@ BOOST_AUTO_TEST_CASE(steps_run_beside_one_another) {
     for (int i = 0; i < 20; ++i) y = on(cpu(i % 3), [&] { return work(y); });
     named("y", y);
   }));
-  std::vector<std::thread> threads;
+  std::vector<std::thread> callers;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (int run = 0; run < 100; ++run) {
-        const auto from = static_cast<float>(1000 * t + run);
-        const Tensor y = s.run("y", {{"x", tensor({from, from, from, from})}});
+    callers.emplace_back([&, t] {
+      for (int round = 0; round < 100; ++round) {
+        const auto from = static_cast<float>(1000 * t + round);
+        const Tensor y = run(s, "y", {{"x", tensor({from, from, from, from})}});
         if (y.to_vector<float>() != std::vector<float>(4, from + 20)) ++wrong;
       }
     });
   }
-  for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : callers) thread.join();
   BOOST_TEST(wrong == 0);
 }
 
@@ -177,13 +216,13 @@ BOOST_AUTO_TEST_CASE(effects_keep_the_order_of_one_device) {
       });
     }
   }));
-  Fetches fetches;
+  Fetches fetches{"beside"};
   std::vector<int64_t> expected;
   for (int i = 0; i < 12; ++i) {
     fetches.emplace_back("say" + std::to_string(i));
     expected.push_back(i);
   }
-  for (int run = 0; run < 30; ++run) {
+  for (int round = 0; round < 30; ++round) {
     said.clear();
     s.run(fetches, kFeeds);
     BOOST_TEST(said == expected, boost::test_tools::per_element());
@@ -233,9 +272,9 @@ BOOST_AUTO_TEST_CASE(control_edges_go_from_device_to_device) {
       graph.set_input(to, 0, graph.output(read));
     }
     Session s(std::move(graph), {.passes = "off"});
-    for (int run = 0; run < 5; ++run) {
+    for (int round = 0; round < 5; ++round) {
       done = false;
-      BOOST_TEST_CONTEXT(by) { BOOST_TEST((s.run("look", kFeeds).to_vector<float>() == std::vector<float>(4, 1))); }
+      BOOST_TEST_CONTEXT(by) { BOOST_TEST((run(s, "look", kFeeds).to_vector<float>() == std::vector<float>(4, 1))); }
     }
   }
 }
@@ -250,11 +289,11 @@ BOOST_AUTO_TEST_CASE(a_device_that_fails_ends_the_step_and_the_next_one_runs) {
     const Tensor c = on(cpu(3), [&] { return work(b); });
     named("y", on(cpu(0), [&] { return work(add(c, work(x))); }));
   }));
-  for (int run = 0; run < 20; ++run) {
+  for (int round = 0; round < 20; ++round) {
     fails = false;
-    BOOST_TEST((s.run("y", kFeeds).to_vector<float>() == std::vector<float>{7, 9, 11, 13}));
+    BOOST_TEST((run(s, "y", kFeeds).to_vector<float>() == std::vector<float>{7, 9, 11, 13}));
     fails = true;
-    const std::string error = error_text([&] { s.run("y", kFeeds); });
+    const std::string error = error_text([&] { run(s, "y", kFeeds); });
     BOOST_TEST(error.starts_with("InvalidArgument: device: expected one that works, got number 1"));
     BOOST_TEST(error.find("'bad'") != std::string::npos);
   }
@@ -274,12 +313,12 @@ BOOST_AUTO_TEST_CASE(of_two_faults_the_first_in_the_graph_is_thrown) {
       named("y", add(a, b));
     }));
     fails = true;
-    for (int run = 0; run < 5; ++run) {
-      expect_error_begins([&] { s.run("y", kFeeds); },
+    for (int round = 0; round < 5; ++round) {
+      expect_error_begins([&] { run(s, "y", kFeeds); },
                           "InvalidArgument: device: expected one that works, got number 0");
     }
     fails = false;
-    BOOST_TEST((s.run("y", kFeeds).to_vector<float>() == std::vector<float>{2, 4, 6, 8}));
+    BOOST_TEST((run(s, "y", kFeeds).to_vector<float>() == std::vector<float>{2, 4, 6, 8}));
   }
 }
 
@@ -294,9 +333,9 @@ BOOST_AUTO_TEST_CASE(parts_run_for_their_step) {
   step.cancellation->request();
   {
     const StepScope scope(step);
-    expect_error_begins([&] { s.run("y", kFeeds); }, "Cancelled");
+    expect_error_begins([&] { run(s, "y", kFeeds); }, "Cancelled");
   }
-  BOOST_TEST((s.run("y", kFeeds).to_vector<float>() == std::vector<float>{51, 52, 53, 54}));
+  BOOST_TEST((run(s, "y", kFeeds).to_vector<float>() == std::vector<float>{51, 52, 53, 54}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
