@@ -61,6 +61,7 @@
 #include "panto/trace/control/control_flow.h"
 #include "panto/trace/control/functional.h"
 #include "panto/trace/function.h"
+#include "panto/trace/function_builder.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/trace.h"

@@ -1,5 +1,6 @@
 // What the dataflow executor costs: a node of a chain behind a conditional, with the optimizer off, which
-// traced_chain_unfused is in one line; a node of a loop's rounds; a Recv whose value is there.
+// traced_chain_unfused is in one line; a node of a loop's rounds, and a round where it is raised to a While; a Recv
+// whose value is there.
 #include "panto/benchmarks/chain.h"
 #include "panto/benchmarks/support.h"
 #include "panto/lib/core/call/scopes.h"
@@ -29,16 +30,19 @@ void dataflow_chain(benchmark::State& state) {
 }
 BENCHMARK(dataflow_chain);
 
+constexpr int kRounds = 1000;
+
 // for (i = 0, sum = 0; i < 1000; ++i) sum += i;
-void dataflow_loop(benchmark::State& state) {
-  constexpr int kRounds = 1000, kNodes = 10;
+Graph counting_loop() {
   Graph graph;
   {
     const GraphScope scope(graph);
-    const auto enter = [](float value, bool constant) {
-      return enter_op(panto::constant(tensor(value), kFloat32), "loop", {.is_constant = constant});
+    const auto enter = [](const Tensor& value, bool constant) {
+      return enter_op(value, "loop", {.is_constant = constant});
     };
-    const Tensor zero = enter(0, false), limit = enter(kRounds, true), one = enter(1, true);
+    const Tensor zero = enter(panto::constant(tensor(0.f), kFloat32), false);
+    const Tensor one = enter(panto::constant(tensor(1.f), kFloat32), true);
+    const Tensor limit = enter(placeholder(kFloat32, {}, "limit"), true);
     const Tensor i = named("i", merge_op({zero, zero}).output), sum = named("sum", merge_op({zero, zero}).output);
     const Tensor go = loop_cond(less(i, limit));
     const auto of_i = switch_op(i, go), of_sum = switch_op(sum, go);
@@ -48,11 +52,26 @@ void dataflow_loop(benchmark::State& state) {
   }
   graph.set_input(graph.at("i").id(), 1, graph.output("next_i"));
   graph.set_input(graph.at("sum").id(), 1, graph.output("next_sum"));
-  Session session(graph);
-  for (auto _ : state) benchmark::DoNotOptimize(session.run("y"));
+  return graph;
+}
+
+void dataflow_loop(benchmark::State& state) {
+  constexpr int kNodes = 10;
+  const Feeds feeds{{"limit", tensor(static_cast<float>(kRounds))}};
+  Session session(counting_loop(), {.raise_control_flow = false});
+  for (auto _ : state) benchmark::DoNotOptimize(session.run("y", feeds));
   per_item(state, "node", kRounds * kNodes);
 }
 BENCHMARK(dataflow_loop);
+
+// The same as a While.
+void raised_loop(benchmark::State& state) {
+  const Feeds feeds{{"limit", tensor(static_cast<float>(kRounds))}};
+  Session session(counting_loop());
+  for (auto _ : state) benchmark::DoNotOptimize(session.run("y", feeds));
+  per_item(state, "round", kRounds);
+}
+BENCHMARK(raised_loop);
 
 void dataflow_receive(benchmark::State& state) {
   constexpr int kValues = 100;

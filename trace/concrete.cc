@@ -12,7 +12,7 @@
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
 #include "panto/ops/array.h"
@@ -326,7 +326,7 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   }
   made->recorded = forward.outputs.size();
   made->any = stopped || !b.valid.empty();
-  if (made->any) made->ways = gradient_ways(forward.graph, forward.outputs, inputs);
+  made->ways = gradient_ways(forward.graph, forward.outputs, inputs);
   made->kept_outputs = b.cuts;
   for (NodeOutput c : b.cuts) {
     const int input = input_at.find(c);

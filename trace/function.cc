@@ -15,7 +15,9 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/files/function_io.h"
 #include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -413,6 +415,23 @@ void Function::save(const std::string& path) const {
   write_graph(frozen_graph(), path);
 }
 
+namespace {
+
+std::shared_ptr<const GraphFunction> named(Graph graph, const std::string& name) {
+  Endpoints endpoints = endpoints_of(graph);
+  erase_endpoints(graph);
+  return std::make_shared<GraphFunction>(name, std::move(graph), std::move(endpoints));
+}
+
+}  // namespace
+
+std::string Function::to_function_def(const std::string& name) const {
+  return panto::to_function_def(named(frozen_graph(), name));
+}
+std::string Function::to_function_library(const std::string& name) const {
+  return panto::to_function_library(named(frozen_graph(), name));
+}
+
 void Function::set_optimizer(std::string passes) const { impl().set_passes(std::move(passes)); }
 
 Function make_traced(TensorFunction fn, std::initializer_list<TensorSpec> specs, std::source_location where) {
@@ -450,8 +469,20 @@ void check_inputs(const Graph& graph, const Endpoints& endpoints) {
   }
 }
 
+// TensorFlow 1's loops and conditionals become While and If, which have gradients, as far as they can.
+void raise(Graph& graph, Endpoints& endpoints) {
+  std::vector<int> kept = endpoints.effects;
+  for (const NodeOutput o : endpoints.inputs) kept.push_back(o.node);
+  for (const NodeOutput o : endpoints.outputs) kept.push_back(o.node);
+  const Raised raised = raise_control_flow(graph, kept);
+  for (NodeOutput& o : endpoints.inputs) o = raised.find(graph, o);
+  for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
+  for (int& id : endpoints.effects) id = raised.find(graph, {id, 0}).node;
+}
+
 ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   check_inputs(graph, endpoints);
+  if (graph.has_control_flow()) raise(graph, endpoints);
   ConcreteFunction::Parts parts;
   for (NodeOutput in : endpoints.inputs) {
     const OutputInfo& info = graph.info(in);
@@ -511,6 +542,23 @@ Function function_of(Graph graph, const std::vector<std::string>& inputs, const 
   }
   write_endpoints(graph, endpoints);
   return Function(std::make_shared<Function::Impl>(concrete_of(std::move(graph), std::move(endpoints))));
+}
+
+namespace {
+
+Function function_of(const GraphFunction& function) {
+  Graph graph = function.graph();
+  Endpoints endpoints = function.endpoints();
+  endpoints.outputs = separate_outputs(graph, endpoints.outputs);
+  write_endpoints(graph, endpoints);
+  return function_of(std::move(graph));
+}
+
+}  // namespace
+
+Function function_from_def(std::string_view bytes) { return function_of(*parse_function_def(bytes)); }
+Function function_from_library(std::string_view bytes, const std::string& name) {
+  return function_of(*parse_function_library(bytes, name));
 }
 
 namespace {

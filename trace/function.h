@@ -21,6 +21,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -124,6 +125,11 @@ class PANTO_EXPORT Function {
   // graph assigns to a variable, Unimplemented for a SavedModel folder (any other name), and what writing files throws.
   // Nothing half-written is left behind.
   void save(const std::string& path) const;
+  // The function as TensorFlow has functions: the bytes of a FunctionDef of that name, or of a FunctionDefLibrary with
+  // it and those that it calls (branches, bodies of loops). What is captured is in it as constants. Throws
+  // InvalidArgument for a FunctionDef of one that calls others.
+  std::string to_function_def(const std::string& name) const;
+  std::string to_function_library(const std::string& name) const;
   Graph frozen_graph() const;
 
   // The passes that run on the graph: "" all, "off", or "-cse,-fusion" as in the command's --optimize. Affects later
@@ -172,5 +178,10 @@ PANTO_EXPORT Function load(const std::string& path);
 // not say what is meant.
 PANTO_EXPORT Function load(const std::string& path, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs);
+
+// The function of a FunctionDef, or of that name in a FunctionDefLibrary. Throws DataLoss for bytes that are none,
+// NotFound where the library has none of that name, and what reading a graph throws.
+PANTO_EXPORT Function function_from_def(std::string_view bytes);
+PANTO_EXPORT Function function_from_library(std::string_view bytes, const std::string& name);
 
 }  // namespace panto

@@ -11,6 +11,7 @@
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/replay.h"
 #include "panto/trace/control/function_gradients.h"
 #include "panto/trace/graph_scope.h"
@@ -180,7 +181,21 @@ std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<c
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                   std::span<const NodeOutput> seeds,
                                   std::span<const std::pair<NodeOutput, Tensor>> known) {
-  return add_gradients(graph, ys, xs, seeds, known, nullptr);
+  if (!graph.has_control_flow()) return add_gradients(graph, ys, xs, seeds, known, nullptr);
+  // Loops and conditionals of TensorFlow 1 have gradients as While and If.
+  std::vector<int> kept;
+  for (const std::span<const NodeOutput> outputs : {ys, xs, seeds}) {
+    for (const NodeOutput& o : outputs) {
+      if (o.valid()) kept.push_back(o.node);
+    }
+  }
+  const Raised raised = raise_control_flow(graph, kept);
+  const auto moved = [&](std::span<const NodeOutput> outputs) {
+    std::vector<NodeOutput> found;
+    for (const NodeOutput& o : outputs) found.push_back(o.valid() ? raised.find(graph, o) : o);
+    return found;
+  };
+  return add_gradients(graph, moved(ys), moved(xs), moved(seeds), known, nullptr);
 }
 
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,

@@ -11,7 +11,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {

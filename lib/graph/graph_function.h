@@ -44,6 +44,11 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   // Throws InvalidArgument where number, types or shapes of inputs are others.
   void check_inputs(std::span<const Tensor* const> inputs) const;
 
+  // What a file says that computes the gradients of the inputs, of the inputs and the gradients of the outputs; without
+  // a name: nothing, and they follow from its nodes. To be set before others see the function.
+  void set_gradient(FunctionRef gradient) { gradient_ = std::move(gradient); }
+  const FunctionRef& gradient() const noexcept { return gradient_; }
+
   // Of one that was made ready for gradients: what trace/ wants to find with it. To be set before others see the
   // function.
   void set_note(std::shared_ptr<const void> note) noexcept { note_ = std::move(note); }
@@ -59,6 +64,7 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::vector<DType> input_types_, output_types_;
   std::vector<int> needed_;
   uint8_t effects_ = 0;
+  FunctionRef gradient_;
   std::shared_ptr<const void> note_;
   mutable std::once_flag once_;
   mutable std::shared_ptr<void> companion_;

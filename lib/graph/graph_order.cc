@@ -4,7 +4,7 @@
 #include <queue>
 
 #include "panto/lib/graph/check.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

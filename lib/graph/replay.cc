@@ -4,7 +4,7 @@
 
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 
 namespace panto {
 

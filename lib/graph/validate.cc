@@ -6,7 +6,7 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/infer.h"
 
 namespace panto {

@@ -12,7 +12,7 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/expand.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"

@@ -32,7 +32,7 @@ struct PassContext {
   // More nodes to leave alone: their names are asked for.
   std::span<const int> kept = {};
   // By id, of a graph with loops or conditionals, where nodes may run several times or not at all (Flow::contexts in
-  // lib/graph/flow.h). Leave them alone, too, where it is not 0, unless what you do with them needs no more than
+  // lib/graph/flow/flow.h). Leave them alone, too, where it is not 0, unless what you do with them needs no more than
   // `fixed_in_flow` and `run_together` say.
   std::span<const int> flow = {};
 

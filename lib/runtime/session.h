@@ -68,6 +68,9 @@ using Feeds = std::vector<std::pair<GraphElement, FeedValue>>;
 struct SessionOptions {
   std::string passes = {};      // "" all, "off", "cse,fusion", "-cse": see lib/runtime/optimizer.h
   bool soft_placement = false;  // a device that is not there, or has no kernel, becomes the first CPU
+  // TensorFlow 1's loops and conditionals run as While and If where they can, but for what is fetched or fed inside of
+  // them, and where no pass is wanted.
+  bool raise_control_flow = true;
   // Where nodes run that ask for no device, "/gpu:0"; "": where the feeds are. A run throws NotFound if there is none.
   std::string device = {};
   // Threads that the loops of one node may be shared by; 0: as many as elsewhere (lib/core/step/threads.h).

@@ -1,15 +1,18 @@
 // Functions of files: read, called, written.
 #include <string>
 
+#include "panto/autograd/tape.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/graph_function.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/reductions.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 #include "panto/trace/control/control_flow.h"
 #include "panto/trace/function.h"
+#include "panto/trace/graph_gradients.h"
 #include "panto/trace/trace.h"
 
 namespace panto {
@@ -116,6 +119,68 @@ BOOST_AUTO_TEST_CASE(a_call_by_the_functions_own_name) {
       library(function("next", kIntegers,
                        one() + inner("sum", "AddV2", {"n", "one:output:0"}, type_attr("T", "DT_INT32")), "sum:z:0"))));
   expect_near(session.run("y", {{"n", tensor(3)}}), 4);
+}
+
+// y = x * x, of which a library says that the gradient is 10 dy: not what it is, so that one sees who made it.
+std::string with_own_gradient(const std::string& nodes) {
+  const std::string type = "type: DT_FLOAT", real = type_attr("T", "DT_FLOAT");
+  const std::string one_x = "input_arg { name: \"x\" type: DT_FLOAT } ",
+                    r = "output_arg { name: \"r\" type: DT_FLOAT } ";
+  const std::string ten = inner("ten", "Const", {},
+                                type_attr("dtype", "DT_FLOAT") +
+                                    "attr { key: \"value\" value { tensor { dtype: DT_FLOAT tensor_shape { } "
+                                    "float_val: 10 } } } ");
+  return placeholder("x", "DT_FLOAT") + placeholder("dy", "DT_FLOAT") + nodes +
+         library(function("square", one_x + r, inner("p", "Mul", {"x", "x"}, real), "p:z:0") +
+                 function("ten_times", one_x + "input_arg { name: \"dy\" type: DT_FLOAT } " + r,
+                          ten + inner("p", "Mul", {"dy", "ten:output:0"}, real), "p:z:0") +
+                 "gradient { function_name: \"square\" gradient_func: \"ten_times\" } ");
+}
+
+BOOST_AUTO_TEST_CASE(symbolic_gradients) {
+  const std::string attrs = types_attr("Tin", "type: DT_FLOAT type: DT_FLOAT") + types_attr("Tout", "type: DT_FLOAT");
+  const Feeds feeds{{"x", tensor({3.f, -1.f})}, {"dy", tensor({1.f, 2.f})}};
+  const std::string own =
+      with_own_gradient(node("g", "SymbolicGradient", {"x", "dy"}, attrs + function_attr("f", "square")));
+  std::string without = own;
+  without.erase(without.find("gradient { function_name"));
+  without += "}\n";
+  for (const auto& [text, expected] :
+       {std::pair(own, std::vector<float>{10, 20}), std::pair(without, std::vector<float>{6, -4})}) {
+    const Graph graph = parse_graph(text);
+    for (const Graph& read : {graph, parse_graph(to_graph_def(graph))}) {
+      Session session(read);
+      BOOST_TEST(session.run("g", feeds).to_vector<float>() == expected, boost::test_tools::per_element());
+    }
+  }
+}
+
+// A gradient that a library names for a function is that of calls under tapes, in traces and in graphs.
+BOOST_AUTO_TEST_CASE(a_librarys_own_gradient) {
+  const std::string call =
+      node("y", "PartitionedCall", {"x"},
+           types_attr("Tin", "type: DT_FLOAT") + types_attr("Tout", "type: DT_FLOAT") + function_attr("f", "square"));
+  Graph graph = parse_graph(with_own_gradient(call));
+  const Function f = function_of(graph, {"x"}, {"y"});
+  const Tensor x = tensor({3.f, -1.f});
+  BOOST_TEST(f(x).to_vector<float>() == (std::vector<float>{9, 1}));
+  {
+    GradientTape tape;
+    tape.watch(x);
+    BOOST_TEST(tape.gradient(sum(f(x)), x).to_vector<float>() == (std::vector<float>{10, 10}));
+  }
+  const auto traced = trace(
+      [&](const Tensor& t) {
+        GradientTape tape;
+        tape.watch(t);
+        return tape.gradient(sum(f(t)), t);
+      },
+      {TensorSpec(kFloat32, {-1})});
+  BOOST_TEST(traced(x).to_vector<float>() == (std::vector<float>{10, 10}));
+  const NodeOutput at = graph.output("x"), y = graph.output("y");
+  const NodeOutput dx = gradients(graph, {&y, 1}, {&at, 1})[0];
+  Session session(graph);
+  BOOST_TEST(session.run(graph.output_name(dx), {{"x", x}}).to_vector<float>() == (std::vector<float>{10, 10}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_once) {

@@ -1,5 +1,5 @@
-"""The code in README.md, docs/transforms.md, docs/control_flow.md, docs/sessions.md and docs/add-a*.md: it compiles against an
-installed library and prints what it says.
+"""The code in README.md, docs/transforms.md, docs/control_flow.md and docs/add-a*.md: it compiles against an installed
+library and prints what it says.
 
 A block with `main` is a program. The other blocks of README.md are the body of one, section by section, in order: a
 later block may use what an earlier one declared. The plain block that follows a block of code is what it prints. In
@@ -103,21 +103,14 @@ class DocumentsTest(InstalledCase):
         printed, _ = self.build_and_run([program.located])
         self.check_printed(program, printed)
 
-    def test_transforms_page(self):
-        blocks = blocks_of(ROOT / "docs" / "transforms.md")
-        self.assertGreater(len(blocks), 4)
-        for block in blocks:
-            with self.subTest(block=block.where):
-                self.assertTrue(block.is_program)
-                self.check_printed(block, self.build_and_run([block.located])[0])
-
-    def test_control_flow_page(self):
-        (program,) = (b for b in blocks_of(ROOT / "docs" / "control_flow.md") if b.is_program)
-        self.check_printed(program, self.build_and_run([program.located])[0])
-
-    def test_sessions_page(self):
-        (program,) = (b for b in blocks_of(ROOT / "docs" / "sessions.md") if b.is_program)
-        self.check_printed(program, self.build_and_run([program.located])[0])
+    def test_pages_of_programs(self):
+        """What a page of docs/ has with `main` runs and prints what the page says."""
+        pages = [page for page in sorted((ROOT / "docs").glob("*.md")) if not page.name.startswith("add-a")]
+        programs = [b for page in pages for b in blocks_of(page) if b.is_program]
+        self.assertGreater(len(programs), 6)
+        for program in programs:
+            with self.subTest(block=program.where):
+                self.check_printed(program, self.build_and_run([program.located])[0])
 
     def test_quotations_are_as_in_the_source(self):
         folders = ("lib/ops", "device", "tests/device", "tests/ops", "tests/runtime")

@@ -55,6 +55,20 @@ def panto_run(model, feeds=None, fetches=(), targets=(), options=()):
             return {name: results[name] for name in results.files}
 
 
+def panto_gradient(model, feeds, x, outputs, second=False):
+    """Of the sum of all elements of the outputs by x, or of the sum of its squares."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = pathlib.Path(folder)
+        np.savez(base / "feeds.npz", **feeds)
+        program = pathlib.Path(os.environ["PANTO_BUILD"]) / "tests/gradients"
+        command = [program, model, base / "feeds.npz", base / "out.npz", x + ("," if second else ""), *outputs]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if result.returncode != 0:
+            raise AssertionError(f"gradients of {model}: {result.stderr}")
+        with np.load(base / "out.npz") as file:
+            return file["gradient"]
+
+
 def panto_fails(*arguments):
     """Runs the command, which must end with status 1 and, after what the graph printed, one line `error: ...` on
     standard error; returns that line."""

@@ -352,6 +352,39 @@ class RandomPrograms(unittest.TestCase):
                             for name in fetches:
                                 support.assert_same(self, results[name], expected[name], name, rtol=2e-5, atol=2e-5)
 
+    @support.needs_panto
+    def test_gradients(self):
+        """Of the loops and conditionals by ours, and of TensorFlow's own gradients as a graph, which has loops with stacks."""
+        first = int(os.environ.get("PANTO_FLOW_SEED", "1"))
+        for seed in range(first, first + self.COUNT):
+            with self.subTest(seed=seed):
+                graph = tf.Graph()
+                with graph.as_default():
+                    runs, fetches = self.build(seed)
+                    forward = graph.as_graph_def()
+                    outputs = [graph.get_tensor_by_name(f"{name}:0") for name in fetches]
+                    x = graph.get_tensor_by_name("x:0")
+                    total = sum(map(tf.reduce_sum, outputs))
+                    dx = tf1.gradients(total, x)[0]
+                    if dx is None:
+                        continue
+                    tf.identity(dx, name="dx")
+                    second = seed % 3 == 0 and not any(node.op == "Enter" for node in forward.node)
+                    if second:  # TensorFlow has none of loops
+                        ddx = tf1.gradients(tf.reduce_sum(tf.square(dx)), x)[0]
+                        tf.identity(tf.zeros_like(x) if ddx is None else ddx, name="ddx")
+                wanted = ["dx", "ddx"] if second else ["dx"]
+                for feeds in runs:
+                    expected = self.run_plainly(graph, feeds, wanted)
+                    with support.saved(forward) as path:
+                        for order, name in enumerate(wanted):
+                            got = support.panto_gradient(path, feeds, "x", fetches, second=order == 1)
+                            support.assert_same(self, got, expected[name], f"{name} of {feeds}", rtol=1e-3, atol=1e-3)
+                    with support.saved(graph.as_graph_def()) as path:
+                        for options in ([], ["--optimize", "off"]):
+                            results = support.panto_run(path, feeds, ["dx"], options=options)
+                            support.assert_same(self, results["dx"], expected["dx"], "dx", rtol=1e-3, atol=1e-3)
+
 
 for _builder in BUILDERS:
     setattr(ControlFlow, f"test_{_builder.__name__}", lambda self, builder=_builder: self.check(builder))

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_SUITE(dataflow)
 
 BOOST_AUTO_TEST_CASE(a_conditional_takes_one_branch) {
   for (const char* passes : {"", "off"}) {
-    Session session(text_graph(kCond), {.passes = passes});
+    Session session(text_graph(kCond), as_written(passes));
     const Tensor x = tensor({1.f, 2.f, 3.f});
     BOOST_TEST(session.run("y", {{"x", x}, {"p", tensor(true)}}).to_vector<float>() == (std::vector<float>{1, 4, 9}));
     BOOST_TEST(session.run("y", {{"x", x}, {"p", tensor(false)}}).to_vector<float>() ==
@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(what_decides_is_a_scalar) {
     x = Placeholder(; dtype=float32, shape=[])
     s = Switch(x, p)
     y = Merge(s, s:1)
-  )"));
+  )"),
+                  as_written());
   expect_error_begins([&] { session.run("y", {{"x", 1.f}, {"p", tensor({true, true})}}); },
                       "InvalidArgument: pred: expected a scalar, got shape [2]");
 }
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(control_edges_carry_deadness) {
     either = Merge(dead_too, c)
   )");
   for (const char* passes : {"", "off"}) {
-    Session session(graph, {.passes = passes});
+    Session session(graph, as_written(passes));
     BOOST_TEST(number(session, "y", {{"p", tensor(true)}}) == 3);
     BOOST_TEST(number(session, "y", {{"p", tensor(false)}}) == 2);
     BOOST_TEST(number(session, "c", {{"p", tensor(true)}}) == 7);
@@ -91,7 +92,7 @@ BOOST_AUTO_TEST_CASE(conditionals_in_conditionals) {
     z = Neg(y)
   )");
   for (const char* passes : {"", "off"}) {
-    Session session(graph, {.passes = passes});
+    Session session(graph, as_written(passes));
     const auto run = [&](bool p, bool q) {
       return number(session, "z", {{"x", 3.f}, {"p", tensor(p)}, {"q", tensor(q)}});
     };
@@ -113,7 +114,8 @@ BOOST_AUTO_TEST_CASE(merges_of_anything) {
     a = Merge(s, same)
     b = Merge(x)
     c = Merge(s:1, s, x)
-  )"));
+  )"),
+                  as_written());
   for (const bool p : {true, false}) {
     const Feeds feeds{{"x", 5.f}, {"p", tensor(p)}};
     BOOST_TEST((number(session, "a", feeds) == 1 || number(session, "a", feeds) == 5));
@@ -144,7 +146,7 @@ BOOST_AUTO_TEST_CASE(passes_keep_branches_apart) {
   )");
   std::vector<std::vector<float>> results;
   for (const char* passes : {"", "off"}) {
-    Session session(graph, {.passes = passes});
+    Session session(graph, as_written(passes));
     for (const bool p : {true, false}) {
       results.push_back(session.run("sum", {{"x", tensor({0.f, 0.5f})}, {"p", tensor(p)}}).to_vector<float>());
     }
@@ -163,7 +165,7 @@ BOOST_AUTO_TEST_CASE(passes_keep_branches_apart) {
 BOOST_AUTO_TEST_CASE(a_loop_counts_to_ten) {
   for (const int parallel : {1, 2, 10}) {
     for (const char* passes : {"", "off"}) {
-      Session session(text_graph(counting_loop(parallel)), {.passes = passes});
+      Session session(text_graph(counting_loop(parallel)), as_written(passes));
       for (int run = 0; run < 3; ++run) {
         BOOST_TEST(number(session, "i_out", {{"limit", 10.f}}) == 10);
         BOOST_TEST(number(session, "x_out", {{"limit", 10.f}}) == 45);
@@ -180,14 +182,14 @@ BOOST_AUTO_TEST_CASE(a_loop_counts_to_ten) {
 // What is brought into every round is seen in all of them, though it comes late.
 BOOST_AUTO_TEST_CASE(an_invariant_is_seen_in_all_rounds) {
   for (const int parallel : {1, 3}) {
-    Session session(text_graph(counting_loop(parallel)));
+    Session session(text_graph(counting_loop(parallel)), as_written());
     BOOST_TEST(session.run({"i_out"}, {{"limit", 17.f}})[0].item<float>() == 17);
   }
 }
 
 BOOST_AUTO_TEST_CASE(loops_in_loops) {
   for (const int parallel : {1, 10}) {
-    Session session(text_graph(nested_loop(parallel)));
+    Session session(text_graph(nested_loop(parallel)), as_written());
     for (const int n : {0, 1, 5, 12}) {
       float expected = 0;
       for (int i = 0; i < n; ++i) {
@@ -222,7 +224,7 @@ BOOST_AUTO_TEST_CASE(loops_in_branches) {
     z = Merge(other, after)
   )"));
   for (const char* passes : {"", "off"}) {
-    Session session(graph, {.passes = passes});
+    Session session(graph, as_written(passes));
     BOOST_TEST(number(session, "y", {{"start", 3.f}, {"p", tensor(true)}}) == 12);
     BOOST_TEST(number(session, "y", {{"start", 3.f}, {"p", tensor(false)}}) == -3);
     BOOST_TEST(number(session, "z", {{"start", 3.f}, {"p", tensor(true)}}) == 100);
@@ -260,7 +262,7 @@ BOOST_AUTO_TEST_CASE(branches_in_loops) {
     x_out = Exit(x_s)
   )");
   for (const char* passes : {"", "off"}) {
-    Session session(graph, {.passes = passes});
+    Session session(graph, as_written(passes));
     for (const int n : {0, 1, 2, 7, 30}) {
       float expected = 0;
       for (int i = 0; i < n; ++i) expected += static_cast<float>(i % 2 == 0 ? i : -i);
@@ -299,7 +301,7 @@ BOOST_AUTO_TEST_CASE(shapes_are_those_of_every_round) {
   BOOST_TEST(graph.info(graph.output("x")).shape == (PartialShape{-1}));
   BOOST_TEST(graph.info(graph.output("x_out")).shape == (PartialShape{-1}));
   BOOST_TEST(graph.info(graph.output("keep_out")).shape == (PartialShape{2, 3}));
-  Session session(graph);
+  Session session(graph, as_written());
   const Feeds feeds{{"x0", tensor({2.f})}, {"keep0", ones({2, 3})}};
   BOOST_TEST(session.run("x_out", feeds).shape() == (Shape{16}));
   BOOST_TEST(number(session, "total", feeds) == 32);
@@ -365,7 +367,7 @@ BOOST_AUTO_TEST_CASE(bodies_are_fused) {
     }
     const std::vector<float> expected = (x + y).to_vector<float>();
     for (const char* passes : {"", "off", "cse", "fusion", "elementwise"}) {
-      Session session(graph, {.passes = passes});
+      Session session(graph, as_written(passes));
       BOOST_TEST(session.run("sum", {{"x0", x0}, {"p", tensor(p)}}).to_vector<float>() == expected,
                  boost::test_tools::per_element());
       if (*passes != '\0') continue;

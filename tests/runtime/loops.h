@@ -7,6 +7,9 @@
 
 namespace panto::test {
 
+// So that the dataflow executor runs them.
+inline SessionOptions as_written(const char* passes = "") { return {.passes = passes, .raise_control_flow = false}; }
+
 inline float number(Session& session, const char* fetch, const Feeds& feeds = {}) {
   return session.run(fetch, feeds).item<float>();
 }

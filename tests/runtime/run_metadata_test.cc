@@ -148,7 +148,8 @@ BOOST_AUTO_TEST_CASE(nodes_of_tensorflow_1_loops_are_told_each_round) {
     add = AddV2(switch:1, step)
     next = NextIteration(add)
     exit = Exit(switch)
-  )"));
+  )"),
+            {.raise_control_flow = false});
   RunMetadata metadata;
   BOOST_TEST(s.run({"exit"}, {{"n", 3}}, kTraced, &metadata)[0].item<int32_t>() == 3);
   BOOST_TEST(count(metadata, "AddV2") == 3);

@@ -69,6 +69,10 @@ class PANTO_EXPORT FunctionRuntime {
   // handles, as many as it has outputs.
   virtual void call(const FunctionBody& body, std::span<const Tensor* const> inputs,
                     std::span<Tensor> outputs) const = 0;
+  // The gradients of a function's inputs from those of its outputs: what SymbolicGradient gives. `outputs`: undefined
+  // handles, one for each input. Zeros where nothing depends on an input.
+  virtual void gradient(const FunctionBody& body, std::span<const Tensor* const> inputs,
+                        std::span<const Tensor* const> output_gradients, std::span<Tensor> outputs) const = 0;
   // The gradients of ops that call functions. Only a node that was made ready for it has one: the functions that it
   // calls then give what their gradients need.
   virtual void cond_gradient(GradContext& g) const = 0;

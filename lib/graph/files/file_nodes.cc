@@ -9,7 +9,7 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/functions.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 
 namespace panto {
 

@@ -73,6 +73,14 @@ std::string FunctionWriter::name_of(const FunctionRef& function) {
     write(*body, &def);
   }
   def.mutable_signature()->set_name(name);
+  if (!body->gradient().name.empty()) {
+    graphdef::GradientDef gradient;
+    gradient.set_function_name(name);
+    gradient.set_gradient_func(name_of(body->gradient()));
+    const auto& there = library_->gradient();
+    const auto same = [&](const graphdef::GradientDef& g) { return g.function_name() == name; };
+    if (std::ranges::none_of(there, same)) *library_->add_gradient() = std::move(gradient);
+  }
   for (FunctionDef& there : *library_->mutable_function()) {
     if (there.signature().name() != name) continue;
     there = std::move(def);

@@ -11,6 +11,7 @@
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/flow/raise.h"
 
 namespace panto {
 namespace {
@@ -222,6 +223,9 @@ bool acts(const Node& node) { return !is_unknown(node) && node.op().has_effect(E
 FileFunctions::FileFunctions(const graphdef::FunctionDefLibrary& library, const graphdef::VersionDef& versions,
                              const ImportOptions& options)
     : versions_(versions), options_(options) {
+  for (const graphdef::GradientDef& gradient : library.gradient()) {
+    gradients_[gradient.function_name()] = gradient.gradient_func();
+  }
   for (const FunctionDef& function : library.function()) {
     FunctionDef known = function;
     known.DiscardUnknownFields();
@@ -233,13 +237,12 @@ FileFunctions::FileFunctions(const graphdef::FunctionDefLibrary& library, const 
 
 FileFunctions::~FileFunctions() = default;
 
-FunctionRef FileFunctions::reference(const graphdef::NameAttrList& function) {
+std::string FileFunctions::enter(const graphdef::NameAttrList& function) {
   const auto definition = definitions_.find(function.name());
   if (definition == definitions_.end()) {
     failf(Code::kUnimplemented, "expected a function of the file, got '{}', which it does not have",
           printable(function.name()));
   }
-  const std::lock_guard lock(mutex_);
   Attrs attrs;
   for (const auto& attr : definition->second.signature().attr()) {
     if (const graphdef::AttrValue* given = find_attr(function.attr(), attr.name())) {
@@ -250,6 +253,12 @@ FunctionRef FileFunctions::reference(const graphdef::NameAttrList& function) {
   }
   const std::string key = attrs.empty() ? function.name() : function.name() + "_" + attrs_text(attrs);
   instances_.try_emplace(key, Instance{&definition->second, std::move(attrs), {}});
+  return key;
+}
+
+FunctionRef FileFunctions::reference(const graphdef::NameAttrList& function) {
+  const std::lock_guard lock(mutex_);
+  const std::string key = enter(function);
   FunctionRef made{.name = key};
   if (under_way_.contains(key) || under_way_.size() >= kMostNested) {
     made.library = shared_from_this();
@@ -304,9 +313,23 @@ std::shared_ptr<const GraphFunction> FileFunctions::make(const std::string& key,
     if (acts(graph.at(id))) effects.insert(id);
   }
   endpoints.effects.assign(effects.begin(), effects.end());
+  if (graph.has_control_flow()) {  // so that it has gradients
+    std::vector<int> kept = endpoints.effects;
+    for (const NodeOutput& o : endpoints.inputs) kept.push_back(o.node);
+    for (const NodeOutput& o : endpoints.outputs) kept.push_back(o.node);
+    const Raised raised = raise_control_flow(graph, kept);
+    for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
+  }
   // One that attributes were put into is another function.
   std::string bytes = instance.attrs.empty() ? definition.SerializeAsString() : "";
-  return std::make_shared<const GraphFunction>(key, std::move(graph), std::move(endpoints), std::move(bytes));
+  auto made = std::make_shared<GraphFunction>(key, std::move(graph), std::move(endpoints), std::move(bytes));
+  if (const auto gradient = gradients_.find(definition.signature().name()); gradient != gradients_.end()) {
+    graphdef::NameAttrList asked;
+    asked.set_name(gradient->second);
+    asked.mutable_attr()->insert(instance.attrs.begin(), instance.attrs.end());
+    made->set_gradient({.name = enter(asked), .library = shared_from_this()});  // made when somebody asks for it
+  }
+  return made;
 }
 
 }  // namespace panto

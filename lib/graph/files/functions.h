@@ -40,10 +40,13 @@ class FileFunctions final : public FunctionLibrary, public std::enable_shared_fr
     std::weak_ptr<const GraphFunction> made;
   };
 
+  // Notes the values of its attributes; the name by which `find` knows it.
+  std::string enter(const graphdef::NameAttrList& function);
   std::shared_ptr<const GraphFunction> instantiate(const std::string& key);
   std::shared_ptr<const GraphFunction> make(const std::string& key, const Instance& instance);
 
   std::map<std::string, graphdef::FunctionDef> definitions_;
+  std::map<std::string, std::string> gradients_;  // names of functions that compute those of others
   graphdef::VersionDef versions_;
   ImportOptions options_;
   mutable std::recursive_mutex mutex_;  // of what follows

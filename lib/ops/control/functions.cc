@@ -167,6 +167,35 @@ void loop_body(CompositeContext& c) {
 
 void call_body(CompositeContext& c) { set_all(c, call_function(c.function("f"), inputs_from(c, 0))); }
 
+void symbolic_gradient_shape(ShapeContext& c) {
+  const size_t count = c.types("Tout").size();
+  if (static_cast<size_t>(c.num_inputs()) < count) {
+    c.invalid(fmt::format("input: expected at least {}, one for each output, got {}", count, c.num_inputs()));
+  }
+  for (size_t k = 0; k < count; ++k) {
+    const int at = static_cast<int>(k);
+    if (c.types("Tin")[k] != c.types("Tout")[k]) {
+      c.invalid(fmt::format("output {}: expected the type of the input, {}, got {}", k, dtype_name(c.types("Tin")[k]),
+                            dtype_name(c.types("Tout")[k])));
+    }
+    c.output(at, c.shape(at));
+  }
+}
+
+void symbolic_gradient_body(CompositeContext& c) {
+  const std::shared_ptr<const FunctionBody> body = body_of(c.function("f"));
+  const size_t count = body->input_types().size();
+  const SmallVector<const Tensor*, 8> all = inputs_from(c, 0);
+  const std::span<const Tensor* const> inputs(all.data(), all.size());
+  if (c.types("Tout").size() != count || inputs.size() != count + body->output_types().size()) {
+    invalid("function '{}': expected {} inputs and {} gradients of outputs, got {} and {}", body->name(), count,
+            body->output_types().size(), c.types("Tout").size(), inputs.size() - c.types("Tout").size());
+  }
+  std::vector<Tensor> outputs(count);
+  FunctionRuntime::get().gradient(*body, inputs.first(count), inputs.subspan(count), outputs);
+  set_all(c, std::move(outputs));
+}
+
 void batch(BatchContext& c) { FunctionRuntime::get().batch(c); }
 void jvp(JvpContext& c) { FunctionRuntime::get().jvp(c); }
 void cond_gradient(GradContext& g) { FunctionRuntime::get().cond_gradient(g); }
@@ -279,6 +308,17 @@ const Op& kPartitionedCall = define_op(
      .traits = {Trait::kSelfAllocating},
      .shape = call_shape,
      .body = call_body,
+     .in_tensorflow = true});
+
+const Op& kSymbolicGradient = define_op(
+    "SymbolicGradient(input: Tin; Tin: list(type) >= 1, Tout: list(type) >= 1, f: func) -> (output: Tout)",
+    {.doc =
+         "The gradients of the inputs of the function `f`, which are the first of `input`, from those of its outputs, "
+         "which are the others: by the function that a file's library names for it, else by the nodes of `f`. Zeros "
+         "where nothing depends on an input.",
+     .traits = {Trait::kSelfAllocating},
+     .shape = symbolic_gradient_shape,
+     .body = symbolic_gradient_body,
      .in_tensorflow = true});
 
 const Op& kStatefulPartitionedCall = define_op(

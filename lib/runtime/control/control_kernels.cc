@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/kernel.h"
@@ -220,8 +221,14 @@ void run_rounds(KernelContext& c, LoopState& loop) {
     std::vector<Tensor> outputs(made.size() + 1);
     std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
     Step step = c.step();
+    step.iteration = 0;
     for (bool more = true; more;) {
-      ready->executable->run(*ready->state, step, inputs, outputs);
+      try {
+        ready->executable->run(*ready->state, step, inputs, outputs);
+      } catch (Error& error) {
+        error.add_context(fmt::format("loop '{}', iteration {}", printable(c.call().node_name), step.iteration));
+        throw;
+      }
       for (size_t k = 0; k < made.size(); ++k) values[made[k]] = std::move(outputs[k]);
       more = detail::is_true(outputs.back());
       outputs.back() = Tensor();

@@ -7,7 +7,7 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/step/rendezvous.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/runtime/dataflow/flow_run.h"
 #include "panto/lib/runtime/dataflow/flow_state.h"
 #include "panto/lib/runtime/feed_checks.h"

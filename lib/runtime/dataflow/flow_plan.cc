@@ -8,7 +8,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/partition.h"

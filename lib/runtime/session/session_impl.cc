@@ -286,7 +286,9 @@ std::shared_ptr<CallPlans> Session::Impl::find_call(const Fetches& fetches, cons
   follow();
   std::vector<GraphElement> fed;
   for (const auto& [element, value] : feeds) fed.push_back(element);
-  calls_.push_front(resolve(graph_, fetches, fed));
+  std::shared_ptr<CallPlans> call = resolve(graph_, fetches, fed);
+  use_raised(*call);
+  calls_.push_front(std::move(call));
   if (calls_.size() > kMaxCalls) calls_.pop_back();
   return calls_.front();
 }
@@ -294,7 +296,37 @@ std::shared_ptr<CallPlans> Session::Impl::find_call(const Fetches& fetches, cons
 std::shared_ptr<CallPlans> Session::Impl::resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds) {
   const std::lock_guard lock(mutex_);
   follow();
-  return resolve(graph_, fetches, feeds);
+  std::shared_ptr<CallPlans> call = resolve(graph_, fetches, feeds);
+  use_raised(*call);
+  return call;
+}
+
+// The graph with While and If, unless something of the call is inside of them. Precondition: locked.
+void Session::Impl::use_raised(CallPlans& call) {
+  if (!options_.raise_control_flow || options_.passes == "off" || !graph_->has_control_flow()) return;
+  if (raised_of_ != graph_) {
+    Graph graph = *graph_;
+    raised_ = raise_control_flow(graph, {});
+    raised_graph_ = std::make_shared<const Graph>(std::move(graph));
+    raised_of_ = graph_;
+  }
+  if (raised_.loops + raised_.conditionals == 0) return;
+  bool outside = true;
+  const auto find = [&](NodeOutput output) {
+    const NodeOutput found = raised_.find(*raised_graph_, output);
+    outside = outside && found.valid();
+    return found;
+  };
+  std::vector<NodeOutput> feeds, fetches;
+  std::vector<int> targets;
+  for (const NodeOutput& o : call.feed_outputs) feeds.push_back(find(o));
+  for (const NodeOutput& o : call.fetch_outputs) fetches.push_back(find(o));
+  for (const int id : call.target_nodes) targets.push_back(find({id, 0}).node);
+  if (!outside) return;
+  call.graph = raised_graph_;
+  call.feed_outputs = std::move(feeds);
+  call.fetch_outputs = std::move(fetches);
+  call.target_nodes = std::move(targets);
 }
 
 std::shared_ptr<CallPlans> Session::Impl::resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,

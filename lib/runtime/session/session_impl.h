@@ -14,6 +14,7 @@
 #include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/recent_plans.h"
 #include "panto/lib/runtime/session.h"
@@ -77,7 +78,7 @@ class Session::Impl {
   std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options, RunMetadata* metadata);
   std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,
                                      std::span<const GraphElement> feeds) const;
-  // Of the graph as it is now.
+  // Of the graph as it is now, raised where that may be.
   std::shared_ptr<CallPlans> resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds);
   std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs);
   // Into `outputs`, by fetch output of the call.
@@ -104,10 +105,14 @@ class Session::Impl {
  private:
   std::shared_ptr<CallPlans> find_call(const Fetches& fetches, const Feeds& feeds);
   void follow();
+  void use_raised(CallPlans& call);
   std::shared_ptr<Executable> make_executable(const CallPlans& call, std::span<const Tensor* const> inputs, bool open);
   void set_latest(const std::shared_ptr<Executable>& executable);
 
   std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Graph> raised_graph_;  // once for all calls: they share what its nodes keep
+  std::shared_ptr<const Graph> raised_of_;     // the graph that it was made of
+  Raised raised_;
   std::weak_ptr<Graph* const> location_;    // of the graph that the caller builds, or of our own
   std::shared_ptr<const Graph> own_graph_;  // as it was in the beginning: what operations name; null: the caller's
   uint64_t seen_edits_ = 0;

@@ -115,6 +115,23 @@ Details calls() {
                       .text = "inputs of function 'squares': expected 1, got 2"}}};
 }
 
+Details symbolic_gradients() {
+  const auto sample = [](Array x, Array dy) {
+    return Sample{.in = {std::move(x).as(kFloat64), std::move(dy).as(kFloat64)},
+                  .attrs = {{"Tout", kOut}, {"f", squares()}}};
+  };
+  return {.samples = {sample(draw({3}), draw({3})), sample(draw({0}), draw({0}))},
+          .reference =
+              [](const Given& g) {
+                Array dx = g.in[0];
+                for (size_t i = 0; i < dx.values.size(); ++i) dx.values[i] *= 2 * g.in[1].values[i];
+                return std::vector<Array>{dx};
+              },
+          .errors = {{.in = {draw({3}).as(kFloat64)},
+                      .attrs = {{"Tout", kOut}, {"f", squares()}},
+                      .text = "function 'squares': expected 1 inputs and 1 gradients of outputs, got 1 and 0"}}};
+}
+
 // Through a file, and with a gradient.
 void optional_kept() {
   const auto f = trace(
@@ -152,6 +169,7 @@ const Family functions("functions", {
                                         {"StatelessWhile", loops()},
                                         {"PartitionedCall", calls()},
                                         {"StatefulPartitionedCall", calls()},
+                                        {"SymbolicGradient", symbolic_gradients()},
                                         {"OptionalFromValue", {.own = {{"saved", optional_kept}}}},
                                         {"OptionalNone", {.own = {{"saved", optional_kept}}}},
                                         {"OptionalHasValue", {.own = {{"saved", optional_kept}}}},

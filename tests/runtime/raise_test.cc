@@ -1,0 +1,426 @@
+// TensorFlow 1's loops and conditionals as While and If: which are raised, that the numbers are those of the dataflow
+// executor, and their gradients, which are compared with closed forms and with finite differences.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/flow/raise.h"
+#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/runtime/session.h"
+#include "panto/panto.h"
+#include "panto/tests/expect.h"
+#include "panto/tests/folder.h"
+#include "panto/tests/graph/text_graph.h"
+#include "panto/tests/near.h"
+#include "panto/tests/runtime/loops.h"
+#include "panto/trace/graph_gradients.h"
+
+namespace panto::test {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(raise)
+
+struct Count {
+  int loops, conditionals;
+  bool operator==(const Count&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Count& c) { return out << c.loops << " and " << c.conditionals; }
+
+Count raised(Graph graph, const std::vector<int>& kept = {}) {
+  const Raised r = raise_control_flow(graph, kept);
+  if (r.loops + r.conditionals > 0) Session checks(graph);  // it is in order
+  return {r.loops, r.conditionals};
+}
+
+// for (i = 0; i < n; ++i) x = i is even ? x * x : x + i;  y = x + x
+const char* const kBranchesInLoop = R"(
+  n = Placeholder(; dtype=float32, shape=[])
+  x0 = Placeholder(; dtype=float32, shape=[?])
+  zero = Const(; value=float32{0})
+  i_enter = Enter(zero; frame_name="scope/loop")
+  x_enter = Enter(x0; frame_name="scope/loop")
+  n_in = Enter(n; frame_name="scope/loop", is_constant=true)
+  i = Merge(i_enter, i_next)
+  x = Merge(x_enter, x_next)
+  less = Less(i, n_in)
+  scope/LoopCond = LoopCond(less)
+  i_s = Switch(i, scope/LoopCond)
+  x_s = Switch(x, scope/LoopCond)
+  pivot = Identity(i_s:1)
+  one = Const(^pivot; value=float32{1})
+  two = Const(^pivot; value=float32{2})
+  rest = FloorMod(i_s:1, two)
+  even = Less(rest, one)
+  x_even = Switch(x_s:1, even)
+  i_even = Switch(i_s:1, even)
+  square = Mul(x_even:1, x_even:1)
+  added = AddV2(x_even, i_even)
+  new_x = Merge(added, square)
+  new_i = AddV2(i_s:1, one)
+  i_next = NextIteration(new_i)
+  x_next = NextIteration(new_x)
+  x_out = Exit(x_s)
+  y = AddV2(x_out, x_out)
+)";
+
+const char* const kLoopInBranch = R"(
+  p = Placeholder(; dtype=bool, shape=[])
+  x0 = Placeholder(; dtype=float32, shape=[?])
+  s = Switch(x0, p)
+  other = Neg(s)
+  three = Const(; value=float32{3})
+  zero = Const(; value=float32{0})
+  zero_s = Switch(zero, p)
+  three_s = Switch(three, p)
+  i_enter = Enter(zero_s:1; frame_name="loop")
+  x_enter = Enter(s:1; frame_name="loop")
+  three_in = Enter(three_s:1; frame_name="loop", is_constant=true)
+  i = Merge(i_enter, i_next)
+  x = Merge(x_enter, x_next)
+  less = Less(i, three_in)
+  go = LoopCond(less)
+  i_s = Switch(i, go)
+  x_s = Switch(x, go)
+  pivot = Identity(i_s:1)
+  one = Const(^pivot; value=float32{1})
+  i_new = AddV2(i_s:1, one)
+  x_new = Sin(x_s:1)
+  i_next = NextIteration(i_new)
+  x_next = NextIteration(x_new)
+  x_out = Exit(x_s)
+  y = Merge(other, x_out)
+  z = Neg(y)
+)";
+
+const char* const kNestedConditionals = R"(
+  p = Placeholder(; dtype=bool, shape=[])
+  q = Placeholder(; dtype=bool, shape=[])
+  x = Placeholder(; dtype=float32, shape=[?])
+  outer = Switch(x, p)
+  q_in = Switch(q, p)
+  inner = Switch(outer:1, q_in:1)
+  a = Square(inner)
+  b = Exp(inner:1)
+  m = Merge(a, b)
+  y = Merge(outer, m)
+  which = Identity(y:1)
+  z = Neg(y)
+)";
+
+BOOST_AUTO_TEST_CASE(what_is_raised) {
+  BOOST_TEST(raised(text_graph(kCond)) == (Count{0, 1}));
+  BOOST_TEST(raised(text_graph(counting_loop(10))) == (Count{1, 0}));
+  BOOST_TEST(raised(text_graph(nested_loop(10))) == (Count{2, 0}));
+  BOOST_TEST(raised(text_graph(random_loop(10))) == (Count{1, 0}));
+  BOOST_TEST(raised(text_graph(kBranchesInLoop)) == (Count{1, 0}));  // the conditional is in the body
+  BOOST_TEST(raised(text_graph(kLoopInBranch)) == (Count{1, 1}));
+  BOOST_TEST(raised(text_graph(kNestedConditionals)) == (Count{0, 2}));
+  for (const std::string& lines : {std::string(kCond), counting_loop(10), nested_loop(1), std::string(kBranchesInLoop),
+                                   std::string(kLoopInBranch), std::string(kNestedConditionals)}) {
+    Graph graph = text_graph(lines);
+    raise_control_flow(graph, {});
+    BOOST_TEST(!graph.has_control_flow(), graph.to_string());
+    for (const auto& function : functions_of(graph)) {
+      BOOST_TEST(!function->graph().has_control_flow(), function->to_string());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_of_results_stay) {
+  Graph graph = text_graph(counting_loop(10));
+  const NodeOutput before = graph.output("x_out");
+  const Raised r = raise_control_flow(graph, {});
+  BOOST_TEST((r.find(graph, before) == graph.output("x_out")));
+  BOOST_TEST(graph.at("x_out").has(Trait::kIdentity));
+  BOOST_TEST((r.find(graph, graph.output("limit")) == graph.output("limit")));
+  Graph again = text_graph(counting_loop(10));
+  const NodeOutput inside = again.output("new_x");
+  BOOST_TEST(!raise_control_flow(again, {}).find(again, inside).valid());
+}
+
+BOOST_AUTO_TEST_CASE(what_has_another_form_stays) {
+  const auto with = [](std::string lines, const std::string& from, const std::string& to) {
+    const size_t at = lines.find(from);
+    BOOST_REQUIRE(at != std::string::npos);
+    return lines.replace(at, from.size(), to);
+  };
+  const std::string loop = counting_loop(10);
+  BOOST_TEST(raised(text_graph(with(loop, "Exit(i_s)", "Exit(i)"))) == (Count{0, 0}));
+  BOOST_TEST(raised(text_graph(with(loop, "Exit(i_s)", "Exit(i_s:1)"))) == (Count{0, 0}));
+  // Something reads what is inside.
+  Graph kept = text_graph(loop);
+  BOOST_TEST(raised(kept, {kept.at("new_x").id()}) == (Count{0, 0}));
+  BOOST_TEST(raised(kept, {kept.at("x_out").id()}) == (Count{1, 0}));
+  Graph cond = text_graph(kCond);
+  BOOST_TEST(raised(cond, {cond.at("yes").id()}) == (Count{0, 0}));
+  BOOST_TEST(raised(cond, {cond.at("y").id()}) == (Count{0, 1}));
+  // A Merge of what may be there at once.
+  BOOST_TEST(raised(text_graph(R"(
+    p = Placeholder(; dtype=bool, shape=[])
+    x = Placeholder(; dtype=float32, shape=[])
+    s = Switch(x, p)
+    a = Merge(s, x)
+  )")) == (Count{0, 0}));
+  // It waits for somebody.
+  BOOST_TEST(raised(text_graph(R"(
+    p = Placeholder(; dtype=bool, shape=[])
+    queue = FIFOQueueV2(; component_types=[float32])
+    s = Switch(queue, p)
+    pivot = Switch(p, p)
+    no = Identity(pivot)
+    a = QueueDequeueV2(s:1; component_types=[float32])
+    b = Const(^no; value=float32{3})
+    y = Merge(b, a)
+  )")) == (Count{0, 0}));
+}
+
+// The nodes that a branch waits for, and that wait for a branch.
+BOOST_AUTO_TEST_CASE(control_edges_hold) {
+  const Graph graph = text_graph(R"(
+    p = Placeholder(; dtype=bool, shape=[])
+    x = Placeholder(; dtype=float32, shape=[])
+    v = VarHandleOp(; dtype=float32, shape=[], shared_name="v")
+    first = AssignVariableOp(v, x)
+    s = Switch(p, p, ^first)
+    no = Identity(s)
+    yes = Identity(s:1)
+    v_s = Switch(v, p)
+    two = Const(^yes; value=float32{2})
+    three = Const(^no; value=float32{3})
+    a = AssignAddVariableOp(v_s:1, two)
+    b = AssignAddVariableOp(v_s, three)
+    done_a = Identity(two, ^a)
+    done_b = Identity(three, ^b)
+    m = Merge(done_b, done_a)
+    value = ReadVariableOp(v, ^m; dtype=float32)
+  )");
+  BOOST_TEST(raised(graph) == (Count{0, 1}));
+  for (const bool raise : {true, false}) {
+    Session session(graph, {.raise_control_flow = raise});
+    BOOST_TEST(number(session, "value", {{"x", 10.f}, {"p", tensor(true)}}) == 12);
+    BOOST_TEST(number(session, "value", {{"x", 20.f}, {"p", tensor(false)}}) == 23);
+    const std::vector<Tensor> both = session.run({"m", "value"}, {{"x", 1.f}, {"p", tensor(true)}});
+    BOOST_TEST(both[0].item<float>() == 2);
+    BOOST_TEST(both[1].item<float>() == 3);
+  }
+}
+
+// One conditional by the result of another one, both by one condition: as one they would wait for themselves.
+BOOST_AUTO_TEST_CASE(conditionals_one_after_another) {
+  const Graph graph = text_graph(R"(
+    p = Placeholder(; dtype=bool, shape=[])
+    x = Placeholder(; dtype=float32, shape=[])
+    s = Switch(x, p)
+    a = Neg(s)
+    b = Square(s:1)
+    m = Merge(a, b)
+    t = Switch(m, p)
+    c = Exp(t)
+    d = Sqrt(t:1)
+    y = Merge(c, d)
+  )");
+  BOOST_TEST(raised(graph) == (Count{0, 2}));
+  for (const bool raise : {true, false}) {
+    Session session(graph, {.raise_control_flow = raise});
+    BOOST_TEST(number(session, "y", {{"x", 3.f}, {"p", tensor(true)}}) == 3);
+    BOOST_TEST(number(session, "y", {{"x", 0.f}, {"p", tensor(false)}}) == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_those_of_dataflow) {
+  struct Case {
+    std::string lines;
+    Fetches fetches;
+    std::vector<Feeds> feeds;
+  };
+  const Tensor x = tensor({0.5f, -1.5f, 2.f});
+  const std::vector<Case> cases = {
+      {kCond, {"y", "z", "index"}, {{{"x", x}, {"p", tensor(true)}}, {{"x", x}, {"p", tensor(false)}}}},
+      {counting_loop(10), {"i_out", "x_out", "y"}, {{{"limit", 0.f}}, {{"limit", 1.f}}, {{"limit", 20.f}}}},
+      {nested_loop(10), {"sum_out"}, {{{"n", 0.f}}, {{"n", 1.f}}, {{"n", 9.f}}}},
+      {kBranchesInLoop, {"y", "x_out"}, {{{"x0", x}, {"n", 0.f}}, {{"x0", x}, {"n", 4.f}}, {{"x0", x}, {"n", 1.f}}}},
+      {kLoopInBranch, {"y", "z"}, {{{"x0", x}, {"p", tensor(true)}}, {{"x0", x}, {"p", tensor(false)}}}},
+      {kNestedConditionals,
+       {"y", "z", "which"},
+       {{{"x", x}, {"p", tensor(true)}, {"q", tensor(true)}},
+        {{"x", x}, {"p", tensor(true)}, {"q", tensor(false)}},
+        {{"x", x}, {"p", tensor(false)}, {"q", tensor(true)}}}},
+  };
+  for (const Case& c : cases) {
+    BOOST_TEST_CONTEXT(c.lines) {
+      const Graph graph = text_graph(c.lines);
+      Session dataflow(graph, as_written());
+      Session session(graph);
+      for (const Feeds& feeds : c.feeds) {
+        const std::vector<Tensor> expected = dataflow.run(c.fetches, feeds), got = session.run(c.fetches, feeds);
+        for (size_t k = 0; k < got.size(); ++k) {
+          BOOST_TEST(cast(got[k], kFloat64).to_vector<double>() == cast(expected[k], kFloat64).to_vector<double>(),
+                     boost::test_tools::per_element());
+        }
+      }
+      BOOST_TEST(session.optimized_graph().to_string().find("Merge(") == std::string::npos);
+      BOOST_TEST(dataflow.optimized_graph().to_string().find("Merge(") != std::string::npos);
+    }
+  }
+}
+
+// What nodes in a loop keep, they keep for all fetches of a session.
+BOOST_AUTO_TEST_CASE(random_numbers_go_on) {
+  const Graph graph = text_graph(random_loop(1) + "\n z = Neg(x_out)");
+  Session dataflow(graph, as_written()), session(graph);
+  for (const char* fetch : {"x_out", "z", "x_out", "z"}) {
+    const float expected = number(dataflow, fetch, {{"n", 3.f}});
+    BOOST_TEST(number(session, fetch, {{"n", 3.f}}) == expected);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_the_loop_and_the_round) {
+  Session session(text_graph(R"(
+    x = Const(; value=float32[5]{1, 2, 3, 4, 5})
+    zero = Const(; value=int32{0})
+    i_enter = Enter(zero; frame_name="loop/context")
+    x_in = Enter(x; frame_name="loop/context", is_constant=true)
+    i = Merge(i_enter, i_next)
+    size = Const(^i; value=int32{7})
+    less = Less(i, size)
+    loop/LoopCond = LoopCond(less)
+    i_s = Switch(i, loop/LoopCond)
+    pivot = Identity(i_s:1)
+    two = Const(^pivot; value=int32{2})
+    axis = Const(^pivot; value=int32{0})
+    at = Mul(i_s:1, two)
+    element = GatherV2(x_in, at, axis)
+    one = Const(^element; value=int32{1})
+    next = AddV2(i_s:1, one)
+    i_next = NextIteration(next)
+    i_out = Exit(i_s)
+  )"));
+  const std::string text = error_text([&] { session.run("i_out"); });
+  BOOST_TEST(text.find("[node 'element'] [loop 'loop', iteration 3]") != std::string::npos, text);
+}
+
+// ---- Gradients ------------------------------------------------------------------------------------------------------
+
+// Of the sum of f(x), by central differences.
+std::vector<double> differences(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
+  std::vector<double> result;
+  std::vector<float> values = x.to_vector<float>();
+  const float step = 1e-2f;
+  for (float& value : values) {
+    const float keep = value;
+    value = keep + step;
+    const double above = sum(f(tensor(values))).item<float>();
+    value = keep - step;
+    const double below = sum(f(tensor(values))).item<float>();
+    value = keep;
+    result.push_back((above - below) / (2 * step));
+  }
+  return result;
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_loaded_functions) {
+  const TestFolder folder;
+  struct Case {
+    const char* lines;
+    const char* other;  // the input beside x
+    Tensor value;
+    std::string x = "x0";
+  };
+  const std::vector<Case> cases = {
+      {kBranchesInLoop, "n", tensor(4.f)},
+      {kBranchesInLoop, "n", tensor(0.f)},
+      {kLoopInBranch, "p", tensor(true)},
+      {kLoopInBranch, "p", tensor(false)},
+      {kCond, "p", tensor(true), "x"},
+      {kCond, "p", tensor(false), "x"},
+      {kNestedConditionals, "p", tensor(true), "x"},
+  };
+  for (const Case& c : cases) {
+    BOOST_TEST_CONTEXT(c.lines << c.value.to_string()) {
+      write_graph(text_graph(c.lines), folder / "f.pb");
+      const bool nested = c.lines == kNestedConditionals;
+      std::vector<std::string> inputs{c.x, c.other};
+      if (nested) inputs.push_back("q");
+      const Function loaded = load(folder / "f.pb", inputs, {"y"});
+      const auto f = [&](const Tensor& x) { return nested ? loaded(x, c.value, tensor(true)) : loaded(x, c.value); };
+      const Tensor x = tensor({0.5f, -0.75f, 1.25f});
+      GradientTape tape({.persistent = true});
+      tape.watch(x);
+      const Tensor dx = tape.gradient(sum(f(x)), {x})[0];
+      const std::vector<double> expected = differences(f, x);
+      for (size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(dx.to_vector<float>()[i] - expected[i]) < 2e-3);
+      // Inside of transforms and traces, as other functions.
+      const Tensor batched = vmap([&](const Tensor& row) { return f(row); })(stack({x, x * 2.f}));
+      BOOST_TEST(batched.to_vector<float>() == (concat({f(x), f(x * 2.f)}, 0).to_vector<float>()),
+                 boost::test_tools::per_element());
+      const auto traced = trace([&](const Tensor& t) { return f(t); }, {TensorSpec(kFloat32, {-1})});
+      BOOST_TEST(traced(x).to_vector<float>() == f(x).to_vector<float>(), boost::test_tools::per_element());
+    }
+  }
+}
+
+// y = x^8 of three squarings: orders one to three by closed forms.
+BOOST_AUTO_TEST_CASE(gradients_of_higher_orders) {
+  const TestFolder folder;
+  write_graph(text_graph(R"(
+    x0 = Placeholder(; dtype=float32, shape=[])
+    n = Const(; value=int32{3})
+    zero = Const(; value=int32{0})
+    i_enter = Enter(zero; frame_name="loop")
+    x_enter = Enter(x0; frame_name="loop")
+    n_in = Enter(n; frame_name="loop", is_constant=true)
+    i = Merge(i_enter, i_next)
+    x = Merge(x_enter, x_next)
+    less = Less(i, n_in)
+    go = LoopCond(less)
+    i_s = Switch(i, go)
+    x_s = Switch(x, go)
+    pivot = Identity(i_s:1)
+    one = Const(^pivot; value=int32{1})
+    new_i = AddV2(i_s:1, one)
+    new_x = Square(x_s:1)
+    i_next = NextIteration(new_i)
+    x_next = NextIteration(new_x)
+    y = Exit(x_s)
+  )"),
+              folder / "f.pb");
+  const Function f = load(folder / "f.pb", {"x0"}, {"y"});
+  const Tensor x = tensor(1.5f);
+  GradientTape third;
+  third.watch(x);
+  Tensor d1, d2;
+  {
+    GradientTape second;
+    second.watch(x);
+    {
+      GradientTape first;
+      first.watch(x);
+      const Tensor y = f(x);
+      d1 = first.gradient(y, {x})[0];
+    }
+    d2 = second.gradient(d1, {x})[0];
+  }
+  const Tensor d3 = third.gradient(d2, {x})[0];
+  BOOST_TEST(d1.item<float>() == 8 * std::pow(1.5f, 7), boost::test_tools::tolerance(1e-5f));
+  BOOST_TEST(d2.item<float>() == 56 * std::pow(1.5f, 6), boost::test_tools::tolerance(1e-5f));
+  BOOST_TEST(d3.item<float>() == 336 * std::pow(1.5f, 5), boost::test_tools::tolerance(1e-5f));
+}
+
+BOOST_AUTO_TEST_CASE(gradients_in_a_graph) {
+  Graph graph = text_graph(kBranchesInLoop);
+  const NodeOutput x = graph.output("x0"), y = graph.output("y");
+  const std::vector<NodeOutput> dx = gradients(graph, {&y, 1}, {&x, 1});
+  BOOST_REQUIRE(dx[0].valid());
+  Session session(graph);
+  // Four rounds: y = 2 ((x^2 + 1)^2 + 3).
+  const float at = 0.5f;
+  const Tensor got = session.run(graph.output_name(dx[0]), {{"x0", tensor({at})}, {"n", 4.f}});
+  BOOST_TEST(got.to_vector<float>()[0] == 8 * at * (at * at + 1), boost::test_tools::tolerance(1e-5f));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace panto::test
