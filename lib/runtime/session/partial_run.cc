@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 
 namespace panto {
 
