@@ -1,5 +1,5 @@
-"""The code in README.md, docs/transforms.md, docs/control_flow.md, docs/sessions.md and docs/add-a*.md: it compiles against an
-installed library and prints what it says.
+"""The code in README.md, docs/transforms.md, docs/control_flow.md and docs/add-a*.md: it compiles against an installed
+library and prints what it says.
 
 A block with `main` is a program. The other blocks of README.md are the body of one, section by section, in order: a
 later block may use what an earlier one declared. The plain block that follows a block of code is what it prints. In
@@ -111,10 +111,6 @@ class DocumentsTest(InstalledCase):
         for program in programs:
             with self.subTest(block=program.where):
                 self.check_printed(program, self.build_and_run([program.located])[0])
-
-    def test_sessions_page(self):
-        (program,) = (b for b in blocks_of(ROOT / "docs" / "sessions.md") if b.is_program)
-        self.check_printed(program, self.build_and_run([program.located])[0])
 
     def test_quotations_are_as_in_the_source(self):
         folders = ("lib/ops", "device", "tests/device", "tests/ops", "tests/runtime")

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
-#include "panto/lib/graph/flow.h"
+#include "panto/lib/graph/flow/flow.h"
 
 namespace panto {
 
@@ -152,7 +152,13 @@ std::shared_ptr<CallPlans> plans_of(const PartialSetup& setup, const Stage& stag
 
 std::string Session::Impl::partial_run_setup(const Fetches& fetches, std::span<const GraphElement> feeds) {
   expect_open();
-  std::shared_ptr<CallPlans> call = resolve_now(fetches, feeds);
+  std::shared_ptr<const Graph> graph;
+  {
+    const std::lock_guard lock(mutex_);
+    follow();
+    graph = graph_;  // not raised: parts are told what they fetch and feed by the names in it
+  }
+  std::shared_ptr<CallPlans> call = resolve(std::move(graph), fetches, feeds);
   if (call->fetches.empty()) invalid("partial_run_setup: expected something to fetch or run, got nothing");
   std::string key;
   for (const NodeOutput output : call->feed_outputs) key += call->graph->output_name(output) + ",";

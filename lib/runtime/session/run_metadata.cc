@@ -205,10 +205,11 @@ std::string RunMetadata::chrome_trace() const {
     }
     int64_t bytes = 0;
     for (const OutputStats& output : node.outputs) bytes += output.bytes;
-    events.push_back(fmt::format(
-        R"({{"name":{},"cat":"op","ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"name":{},"op":{},"outputs":{},"bytes":{},"thread":{},"depth":{}}}}})",
-        json_text(node.op), process->second, lines[i], microseconds(node.start), microseconds(node.end - node.start),
-        json_text(node.name), json_text(node.op), json_text(output_text(node)), bytes, node.thread, node.depth));
+    events.push_back(fmt::format(R"({{"name":{},"cat":"op","ph":"X","pid":{},"tid":{},"ts":{},"dur":{},)"
+                                 R"("args":{{"name":{},"op":{},"outputs":{},"bytes":{},"thread":{},"depth":{}}}}})",
+                                 json_text(node.op), process->second, lines[i], microseconds(node.start),
+                                 microseconds(node.end - node.start), json_text(node.name), json_text(node.op),
+                                 json_text(output_text(node)), bytes, node.thread, node.depth));
   }
   std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
   for (size_t i = 0; i < events.size(); ++i) text += events[i] + (i + 1 < events.size() ? ",\n" : "\n");

@@ -288,8 +288,9 @@ std::shared_ptr<CallPlans> Session::Impl::find_call(const Fetches& fetches, cons
   follow();
   std::vector<GraphElement> fed;
   for (const auto& [element, value] : feeds) fed.push_back(element);
-  calls_.push_front(resolve(graph_, fetches, fed));
-  use_raised(*calls_.front());
+  std::shared_ptr<CallPlans> call = resolve(graph_, fetches, fed);
+  use_raised(*call);
+  calls_.push_front(std::move(call));
   if (calls_.size() > kMaxCalls) calls_.pop_back();
   return calls_.front();
 }
@@ -302,6 +303,7 @@ std::shared_ptr<CallPlans> Session::Impl::resolve_now(const Fetches& fetches, st
   return call;
 }
 
+// The graph with While and If, unless something of the call is inside of them. Precondition: locked.
 void Session::Impl::use_raised(CallPlans& call) {
   if (!options_.raise_control_flow || options_.passes == "off" || !graph_->has_control_flow()) return;
   if (raised_of_ != graph_) {

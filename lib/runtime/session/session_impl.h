@@ -79,7 +79,7 @@ class Session::Impl {
   std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options, RunMetadata* metadata);
   std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,
                                      std::span<const GraphElement> feeds) const;
-  // Of the graph as it is now.
+  // Of the graph as it is now, raised where that may be.
   std::shared_ptr<CallPlans> resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds);
   std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs);
   // Into `outputs`, by fetch output of the call.
@@ -107,7 +107,6 @@ class Session::Impl {
  private:
   std::shared_ptr<CallPlans> find_call(const Fetches& fetches, const Feeds& feeds);
   void follow();
-  // The call of the graph with While and If, unless something of it is inside of them. Precondition: locked.
   void use_raised(CallPlans& call);
   std::shared_ptr<Executable> make_executable(const CallPlans& call, std::span<const Tensor* const> inputs, bool open);
   void set_latest(const std::shared_ptr<Executable>& executable);
