@@ -19,7 +19,7 @@ struct RunOptions {
   bool no_files = false;
   bool by_cost = false;
   bool log_device_placement = false;
-  std::string costs;  // a file that CostModel reads, if it is there, and writes
+  std::string costs;    // a file that CostModel reads, if it is there, and writes
   std::string profile;  // .json
 };
 void run(const RunOptions& options);

@@ -14,8 +14,8 @@ namespace panto {
 namespace {
 
 // What comes soon is awaited awake: first on the processor, then letting others have it, as the thread that is awaited
-// may be queued behind this one. Sleeping and waking takes some fifty microseconds; two threads that wait for one another
-// in turn and sleep sooner than that sleep each time.
+// may be queued behind this one. Sleeping and waking takes some fifty microseconds; two threads that wait for one
+// another in turn and sleep sooner than that sleep each time.
 constexpr int kLooks = 100;
 constexpr int kYields = 300;
 
