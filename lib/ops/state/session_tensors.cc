@@ -21,7 +21,6 @@ const Op& kGetSessionHandle = define_op(
             "kept until DeleteSessionTensor, or as long as the session's resources.",
      .effects = {effects::external()},
      .shape = shapes::scalar,
-     .in_tensorflow = true,
      .no_gradient = "a handle has none",
      .batch = one_handle});
 
@@ -32,7 +31,6 @@ const Op& kGetSessionHandleV2 =
                .traits = {Trait::kSelfAllocating},
                .effects = {effects::external(), effects::allocates(0)},
                .shape = shapes::scalar,
-               .in_tensorflow = true,
                .no_gradient = "a handle has none",
                .batch = one_handle});
 
@@ -45,7 +43,6 @@ const Op& kGetSessionTensor = define_op("GetSessionTensor(handle: string; dtype:
                                                c.expect_scalar(0);
                                                c.output(PartialShape());
                                              },
-                                         .in_tensorflow = true,
                                          .no_gradient = "the tensor was made in another run",
                                          .batch = one_handle});
 
@@ -53,7 +50,6 @@ const Op& kDeleteSessionTensor = define_op(  //
     "DeleteSessionTensor(handle: string) -> ()", {.doc = "The session keeps the tensor of that handle no more.",
                                                   .effects = {effects::external()},
                                                   .shape = [](ShapeContext& c) { c.expect_scalar(0); },
-                                                  .in_tensorflow = true,
                                                   .no_gradient = "it has no outputs",
                                                   .batch = one_handle});
 
