@@ -321,7 +321,7 @@ class Session::Impl {
   std::shared_ptr<const Graph> raised_graph_;  // once for all calls: they share what its nodes keep
   std::shared_ptr<const Graph> raised_of_;     // the graph that it was made of
   Raised raised_;
-  std::weak_ptr<Graph* const> location_;    // of the graph that the caller builds, or of our own
+  std::weak_ptr<Graph* const> location_;  // of the graph that the caller builds, or of our own
   uint64_t seen_edits_ = 0;
   SessionOptions options_;
   const std::shared_ptr<ResourceManager> resources_ = std::make_shared<ResourceManager>();

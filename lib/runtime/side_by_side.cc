@@ -14,8 +14,8 @@ namespace panto {
 namespace {
 
 // What comes soon is awaited awake: first on the processor, then letting others have it, as the thread that is awaited
-// may be queued behind this one. Sleeping and waking takes some fifty microseconds; two threads that wait for one another
-// in turn and sleep sooner than that sleep each time.
+// may be queued behind this one. Sleeping and waking takes some fifty microseconds; two threads that wait for one
+// another in turn and sleep sooner than that sleep each time.
 constexpr int kLooks = 100;
 constexpr int kYields = 300;
 
@@ -80,13 +80,13 @@ struct Pool {
   std::vector<Worker*> idle;
 };
 
-Pool*& pool() noexcept {
+Pool*& pool() {
   static auto* shared = new Pool;
   return shared;
 }
 
 // A child has none of the threads.
-bool watch_forks() noexcept {
+bool watch_forks() {
   return pthread_atfork(nullptr, nullptr, [] { pool() = new Pool; }) == 0;
 }
 
