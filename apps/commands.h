@@ -16,9 +16,11 @@ struct RunOptions {
   std::string feeds_file;          // .npz
   std::vector<std::string> fetches, targets, libraries;
   std::string signature, out, passes, devices;
+  bool no_files = false;
   bool by_cost = false;
   bool log_device_placement = false;
   std::string costs;  // a file that CostModel reads, if it is there, and writes
+  std::string profile;  // .json
 };
 void run(const RunOptions& options);
 

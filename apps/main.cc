@@ -42,8 +42,12 @@ void add_run_command(CLI::App& app) {
                       "FILE.npz or FILE.safetensors: write results there, by the names as typed, instead of printing");
   command->add_option("--optimize", options->passes,
                       "off, or passes by name to run or (-NAME) to leave out; default: all");
+  command->add_option("--profile", options->profile,
+                      "FILE.json: write when each node ran, for chrome://tracing and ui.perfetto.dev");
   add_libraries(command, options->libraries);
   command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
+  command->add_flag("--no-files", options->no_files,
+                    "refuse to open files that the graph names (readers, tables): for graphs of strangers");
   auto* by_cost = command->add_flag("--by-cost", options->by_cost,
                                     "place nodes where a simulation ends soonest; says what it predicts and takes");
   command->add_option("--costs", options->costs, "FILE.json: what earlier runs measured; this one is added")

@@ -9,6 +9,7 @@
 #include "panto/apps/commands.h"
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/io/graph_files.h"
 #include "panto/lib/core/io/npy.h"
 #include "panto/lib/core/io/tensor_files.h"
 #include "panto/lib/core/op/library.h"
@@ -17,6 +18,7 @@
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/lib/runtime/session/run_metadata.h"
 
 namespace panto::apps {
 namespace {
@@ -61,6 +63,7 @@ void set_devices(const std::string& text) {
 }
 
 void run(const RunOptions& options) {
+  if (options.no_files) allow_graph_files(false);
   if (!options.devices.empty()) set_devices(options.devices);
   for (const std::string& library : options.libraries) load_library(library);
   if (is_folder(options.model)) {
@@ -86,7 +89,11 @@ void run(const RunOptions& options) {
                                      .placement = options.by_cost ? "by_cost" : ""});
   if (!options.costs.empty() && std::filesystem::exists(options.costs)) session.costs().load(options.costs);
   for (const std::string& target : targets) wanted.emplace_back("^" + target);
-  const std::vector<Tensor> results = session.run(wanted, feeds);
+  panto::RunOptions how;
+  RunMetadata metadata;
+  if (!options.profile.empty()) how.trace = panto::RunOptions::Trace::kFull;
+  const std::vector<Tensor> results = session.run(wanted, feeds, how, options.profile.empty() ? nullptr : &metadata);
+  if (!options.profile.empty()) write_file(options.profile, metadata.chrome_trace());
   if (options.by_cost) fmt::print(stderr, "{}\n", placement_report(session.plan_stats()));
   if (!options.costs.empty()) session.costs().save(options.costs);
   std::vector<NamedTensor> named;

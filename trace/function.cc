@@ -1,4 +1,5 @@
 #include "panto/trace/function.h"
+#include "panto/trace/control/raise_arrays.h"
 
 #include <algorithm>
 #include <array>
@@ -474,6 +475,7 @@ void raise(Graph& graph, Endpoints& endpoints) {
   std::vector<int> kept = endpoints.effects;
   for (const NodeOutput o : endpoints.inputs) kept.push_back(o.node);
   for (const NodeOutput o : endpoints.outputs) kept.push_back(o.node);
+  raise_arrays(graph, kept);
   const Raised raised = raise_control_flow(graph, kept);
   for (NodeOutput& o : endpoints.inputs) o = raised.find(graph, o);
   for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
@@ -482,7 +484,7 @@ void raise(Graph& graph, Endpoints& endpoints) {
 
 ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   check_inputs(graph, endpoints);
-  if (graph.has_control_flow()) raise(graph, endpoints);
+  raise(graph, endpoints);
   ConcreteFunction::Parts parts;
   for (NodeOutput in : endpoints.inputs) {
     const OutputInfo& info = graph.info(in);

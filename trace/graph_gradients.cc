@@ -14,6 +14,7 @@
 #include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/replay.h"
 #include "panto/trace/control/function_gradients.h"
+#include "panto/trace/control/raise_arrays.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/possible_gradients.h"
 #include "panto/trace/tracer.h"
@@ -189,6 +190,7 @@ std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, 
       if (o.valid()) kept.push_back(o.node);
     }
   }
+  raise_arrays(graph, kept);
   const Raised raised = raise_control_flow(graph, kept);
   const auto moved = [&](std::span<const NodeOutput> outputs) {
     std::vector<NodeOutput> found;

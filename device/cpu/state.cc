@@ -11,8 +11,10 @@
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 namespace {
@@ -119,6 +121,22 @@ struct RunAssignChange {
   }
 };
 
+void run_variable_shape(KernelContext& c) {
+  const Tensor value = variable_of(c.in(0)).read();
+  const Shape shape{static_cast<int64_t>(value.rank())};
+  Tensor out = allocate_tensor(cpu_device(), c.type("out_type"), shape);
+  for (int k = 0; k < value.rank(); ++k) {
+    if (c.type("out_type") == kInt64) {
+      mutable_data<int64_t>(out)[k] = value.dim(k);
+    } else {
+      mutable_data<int32_t>(out)[k] = checked_cast<int32_t>(value.dim(k), "dimension");
+    }
+  }
+  c.set_out(0, std::move(out));
+}
+
+const CpuKernel variable_shape_kernel("VariableShape", dtypes::kIndex, run_variable_shape);
+const CpuKernel disable_copy_kernel("DisableCopyOnRead", [](KernelContext&) {});
 const CpuKernel var_handle_kernel("VarHandleOp", run_var_handle);
 const CpuKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
 const CpuKernel read_variable_kernel("ReadVariableOp", dtypes::kAny, state::read);

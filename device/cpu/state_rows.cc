@@ -6,6 +6,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/row_changes.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
@@ -80,25 +81,6 @@ struct GatherKernel {
   }
 };
 
-struct AddRow {
-  template <class T>
-  static void change(T& value, T update) {
-    value = k::add(value, update);
-  }
-};
-struct SubtractRow {
-  template <class T>
-  static void change(T& value, T update) {
-    value = k::sub(value, update);
-  }
-};
-struct ReplaceRow {
-  template <class T>
-  static void change(T& value, const T& update) {
-    value = update;
-  }
-};
-
 // Threads take columns, so that the rows of one number are changed in order. Not stopped once it began, as in state.cc.
 template <class Change>
 struct ScatterKernel {
@@ -117,6 +99,7 @@ struct ScatterKernel {
       }
       // All of them before anything is written.
       indices.check(rows);
+      check_updates<Change>(updates, c.numel(2));
       T* to = mutable_data<T>(value);
       if constexpr (is_half_type<T>) {
         change_rounded(to, updates, indices, rows, width, scalar);
@@ -168,6 +151,10 @@ struct ScatterKernel {
 const CpuKernel gather_kernel("ResourceGather", types::every{}, GatherKernel{});
 const CpuKernel add_kernel("ResourceScatterAdd", types::of<"ResourceScatterAdd">{}, ScatterKernel<AddRow>{});
 const CpuKernel subtract_kernel("ResourceScatterSub", types::of<"ResourceScatterSub">{}, ScatterKernel<SubtractRow>{});
+const CpuKernel multiply_kernel("ResourceScatterMul", types::of<"ResourceScatterMul">{}, ScatterKernel<MultiplyRow>{});
+const CpuKernel divide_kernel("ResourceScatterDiv", types::of<"ResourceScatterDiv">{}, ScatterKernel<DivideRow>{});
+const CpuKernel max_kernel("ResourceScatterMax", types::of<"ResourceScatterMax">{}, ScatterKernel<GreaterRow>{});
+const CpuKernel min_kernel("ResourceScatterMin", types::of<"ResourceScatterMin">{}, ScatterKernel<LesserRow>{});
 const CpuKernel update_kernel("ResourceScatterUpdate", types::plain{}, ScatterKernel<ReplaceRow>{});
 
 }  // namespace

@@ -8,5 +8,6 @@
 #include "panto/ops/nn.h"
 #include "panto/ops/queues.h"
 #include "panto/ops/random.h"
+#include "panto/ops/readers.h"
 #include "panto/ops/state.h"
 #include "panto/ops/tables.h"

@@ -25,6 +25,7 @@
 #include "panto/lib/runtime/partition.h"
 #include "panto/lib/runtime/placer.h"
 #include "panto/lib/runtime/plan.h"
+#include "panto/lib/runtime/step_stats.h"
 #include "panto/lib/runtime/transfers.h"
 
 namespace panto {
@@ -103,6 +104,8 @@ class StraightLine final : public Executable {
   bool run_without_state(const Step& step, std::span<const Tensor* const> inputs,
                          std::span<Tensor> outputs) const override {
     if (!accepts(inputs)) return false;
+    if (watching_stats != nullptr) [[unlikely]]
+      return false;
     const PartPlan& plan = plan_.parts[0];
     const Tensor* ordered[kMostInputsOfOneCall];
     for (size_t i = 0; i < plan.inputs.size(); ++i) {
@@ -186,7 +189,9 @@ class StraightLine final : public Executable {
   }
 
   void run_and_measure(StraightLineState& state, const Step& step) const {
-    std::unique_ptr<MeasuredRun> measured = measurements_ == nullptr ? nullptr : measurements_->begin();
+    std::unique_ptr<MeasuredRun> measured = nullptr;
+    // What is watched takes longer.
+    if (measurements_ != nullptr && watching_stats == nullptr) measured = measurements_->begin();
     state.measured = measured.get();
     if (state.lanes != nullptr) {
       state.lanes->run(step, [&](size_t s) { run_segment(plan_.segments[s], state, step); });
@@ -219,6 +224,8 @@ class StraightLine final : public Executable {
       }
       return;
     }
+    if (watching_stats != nullptr || step.deadline != Step::kNoDeadline) [[unlikely]]
+      return run_watched(segment, state, step);
     PartState& part = state.parts[segment.part];
     uint32_t next = segment.first;
     for (const std::shared_ptr<CapturedSteps>& captured : part.captured) {
@@ -231,7 +238,42 @@ class StraightLine final : public Executable {
     run_steps({segment.part, next, segment.end}, state, step);
   }
 
-  void run_steps(const PlanSegment& steps, StraightLineState& state, const Step& of) const {
+  // Step by step: each is noted where somebody watches, and the time may be up between two.
+  void run_watched(const PlanSegment& segment, StraightLineState& state, const Step& step) const {
+    for (uint32_t s = segment.first; s < segment.end; ++s) {
+      look_for_stop(step);
+      if (watching_stats == nullptr) {
+        run_steps({segment.part, s, s + 1}, state, step);
+        continue;
+      }
+      const int64_t start = watching_stats->now();
+      run_steps({segment.part, s, s + 1}, state, step,
+                [&](const PlanStep& done, std::span<const Tensor* const> inputs, std::span<const Tensor> outputs) {
+                  note(done, start, inputs, outputs);
+                });
+    }
+  }
+
+  void note(const PlanStep& step, int64_t start, std::span<const Tensor* const> inputs,
+            std::span<const Tensor> outputs) const {
+    if (step.device == nullptr) return;  // it only orders
+    const Node& node = plan_.graph.at(step.node);
+    switch (step.kind) {
+      case PlanStep::Kind::kCall: return watching_stats->add(node, *step.device, start, outputs);
+      case PlanStep::Kind::kSend: outputs = {inputs[0], 1}; break;  // what was sent may be the receiver's by now
+      case PlanStep::Kind::kCopy:
+      case PlanStep::Kind::kReceive: break;
+    }
+    const bool send = step.kind == PlanStep::Kind::kSend;
+    const char* op = send ? "_Send" : step.kind == PlanStep::Kind::kCopy ? "_Copy" : "_Recv";
+    watching_stats->add(fmt::format("{}/{}", node.name(), op), op, *step.device, start, outputs);
+  }
+
+  struct NotNoted {
+    void operator()(const PlanStep&, std::span<const Tensor* const>, std::span<const Tensor>) const {}
+  };
+  template <class Note = NotNoted>
+  void run_steps(const PlanSegment& steps, StraightLineState& state, const Step& of, const Note& noted = {}) const {
     const PartPlan& plan = plan_.parts[steps.part];
     PartState& part = state.parts[steps.part];
     for (uint32_t s = steps.first; s < steps.end; ++s) {
@@ -247,6 +289,7 @@ class StraightLine final : public Executable {
       } else {
         outputs[0] = on_device(*inputs[0], *step.device);
       }
+      noted(step, inputs, outputs);
       for (uint32_t i = 0; i < step.num_dropped; ++i) {
         part.temporaries[plan.dropped[step.first_dropped + i]] = Tensor();
       }

@@ -35,6 +35,8 @@ struct ExecutableFeed {
   Tensor handle = {};
   // Where every run will have it; null: not known, as a rule in host memory.
   Device* device = nullptr;
+  // Nobody reads it after a run: where nobody else refers to it, the run may write over it.
+  bool given_away = false;
 };
 
 // What is known of the value that every run will have for `output`, from one such value. Another may have another

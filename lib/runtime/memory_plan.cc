@@ -333,6 +333,36 @@ class MemoryPlanner {
 
 }  // namespace
 
+void donate_feeds(Plan& plan) {
+  if (plan.parts.size() != 1) return;  // parts run side by side
+  PartPlan& part = plan.parts[0];
+  std::vector<int> last_use(plan.feeds.size(), -1);
+  const auto inputs = [&](const PlanStep& step) {
+    return std::span(part.inputs).subspan(step.first_input, step.num_inputs);
+  };
+  for (size_t s = 0; s < part.steps.size(); ++s) {
+    for (const PlanValue& v : inputs(part.steps[s])) {
+      if (v.kind == PlanValue::Kind::kFeed) last_use[static_cast<size_t>(v.index)] = static_cast<int>(s);
+    }
+  }
+  for (const PlanFetch& fetch : plan.fetches) {
+    if (fetch.value.kind == PlanValue::Kind::kFeed) last_use[static_cast<size_t>(fetch.value.index)] = -1;
+  }
+  for (size_t s = 0; s < part.steps.size(); ++s) {
+    PlanStep& step = part.steps[s];
+    const std::span<const PlanValue> in = inputs(step);
+    for (size_t i = 0; step.kind == PlanStep::Kind::kCall && i < std::min<size_t>(in.size(), 64); ++i) {
+      if (in[i].kind != PlanValue::Kind::kFeed) continue;
+      const auto feed = static_cast<size_t>(in[i].index);
+      const auto same = [&](const PlanValue& v) { return v.kind == PlanValue::Kind::kFeed && v.index == in[i].index; };
+      if (plan.feeds[feed].given_away && last_use[feed] == static_cast<int>(s) &&
+          std::ranges::count_if(in, same) == 1) {
+        step.donated |= uint64_t{1} << i;
+      }
+    }
+  }
+}
+
 void plan_memory(PartPlan& plan, PlanStats& stats) { MemoryPlanner(plan, stats).run(); }
 
 }  // namespace panto

@@ -105,6 +105,8 @@ struct Plan {
 Plan make_plan(WorkGraph work, Partition cut, std::vector<ExecutableFeed> feeds, const ExecutableOptions& options);
 // Decides where temporaries live: fills in lives, offsets, arenas, `donated` and `dropped`.
 void plan_memory(PartPlan& plan, PlanStats& stats);
+// Adds to `donated` the feeds that are given away.
+void donate_feeds(Plan& plan);
 
 // What one run writes to.
 struct PartState {

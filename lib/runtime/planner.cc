@@ -72,6 +72,7 @@ class Planner {
         }
       }
     }
+    donate_feeds(plan_);
     return std::move(plan_);
   }
 

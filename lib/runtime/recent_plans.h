@@ -1,7 +1,7 @@
 // RecentPlans: the plans of one graph, for other shapes, devices or passes each, that were used last. Internal.
 //
 // A plan keeps constants as its kernels like to read them, and memory for its runs. Those used longest ago are dropped
-// where there are more than kMostPlans, or where they keep more than kMostPlanBytes; the latest stays in any case.
+// where there are more than are allowed, or where they keep more than kMostPlanBytes; the latest stays in any case.
 // Not thread-safe.
 #pragma once
 
@@ -20,6 +20,7 @@ inline constexpr int64_t kMostPlanBytes = int64_t{256} << 20;
 template <class Entry>
 class RecentPlans {
  public:
+  explicit RecentPlans(size_t most = kMostPlans) : most_(most) {}
   // The entry that `fits` accepts, the latest of several, which becomes the latest; null if there is none.
   template <class Fits>
   const Entry* find(const Fits& fits) {
@@ -36,13 +37,14 @@ class RecentPlans {
     size_t count = 0;
     for (auto it = entries_.begin(); it != entries_.end();) {
       bytes += (*it)->executable->stats().kept_bytes();
-      const bool drop = ++count > 1 && (count > kMostPlans || bytes > kMostPlanBytes);
+      const bool drop = ++count > 1 && (count > most_ || bytes > kMostPlanBytes);
       it = drop ? entries_.erase(it) : std::next(it);
     }
   }
   size_t size() const { return entries_.size(); }
 
  private:
+  size_t most_;
   std::list<Entry> entries_;  // latest first
 };
 

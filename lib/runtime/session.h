@@ -4,10 +4,13 @@
 //   s.run("init");                                              // run a node for its effect
 //   Tensor y = s.run("y:0", {{"x:0", x}});
 //   auto [l, a] = s.run<2>({loss, accuracy}, {{images, batch}, {rate, 0.1}});
+//   const SessionCallable step = s.make_callable({train, loss}, {images, labels});
+//   step(batch, classes);                                        // the same run again and again, for less
 //
 // A session has variables of its own (by container and name), and stateful random nodes go on from run to run. Only
 // what fetches need is run. For each combination of fetches, feeds and shapes the graph is optimized and planned once.
-// Thread-safety: `run` may be called from several threads at once, while nobody changes the graph; updates of one
+// docs/sessions.md shows all of it.
+// Thread-safety: everything may be called from several threads at once, while nobody changes the graph; updates of one
 // variable are ordered by its lock.
 #pragma once
 
@@ -32,6 +35,8 @@ namespace panto {
 
 class CostModel;
 class ResourceManager;
+class SessionCallable;
+struct RunMetadata;  // lib/runtime/session/run_metadata.h
 
 // What is fed: a tensor, or a number, which becomes a scalar of the type that is wanted.
 class PANTO_EXPORT FeedValue {
@@ -77,6 +82,29 @@ struct SessionOptions {
   std::string placement = {};
   // float32 goes from device to device as bfloat16: half the bytes, with an error of at most 2^-8 of each value.
   bool narrow_transfers = false;
+  // Threads that the loops of one node may be shared by; 0: as many as elsewhere (lib/core/step/threads.h).
+  int intra_op_threads = 0;
+  // Nodes of one run that are computed at once. 0 or 1: a run computes one after the other, on the thread that calls
+  // `run`; only those that wait (for queues, for other runs) go on beside it. Several runs at once are several
+  // threads'.
+  int inter_op_threads = 0;
+  // CPU devices that there are to be at least. They share the hardware, and other sessions see them too.
+  int cpu_devices = 0;
+  // Of each combination of fetches and feeds: plans for other shapes that are kept.
+  int max_plans = 16;
+  // Where variables, tables and queues are found by container and name; null: in a place of the session's own. Sessions
+  // with the same one share them.
+  std::shared_ptr<ResourceManager> resources = nullptr;
+};
+
+// Of one run.
+struct RunOptions {
+  // How a run is watched. kFull: RunMetadata tells of each node when it ran and what it made; the run takes longer.
+  enum class Trace : uint8_t { kNone, kFull };
+  double timeout = 0;  // seconds after which it throws DeadlineExceeded; 0: none
+  Trace trace = Trace::kNone;
+  bool partition_graphs = false;      // RunMetadata has the graphs of the devices
+  bool report_out_of_memory = false;  // ResourceExhausted tells what the run holds; the run takes longer
 };
 
 class PANTO_EXPORT Session {
@@ -99,6 +127,10 @@ class PANTO_EXPORT Session {
   // user's line.
   std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds);
   std::vector<Tensor> run(const Fetches& fetches);  // no defaults: they take whoever includes this longer to compile
+  // Throws DeadlineExceeded too, where the time is up: what had run by then has had its effects. `metadata`, if given,
+  // is overwritten, also where the run fails.
+  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options,
+                          RunMetadata* metadata = nullptr);
   // As an array, for structured bindings. Throws InvalidArgument for another number of fetches.
   template <size_t N>
   std::array<Tensor, N> run(const Fetches& fetches, const Feeds& feeds) {
@@ -124,6 +156,34 @@ class PANTO_EXPORT Session {
     return run_one(GraphElement(fetch));
   }
 
+  // A run whose fetches and feeds are looked up once: see SessionCallable. `options` hold for every call.
+  SessionCallable make_callable(const Fetches& fetches, const std::vector<GraphElement>& feeds,
+                                const RunOptions& options);
+  SessionCallable make_callable(const Fetches& fetches, const std::vector<GraphElement>& feeds);
+  SessionCallable make_callable(const Fetches& fetches);
+
+  // A run in parts: each node runs once, as soon as a part asks for it, or, if it is fetched for its effect, as soon as
+  // all is fed that it needs. What is fetched and fed in all of them is said first, each may be fetched and fed once.
+  //   const std::string handle = s.partial_run_setup({"y", "z"}, {"a", "b"});
+  //   Tensor y = s.partial_run(handle, {"y"}, {{"a", 1.f}})[0];
+  //   Tensor z = s.partial_run(handle, {"z"}, {{"b", y}})[0];
+  // The handle ends when everything was fed and fetched, and with an error of a node.
+  // Throws InvalidArgument for a handle that is none (any more), for what is not among what was said, for what was fed
+  // or fetched before, and for fetches that need feeds that are still to come; then nothing has run.
+  std::string partial_run_setup(const Fetches& fetches, const std::vector<GraphElement>& feeds);
+  std::vector<Tensor> partial_run(const std::string& handle, const Fetches& fetches, const Feeds& feeds);
+  std::vector<Tensor> partial_run(const std::string& handle, const Fetches& fetches);
+
+  // Adds the nodes of `more`, whose names must be free. Its Placeholders that have the name and type of a node here
+  // stand for that node's first output. Throws FailedPrecondition for a session of a graph that somebody else builds:
+  // add the nodes there.
+  void extend(const Graph& more);
+  // Runs that wait or compute throw Cancelled, later ones FailedPrecondition. What was fetched stays. Harmless twice.
+  void close();
+  bool closed() const noexcept;
+  // Empties these containers ({}: the one without a name) of every session of this process, and closes them all.
+  static void reset(const std::vector<std::string>& containers);
+
   // As the session knows it: the reference holds until a run finds new nodes.
   const Graph& graph() const;
   // The session's variables.
@@ -131,10 +191,12 @@ class PANTO_EXPORT Session {
   // What placement by cost asks: nothing but estimates at first. The first runs of each plan are noted in it; what was
   // saved earlier may be loaded before the first.
   CostModel& costs();
-  // Of the combination of fetches, feeds and shapes that ran last. Throws FailedPrecondition before the first.
+  // Of the combination of fetches, feeds and shapes that `run` ran last. Throws FailedPrecondition before the first.
   PlanStats plan_stats() const;
   // Its graph, after placement and optimization.
   Graph optimized_graph() const;
+
+  class Impl;
 
  private:
   // For the templates: in a class they would instantiate vectors for whoever includes this.
@@ -142,8 +204,53 @@ class PANTO_EXPORT Session {
   void run_into(const Fetches& fetches, Tensor* values, size_t count);
   Tensor run_one(const GraphElement& fetch, const Feeds& feeds);
   Tensor run_one(const GraphElement& fetch);
-  class Impl;
+  friend class SessionScope;
   SharedImpl<Impl> impl_;  // of one session: a unique_ptr takes whoever includes this longer to compile
 };
+
+// A run of a session whose fetches and feeds are known: `callable(x, 0.5)` gives the values of the fetches for feeds in
+// the order in which they were named. It keeps what it needs of the session, and knows the graph as it was when it was
+// made. Thread-safe.
+class PANTO_EXPORT SessionCallable {
+ public:
+  // Throws InvalidArgument for another number of values, and what Session::run throws.
+  template <class... Values>
+  std::vector<Tensor> operator()(const Values&... values) const {
+    if constexpr (sizeof...(Values) == 0) {
+      return run(nullptr, 0, nullptr);
+    } else {
+      const FeedValue given[] = {FeedValue(values)...};
+      return run(given, sizeof...(Values), nullptr);
+    }
+  }
+  // The same; `metadata`, if given, is overwritten.
+  std::vector<Tensor> run(const FeedValue* values, size_t count, RunMetadata* metadata) const;
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit SessionCallable(SharedImpl<Impl> impl);
+  SharedImpl<Impl> impl_;
+};
+
+// While one lives, its session is the one that `eval` of this thread runs in. Scopes nest.
+//
+//   const SessionScope in(session);
+//   std::cout << eval(loss, {{"x", x}});
+class PANTO_EXPORT SessionScope {
+ public:
+  // The session may be moved meanwhile.
+  explicit SessionScope(Session& session);
+  ~SessionScope();
+  SessionScope(const SessionScope&) = delete;
+  SessionScope& operator=(const SessionScope&) = delete;
+
+ private:
+  SharedImpl<Session::Impl> impl_;
+};
+// The value of one in the session of the innermost SessionScope of this thread. Throws FailedPrecondition outside of
+// one, and what Session::run throws.
+PANTO_EXPORT Tensor eval(const GraphElement& fetch, const Feeds& feeds);
+PANTO_EXPORT Tensor eval(const GraphElement& fetch);
 
 }  // namespace panto

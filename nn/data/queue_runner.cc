@@ -1,5 +1,6 @@
 #include "panto/nn/data/queue_runner.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -35,13 +36,13 @@ Operation effects_of(const Callable<void()>& add, std::string_view name) {
 
 bool ends_input(const Error& error) { return error.code() == Code::kOutOfRange || error.code() == Code::kCancelled; }
 
-void fill(Coordinator& coordinator, std::vector<Callable<void()>> enqueue, const Close& close) {
+void fill(Coordinator& coordinator, std::vector<Callable<void()>> enqueue, const Close& close, int64_t rounds = -1) {
   const auto left = std::make_shared<std::atomic<size_t>>(enqueue.size());
   coordinator.on_stop([close] { close_quietly(close, true); });
   for (Callable<void()>& put : enqueue) {
-    coordinator.start([&coordinator, put = std::move(put), close, left] {
+    coordinator.start([&coordinator, put = std::move(put), close, left, rounds] {
       try {
-        while (!coordinator.should_stop()) put();
+        for (int64_t i = 0; i != rounds && !coordinator.should_stop(); ++i) put();
       } catch (const Error& error) {
         if (!ends_input(error)) throw;
       }
@@ -57,7 +58,8 @@ void fill_queue(Coordinator& coordinator, const Tensor& queue, std::vector<Calla
        [queue](bool cancel) { queue_close(queue, {.cancel_pending_enqueues = cancel}); });
 }
 
-QueueRunner::QueueRunner(const Tensor& queue, const std::vector<Callable<void()>>& enqueue) {
+QueueRunner::QueueRunner(const Tensor& queue, const std::vector<Callable<void()>>& enqueue, int64_t rounds)
+    : rounds_(std::max<int64_t>(rounds, -1)) {
   for (const Callable<void()>& add : enqueue) enqueue_.push_back(effects_of(add, "enqueue"));
   close_ = effects_of([&] { queue_close(queue); }, "close");
   cancel_ = effects_of([&] { queue_close(queue, {.cancel_pending_enqueues = true}); }, "cancel");
@@ -68,8 +70,9 @@ void QueueRunner::start(Session& session, Coordinator& coordinator) const {
   for (const Operation& operation : enqueue_) {
     runs.emplace_back([&session, operation] { session.run(operation); });
   }
-  fill(coordinator, std::move(runs),
-       [&session, close = close_, cancel = cancel_](bool now) { session.run(now ? cancel : close); });
+  fill(
+      coordinator, std::move(runs),
+      [&session, close = close_, cancel = cancel_](bool now) { session.run(now ? cancel : close); }, rounds_);
 }
 
 }  // namespace panto

@@ -12,6 +12,7 @@
 //   coordinator.join();
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "panto/lib/base/callable.h"
@@ -34,14 +35,16 @@ PANTO_EXPORT void fill_queue(Coordinator& coordinator, const Tensor& queue, std:
 class PANTO_EXPORT QueueRunner {
  public:
   // Calls each of `enqueue` once, which adds the nodes to the open graph whose effects are to happen over and over, and
-  // adds two that close the queue. Throws InvalidArgument where one adds nothing that has an effect.
-  QueueRunner(const Tensor& queue, const std::vector<Callable<void()>>& enqueue);
+  // adds two that close the queue. Throws InvalidArgument where one adds nothing that has an effect. `rounds`: each
+  // happens so often, then it ends; below 0: there is no such end.
+  QueueRunner(const Tensor& queue, const std::vector<Callable<void()>>& enqueue, int64_t rounds = -1);
   // The session must live until the coordinator's threads have ended.
   void start(Session& session, Coordinator& coordinator) const;
 
  private:
   std::vector<Operation> enqueue_;
   Operation close_, cancel_;
+  int64_t rounds_;
 };
 
 }  // namespace panto

@@ -1,5 +1,6 @@
 """The command's contract: options, exit status, what goes to standard output and what to standard error."""
 import ast
+import json
 import os
 import pathlib
 import resource
@@ -156,6 +157,16 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(list(results), ["y", "z:0", "y:0"])
         self.assertEqual(results["y"], ((3,), [12.25, 14, 19]))
         self.assertEqual(results["z:0"], ((3,), [-1.5, 2, -3]))
+
+    def test_a_profile_for_chrome(self):
+        out = self.folder / "t.json"
+        self.good("run", "m.pbtxt", *self.FEEDS, "--fetch", "y", "--optimize", "off", "--profile", out)
+        events = json.loads(out.read_text())["traceEvents"]
+        nodes = [e["args"]["name"] for e in events if e["ph"] == "X"]
+        self.assertEqual(nodes, ["square", "y"])
+        self.assertTrue(all(e["dur"] >= 0 and e["args"]["bytes"] == 12 for e in events if e["ph"] == "X"))
+        self.assertTrue([e for e in events if e["name"] == "process_name" and "CPU:0" in e["args"]["name"]])
+        self.bad("NotFound: ", "run", "m.pbtxt", *self.FEEDS, "--profile", self.folder / "none" / "t.json")
 
     def test_feeds_by_npz_and_by_tensor_name(self):
         with zipfile.ZipFile(self.folder / "f.npz", "w") as archive:

@@ -238,6 +238,54 @@ BOOST_AUTO_TEST_CASE(old_queues_are_resources) {
   }
 }
 
+// A graph that is written has the op whose handle is a reference, for accumulators of rows have no other.
+BOOST_AUTO_TEST_CASE(accumulators_of_resources_are_those_of_references) {
+  const std::string of_floats = type_attr("dtype", "DT_FLOAT");
+  const auto number = [](const char* name, const char* type, const char* value) {
+    return node(name, "Const", {},
+                type_attr("dtype", type) +
+                    attr("value", std::string("tensor { dtype: ") + type + " tensor_shape {} " + value + " }"));
+  };
+  const Graph graph = parse_graph(
+      placeholder("x", "DT_FLOAT", dims({2})) + number("step", "DT_INT64", "int64_val: 0") +
+      number("one", "DT_INT32", "int_val: 1") +
+      node("a", "ResourceConditionalAccumulator", {}, of_floats + attr("shape", "shape { dim { size: 2 } }")) +
+      node("apply", "ResourceAccumulatorApplyGradient", {"a", "step", "x"}, of_floats) +
+      node("take", "ResourceAccumulatorTakeGradient", {"a", "one"}, of_floats) +
+      node("set", "ResourceAccumulatorSetGlobalStep", {"a", "step"}) +
+      node("count", "ResourceAccumulatorNumAccumulated", {"a"}));
+  BOOST_TEST(graph.info(graph.output("take")).shape.to_string() == "[2]");
+  Session session(graph);
+  session.run({"apply"}, {{"x", tensor({1.f, 2.f})}});
+  BOOST_TEST(session.run("count").item<int32_t>() == 1);
+  BOOST_TEST(session.run("take").to_vector<float>() == Floats({1, 2}), boost::test_tools::per_element());
+  session.run("set");
+  const std::string text = to_graph_def_text(graph);
+  BOOST_TEST(text.find("op: \"ConditionalAccumulator\"") != std::string::npos);
+  BOOST_TEST(text.find("Resource") == std::string::npos);
+}
+
+// Readers and dense tables whose handles are references.
+BOOST_AUTO_TEST_CASE(old_readers_and_dense_tables_are_resources) {
+  const std::string strings = attr("component_types", "list { type: DT_STRING }");
+  const auto text = [](const char* name, const char* value) {
+    return node(
+        name, "Const", {},
+        type_attr("dtype", "DT_STRING") +
+            attr("value", std::string("tensor { dtype: DT_STRING tensor_shape {} string_val: \"") + value + "\" }"));
+  };
+  Session readers(
+      parse_graph(text("name", "a") + node("q", "FIFOQueue", {}, strings) +
+                  node("put", "QueueEnqueue", {"q", "name"}, attr("Tcomponents", "list { type: DT_STRING }")) +
+                  node("r", "IdentityReader", {}) + node("read", "ReaderRead", {"r", "q"}) +
+                  node("count", "ReaderNumRecordsProduced", {"r"}) + node("reset", "ReaderReset", {"r"})));
+  readers.run({"put"});
+  BOOST_TEST(readers.run("read:1").item<std::string>() == "a");
+  BOOST_TEST(readers.run("count").item<int64_t>() == 1);
+  readers.run("reset");
+  BOOST_TEST(readers.run("count").item<int64_t>() == 0);
+}
+
 // Arrays of version 2 have no flow beside their handle.
 BOOST_AUTO_TEST_CASE(old_arrays_and_stacks_are_resources) {
   const std::string of_floats = type_attr("dtype", "DT_FLOAT");

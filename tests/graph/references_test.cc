@@ -102,6 +102,20 @@ BOOST_AUTO_TEST_CASE(optimizers) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_variable_counts) {
+  const std::string type = type_attr("T", "DT_INT64");
+  Session session(parse_graph(
+      node("n", "VariableV2", {}, type_attr("dtype", "DT_INT64") + attr("shape", "shape { }")) +
+      node("zero", "Const", {},
+           type_attr("dtype", "DT_INT64") + attr("value", "tensor { dtype: DT_INT64 tensor_shape { } int64_val: 0 }")) +
+      node("init", "Assign", {"n", "zero"}, type) + node("next", "CountUpTo", {"n"}, type + attr("limit", "i: 2"))));
+  session.run("init");
+  BOOST_TEST(session.run("next").item<int64_t>() == 0);
+  BOOST_TEST(session.run("next").item<int64_t>() == 1);
+  expect_error_begins([&] { session.run("next"); }, "OutOfRange: limit: expected a count below 2, got 2 ");
+  BOOST_TEST(session.run("n").item<int64_t>() == 2);
+}
+
 // A variable is the one that its name says: shared_name, or the node's.
 BOOST_AUTO_TEST_CASE(names_are_the_variables) {
   const std::string handle = node("h", "VarHandleOp", {},
@@ -137,11 +151,11 @@ BOOST_AUTO_TEST_CASE(old_forms) {
 // What changes variables in a way that is not here, and what is no reference, fails when it is reached.
 BOOST_AUTO_TEST_CASE(the_rest_fails_when_it_is_reached) {
   Session session(parse_graph(variable("w") + pair("one", 1, 2) + node("init", "Assign", {"w", "one"}, kFloatT) +
-                              node("to", "CountUpTo", {"w"}, kFloatT + attr("limit", "i: 3")) +
+                              node("to", "ApplyPowerSign", {"w"}, kFloatT) +
                               node("bad", "AssignAdd", {"one", "one"}, kFloatT)));
   BOOST_TEST(run(session, "init") == (Floats{1, 2}));
   expect_error([&] { session.run(Fetches{"^to"}); },
-               "Unimplemented: op: expected one that this build has, got 'CountUpTo' [node 'to']");
+               "Unimplemented: op: expected one that this build has, got 'ApplyPowerSign' [node 'to']");
   expect_error([&] { session.run(Fetches{"^bad"}); },
                "Unimplemented: input 0: expected a reference to a variable, got 'one' [node 'bad']");
   for (const char* op : {"Assign", "AssignAdd", "ApplyMomentum"}) {

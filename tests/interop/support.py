@@ -69,6 +69,18 @@ def panto_gradient(model, feeds, x, outputs, second=False):
             return file["gradient"]
 
 
+def panto_function_library(model, name, inputs, outputs):
+    """The bytes of a FunctionDefLibrary in which the model is a function of that name."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "library.pb"
+        program = pathlib.Path(os.environ["PANTO_BUILD"]) / "tests/function_library"
+        command = [program, model, name, out, ",".join(inputs), ",".join(outputs)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if result.returncode != 0:
+            raise AssertionError(f"function library of {model}: {result.stderr}")
+        return out.read_bytes()
+
+
 def panto_fails(*arguments):
     """Runs the command, which must end with status 1 and, after what the graph printed, one line `error: ...` on
     standard error; returns that line."""

@@ -228,6 +228,42 @@ BUILDERS = [
 ]
 
 
+# The same for graphs whose gradients by x are compared: of TensorFlow 1's arrays.
+
+
+def arrays_mapped():
+    x = tf1.placeholder(tf.float32, [None, 2], name="x")
+    tf.identity(tf1.map_fn(lambda row: tf.tanh(row) * tf.reduce_sum(row), x), name="y")
+    return [{"x": numbers(4, 2)}, {"x": numbers(1, 2)}], ["y"]
+
+
+def arrays_scanned():
+    x = tf1.placeholder(tf.float32, [None, 3], name="x")
+    tf.identity(tf1.scan(lambda state, row: tf.sin(state * row) + row, x), name="y")
+    tf.identity(tf1.foldl(lambda total, row: total * tf.cos(row), x), name="z")
+    return [{"x": numbers(5, 3)}], ["y", "z"]
+
+
+def arrays_by_hand():
+    """Written in a loop, read in another one, gathered, scattered, split and concatenated."""
+    x = tf1.placeholder(tf.float32, [4, 2], name="x")
+    n = scalar(tf.int32, "n")
+    array = tf.TensorArray(tf.float32, n, element_shape=[2], clear_after_read=False)
+    _, array = tf1.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a.write(i, x[i % 4] * tf.cast(i, tf.float32))), [0, array])
+    _, total = tf1.while_loop(lambda i, t: i < n, lambda i, t: (i + 1, tf.tanh(t + array.read(i))), [0, tf.zeros([2])])
+    tf.identity(total, name="total")
+    tf.identity(tf.square(array.stack()), name="stacked")
+    tf.identity(tf.cast(array.size(), tf.float32) * x, name="sized")
+    pieces = tf.TensorArray(tf.float32, 2, infer_shape=False, clear_after_read=False).split(tf.exp(x), [3, 1])
+    tf.identity(pieces.concat() * pieces.read(1), name="pieces")
+    rows = tf.TensorArray(tf.float32, 4, element_shape=[2]).unstack(x)
+    tf.identity(rows.gather([3, 0, 1]) * 2.0, name="gathered")
+    return [{"x": numbers(4, 2), "n": I4(value)} for value in (6, 1)], ["total", "stacked", "sized", "pieces", "gathered"]
+
+
+ARRAY_BUILDERS = [arrays_mapped, arrays_scanned, arrays_by_hand]
+
+
 class ControlFlow(unittest.TestCase):
     def check(self, builder):
         graph = tf.Graph()
@@ -247,6 +283,29 @@ class ControlFlow(unittest.TestCase):
                         results = support.panto_run(path, feeds, fetches, options=options)
                         for name in fetches:
                             support.assert_same(self, results[name], expected[name], f"{name} of {feeds}")
+
+    @support.needs_panto
+    def test_gradients_of_arrays(self):
+        for builder in ARRAY_BUILDERS:
+            with self.subTest(builder=builder.__name__):
+                graph = tf.Graph()
+                with graph.as_default():
+                    runs, fetches = builder()
+                    forward = graph.as_graph_def()
+                    outputs = [graph.get_tensor_by_name(f"{name}:0") for name in fetches]
+                    tf.identity(tf1.gradients([tf.reduce_sum(y) for y in outputs], graph.get_tensor_by_name("x:0"))[0], name="dx")
+                whole = graph.as_graph_def()
+                for feeds in runs:
+                    expected = support.run_graph_def(whole, feeds, [*fetches, "dx"])
+                    with support.saved(forward) as path:
+                        got = support.panto_gradient(path, feeds, "x", fetches)
+                        support.assert_same(self, got, expected["dx"], f"dx of {feeds}", rtol=1e-4, atol=1e-5)
+                    if any(node.op == "DynamicStitch" for node in whole.node):
+                        continue  # it is not here
+                    with support.saved(whole) as path:
+                        results = support.panto_run(path, feeds, [*fetches, "dx"])
+                        for name in [*fetches, "dx"]:
+                            support.assert_same(self, results[name], expected[name], name, rtol=1e-4, atol=1e-5)
 
     @support.needs_panto
     def test_dead_fetch(self):
@@ -384,6 +443,36 @@ class RandomPrograms(unittest.TestCase):
                         for options in ([], ["--optimize", "off"]):
                             results = support.panto_run(path, feeds, ["dx"], options=options)
                             support.assert_same(self, results["dx"], expected["dx"], "dx", rtol=1e-3, atol=1e-3)
+
+    @support.needs_panto
+    def test_functions_for_tensorflow(self):
+        """What we make of these graphs, While and If among it, is a function that TensorFlow calls."""
+        first = int(os.environ.get("PANTO_FLOW_SEED", "1"))
+        for seed in range(first, first + self.COUNT):
+            with self.subTest(seed=seed):
+                graph = tf.Graph()
+                with graph.as_default():
+                    runs, fetches = self.build(seed)
+                definition = graph.as_graph_def()
+                inputs = sorted(runs[0])
+                with support.saved(definition) as path:
+                    library = support.panto_function_library(path, "f", inputs, fetches)
+                calling = tf1.GraphDef()
+                calling.versions.CopyFrom(definition.versions)
+                calling.library.ParseFromString(library)
+                for node in definition.node:
+                    if node.name in inputs:
+                        calling.node.add().CopyFrom(node)
+                calling.node.add(name="call", op="f", input=inputs)
+                with tf.Graph().as_default() as caller:
+                    tf1.import_graph_def(calling, name="")
+                    for k, name in enumerate(fetches):
+                        tf.identity(caller.get_tensor_by_name(f"call:{k}"), name=name)
+                for feeds in runs:
+                    expected = self.run_plainly(graph, feeds, fetches)
+                    got = self.run_plainly(caller, feeds, fetches)
+                    for name in fetches:
+                        support.assert_same(self, got[name], expected[name], name, rtol=2e-5, atol=2e-5)
 
 
 for _builder in BUILDERS:

@@ -194,7 +194,8 @@ BOOST_AUTO_TEST_CASE(signature_text) {
 // Each op is in a file that the generator reads, and the function there has the name that the op gives.
 BOOST_AUTO_TEST_CASE(typed_functions) {
   std::string header;
-  for (const char* family : {"array", "control", "lists", "math", "nn", "queues", "random", "state", "tables"}) {
+  for (const char* family :
+       {"array", "control", "lists", "math", "nn", "queues", "random", "readers", "state", "tables"}) {
     header += read_file(fmt::format(PANTO_TEST_BUILD "/lib/ops/{}.h", family));
   }
   every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });

@@ -9,6 +9,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random/random.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/lib/runtime/session/nested_fetches.h"
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"
 #include "panto/trace/graph_scope.h"
@@ -239,6 +240,28 @@ BOOST_AUTO_TEST_CASE(groups_of_any_mix) {
   BOOST_TEST(number(s.run(a)) == 11);
   BOOST_TEST(number(s.run("last")) == 5);
   BOOST_TEST(number(s.run(a)) == 21);
+}
+
+BOOST_AUTO_TEST_CASE(a_structure_gives_a_structure) {
+  Model m;
+  Session s(m.graph);
+  s.run(m.init);
+  const Fetched r = run_nested(s, {m.y, {"x", {m.w}}, {}, m.step}, {{"x", 2}});
+  BOOST_TEST(r.size() == 4U);
+  BOOST_TEST(number(r[0].value()) == 6);
+  BOOST_TEST(number(r[1][0].value()) == 2);
+  BOOST_TEST(number(r[1][1][0].value()) == 4);  // one run: the variable is read after the step
+  BOOST_TEST(r[2].size() == 0U);
+  BOOST_TEST(!r[3].value().defined());
+  BOOST_TEST(number(run_nested(s, m.y, {{"x", 2}}).value()) == 8);
+  const Fetched n = run_nested(s, FetchTree::named({{"product", m.y}, {"both", {"x", "y"}}}), {{"x", 3}});
+  BOOST_TEST(number(n["product"].value()) == 12);
+  BOOST_TEST(number(n["both"][1].value()) == 12);
+  expect_error([&] { n["other"]; }, "NotFound: fetched: expected a name that was fetched, got 'other'");
+  expect_error([&] { n["both"][2]; }, "OutOfRange: fetched: expected an item below 2, got 2");
+  expect_error([&] { n["both"].value(); }, "InvalidArgument: fetched: expected a value, got a list of 2");
+  expect_error([&] { FetchTree::named({{"a", "x"}, {"a", "y"}}); },
+               "InvalidArgument: fetches: expected each name once, got 'a' twice");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,9 +2,12 @@
 // executor, and their gradients, which are compared with closed forms and with finite differences.
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdlib>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "panto/lib/core/step/step.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/graph_function.h"
@@ -266,6 +269,76 @@ BOOST_AUTO_TEST_CASE(numbers_are_those_of_dataflow) {
   }
 }
 
+// Graphs whose edges lead anywhere: what is raised gives what the dataflow executor gives, or fails where that does.
+BOOST_AUTO_TEST_CASE(rewired_graphs_give_the_same) {
+  const char* const asked = std::getenv("PANTO_REWIRINGS");
+  const int variants = asked == nullptr ? 400 : std::atoi(asked);
+  std::mt19937 random(20261126);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  const std::string graphs[] = {counting_loop(2),           nested_loop(3),
+                                std::string(kCond),         std::string(kBranchesInLoop),
+                                std::string(kLoopInBranch), std::string(kNestedConditionals)};
+  int compared = 0;
+  for (int i = 0; i < variants; ++i) {
+    Graph graph = text_graph(graphs[below(std::size(graphs))]);
+    const std::vector<int> ids = graph.ids();
+    for (size_t edits = 1 + below(3); edits > 0; --edits) {
+      const Node& node = graph.at(ids[below(ids.size())]);
+      const Node& from = graph.at(ids[below(ids.size())]);
+      if (node.num_inputs() == 0 || from.num_outputs() == 0 || below(4) == 0) {
+        graph.add_control_input(node.id(), from.id());
+      } else {
+        graph.set_input(node.id(), static_cast<int>(below(static_cast<size_t>(node.num_inputs()))),
+                        {from.id(), static_cast<int>(below(static_cast<size_t>(from.num_outputs())))});
+      }
+    }
+    Feeds feeds;
+    for (const int id : ids) {
+      const Node& node = graph.at(id);
+      if (!node.is(OpKind::kPlaceholder)) continue;
+      const bool vector = node.output(0).shape.rank() == 1;
+      feeds.emplace_back(node.name(), node.output(0).dtype == kBool ? tensor(i % 2 == 0)
+                                      : vector                      ? tensor({0.5f, -1.f})
+                                                                    : tensor(3.f));
+    }
+    Step step = current_step();
+    step.deadline = Step::deadline_in(0.05);
+    const StepScope scope(step);
+    BOOST_TEST_CONTEXT("variant " << i << ":\n" << graph.to_string()) {
+      try {
+        Session dataflow(graph, as_written("off")), session(graph, {.passes = "cse"});
+        Graph copy = graph;
+        const Raised r = raise_control_flow(copy, {});
+        if (r.loops + r.conditionals == 0) continue;
+        for (const int id : ids) {
+          const Node& node = graph.at(id);
+          if (node.num_outputs() == 0 || !r.find(copy, {id, 0}).valid()) continue;
+          Tensor expected;
+          try {
+            expected = dataflow.run(node.name(), feeds);
+          } catch (const Error&) {
+            continue;
+          }
+          Tensor got;
+          try {
+            got = session.run(node.name(), feeds);
+          } catch (const Error& error) {
+            BOOST_TEST((error.code() == Code::kDeadlineExceeded), node.name() << ": " << error.what());
+            continue;
+          }
+          BOOST_TEST(cast(got, kFloat64).to_vector<double>() == cast(expected, kFloat64).to_vector<double>(),
+                     node.name() << ": " << got.to_string() << ", " << expected.to_string());
+          ++compared;
+        }
+      } catch (const Error& error) {
+        const bool refused = error.code() == Code::kInvalidArgument || error.code() == Code::kDeadlineExceeded;
+        BOOST_TEST(refused, error.what());
+      }
+    }
+  }
+  BOOST_TEST(compared > variants / 4);
+}
+
 // What nodes in a loop keep, they keep for all fetches of a session.
 BOOST_AUTO_TEST_CASE(random_numbers_go_on) {
   const Graph graph = text_graph(random_loop(1) + "\n z = Neg(x_out)");
@@ -406,6 +479,35 @@ BOOST_AUTO_TEST_CASE(gradients_of_higher_orders) {
   BOOST_TEST(d1.item<float>() == 8 * std::pow(1.5f, 7), boost::test_tools::tolerance(1e-5f));
   BOOST_TEST(d2.item<float>() == 56 * std::pow(1.5f, 6), boost::test_tools::tolerance(1e-5f));
   BOOST_TEST(d3.item<float>() == 336 * std::pow(1.5f, 5), boost::test_tools::tolerance(1e-5f));
+}
+
+// y = (2 x)^2 by way of an array, which becomes a list; what has a gradient array already stays as it is.
+BOOST_AUTO_TEST_CASE(arrays_have_gradients) {
+  const std::string lines = R"(
+    x = Placeholder(; dtype=float32, shape=[?])
+    size = Const(; value=int32{1})
+    at = Const(; value=int32{0})
+    array = TensorArrayV3(size; dtype=float32)
+    twice = AddV2(x, x)
+    written = TensorArrayWriteV3(array, at, twice, array:1)
+    read = TensorArrayReadV3(array, at, written; dtype=float32)
+    y = Mul(read, read)
+  )";
+  const TestFolder folder;
+  write_graph(text_graph(lines), folder / "array.pb");
+  const Function f = load(folder / "array.pb", {"x"}, {"y"});
+  BOOST_TEST(f.graph().to_string().find("TensorListSetItem") != std::string::npos);
+  const Tensor x = tensor({1.f, -3.f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  BOOST_TEST(y.to_vector<float>() == (std::vector<float>{4, 36}));
+  BOOST_TEST(tape.gradient(y, x).to_vector<float>() == (std::vector<float>{8, -24}));
+
+  write_graph(text_graph(lines + "g = TensorArrayGradV3(array, written; source=\"gradients\")"), folder / "grad.pb");
+  const Function stays = load(folder / "grad.pb", {"x"}, {"y", "g:1"});
+  BOOST_TEST(stays.graph().to_string().find("TensorList") == std::string::npos);
+  BOOST_TEST(stays.call(std::vector<Tensor>{x})[0].to_vector<float>() == (std::vector<float>{4, 36}));
 }
 
 BOOST_AUTO_TEST_CASE(gradients_in_a_graph) {

@@ -18,6 +18,7 @@
 #include "panto/nn/data/queue_runner.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/threads/waiting.h"
 
 namespace panto {
 namespace {
@@ -28,46 +29,6 @@ Tensor floats(int64_t capacity = -1) { return fifo_queue(kFloats, {.shapes = {Sh
 void put(const Tensor& queue, float value) { queue_enqueue(queue, {tensor(value)}); }
 float take(const Tensor& queue) { return queue_dequeue(queue, kFloats)[0].item<float>(); }
 int size_of(const Tensor& queue) { return queue_size(queue).item<int32_t>(); }
-
-// A call on a thread of its own, and what it came to: "fine", or the error.
-class Waiting {
- public:
-  template <class Body>
-  explicit Waiting(Body body)
-      : thread_([this, body] {
-          std::string text = "fine";
-          try {
-            body();
-          } catch (const Error& error) {
-            text = error.what();
-          }
-          const std::lock_guard lock(mutex_);
-          result_ = text;
-        }) {}
-  ~Waiting() {
-    if (thread_.joinable()) thread_.join();
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  bool done() const {
-    const std::lock_guard lock(mutex_);
-    return result_.has_value();
-  }
-  // Time for it to do what it should not.
-  bool waits() const {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return !done();
-  }
-  std::string join() {
-    thread_.join();
-    return *result_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::optional<std::string> result_;
-  std::thread thread_;
-};
 
 BOOST_AUTO_TEST_SUITE(queues)
 

@@ -186,6 +186,79 @@ BOOST_AUTO_TEST_CASE(a_session_with_state) {
   BOOST_TEST(session.run("read", {{"x", ones({1})}}).item<float>() == expected);
 }
 
+// Eight threads, a thousand runs each, through all the ways of running.
+BOOST_AUTO_TEST_CASE(a_thousand_runs_of_each_thread_on_one_session) {
+  Graph graph;
+  {
+    GraphScope building(graph);
+    const Tensor x = placeholder(kFloat32, {-1}, "x"), b = placeholder(kFloat32, {}, "b");
+    const Tensor y = named("y", sum(x * x));
+    named("z", y + b);
+    const Variable runs(tensor(int64_t{0}), "runs");
+    global_variables_initializer();
+    runs.assign_add(tensor(int64_t{1}));
+    named("read", identity(runs.value()));
+  }
+  Session session(graph);
+  session.run("init");
+  std::string count;
+  for (const int id : graph.ids()) {
+    if (graph.at(id).op().name() == "AssignAddVariableOp") count = graph.at(id).name();
+  }
+  const SessionCallable callable = session.make_callable({"y", "^" + count}, {"x"});
+  constexpr int kRuns = 1000;
+  Differences differences;
+  in_threads([&](int t) {
+    RunMetadata metadata;
+    for (int i = 0; i < kRuns; ++i) {
+      const int64_t n = (i / 50 + t) % 20 + 1;
+      const auto expected = static_cast<float>(n);
+      const Tensor x = ones({n});
+      switch (i % 4) {
+        case 0: differences.check(session.run({"y", "^" + count}, {{"x", x}})[0].item<float>() == expected); break;
+        case 1: differences.check(callable(x)[0].item<float>() == expected); break;
+        case 2: {
+          const RunOptions options{.timeout = 600, .trace = RunOptions::Trace::kFull};
+          const auto got = session.run({"y", "^" + count}, {{"x", x}}, options, &metadata);
+          differences.check(got[0].item<float>() == expected && !metadata.nodes.empty());
+          break;
+        }
+        default: {
+          const std::string handle = session.partial_run_setup({"y", "z", "^" + count}, {"x", "b"});
+          const Tensor y = session.partial_run(handle, {"y"}, {{"x", x}})[0];
+          const Tensor z = session.partial_run(handle, {"z"}, {{"b", y}})[0];
+          differences.check(y.item<float>() == expected && z.item<float>() == 2 * expected);
+          break;
+        }
+      }
+    }
+  });
+  BOOST_TEST(session.run("read").item<int64_t>() == int64_t{kThreads} * kRuns);
+}
+
+BOOST_AUTO_TEST_CASE(a_session_is_closed_while_others_run) {
+  Graph graph;
+  {
+    GraphScope building(graph);
+    named("y", placeholder(kFloat32, {}, "x") * 2.f);
+  }
+  Session session(graph);
+  std::atomic<int> refused = 0;
+  in_threads([&](int t) {
+    for (int i = 0;; ++i) {
+      if (t == 0 && i == 200) session.close();
+      try {
+        session.run("y", {{"x", 1.f}});
+      } catch (const Error& error) {
+        if (error.code() != Code::kFailedPrecondition && error.code() != Code::kCancelled) throw;
+        ++refused;
+        break;
+      }
+    }
+  });
+  BOOST_TEST(refused == kThreads);
+}
+
 BOOST_AUTO_TEST_CASE(random_numbers_are_drawn_once) {
   set_seed(7);
   std::mutex mutex;

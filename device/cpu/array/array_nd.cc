@@ -2,53 +2,17 @@
 // anything is read or written by them.
 #include <algorithm>
 
+#include "panto/device/cpu/array/positions.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/small_vector.h"
 #include "panto/lib/ops/array/values.h"
 
 namespace panto {
 namespace {
-
-// Rows of indices, each a position in the first `depth` dimensions of something; what is there has `inner` elements.
-struct Positions {
-  int64_t rows = 0, depth = 0, inner = 1;
-  SmallVector<int64_t, 8> dims, strides;  // of these dimensions
-
-  Positions(const Shape& indices, const Shape& whole) : depth(indices.dim(indices.rank() - 1)) {
-    rows = 1;
-    for (int i = 0; i + 1 < indices.rank(); ++i) rows *= indices.dim(i);
-    const int first = static_cast<int>(depth);
-    for (int i = first; i < whole.rank(); ++i) inner *= whole.dim(i);
-    strides.resize(static_cast<size_t>(first));
-    int64_t stride = inner;
-    for (int i = first; i-- > 0;) {
-      strides[static_cast<size_t>(i)] = stride;
-      stride *= whole.dim(i);
-    }
-    for (int i = 0; i < first; ++i) dims.push_back(whole.dim(i));
-  }
-
-  // Of the first element at row `r`. Throws InvalidArgument where it is out of range.
-  template <class Index>
-  int64_t at(const Index* indices, int64_t r) const {
-    int64_t position = 0;
-    for (int64_t d = 0; d < depth; ++d) {
-      const auto k = static_cast<size_t>(d);
-      const auto i = static_cast<int64_t>(indices[r * depth + d]);
-      if (i < 0 || i >= dims[k]) [[unlikely]] {
-        invalid("indices[{}, {}]: expected one in [0, {}), got {}", r, d, dims[k], i);
-      }
-      position += i * strides[k];
-    }
-    return position;
-  }
-};
 
 struct RunGatherNd {
   template <class T>

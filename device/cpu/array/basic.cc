@@ -31,7 +31,7 @@ const CpuKernel ensure_shape_kernel("EnsureShape", dtypes::kAny, run_identity); 
 const CpuKernel stop_gradient_kernel("StopGradient", dtypes::kAny, run_identity);
 const CpuKernel identity_n_kernel("IdentityN", run_identity);
 const CpuKernel custom_gradient_kernel("_CustomGradient", run_first_inputs);
-const CpuKernel barrier_kernel("_Barrier", run_first_inputs);
+const CpuKernel barrier_kernel("_OptimizationBarrier", run_first_inputs);
 const CpuKernel no_op_kernel("NoOp", run_no_op);
 const CpuKernel reshape_kernel("Reshape", dtypes::kAny, run_view);
 const CpuKernel expand_dims_kernel("ExpandDims", dtypes::kAny, run_view);

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <random>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "panto/device/cpu/collections/storage.h"
+#include "panto/device/cpu/collections/declared.h"
+#include "panto/device/cpu/collections/queue_elements.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/philox.h"
 #include "panto/lib/base/checked.h"
@@ -35,16 +34,6 @@ Callable<uint32_t()> words_of(int64_t seed, int64_t seed2) {
   };
 }
 
-struct Declared {
-  std::string container, name;
-  QueueForm form;
-};
-
-ResourceHandle make_queue(void* declared) {
-  const Declared& d = *static_cast<const Declared*>(declared);
-  return std::make_shared<Queue>(d.container, d.name, d.form, words_of(d.form.seed, d.form.seed2));
-}
-
 void run_queue(KernelContext& c, QueueForm form) {
   const auto types = c.types("component_types");
   form.types.insert(form.types.end(), types.begin(), types.end());
@@ -54,16 +43,13 @@ void run_queue(KernelContext& c, QueueForm form) {
   form.shapes.insert(form.shapes.end(), first, first + shapes.n);
   form.capacity = std::max<int64_t>(-1, c.integer("capacity"));
   form.check();
-  Declared declared{std::string(c.text("container")), std::string(c.text("shared_name")), std::move(form)};
-  if (declared.name.empty()) declared.name = c.call().node_name;
-  if (declared.name.empty()) return c.set_out(0, resource_tensor(make_queue(&declared)));
-  ResourceHandle handle =
-      c.step().resource_manager().lookup_or_create(declared.container, declared.name, make_queue, &declared);
-  Tensor out = resource_tensor(std::move(handle));
+  Tensor out = declared_resource(c, [&](const std::string& container, const std::string& name) {
+    return std::make_shared<Queue>(container, name, form, words_of(form.seed, form.seed2));
+  });
   const std::shared_ptr<Queue> queue = queue_of(out);
-  if (!(queue->form() == declared.form)) {
-    invalid("queue \"{}\": expected one as it was declared before, a {}, got another {}", declared.name, queue->kind(),
-            declared.form.kind());
+  if (!(queue->form() == form)) {
+    invalid("queue \"{}\": expected one as it was declared before, a {}, got another {}", queue->name(), queue->kind(),
+            form.kind());
   }
   c.set_out(0, std::move(out));
 }
@@ -78,62 +64,6 @@ void run_random_shuffle(KernelContext& c) {
 }
 void run_priority(KernelContext& c) {
   run_queue(c, {.order = QueueForm::Order::kPriority, .types = {kInt64}, .shapes = {Shape{}}});
-}
-
-// ---- Elements ------------------------------------------------------------------------------------------------------
-
-// Memory of somebody else may change.
-Tensor own(const Tensor& t) {
-  const Buffer* buffer = t.impl()->buffer;
-  if (buffer == nullptr || !buffer->adopted()) return t;
-  const Tensor copy = allocate_tensor(t.device(), t.dtype(), t.shape());
-  if (t.nbytes() > 0) std::memcpy(copy.impl()->data, t.impl()->data, t.nbytes());  // adopted memory is of plain types
-  return copy;
-}
-
-// Dimensions `axis` and on of an array of shape `shape` to the beginning of those of one of shape `into`.
-template <class T>
-void copy_into(const T* from, const Shape& shape, T* to, const Shape& into, int axis) {
-  if (axis == shape.rank()) {
-    *to = *from;
-    return;
-  }
-  int64_t from_step = 1, to_step = 1;
-  for (int k = axis + 1; k < shape.rank(); ++k) {
-    from_step *= shape.dim(k);
-    to_step *= into.dim(k);
-  }
-  if (from_step == to_step) {  // no dimension behind this one is smaller
-    std::copy_n(from, shape.dim(axis) * from_step, to);
-    return;
-  }
-  for (int64_t i = 0; i < shape.dim(axis); ++i) {
-    copy_into(from + i * from_step, shape, to + i * to_step, into, axis + 1);
-  }
-}
-
-// Component k of all elements, along a new first dimension. Those that are smaller than the largest have zeros behind.
-Tensor stacked(std::span<const QueueElement> elements, size_t k, DType dtype, const PartialShape& declared) {
-  std::vector<int64_t> dims(declared.dims().begin(), declared.dims().end());
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] != kUnknownDim) continue;
-    dims[d] = 0;
-    for (const QueueElement& e : elements) dims[d] = std::max(dims[d], e[k].dim(static_cast<int>(d)));
-  }
-  const Shape largest(dims);
-  dims.insert(dims.begin(), static_cast<int64_t>(elements.size()));
-  const Tensor all = allocate_tensor(cpu_device(), dtype, Shape(dims));
-  with_storage(dtype, [&]<class T>(T) {
-    T* to = mutable_data<T>(all);
-    const int64_t size = largest.numel();
-    for (const QueueElement& e : elements) {
-      const Shape& shape = e[k].shape();
-      if (!(shape == largest)) std::fill_n(to, size, T{});
-      if (shape.numel() > 0) copy_into(static_cast<const T*>(e[k].impl()->data), shape, to, largest, 0);
-      to += size;
-    }
-  });
-  return all;
 }
 
 // ---- Calls that wait -----------------------------------------------------------------------------------------------
@@ -154,17 +84,11 @@ void start_enqueue(const std::shared_ptr<AsyncContext>& c, const Done& done, boo
   expect_no_timeout(*c);
   const std::shared_ptr<Queue> queue = queue_of(c->in(0));
   QueueElement components;
-  for (int i = 1; i < c->num_inputs(); ++i) components.push_back(own(c->in(i)));
+  for (int i = 1; i < c->num_inputs(); ++i) components.push_back(own_memory(c->in(i)));
   queue->check(components, many);
   std::vector<QueueElement> elements;
   if (many) {
-    elements.resize(static_cast<size_t>(components[0].dim(0)));
-    for (const Tensor& t : components) {
-      const Shape rows(t.shape().dims().subspan(1));
-      for (size_t i = 0; i < elements.size(); ++i) {
-        elements[i].push_back(view_tensor(t, rows, static_cast<int64_t>(i) * rows.numel()));
-      }
-    }
+    elements = elements_along(components);
   } else {
     elements.push_back(std::move(components));
   }
@@ -193,7 +117,7 @@ void start_dequeue(const std::shared_ptr<AsyncContext>& c, const Done& done, int
       for (size_t k = 0; k < of.types.size(); ++k) {
         const auto out = static_cast<int>(k);
         if (many) {
-          c->set_out(out, stacked(elements, k, of.types[k], of.shapes[k]));
+          c->set_out(out, stacked_component(elements, k, of.types[k], of.shapes[k]));
         } else {
           c->set_out(out, view_tensor(elements[0][k], elements[0][k].shape()));
         }

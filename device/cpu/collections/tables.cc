@@ -1,7 +1,7 @@
 // Tables of values by keys.
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -9,23 +9,64 @@
 #include <utility>
 #include <vector>
 
+#include "panto/device/cpu/collections/declared.h"
 #include "panto/device/cpu/collections/storage.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/file.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/collections/lookup_table.h"
 
 namespace panto {
 namespace {
 
+// ---- Keys ----------------------------------------------------------------------------------------------------------
+
+// A key as the elements of a tensor: one, or several of a vector.
+template <class K>
+struct KeyElements {
+  using Element = K;
+  static const K& read(const K* from, size_t) { return *from; }
+  static void write(const K& key, K* to) { *to = key; }
+  static std::string text(const K& key) {
+    if constexpr (std::is_same_v<K, std::string>) {
+      return fmt::format("\"{}\"", key);
+    } else {
+      return fmt::format("{}", key);
+    }
+  }
+  struct Hash : std::hash<K> {};
+};
+template <class E>
+struct KeyElements<std::vector<E>> {
+  using Element = E;
+  static std::vector<E> read(const E* from, size_t width) { return {from, from + width}; }
+  static void write(const std::vector<E>& key, E* to) { std::ranges::copy(key, to); }
+  static std::string text(const std::vector<E>& key) {
+    std::string all;
+    for (const E& e : key) all += (all.empty() ? "" : ", ") + KeyElements<E>::text(e);
+    return "[" + all + "]";
+  }
+  struct Hash {
+    size_t operator()(const std::vector<E>& key) const {
+      size_t hash = key.size();
+      for (const E& e : key) hash = hash * 0x9e3779b97f4a7c15u + std::hash<E>()(e);
+      return hash;
+    }
+  };
+};
+
 // ---- The table -----------------------------------------------------------------------------------------------------
 
-// Keys K; values are stored as V (with_storage).
+// Keys K; values are stored as V (with_storage). `none`: keys that no entry has.
 template <class K, class V>
 class HashTable final : public LookupTable {
+  using Elements = KeyElements<K>;
+  using Element = typename Elements::Element;
+
  public:
-  HashTable(std::string container, std::string name, Form form)
+  HashTable(std::string container, std::string name, Form form, std::vector<K> none)
       : LookupTable(std::move(container), std::move(name), std::move(form)),
+        none_(std::move(none)),
+        key_width_(static_cast<size_t>(this->form().key_shape.numel())),
         width_(static_cast<size_t>(this->form().value_shape.numel())) {}
 
   Tensor find(const Tensor& keys, const Tensor& default_value) const override {
@@ -36,17 +77,17 @@ class HashTable final : public LookupTable {
       invalid("default_value: expected shape {} or {}, got {}", form().value_shape.to_string(),
               values.shape().to_string(), default_value.shape().to_string());
     }
-    const auto wanted = keys.data<K>();
+    check_keys(keys);
     const V* other = static_cast<const V*>(default_value.impl()->data);
     V* out = mutable_data<V>(values);
     const std::shared_lock lock(mutex_);
     expect_set();
-    for (const K& key : wanted) {
+    for_each_key(keys, [&](const K& key) {
       const auto found = rows_.find(key);
       std::copy_n(found == rows_.end() ? other : values_.data() + found->second * width_, width_, out);
       out += width_;
       if (each) other += width_;
-    }
+    });
     return values;
   }
 
@@ -64,7 +105,7 @@ class HashTable final : public LookupTable {
       clear();
       return put(keys, values);
     }
-    HashTable next(container(), name(), form());
+    HashTable next(container(), name(), form(), none_);
     next.put(keys, values);
     const std::lock_guard lock(mutex_);
     if (set_ && !same_entries(next)) {
@@ -80,10 +121,12 @@ class HashTable final : public LookupTable {
   void remove(const Tensor& keys) override {
     expect_mutable();
     expect_table_dtypes(form(), keys.dtype(), form().value_dtype);
+    shape_of_values(keys);
+    check_keys(keys);
     const std::lock_guard lock(mutex_);
-    for (const K& key : keys.data<K>()) {
+    for_each_key(keys, [&](const K& key) {
       const auto found = rows_.find(key);
-      if (found == rows_.end()) continue;
+      if (found == rows_.end()) return;
       // The last entry takes its place.
       const size_t row = found->second;
       rows_.erase(found);
@@ -95,14 +138,20 @@ class HashTable final : public LookupTable {
       }
       keys_.pop_back();
       values_.resize(values_.size() - width_);
-    }
+    });
   }
 
   std::pair<Tensor, Tensor> entries() const override {
     const std::shared_lock lock(mutex_);
     expect_set();
-    const Tensor keys = allocate_tensor(cpu_device(), form().key_dtype, Shape{keys_.size()});
-    std::ranges::copy(keys_, mutable_data<K>(keys));
+    std::vector<int64_t> dims = {static_cast<int64_t>(keys_.size())};
+    dims.insert(dims.end(), form().key_shape.dims().begin(), form().key_shape.dims().end());
+    const Tensor keys = allocate_tensor(cpu_device(), form().key_dtype, Shape(dims));
+    Element* to = mutable_data<Element>(keys);
+    for (const K& key : keys_) {
+      Elements::write(key, to);
+      to += key_width_;
+    }
     const Tensor values = allocate_tensor(cpu_device(), form().value_dtype, shape_of_values(keys));
     std::ranges::copy(values_, mutable_data<V>(values));
     return {keys, values};
@@ -116,6 +165,12 @@ class HashTable final : public LookupTable {
  private:
   Shape shape_of_values(const Tensor& keys) const {
     std::vector<int64_t> dims(keys.shape().dims().begin(), keys.shape().dims().end());
+    const std::span<const int64_t> of_key = form().key_shape.dims();
+    if (dims.size() < of_key.size() || !std::ranges::equal(std::span(dims).last(of_key.size()), of_key)) {
+      invalid("keys: expected a shape that ends with {}, got {}", form().key_shape.to_string(),
+              keys.shape().to_string());
+    }
+    dims.resize(dims.size() - of_key.size());
     dims.insert(dims.end(), form().value_shape.dims().begin(), form().value_shape.dims().end());
     return Shape(dims);
   }
@@ -131,8 +186,22 @@ class HashTable final : public LookupTable {
   void check(const Tensor& keys, const Tensor& values) const {
     expect_table_dtypes(form(), keys.dtype(), values.dtype());
     const Shape wanted = shape_of_values(keys);
-    if (values.shape() == wanted) return;
+    if (values.shape() == wanted) return check_keys(keys);
     invalid("values: expected shape {}, got {}", wanted.to_string(), values.shape().to_string());
+  }
+  template <class F>
+  void for_each_key(const Tensor& keys, const F& f) const {
+    const auto all = keys.data<Element>();
+    if (key_width_ == 0) return;
+    for (size_t i = 0; i + key_width_ <= all.size(); i += key_width_) f(Elements::read(&all[i], key_width_));
+  }
+  void check_keys(const Tensor& keys) const {
+    if (none_.empty()) return;
+    for_each_key(keys, [&](const K& key) {
+      if (std::ranges::find(none_, key) != none_.end()) {
+        invalid("keys: expected neither the empty_key nor the deleted_key, got {}", Elements::text(key));
+      }
+    });
   }
   void clear() {
     keys_.clear();
@@ -143,7 +212,7 @@ class HashTable final : public LookupTable {
   // The lock is held, or nobody else knows of the table.
   void put(const Tensor& keys, const Tensor& values) {
     const V* from = static_cast<const V*>(values.impl()->data);
-    for (const K& key : keys.data<K>()) {
+    for_each_key(keys, [&](const K& key) {
       const auto [found, added] = rows_.try_emplace(key, keys_.size());
       if (added) {
         keys_.push_back(key);
@@ -151,16 +220,12 @@ class HashTable final : public LookupTable {
       } else {
         V* there = values_.data() + found->second * width_;
         if (form().fixed && !same_values(there, from)) {
-          if constexpr (std::is_same_v<K, std::string>) {
-            invalid("keys: expected one value for each, got two for \"{}\"", key);
-          } else {
-            invalid("keys: expected one value for each, got two for {}", key);
-          }
+          invalid("keys: expected one value for each, got two for {}", Elements::text(key));
         }
         std::copy_n(from, width_, there);
       }
       from += width_;
-    }
+    });
   }
 
   bool same_values(const V* a, const V* b) const {
@@ -181,68 +246,112 @@ class HashTable final : public LookupTable {
            });
   }
 
-  size_t width_;  // elements of a value
+  std::vector<K> none_;
+  size_t key_width_;  // elements of a key
+  size_t width_;      // elements of a value
   mutable std::shared_mutex mutex_;
   bool set_ = false;
   std::vector<K> keys_;
   std::vector<V> values_;
-  std::unordered_map<K, size_t> rows_;  // of a key
+  std::unordered_map<K, size_t, typename Elements::Hash> rows_;  // of a key
 };
 
 // ---- Making them ---------------------------------------------------------------------------------------------------
 
-struct Declared {
-  std::string container, name;
-  LookupTable::Form form;
-};
+// Of a dense one, keys that none has; else undefined.
+using NoKeys = std::array<Tensor, 2>;
 
 template <class K>
-ResourceHandle make_with_keys(const Declared& d) {
+ResourceHandle make_with_keys(const std::string& container, const std::string& name, const LookupTable::Form& form,
+                              const NoKeys& none) {
+  std::vector<K> keys;
+  for (const Tensor& t : none) {
+    if (!t.defined()) continue;
+    keys.push_back(
+        KeyElements<K>::read(t.data<typename KeyElements<K>::Element>().data(), static_cast<size_t>(t.numel())));
+  }
+  if (keys.size() == 2 && keys[0] == keys[1]) {
+    invalid("deleted_key: expected another one than the empty_key, got {}", KeyElements<K>::text(keys[0]));
+  }
   ResourceHandle made;
-  with_storage(d.form.value_dtype,
-               [&]<class V>(V) { made = std::make_shared<HashTable<K, V>>(d.container, d.name, d.form); });
+  with_storage(form.value_dtype,
+               [&]<class V>(V) { made = std::make_shared<HashTable<K, V>>(container, name, form, keys); });
   return made;
 }
 
-ResourceHandle make_table(void* declared) {
-  const Declared& d = *static_cast<const Declared*>(declared);
-  switch (d.form.key_dtype) {
-    case kInt32: return make_with_keys<int32_t>(d);
-    case kInt64: return make_with_keys<int64_t>(d);
-    case kString: return make_with_keys<std::string>(d);
+ResourceHandle make_table(const std::string& container, const std::string& name, const LookupTable::Form& form,
+                          const NoKeys& none = {}) {
+  const auto of = [&]<class E>(E) {
+    return form.key_shape.rank() == 0 ? make_with_keys<E>(container, name, form, none)
+                                      : make_with_keys<std::vector<E>>(container, name, form, none);
+  };
+  switch (form.key_dtype) {
+    case kInt32: return of(int32_t{});
+    case kInt64: return of(int64_t{});
+    case kString: return of(std::string());
     default:
-      failf(Code::kUnimplemented, "key_dtype: expected int32, int64 or string, got {}", dtype_name(d.form.key_dtype));
+      failf(Code::kUnimplemented, "key_dtype: expected int32, int64 or string, got {}", dtype_name(form.key_dtype));
   }
 }
 
-Declared declared(const KernelContext& c, bool fixed, bool of_tensors) {
-  Declared d;
-  d.form = {c.type("key_dtype"), c.type("value_dtype"), of_tensors ? Shape(c.shape_attr("value_shape")) : Shape(),
-            fixed};
-  return d;
+LookupTable::Form declared_form(const KernelContext& c, bool fixed, bool of_tensors) {
+  return {c.type("key_dtype"), c.type("value_dtype"), of_tensors ? Shape(c.shape_attr("value_shape")) : Shape(), fixed};
+}
+
+void expect_as_declared(const Tensor& handle, const LookupTable::Form& form) {
+  const std::shared_ptr<LookupTable> table = lookup_table_of(handle);
+  if (table->form() == form) return;
+  const LookupTable::Form& f = table->form();
+  invalid("table \"{}\": expected it as it was declared before, a {} of {} by {}, got another", table->name(),
+          table->kind(), dtype_name(f.value_dtype), dtype_name(f.key_dtype));
 }
 
 template <bool kFixed, bool kOfTensors>
 void run_table(KernelContext& c) {
-  Declared d = declared(c, kFixed, kOfTensors);
-  d.container = c.text("container");
-  d.name = c.text("shared_name");
-  if (d.name.empty()) d.name = c.call().node_name;
-  if (d.name.empty()) return c.set_out(0, resource_tensor(make_table(&d)));
-  Tensor out = resource_tensor(c.step().resource_manager().lookup_or_create(d.container, d.name, make_table, &d));
-  const std::shared_ptr<LookupTable> table = lookup_table_of(out);
-  if (!(table->form() == d.form)) {
-    const LookupTable::Form& f = table->form();
-    invalid("table \"{}\": expected it as it was declared before, a {} of {} by {}, got another", d.name, table->kind(),
-            dtype_name(f.value_dtype), dtype_name(f.key_dtype));
-  }
+  const LookupTable::Form form = declared_form(c, kFixed, kOfTensors);
+  Tensor out = declared_resource(
+      c, [&](const std::string& container, const std::string& name) { return make_table(container, name, form); });
+  expect_as_declared(out, form);
   c.set_out(0, std::move(out));
 }
 
 template <bool kFixed, bool kOfTensors>
 void run_anonymous(KernelContext& c) {
-  Declared d = declared(c, kFixed, kOfTensors);
-  c.set_out(0, resource_tensor(make_table(&d)));
+  c.set_out(0, resource_tensor(make_table({}, {}, declared_form(c, kFixed, kOfTensors))));
+}
+
+// The attributes about buckets are another implementation's; a wrong one is refused as there.
+LookupTable::Form dense_form(const KernelContext& c) {
+  LookupTable::Form form = declared_form(c, false, true);
+  form.dense = true;
+  form.key_shape = c.shape(0);
+  if (form.key_shape.rank() > 1) {
+    invalid("empty_key: expected a scalar or a vector, got shape {}", form.key_shape.to_string());
+  }
+  if (!(c.shape(1) == form.key_shape)) {
+    invalid("deleted_key: expected the empty_key's shape {}, got {}", form.key_shape.to_string(),
+            c.shape(1).to_string());
+  }
+  const int64_t buckets = c.integer("initial_num_buckets");
+  if (buckets < 1 || (buckets & (buckets - 1)) != 0) {
+    invalid("initial_num_buckets: expected a power of 2, got {}", buckets);
+  }
+  const float load = c.real("max_load_factor");
+  if (!(load > 0 && load < 1)) invalid("max_load_factor: expected one between 0 and 1, got {}", load);
+  return form;
+}
+
+void run_dense(KernelContext& c) {
+  const LookupTable::Form form = dense_form(c);
+  Tensor out = declared_resource(c, [&](const std::string& container, const std::string& name) {
+    return make_table(container, name, form, {c.in(0), c.in(1)});
+  });
+  expect_as_declared(out, form);
+  c.set_out(0, std::move(out));
+}
+
+void run_anonymous_dense(KernelContext& c) {
+  c.set_out(0, resource_tensor(make_table({}, {}, dense_form(c), {c.in(0), c.in(1)})));
 }
 
 // ---- Asking and filling them ---------------------------------------------------------------------------------------
@@ -266,113 +375,14 @@ void run_initialize(KernelContext& c) {
   table->set(c.in(1), c.in(2));
 }
 
-// ---- From files ----------------------------------------------------------------------------------------------------
-
-constexpr int64_t kLineNumber = -1;
-constexpr int64_t kWholeLine = -2;
-
-// The parts of lines that are one column of the table.
-class Column {
- public:
-  Column(std::string_view name, int64_t index, DType dtype) : name_(name), index_(index), dtype_(dtype) {
-    if (index == kLineNumber && dtype != kInt64) {
-      invalid("{}: expected int64 for the number of a line, got {}", name, dtype_name(dtype));
-    }
-    if (index == kWholeLine && dtype != kString) {
-      invalid("{}: expected string for a whole line, got {}", name, dtype_name(dtype));
-    }
-  }
-
-  void add(std::string_view line, int64_t number, int64_t line_number, char delimiter) {
-    if (index_ == kLineNumber) return void(integers_.push_back(line_number));
-    std::string_view part = line;
-    for (int64_t skipped = 0; index_ >= 0; ++skipped) {
-      const size_t end = part.find(delimiter);
-      if (skipped == index_) {
-        part = part.substr(0, end);
-        break;
-      }
-      if (end == std::string_view::npos) {
-        invalid("line {}: expected more than {} columns, got {}", number, index_, skipped + 1);
-      }
-      part.remove_prefix(end + 1);
-    }
-    switch (dtype_) {
-      case kString: return void(texts_.emplace_back(part));
-      case kInt32:
-      case kInt64: return void(integers_.push_back(parsed<int64_t>(part, number)));
-      case kFloat32: return void(reals_.push_back(static_cast<double>(parsed<float>(part, number))));
-      case kFloat64: return void(reals_.push_back(parsed<double>(part, number)));
-      default: failf(Code::kUnimplemented, "{}: expected a type that files have, got {}", name_, dtype_name(dtype_));
-    }
-  }
-
-  Tensor tensor() const {
-    switch (dtype_) {
-      case kString: return tensor_from_strings(Shape{texts_.size()}, texts_);
-      case kInt32: return filled<int32_t>(integers_);
-      case kInt64: return filled<int64_t>(integers_);
-      case kFloat32: return filled<float>(reals_);
-      default: return filled<double>(reals_);
-    }
-  }
-
- private:
-  template <class T>
-  T parsed(std::string_view text, int64_t number) const {
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    bool fits = error == std::errc() && end == text.data() + text.size();
-    if constexpr (std::is_same_v<T, int64_t>) fits = fits && (dtype_ == kInt64 || static_cast<int32_t>(value) == value);
-    if (!fits)
-      invalid("{} in line {}: expected a number that is {}, got \"{}\"", name_, number, dtype_name(dtype_), text);
-    return value;
-  }
-  template <class T, class From>
-  Tensor filled(const std::vector<From>& values) const {
-    Tensor t = allocate_tensor(cpu_device(), dtype_, Shape{values.size()});
-    std::ranges::transform(values, mutable_data<T>(t), [](From v) { return static_cast<T>(v); });
-    return t;
-  }
-
-  std::string_view name_;
-  int64_t index_;
-  DType dtype_;
-  std::vector<std::string> texts_;
-  std::vector<int64_t> integers_;
-  std::vector<double> reals_;
-};
-
-void run_initialize_from_file(KernelContext& c) {
-  const std::shared_ptr<LookupTable> table = lookup_table_of(c.in(0));
-  if (!table->form().fixed) invalid("table: expected a HashTable, got a {}", table->kind());
-  Column keys("key", c.integer("key_index"), table->form().key_dtype);
-  Column values("value", c.integer("value_index"), table->form().value_dtype);
-  const int64_t most = c.integer("vocab_size");
-  const int64_t offset = c.integer("offset");
-  const char delimiter = c.text("delimiter")[0];
-  const std::string& path = *c.data<std::string>(1);
-  const std::string text = read_file(path);
-  std::string_view rest = text;
-  int64_t number = 0;
-  for (; !rest.empty() && number != most; ++number) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    keys.add(line, number, number + offset, delimiter);
-    values.add(line, number, number + offset, delimiter);
-  }
-  if (number < most) invalid("file '{}': expected at least {} lines, got {}", path, most, number);
-  table->set(keys.tensor(), values.tensor());
-}
-
 const CpuKernel hash_table_kernel("HashTableV2", run_table<true, false>);
 const CpuKernel mutable_kernel("MutableHashTableV2", run_table<false, false>);
 const CpuKernel of_tensors_kernel("MutableHashTableOfTensorsV2", run_table<false, true>);
 const CpuKernel anonymous_kernel("AnonymousHashTable", run_anonymous<true, false>);
 const CpuKernel anonymous_mutable_kernel("AnonymousMutableHashTable", run_anonymous<false, false>);
 const CpuKernel anonymous_of_tensors_kernel("AnonymousMutableHashTableOfTensors", run_anonymous<false, true>);
+const CpuKernel dense_kernel("MutableDenseHashTableV2", dtypes::kAny, run_dense);
+const CpuKernel anonymous_dense_kernel("AnonymousMutableDenseHashTable", dtypes::kAny, run_anonymous_dense);
 const CpuKernel find_kernel("LookupTableFindV2", dtypes::kAny, run_find);
 const CpuKernel insert_kernel("LookupTableInsertV2", dtypes::kAny, run_insert);
 const CpuKernel remove_kernel("LookupTableRemoveV2", dtypes::kAny, run_remove);
@@ -380,7 +390,6 @@ const CpuKernel import_kernel("LookupTableImportV2", dtypes::kAny, run_import);
 const CpuKernel export_kernel("LookupTableExportV2", dtypes::kAny, run_export);
 const CpuKernel size_kernel("LookupTableSizeV2", run_size);
 const CpuKernel initialize_kernel("InitializeTableV2", dtypes::kAny, run_initialize);
-const CpuKernel initialize_from_file_kernel("InitializeTableFromTextFileV2", run_initialize_from_file);
 
 }  // namespace
 }  // namespace panto

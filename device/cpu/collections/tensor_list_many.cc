@@ -1,6 +1,7 @@
 // Several elements of lists at a time: gathered, scattered, joined and split.
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "panto/device/cpu/collections/stacked.h"
@@ -160,11 +161,51 @@ void run_concat(KernelContext& c) {
   c.set_out(1, lengths);
 }
 
+TensorList concatenated(const TensorList& a, const TensorList& b) {
+  std::vector<Tensor> elements = a.elements();
+  const std::vector<Tensor> others = b.elements();
+  elements.insert(elements.end(), others.begin(), others.end());
+  return TensorList(a.element_dtype(), merged_element_shape(a.element_shape(), b.element_shape()))
+      .with_elements(elements);
+}
+
+// A list for each that is in input 0, of its shape: `make(list, number)`.
+template <class Make>
+void give_lists(KernelContext& c, const Make& make) {
+  const Tensor out = allocate_tensor(cpu_device(), kVariant, c.shape(0));
+  const Variant* from = c.data<Variant>(0);
+  Variant* to = mutable_data<Variant>(out);
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    const TensorList& list = list_in(from[i]);
+    expect_list_dtype(list.element_dtype(), c.type("element_dtype"));
+    to[i].value = std::make_shared<TensorList>(make(list, i));
+  }
+  c.set_out(0, out);
+}
+
+void run_concat_lists(KernelContext& c) {
+  give_lists(c, [&](const TensorList& a, int64_t i) {
+    const TensorList& b = list_in(c.data<Variant>(1)[i]);
+    expect_list_dtype(b.element_dtype(), a.element_dtype());
+    return concatenated(a, b);
+  });
+}
+
+void run_push_back_batch(KernelContext& c) {
+  const Tensor& elements = c.in(1);
+  const Shape rows(elements.shape().dims().subspan(static_cast<size_t>(c.shape(0).rank())));
+  give_lists(c, [&](const TensorList& list, int64_t i) {
+    return list.with_pushed(view_tensor(elements, rows, i * rows.numel()), false);
+  });
+}
+
 const CpuKernel gather_kernel("TensorListGather", dtypes::kAny, run_gather);
 const CpuKernel scatter_kernel("TensorListScatterV2", dtypes::kAny, run_scatter);
 const CpuKernel scatter_into_kernel("TensorListScatterIntoExistingList", dtypes::kAny, run_scatter_into);
 const CpuKernel split_kernel("TensorListSplit", dtypes::kAny, run_split);
 const CpuKernel concat_kernel("TensorListConcatV2", dtypes::kAny, run_concat);
+const CpuKernel concat_lists_kernel("TensorListConcatLists", run_concat_lists);
+const CpuKernel push_back_batch_kernel("TensorListPushBackBatch", dtypes::kAny, run_push_back_batch);
 
 }  // namespace
 }  // namespace panto

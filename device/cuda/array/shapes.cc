@@ -12,7 +12,7 @@ const CudaKernel placeholder_kernel("Placeholder", dtypes::kPlain, run_placehold
 const CudaKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kPlain, run_identity);
 const CudaKernel identity_n_kernel("IdentityN", run_identity);
 const CudaKernel custom_gradient_kernel("_CustomGradient", run_first_inputs);
-const CudaKernel barrier_kernel("_Barrier", run_first_inputs);
+const CudaKernel barrier_kernel("_OptimizationBarrier", run_first_inputs);
 const CudaKernel no_op_kernel("NoOp", run_no_op);
 
 const CudaKernel shape_kernel("Shape", dtypes::kPlain, run_shape);

@@ -18,13 +18,15 @@ class PANTO_EXPORT LookupTable : public Resource {
     DType value_dtype = DType::kInvalid;
     Shape value_shape = {};
     bool fixed = false;  // is given its entries once, and has those from then on
+    bool dense = false;  // has two keys that are none
+    Shape key_shape = {};
     bool operator==(const Form&) const = default;
   };
 
   LookupTable(std::string container, std::string name, Form form);
   ~LookupTable() override;
 
-  // "HashTable" or "MutableHashTable".
+  // "HashTable", "MutableHashTable" or "MutableDenseHashTable".
   std::string_view kind() const noexcept override;
   const Form& form() const noexcept { return form_; }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/core/collections/handle.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
@@ -335,18 +336,6 @@ void Queue::forget(uint64_t attempt) noexcept {
   }
 }
 
-std::shared_ptr<Queue> queue_of(const Tensor& handle) {
-  if (handle.dtype() != kResource || handle.is_meta() || handle.impl()->numel != 1) {
-    invalid("queue: expected a handle (a scalar resource tensor), got {}{}", dtype_name(handle.dtype()),
-            handle.partial_shape().to_string());
-  }
-  const ResourceHandle& resource = *static_cast<const ResourceHandle*>(handle.impl()->data);
-  if (resource == nullptr) invalid("queue: expected a handle of a queue, got an empty handle");
-  auto queue = std::dynamic_pointer_cast<Queue>(resource);
-  if (queue == nullptr) {
-    invalid("queue: expected a handle of a queue, got a {} named \"{}\"", resource->kind(), resource->name());
-  }
-  return queue;
-}
+std::shared_ptr<Queue> queue_of(const Tensor& handle) { return resource_as<Queue>(handle, "queue"); }
 
 }  // namespace panto

@@ -98,6 +98,14 @@ Tensors global_normalization(const AdapterCall& c) {
   return {c.in(0) * scale + (c.in(3) - c.in(1) * scale)};
 }
 
+// As ops on lists are told of a shape of elements: -1 alone if nothing is known.
+Tensor spelled_shape(const PartialShape& shape) {
+  if (!shape.known_rank()) return tensor(-1);
+  std::vector<int32_t> dims;
+  for (const int64_t d : shape.dims()) dims.push_back(static_cast<int32_t>(d));
+  return tensor(dims);
+}
+
 Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? conj(x) : x; }
 
 // ---- The table --------------------------------------------------------------------------------------------------
@@ -121,6 +129,7 @@ constexpr std::array kAdapters{
     renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
     renamed("PlaceholderV2", "Placeholder"),
     // References on branches and in loops. What comes back is what was read there.
+    passed("RefIdentity", "Identity"),
     passed("RefSwitch", "Switch"),
     passed("RefEnter", "Enter"),
     renamed("RefMerge", "Merge"),
@@ -186,6 +195,28 @@ constexpr std::array kAdapters{
     renamed("QueueClose", "QueueCloseV2"),
     renamed("QueueIsClosed", "QueueIsClosedV2"),
     renamed("QueueSize", "QueueSizeV2"),
+    renamed("WholeFileReader", "WholeFileReaderV2"),
+    renamed("TextLineReader", "TextLineReaderV2"),
+    renamed("FixedLengthRecordReader", "FixedLengthRecordReaderV2"),
+    renamed("TFRecordReader", "TFRecordReaderV2"),
+    renamed("IdentityReader", "IdentityReaderV2"),
+    renamed("ReaderRead", "ReaderReadV2"),
+    renamed("ReaderReadUpTo", "ReaderReadUpToV2"),
+    renamed("ReaderNumRecordsProduced", "ReaderNumRecordsProducedV2"),
+    renamed("ReaderNumWorkUnitsCompleted", "ReaderNumWorkUnitsCompletedV2"),
+    renamed("ReaderSerializeState", "ReaderSerializeStateV2"),
+    renamed("ReaderRestoreState", "ReaderRestoreStateV2"),
+    renamed("ReaderReset", "ReaderResetV2"),
+    renamed("TensorArray", "TensorArrayV3"),
+    renamed("TensorArrayGrad", "TensorArrayGradV3"),
+    renamed("TensorArrayWrite", "TensorArrayWriteV3"),
+    renamed("TensorArrayRead", "TensorArrayReadV3"),
+    renamed("TensorArrayGather", "TensorArrayGatherV3"),
+    renamed("TensorArrayScatter", "TensorArrayScatterV3"),
+    renamed("TensorArrayConcat", "TensorArrayConcatV3"),
+    renamed("TensorArraySplit", "TensorArraySplitV3"),
+    renamed("TensorArraySize", "TensorArraySizeV3"),
+    renamed("TensorArrayClose", "TensorArrayCloseV3"),
     renamed("TensorArrayV2", "TensorArrayV3"),
     renamed("TensorArrayGradV2", "TensorArrayGradV3"),
     renamed("TensorArrayWriteV2", "TensorArrayWriteV3"),
@@ -211,8 +242,26 @@ constexpr std::array kAdapters{
     renamed("LookupTableImport", "LookupTableImportV2"),
     renamed("LookupTableExport", "LookupTableExportV2"),
     renamed("LookupTableSize", "LookupTableSizeV2"),
+    renamed("MutableDenseHashTable", "MutableDenseHashTableV2"),
     renamed("InitializeTable", "InitializeTableV2"),
     renamed("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
+    // Of handles that are resources, where accumulators of rows have references only. Both are handles here, and files
+    // that are written have references.
+    renamed("ResourceConditionalAccumulator", "ConditionalAccumulator"),
+    renamed("ResourceAccumulatorApplyGradient", "AccumulatorApplyGradient"),
+    renamed("ResourceAccumulatorTakeGradient", "AccumulatorTakeGradient"),
+    renamed("ResourceAccumulatorSetGlobalStep", "AccumulatorSetGlobalStep"),
+    renamed("ResourceAccumulatorNumAccumulated", "AccumulatorNumAccumulated"),
+    body("TensorListConcat(input_handle: variant; element_dtype: type, element_shape: shape = ?) -> (tensor: "
+         "element_dtype, lengths: int64)",
+         [](const AdapterCall& c) -> Tensors {
+           auto [tensor, lengths] = tensor_list_concat(c.in(0), spelled_shape(c.attr<PartialShape>("element_shape")),
+                                                       Ints{}, c.attr<DType>("element_dtype"));
+           return {tensor, lengths};
+         }),
+    body("TensorListScatter(tensor: element_dtype, indices: int32, element_shape: shape_type; element_dtype: type, "
+         "shape_type: index) -> (output_handle: variant)",
+         [](const AdapterCall& c) -> Tensors { return {tensor_list_scatter(c.in(0), c.in(1), c.in(2), -1)}; }),
     // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
     variable("VariableV2", Adapter::Kind::kVariable),
     variable("Variable", Adapter::Kind::kOldVariable),
@@ -222,12 +271,22 @@ constexpr std::array kAdapters{
     update("ScatterUpdate", "ResourceScatterUpdate"),
     update("ScatterAdd", "ResourceScatterAdd"),
     update("ScatterSub", "ResourceScatterSub"),
+    update("ScatterMul", "ResourceScatterMul"),
+    update("ScatterDiv", "ResourceScatterDiv"),
+    update("ScatterMax", "ResourceScatterMax"),
+    update("ScatterMin", "ResourceScatterMin"),
+    update("ScatterNdUpdate", "ResourceScatterNdUpdate"),
+    update("ScatterNdAdd", "ResourceScatterNdAdd"),
+    update("ScatterNdSub", "ResourceScatterNdSub"),
+    update("ScatterNdMax", "ResourceScatterNdMax"),
+    update("ScatterNdMin", "ResourceScatterNdMin"),
     update("ApplyGradientDescent", "ResourceApplyGradientDescent"),
     update("ApplyMomentum", "ResourceApplyMomentum", 2),
     update("ApplyAdagradV2", "ResourceApplyAdagradV2", 2),
     update("ApplyAdam", "ResourceApplyAdam", 3),
     update("ApplyRMSProp", "ResourceApplyRMSProp", 3),
     update("ApplyCenteredRMSProp", "ResourceApplyCenteredRMSProp", 4),
+    update("CountUpTo", "ResourceCountUpTo", 1, Adapter::Kind::kQuestion),
     update("IsVariableInitialized", "VarIsInitializedOp", 1, Adapter::Kind::kQuestion),
 };
 

@@ -119,8 +119,8 @@ const Op& kCustomGradient = define_op(
      .gradient = custom_gradient,
      .batch = custom_gradient_batch});
 
-const Op& kBarrier = define_op(
-    "_Barrier(values: Tv, after: Tx; Tv: list(type) >= 1, Tx: list(type) >= 0) -> (outputs: Tv)",
+const Op& kOptimizationBarrier = define_op(
+    "_OptimizationBarrier(values: Tv, after: Tx; Tv: list(type) >= 1, Tx: list(type) >= 0) -> (outputs: Tv)",
     {.doc =
          "`values`, when `after` are there too. No pass looks through it, so that what is computed of its outputs is "
          "computed, though the same was computed of `values`. Made by checkpoint.",
@@ -143,7 +143,7 @@ std::vector<Tensor> with_gradient(std::span<const Tensor> values, std::span<cons
 }
 
 std::vector<Tensor> behind_barrier(std::span<const Tensor> values, std::span<const Tensor> after) {
-  return call(kBarrier, values, after, {});
+  return call(kOptimizationBarrier, values, after, {});
 }
 
 }  // namespace panto

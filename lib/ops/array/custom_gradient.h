@@ -1,4 +1,5 @@
-// What _CustomGradient and _Barrier are called with from C++: gradients that the user wrote, or that compute anew.
+// What _CustomGradient and _OptimizationBarrier are called with from C++: gradients that the user wrote, or that
+// compute anew.
 #pragma once
 
 #include <cstdint>

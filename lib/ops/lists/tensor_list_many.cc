@@ -30,6 +30,13 @@ Tensor of_last(const Tensor& rows, const Tensor& indices, const Tensor& dims) {
   return select(mask, rows, zeros_like(rows));
 }
 
+// What is known of the lists that a tensor of them holds: of a scalar, what is known of the one.
+HandleInfo lists_info(const ShapeContext& c, int i) {
+  if (c.rank(i) == 0) return list_info(c, i);
+  const MetaInfo* meta = c.in(i).impl()->meta;
+  return meta == nullptr || meta->handle == nullptr ? HandleInfo{} : *meta->handle;
+}
+
 }  // namespace
 
 const Op& kTensorListGather = define_op(
@@ -158,6 +165,52 @@ const Op& kTensorListConcatV2 = define_op(
          [](GradContext& g) {
            g.set(0, tensor_list_split(g.dy(0), tensor_list_element_shape(g.in(0), kInt32), g.out(1)));
          },
+     .batch = batching::loop,
+     .jvp = tangents::linear});
+
+const Op& kTensorListConcatLists =
+    define_op("TensorListConcatLists(input_a: variant, input_b: variant; element_dtype: type) -> (output: variant)",
+              {.doc = "The elements of one list, then those of another. Both may be tensors of lists, of one shape.",
+               .traits = {Trait::kSelfAllocating},
+               .shape =
+                   [](ShapeContext& c) {
+                     if (!c.shape(0).compatible_with(c.shape(1))) {
+                       invalid("input_b: expected the shape of input_a, {}, got {}", c.shape(0).to_string(),
+                               c.shape(1).to_string());
+                     }
+                     if (!c.symbolic()) return;
+                     HandleInfo a = lists_info(c, 0);
+                     const HandleInfo b = lists_info(c, 1);
+                     for (const HandleInfo& info : {a, b}) expect_list_dtype(info.dtype, c.type("element_dtype"));
+                     expect_element_shape(a.shape, b.shape, "input_b");
+                     give_list(c, c.type("element_dtype"), a.shape.merged_with(b.shape));
+                     c.output(c.shape(0).merged_with(c.shape(1)));
+                   },
+               .no_gradient = "TensorFlow has none",
+               .batch = batching::loop,
+               .jvp = tangents::linear});
+
+const Op& kTensorListPushBackBatch = define_op(
+    "TensorListPushBackBatch(input_handles: variant, tensor: element_dtype; element_dtype: type) -> (output_handles: "
+    "variant)",
+    {.doc = "Lists, each with one more element: `tensor` has these along the dimensions of `input_handles`.",
+     .traits = {Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           const PartialShape &lists = c.shape(0), &elements = c.shape(1);
+           if (!lists.known_rank()) return;
+           c.expect_rank_at_least(1, lists.rank());
+           const auto rank = static_cast<size_t>(lists.rank());
+           if (elements.known_rank() && !PartialShape(elements.dims().first(rank)).compatible_with(lists)) {
+             invalid("tensor: expected a shape that begins with {}, got {}", lists.to_string(), elements.to_string());
+           }
+           if (!c.symbolic()) return;
+           HandleInfo info = lists_info(c, 0);
+           expect_list_dtype(info.dtype, c.type("element_dtype"));
+           give_list(c, c.type("element_dtype"), std::move(info.shape));
+           c.output(lists);
+         },
+     .no_gradient = "TensorFlow has none",
      .batch = batching::loop,
      .jvp = tangents::linear});
 

@@ -1,32 +1,14 @@
 // Rows of variables, read and changed without the others: embedding tables.
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/gradient.h"
-#include "panto/lib/core/tensor/resource.h"
-#include "panto/lib/core/tensor/variable_checks.h"
 #include "panto/lib/ops/array/lookup.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/state/indexed_variable.h"
 #include "panto/ops/array.h"
 #include "panto/ops/state.h"
 
 namespace panto {
 namespace {
-
-// What is known of the variable that input 0 refers to: its dtype and shape.
-HandleInfo variable_info(const ShapeContext& c) {
-  c.expect_scalar(0);
-  const TensorImpl& handle = *c.in(0).impl();
-  HandleInfo info{DType::kInvalid, PartialShape()};
-  if (handle.meta == nullptr) {
-    const VariableResource& variable = variable_of(c.in(0));
-    info = {variable.dtype(), variable.shape()};
-  } else if (handle.meta->handle != nullptr) {
-    info = *handle.meta->handle;
-  }
-  const DType wanted = c.type("dtype");
-  if (info.dtype != DType::kInvalid) expect_variable_dtype(info.dtype, wanted);
-  if (info.shape.rank() == 0) invalid("variable: expected a rank of at least 1, got shape []");
-  return info;
-}
 
 // Indices, then the dimensions of a row.
 PartialShape rows_shape(const PartialShape& variable, const PartialShape& indices) {
@@ -41,14 +23,11 @@ void gather_shape(ShapeContext& c) {
   if (c.integer("batch_dims") != 0) {
     failf(Code::kUnimplemented, "batch_dims: expected 0, got {}", c.integer("batch_dims"));
   }
-  const HandleInfo info = variable_info(c);
-  // An eager variable may be declared with less than its value has.
-  const bool actual = !c.symbolic() && c.in(0).impl()->meta == nullptr;
-  c.output(rows_shape(actual ? variable_of(c.in(0)).read().partial_shape() : info.shape, c.shape(1)));
+  c.output(rows_shape(indexed_value(c).shape, c.shape(1)));
 }
 
 void scatter_shape(ShapeContext& c) {
-  const PartialShape expected = rows_shape(variable_info(c).shape, c.shape(1));
+  const PartialShape expected = rows_shape(indexed_variable(c).shape, c.shape(1));
   const PartialShape& updates = c.shape(2);
   if (updates.rank() == 0 || expected.compatible_with(updates)) return;
   invalid("updates: expected a scalar or shape {}, got {}", expected.to_string(), updates.to_string());
@@ -96,6 +75,46 @@ const Op& kResourceScatterAdd = define_op(  //
 const Op& kResourceScatterSub = define_op(  //
     "ResourceScatterSub(resource: resource, indices: Tindices, updates: dtype; dtype: numeric, Tindices: index) -> ()",
     {.doc = "Subtracts rows from those of the variable, as ResourceScatterAdd adds them.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return c.numel(2); }});
+
+const Op& kResourceScatterMul = define_op(  //
+    "ResourceScatterMul(resource: resource, indices: Tindices, updates: dtype; dtype: numeric, Tindices: index) -> ()",
+    {.doc = "Multiplies rows of the variable, as ResourceScatterAdd adds to them.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return c.numel(2); }});
+
+const Op& kResourceScatterDiv = define_op(  //
+    "ResourceScatterDiv(resource: resource, indices: Tindices, updates: dtype; dtype: numeric, Tindices: index) -> ()",
+    {.doc =
+         "Divides rows of the variable, as ResourceScatterAdd adds to them. Integers are rounded towards 0; division "
+         "by 0 is an error for them.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return c.numel(2); }});
+
+const Op& kResourceScatterMax = define_op(  //
+    "ResourceScatterMax(resource: resource, indices: Tindices, updates: dtype; dtype: real, Tindices: index) -> ()",
+    {.doc = "Makes rows of the variable the greater of what they are and `updates`, element by element, as "
+            "ResourceScatterAdd adds to them.",
+     .effects = {effects::updates(0)},
+     .primary = "dtype",
+     .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .flops = [](const CostContext& c) { return c.numel(2); }});
+
+const Op& kResourceScatterMin = define_op(  //
+    "ResourceScatterMin(resource: resource, indices: Tindices, updates: dtype; dtype: real, Tindices: index) -> ()",
+    {.doc = "Makes rows of the variable the lesser of what they are and `updates`, element by element, as "
+            "ResourceScatterAdd adds to them.",
      .effects = {effects::updates(0)},
      .primary = "dtype",
      .shape = scatter_shape,

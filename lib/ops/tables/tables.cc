@@ -11,16 +11,17 @@
 namespace panto {
 namespace {
 
-void table_shape(ShapeContext& c, bool of_tensors = false) {
+void table_shape(ShapeContext& c, bool of_tensors = false, const PartialShape& key = Shape{}) {
   shapes::scalar(c);
   const PartialShape value = of_tensors ? c.shape_attr("value_shape") : PartialShape(Shape{});
   if (!value.fully_known()) invalid("value_shape: expected every dimension, got {}", value.to_string());
-  if (!c.symbolic()) return;
+  if (!c.symbolic() || !key.fully_known()) return;
   auto info = std::make_shared<HandleInfo>();
-  info->components = {{c.type("key_dtype"), Shape{}}, {c.type("value_dtype"), value}};
+  info->components = {{c.type("key_dtype"), key}, {c.type("value_dtype"), value}};
   c.output_handle(0, std::move(info));
 }
 void table_of_tensors_shape(ShapeContext& c) { table_shape(c, true); }
+void dense_table_shape(ShapeContext& c) { table_shape(c, true, c.shape(0)); }
 
 // What is known of the table that input 0 refers to; key_dtype kInvalid: nothing is. The kernels of eager calls see to
 // all this themselves.
@@ -30,7 +31,9 @@ LookupTable::Form form_of(const ShapeContext& c) {
   if (handle.meta == nullptr) return lookup_table_of(c.in(0))->form();
   if (handle.meta->handle == nullptr || handle.meta->handle->components.size() != 2) return {};
   const std::vector<HandleInfo>& parts = handle.meta->handle->components;
-  return {parts[0].dtype, parts[1].dtype, Shape(parts[1].shape)};
+  LookupTable::Form form{parts[0].dtype, parts[1].dtype, Shape(parts[1].shape)};
+  form.key_shape = Shape(parts[0].shape);
+  return form;
 }
 
 PartialShape followed_by(const PartialShape& first, const Shape& rest) {
@@ -40,13 +43,24 @@ PartialShape followed_by(const PartialShape& first, const Shape& rest) {
   return PartialShape(dims);
 }
 
+// Of the values of keys of shape `keys`.
+PartialShape shape_of_values(const PartialShape& keys, const LookupTable::Form& form) {
+  if (!keys.known_rank()) return {};
+  const auto of_key = static_cast<size_t>(form.key_shape.rank());
+  const auto rank = static_cast<size_t>(keys.rank());
+  if (rank < of_key || !PartialShape(keys.dims().last(of_key)).compatible_with(form.key_shape)) {
+    invalid("keys: expected a shape that ends with {}, got {}", form.key_shape.to_string(), keys.to_string());
+  }
+  return followed_by(PartialShape(keys.dims().first(rank - of_key)), form.value_shape);
+}
+
 // Inputs 1 and 2 are keys and their values.
 void entries_shape(ShapeContext& c) {
   if (!c.symbolic()) return;
   const LookupTable::Form form = form_of(c);
   if (form.key_dtype == DType::kInvalid) return;
   expect_table_dtypes(form, c.in(1).dtype(), c.in(2).dtype());
-  const PartialShape wanted = followed_by(c.shape(1), form.value_shape);
+  const PartialShape wanted = shape_of_values(c.shape(1), form);
   if (!wanted.compatible_with(c.shape(2))) {
     invalid("values: expected shape {}, got {}", wanted.to_string(), c.shape(2).to_string());
   }
@@ -118,6 +132,31 @@ const Op& kAnonymousMutableHashTableOfTensors = define_op(
      .shape = table_of_tensors_shape,
      .no_gradient = "it has no inputs"});
 
+const Op& kMutableDenseHashTableV2 = define_op(
+    "MutableDenseHashTableV2(empty_key: key_dtype, deleted_key: key_dtype; container: string = \"\", shared_name: "
+    "string = \"\", use_node_name_sharing: bool = false, key_dtype: type, value_dtype: type, value_shape: shape = [], "
+    "initial_num_buckets: int = 131072, max_load_factor: float = 0.8) -> (table_handle: resource)",
+    {.doc =
+         "MutableHashTableOfTensorsV2, but `empty_key` and `deleted_key` are no keys: who puts them in or looks them "
+         "up is refused. Keys may be vectors, as those two are then. The attributes about buckets change nothing.",
+     .cpp = "mutable_dense_hash_table",
+     .traits = {Trait::kSelfAllocating},
+     .effects = {effects::allocates(0)},
+     .shape = dense_table_shape,
+     .no_gradient = "a table has none",
+     .batch = batching::loop});
+
+const Op& kAnonymousMutableDenseHashTable = define_op(
+    "AnonymousMutableDenseHashTable(empty_key: key_dtype, deleted_key: key_dtype; key_dtype: type, value_dtype: type, "
+    "value_shape: shape = [], initial_num_buckets: int = 131072, max_load_factor: float = 0.8) -> (table_handle: "
+    "resource)",
+    {.doc = "MutableDenseHashTableV2, but a new table whenever it runs.",
+     .traits = {Trait::kSelfAllocating},
+     .effects = {effects::allocates(0)},
+     .shape = dense_table_shape,
+     .no_gradient = "a table has none",
+     .batch = batching::loop});
+
 const Op& kLookupTableFindV2 = define_op(
     "LookupTableFindV2(table_handle: resource, keys: Tin, default_value: Tout; Tin: type, Tout: type) -> (values: "
     "Tout)",
@@ -133,7 +172,7 @@ const Op& kLookupTableFindV2 = define_op(
            const LookupTable::Form form = form_of(c);
            if (form.key_dtype == DType::kInvalid) return;
            expect_table_dtypes(form, c.in(1).dtype(), c.in(2).dtype());
-           c.output(followed_by(c.shape(1), form.value_shape));
+           c.output(shape_of_values(c.shape(1), form));
          },
      .no_gradient = "the entries of tables have none",
      .batch = find_batch});
@@ -171,16 +210,16 @@ const Op& kLookupTableImportV2 =
 
 const Op& kLookupTableExportV2 = define_op(
     "LookupTableExportV2(table_handle: resource; Tkeys: type, Tvalues: type) -> (keys: Tkeys, values: Tvalues)",
-    {.doc = "All keys of the table, as a vector, and their values, in no particular order.",
+    {.doc = "All keys of the table, along a first dimension, and their values, in no particular order.",
      .cpp = "lookup_table_export",
      .traits = {Trait::kSelfAllocating},
      .effects = {effects::reads(0)},
      .shape =
          [](ShapeContext& c) {
            if (!c.symbolic()) return;
-           c.output(0, PartialShape{-1});
            const LookupTable::Form form = form_of(c);
            if (form.key_dtype == DType::kInvalid) return;
+           c.output(0, followed_by(PartialShape{-1}, form.key_shape));
            expect_table_dtypes(form, c.type("Tkeys"), c.type("Tvalues"));
            c.output(1, followed_by(PartialShape{-1}, form.value_shape));
          },

@@ -3,6 +3,8 @@
 //
 // A loop is a plan of its body and, behind it, of its condition: one run for a round. What the body hands on as it is
 // takes no part in it.
+#include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,11 +48,13 @@ class PlannedFunction {
                 .outputs = function_->endpoints().outputs,
                 .effects = function_->endpoints().effects,
                 .states = &states_,
-                .device = device}) {}
+                .device = device,
+                .check = [this](Inputs inputs) { function_->check_inputs(inputs); }}) {}
+  PlannedFunction(const PlannedFunction&) = delete;
+  PlannedFunction& operator=(const PlannedFunction&) = delete;
 
   const GraphFunction& function() const { return *function_; }
   void run(const Step& step, Inputs inputs, std::span<Tensor> outputs) {
-    function_->check_inputs(inputs);
     with_context([&] { return fmt::format("in function '{}'", function_->name()); },
                  [&] { plans_.run(step, inputs, "", outputs); });
   }
@@ -65,14 +69,27 @@ class PlannedFunction {
 class CondState final : public KernelState {
  public:
   PlannedFunction& planned(const FunctionRef& reference, Device* device) {
-    std::shared_ptr<const GraphFunction> function = graph_function(reference);
-    const std::lock_guard lock(mutex_);
-    std::unique_ptr<PlannedFunction>& found = functions_[function.get()];
-    if (found == nullptr) found = std::make_unique<PlannedFunction>(std::move(function), device);
-    return *found;
+    for (const std::atomic<PlannedFunction*>& known : first_) {
+      PlannedFunction* found = known.load(std::memory_order_acquire);
+      if (found != nullptr && &found->function() == reference.body.get()) return *found;
+    }
+    return find(reference, device);
   }
 
  private:
+  PlannedFunction& find(const FunctionRef& reference, Device* device) {
+    std::shared_ptr<const GraphFunction> function = graph_function(reference);
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<PlannedFunction>& found = functions_[function.get()];
+    if (found == nullptr) {
+      found = std::make_unique<PlannedFunction>(std::move(function), device);
+      if (functions_.size() <= first_.size())
+        first_[functions_.size() - 1].store(found.get(), std::memory_order_release);
+    }
+    return *found;
+  }
+
+  std::array<std::atomic<PlannedFunction*>, 2> first_ = {};  // are found without the lock
   std::mutex mutex_;
   std::map<const GraphFunction*, std::unique_ptr<PlannedFunction>> functions_;
 };
@@ -81,15 +98,15 @@ std::shared_ptr<KernelState> prepare_cond(const KernelContext&) { return std::ma
 
 void run_branch(KernelContext& c, const FunctionRef& branch) {
   const CallDepth deeper;
-  std::vector<const Tensor*> inputs;
-  for (int i = 1; i < c.num_inputs(); ++i) inputs.push_back(&c.in(i));
-  std::vector<Tensor> outputs(static_cast<size_t>(c.num_outputs()));
+  const Inputs inputs = c.call().inputs.subspan(1);
+  SmallVector<Tensor, 4> outputs(static_cast<size_t>(c.num_outputs()));
+  const std::span<Tensor> made(outputs.data(), outputs.size());
   auto* state = c.state<CondState>();
   if (state != nullptr) {
-    state->planned(branch, usual_device(c)).run(c.step(), inputs, outputs);
+    state->planned(branch, usual_device(c)).run(c.step(), inputs, made);
   } else {  // a call that was not prepared, and will not come again
     CondState once;
-    once.planned(branch, usual_device(c)).run(c.step(), inputs, outputs);
+    once.planned(branch, usual_device(c)).run(c.step(), inputs, made);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     c.set_out(static_cast<int>(k), on_device_of(c, std::move(outputs[k])));
@@ -186,6 +203,8 @@ class LoopState final : public KernelState {
       made->begins_with.push_back({values[i]->dtype(), values[i]->partial_shape()});
       feeds.push_back(feed_like(round_.endpoints().inputs[i], *values[i]));
       feeds.back().info.shape = known[i].partial_shape();
+      // A round reads what the one before it made, and makes another.
+      feeds.back().given_away = std::ranges::find(round_.made(), i) != round_.made().end();
     }
     ExecutableOptions options;
     options.states = &states_;
@@ -251,7 +270,8 @@ void run_rounds(KernelContext& c, LoopState& loop) {
       bool moved = false;  // the round left a value on another device than the one it was planned for
       for (size_t k = 0; k < made.size(); ++k) {
         moved = moved || &outputs[k].device() != &values[made[k]].device();
-        values[made[k]] = std::move(outputs[k]);
+        // Of what a value was before nothing stays: the next round may write over what it is now.
+        values[made[k]] = std::exchange(outputs[k], Tensor());
       }
       more = detail::is_true(on_host(outputs.back()));
       outputs.back() = Tensor();

@@ -22,9 +22,24 @@ class CallDepth {
   ~CallDepth() { --depth(); }
   CallDepth(const CallDepth&) = delete;
   CallDepth& operator=(const CallDepth&) = delete;
+  // How many of them this thread is in.
+  static int current() noexcept { return depth(); }
 
  private:
+  friend class LentCallDepth;
   static int& depth() noexcept;
+};
+
+// While one lives, this thread works for another one, which is so deep.
+class LentCallDepth {
+ public:
+  explicit LentCallDepth(int depth) noexcept : previous_(CallDepth::depth()) { CallDepth::depth() = depth; }
+  ~LentCallDepth() { CallDepth::depth() = previous_; }
+  LentCallDepth(const LentCallDepth&) = delete;
+  LentCallDepth& operator=(const LentCallDepth&) = delete;
+
+ private:
+  int previous_;
 };
 
 }  // namespace panto

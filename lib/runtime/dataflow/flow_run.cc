@@ -8,6 +8,8 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/step_stats.h"
 
 namespace panto {
 
@@ -35,6 +37,8 @@ class Wakeup {
   uint64_t watch_ = 0;
 };
 
+// `kWatched`: what each node does is noted (lib/runtime/step_stats.h).
+template <bool kWatched>
 class FlowRunner {
  public:
   FlowRunner(const FlowPlan& plan, FlowState& state, const Step& step) : plan_(plan), state_(state), step_(step) {}
@@ -79,7 +83,9 @@ class FlowRunner {
     Round& round = *ready.round;
     if (!ready.dead) {
       try {
+        const int64_t begun = kWatched ? watching_stats->now() : 0;
         if (!compute(ready, node, round)) return;  // it was started
+        if (kWatched && node.kind != Kind::kFetch) note(node, begun);
       } catch (Error& error) {
         add_context(error, node, round);
         throw;
@@ -89,6 +95,11 @@ class FlowRunner {
     drop_inputs(node, round);
     tell(ready.node, node, round, ready.dead);
     finish(round);
+  }
+
+  void note(const FlowNode& node, int64_t begun) const {
+    const Node& of = plan_.graph.at(node.id);
+    watching_stats->add(of, device_of(of), begun, {state_.outputs.data(), node.num_outputs});
   }
 
   // Makes `state_.outputs`. False: later, on another thread.
@@ -203,11 +214,12 @@ class FlowRunner {
       state_.started.emplace_back();
     }
     const uint32_t number = state_.free_started.back();
+    const int64_t begun = kWatched ? watching_stats->now() : 0;
     state_.ended->expect(going_on_ + 1);
     std::shared_ptr<StartedCall> call = dispatch::start(*node.prepared, step_, inputs_of(node, round),
                                                         [ended = state_.ended, number] { ended->add(number); });
     state_.free_started.pop_back();
-    state_.started[number] = {std::move(call), &round, ready.node};
+    state_.started[number] = {std::move(call), &round, ready.node, begun};
     ++going_on_;
     drop_inputs(node, round);
   }
@@ -233,6 +245,7 @@ class FlowRunner {
         add_context(error, node, *started.round);
         throw;
       }
+      if (kWatched) note(node, started.begun);
       tell(started.node, node, *started.round, false);
       finish(*started.round);
     }
@@ -459,6 +472,9 @@ class FlowRunner {
 
 }  // namespace
 
-void run_flow(const FlowPlan& plan, FlowState& state, const Step& step) { FlowRunner(plan, state, step).run(); }
+void run_flow(const FlowPlan& plan, FlowState& state, const Step& step) {
+  if (watching_stats != nullptr) return FlowRunner<true>(plan, state, step).run();
+  FlowRunner<false>(plan, state, step).run();
+}
 
 }  // namespace panto

@@ -117,6 +117,7 @@ struct FlowState final : RunState {
     std::shared_ptr<StartedCall> call;
     Round* round = nullptr;
     uint32_t node = 0;
+    int64_t begun = 0;  // where that is noted
   };
   std::vector<Started> started;
   std::vector<uint32_t> free_started;

@@ -151,7 +151,7 @@ const Family questions_of_shape(
          {.samples = {{.in = {draw({2, 3}).as(kFloat64), draw({}).as(kInt32)}}, {.in = {draw({0}).as(kFloat64)}}},
           .reference = [](const Given& g) { return g.in; },
           .errors = {{.in = {}, .text = "T: expected at least 1 elements, got 0"}}}},
-        {"_Barrier",
+        {"_OptimizationBarrier",
          {.samples = {{.in = {draw({2, 3}).as(kFloat64), draw({4}).as(kInt32)},
                        .attrs = {{"Tv", std::vector<DType>{kFloat64}}, {"Tx", std::vector<DType>{kInt32}}}}},
           .reference = [](const Given& g) { return std::vector<Array>{g.in[0]}; }}},

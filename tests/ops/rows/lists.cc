@@ -1,4 +1,10 @@
 // Samples of ops on lists of tensors.
+#include <boost/test/unit_test.hpp>
+
+#include "panto/lib/ops/arrays.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/tests/expect.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -59,6 +65,32 @@ const ErrorSample kOtherType = {.in = {listed(draw({3, 2})), any_shape()},
                                 .attrs = {{"element_dtype", kFloat64}},
                                 .text = "element_dtype: expected the list's float32, got float64",
                                 .type = kFloat32};
+
+const ErrorSample kOtherTypes = {.in = {listed(draw({3, 2})), listed(draw({2, 2}))},
+                                 .attrs = {{"element_dtype", kFloat64}},
+                                 .text = "element_dtype: expected the list's float32, got float64"};
+
+// A vector of lists, as TensorFlow's vectorized loops have it.
+void tensors_of_lists() {
+  const Tensor one = tensor_list_from_tensor(tensor({1.f, 2.f}), Shape{});
+  const Tensor two = tensor_list_from_tensor(tensor({3.f}), Shape{});
+  const Tensor both = pack({one, two});
+  const Tensor pushed = tensor_list_push_back_batch(both, tensor({5.f, 6.f}));
+  BOOST_TEST(pushed.shape().to_string() == "[2]");
+  const Tensor joined = tensor_list_concat_lists(both, pushed, kFloat32);
+  const auto elements = [](const Tensor& lists, int64_t i) {
+    return tensor_list_stack(gather(lists, i, 0), Shape{}, kFloat32).to_string();
+  };
+  BOOST_TEST(elements(pushed, 0) == "[1. 2. 5.]");
+  BOOST_TEST(elements(pushed, 1) == "[3. 6.]");
+  BOOST_TEST(elements(joined, 0) == "[1. 2. 1. 2. 5.]");
+  BOOST_TEST(elements(joined, 1) == "[3. 3. 6.]");
+  BOOST_TEST(elements(both, 1) == "[3.]");
+  expect_error_begins([&] { tensor_list_push_back_batch(both, tensor({5.f, 6.f, 7.f})); },
+                      "InvalidArgument: tensor: expected a shape that begins with [2], got [3]");
+  expect_error_begins([&] { tensor_list_concat_lists(both, one, kFloat32); },
+                      "InvalidArgument: input_b: expected the shape of input_a, [2], got []");
+}
 
 const Family lists(
     "lists",
@@ -266,6 +298,28 @@ const Family lists(
           .types = dtypes::kPlain,
           .gradient = false,
           .data_dependent_shape = true}},
+        {"TensorListConcatLists",
+         {.samples = {{.in = {listed(draw({3, 2})), listed(draw({2, 2}, -2, 2, 1))}, .attrs = kOfFloats},
+                      {.in = {listed(draw({1})), listed(draw({2}, -2, 2, 1))}, .attrs = kOfFloats}},
+          .reference =
+              [](const Given& g) {
+                Array all = g.in[0];
+                all.values.insert(all.values.end(), g.in[1].values.begin(), g.in[1].values.end());
+                all.dims[0] += g.in[1].dims[0];
+                return std::vector{all};
+              },
+          .errors = {{.in = {listed(draw({3, 2})), listed(draw({2, 3}))},
+                      .attrs = kOfFloats,
+                      .text = "element_shape: expected the list's element shape [2], got [3]"},
+                     kOtherTypes},
+          .own = {{"tensors_of_lists", tensors_of_lists}}}},
+        {"TensorListPushBackBatch",
+         {.samples = {{.in = {listed(draw({3, 2})), draw({2}, -2, 2, 1)}}, {.in = {listed(draw({1})), scalar(4)}}},
+          .reference = [](const Given& g) { return std::vector{with(g.in[0], g.in[0].dims[0], g.in[1])}; },
+          .errors = {{.in = {listed(draw({3, 2})), draw({3})},
+                      .text = "element: expected the list's element shape [2], got [3]"}},
+          .own = {{"tensors_of_lists", tensors_of_lists}},
+          .types = dtypes::kPlain}},
     });
 
 }  // namespace

@@ -73,6 +73,40 @@ void handles_saved() {
   }
 }
 
+void shapes_and_counts() {
+  const auto build = [] {
+    const Tensor any = named("any", var_handle_op(kInt64, PartialShape()));
+    BOOST_TEST(variable_shape(any).partial_shape().to_string() == "[?]");
+    BOOST_TEST(variable_shape(handle_of("shared")).partial_shape().to_string() == "[1]");
+    const auto operation = [](const char* name, const auto& add) {
+      const CollectEffects effects;
+      add();
+      group(effects.operations(), name);
+    };
+    operation("scalar", [&] { assign_variable_op(any, tensor(int64_t{3})); });
+    operation("matrix", [&] { assign_variable_op(any, tensor({{int64_t{1}, int64_t{2}}})); });
+    operation("no_copies", [&] { disable_copy_on_read(any); });
+    named("shape", variable_shape(any, {.out_type = kInt64}));
+    named("count", resource_count_up_to(any, 5, kInt64));
+    named("read", read_variable_op(any, kInt64));
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    expect_error_begins([&] { session.run({"shape"}); }, "FailedPrecondition: variable ");
+    session.run("scalar");
+    session.run("no_copies");
+    BOOST_TEST(session.run("shape").to_string() == "[]");
+    for (const int64_t i : {3, 4}) BOOST_TEST(session.run("count").item<int64_t>() == i);
+    expect_error_begins([&] { session.run({"count"}); },
+                        "OutOfRange: variable \"any\": expected less than the limit 5, got 5");
+    BOOST_TEST(session.run("read").item<int64_t>() == 5);
+    session.run("matrix");
+    BOOST_TEST(session.run("shape").to_string() == "[1 2]");
+    expect_error_begins([&] { session.run({"count"}); },
+                        "InvalidArgument: variable: expected a scalar, got shape [1,2]");
+  }
+}
+
 const Sample kVariable = {.in = {variable(draw({2, 3}))}};
 const std::vector<Sample> kVariableAndValue = {{.in = {variable(draw({2, 3})), draw({2, 3}, -2, 2, 1)}},
                                                {.in = {variable(draw({})), draw({}, -2, 2, 1)}},
@@ -89,6 +123,8 @@ const Family variables(
         {"VarHandleOp",
          {.errors = {{.in = {}, .attrs = {{"dtype", kFloat32}}, .text = "attribute shape: expected a value, got none"}},
           .own = {{"named", named_handles}, {"saved", handles_saved}}}},
+        {"VariableShape", {.own = {{"saved", shapes_and_counts}}}},
+        {"DisableCopyOnRead", {.own = {{"saved", shapes_and_counts}}}},
         {"VarIsInitializedOp",
          {.samples = {kVariable},
           .reference = [](const Given&) { return std::vector<Array>{scalar(1)}; },

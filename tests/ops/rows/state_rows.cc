@@ -1,5 +1,7 @@
 // Samples of ops on rows of variables.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <limits>
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/core/tensor/variable.h"
@@ -68,6 +70,20 @@ const std::vector<ErrorSample> kScatterErrors = {
      .text = "dtype: expected the variable's float64, got float32"},
 };
 
+const std::vector<Sample> kDivisions = {
+    {.in = {variable(draw({4, 3})), list({2, 0, 2}).as(kInt32), draw({3, 3}, 1, 2, 1)}},
+    {.in = {variable(draw({3, 2})), list({1, 2}).as(kInt32), scalar(2)}},
+};
+
+void divided_integers() {
+  const Variable v(tensor({7, -7, std::numeric_limits<int32_t>::min()}), "v");
+  resource_scatter_div(v.handle(), {0, 1, 2}, tensor({2, 2, -1}));
+  BOOST_TEST(v.value().to_string() == "[          3          -3 -2147483648]");
+  expect_error_begins([&] { resource_scatter_div(v.handle(), {0, 1}, tensor({2, 0})); },
+                      "InvalidArgument: updates: expected no 0 among integers to divide by, got one");
+  BOOST_TEST(v.value().to_string() == "[          3          -3 -2147483648]");
+}
+
 // Nothing changes where one of several indices is wrong.
 void all_or_nothing() {
   const Variable v(tensor({{1.f, 2.f}, {3.f, 4.f}}), "rows");
@@ -116,6 +132,28 @@ const Family family("state_rows",
                         {"ResourceScatterSub",
                          {.samples = kScatters,
                           .after = scattered([](double x, double y) { return x - y; }),
+                          .errors = kScatterErrors,
+                          .effect = true}},
+                        {"ResourceScatterMul",
+                         {.samples = kScatters,
+                          .after = scattered([](double x, double y) { return x * y; }),
+                          .errors = kScatterErrors,
+                          .effect = true}},
+                        {"ResourceScatterDiv",
+                         {.samples = kDivisions,
+                          .after = scattered([](double x, double y) { return x / y; }),
+                          .errors = kScatterErrors,
+                          .own = {{"integers", divided_integers}},
+                          .types = dtypes::kDifferentiable,
+                          .effect = true}},
+                        {"ResourceScatterMax",
+                         {.samples = kScatters,
+                          .after = scattered([](double x, double y) { return std::max(x, y); }),
+                          .errors = kScatterErrors,
+                          .effect = true}},
+                        {"ResourceScatterMin",
+                         {.samples = kScatters,
+                          .after = scattered([](double x, double y) { return std::min(x, y); }),
                           .errors = kScatterErrors,
                           .effect = true}},
                         {"ResourceScatterUpdate",

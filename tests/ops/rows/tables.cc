@@ -5,6 +5,7 @@
 #include "panto/lib/base/file.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/arrays.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
@@ -129,6 +130,75 @@ void without_names() {
   BOOST_TEST(lookup_table_find(d, tensor("a"), tensor({0})).to_string() == "[1]");
 }
 
+// Two keys are none, and keys may be vectors.
+void dense_ones() {
+  const auto number = [](int64_t value) { return tensor(value); };
+  const Tensor table = mutable_dense_hash_table(number(0), number(-1), kFloat32, {.value_shape = PartialShape{2}});
+  lookup_table_insert(table, tensor(std::vector<int64_t>{5, 7}), tensor({{1.f, 2.f}, {3.f, 4.f}}));
+  const auto of = [&](std::vector<int64_t> keys) {
+    return lookup_table_find(table, tensor(keys), tensor({9.f, 9.f})).to_string();
+  };
+  BOOST_TEST(of({7, 6}) == "[[3. 4.]\n [9. 9.]]");
+  lookup_table_remove(table, tensor(std::vector<int64_t>{7}));
+  BOOST_TEST(of({7, 5}) == "[[9. 9.]\n [1. 2.]]");
+  for (const int64_t none : {0, -1}) {
+    const std::string text =
+        "InvalidArgument: keys: expected neither the empty_key nor the deleted_key, got " + std::to_string(none);
+    expect_error_begins([&] { of({5, none}); }, text);
+    expect_error_begins([&] { lookup_table_insert(table, number(none), tensor({1.f, 2.f})); }, text);
+    expect_error_begins([&] { lookup_table_remove(table, number(none)); }, text);
+  }
+  expect_error_begins([&] { mutable_dense_hash_table(number(1), number(1), kFloat32); },
+                      "InvalidArgument: deleted_key: expected another one than the empty_key, got 1");
+  expect_error_begins([&] { mutable_dense_hash_table(number(1), number(2), kFloat32, {.initial_num_buckets = 12}); },
+                      "InvalidArgument: initial_num_buckets: expected a power of 2, got 12");
+  expect_error_begins([&] { mutable_dense_hash_table(number(1), number(2), kFloat32, {.max_load_factor = 1}); },
+                      "InvalidArgument: max_load_factor: expected one between 0 and 1, got 1");
+  expect_error_begins([&] { mutable_dense_hash_table(number(1), tensor({1, 2}), kFloat32); }, "InvalidArgument: ");
+}
+
+void keys_that_are_vectors() {
+  const auto key = [](int64_t a, int64_t b) { return tensor(std::vector<int64_t>{a, b}); };
+  const Tensor table = anonymous_mutable_dense_hash_table(key(0, 0), key(0, 1), kString);
+  const Tensor keys = reshape(tensor(std::vector<int64_t>{1, 2, 3, 4}), {2, 2});
+  lookup_table_insert(table, keys, tensor({"a", "b"}));
+  lookup_table_insert(table, key(3, 4), tensor("c"));
+  BOOST_TEST(lookup_table_find(table, keys, tensor("none")).to_string() == "[b'a' b'c']");
+  BOOST_TEST(lookup_table_find(table, key(2, 1), tensor("none")).to_string() == "b'none'");
+  const auto [all_keys, values] = lookup_table_export(table, kInt64, kString);
+  BOOST_TEST(all_keys.shape().to_string() == "[2,2]");
+  BOOST_TEST(lookup_table_find(table, all_keys, tensor("none")).to_string() == values.to_string());
+  expect_error_begins([&] { lookup_table_insert(table, key(0, 1), tensor("c")); },
+                      "InvalidArgument: keys: expected neither the empty_key nor the deleted_key, got [0, 1]");
+  expect_error_begins([&] { lookup_table_find(table, tensor(int64_t{1}), tensor("none")); },
+                      "InvalidArgument: keys: expected a shape that ends with [2], got []");
+  expect_error_begins([] { anonymous_mutable_dense_hash_table(zeros({1, 1}, kInt64), ones({1, 1}, kInt64), kString); },
+                      "InvalidArgument: empty_key: expected a scalar or a vector, got shape [1,1]");
+}
+
+void dense_in_saved_graphs() {
+  const auto build = [] {
+    const Tensor empty = tensor({"", ""}), deleted = tensor({"-", "-"});
+    const Tensor table = named("table", mutable_dense_hash_table(empty, deleted, kInt64));
+    const Tensor keys = tensor_from_strings({2, 2}, {"a", "b", "c", "d"});
+    const CollectEffects effects;
+    lookup_table_insert(table, keys, tensor(std::vector<int64_t>{1, 2}));
+    group(effects.operations(), "insert");
+    const Tensor found = named("found", lookup_table_find(table, keys, tensor(int64_t{-1})));
+    BOOST_TEST(found.partial_shape().to_string() == "[2]");
+    BOOST_TEST(lookup_table_export(table, kString, kInt64).keys.partial_shape().to_string() == "[?,2]");
+    named("anonymous", lookup_table_size(anonymous_mutable_dense_hash_table(empty, deleted, kInt64)));
+    expect_error_begins([&] { lookup_table_find(table, tensor("a"), tensor(int64_t{-1})); },
+                        "InvalidArgument: keys: expected a shape that ends with [2], got []");
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    session.run("insert");
+    BOOST_TEST(session.run("found").to_string() == "[1 2]");
+    BOOST_TEST(session.run("anonymous").item<int64_t>() == 0);
+  }
+}
+
 void from_files() {
   const TestFolder folder;
   const std::string path = folder / "words.txt";
@@ -223,22 +293,26 @@ void in_saved_graphs() {
 
 const OwnTest kSaved{"saved", in_saved_graphs};
 
-const Family tables("tables", {
-                                  {"HashTableV2", {.own = {{"once", given_entries_once}, kSaved}}},
-                                  {"MutableHashTableV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
-                                  {"MutableHashTableOfTensorsV2", {.own = {{"rows", values_that_are_tensors}, kSaved}}},
-                                  {"AnonymousHashTable", {.own = {{"names", without_names}, kSaved}}},
-                                  {"AnonymousMutableHashTable", {.own = {{"names", without_names}, kSaved}}},
-                                  {"AnonymousMutableHashTableOfTensors", {.own = {{"names", without_names}, kSaved}}},
-                                  {"LookupTableFindV2", {.own = {{"refused", what_does_not_fit}, kSaved}}},
-                                  {"LookupTableInsertV2", {.own = {{"every_type", of_every_type}, kSaved}}},
-                                  {"LookupTableRemoveV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
-                                  {"LookupTableImportV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
-                                  {"LookupTableExportV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
-                                  {"LookupTableSizeV2", {.own = {{"once", given_entries_once}, kSaved}}},
-                                  {"InitializeTableV2", {.own = {{"once", given_entries_once}, kSaved}}},
-                                  {"InitializeTableFromTextFileV2", {.own = {{"files", from_files}, kSaved}}},
-                              });
+const Family tables("tables",
+                    {
+                        {"HashTableV2", {.own = {{"once", given_entries_once}, kSaved}}},
+                        {"MutableHashTableV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
+                        {"MutableHashTableOfTensorsV2", {.own = {{"rows", values_that_are_tensors}, kSaved}}},
+                        {"AnonymousHashTable", {.own = {{"names", without_names}, kSaved}}},
+                        {"AnonymousMutableHashTable", {.own = {{"names", without_names}, kSaved}}},
+                        {"AnonymousMutableHashTableOfTensors", {.own = {{"names", without_names}, kSaved}}},
+                        {"MutableDenseHashTableV2", {.own = {{"dense", dense_ones}, {"saved", dense_in_saved_graphs}}}},
+                        {"AnonymousMutableDenseHashTable",
+                         {.own = {{"vectors", keys_that_are_vectors}, {"saved", dense_in_saved_graphs}}}},
+                        {"LookupTableFindV2", {.own = {{"refused", what_does_not_fit}, kSaved}}},
+                        {"LookupTableInsertV2", {.own = {{"every_type", of_every_type}, kSaved}}},
+                        {"LookupTableRemoveV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
+                        {"LookupTableImportV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
+                        {"LookupTableExportV2", {.own = {{"changed", changed_at_any_time}, kSaved}}},
+                        {"LookupTableSizeV2", {.own = {{"once", given_entries_once}, kSaved}}},
+                        {"InitializeTableV2", {.own = {{"once", given_entries_once}, kSaved}}},
+                        {"InitializeTableFromTextFileV2", {.own = {{"files", from_files}, kSaved}}},
+                    });
 
 }  // namespace
 }  // namespace panto::test

@@ -1,5 +1,6 @@
 // Conditionals and loops: eagerly, traced, in graphs made by hand; their gradients.
 #include "panto/trace/control/control_flow.h"
+#include "panto/ops/lists.h"
 
 #include <cmath>
 
@@ -26,6 +27,37 @@ const Node* node_of(const Function& f, std::string_view op) {
 
 Tensor root_or_zero(const Tensor& x) {
   return cond(sum(x) > 0.F, [&] { return sqrt(x); }, [&] { return zeros_like(x); });
+}
+
+// A round may write over what the one before it made, and over nothing else.
+BOOST_AUTO_TEST_CASE(rounds_write_over_what_is_theirs) {
+  const Tensor kept = tensor({1.f, 2.f});
+  const auto f = trace(
+      [&](const Tensor& x, const Tensor& n) {
+        const auto body = [&](const Tensor& i, const Tensor& a, const Tensor&, const Tensor&, const Tensor& list) {
+          const Tensor next = -(a + kept);
+          return std::tuple(i + 1, next, next * 2.f, a, tensor_list_set_item(list, i, a));
+        };
+        const Tensor empty = tensor_list_reserve(tensor(std::vector<int32_t>{2}), n, kFloat32);
+        auto [i, a, b, c, list] = while_loop(
+            [&](const Tensor& i, const Tensor&, const Tensor&, const Tensor&, const Tensor&) { return i < n; }, body,
+            std::tuple(tensor(0), x, x, x, empty));
+        const Tensor all = tensor_list_stack(list, tensor(std::vector<int32_t>{2}), kFloat32);
+        return std::vector<Tensor>{a, b, c, x + kept, all};
+      },
+      {TensorSpec(kFloat32, {2}), TensorSpec(kInt32, {})});
+  const Tensor x = tensor({10.f, 20.f});
+  for (int run = 0; run < 2; ++run) {
+    const std::vector<Tensor> y = f.call(std::vector<Tensor>{x, tensor(3)});
+    // -11 -22, then 10 20, then -11 -22.
+    BOOST_TEST(y[0].to_vector<float>() == (std::vector<float>{-11, -22}));
+    BOOST_TEST(y[1].to_vector<float>() == (std::vector<float>{-22, -44}));
+    BOOST_TEST(y[2].to_vector<float>() == (std::vector<float>{10, 20}));
+    BOOST_TEST(y[3].to_vector<float>() == (std::vector<float>{11, 22}));
+    BOOST_TEST(y[4].to_vector<float>() == (std::vector<float>{10, 20, -11, -22, 10, 20}));
+    BOOST_TEST(x.to_vector<float>() == (std::vector<float>{10, 20}));
+    BOOST_TEST(kept.to_vector<float>() == (std::vector<float>{1, 2}));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(cond_runs_the_branch_that_is_taken) {

@@ -1,0 +1,15 @@
+// CRC-32C (Castagnoli), the checksum of record files and checkpoints.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "panto/lib/base/export.h"
+
+namespace panto {
+
+PANTO_EXPORT uint32_t crc32c(std::string_view bytes) noexcept;
+// As files store it, so that the checksum of bytes that have checksums in them is a good one, too.
+PANTO_EXPORT uint32_t masked_crc32c(std::string_view bytes) noexcept;
+
+}  // namespace panto

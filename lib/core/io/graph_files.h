@@ -1,0 +1,21 @@
+// Whether graphs may open files. Some ops open those that a graph names (InitializeTableFromTextFileV2, readers); who
+// runs graphs of strangers may refuse that.
+//
+//   allow_graph_files(false);   // from now on, in this process; also PANTO_GRAPH_FILES=0, `panto run --no-files`
+//
+// Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "panto/lib/base/export.h"
+
+namespace panto {
+
+// They may, unless the environment variable PANTO_GRAPH_FILES is 0, or the last call said otherwise.
+PANTO_EXPORT void allow_graph_files(bool allowed) noexcept;
+PANTO_EXPORT bool graph_files_allowed() noexcept;
+// For kernels that open `path`. Throws PermissionDenied where graphs may not.
+PANTO_EXPORT void expect_graph_files_allowed(const std::string& path);
+
+}  // namespace panto

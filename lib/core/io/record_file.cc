@@ -1,0 +1,139 @@
+#include "panto/lib/core/io/record_file.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "panto/lib/base/file.h"
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/io/crc32c.h"
+#include "panto/lib/core/io/zlib_bits.h"
+
+namespace panto {
+namespace {
+
+// A record is its length, the length's checksum, its bytes and their checksum; numbers are little-endian.
+static_assert(std::endian::native == std::endian::little);
+constexpr size_t kLengthBytes = 8;
+constexpr size_t kChecksumBytes = 4;
+
+template <class T>
+T number_in(std::string_view bytes) {
+  T value;
+  bytes.copy(reinterpret_cast<char*>(&value), sizeof(T));
+  return value;
+}
+template <class T>
+std::string bytes_of(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(T)};
+}
+
+// Takes the checksum off the end of `bytes`, `wanted` bytes of a part of the record at `offset`.
+void check(const InputStream& stream, uint64_t offset, uint64_t wanted, std::string& bytes, std::string_view part) {
+  if (bytes.size() < wanted) {
+    failf(Code::kDataLoss, "file '{}': expected {} bytes of the {} of the record at byte {}, got {}", stream.path(),
+          wanted, part, offset, bytes.size());
+  }
+  const auto stored = number_in<uint32_t>(std::string_view(bytes).substr(bytes.size() - kChecksumBytes));
+  bytes.resize(bytes.size() - kChecksumBytes);
+  const uint32_t actual = masked_crc32c(bytes);
+  if (stored == actual) return;
+  failf(Code::kDataLoss, "file '{}': expected the checksum {:08x} of the {} of the record at byte {}, got {:08x}",
+        stream.path(), stored, part, offset, actual);
+}
+
+}  // namespace
+
+RecordReader::RecordReader(const std::string& path, Compression compression) : stream_(path, compression) {}
+
+bool RecordReader::read(std::string& record) {
+  const uint64_t begin = offset();
+  stream_.read(kLengthBytes + kChecksumBytes, record);
+  if (record.empty()) return false;
+  check(stream_, begin, kLengthBytes + kChecksumBytes, record, "length");
+  const auto length = number_in<uint64_t>(record);
+  if (length > kMaxFileBytes) {
+    failf(Code::kDataLoss, "file '{}': expected a record of at most {} bytes at byte {}, got one of {}", stream_.path(),
+          kMaxFileBytes, begin, length);
+  }
+  stream_.read(length + kChecksumBytes, record);
+  check(stream_, begin, length + kChecksumBytes, record, "data");
+  return true;
+}
+
+struct RecordWriter::Impl {
+  Impl(const std::string& path, Compression compression) : file(path) {
+    if (compression == Compression::kNone) return;
+    constexpr int kMemoryLevel = 8;
+    if (deflateInit2(&stream.emplace(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, zlib_window_bits(compression), kMemoryLevel,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+      stream.reset();
+      fail(Code::kResourceExhausted, "zlib: expected room for a stream, got none");
+    }
+  }
+  ~Impl() {
+    if (stream) deflateEnd(&*stream);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void put(std::string_view bytes, bool last) {
+    if (!stream) {
+      pending += bytes;
+    } else {
+      deflate_all(bytes, last);
+    }
+    if (pending.size() < kPiece && !last) return;
+    file.append(pending);
+    pending.clear();
+  }
+
+  void deflate_all(std::string_view bytes, bool last) {
+    char piece[size_t{1} << 14];
+    do {  // zlib counts in 32 bits
+      const std::string_view part = bytes.substr(0, kPiece);
+      bytes.remove_prefix(part.size());
+      stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));  // which it does not write to
+      stream->avail_in = static_cast<uInt>(part.size());
+      do {
+        stream->next_out = reinterpret_cast<Bytef*>(piece);
+        stream->avail_out = sizeof(piece);
+        deflate(&*stream, last && bytes.empty() ? Z_FINISH : Z_NO_FLUSH);
+        pending.append(piece, sizeof(piece) - stream->avail_out);
+      } while (stream->avail_out == 0);
+    } while (!bytes.empty());
+  }
+
+  static constexpr size_t kPiece = size_t{1} << 18;
+  NewFile file;
+  std::string pending;
+  std::optional<z_stream> stream;
+  bool closed = false;
+};
+
+RecordWriter::RecordWriter(const std::string& path, Compression compression)
+    : impl_(std::make_unique<Impl>(path, compression)) {}
+RecordWriter::~RecordWriter() = default;
+
+void RecordWriter::write(std::string_view record) {
+  if (impl_->closed) fail(Code::kFailedPrecondition, "record writer: expected an open one, got one that was closed");
+  if (record.size() > kMaxFileBytes) {
+    invalid("record: expected at most {} bytes, got {}", kMaxFileBytes, record.size());
+  }
+  const std::string length = bytes_of(static_cast<uint64_t>(record.size()));
+  impl_->put(length, false);
+  impl_->put(bytes_of(masked_crc32c(length)), false);
+  impl_->put(record, false);
+  impl_->put(bytes_of(masked_crc32c(record)), false);
+}
+
+void RecordWriter::close() {
+  if (impl_->closed) return;
+  impl_->put({}, true);
+  impl_->file.commit();
+  impl_->closed = true;
+}
+
+}  // namespace panto

@@ -1,0 +1,231 @@
+#include "panto/lib/runtime/session/run_metadata.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/graph/nodes.h"
+#include "panto/lib/runtime/session/session_impl.h"
+#include "panto/lib/runtime/step_stats.h"
+
+namespace panto {
+
+namespace {
+
+// ---- Costs ---------------------------------------------------------------------------------------------------------
+
+std::vector<CostNode> cost_graph_of(const Graph& graph, const std::vector<NodeStats>& stats) {
+  std::vector<CostNode> costs;
+  std::vector<int> position(static_cast<size_t>(graph.id_limit()), -1);
+  const std::vector<int> order = graph.topological_order();
+  for (const int id : order) {
+    position[static_cast<size_t>(id)] = static_cast<int>(costs.size());
+    costs.emplace_back();
+  }
+  const auto at = [&](int id) { return position[static_cast<size_t>(id)]; };
+  std::map<std::string_view, size_t> by_name;
+  for (const int id : order) {
+    const Node& node = graph.at(id);
+    CostNode& cost = costs[static_cast<size_t>(at(id))];
+    cost.name = node.name();
+    cost.device = node.device();
+    for (const NodeOutput input : node.inputs()) cost.inputs.push_back({at(input.node), input.index});
+    for (const int before : node.control_inputs()) cost.waits_for.push_back(at(before));
+    for (const OutputInfo& info : node.outputs()) {
+      const bool known = info.shape.fully_known() && is_plain(info.dtype);
+      cost.outputs.push_back({info.dtype, info.shape,
+                              known ? Shape(info.shape).numel() * static_cast<int64_t>(dtype_size(info.dtype)) : 0});
+    }
+    cost.is_final = node.consumers().empty();
+    by_name.emplace(node.name(), static_cast<size_t>(at(id)));
+  }
+  for (const NodeStats& node : stats) {
+    const auto found = node.depth == 0 ? by_name.find(node.name) : by_name.end();
+    if (found == by_name.end()) continue;
+    CostNode& cost = costs[found->second];
+    ++cost.executions;
+    cost.nanoseconds += node.end - node.start;
+    if (node.outputs.size() == cost.outputs.size()) cost.outputs = node.outputs;
+  }
+  return costs;
+}
+
+// ---- Devices -------------------------------------------------------------------------------------------------------
+
+NodeSpec transfer(const Op& op, std::string name, const std::string& tensor, const std::string& from,
+                  const std::string& to, DType dtype) {
+  NodeSpec spec;
+  spec.op = &op;
+  spec.name = std::move(name);
+  spec.attrs.resize(op.signature().attrs.size());
+  const auto set = [&](std::string_view attr, AttrValue value) {
+    const int at = op.signature().find_attr(attr);
+    if (at >= 0) spec.attrs[static_cast<size_t>(at)] = std::move(value);
+  };
+  set("T", AttrValue(dtype));
+  set("tensor_type", AttrValue(dtype));
+  set("tensor_name", AttrValue(tensor));
+  set("send_device", AttrValue(from));
+  set("send_device_incarnation", AttrValue(int64_t{1}));
+  set("recv_device", AttrValue(to));
+  return spec;
+}
+
+// Of each device its nodes, in the order of the first.
+std::vector<std::pair<std::string, Graph>> partition_graphs_of(const Graph& graph) {
+  const Op& send = *find_op("_Send");
+  const Op& recv = *find_op("_Recv");
+  std::vector<std::pair<std::string, Graph>> parts;
+  std::map<std::string, size_t> part_of;
+  std::vector<int> made(static_cast<size_t>(graph.id_limit()), -1);
+  std::map<std::pair<NodeOutput, size_t>, NodeOutput> received;  // by value and part
+  const auto part = [&](const Node& node) {
+    const auto [at, fresh] = part_of.emplace(node.device(), parts.size());
+    if (fresh) parts.emplace_back(node.device(), Graph());
+    return at->second;
+  };
+  // What `reader` reads, in its part.
+  const auto input_of = [&](NodeOutput from, size_t to) {
+    const Node& producer = graph.at(from.node);
+    const size_t home = part(producer);
+    const NodeOutput local{made[static_cast<size_t>(from.node)], from.index};
+    if (home == to) return local;
+    const auto known = received.find({from, to});
+    if (known != received.end()) return known->second;
+    const std::string edge = fmt::format("edge_{}_{}", received.size(), graph.output_name(from));
+    const auto& [sender, sending] = parts[home];
+    const auto& [receiver, receiving] = parts[to];
+    Graph& there = parts[home].second;
+    Graph& here = parts[to].second;
+    const DType dtype = producer.output(from.index).dtype;
+    NodeSpec out = transfer(send, there.unique_name(producer.name() + "/_Send"), edge, sender, receiver, dtype);
+    out.inputs = {local};
+    out.device = sender;
+    there.add(std::move(out));
+    NodeSpec in = transfer(recv, here.unique_name(producer.name() + "/_Recv"), edge, sender, receiver, dtype);
+    in.outputs = {producer.output(from.index)};
+    in.device = receiver;
+    const NodeOutput value{here.add(std::move(in)), 0};
+    received.emplace(std::pair(from, to), value);
+    return value;
+  };
+  for (const int id : graph.topological_order()) {
+    const Node& node = graph.at(id);
+    const size_t to = part(node);
+    NodeSpec spec = node.spec();
+    for (NodeOutput& input : spec.inputs) {
+      // The way back of a loop leads from what is not there yet.
+      input = made[static_cast<size_t>(input.node)] >= 0 ? input_of(input, to) : spec.inputs[0];
+    }
+    std::erase_if(spec.control_inputs, [&](int before) { return part(graph.at(before)) != to; });
+    for (int& before : spec.control_inputs) before = made[static_cast<size_t>(before)];
+    spec.place = -1;
+    made[static_cast<size_t>(id)] = parts[to].second.add(std::move(spec));
+  }
+  for (const int id : graph.ids()) {
+    const Node& node = graph.at(id);
+    if (!node.is(OpKind::kMerge)) continue;
+    const size_t to = part(node);
+    for (int i = 1; i < node.num_inputs(); ++i) {
+      parts[to].second.set_input(made[static_cast<size_t>(id)], i, input_of(node.input(i), to));
+    }
+  }
+  return parts;
+}
+
+// ---- Chrome's trace ------------------------------------------------------------------------------------------------
+
+std::string json_text(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string microseconds(int64_t nanoseconds) {
+  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
+}
+
+std::string output_text(const NodeStats& node) {
+  std::string text;
+  for (const OutputStats& output : node.outputs) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", dtype_name(output.dtype), output.shape.to_string());
+  }
+  return text;
+}
+
+// A line for each execution, so that those of one line are beside or inside one another: what waits goes on while
+// others run.
+std::vector<int> lines_of(const std::vector<NodeStats>& nodes) {
+  std::vector<size_t> order(nodes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return std::pair(nodes[a].start, -nodes[a].end) < std::pair(nodes[b].start, -nodes[b].end);
+  });
+  std::vector<int> line_of(nodes.size());
+  std::map<std::pair<std::string, int>, std::vector<std::vector<int64_t>>> lines;  // ends of what is open in each
+  for (const size_t i : order) {
+    const NodeStats& node = nodes[i];
+    auto& open = lines[{node.device, node.thread}];
+    size_t line = 0;
+    for (;; ++line) {
+      if (line == open.size()) open.emplace_back();
+      std::vector<int64_t>& ends = open[line];
+      while (!ends.empty() && ends.back() <= node.start) ends.pop_back();
+      if (ends.empty() || ends.back() >= node.end) break;
+    }
+    open[line].push_back(node.end);
+    line_of[i] = node.thread * 1000 + static_cast<int>(line);
+  }
+  return line_of;
+}
+
+}  // namespace
+
+std::string RunMetadata::chrome_trace() const {
+  std::vector<std::string> events;
+  std::map<std::string, size_t> process_of;
+  const std::vector<int> lines = lines_of(nodes);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeStats& node = nodes[i];
+    const auto [process, fresh] = process_of.emplace(node.device, process_of.size());
+    if (fresh) {
+      events.push_back(fmt::format(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})",
+                                   process->second, json_text(node.device)));
+    }
+    int64_t bytes = 0;
+    for (const OutputStats& output : node.outputs) bytes += output.bytes;
+    events.push_back(fmt::format(R"({{"name":{},"cat":"op","ph":"X","pid":{},"tid":{},"ts":{},"dur":{},)"
+                                 R"("args":{{"name":{},"op":{},"outputs":{},"bytes":{},"thread":{},"depth":{}}}}})",
+                                 json_text(node.op), process->second, lines[i], microseconds(node.start),
+                                 microseconds(node.end - node.start), json_text(node.name), json_text(node.op),
+                                 json_text(output_text(node)), bytes, node.thread, node.depth));
+  }
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  for (size_t i = 0; i < events.size(); ++i) text += events[i] + (i + 1 < events.size() ? ",\n" : "\n");
+  return text + "]}\n";
+}
+
+void fill_metadata(RunMetadata& metadata, const Executable& executable, const StepStats& stats,
+                   const RunOptions& options) {
+  metadata = {};
+  metadata.began = stats.began();
+  metadata.took = stats.now();
+  if (options.trace != RunOptions::Trace::kNone) {
+    metadata.nodes = stats.nodes();
+    metadata.cost_graph = cost_graph_of(executable.optimized(), metadata.nodes);
+  }
+  if (options.partition_graphs) metadata.partition_graphs = partition_graphs_of(executable.optimized());
+}
+
+}  // namespace panto

@@ -1,0 +1,471 @@
+#include "panto/lib/runtime/session/session_impl.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/step/threads.h"
+#include "panto/lib/graph/check.h"
+#include "panto/lib/graph/validate.h"
+#include "panto/lib/runtime/optimizer.h"
+#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/session/run_metadata.h"
+#include "panto/lib/runtime/step_stats.h"
+
+namespace panto {
+
+namespace {
+
+constexpr size_t kMaxCalls = 64;  // combinations of fetches and feeds that are remembered
+
+// A fed number as a scalar of type `t`; `what` names the feed.
+template <class What>
+Tensor number_tensor(const FeedValue& value, DType t, const What& what) {
+  switch (value.kind()) {
+    case FeedValue::Kind::kBool: return dispatch::literal_tensor(value.integer() != 0, t, what());
+    case FeedValue::Kind::kInteger: return dispatch::literal_tensor(value.integer(), t, what());
+    default: return dispatch::literal_tensor(value.real(), t, what());
+  }
+}
+
+// Calls f() with what an error says of the element.
+template <class F>
+auto with_element(std::string_view role, const GraphElement& element, F&& f) {
+  return with_context([&] { return fmt::format("{} {}", role, element.to_string()); }, std::forward<F>(f));
+}
+
+void add_fetch(CallPlans& call, const GraphElement& element, const void* identity) {
+  // A variable from outside the graph is read as it is.
+  NodeOutput output;
+  const bool outside = element.is_variable() && element.tensor().defined() && !element.tensor().is_meta();
+  if (!outside) {
+    output = output_of(*call.graph, element, identity);
+    if (!output.valid()) call.target_nodes.push_back(node_of(*call.graph, element, identity));
+  }
+  if (!output.valid() || element.is_variable()) call.values_only = false;
+  call.fetch_of.push_back(output.valid() ? static_cast<int>(call.fetch_outputs.size()) : -1);
+  if (output.valid()) call.fetch_outputs.push_back(output);
+}
+
+// A request that is made where either of two is.
+class JoinedCancellation {
+ public:
+  JoinedCancellation(std::shared_ptr<Cancellation> a, std::shared_ptr<Cancellation> b)
+      : of_{std::move(a), std::move(b)} {
+    for (size_t i = 0; i < 2; ++i) watches_[i] = of_[i]->watch([joined = joined_] { joined->request(); });
+  }
+  ~JoinedCancellation() {
+    for (size_t i = 0; i < 2; ++i) of_[i]->unwatch(watches_[i]);
+  }
+  JoinedCancellation(const JoinedCancellation&) = delete;
+  JoinedCancellation& operator=(const JoinedCancellation&) = delete;
+  const std::shared_ptr<Cancellation>& get() const { return joined_; }
+
+ private:
+  const std::shared_ptr<Cancellation> joined_ = std::make_shared<Cancellation>();
+  const std::shared_ptr<Cancellation> of_[2];
+  uint64_t watches_[2] = {};
+};
+
+// All that there are, for Session::reset.
+class OpenSessions {
+ public:
+  static OpenSessions& get() {
+    static auto* all = new OpenSessions;  // leaked on purpose
+    return *all;
+  }
+  void add(const std::shared_ptr<Session::Impl>& session) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
+    sessions_.push_back(session);
+  }
+  std::vector<std::shared_ptr<Session::Impl>> all() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Session::Impl>> found;
+    for (const auto& session : sessions_) {
+      if (auto s = session.lock()) found.push_back(std::move(s));
+    }
+    return found;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Session::Impl>> sessions_;
+};
+
+void check_options(const SessionOptions& options) {
+  check_passes(options.passes);
+  check_placement(options.placement);
+  if (options.intra_op_threads < 0 || options.intra_op_threads > 1024) {
+    invalid("intra_op_threads: expected 0 to 1024, got {}", options.intra_op_threads);
+  }
+  if (options.inter_op_threads != 0 && options.inter_op_threads != 1) {
+    failf(Code::kUnimplemented, "inter_op_threads: expected 0 or 1, as a run computes its nodes one by one, got {}",
+          options.inter_op_threads);
+  }
+  if (options.max_plans < 1) invalid("max_plans: expected at least 1, got {}", options.max_plans);
+  if (options.cpu_devices < 0) invalid("cpu_devices: expected at least 0, got {}", options.cpu_devices);
+}
+
+}  // namespace
+
+void check_run_options(const RunOptions& options) {
+  if (!(options.timeout >= 0)) invalid("timeout: expected 0 (none) or seconds, got {}", options.timeout);
+}
+
+void check_feed(const Graph& graph, NodeOutput output, const Tensor& value) {
+  const OutputInfo& expected = graph.info(output);
+  const bool any_type = expected.dtype == DType::kInvalid;  // of an op that is not here
+  if (value.defined() && !value.is_meta() && (any_type || value.dtype() == expected.dtype) &&
+      value.partial_shape().compatible_with(expected.shape)) {
+    return;
+  }
+  const std::string got = !value.defined() ? "an undefined tensor"
+                          : value.is_meta()
+                              ? value.to_string()
+                              : std::string(dtype_name(value.dtype())) + value.partial_shape().to_string();
+  invalid("feed '{}': expected {}{}, got {}", graph.output_name(output),
+          any_type ? "a tensor" : dtype_name(expected.dtype), expected.shape.to_string(), got);
+}
+
+bool CallPlans::fits(const Fetches& wanted, const Feeds& given) const {
+  return given.size() == feeds.size() && wanted == fetches &&
+         std::ranges::equal(given, feeds, {}, &Feeds::value_type::first);
+}
+
+std::vector<Tensor> CallPlans::values_of(std::span<const Tensor> outputs) const {
+  std::vector<Tensor> values(fetches.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const GraphElement& element = fetches[i];
+    if (fetch_of[i] >= 0) values[i] = outputs[static_cast<size_t>(fetch_of[i])];
+    if (element.is_variable()) values[i] = variable_of(values[i].defined() ? values[i] : element.tensor()).read();
+  }
+  return values;
+}
+
+FedTensors::FedTensors(const CallPlans& call, std::span<const FeedValue* const> values) {
+  numbers_.reserve(values.size());  // room for all: the inputs point to them
+  for (size_t i = 0; i < values.size(); ++i) {
+    const FeedValue& value = *values[i];
+    const Tensor* input = &value.tensor();
+    if (value.kind() != FeedValue::Kind::kTensor) {
+      const NodeOutput output = call.feed_outputs[i];
+      const DType expected = call.graph->info(output).dtype;
+      if (expected == DType::kInvalid) {
+        invalid("feed '{}': expected a tensor, as its type is not known, got a number",
+                call.graph->output_name(output));
+      }
+      input = &numbers_.emplace_back(
+          number_tensor(value, expected, [&] { return fmt::format("feed '{}'", call.graph->output_name(output)); }));
+    }
+    inputs_.push_back(input);
+  }
+}
+
+// ---- Life ----------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<Session::Impl> Session::Impl::make(Graph graph, const Graph* original, SessionOptions options) {
+  auto made = std::make_shared<Impl>(std::move(graph), original, std::move(options));
+  OpenSessions::get().add(made);
+  return made;
+}
+
+Session::Impl::Impl(Graph graph, const Graph* original, SessionOptions options)
+    : graph_(std::make_shared<const Graph>(std::move(graph))),
+      options_(std::move(options)),
+      resources_(options_.resources != nullptr ? options_.resources : std::make_shared<ResourceManager>()) {
+  if (original == nullptr) own_graph_ = graph_;
+  location_ = original != nullptr ? original->location() : graph_->location();
+  if (original != nullptr) seen_edits_ = original->edits();
+  check_options(options_);
+  validate(*graph_);
+  if (options_.cpu_devices > 0) set_cpu_device_count(options_.cpu_devices);
+}
+
+void Session::Impl::expect_open() const {
+  if (closed()) [[unlikely]]
+    fail(Code::kFailedPrecondition, "session: expected one that is open, got one that was closed");
+}
+
+void Session::Impl::close() {
+  closed_.store(true, std::memory_order_relaxed);
+  closing_->request();
+}
+
+void Session::Impl::reset(const std::vector<std::string>& containers) {
+  const std::vector<std::shared_ptr<Impl>> sessions = OpenSessions::get().all();
+  for (const std::shared_ptr<Impl>& session : sessions) session->close();
+  const std::vector<std::string> unnamed = {""};
+  for (const std::shared_ptr<Impl>& session : sessions) {
+    for (const std::string& name : containers.empty() ? unnamed : containers) session->resources_->clear(name);
+  }
+}
+
+const Graph& Session::Impl::graph() const {
+  const std::lock_guard lock(mutex_);
+  return *graph_;
+}
+
+std::shared_ptr<Executable> Session::Impl::latest() const {
+  const std::lock_guard lock(mutex_);
+  if (latest_ == nullptr) fail(Code::kFailedPrecondition, "session: expected it to have run, got no run yet");
+  return latest_;
+}
+
+void Session::Impl::set_latest(const std::shared_ptr<Executable>& executable) {
+  const std::lock_guard lock(mutex_);
+  if (latest_ != executable) latest_ = executable;
+}
+
+// Takes what was added to the original graph. Precondition: locked.
+void Session::Impl::follow() {
+  if (own_graph_ != nullptr) return;
+  const std::shared_ptr<Graph* const> location = location_.lock();
+  if (location == nullptr) return;
+  const Graph& original = **location;
+  if (original.edits() == seen_edits_) return;
+  auto grown = std::make_shared<const Graph>(original);
+  validate(*grown);
+  graph_ = std::move(grown);
+  seen_edits_ = original.edits();
+}
+
+void Session::Impl::extend(const Graph& more) {
+  expect_open();
+  const std::lock_guard lock(mutex_);
+  if (own_graph_ == nullptr) {
+    fail(Code::kFailedPrecondition,
+         "extend: expected a session of a graph of its own, got one of a graph that grows elsewhere");
+  }
+  auto grown = std::make_shared<Graph>(*graph_);
+  std::vector<int> id_of(static_cast<size_t>(more.id_limit()), -1);
+  for (const int id : more.topological_order()) {
+    const Node& node = more.at(id);
+    const Node* known = grown->find(node.name());
+    if (known != nullptr && node.is(OpKind::kPlaceholder)) {
+      const bool fits = known->num_outputs() > 0 && known->output(0).dtype == node.output(0).dtype;
+      if (!fits) {
+        invalid("placeholder '{}': expected the type of the node that it stands for, got {}", node.name(),
+                dtype_name(node.output(0).dtype));
+      }
+      id_of[static_cast<size_t>(id)] = known->id();
+      continue;
+    }
+    NodeSpec spec = node.spec();
+    for (NodeOutput& input : spec.inputs) {
+      const int made = id_of[static_cast<size_t>(input.node)];
+      input = made >= 0 ? NodeOutput{made, input.index} : spec.inputs[0];
+    }
+    for (int& control : spec.control_inputs) control = id_of[static_cast<size_t>(control)];
+    spec.place = -1;
+    id_of[static_cast<size_t>(id)] = grown->add(std::move(spec));
+  }
+  // The ways back of loops lead from nodes that were not there yet.
+  for (const int id : more.ids()) {
+    const Node& node = more.at(id);
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      const NodeOutput from{id_of[static_cast<size_t>(node.input(i).node)], node.input(i).index};
+      const int made = id_of[static_cast<size_t>(id)];
+      if (node.is(OpKind::kMerge) && !(grown->at(made).input(i) == from)) grown->set_input(made, i, from);
+    }
+  }
+  validate(*grown);
+  graph_ = std::move(grown);
+  calls_.clear();
+}
+
+// ---- What is run ---------------------------------------------------------------------------------------------------
+
+std::shared_ptr<CallPlans> Session::Impl::find_call(const Fetches& fetches, const Feeds& feeds) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = calls_.begin(); it != calls_.end(); ++it) {
+    if (!(*it)->fits(fetches, feeds)) continue;
+    if (it != calls_.begin()) calls_.splice(calls_.begin(), calls_, it);
+    return calls_.front();
+  }
+  follow();
+  std::vector<GraphElement> fed;
+  for (const auto& [element, value] : feeds) fed.push_back(element);
+  std::shared_ptr<CallPlans> call = resolve(graph_, fetches, fed);
+  use_raised(*call);
+  calls_.push_front(std::move(call));
+  if (calls_.size() > kMaxCalls) calls_.pop_back();
+  return calls_.front();
+}
+
+std::shared_ptr<CallPlans> Session::Impl::resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds) {
+  const std::lock_guard lock(mutex_);
+  follow();
+  std::shared_ptr<CallPlans> call = resolve(graph_, fetches, feeds);
+  use_raised(*call);
+  return call;
+}
+
+// The graph with While and If, unless something of the call is inside of them. Precondition: locked.
+void Session::Impl::use_raised(CallPlans& call) {
+  if (!options_.raise_control_flow || options_.passes == "off" || !graph_->has_control_flow()) return;
+  if (raised_of_ != graph_) {
+    Graph graph = *graph_;
+    raised_ = raise_control_flow(graph, {});
+    raised_graph_ = std::make_shared<const Graph>(std::move(graph));
+    raised_of_ = graph_;
+  }
+  if (raised_.loops + raised_.conditionals == 0) return;
+  bool outside = true;
+  const auto find = [&](NodeOutput output) {
+    const NodeOutput found = raised_.find(*raised_graph_, output);
+    outside = outside && found.valid();
+    return found;
+  };
+  std::vector<NodeOutput> feeds, fetches;
+  std::vector<int> targets;
+  for (const NodeOutput& o : call.feed_outputs) feeds.push_back(find(o));
+  for (const NodeOutput& o : call.fetch_outputs) fetches.push_back(find(o));
+  for (const int id : call.target_nodes) targets.push_back(find({id, 0}).node);
+  if (!outside) return;
+  call.graph = raised_graph_;
+  call.feed_outputs = std::move(feeds);
+  call.fetch_outputs = std::move(fetches);
+  call.target_nodes = std::move(targets);
+}
+
+std::shared_ptr<CallPlans> Session::Impl::resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,
+                                                  std::span<const GraphElement> feeds) const {
+  const std::shared_ptr<Graph* const> location = location_.lock();
+  const void* identity = location == nullptr ? nullptr : (*location)->identity();
+  auto call = std::make_shared<CallPlans>(std::move(graph), static_cast<size_t>(options_.max_plans));
+  std::set<NodeOutput> seen;
+  for (const GraphElement& element : feeds) {
+    const NodeOutput output = with_element("feed", element, [&] {
+      if (element.kind() == GraphElement::Kind::kName) return call->graph->output(element.name());
+      const NodeOutput found = element.is_variable() ? NodeOutput() : output_of(*call->graph, element, identity);
+      if (!found.valid()) invalid("feed: expected a tensor, got {}", element.to_string());
+      return found;
+    });
+    if (!seen.insert(output).second) {
+      invalid("feeds: expected each tensor once, got '{}' twice", call->graph->output_name(output));
+    }
+    call->feeds.push_back(element);
+    call->feed_outputs.push_back(output);
+  }
+  for (const GraphElement& element : fetches) {
+    call->fetches.push_back(element);
+    with_element("fetch", element, [&] { add_fetch(*call, element, identity); });
+  }
+  return call;
+}
+
+std::shared_ptr<CallPlans::Plan> Session::Impl::find_plan(CallPlans& call, std::span<const Tensor* const> inputs) {
+  // Held while planning too: two threads with the same new shapes must not both plan.
+  const std::lock_guard lock(call.mutex);
+  const std::shared_ptr<Plan>* known = call.plans.find([&](const std::shared_ptr<Plan>& plan) {
+    bool same = true;
+    for (size_t i = 0; same && i < inputs.size(); ++i) {
+      same = plan->shapes[i] == inputs[i]->partial_shape() && plan->devices[i] == &inputs[i]->device() &&
+             plan->dtypes[i] == inputs[i]->dtype();
+    }
+    return same;
+  });
+  if (known != nullptr) return *known;
+  // Ever new shapes (lengths of sentences) are served by one plan that leaves open what the graph leaves open.
+  const bool open = call.num_planned >= options_.max_plans;
+  if (open && call.open_plan != nullptr) return call.open_plan;
+  auto made = std::make_shared<Plan>();
+  for (const Tensor* t : inputs) {
+    made->shapes.push_back(t->partial_shape());
+    made->devices.push_back(&t->device());
+    made->dtypes.push_back(t->dtype());
+  }
+  made->executable = make_executable(call, inputs, open);
+  if (open) {
+    call.open_plan = made;
+  } else {
+    call.plans.add(made);
+    ++call.num_planned;
+  }
+  return made;
+}
+
+std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call, std::span<const Tensor* const> inputs,
+                                                           bool open) {
+  std::vector<ExecutableFeed> feeds;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    feeds.push_back(feed_like(call.feed_outputs[i], *inputs[i]));
+    if (!open) continue;
+    const DType dtype = feeds.back().info.dtype;
+    feeds.back().info = call.graph->info(call.feed_outputs[i]);
+    feeds.back().info.dtype = dtype;
+    feeds.back().device = nullptr;
+  }
+  ExecutableOptions options;
+  options.passes = options_.passes;
+  options.soft_placement = options_.soft_placement;
+  if (!options_.device.empty()) options.device = &find_device(options_.device);
+  options.resources = resources_;
+  options.states = &states_;
+  options.log_device_placement = options_.log_device_placement;
+  options.placement = options_.placement;
+  if (!options_.placement.empty()) options.costs = costs_;
+  options.narrow_transfers = options_.narrow_transfers;
+  return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
+}
+
+// ---- Running -------------------------------------------------------------------------------------------------------
+
+std::vector<Tensor> Session::Impl::run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options,
+                                       RunMetadata* metadata) {
+  expect_open();
+  const std::shared_ptr<CallPlans> call = find_call(fetches, feeds);
+  SmallVector<const FeedValue*, 8> values;
+  for (const auto& [element, value] : feeds) values.push_back(&value);
+  const FedTensors fed(*call, {values.data(), values.size()});
+  const std::span<const Tensor* const> inputs = fed.tensors();
+  for (size_t i = 0; i < inputs.size(); ++i) check_feed(*call->graph, call->feed_outputs[i], *inputs[i]);
+  const std::shared_ptr<Plan> plan = find_plan(*call, inputs);
+  set_latest(plan->executable);
+  plan->executable->check(inputs);
+  std::vector<Tensor> outputs = execute(*plan, inputs, call->fetch_outputs.size(), options, metadata);
+  if (call->values_only) return outputs;
+  return call->values_of(outputs);
+}
+
+std::vector<Tensor> Session::Impl::execute(Plan& plan, std::span<const Tensor* const> inputs, size_t count,
+                                           const RunOptions& options, RunMetadata* metadata) const {
+  std::vector<Tensor> outputs(count);
+  std::unique_ptr<RunState> state = plan.states.take([](const RunState&) { return true; });
+  if (state == nullptr) state = plan.executable->new_state();
+  execute(*plan.executable, *state, inputs, outputs, options, metadata);
+  plan.states.put(std::move(state));
+  return outputs;
+}
+
+void Session::Impl::execute(const Executable& executable, RunState& state, std::span<const Tensor* const> inputs,
+                            std::span<Tensor> outputs, const RunOptions& options, RunMetadata* metadata) const {
+  Step step = current_step();
+  step.resources = resources_;
+  if (options_.intra_op_threads > 0) step.threads = options_.intra_op_threads;
+  std::optional<JoinedCancellation> joined;
+  if (step.cancellation != nullptr) joined.emplace(step.cancellation, closing_);
+  step.cancellation = joined ? joined->get() : closing_;
+  if (options.timeout > 0) step.deadline = std::min(step.deadline, Step::deadline_in(options.timeout));
+  const bool traced = metadata != nullptr && options.trace != RunOptions::Trace::kNone;
+  if (metadata == nullptr && !options.report_out_of_memory) [[likely]]
+    return executable.run(state, step, inputs, outputs);
+
+  StepStats stats;
+  const StepStatsScope watched(traced || options.report_out_of_memory ? &stats : watching_stats);
+  try {
+    executable.run(state, step, inputs, outputs);
+  } catch (Error& error) {
+    if (options.report_out_of_memory && error.code() == Code::kResourceExhausted) {
+      error.add_context(stats.largest_outputs());
+    }
+    if (metadata != nullptr) fill_metadata(*metadata, executable, stats, options);
+    throw;
+  }
+  if (metadata != nullptr) fill_metadata(*metadata, executable, stats, options);
+}
+
+}  // namespace panto

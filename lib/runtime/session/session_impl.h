@@ -1,0 +1,156 @@
+// What is behind a Session. Internal.
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panto/lib/base/object_pool.h"
+#include "panto/lib/base/small_vector.h"
+#include "panto/lib/core/step/step.h"
+#include "panto/lib/core/tensor/resource.h"
+#include "panto/lib/graph/flow/raise.h"
+#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/recent_plans.h"
+#include "panto/lib/runtime/session.h"
+
+namespace panto {
+
+// One combination of fetches and feeds, with the plans for the shapes it was run with.
+struct CallPlans {
+  explicit CallPlans(std::shared_ptr<const Graph> of, size_t max_plans) : graph(std::move(of)), plans(max_plans) {}
+
+  std::shared_ptr<const Graph> graph;
+  std::vector<GraphElement> feeds;
+  std::vector<GraphElement> fetches;
+  std::vector<NodeOutput> feed_outputs;
+  std::vector<NodeOutput> fetch_outputs;
+  std::vector<int> fetch_of;  // by fetch: its position among `fetch_outputs`; -1: nothing is fetched for it
+  bool values_only = true;    // fetch i is fetch output i, and no variable
+  std::vector<int> target_nodes;
+
+  struct Plan {
+    std::vector<PartialShape> shapes;
+    std::vector<const Device*> devices;
+    std::vector<DType> dtypes;  // two of one feed only where its node is of an unknown op
+    std::shared_ptr<Executable> executable;
+    ObjectPool<RunState> states;
+  };
+  std::mutex mutex;
+  RecentPlans<std::shared_ptr<Plan>> plans;
+  int num_planned = 0;
+  std::shared_ptr<Plan> open_plan;
+
+  bool fits(const Fetches& wanted, const Feeds& given) const;
+  // By fetch, from what a run gave for `fetch_outputs`.
+  std::vector<Tensor> values_of(std::span<const Tensor> outputs) const;
+};
+
+// Feeds as tensors: numbers become scalars.
+class FedTensors {
+ public:
+  // `values`, by feed of the call, outlive it. Throws InvalidArgument for what does not fit.
+  FedTensors(const CallPlans& call, std::span<const FeedValue* const> values);
+  std::span<const Tensor* const> tensors() const { return inputs_; }
+
+ private:
+  std::vector<Tensor> numbers_;
+  SmallVector<const Tensor*, 8> inputs_;
+};
+
+class StepStats;
+struct PartialRun;
+struct PartialSetup;
+
+class Session::Impl {
+ public:
+  using Plan = CallPlans::Plan;
+
+  // `original`: the graph that somebody builds, of which `graph` is a copy; null: it is nobody's.
+  static std::shared_ptr<Impl> make(Graph graph, const Graph* original, SessionOptions options);
+  Impl(Graph graph, const Graph* original, SessionOptions options);
+
+  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options, RunMetadata* metadata);
+  std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,
+                                     std::span<const GraphElement> feeds) const;
+  // Of the graph as it is now, raised where that may be.
+  std::shared_ptr<CallPlans> resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds);
+  std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs);
+  // Into `outputs`, by fetch output of the call.
+  void execute(const Executable& executable, RunState& state, std::span<const Tensor* const> inputs,
+               std::span<Tensor> outputs, const RunOptions& options, RunMetadata* metadata) const;
+  // The same with a state of the plan's.
+  std::vector<Tensor> execute(Plan& plan, std::span<const Tensor* const> inputs, size_t count,
+                              const RunOptions& options, RunMetadata* metadata) const;
+
+  std::string partial_run_setup(const Fetches& fetches, std::span<const GraphElement> feeds);
+  std::vector<Tensor> partial_run(const std::string& handle, const Fetches& fetches, const Feeds& feeds);
+
+  void extend(const Graph& more);
+  void close();
+  bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
+  // Throws FailedPrecondition where it is not.
+  void expect_open() const;
+  static void reset(const std::vector<std::string>& containers);
+
+  const Graph& graph() const;
+  ResourceManager& resources() { return *resources_; }
+  CostModel& costs() { return *costs_; }
+  std::shared_ptr<Executable> latest() const;
+
+ private:
+  std::shared_ptr<CallPlans> find_call(const Fetches& fetches, const Feeds& feeds);
+  void follow();
+  void use_raised(CallPlans& call);
+  std::shared_ptr<Executable> make_executable(const CallPlans& call, std::span<const Tensor* const> inputs, bool open);
+  void set_latest(const std::shared_ptr<Executable>& executable);
+
+  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Graph> raised_graph_;  // once for all calls: they share what its nodes keep
+  std::shared_ptr<const Graph> raised_of_;     // the graph that it was made of
+  Raised raised_;
+  std::weak_ptr<Graph* const> location_;    // of the graph that the caller builds, or of our own
+  std::shared_ptr<const Graph> own_graph_;  // as it was in the beginning: what operations name; null: the caller's
+  uint64_t seen_edits_ = 0;
+  SessionOptions options_;
+  const std::shared_ptr<ResourceManager> resources_;
+  const std::shared_ptr<CostModel> costs_ = std::make_shared<CostModel>();
+  NodeStates states_{NodeStates::Identity::kId};
+  mutable std::mutex mutex_;
+  std::list<std::shared_ptr<CallPlans>> calls_;  // latest first
+  std::shared_ptr<Executable> latest_;
+  std::atomic<bool> closed_ = false;
+  const std::shared_ptr<Cancellation> closing_ = std::make_shared<Cancellation>();
+
+  std::map<std::string, std::shared_ptr<PartialRun>> partial_runs_;      // by handle
+  std::map<std::string, std::shared_ptr<PartialSetup>> partial_setups_;  // by what they fetch and feed
+  int64_t next_partial_run_ = 0;
+};
+
+struct SessionCallable::Impl {
+  std::shared_ptr<Session::Impl> session;
+  std::shared_ptr<CallPlans> call;
+  RunOptions options;
+  // What the next call needs, if it is like this one.
+  struct Ready {
+    std::shared_ptr<CallPlans::Plan> plan;
+    std::unique_ptr<RunState> state;
+  };
+  ObjectPool<Ready> ready;
+};
+
+// Throws InvalidArgument for values that cannot be.
+void check_run_options(const RunOptions& options);
+// Throws unless `value` is a value for `output`.
+void check_feed(const Graph& graph, NodeOutput output, const Tensor& value);
+// Tells of a run of `executable` what `options` ask for.
+void fill_metadata(RunMetadata& metadata, const Executable& executable, const StepStats& stats,
+                   const RunOptions& options);
+
+}  // namespace panto
