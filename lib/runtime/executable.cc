@@ -189,7 +189,9 @@ class StraightLine final : public Executable {
   }
 
   void run_and_measure(StraightLineState& state, const Step& step) const {
-    std::unique_ptr<MeasuredRun> measured = measurements_ == nullptr ? nullptr : measurements_->begin();
+    std::unique_ptr<MeasuredRun> measured = nullptr;
+    // What is watched takes longer.
+    if (measurements_ != nullptr && watching_stats == nullptr) measured = measurements_->begin();
     state.measured = measured.get();
     if (state.lanes != nullptr) {
       state.lanes->run(step, [&](size_t s) { run_segment(plan_.segments[s], state, step); });
@@ -246,16 +248,19 @@ class StraightLine final : public Executable {
       }
       const int64_t start = watching_stats->now();
       run_steps({segment.part, s, s + 1}, state, step,
-                [&](const PlanStep& done, std::span<const Tensor> outputs) { note(done, state, start, outputs); });
+                [&](const PlanStep& done, std::span<const Tensor* const> inputs, std::span<const Tensor> outputs) {
+                  note(done, start, inputs, outputs);
+                });
     }
   }
 
-  void note(const PlanStep& step, const StraightLineState& state, int64_t start,
+  void note(const PlanStep& step, int64_t start, std::span<const Tensor* const> inputs,
             std::span<const Tensor> outputs) const {
+    if (step.device == nullptr) return;  // it only orders
     const Node& node = plan_.graph.at(step.node);
     switch (step.kind) {
       case PlanStep::Kind::kCall: return watching_stats->add(node, *step.device, start, outputs);
-      case PlanStep::Kind::kSend: outputs = {&state.edges[step.edge], 1}; break;
+      case PlanStep::Kind::kSend: outputs = {inputs[0], 1}; break;  // what was sent may be the receiver's by now
       case PlanStep::Kind::kCopy:
       case PlanStep::Kind::kReceive: break;
     }
@@ -265,7 +270,7 @@ class StraightLine final : public Executable {
   }
 
   struct NotNoted {
-    void operator()(const PlanStep&, std::span<const Tensor>) const {}
+    void operator()(const PlanStep&, std::span<const Tensor* const>, std::span<const Tensor>) const {}
   };
   template <class Note = NotNoted>
   void run_steps(const PlanSegment& steps, StraightLineState& state, const Step& of, const Note& noted = {}) const {
@@ -284,7 +289,7 @@ class StraightLine final : public Executable {
       } else {
         outputs[0] = on_device(*inputs[0], *step.device);
       }
-      noted(step, outputs);
+      noted(step, inputs, outputs);
       for (uint32_t i = 0; i < step.num_dropped; ++i) {
         part.temporaries[plan.dropped[step.first_dropped + i]] = Tensor();
       }

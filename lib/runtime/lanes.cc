@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/runtime/control/depth.h"
+#include "panto/lib/runtime/step_stats.h"
 
 namespace panto {
 
@@ -70,8 +72,10 @@ struct GivenUp {};
 void LanesRun::run(const Step& step, const Callable<void(size_t)>& run_segment) {
   signals_.begin();
   for (auto& fault : faults_) fault = {};
-  run_side_by_side(lanes_.size(), [&](size_t lane) {
+  run_side_by_side(lanes_.size(), [&, watching = watching_stats, depth = CallDepth::current()](size_t lane) {
     const LentStep lent(step);
+    const StepStatsScope watched(watching);
+    const LentCallDepth deep(depth);
     run_lane(lane, run_segment);
   });
   const std::pair<std::exception_ptr, size_t>* first = nullptr;

@@ -80,13 +80,13 @@ struct Pool {
   std::vector<Worker*> idle;
 };
 
-Pool*& pool() noexcept {
+Pool*& pool() {
   static auto* shared = new Pool;
   return shared;
 }
 
 // A child has none of the threads.
-bool watch_forks() noexcept {
+bool watch_forks() {
   return pthread_atfork(nullptr, nullptr, [] { pool() = new Pool; }) == 0;
 }
 

@@ -26,7 +26,9 @@ OutputStats stats_of(const Tensor& t) {
 }
 
 StepStats::StepStats()
-    : began_(nanoseconds_of<std::chrono::system_clock>()), zero_(nanoseconds_of<std::chrono::steady_clock>()) {}
+    : began_(nanoseconds_of<std::chrono::system_clock>()),
+      zero_(nanoseconds_of<std::chrono::steady_clock>()),
+      threads_{std::this_thread::get_id()} {}
 
 int64_t StepStats::now() const noexcept { return nanoseconds_of<std::chrono::steady_clock>() - zero_; }
 

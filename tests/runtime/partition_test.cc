@@ -16,11 +16,13 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/device/cuda/gpu_compare.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/gpu.h"
+#include "panto/trace/control/control_flow.h"
 #include "panto/trace/graph_scope.h"
 
 namespace panto {
@@ -237,6 +239,44 @@ BOOST_AUTO_TEST_CASE(loops_go_from_device_to_device) {
     BOOST_TEST(two.run("y", {{"x", x.to(*gpu())}}).cpu().to_vector<float>() == expected,
                boost::test_tools::per_element());
   }
+}
+
+// A loop that asks for a device without a kernel for it (this one has none of ops with effects) runs on the CPU; the
+// nodes of its body are where they ask to be.
+BOOST_AUTO_TEST_CASE(loops_run_where_their_bodies_are_elsewhere) {
+  const auto session = [](const std::string& there) {
+    Graph graph;
+    {
+      const GraphScope building(graph);
+      const Tensor x = placeholder(kFloat32, {4, 4}, "x");
+      const DeviceScope scope(there);
+      const auto body = [&](const Tensor& i, const Tensor& t) {
+        const Tensor product = tanh(matmul(t, x));
+        const DeviceScope host("/cpu:0");
+        const Tensor drawn = random_uniform({4, 4}, {.seed = 3});
+        return std::tuple(i + 1.F, product + drawn);
+      };
+      const auto ends =
+          while_loop([](const Tensor& i, const Tensor&) { return i < 6.F; }, body, std::tuple(tensor(0.F), exp(x)));
+      named("y", neg(std::get<1>(ends)));
+    }
+    return Session(std::move(graph));
+  };
+  Session one = session("/cpu:0"), two = session("/gpu:0");
+  for (int i = 0; i < 3; ++i) {
+    const Tensor x = ramp(Shape{4, 4}, -1 + 0.3f * static_cast<float>(i), 0.05f);
+    BOOST_TEST(two.run("y", {{"x", x}}).cpu().to_vector<float>() == one.run("y", {{"x", x}}).to_vector<float>(),
+               boost::test_tools::per_element());
+  }
+  const Graph placed = two.optimized_graph();
+  int loops = 0;
+  for (const int id : placed.ids()) {
+    const Node& node = placed.at(id);
+    if (!node.is(OpKind::kLoop)) continue;
+    ++loops;
+    BOOST_TEST(node.device() == cpu_device().name());
+  }
+  BOOST_TEST(loops == 1);
 }
 
 // A composite is its kernel where it is placed, or the ops of its body, which are placed there.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "panto/define_op.h"
+#include "panto/lib/runtime/session/run_metadata.h"
 #include "panto/lib/runtime/side_by_side.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
@@ -319,6 +321,27 @@ BOOST_AUTO_TEST_CASE(of_two_faults_the_first_in_the_graph_is_thrown) {
     }
     fails = false;
     BOOST_TEST((run(s, "y", kFeeds).to_vector<float>() == std::vector<float>{2, 4, 6, 8}));
+  }
+}
+
+// RunMetadata tells of all parts, with their threads, and of what goes from one to another.
+BOOST_AUTO_TEST_CASE(all_parts_are_watched) {
+  Session s(graph_of([](const Tensor& x) {
+    const Tensor a = on(cpu(1), [&] { return named("a", work(x)); });
+    named("y", on(cpu(0), [&] { return work(a); }));
+  }));
+  for (int round = 0; round < 20; ++round) {
+    RunMetadata metadata;
+    s.run({"y", "beside"}, kFeeds, {.trace = RunOptions::Trace::kFull}, &metadata);
+    std::map<std::string, int> thread_of;
+    for (const NodeStats& node : metadata.nodes) thread_of[node.name] = node.thread;
+    BOOST_TEST(thread_of.at("y") == 0);
+    BOOST_TEST(thread_of.at("a") != 0);
+    BOOST_TEST(thread_of.at("a/_Send") == thread_of.at("a"));
+    BOOST_TEST(thread_of.at("y/_Recv") == 0);
+    for (const NodeStats& node : metadata.nodes) {
+      if (node.name == "a/_Send") BOOST_TEST(node.outputs.at(0).bytes == 16);
+    }
   }
 }
 

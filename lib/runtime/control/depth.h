@@ -26,7 +26,20 @@ class CallDepth {
   static int current() noexcept { return depth(); }
 
  private:
+  friend class LentCallDepth;
   static int& depth() noexcept;
+};
+
+// While one lives, this thread works for another one, which is so deep.
+class LentCallDepth {
+ public:
+  explicit LentCallDepth(int depth) noexcept : previous_(CallDepth::depth()) { CallDepth::depth() = depth; }
+  ~LentCallDepth() { CallDepth::depth() = previous_; }
+  LentCallDepth(const LentCallDepth&) = delete;
+  LentCallDepth& operator=(const LentCallDepth&) = delete;
+
+ private:
+  int previous_;
 };
 
 }  // namespace panto
