@@ -97,8 +97,7 @@ void shapes_and_counts() {
     session.run("no_copies");
     BOOST_TEST(session.run("shape").to_string() == "[]");
     for (const int64_t i : {3, 4}) BOOST_TEST(session.run("count").item<int64_t>() == i);
-    expect_error_begins([&] { session.run({"count"}); },
-                        "OutOfRange: limit: expected a count below 5, got 5");
+    expect_error_begins([&] { session.run({"count"}); }, "OutOfRange: limit: expected a count below 5, got 5");
     BOOST_TEST(session.run("read").item<int64_t>() == 5);
     session.run("matrix");
     BOOST_TEST(session.run("shape").to_string() == "[1 2]");
