@@ -4,6 +4,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/panto.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/graph/text_graph.h"
 

@@ -13,6 +13,7 @@
 #include "panto/lib/ops/random/random.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/lib/runtime/session/run_metadata.h"
+#include "panto/panto.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/graph/text_graph.h"
 #include "panto/trace/graph_scope.h"
