@@ -374,6 +374,27 @@ BOOST_AUTO_TEST_CASE(errors_name_the_loop_and_the_round) {
   BOOST_TEST(text.find("[node 'element'] [loop 'loop', iteration 3]") != std::string::npos, text);
 }
 
+// A loop of constants without an end is no work for the optimizer: the run's deadline ends it.
+BOOST_AUTO_TEST_CASE(endless_loops_of_constants_are_stopped) {
+  Session session(text_graph(R"(
+    zero = Const(; value=float32{0})
+    x_enter = Enter(zero; frame_name="loop")
+    x = Merge(x_enter, x_next)
+    more = Less(x, limit_in)
+    limit = Const(; value=float32{2})
+    limit_in = Enter(limit; frame_name="loop", is_constant=true)
+    go = LoopCond(more)
+    x_s = Switch(x, go)
+    same = Sin(x_s:1)
+    x_next = NextIteration(same)
+    y = Exit(x_s)
+  )"));
+  Step step;
+  step.deadline = Step::deadline_in(0.05);
+  const StepScope scope(step);
+  expect_error_begins([&] { session.run("y"); }, "DeadlineExceeded: ");
+}
+
 // ---- Gradients ------------------------------------------------------------------------------------------------------
 
 // Of the sum of f(x), by central differences.

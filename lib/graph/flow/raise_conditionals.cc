@@ -103,6 +103,7 @@ class ConditionalRaiser {
 
   bool raise_at_once(const Conditional& c) {
     const std::optional<Branch> branches[] = {collect(c, 0), collect(c, 1)};
+    if (!branches[0] || !branches[1]) return false;
     std::set<int> gone;
     for (const std::optional<Branch>& b : branches) gone.insert(b->nodes.begin(), b->nodes.end());
     if (!find_rest(c, gone)) return false;

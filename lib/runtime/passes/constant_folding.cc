@@ -36,6 +36,8 @@ int64_t bytes_of(const Tensor& t) {
 // A list is none that a graph holds: it would be kept as long as the plan, and what is put into it would copy it.
 bool may_fold(const Node& node) {
   if (!node.op().is_pure() || node.is(OpKind::kConstant) || node.num_outputs() == 0) return false;
+  // How long a loop takes nobody knows: it runs in a run, which a deadline ends.
+  if (node.is(OpKind::kLoop)) return false;
   for (int k = 0; k < node.num_outputs(); ++k) {
     if (node.output(k).dtype == kVariant) return false;
   }
