@@ -16,7 +16,7 @@
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
-#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/lib/runtime/session/run_metadata.h"
 

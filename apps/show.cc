@@ -17,8 +17,8 @@
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/graph_function.h"
-#include "panto/lib/runtime/cost_model.h"
-#include "panto/lib/runtime/placement.h"
+#include "panto/lib/runtime/placement/cost_model.h"
+#include "panto/lib/runtime/placement/placement.h"
 
 namespace panto::apps {
 namespace {

@@ -5,8 +5,8 @@
 #include "panto/define_op.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"
+#include "panto/lib/runtime/parts/side_by_side.h"
 #include "panto/lib/runtime/session.h"
-#include "panto/lib/runtime/side_by_side.h"
 #include "panto/panto.h"
 
 namespace panto::bench {

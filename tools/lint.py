@@ -60,7 +60,7 @@ THIRD_PARTY = {
              rf"device/cuda/|tests/|benchmarks/"),
     "protobuf": (r"(google/protobuf/|panto/lib/graph/proto/)",
                  rf"lib/graph/|lib/runtime/.*\.cc$|trace/.*\.cc$|(apps|tests|benchmarks)/.*"),
-    "JSON": (r"nlohmann/", rf"lib/core/io/safetensors\.cc$|lib/runtime/cost_model\.cc$|{PROGRAMS}"),  # slow to compile
+    "JSON": (r"nlohmann/", rf"lib/core/io/safetensors\.cc$|lib/runtime/placement/cost_model\.cc$|{PROGRAMS}"),  # slow to compile
     "libpng": (r"png(conf)?\.h$", r"nn/data/png\.cc$"),
     "libjpeg": (r"j(peglib|error|config|morecfg)\.h$", r"nn/data/jpeg\.cc$"),
     "CLI11": (r"CLI/", r"apps/|tests/"),

@@ -79,7 +79,7 @@ struct ExecutableOptions {
   Device* device = nullptr;
   bool log_device_placement = false;  // on standard error, as TensorFlow does: a line for each node
   // "": as asked, else on `device`. "by_cost": what may be on several devices is where the simulation of
-  // lib/runtime/cost_placer.h ends soonest. Throws InvalidArgument for anything else.
+  // lib/runtime/placement/cost_placer.h ends soonest. Throws InvalidArgument for anything else.
   std::string placement = {};
   std::shared_ptr<CostModel> costs = nullptr;  // that it asks, and that the first runs are noted in; null: estimates
   bool narrow_transfers = false;               // float32 goes from device to device as bfloat16

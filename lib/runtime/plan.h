@@ -22,7 +22,7 @@
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
-#include "panto/lib/runtime/partition.h"
+#include "panto/lib/runtime/parts/partition.h"
 #include "panto/lib/runtime/rewrite.h"
 
 namespace panto {

@@ -7,7 +7,7 @@
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 #include "panto/lib/runtime/plan.h"
 #include "panto/lib/runtime/prepare_node.h"
 

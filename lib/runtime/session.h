@@ -78,7 +78,7 @@ struct SessionOptions {
   // "b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1".
   bool log_device_placement = false;
   // "" as above; "by_cost": nodes that may run on several devices run where a simulation ends soonest
-  // (lib/runtime/cost_model.h; docs/devices.md).
+  // (lib/runtime/placement/cost_model.h; docs/devices.md).
   std::string placement = {};
   // float32 goes from device to device as bfloat16: half the bytes, with an error of at most 2^-8 of each value.
   bool narrow_transfers = false;

@@ -1,6 +1,6 @@
 // A graph cut by devices: which part each node is in, which values go from part to part, and that a run of the parts
 // gives what one device gives. The other device is the one that pretend_gpu.cc adds.
-#include "panto/lib/runtime/partition.h"
+#include "panto/lib/runtime/parts/partition.h"
 
 #include <boost/test/unit_test.hpp>
 #include <functional>

@@ -1,6 +1,6 @@
 // Where nodes run: device functions, the log, placement by cost. Device functions and the log are compared with what
 // TensorFlow 2.21 says of the same program; simulated times with sums by hand and with a simulation of its own.
-#include "panto/lib/runtime/cost_placer.h"
+#include "panto/lib/runtime/placement/cost_placer.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -13,7 +13,7 @@
 
 #include "panto/lib/base/file.h"
 #include "panto/lib/graph/device_function.h"
-#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "panto/define_op.h"
+#include "panto/lib/runtime/parts/side_by_side.h"
 #include "panto/lib/runtime/session/run_metadata.h"
-#include "panto/lib/runtime/side_by_side.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
 

@@ -11,10 +11,10 @@
 #include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/runtime/partition.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/parts/partition.h"
+#include "panto/lib/runtime/parts/transfers.h"
+#include "panto/lib/runtime/placement/placer.h"
 #include "panto/lib/runtime/prepare_node.h"
-#include "panto/lib/runtime/transfers.h"
 
 namespace panto {
 

@@ -8,7 +8,7 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 #include "panto/lib/runtime/step_stats.h"
 
 namespace panto {

@@ -10,7 +10,7 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/optimizer.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 #include "panto/lib/runtime/session/run_metadata.h"
 #include "panto/lib/runtime/step_stats.h"
 

@@ -15,8 +15,8 @@
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/flow/raise.h"
-#include "panto/lib/runtime/cost_model.h"
 #include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/recent_plans.h"
 #include "panto/lib/runtime/session.h"
 

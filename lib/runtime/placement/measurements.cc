@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/measurements.h"
+#include "panto/lib/runtime/placement/measurements.h"
 
 namespace panto {
 

@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>

@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/side_by_side.h"
+#include "panto/lib/runtime/parts/side_by_side.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
-#include "panto/lib/runtime/placement.h"
+#include "panto/lib/runtime/placement/placement.h"
 
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 
 namespace panto {
 

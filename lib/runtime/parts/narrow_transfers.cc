@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/narrow_transfers.h"
+#include "panto/lib/runtime/parts/narrow_transfers.h"
 
 #include <map>
 #include <string>
@@ -7,8 +7,8 @@
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/runtime/partition.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/parts/partition.h"
+#include "panto/lib/runtime/placement/placer.h"
 #include "panto/ops/math.h"
 
 namespace panto {

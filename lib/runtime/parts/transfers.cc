@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/transfers.h"
+#include "panto/lib/runtime/parts/transfers.h"
 
 #include <algorithm>
 #include <map>

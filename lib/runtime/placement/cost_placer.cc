@@ -1,11 +1,11 @@
-#include "panto/lib/runtime/cost_placer.h"
+#include "panto/lib/runtime/placement/cost_placer.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
 
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 
 namespace panto {
 

@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/lanes.h"
+#include "panto/lib/runtime/parts/lanes.h"
 
 #include <algorithm>
 

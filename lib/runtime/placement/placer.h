@@ -7,7 +7,7 @@
 
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/runtime/cost_placer.h"
+#include "panto/lib/runtime/placement/cost_placer.h"
 
 namespace panto {
 

@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/partition.h"
+#include "panto/lib/runtime/parts/partition.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 
 namespace panto {
 

@@ -8,9 +8,9 @@
 
 #include "panto/lib/base/callable.h"
 #include "panto/lib/core/step/step.h"
-#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/parts/side_by_side.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/plan.h"
-#include "panto/lib/runtime/side_by_side.h"
 
 namespace panto {
 

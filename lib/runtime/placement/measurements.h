@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/plan.h"
 
 namespace panto {

@@ -5,7 +5,7 @@
 
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 
 namespace panto {
 

@@ -1,4 +1,4 @@
-#include "panto/lib/runtime/cost_model.h"
+#include "panto/lib/runtime/placement/cost_model.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/graph_function.h"
 #include "panto/lib/runtime/passes/rules.h"
-#include "panto/lib/runtime/placer.h"
+#include "panto/lib/runtime/placement/placer.h"
 
 namespace panto {
 
