@@ -470,21 +470,11 @@ void check_inputs(const Graph& graph, const Endpoints& endpoints) {
   }
 }
 
-// TensorFlow 1's loops and conditionals become While and If, which have gradients, as far as they can.
-void raise(Graph& graph, Endpoints& endpoints) {
-  std::vector<int> kept = endpoints.effects;
-  for (const NodeOutput o : endpoints.inputs) kept.push_back(o.node);
-  for (const NodeOutput o : endpoints.outputs) kept.push_back(o.node);
-  raise_arrays(graph, kept);
-  const Raised raised = raise_control_flow(graph, kept);
-  for (NodeOutput& o : endpoints.inputs) o = raised.find(graph, o);
-  for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
-  for (int& id : endpoints.effects) id = raised.find(graph, {id, 0}).node;
-}
-
 ConcretePtr concrete_of(Graph graph, Endpoints endpoints) {
   check_inputs(graph, endpoints);
-  raise(graph, endpoints);
+  // TensorFlow 1's loops and conditionals become While and If, which have gradients, as far as they can.
+  raise_arrays(graph, nodes_of(endpoints));
+  raise_control_flow(graph, endpoints);
   ConcreteFunction::Parts parts;
   for (NodeOutput in : endpoints.inputs) {
     const OutputInfo& info = graph.info(in);

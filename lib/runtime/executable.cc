@@ -393,7 +393,8 @@ std::vector<std::pair<int, std::string>> identities(const Graph& graph, NodeStat
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
     if (!node.op().has_effects() && node.op().body() == nullptr) continue;
-    std::string text = std::to_string(id);
+    // With the op: what was raised has numbers that a node which is added later may get.
+    std::string text = fmt::format("{} {}", id, node.op().name());
     if (kind == NodeStates::Identity::kOrder) {
       text = node.op().name();
       for (const AttrValue& attr : node.attrs()) {

@@ -349,6 +349,37 @@ BOOST_AUTO_TEST_CASE(random_numbers_go_on) {
   }
 }
 
+// A node that is added later may get the number that a While had where the graph was raised before: what one keeps is
+// not the other's.
+BOOST_AUTO_TEST_CASE(nodes_that_are_added_keep_states_of_their_own) {
+  Graph graph = text_graph(random_loop(1) + "\n outside = Const(; value=int32[0]{})");
+  Session session(graph);
+  BOOST_TEST(number(session, "x_out", {{"n", 3.f}}) > 0);
+  for (int i = 0; i < 8; ++i) {
+    NodeSpec spec = graph.at("r").spec();
+    spec.name = "later_" + std::to_string(i);
+    spec.inputs = {graph.output("outside")};
+    spec.outputs = {{kFloat32, PartialShape(Shape())}};
+    spec.control_inputs.clear();
+    graph.add(std::move(spec));
+  }
+  Session fresh(graph);
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = "later_" + std::to_string(i);
+    BOOST_TEST(number(session, name.c_str()) == number(fresh, name.c_str()));
+  }
+}
+
+// The index of a Merge that somebody outside reads.
+BOOST_AUTO_TEST_CASE(kept_merges_keep_their_index) {
+  Graph graph = text_graph(kNestedConditionals);
+  const NodeOutput index{graph.at("m").id(), 1};
+  const std::vector<int> kept = {index.node};
+  const Raised r = raise_control_flow(graph, kept);
+  BOOST_TEST(r.conditionals > 0);
+  BOOST_TEST(r.find(graph, index).valid());
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_the_loop_and_the_round) {
   Session session(text_graph(R"(
     x = Const(; value=float32[5]{1, 2, 3, 4, 5})

@@ -313,13 +313,7 @@ std::shared_ptr<const GraphFunction> FileFunctions::make(const std::string& key,
     if (acts(graph.at(id))) effects.insert(id);
   }
   endpoints.effects.assign(effects.begin(), effects.end());
-  if (graph.has_control_flow()) {  // so that it has gradients
-    std::vector<int> kept = endpoints.effects;
-    for (const NodeOutput& o : endpoints.inputs) kept.push_back(o.node);
-    for (const NodeOutput& o : endpoints.outputs) kept.push_back(o.node);
-    const Raised raised = raise_control_flow(graph, kept);
-    for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
-  }
+  raise_control_flow(graph, endpoints);  // so that it has gradients
   // One that attributes were put into is another function.
   std::string bytes = instance.attrs.empty() ? definition.SerializeAsString() : "";
   auto made = std::make_shared<GraphFunction>(key, std::move(graph), std::move(endpoints), std::move(bytes));

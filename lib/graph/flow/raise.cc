@@ -138,4 +138,19 @@ Raised raise_control_flow(Graph& graph, std::span<const int> kept) {
   return raised;
 }
 
+std::vector<int> nodes_of(const Endpoints& endpoints) {
+  std::vector<int> nodes = endpoints.effects;
+  for (const NodeOutput& o : endpoints.inputs) nodes.push_back(o.node);
+  for (const NodeOutput& o : endpoints.outputs) nodes.push_back(o.node);
+  return nodes;
+}
+
+Raised raise_control_flow(Graph& graph, Endpoints& endpoints) {
+  Raised raised = raise_control_flow(graph, nodes_of(endpoints));
+  for (NodeOutput& o : endpoints.inputs) o = raised.find(graph, o);
+  for (NodeOutput& o : endpoints.outputs) o = raised.find(graph, o);
+  for (int& id : endpoints.effects) id = raised.find(graph, {id, 0}).node;
+  return raised;
+}
+
 }  // namespace panto

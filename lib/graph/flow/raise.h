@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
+#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
@@ -30,5 +31,10 @@ struct PANTO_EXPORT Raised {
 // names. `kept`: ids of nodes that are read or run by others than the graph: what they are inside of is not raised.
 // Throws what Frames throws, and where shapes do not fit.
 PANTO_EXPORT Raised raise_control_flow(Graph& graph, std::span<const int> kept);
+
+// The same of a graph with endpoints, which are kept and are those of the graph as it is then.
+PANTO_EXPORT Raised raise_control_flow(Graph& graph, Endpoints& endpoints);
+// Ids of the nodes of endpoints.
+std::vector<int> nodes_of(const Endpoints& endpoints);
 
 }  // namespace panto

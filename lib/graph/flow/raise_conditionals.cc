@@ -248,8 +248,9 @@ class ConditionalRaiser {
 
   // Output 1 of a Merge says which input was there.
   bool index_is_read(int merge) const {
-    return std::ranges::any_of(graph_.at(merge).consumers(),
-                               [](const NodeUse& use) { return use.slot >= 0 && use.output == 1; });
+    return work_.is_kept(merge) || std::ranges::any_of(graph_.at(merge).consumers(), [](const NodeUse& use) {
+             return use.slot >= 0 && use.output == 1;
+           });
   }
 
   void replace(const Conditional& c, const Branch& otherwise, const Branch& then, std::set<int>&& gone) {
