@@ -1,7 +1,6 @@
 """A temporary place with what `meson install` puts there, for the tests beside this file."""
 import os
 import pathlib
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -33,16 +32,19 @@ class InstalledCase(unittest.TestCase):
         return run("pkg-config", *what, "panto", env=self.environment).split()
 
     def build_and_run(self, sources, *flags):
-        """What a program made of `sources` (text, or files) prints, and the seconds that compiling them took."""
+        """What a program made of `sources` (text, or files) prints."""
         with tempfile.TemporaryDirectory() as folder:
             folder, objects = pathlib.Path(folder), []
-            began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime  # of the processor: the machine may be busy
             for i, source in enumerate(sources):
                 file = folder / f"source_{i}.cc"
                 file.write_text(source if isinstance(source, str) else source.read_text())
                 objects.append(file.with_suffix(".o"))
                 run("g++", "-std=c++20", "-c", file, "-o", objects[-1], *flags, *self.flags("--cflags"))
-            seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
             run("g++", *objects, "-o", folder / "program", *self.flags("--libs"))
             environment = self.environment | {"LD_LIBRARY_PATH": str(self.libdir)}
-            return run(folder / "program", env=environment, cwd=folder), seconds
+            return run(folder / "program", env=environment, cwd=folder)
+
+    def lines_to_compile(self, source):
+        """How many lines of code a compiler reads of `source` and of all that it includes."""
+        text = run("g++", "-std=c++20", "-E", "-P", "-x", "c++", "-", *self.flags("--cflags"), input=source)
+        return text.count("\n")

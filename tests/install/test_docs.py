@@ -65,10 +65,9 @@ class DocumentsTest(InstalledCase):
         self.assertTrue(programs)
         for block in programs:
             with self.subTest(block=block.where):
-                printed, seconds = self.build_and_run([block.located])
-                self.check_printed(block, printed)
-                # A second is the aim; a slow or busy machine gets some slack.
-                self.assertLess(seconds, 4, "compiling it took too long: are the public headers still light?")
+                self.check_printed(block, self.build_and_run([block.located]))
+                # It compiles in a second; lines are counted, since a busy machine takes longer.
+                self.assertLess(self.lines_to_compile(block.located), 60_000, "are the public headers still light?")
 
     def test_readme_sections(self):
         blocks = [b for b in blocks_of(ROOT / "README.md") if not b.is_program]
@@ -80,7 +79,7 @@ class DocumentsTest(InstalledCase):
                 text = "#include <panto/panto.h>\n#include <iostream>\nusing namespace panto;\nint main() {\n"
                 for block in own:
                     text += f'{block.located}std::cout << "{end}" << std::flush;\n'
-                outputs = self.build_and_run([text + "}\n"])[0].split(end)
+                outputs = self.build_and_run([text + "}\n"]).split(end)
                 self.assertEqual(outputs.pop(), "")
                 for block, printed in zip(own, outputs, strict=True):
                     with self.subTest(block=block.where):
@@ -95,12 +94,12 @@ class DocumentsTest(InstalledCase):
             source.write_text(op.located)
             run(sys.executable, self.prefix / "share" / "panto" / "generate.py", "--namespace", "cube_ops",
                 "--no-export", "--header", "cube.h", "--source", "cube.cc", source, cwd=folder)
-            printed, _ = self.build_and_run([program.located, source, source.with_name("cube.cc")], "-I", folder)
+            printed = self.build_and_run([program.located, source, source.with_name("cube.cc")], "-I", folder)
         self.check_printed(program, printed)
 
     def test_the_pass_of_a_users_own(self):
         (program,) = (b for b in blocks_of(ROOT / "docs" / "add-a-pass.md") if b.is_program)
-        printed, _ = self.build_and_run([program.located])
+        printed = self.build_and_run([program.located])
         self.check_printed(program, printed)
 
     def test_pages_of_programs(self):
@@ -110,7 +109,7 @@ class DocumentsTest(InstalledCase):
         self.assertGreater(len(programs), 6)
         for program in programs:
             with self.subTest(block=program.where):
-                self.check_printed(program, self.build_and_run([program.located])[0])
+                self.check_printed(program, self.build_and_run([program.located]))
 
     def test_quotations_are_as_in_the_source(self):
         folders = ("lib/ops", "device", "tests/device", "tests/ops", "tests/runtime")

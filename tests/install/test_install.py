@@ -20,7 +20,7 @@ class InstallTest(InstalledCase):
 
     def test_the_smallest_program(self):
         program = "#include <panto/panto.h>\n#include <cstdio>\nint main() { std::puts(\"ok\"); }\n"
-        self.assertEqual(self.build_and_run([program])[0], "ok\n")
+        self.assertEqual(self.build_and_run([program]), "ok\n")
 
     def cmake_project(self, folder, version="0.1"):
         (folder / "CMakeLists.txt").write_text(

@@ -236,7 +236,6 @@ BOOST_AUTO_TEST_CASE(no_bytes_do_harm) {
   BOOST_TEST(tally.refused + tally.failed + tally.ran == variants);
   BOOST_TEST(tally.refused > variants / 4);
   BOOST_TEST(tally.ran > variants / 20);
-  BOOST_TEST(slowest < 30);
   BOOST_TEST(cpu_device().memory_stats().bytes_in_use == before);
 }
 
