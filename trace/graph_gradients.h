@@ -16,8 +16,8 @@ class Tracer;
 
 // Extends `graph` by nodes that compute the gradients of the sum of `ys` (each weighed by its seed; an invalid output:
 // ones) with respect to `xs`, which are floating outputs, or handles of variables. The forward nodes stay untouched,
-// but for composites without a gradient of their own: they become identities of what the nodes of their bodies give. And
-// where the graph has loops and conditionals of TensorFlow 1, these become While and If (lib/graph/flow/raise.h).
+// but for composites without a gradient of their own: they become identities of what the nodes of their bodies give.
+// And where the graph has loops and conditionals of TensorFlow 1, these become While and If (lib/graph/flow/raise.h).
 // The result is invalid for an x that no y depends on. Throws Unimplemented where an op on the way has no gradient.
 // `known`: Placeholders that have the same value at every run (what a function captured): what sizes other tensors, and
 // what a variable declares, is then known.

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(prints_what_it_is) {
   BOOST_TEST(empty_floats({2, -1}).to_string() == "<list of 0 float32[2,?]>");
 }
 
-// ---- In place (that nothing is copied is asked in tests/speed) -------------------------------------------------------------
+// ---- In place: that nothing is copied is asked in tests/speed  -----------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_list_that_is_held_is_not_changed) {
   Tensor list = list_of_numbers({1, 2, 3});

@@ -74,7 +74,7 @@ void count_all() {
   count("late_node", kChain, [&] { late(x, eight); });
 }
 
-// ---- Growth: an item of many costs what one of few does ---------------------------------------------------------------
+// ---- Growth: an item of many costs what one of few does -----------------------------------------------
 
 // Counts `work(few)` as "NAME.few" and `work(many)` as "NAME.many". What a work needs beforehand, `prepare` makes of
 // the number; the same work is done once before, so that what a process does once is not counted.
