@@ -125,6 +125,7 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
   if (!any_left() && !any_functions()) return;
   std::vector<NodeOutput> sorted(xs.begin(), xs.end());
   std::ranges::sort(sorted);
+  CallTrail trail;
   for (bool again = true; again;) {  // bodies may have composites in them
     again = false;
     std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
@@ -138,7 +139,7 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
       reads_x[static_cast<size_t>(id)] = 1;
       if (has_ready_form(graph.at(id)) && !is_ready_for_gradients(graph, id, ys)) make_ready_for_gradients(graph, id);
       if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
-      expand_in_place(graph, id);
+      expand_in_place(graph, id, trail);
       again = true;
     }
   }

@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
+#include "panto/lib/graph/graph_function.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -247,8 +249,34 @@ Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor
   return named(graph, spec, record_body(graph, spec, inputs, graph.has_control_flow(), body));
 }
 
+void CallTrail::expanding(const Graph& graph, int id, const std::function<void()>& expand) {
+  std::vector<Callee> callers;
+  if (const auto known = within_.find(id); known != within_.end()) {
+    callers = std::move(known->second);
+    within_.erase(known);
+  }
+  for_each_function(graph.at(id), [&](const FunctionRef& function) {
+    Callee callee = function.body != nullptr ? Callee{function.body, ""} : Callee{function.library, function.name};
+    if (std::ranges::find(callers, callee) != callers.end()) {
+      invalid("function '{}': expected one that ends, got one that always calls itself", printable(function.name));
+    }
+    callers.push_back(std::move(callee));
+  });
+  const int first = graph.id_limit();
+  expand();
+  if (callers.empty()) return;
+  for (int made = first; made < graph.id_limit(); ++made) {
+    const Node* node = graph.find(made);
+    if (node == nullptr || !is_composite(*node)) continue;
+    bool calls = false;
+    for_each_function(*node, [&](const FunctionRef&) { calls = true; });
+    if (calls) within_[made] = callers;
+  }
+}
+
 void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which) {
   const auto expands = [&](int id) { return is_composite(graph.at(id)) && which(graph.at(id)); };
+  CallTrail trail;
   // Bodies may have composites in them.
   while (std::ranges::any_of(graph.ids(), expands)) {
     StandIns stand_ins(graph);
@@ -259,7 +287,8 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
       const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
       const NodeSpec spec = outer_spec(graph.at(id));
       graph.rename(id, graph.unique_name(spec.name));  // what gives the outputs takes the name
-      const Expansion expansion = named(graph, spec, record_body_of(graph, spec, inputs, in_flow));
+      Expansion expansion;
+      trail.expanding(graph, id, [&] { expansion = named(graph, spec, record_body_of(graph, spec, inputs, in_flow)); });
       for (size_t k = 0; k < expansion.outputs.size(); ++k) {
         graph.replace_output({id, static_cast<int>(k)}, expansion.outputs[k]);
       }
@@ -269,10 +298,12 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
   }
 }
 
-void expand_in_place(Graph& graph, int id) {
+void expand_in_place(Graph& graph, int id, CallTrail& trail) {
   StandIns stand_ins(graph);
   const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
-  const Made made = record_body_of(graph, outer_spec(graph.at(id)), inputs, graph.has_control_flow());
+  Made made;
+  trail.expanding(graph, id,
+                  [&] { made = record_body_of(graph, outer_spec(graph.at(id)), inputs, graph.has_control_flow()); });
   auto [op, attrs] = identity_of(graph, made.sources);
   graph.replace_op(id, *op, made.sources, std::move(attrs));
   for (const int effect : made.effects) graph.add_control_input(id, effect);

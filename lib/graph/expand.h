@@ -2,7 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -27,8 +30,26 @@ Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor
 // of shapes must hold. The new nodes come where the old ones did (Node::place).
 PANTO_EXPORT void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which);
 
+// Which functions the calls are in that came out of other calls: one that always calls itself is found there, and does
+// not become more and more nodes.
+class CallTrail {
+ public:
+  // Calls `expand`, which puts nodes in the place of node `id`. Throws InvalidArgument where that calls a function that
+  // it is itself in.
+  void expanding(const Graph& graph, int id, const std::function<void()>& expand);
+
+ private:
+  // A function, by its body, or in its library by its name.
+  struct Callee {
+    std::shared_ptr<const void> owner;
+    std::string name;
+    bool operator==(const Callee&) const = default;
+  };
+  std::unordered_map<int, std::vector<Callee>> within_;  // by node id
+};
+
 // The same of one node, which stays, with its id and name, as an identity of what the nodes of its body give.
-void expand_in_place(Graph& graph, int id);
+void expand_in_place(Graph& graph, int id, CallTrail& trail);
 
 // A node of a composite that can run here.
 bool is_composite(const Node& node);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "panto/lib/base/format.h"
@@ -11,6 +12,8 @@
 
 namespace panto {
 namespace {
+
+constexpr int64_t kMostNodes = int64_t{1} << 40;  // that are counted
 
 // In topological order: what outputs and effects need.
 std::vector<int> needed_nodes(const Graph& graph, const Endpoints& endpoints) {
@@ -50,6 +53,15 @@ uint8_t effects_of(const Graph& graph, std::span<const int> ids) {
   return all;
 }
 
+int64_t size_of_functions(std::span<const AttrValue> attrs) {
+  int64_t size = 0;
+  for_each_function(attrs, [&](const FunctionRef& function) {
+    const auto* body = dynamic_cast<const GraphFunction*>(function.body.get());
+    if (body != nullptr) size = std::min(kMostNodes, size + body->size());
+  });
+  return size;
+}
+
 GraphFunction::GraphFunction(std::string name, Graph graph, Endpoints endpoints, std::string definition)
     : name_(std::move(name)),
       graph_(std::move(graph)),
@@ -57,6 +69,7 @@ GraphFunction::GraphFunction(std::string name, Graph graph, Endpoints endpoints,
       definition_(std::move(definition)),
       needed_(needed_nodes(graph_, endpoints_)),
       effects_(effects_of(graph_, needed_)) {
+  for (const int id : needed_) size_ = std::min(kMostNodes, size_ + 1 + size_of_functions(graph_.at(id).attrs()));
   for (NodeOutput in : endpoints_.inputs) input_types_.push_back(graph_.info(in).dtype);
   for (NodeOutput out : endpoints_.outputs) output_types_.push_back(graph_.info(out).dtype);
 }
@@ -116,10 +129,11 @@ std::shared_ptr<const GraphFunction> graph_function(const FunctionRef& function)
 
 std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& graph) {
   std::vector<std::shared_ptr<const GraphFunction>> found;
+  std::unordered_set<const GraphFunction*> known;
   const auto add = [&](const FunctionRef& reference) {
     if (reference.body == nullptr && reference.library == nullptr) return;
-    const std::shared_ptr<const GraphFunction> function = graph_function(reference);
-    if (std::ranges::find(found, function) == found.end()) found.push_back(function);
+    std::shared_ptr<const GraphFunction> function = graph_function(reference);
+    if (known.insert(function.get()).second) found.push_back(std::move(function));
   };
   const auto look = [&](const Graph& at) {
     for (int id : at.ids()) for_each_function(at.at(id), add);

@@ -7,6 +7,7 @@
 // It has no captures: what a C++ function used from outside is an input behind the others.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,9 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::string to_string() const;
   // What a call runs, inputs first.
   const std::vector<int>& needed() const noexcept { return needed_; }
+  // How many that is, with the nodes of the functions that they call, as often as they do: what a call becomes, or what
+  // has to be looked at to know its outputs.
+  int64_t size() const noexcept { return size_; }
   // Throws InvalidArgument where number, types or shapes of inputs are others.
   void check_inputs(std::span<const Tensor* const> inputs) const;
 
@@ -64,6 +68,7 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::vector<DType> input_types_, output_types_;
   std::vector<int> needed_;
   uint8_t effects_ = 0;
+  int64_t size_ = 0;
   FunctionRef gradient_;
   std::shared_ptr<const void> note_;
   mutable std::once_flag once_;
@@ -73,19 +78,26 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
 // The function of a FunctionRef, as a graph.
 PANTO_EXPORT std::shared_ptr<const GraphFunction> graph_function(const FunctionRef& function);
 
-// Calls f(reference) for each function that the node's attributes name.
+// Calls f(reference) for each function that attributes, or those of a node, name.
 template <class F>
-void for_each_function(const Node& node, const F& f) {
-  for (const AttrValue& attr : node.attrs()) {
+void for_each_function(std::span<const AttrValue> attrs, const F& f) {
+  for (const AttrValue& attr : attrs) {
     if (attr.kind() == AttrKind::kFunc) f(attr.as<FunctionRef>());
     if (attr.kind() != AttrKind::kFuncList) continue;
     for (const FunctionRef& function : attr.as<std::vector<FunctionRef>>()) f(function);
   }
 }
+template <class F>
+void for_each_function(const Node& node, const F& f) {
+  for_each_function(node.attrs(), f);
+}
 
 // The functions that nodes of the graph call, and those that they call in turn, each once, in the order in which they
 // are found. Throws as body_of.
 PANTO_EXPORT std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& graph);
+
+// The sizes of the functions that attributes name and whose bodies are known, in all.
+PANTO_EXPORT int64_t size_of_functions(std::span<const AttrValue> attrs);
 
 // Bits of Effect::What of the nodes `ids`, those of the functions that they call among them.
 PANTO_EXPORT uint8_t effects_of(const Graph& graph, std::span<const int> ids);

@@ -1,7 +1,8 @@
 // Whatever bytes a GraphDef is made of: it is refused with an Error, or it loads and runs, or its run is refused with
 // an Error. Under the sanitizers nothing is read or written out of bounds; memory and time stay bounded.
 //
-// PANTO_MUTATIONS=100000 tries more variants, PANTO_MUTATION_SEED=7 others.
+// PANTO_MUTATIONS=100000 tries more variants, PANTO_MUTATION_SEED=7 others; PANTO_MUTATION_MS=9000 gives runs more time
+// where everything is slow.
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/proto/graph.pb.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/tests/runtime/function_graphs.h"
 #include "panto/tests/runtime/reference_graphs.h"
 
 namespace panto::test {
@@ -144,7 +146,8 @@ bool succeeds(Tally& tally, Body&& body) {
   return false;
 }
 
-void try_variant(const std::string& bytes, const ReferenceGraph& reference, Tally& tally) {
+// `seconds`: that a run may take, as a loop may have become endless.
+void try_variant(const std::string& bytes, const ReferenceGraph& reference, double seconds, Tally& tally) {
   ImportOptions limits;
   limits.max_expanded_bytes = int64_t{1} << 20;
   Graph graph;
@@ -163,7 +166,7 @@ void try_variant(const std::string& bytes, const ReferenceGraph& reference, Tall
           Fetches fetches(run.fetches.begin(), run.fetches.end());
           for (const std::string& target : run.targets) fetches.emplace_back("^" + target);
           Step step = current_step();
-          step.deadline = Step::deadline_in(1);  // a loop may have become endless
+          step.deadline = Step::deadline_in(seconds);
           const StepScope scope(step);
           session.run(fetches, feeds);
         });
@@ -197,20 +200,21 @@ BOOST_AUTO_TEST_CASE(no_bytes_do_harm) {
 
   // Both forms of each graph; text finds what a flipped bit rarely reaches.
   std::vector<Saved> saved;
-  for (const ReferenceGraph& reference : reference_graphs()) {
+  const auto add = [&](const ReferenceGraph& reference, const std::string& file, bool is_text) {
     graphdef::GraphDef proto;
-    std::string bytes = read_file(reference.path), text;
-    if (reference.path.ends_with(".pbtxt")) {
-      BOOST_REQUIRE(google::protobuf::TextFormat::ParseFromString(bytes, &proto));
-      bytes = proto.SerializeAsString();
-    } else {
-      BOOST_REQUIRE(proto.ParseFromString(bytes));
-    }
+    std::string text;
+    BOOST_REQUIRE(is_text ? google::protobuf::TextFormat::ParseFromString(file, &proto) : proto.ParseFromString(file));
     BOOST_REQUIRE(google::protobuf::TextFormat::PrintToString(proto, &text));
     saved.push_back({&reference, text, true});
-    saved.push_back({&reference, bytes, false});
+    saved.push_back({&reference, is_text ? proto.SerializeAsString() : file, false});
+  };
+  for (const ReferenceGraph& reference : reference_graphs()) {
+    add(reference, read_file(reference.path), reference.path.ends_with(".pbtxt"));
   }
-  BOOST_REQUIRE(saved.size() >= 30u);
+  const size_t without_functions = saved.size();
+  for (const FunctionGraph& with : function_graphs()) add(with.reference, with.text, true);
+  BOOST_REQUIRE(without_functions >= 30u);
+  BOOST_REQUIRE(saved.size() >= without_functions + 16);
 
   const int64_t before = cpu_device().memory_stats().bytes_in_use;
   struct Limit {
@@ -219,6 +223,7 @@ BOOST_AUTO_TEST_CASE(no_bytes_do_harm) {
   };
   const Limit limit(before + kMemory);
   Mutator mutator(static_cast<unsigned>(from_environment("PANTO_MUTATION_SEED", 20260101)));
+  const auto seconds = static_cast<double>(from_environment("PANTO_MUTATION_MS", 250)) / 1e3;
   Tally tally;
   double slowest = 0;
   for (int i = 0; i < variants; ++i) {
@@ -227,7 +232,7 @@ BOOST_AUTO_TEST_CASE(no_bytes_do_harm) {
     const std::string bytes = mutator.variant(one, other);
     const auto start = std::chrono::steady_clock::now();
     BOOST_TEST_CONTEXT("variant " << i << " of " << one.reference->name << (one.text ? ", as text" : "")) {
-      try_variant(bytes, *one.reference, tally);
+      try_variant(bytes, *one.reference, seconds, tally);
     }
     slowest = std::max(slowest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }

@@ -6,6 +6,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/session.h"
+#include "panto/tests/runtime/function_graphs.h"
 
 namespace panto::test {
 namespace {
@@ -58,6 +59,15 @@ BOOST_AUTO_TEST_CASE(survive_a_round_trip) {
     const Graph verbose = parse_graph(to_graph_def(graph, {.strip_defaults = false}));
     BOOST_TEST(verbose.to_string() == graph.to_string());
     replay(reference, from_text, "");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(functions_run_and_survive_a_round_trip) {
+  for (const FunctionGraph& with : function_graphs()) {
+    const Graph graph = parse_graph(with.text);
+    for (const Graph& read : {graph, parse_graph(to_graph_def(graph)), parse_graph(to_graph_def_text(graph))}) {
+      for (const char* passes : {"", "off", "constant_folding", "cse"}) replay(with.reference, read, passes);
+    }
   }
 }
 

@@ -17,6 +17,7 @@
 #endif
 
 #include "panto/panto.h"
+#include "panto/tests/graph/function_text.h"
 
 namespace panto {
 namespace {
@@ -178,6 +179,41 @@ void count_first_call(const std::string& name, Body body, bool second_order) {
       [&](int, const Function& f) { first_call(f, second_order); });
 }
 
+// The bytes of a GraphDef: `functions` of them, each a chain of `nodes` nodes, called one after the other.
+std::string file_with_functions(int functions, int nodes) {
+  using namespace test;  // NOLINT(google-build-using-namespace): the text of graphs
+  std::string text = placeholder("x", "DT_FLOAT", dims({2})), library_text, last = "x";
+  for (int f = 0; f < functions; ++f) {
+    const std::string name = "f" + std::to_string(f), call = "call" + std::to_string(f);
+    std::string body, at = "x";
+    for (int i = 0; i < nodes; ++i) {
+      const std::string node_name = "n" + std::to_string(i);
+      body += i % 2 == 0 ? inner(node_name, "Sin", {at}, kFloatT) : inner(node_name, "Mul", {at, "x"}, kFloatT);
+      at = node_name + (i % 2 == 0 ? ":y:0" : ":z:0");
+    }
+    library_text += function(name, kFloatToFloat, body, at);
+    text += node(call, "PartitionedCall", {last}, call_attrs(name, kFloat));
+    last = call;
+  }
+  text += node("y", "Identity", {last}, kFloatT) + library(library_text);
+  return to_graph_def(parse_graph(text));
+}
+
+// Reads the file, plans a run and makes it.
+void load_and_run(const std::string& file) {
+  Session session(parse_graph(file));
+  session.run("y", {{"x", tensor({0.5f, 1.5f})}});
+}
+
+void count_loading() {
+  count_growth(
+      "load_functions", 20, 200, [](int functions) { return file_with_functions(functions, 10); },
+      [](int, const std::string& file) { load_and_run(file); });
+  count_growth(
+      "load_large_functions", 100, 1000, [](int nodes) { return file_with_functions(2, nodes); },
+      [](int, const std::string& file) { load_and_run(file); });
+}
+
 }  // namespace
 }  // namespace panto
 
@@ -185,6 +221,7 @@ int main() {
   using namespace panto;
   count_all();
   count_lists();
+  count_loading();
   count_first_call("first_call", steps_of_a_chain, false);
   count_first_call("first_call_many_outputs", steps_with_an_output_each, false);
   count_first_call("first_call_many_tensors", steps_with_a_tensor_each, false);

@@ -1,7 +1,6 @@
 // Functions that call themselves and each other while they are traced.
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <thread>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
+#include "panto/tests/within_a_minute.h"
 #include "panto/trace/trace.h"
 
 namespace panto {
@@ -17,20 +17,6 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(trace_)
 BOOST_AUTO_TEST_SUITE(recursion)
-
-// A deadlock ends the program with a message, rather than never.
-template <class Body>
-void within_a_minute(Body body) {
-  std::promise<void> done;
-  std::thread watch([finished = done.get_future()] {
-    if (finished.wait_for(std::chrono::minutes(1)) == std::future_status::ready) return;
-    std::fprintf(stderr, "recursion_test: no end after a minute\n");
-    std::_Exit(3);
-  });
-  body();
-  done.set_value();
-  watch.join();
-}
 
 // Halves are added up until one element is left: each call has another shape.
 BOOST_AUTO_TEST_CASE(a_recursion_whose_shapes_shrink) {

@@ -9,6 +9,7 @@
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/graph_function.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/control/control.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/lib/runtime/control/depth.h"
 #include "panto/ops/array.h"
@@ -105,11 +106,8 @@ class Runtime final : public FunctionRuntime {
     const std::shared_ptr<const GraphFunction> gradient = graph_function(function.gradient());
     std::vector<Tensor> all = inputs;
     all.insert(all.end(), dys.begin(), dys.end());
-    std::vector<Tensor> dxs(gradient->output_types().size());
-    if (dxs.size() != inputs.size()) {
-      invalid("gradient function '{}' of '{}': expected {} outputs, one for each input, got {}", gradient->name(),
-              function.name(), inputs.size(), dxs.size());
-    }
+    detail::expect_outputs(*gradient, function.input_types(), "the gradient function");
+    std::vector<Tensor> dxs(inputs.size());
     FunctionRuntime::get().call(*gradient, dispatch::pointers_to(all), dxs);
     return dxs;
   }

@@ -252,7 +252,7 @@ std::string FileFunctions::enter(const graphdef::NameAttrList& function) {
     }
   }
   const std::string key = attrs.empty() ? function.name() : function.name() + "_" + attrs_text(attrs);
-  instances_.try_emplace(key, Instance{&definition->second, std::move(attrs), {}});
+  instances_.try_emplace(key, Instance{&definition->second, std::move(attrs), {}, false});
   return key;
 }
 
@@ -293,9 +293,11 @@ std::shared_ptr<const GraphFunction> FileFunctions::instantiate(const std::strin
   }
 }
 
-std::shared_ptr<const GraphFunction> FileFunctions::make(const std::string& key, const Instance& instance) {
+std::shared_ptr<const GraphFunction> FileFunctions::make(const std::string& key, Instance& instance) {
   const FunctionDef& definition = *instance.definition;
-  nodes_ += definition.node_def_size() + definition.signature().input_arg_size();
+  if (!std::exchange(instance.counted, true)) {
+    nodes_ += definition.node_def_size() + definition.signature().input_arg_size();
+  }
   if (nodes_ > options_.max_nodes) {
     failf(Code::kResourceExhausted, "functions: expected at most {} nodes in all, got more", options_.max_nodes);
   }

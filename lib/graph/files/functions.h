@@ -38,12 +38,13 @@ class FileFunctions final : public FunctionLibrary, public std::enable_shared_fr
     const graphdef::FunctionDef* definition;
     Attrs attrs;
     std::weak_ptr<const GraphFunction> made;
+    bool counted = false;  // among nodes_: it may be made again
   };
 
   // Notes the values of its attributes; the name by which `find` knows it.
   std::string enter(const graphdef::NameAttrList& function);
   std::shared_ptr<const GraphFunction> instantiate(const std::string& key);
-  std::shared_ptr<const GraphFunction> make(const std::string& key, const Instance& instance);
+  std::shared_ptr<const GraphFunction> make(const std::string& key, Instance& instance);
 
   std::map<std::string, graphdef::FunctionDef> definitions_;
   std::map<std::string, std::string> gradients_;  // names of functions that compute those of others
@@ -52,7 +53,7 @@ class FileFunctions final : public FunctionLibrary, public std::enable_shared_fr
   mutable std::recursive_mutex mutex_;  // of what follows
   std::map<std::string, Instance> instances_;
   std::set<std::string> under_way_;
-  int64_t nodes_ = 0;  // of all that were made
+  int64_t nodes_ = 0;  // of all that were made, once each
 };
 
 }  // namespace panto

@@ -18,6 +18,7 @@
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/files/references.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/graph_function.h"
 #include "panto/lib/graph/infer.h"
 
 namespace panto {
@@ -33,7 +34,8 @@ class Importer {
       : proto_(proto),
         functions_(std::move(functions)),
         nodes_(proto, options, functions_.get()),
-        budget_(options.max_expanded_bytes) {}
+        budget_(options.max_expanded_bytes),
+        max_nodes_(options.max_nodes) {}
 
   Graph run() {
     read_versions();
@@ -167,6 +169,11 @@ class Importer {
 
   void add_plain(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values) {
     Made& made = made_[position];
+    // A few bytes may stand for many nodes: of functions each of which calls the one before it twice.
+    nodes_called_ += size_of_functions(spec.attrs);
+    if (nodes_called_ > max_nodes_) {
+      failf(Code::kResourceExhausted, "functions: expected at most {} nodes in all, got more", max_nodes_);
+    }
     made.abstract_values = infer_call(*spec.op, abstract_values, spec.attrs);
     for (const Tensor& t : made.abstract_values) spec.outputs.push_back(info_of(t));
     check_output_shapes(*nodes_.at(position).def, spec.outputs);
@@ -608,6 +615,8 @@ class Importer {
   std::shared_ptr<FileFunctions> functions_;  // null: the file has none
   FileNodes nodes_;
   ExpansionBudget budget_;
+  const int64_t max_nodes_;
+  int64_t nodes_called_ = 0;  // those of functions, as often as they are called
   Graph graph_;
   std::vector<Made> made_;                             // by position
   std::map<size_t, std::vector<OutputInfo>> unknown_;  // by position: outputs of what cannot run here

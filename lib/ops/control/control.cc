@@ -4,10 +4,17 @@
 #include <string>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/dispatch.h"
 
 namespace panto::detail {
 namespace {
+
+std::string list_of(std::span<const DType> types) {
+  std::string text;
+  for (const DType type : types) text.append(text.empty() ? "" : ", ").append(dtype_name(type));
+  return text;
+}
 
 template <class T>
 bool not_zero(const Tensor& t) {
@@ -69,6 +76,18 @@ std::vector<Tensor> loop_invariant(const FunctionBody& body, std::span<const Ten
     }
   }
   return values;
+}
+
+void expect_outputs(const FunctionBody& body, std::span<const DType> types, std::string_view of) {
+  if (std::ranges::equal(types, body.output_types())) return;
+  invalid("outputs of {} '{}': expected ({}), got ({})", of, printable(body.name()), list_of(types),
+          list_of(body.output_types()));
+}
+
+void expect_condition(const FunctionBody& condition) {
+  if (condition.output_types().size() == 1) return;
+  invalid("outputs of the condition '{}': expected one, got {}", printable(condition.name()),
+          condition.output_types().size());
 }
 
 }  // namespace panto::detail

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -22,5 +23,12 @@ PANTO_EXPORT PartialShape known_of_both(const PartialShape& a, const PartialShap
 // What is known of a loop's values before its first round and after every one: symbolic tensors. `inputs`: what is
 // known of the first ones, symbolic or not.
 PANTO_EXPORT std::vector<Tensor> loop_invariant(const FunctionBody& body, std::span<const Tensor* const> inputs);
+
+// Throws InvalidArgument where the function does not give tensors of these types: of one that calls itself nobody
+// knows that before it is called. `of`: what it is, "function".
+PANTO_EXPORT void expect_outputs(const FunctionBody& body, std::span<const DType> types,
+                                 std::string_view of = "function");
+// The same of a loop's condition: one output, of any type.
+PANTO_EXPORT void expect_condition(const FunctionBody& condition);
 
 }  // namespace panto::detail

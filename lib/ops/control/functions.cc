@@ -22,22 +22,22 @@ SmallVector<const Tensor*, 8> inputs_from(const CallView& c, int first) {
   return inputs;
 }
 
-std::vector<Tensor> call_function(const FunctionRef& function, std::span<const Tensor* const> inputs) {
-  const std::shared_ptr<const FunctionBody> body = body_of(function);
-  std::vector<Tensor> outputs(body->output_types().size());
-  FunctionRuntime::get().call(*body, inputs, outputs);
+// Of a function that has been found to give what the call expects.
+std::vector<Tensor> call_body_of(const FunctionBody& body, std::span<const Tensor* const> inputs) {
+  std::vector<Tensor> outputs(body.output_types().size());
+  FunctionRuntime::get().call(body, inputs, outputs);
   return outputs;
+}
+
+std::vector<Tensor> call_function(const FunctionRef& function, std::span<const Tensor* const> inputs,
+                                  std::span<const DType> types) {
+  const std::shared_ptr<const FunctionBody> body = body_of(function);
+  detail::expect_outputs(*body, types);
+  return call_body_of(*body, inputs);
 }
 
 void set_all(CompositeContext& c, std::vector<Tensor> outputs) {
   for (size_t k = 0; k < outputs.size(); ++k) c.set_out(static_cast<int>(k), std::move(outputs[k]));
-}
-
-void expect_outputs(const ShapeContext& c, const FunctionBody& body) {
-  const std::span<const DType> types = c.types("Tout");
-  if (std::ranges::equal(types, body.output_types())) return;
-  c.invalid(fmt::format("outputs of function '{}': expected {} of the types of Tout, got {}", body.name(), types.size(),
-                        body.output_types().size()));
 }
 
 // What a file says of the outputs.
@@ -73,7 +73,7 @@ void branches_shape(ShapeContext& c, std::span<const FunctionRef> functions) {
       first = false;
       continue;
     }
-    expect_outputs(c, *function.body);
+    detail::expect_outputs(*function.body, c.types("Tout"));
     const std::optional<std::vector<Tensor>> known = known_outputs(*function.body, inputs_from(c, 1));
     if (!known) {
       shapes.assign(static_cast<size_t>(c.num_outputs()), {});
@@ -110,14 +110,8 @@ void loop_shape(ShapeContext& c) {
   const FunctionRef& condition = c.function("cond");
   if (body.body == nullptr || condition.body == nullptr) return;
   SmallVector<const Tensor*, 8> inputs = inputs_from(c, 0);
-  if (!std::ranges::equal(c.types("T"), body.body->output_types())) {
-    c.invalid(fmt::format("outputs of the body '{}': expected those of T, as its inputs, got {} others",
-                          body.body->name(), body.body->output_types().size()));
-  }
-  if (condition.body->output_types().size() != 1) {
-    c.invalid(fmt::format("outputs of the condition '{}': expected one, got {}", condition.body->name(),
-                          condition.body->output_types().size()));
-  }
+  detail::expect_outputs(*body.body, c.types("T"));
+  detail::expect_condition(*condition.body);
   // What holds at the beginning and after every round.
   std::vector<Tensor> values = detail::loop_invariant(*body.body, inputs);
   condition.body->infer(dispatch::pointers_to(values));
@@ -130,7 +124,7 @@ void loop_shape(ShapeContext& c) {
 void call_shape(ShapeContext& c) {
   const FunctionRef& function = c.function("f");
   if (function.body == nullptr) return;
-  expect_outputs(c, *function.body);
+  detail::expect_outputs(*function.body, c.types("Tout"));
   const std::vector<Tensor> outputs = function.body->infer(inputs_from(c, 0));
   for (size_t k = 0; k < outputs.size(); ++k) {
     c.output(static_cast<int>(k), outputs[k].partial_shape());
@@ -144,28 +138,30 @@ void call_shape(ShapeContext& c) {
 
 void cond_body(CompositeContext& c) {
   const bool taken = detail::is_true(c.in(0));
-  set_all(c, call_function(taken ? c.function("then_branch") : c.function("else_branch"), inputs_from(c, 1)));
+  set_all(c, call_function(taken ? c.function("then_branch") : c.function("else_branch"), inputs_from(c, 1),
+                           c.types("Tout")));
 }
 
 void case_body(CompositeContext& c) {
   const auto branches = c.functions("branches");
-  set_all(c, call_function(branches[detail::branch_index(c.in(0), branches.size())], inputs_from(c, 1)));
+  const FunctionRef& taken = branches[detail::branch_index(c.in(0), branches.size())];
+  set_all(c, call_function(taken, inputs_from(c, 1), c.types("Tout")));
 }
 
 void loop_body(CompositeContext& c) {
   std::vector<Tensor> values;
   for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.in(i));
-  const auto go_on = [&] {
-    return detail::is_true(call_function(c.function("cond"), dispatch::pointers_to(values))[0]);
-  };
+  const std::shared_ptr<const FunctionBody> condition = body_of(c.function("cond"));
+  detail::expect_condition(*condition);
+  const auto go_on = [&] { return detail::is_true(call_body_of(*condition, dispatch::pointers_to(values))[0]); };
   while (go_on()) {
     c.call().step->throw_if_stopped();
-    values = call_function(c.function("body"), dispatch::pointers_to(values));
+    values = call_function(c.function("body"), dispatch::pointers_to(values), c.types("T"));
   }
   set_all(c, std::move(values));
 }
 
-void call_body(CompositeContext& c) { set_all(c, call_function(c.function("f"), inputs_from(c, 0))); }
+void call_body(CompositeContext& c) { set_all(c, call_function(c.function("f"), inputs_from(c, 0), c.types("Tout"))); }
 
 void symbolic_gradient_shape(ShapeContext& c) {
   const size_t count = c.types("Tout").size();

@@ -68,17 +68,19 @@ class PlannedFunction {
 // What a node of a conditional keeps: the functions that it called.
 class CondState final : public KernelState {
  public:
-  PlannedFunction& planned(const FunctionRef& reference, Device* device) {
+  // `types`: of what the node gives.
+  PlannedFunction& planned(const FunctionRef& reference, Device* device, std::span<const DType> types) {
     for (const std::atomic<PlannedFunction*>& known : first_) {
       PlannedFunction* found = known.load(std::memory_order_acquire);
       if (found != nullptr && &found->function() == reference.body.get()) return *found;
     }
-    return find(reference, device);
+    return find(reference, device, types);
   }
 
  private:
-  PlannedFunction& find(const FunctionRef& reference, Device* device) {
+  PlannedFunction& find(const FunctionRef& reference, Device* device, std::span<const DType> types) {
     std::shared_ptr<const GraphFunction> function = graph_function(reference);
+    detail::expect_outputs(*function, types);
     const std::lock_guard lock(mutex_);
     std::unique_ptr<PlannedFunction>& found = functions_[function.get()];
     if (found == nullptr) {
@@ -103,10 +105,10 @@ void run_branch(KernelContext& c, const FunctionRef& branch) {
   const std::span<Tensor> made(outputs.data(), outputs.size());
   auto* state = c.state<CondState>();
   if (state != nullptr) {
-    state->planned(branch, usual_device(c)).run(c.step(), inputs, made);
+    state->planned(branch, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
   } else {  // a call that was not prepared, and will not come again
     CondState once;
-    once.planned(branch, usual_device(c)).run(c.step(), inputs, made);
+    once.planned(branch, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     c.set_out(static_cast<int>(k), on_device_of(c, std::move(outputs[k])));
@@ -233,7 +235,11 @@ class LoopHolder final : public KernelState {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<LoopState>& found = loops_[body.get()];
     if (found == nullptr) {
-      found = std::make_unique<LoopState>(graph_function(c.function("cond")), std::move(body), usual_device(c));
+      std::shared_ptr<const GraphFunction> condition = graph_function(c.function("cond"));
+      for (const auto& function : {body, condition}) function->check_inputs(c.call().inputs);
+      detail::expect_outputs(*body, c.types("T"));
+      detail::expect_condition(*condition);
+      found = std::make_unique<LoopState>(std::move(condition), std::move(body), usual_device(c));
     }
     return *found;
   }
