@@ -2,6 +2,7 @@
 // else to standard error.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct RunOptions {
   std::string model;
   std::vector<std::string> feeds;  // NAME=FILE.npy
   std::string feeds_file;          // .npz
-  std::vector<std::string> fetches, targets, libraries;
+  std::vector<std::string> fetches, targets, libraries, pass_libraries;
   std::string signature, out, passes, devices;
   bool no_files = false;
   bool by_cost = false;
@@ -35,6 +36,16 @@ struct ShowOptions {
   std::vector<std::string> libraries;
 };
 void show(const ShowOptions& options);
+
+struct OptimizeOptions {
+  std::string model, out;
+  std::string passes;
+  bool own_ops = false;
+  int64_t memory_limit = -1;  // bytes; -1: none
+  std::vector<std::string> fetches, targets, libraries, pass_libraries;
+  std::vector<std::string> shapes;  // NAME=DIMS
+};
+void optimize_file(const OptimizeOptions& options);
 
 struct OpsOptions {
   std::string name;

@@ -1,5 +1,5 @@
-// The command: `panto run|show|ops|devices|demo|repl`. The one file that includes CLI11, which takes long to compile.
-// Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
+// The command: `panto run|show|optimize|ops|devices|demo|repl`. The one file that includes CLI11, which takes long to
+// compile. Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 
 #include <csignal>
@@ -25,6 +25,11 @@ void add_libraries(CLI::App* command, std::vector<std::string>& libraries) {
   command->add_option("--library", libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
 }
 
+void add_passes(CLI::App* command, std::string& passes, std::vector<std::string>& libraries) {
+  command->add_option("--optimize", passes, "off, or passes by name to run or (-NAME) to leave out; default: all");
+  command->add_option("--pass-library", libraries, "FILE.so: passes of your own; repeatable")->allow_extra_args(false);
+}
+
 void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a graph and print or save what it computes");
   auto options = std::make_shared<RunOptions>();
@@ -40,8 +45,7 @@ void add_run_command(CLI::App& app) {
   command->add_option("--signature", options->signature, "S: of a SavedModel (not implemented)");
   command->add_option("--out", options->out,
                       "FILE.npz or FILE.safetensors: write results there, by the names as typed, instead of printing");
-  command->add_option("--optimize", options->passes,
-                      "off, or passes by name to run or (-NAME) to leave out; default: all");
+  add_passes(command, options->passes, options->pass_libraries);
   command->add_option("--profile", options->profile,
                       "FILE.json: write when each node ran, for chrome://tracing and ui.perfetto.dev");
   add_libraries(command, options->libraries);
@@ -73,6 +77,34 @@ void add_show_command(CLI::App& app) {
   command->add_option("--costs", options->costs, "FILE.json: what runs measured")->needs(by_cost);
   add_libraries(command, options->libraries);
   command->callback([options] { show(*options); });
+}
+
+void add_optimize_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("optimize", "Write what the optimizer makes of a graph; show what that saves");
+  auto options = std::make_shared<OptimizeOptions>();
+  command->add_option("MODEL", options->model, "a GraphDef, .pb or .pbtxt")->required();
+  command->add_option("OUT", options->out, "FILE.pb or FILE.pbtxt: what is written")->required();
+  add_passes(command, options->passes, options->pass_libraries);
+  command->add_flag("--own-ops", options->own_ops,
+                    "run the passes that make ops which only Pantograph has, too, and write those");
+  command
+      ->add_option("--fetch", options->fetches,
+                   "NAME: a value that can be fetched of what is written; repeatable. Default, without --target: "
+                   "all outputs that nobody consumes")
+      ->allow_extra_args(false);
+  command->add_option("--target", options->targets, "NODE: that can be run for its effect; repeatable")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--shape", options->shapes,
+                   "NAME=DIMS: count with a shape that a Placeholder does not declare, as x=32,784; repeatable. It is "
+                   "not written")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--memory-limit", options->memory_limit,
+                   "BYTES: compute values again rather than keep more at a time; an error where that cannot be")
+      ->check(CLI::NonNegativeNumber);
+  add_libraries(command, options->libraries);
+  command->callback([options] { optimize_file(*options); });
 }
 
 void add_ops_command(CLI::App& app) {
@@ -128,6 +160,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("panto ") + PANTO_VERSION);
   add_run_command(app);
   add_show_command(app);
+  add_optimize_command(app);
   add_ops_command(app);
   app.add_subcommand("devices", "List the devices")->callback(list_devices);
   add_demo_command(app);

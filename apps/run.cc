@@ -16,6 +16,7 @@
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
+#include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/lib/runtime/session/run_metadata.h"
@@ -66,6 +67,7 @@ void run(const RunOptions& options) {
   if (options.no_files) allow_graph_files(false);
   if (!options.devices.empty()) set_devices(options.devices);
   for (const std::string& library : options.libraries) load_library(library);
+  for (const std::string& library : options.pass_libraries) load_pass_library(library);
   if (is_folder(options.model)) {
     failf(Code::kUnimplemented, "{}: expected a .pb or .pbtxt file, got a folder (SavedModel)", options.model);
   }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/op/library.h"
 #include "panto/lib/core/step/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/endpoints.h"
@@ -30,13 +32,19 @@ struct PassList {
       {"prune", "Drops what neither a fetch nor a target needs.", passes::prune},
       {"constant_folding", "Computes what depends on constants and known shapes only.", passes::fold_constants},
       {"arithmetic", "Removes ops that give back their input, and pairs that undo each other.", passes::simplify},
+      {"reshapes", "Makes one reshape of a chain of them.", passes::merge_reshapes},
+      {"loop_invariants", "Computes before a loop what is the same in every round.", passes::move_loop_invariants},
+      {"common_branches", "Computes before a conditional what every branch of it computes.",
+       passes::move_common_of_branches},
       {"matmul",
        "Has matrix products read transposed operands as they lie, and make what is read of them only; those of columns "
        "by rows are elementwise.",
        passes::narrow_matmuls},
       {"cse", "Merges nodes that compute the same from the same.", passes::merge_common},
-      {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse},
-      {"elementwise", "Makes one loop of neighbouring elementwise ops.", passes::fuse_elementwise},
+      {"dependencies", "Drops waiting for what is waited for anyway, or has nothing to wait for.",
+       passes::clean_dependencies},
+      {"fusion", "Makes one op of a matrix product or a convolution and what follows it.", passes::fuse, true},
+      {"elementwise", "Makes one loop of neighbouring elementwise ops.", passes::fuse_elementwise, true},
   };
 };
 
@@ -45,11 +53,16 @@ PassList& pass_list() {
   return *list;
 }
 
+struct Selection {
+  std::vector<Pass> passes = {};
+  bool by_name = false;  // these were asked for, rather than others left out
+};
+
 // "" all, "off", "a,b", "-a,-b".
-std::vector<Pass> selected(std::string_view text) {
+Selection selected(std::string_view text) {
   PassList& list = pass_list();
   const std::shared_lock lock(list.mutex);
-  if (text.empty()) return list.passes;
+  if (text.empty()) return {list.passes};
   if (text == "off") return {};
   std::vector<std::string_view> only, without;
   for (size_t at = 0; at <= text.size();) {
@@ -65,12 +78,12 @@ std::vector<Pass> selected(std::string_view text) {
     }
     (negative ? without : only).push_back(word);
   }
-  std::vector<Pass> result;
+  Selection result{.by_name = !only.empty()};
   for (const Pass& pass : list.passes) {
     const auto in = [&](const std::vector<std::string_view>& names) {
       return std::ranges::find(names, pass.name) != names.end();
     };
-    if ((only.empty() || in(only)) && !in(without)) result.push_back(pass);
+    if ((only.empty() || in(only)) && !in(without)) result.passes.push_back(pass);
   }
   return result;
 }
@@ -133,11 +146,36 @@ std::vector<std::string> pass_names() {
   return names;
 }
 
+void load_pass_library(const std::string& path) {
+  static auto* known = new std::set<std::string>;
+  static auto* mutex = new std::mutex;
+  const std::lock_guard lock(*mutex);
+  const size_t before = pass_names().size();
+  load_library(path);
+  if (pass_names().size() != before) known->insert(path);
+  if (!known->contains(path)) {
+    invalid("{}: expected a library whose panto_add_passes adds passes, got one that adds none", path);
+  }
+}
+
 void check_passes(std::string_view passes) { static_cast<void>(selected(passes)); }
+
+std::string portable_passes(std::string_view passes) {
+  const auto [chosen, by_name] = selected(passes);
+  std::string names;
+  for (const Pass& pass : chosen) {
+    if (!pass.own_ops) {
+      names += (names.empty() ? "" : ",") + pass.name;
+    } else if (by_name) {
+      invalid("passes: expected some that leave ops that others have, too, got '{}'", pass.name);
+    }
+  }
+  return names.empty() ? "off" : names;
+}
 
 std::vector<PassRun> run_passes(PassContext& context, std::string_view passes, const std::function<Graph()>& remake) {
   const RecorderPause unheard;  // constants are computed by ops
-  const std::vector<Pass> chosen = selected(passes);
+  const std::vector<Pass> chosen = selected(passes).passes;
   std::vector<PassRun> runs(chosen.size());
   // Failures are rare: after one the graph is made again, and the passes before it run again.
   for (size_t i = 0; i < chosen.size();) {
@@ -225,7 +263,16 @@ Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches, std::spa
     before.push_back({id_now(output.node), output.index});
     if (graph.at(output.node).num_outputs() > 1) kept.push_back(before.back().node);
   }
-  PassContext context{work.graph, work.sink, work.feeds, values, kept};
+  // What has a default may be fed as well.
+  std::vector<NodeOutput> given = work.feeds;
+  for (const int id : work.graph.ids()) {
+    const Node& node = work.graph.at(id);
+    if (!passes::has_default(node)) continue;
+    kept.push_back(id);
+    given.push_back({id, 0});
+    values.push_back(meta_tensor(node.output(0).dtype, node.attr("shape").as<PartialShape>()));
+  }
+  PassContext context{work.graph, work.sink, given, values, kept};
   std::vector<PassRun> went = run_passes(context, passes, [&] { return make_work().graph; });
   if (runs != nullptr) *runs = std::move(went);
   const Node sink = work.graph.at(work.sink);

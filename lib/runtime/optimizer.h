@@ -45,6 +45,9 @@ struct PassContext {
     }
     return graph.at(id).is(OpKind::kPlaceholder);  // every one that is needed is fed
   }
+  // What runs once: where it is not fixed otherwise, a node of its name and outputs, and perhaps more, may take its
+  // place.
+  bool runs_once(int id) const { return context_of(id) == 0 && id != sink; }
   // Whether one node may compute both: where one of them runs, so does the other.
   bool run_together(int a, int b) const { return context_of(a) == context_of(b) && context_of(a) >= 0; }
 
@@ -56,11 +59,15 @@ struct Pass {
   std::string name;
   std::string doc;
   std::function<int(PassContext&)> run;  // returns how many nodes it changed; 0: the graph is as it was
+  bool own_ops = false;                  // it makes ops that only this library has
 };
 
 // Adds a pass for the whole process, after the one called `after` ("": first). Throws NotFound, and AlreadyExists for a
 // name that is taken.
 PANTO_EXPORT void add_pass(Pass pass, std::string_view after);
+// Opens a shared library (as load_library does) whose `extern "C" void panto_add_passes()` adds passes. Throws
+// InvalidArgument where it adds none, and what load_library and add_pass throw.
+PANTO_EXPORT void load_pass_library(const std::string& path);
 // In the order in which they run.
 PANTO_EXPORT std::vector<std::string> pass_names();
 
@@ -77,6 +84,9 @@ struct PassRun {
 PANTO_EXPORT std::vector<PassRun> run_passes(PassContext& context, std::string_view passes,
                                              const std::function<Graph()>& remake);
 PANTO_EXPORT void check_passes(std::string_view passes);
+// The same passes but for those that make ops of this library's own, as text for the functions here: what they leave
+// may be written for others. Throws InvalidArgument where one of those is asked for by name.
+PANTO_EXPORT std::string portable_passes(std::string_view passes);
 
 // An optimized copy that holds what `fetches` and `targets` (node ids) need, under the same names: of node `y` whose
 // output was fetched there is still an output `y`. Placeholders stay. Without fetches and targets: all that the graph
@@ -85,5 +95,12 @@ PANTO_EXPORT void check_passes(std::string_view passes);
 PANTO_EXPORT Graph optimize(const Graph& graph, std::span<const NodeOutput> fetches = {},
                             std::span<const int> targets = {}, std::string_view passes = "",
                             std::vector<PassRun>* runs = nullptr);
+
+// The same, and of the functions that nodes call too: branches, and what loops run. A function stays as it is that
+// knows another only by name (it calls itself), holds an op that is not here, or was made ready for gradients; one that
+// cannot be optimized stays too, and a run with its name says why. `runs`: of each pass the sum over all graphs.
+PANTO_EXPORT Graph optimize_with_functions(const Graph& graph, std::span<const NodeOutput> fetches = {},
+                                           std::span<const int> targets = {}, std::string_view passes = "",
+                                           std::vector<PassRun>* runs = nullptr);
 
 }  // namespace panto

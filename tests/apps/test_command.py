@@ -128,12 +128,12 @@ class CommandTest(unittest.TestCase):
         self.usage("ops", "A", "B")
 
     def test_help_everywhere(self):
-        for command in ([], ["run"], ["show"], ["ops"], ["devices"], ["demo"]):
+        for command in ([], ["run"], ["show"], ["optimize"], ["ops"], ["devices"], ["demo"]):
             text = self.good(*command, "--help")
             self.assertIn("--help", text)
         for option in ("--feed", "--feeds", "--fetch", "--target", "--signature", "--out", "--optimize", "--library"):
             self.assertIn(option, self.good("run", "--help"))
-        for command in ("run", "show", "ops", "devices", "demo"):
+        for command in ("run", "show", "optimize", "ops", "devices", "demo"):
             self.assertIn(command, self.good("--help"))
 
     def test_version(self):
@@ -411,6 +411,55 @@ class CommandTest(unittest.TestCase):
                 continue
             self.assertEqual((status, output, errors), (0, expected, ""), passes)
         self.bad("InvalidArgument: ", "run", "m.pbtxt", *self.FEEDS, "--optimize", "faster")
+
+    # y = ((x + 1) @ w) and -x, of which the graph says it twice and in a roundabout way; x has any number of rows
+    ROUNDABOUT = (placeholder("x", [-1, 2]) + placeholder("w", [2, 2]) +
+                  node("p", "MatMul", ["x", "w"], FLOAT) + node("q", "MatMul", ["x", "w"], FLOAT) +
+                  node("n", "Neg", ["q"], FLOAT) + node("nn", "Neg", ["n"], FLOAT) +
+                  node("y", "AddV2", ["p", "nn"], FLOAT) + node("z", "Neg", ["x"], FLOAT) +
+                  node("r", "Relu", ["z"], FLOAT))
+
+    def test_optimize_command(self):
+        """Writes a smaller graph that gives the same, and shows what that saves."""
+        self.write("long.pbtxt", self.ROUNDABOUT)
+        self.write("x2.npy", npy([1, 2, -3, 4], (2, 2)))
+        feeds = ("--feed", "x=x2.npy", "--feed", "w=x2.npy")
+        expected = self.good("run", "long.pbtxt", *feeds, "--optimize", "off")
+        for out in ("short.pb", "short.pbtxt"):
+            table = self.good("optimize", "long.pbtxt", out).splitlines()
+            self.assertRegex(table[0], r"^ +before +after$")
+            rows = {line[:20].strip(): line[20:].split() for line in table[1:]}
+            self.assertEqual(rows["nodes"], ["9", "6"])
+            self.assertEqual(rows["functions"], ["0", "0"])
+            for what in ("flops", "bytes moved", "peak bytes"):
+                self.assertEqual(rows[what], ["unknown", "unknown"])
+            self.assertEqual(rows["cse"], ["1", "changes"])
+            self.assertEqual(self.good("run", out, *feeds), expected)
+        self.assertNotIn("_Fused", (self.folder / "short.pbtxt").read_text())
+        counted = self.good("optimize", "long.pbtxt", "short.pb", "--shape", "x=10,2")
+        # Two products of 10 x 2 x 2 of two operations each, and five other ops on 20 elements; then one, and three.
+        self.assertRegex(counted, r"\nflops +260 +140\n")
+        self.assertRegex(counted, r"\nbytes moved +\d+ +\d+\n")
+        self.assertRegex(counted, r"\npeak bytes +\d+ +\d+\n")
+        # Only what is asked for; with ops that only this program has.
+        self.good("optimize", "long.pbtxt", "part.pbtxt", "--fetch", "z")
+        self.assertNotIn("MatMul", (self.folder / "part.pbtxt").read_text())
+        self.good("optimize", "long.pbtxt", "own.pbtxt", "--own-ops")
+        self.assertIn('op: "_Fused', (self.folder / "own.pbtxt").read_text())
+        self.assertEqual(self.good("run", "own.pbtxt", *feeds), expected)
+        self.good("optimize", "long.pbtxt", "same.pb", "--optimize", "off")
+        self.assertEqual(self.good("run", "same.pb", *feeds), expected)
+
+    def test_optimize_command_refuses(self):
+        self.write("long.pbtxt", self.ROUNDABOUT)
+        for arguments in (("--optimize", "fusion"), ("--optimize", "faster"), ("--shape", "x"), ("--shape", "x=2,"),
+                          ("--shape", "x=a"), ("--shape", "x=3,3"), ("--shape", "y=10,2")):
+            self.bad("InvalidArgument: ", "optimize", "long.pbtxt", "out.pb", *arguments)
+        self.bad("NotFound: ", "optimize", "long.pbtxt", "out.pb", "--fetch", "nobody")
+        self.bad("NotFound: ", "optimize", "long.pbtxt", "out.pb", "--shape", "nobody=2")
+        self.bad("NotFound: ", "optimize", "nothing.pbtxt", "out.pb")
+        self.assertFalse((self.folder / "out.pb").exists())
+        self.usage("optimize", "long.pbtxt")
 
     def test_devices_option(self):
         self.assertEqual(self.good("run", "m.pbtxt", "--feed", "x=x.npy", "--fetch", "z", "--devices", "cpu:3"),

@@ -9,6 +9,7 @@
 #include "panto/lib/core/step/threads.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/random/gradients.h"
 #include "panto/tests/random/interpret.h"
@@ -301,12 +302,21 @@ class Asker {
     return f.call(given);
   }
 
+  // What `panto optimize` writes.
+  static Graph optimized_for_all(const Graph& graph) {
+    std::vector<PassRun> runs;
+    Graph optimized = optimize_with_functions(graph, {}, {}, portable_passes(""), &runs);
+    const auto failed = std::ranges::find_if(runs, [](const PassRun& run) { return !run.error.empty(); });
+    if (failed != runs.end()) fail(Code::kInternal, "random program: " + failed->name + ": " + failed->error);
+    return optimized;
+  }
+
   void saved() {
     if (has_effects(p_.body)) return;
-    for (const bool text : {false, true}) {
-      const std::string mode = text ? "saved as text" : "saved";
+    for (const std::string mode : {"saved", "saved as text", "optimized and saved"}) {
       if (!wanted(mode)) continue;
       notify_(mode);
+      const bool text = mode == "saved as text";
       const bool known = (p_.seed % 2 == 0) == text;
       World world(p_);
       std::optional<Function> loaded;
@@ -314,7 +324,8 @@ class Asker {
         if (!fits(k, known)) continue;
         judge(mode, call_name(k), expected_[k], inputs_[k], nullptr, kNoise, !known, [&] {
           if (!loaded) {
-            const Graph graph = trace_in(world, known).frozen_graph();
+            Graph graph = trace_in(world, known).frozen_graph();
+            if (mode == "optimized and saved") graph = optimized_for_all(graph);
             loaded = function_of(parse_graph(text ? to_graph_def_text(graph, {.own_ops = true})
                                                   : to_graph_def(graph, {.own_ops = true})));
           }

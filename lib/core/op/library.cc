@@ -51,7 +51,9 @@ void load_library(const std::string& path) {
   }
   loaded->insert(key);
   link_ops();
-  if (void* start = dlsym(library, "panto_start_backend")) {
+  for (const char* symbol : {"panto_start_backend", "panto_add_passes"}) {
+    void* start = dlsym(library, symbol);
+    if (start == nullptr) continue;
     try {
       reinterpret_cast<void (*)()>(start)();
     } catch (...) {

@@ -1,5 +1,6 @@
 // Computes, once, what depends on nothing that is fed, drawn or stored: ops on constants, and what follows from shapes
-// (Shape, Size, axes to sum over, the ones that a gradient begins with) where the shapes are known.
+// (Shape, Size, axes to sum over, the ones that a gradient begins with) where the shapes are known. All of it is
+// limited, in bytes and in operations; loops also in rounds (fold_calls.h).
 #include <algorithm>
 
 #include "panto/lib/base/error.h"
@@ -7,11 +8,13 @@
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/step/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/replay.h"
+#include "panto/lib/runtime/passes/fold_calls.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
@@ -36,8 +39,6 @@ int64_t bytes_of(const Tensor& t) {
 // A list is none that a graph holds: it would be kept as long as the plan, and what is put into it would copy it.
 bool may_fold(const Node& node) {
   if (!node.op().is_pure() || node.is(OpKind::kConstant) || node.num_outputs() == 0) return false;
-  // How long a loop takes nobody knows: it runs in a run, which a deadline ends.
-  if (node.is(OpKind::kLoop)) return false;
   for (int k = 0; k < node.num_outputs(); ++k) {
     if (node.output(k).dtype == kVariant) return false;
   }
@@ -152,6 +153,7 @@ class Folder {
 
   std::vector<Tensor> compute(const Node& node, std::span<const Tensor* const> inputs) {
     try {
+      if (calls_functions(node.op())) return fold_call(node, inputs);  // how long it takes nobody knows before
       if (flops(node, inputs) > kMaxFlops) return {};
       dispatch::Outputs outputs = call_node(node, inputs, &cpu_device());
       return {outputs.begin(), outputs.end()};

@@ -5,13 +5,16 @@
 
 #include "panto/lib/graph/hash_table.h"
 #include "panto/lib/runtime/passes/passes.h"
+#include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/rewrite.h"
 
 namespace panto::passes {
 
 namespace {
 
-bool may_merge(const Node& node) { return node.op().is_pure() && node.num_outputs() > 0; }
+bool may_merge(const Node& node) {
+  return node.op().is_pure() && node.num_outputs() > 0 && node.internal_attr(kRecomputed) == nullptr;
+}
 
 using Inputs = SmallVector<NodeOutput, 4>;
 

@@ -5,6 +5,7 @@
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
+#include "panto/lib/graph/nodes.h"
 
 namespace panto::passes {
 
@@ -75,6 +76,39 @@ DType kernel_type(const Node& node) {
 DeviceKind device_kind(const Node& node) {
   const std::string type = DeviceSpec::parse(node.device()).type;
   return type.empty() ? DeviceKind::kCpu : find_device_kind(type);
+}
+
+int64_t bytes_of(const OutputInfo& info) {
+  if (!is_plain(info.dtype) || !info.shape.fully_known()) return INT64_MAX;
+  const int64_t n = info.shape.numel();
+  const auto size = static_cast<int64_t>(dtype_size(info.dtype));
+  return n < 0 || n > INT64_MAX / size ? INT64_MAX : n * size;
+}
+
+bool has_kernel(const Node& node, DeviceKind kind) {
+  return kind != DeviceKind::kUnknown && node.op().kernel(kind, kernel_type(node)).run != nullptr;
+}
+
+bool cannot_fail(const Node& node, std::span<const OutputInfo> inputs, std::span<const OutputInfo> outputs,
+                 DeviceKind kind, const std::function<bool(int)>& is_constant) {
+  const Op& op = node.op();
+  if (!op.is_pure() || inputs.empty() || !has_kernel(node, kind)) return false;
+  const auto known = [](const OutputInfo& info) { return bytes_of(info) != INT64_MAX; };
+  if (!std::ranges::all_of(inputs, known) || !std::ranges::all_of(outputs, known)) return false;
+  for (int slot = 0; slot < static_cast<int>(inputs.size()); ++slot) {
+    if (is_host_input(node, slot) && !is_constant(slot)) return false;
+  }
+  if (op.has(Trait::kReduction)) return is_constant(1) && !dtypes::kInteger.contains(inputs[0].dtype);
+  if (op.has(Trait::kContraction) || op.is(OpKind::kCast)) return true;
+  // Integers may be divided by 0.
+  return op.has(Trait::kElementwise) && (op.has(Trait::kCommutative) || !dtypes::kInteger.contains(inputs[0].dtype));
+}
+
+bool cannot_fail(const Graph& graph, const Node& node) {
+  SmallVector<OutputInfo, 4> inputs;
+  for (const NodeOutput& input : node.inputs()) inputs.push_back(graph.info(input));
+  return cannot_fail(node, {inputs.data(), inputs.size()}, node.outputs(), device_kind(node),
+                     [&](int slot) { return constant_value(graph, node.input(slot)) != nullptr; });
 }
 
 bool has_one_reader(const Node& node) {

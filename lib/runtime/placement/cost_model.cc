@@ -11,7 +11,7 @@
 #include "panto/lib/base/format.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/graph/graph_function.h"
-#include "panto/lib/runtime/passes/rules.h"
+#include "panto/lib/runtime/placement/node_work.h"
 #include "panto/lib/runtime/placement/placer.h"
 
 namespace panto {
@@ -22,23 +22,6 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "panto costs 1";
 constexpr int kMostDepth = 8;  // of functions that call functions: beyond it they cost nothing
-
-bool all_known(const Graph& graph, const Node& node) {
-  const auto known = [](const OutputInfo& info) { return info.shape.fully_known(); };
-  return std::ranges::all_of(node.outputs(), known) &&
-         std::ranges::all_of(node.inputs(), [&](const NodeOutput& input) { return known(graph.info(input)); });
-}
-
-double elements(const OutputInfo& info) {
-  double count = 1;
-  if (!info.shape.known_rank()) return count;
-  for (const int64_t dim : info.shape.dims()) count *= static_cast<double>(std::max<int64_t>(dim, dim < 0 ? 1 : 0));
-  return count;
-}
-
-double bytes(const OutputInfo& info) {
-  return is_plain(info.dtype) ? elements(info) * static_cast<double>(dtype_size(info.dtype)) : 0;
-}
 
 // The op with what its time depends on; tensors are not part of it.
 std::string text_of(const Graph& graph, const Node& node, DeviceKind kind) {
@@ -76,21 +59,10 @@ double estimate_at(const Graph& graph, const Node& node, const DeviceRates& rate
     called = chooses ? std::max(called, one) : called + one;
   });
   if (node.is(OpKind::kLoop)) called *= CostModel::kRounds;
-  double made = 0, moved = 0;
-  for (const OutputInfo& output : node.outputs()) {
-    made += elements(output);
-    moved += bytes(output);
-  }
-  if (called > 0 || node.has(Trait::kShapeOnly)) return rates.seconds_per_call + called;
-  for (const NodeOutput& input : node.inputs()) {
-    moved += bytes(graph.info(input));
-    if (node.has(Trait::kReduction)) made = std::max(made, elements(graph.info(input)));
-  }
-  double operations = node.has(Trait::kDataMovement) ? 0 : made;
-  if (all_known(graph, node)) {
-    if (const auto said = static_cast<double>(passes::flops(graph, node)); said > 0) operations = said;
-  }
-  return rates.seconds_per_call + std::max(operations / rates.operations_per_second, moved / rates.bytes_per_second);
+  if (called > 0) return rates.seconds_per_call + called;
+  const NodeWork work = work_of(graph, node);
+  return rates.seconds_per_call +
+         std::max(work.operations / rates.operations_per_second, work.bytes / rates.bytes_per_second);
 }
 
 }  // namespace

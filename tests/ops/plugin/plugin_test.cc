@@ -1,5 +1,6 @@
 // Ops from a user's own shared library are ops like ours: eagerly, under a tape, traced, saved and loaded.
 // A program of its own: what it opens would stay in the registry of the others.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "panto/autograd/gradcheck.h"
@@ -8,6 +9,9 @@
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/files/io.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/optimizer.h"
 #include "panto/tests/expect.h"
 #include "panto/trace/trace.h"
 
@@ -15,6 +19,7 @@ namespace panto {
 namespace {
 
 const char* const kCubeLibrary = PANTO_TEST_BUILD "/tests/ops/plugin/libcube.so";
+const char* const kPassLibrary = PANTO_TEST_BUILD "/tests/ops/plugin/libsquares_pass.so";
 const char* const kFaultyLibrary = PANTO_TEST_BUILD "/tests/ops/plugin/libfaulty.so";
 
 struct Opened {
@@ -66,6 +71,22 @@ BOOST_FIXTURE_TEST_CASE(traced_saved_and_loaded, Opened) {
   BOOST_TEST(f(x).to_vector<float>() == (std::vector<float>{8, 27}), boost::test_tools::per_element());
   const Function g = function_of(parse_graph(to_graph_def(f.frozen_graph(), {.own_ops = true})));
   BOOST_TEST(g(x).to_vector<float>() == (std::vector<float>{8, 27}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(passes) {
+  load_pass_library(kPassLibrary);
+  load_pass_library(kPassLibrary);  // which does nothing
+  const std::vector<std::string> names = pass_names();
+  const auto at = std::ranges::find(names, "arithmetic");
+  BOOST_REQUIRE(at != names.end());
+  BOOST_TEST(*std::next(at) == "squares_to_products");
+  const Function f = trace([](const Tensor& x) { return square(x) - 1.0f; }, {TensorSpec(kFloat32, {-1}, "x")});
+  const std::string text = optimize(f.graph(), {}, {}, "squares_to_products").to_string();
+  BOOST_TEST(text.find("Square_product = Mul(x, x)") != std::string::npos, text);
+  expect_error([] { load_pass_library(kCubeLibrary); },
+               std::string("InvalidArgument: ") + kCubeLibrary +
+                   ": expected a library whose panto_add_passes adds passes, got one that adds none");
+  expect_error_begins([] { load_pass_library("/nowhere/none.so"); }, "NotFound: library: ");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_opened) {

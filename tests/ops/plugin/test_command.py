@@ -1,4 +1,4 @@
-"""`panto run --library` and `panto ops --library` with the library of tests/ops/plugin."""
+"""`panto run --library`, `panto ops --library` and `panto optimize --pass-library` with the libraries of tests/ops/plugin."""
 import os
 import pathlib
 import struct
@@ -9,6 +9,14 @@ import unittest
 BUILD = pathlib.Path(os.environ["PANTO_BUILD"])
 PANTO = os.environ.get("PANTO", str(BUILD / "apps" / "panto"))
 LIBRARY = str(BUILD / "tests" / "ops" / "plugin" / "libcube.so")
+
+PASSES = str(BUILD / "tests" / "ops" / "plugin" / "libsquares_pass.so")
+
+SQUARE = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "y" op: "Square" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+node { name: "z" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } }
+"""
 
 GRAPH = """
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
@@ -37,6 +45,25 @@ class Command(unittest.TestCase):
             run = ["run", model, "--feed", f"x={feed}"]
             self.assertIn("[ 1. -8. 27.]", self.panto(*run, "--library", LIBRARY).stdout)
             self.assertIn("error: Unimplemented: ", self.panto(*run, status=1).stderr)
+
+    def test_passes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, out = pathlib.Path(folder) / "square.pbtxt", pathlib.Path(folder) / "out.pbtxt"
+            feed = pathlib.Path(folder) / "x.npy"
+            model.write_text(SQUARE)
+            feed.write_bytes(npy([1, -2, 3]))
+            text = self.panto("optimize", model, out, "--pass-library", PASSES).stdout
+            self.assertRegex(text, r"\nsquares_to_products +1 changes\n")
+            self.assertIn('op: "Mul"', out.read_text())
+            self.assertNotIn('op: "Square"', out.read_text())
+            self.panto("optimize", model, out, "--pass-library", PASSES, "--optimize", "-squares_to_products")
+            self.assertIn('op: "Square"', out.read_text())
+            self.assertIn("error: InvalidArgument: passes: ",
+                          self.panto("optimize", model, out, "--optimize", "squares_to_products", status=1).stderr)
+            run = ["run", model, "--feed", f"x={feed}", "--optimize", "squares_to_products"]
+            self.assertIn("[-1. -4. -9.]", self.panto(*run, "--pass-library", PASSES).stdout)
+            self.assertIn("expected a library whose panto_add_passes adds passes",
+                          self.panto(*run, "--pass-library", LIBRARY, status=1).stderr)
 
     def test_ops(self):
         text = self.panto("ops", "Cube", "--library", LIBRARY).stdout

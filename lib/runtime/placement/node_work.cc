@@ -1,0 +1,49 @@
+#include "panto/lib/runtime/placement/node_work.h"
+
+#include <algorithm>
+
+#include "panto/lib/core/op/function_body.h"
+#include "panto/lib/runtime/passes/rules.h"
+#include "panto/lib/runtime/placement/placer.h"
+
+namespace panto {
+
+namespace {
+
+double elements(const OutputInfo& info) {
+  double count = 1;
+  if (!info.shape.known_rank()) return count;
+  for (const int64_t dim : info.shape.dims()) count *= static_cast<double>(std::max<int64_t>(dim, dim < 0 ? 1 : 0));
+  return count;
+}
+
+double bytes(const OutputInfo& info) {
+  return is_plain(info.dtype) ? elements(info) * static_cast<double>(dtype_size(info.dtype)) : 0;
+}
+
+}  // namespace
+
+NodeWork work_of(const Graph& graph, const Node& node) {
+  NodeWork work{.known = true};
+  if (!needs_kernel(node)) return work;
+  double made = 0;
+  for (const OutputInfo& output : node.outputs()) {
+    made += elements(output);
+    work.bytes += bytes(output);
+    work.known = work.known && output.shape.fully_known();
+  }
+  for (const NodeOutput& input : node.inputs()) {
+    const OutputInfo& info = graph.info(input);
+    if (!node.has(Trait::kShapeOnly)) work.bytes += bytes(info);
+    if (node.has(Trait::kReduction)) made = std::max(made, elements(info));
+    work.known = work.known && info.shape.fully_known();
+  }
+  if (node.has(Trait::kShapeOnly) || calls_functions(node.op())) return {.known = work.known};
+  work.operations = node.has(Trait::kDataMovement) ? 0 : made;
+  if (work.known) {
+    if (const auto said = static_cast<double>(passes::flops(graph, node)); said > 0) work.operations = said;
+  }
+  return work;
+}
+
+}  // namespace panto

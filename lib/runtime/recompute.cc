@@ -1,0 +1,213 @@
+// How: in the order in which a plan runs, the step at which most is kept is looked for, and what is kept over it for a
+// later step is made anew before that one. What planning makes of it decides (graph_costs).
+#include "panto/lib/runtime/recompute.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "panto/lib/base/format.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/infer.h"
+#include "panto/lib/runtime/passes/rules.h"
+#include "panto/lib/runtime/placement/graph_costs.h"
+#include "panto/lib/runtime/placement/placer.h"
+#include "panto/lib/runtime/rewrite.h"
+
+namespace panto {
+
+namespace {
+
+constexpr int kMostNodes = 1000;      // that are added
+constexpr int kMostPlansInVain = 16;  // with the limit in sight
+
+// A node to be computed again.
+struct Choice {
+  int node = -1;
+  int reader = -1;  // the first that reads the new one, and all after it
+  int after = -1;   // the node that it comes after
+  int64_t bytes = 0;
+};
+
+// What is kept when, by steps of the graph's order.
+class Timeline {
+ public:
+  explicit Timeline(const Graph& graph) : graph_(graph), order_(graph.topological_order()) {
+    const auto limit = static_cast<size_t>(graph.id_limit());
+    position_.assign(limit, -1);
+    for (size_t s = 0; s < order_.size(); ++s) position_[static_cast<size_t>(order_[s])] = static_cast<int>(s);
+    last_use_.assign(limit, -1);
+    given_out_.assign(limit, false);
+    for (const NodeOutput& output : endpoints_or_order(graph).outputs)
+      given_out_[static_cast<size_t>(output.node)] = true;
+    std::vector<int64_t> change(order_.size() + 1, 0);
+    for (const int id : order_) {
+      const Node& node = graph.at(id);
+      for (const NodeUse& use : node.consumers()) {
+        if (use.slot != NodeUse::kControl) last_use(id) = std::max(last_use(id), position(use.node));
+      }
+      const int64_t bytes = kept_bytes(node);
+      if (bytes == 0 || last_use(id) < 0) continue;
+      change[static_cast<size_t>(position(id))] += bytes;
+      change[static_cast<size_t>(last_use(id)) + 1] -= bytes;
+    }
+    int64_t kept = 0;
+    for (size_t s = 0; s < order_.size(); ++s) {
+      kept += change[s];
+      if (kept <= most_) continue;
+      most_ = kept;
+      peak_ = static_cast<int>(s);
+    }
+  }
+
+  int64_t most() const { return most_; }
+
+  // What frees most at the peak; nothing where nothing does.
+  std::optional<Choice> choose() const {
+    std::optional<Choice> best;
+    for (int s = 0; s < peak_; ++s) {
+      const std::optional<Choice> choice = choice_of(graph_.at(order_[static_cast<size_t>(s)]));
+      if (choice && (!best || choice->bytes > best->bytes)) best = choice;
+    }
+    return best;
+  }
+
+ private:
+  int position(int id) const { return position_[static_cast<size_t>(id)]; }
+  int& last_use(int id) { return last_use_[static_cast<size_t>(id)]; }
+  int last_use(int id) const { return last_use_[static_cast<size_t>(id)]; }
+
+  // Of what the plan makes room for.
+  int64_t kept_bytes(const Node& node) const {
+    if (!needs_kernel(node) || node.has(Trait::kSelfAllocating) || given_out_[static_cast<size_t>(node.id())]) return 0;
+    int64_t sum = 0;
+    for (const OutputInfo& output : node.outputs()) {
+      const int64_t bytes = passes::bytes_of(output);
+      if (bytes != INT64_MAX) sum += bytes;
+    }
+    return sum;
+  }
+
+  std::optional<Choice> choice_of(const Node& node) const {
+    const bool cheap = node.has(Trait::kElementwise) || node.has(Trait::kReduction);
+    if (!cheap || node.num_outputs() != 1 || last_use(node.id()) <= peak_) return std::nullopt;
+    Choice choice{.node = node.id(), .bytes = kept_bytes(node)};
+    if (choice.bytes == 0) return std::nullopt;
+    int next = last_use(node.id());
+    for (const NodeUse& use : node.consumers()) {
+      if (use.slot == NodeUse::kControl) continue;
+      const int at = position(use.node);
+      if (at == peak_) return std::nullopt;  // it is needed there
+      if (at > peak_) next = std::min(next, at);
+    }
+    choice.reader = order_[static_cast<size_t>(next)];
+    if (graph_.at(choice.reader).device() != node.device()) return std::nullopt;
+    // What it is made of is kept until then anyway, or was never made.
+    const auto is_there = [&](const NodeOutput& input) {
+      const Node& from = graph_.at(input.node);
+      return needs_kernel(from) ? last_use(input.node) >= next : is_given(from);
+    };
+    if (!std::ranges::all_of(node.inputs(), is_there) || !passes::cannot_fail(graph_, node)) return std::nullopt;
+    for (int s = next - 1; s > peak_ && choice.after < 0; --s) {
+      if (needs_kernel(graph_.at(order_[static_cast<size_t>(s)]))) choice.after = order_[static_cast<size_t>(s)];
+    }
+    if (choice.after < 0) choice.after = order_[static_cast<size_t>(peak_)];
+    return choice;
+  }
+
+  static bool is_given(const Node& node) { return node.is(OpKind::kConstant) || node.is(OpKind::kPlaceholder); }
+
+  const Graph& graph_;
+  std::vector<int> order_;
+  std::vector<int> position_, last_use_;  // by node
+  std::vector<bool> given_out_;           // by node
+  int64_t most_ = 0;
+  int peak_ = 0;
+};
+
+void compute_again(Graph& graph, const Choice& choice, const std::vector<int>& readers) {
+  NodeSpec spec = graph.at(choice.node).spec();
+  spec.name = free_name(graph, spec.name + "/again");
+  spec.control_inputs.push_back(choice.after);
+  spec.place = graph.at(choice.reader).place();
+  std::erase_if(spec.internal_attrs, [](const auto& attr) { return attr.first.starts_with("_function"); });
+  std::erase_if(spec.internal_attrs, [](const auto& attr) { return attr.first == passes::kRecomputed; });
+  spec.internal_attrs.emplace_back(std::string(passes::kRecomputed), AttrValue(true));
+  const int again = graph.add(std::move(spec));
+  const auto consumers = graph.at(choice.node).consumers();
+  for (const NodeUse& use : std::vector<NodeUse>(consumers.begin(), consumers.end())) {
+    if (use.slot == NodeUse::kControl || std::ranges::find(readers, use.node) == readers.end()) continue;
+    graph.set_input(use.node, use.slot, {again, 0});
+  }
+}
+
+// The same graph with its nodes added in the order in which they run: a file keeps that.
+Graph in_order(const Graph& graph) {
+  Graph result;
+  std::vector<int> now(static_cast<size_t>(graph.id_limit()), -1);
+  for (const int id : graph.topological_order()) {
+    NodeSpec spec = graph.at(id).spec();
+    for (NodeOutput& input : spec.inputs) input.node = now[static_cast<size_t>(input.node)];
+    for (int& control : spec.control_inputs) control = now[static_cast<size_t>(control)];
+    now[static_cast<size_t>(id)] = result.add(std::move(spec));
+  }
+  result.set_versions(graph.versions());
+  result.set_library(graph.library());
+  for (GraphVariable variable : graph.variables()) {
+    if (graph.find(variable.handle.node) == nullptr) continue;
+    variable.handle.node = now[static_cast<size_t>(variable.handle.node)];
+    const bool initialized = graph.find(variable.initializer) != nullptr;
+    variable.initializer = initialized ? now[static_cast<size_t>(variable.initializer)] : -1;
+    result.add_variable(std::move(variable));
+  }
+  return result;
+}
+
+}  // namespace
+
+Graph recompute_within(const Graph& graph, int64_t bytes, std::span<const std::pair<NodeOutput, PartialShape>> shapes,
+                       int64_t* peak) {
+  const auto planned = [&](const Graph& of) {
+    const std::optional<int64_t> found = graph_costs(of, shapes).peak_bytes;
+    if (!found) invalid("memory limit: expected a graph of which all shapes are known, got one of which some are not");
+    return *found;
+  };
+  Graph result = graph;
+  int64_t now = planned(result), best = now;
+  int added = 0, in_vain = 0;
+  int64_t aim = bytes;  // of the timeline, which does not know all that a plan does
+  while (now > bytes) {
+    Graph known = result;
+    std::vector<std::pair<NodeOutput, Tensor>> given;
+    for (const auto& [output, shape] : shapes) {
+      given.emplace_back(output, meta_tensor(known.info(output).dtype, known.info(output).shape.merged_with(shape)));
+    }
+    if (!given.empty()) infer_shapes(known, given);
+    const Timeline timeline(known);
+    const bool in_sight = timeline.most() <= aim;
+    if (in_sight) {
+      now = planned(result);
+      best = std::min(best, now);
+      if (now <= bytes) break;
+      aim = std::min(aim, timeline.most() - 1);
+    }
+    const std::optional<Choice> choice = timeline.choose();
+    if (!choice || ++added > kMostNodes || (in_sight && ++in_vain > kMostPlansInVain)) {
+      now = planned(result);
+      best = std::min(best, now);
+      if (now <= bytes) break;
+      failf(Code::kResourceExhausted,
+            "memory limit: expected values that can be computed again so that a plan needs at most {} bytes, got {} at "
+            "the least",
+            bytes, best);
+    }
+    std::vector<int> order = known.topological_order();
+    const auto from = std::ranges::find(order, choice->reader);
+    compute_again(result, *choice, std::vector<int>(from, order.end()));
+  }
+  if (peak != nullptr) *peak = now;
+  return added == 0 ? result : in_order(result);
+}
+
+}  // namespace panto
