@@ -30,12 +30,21 @@ struct ShowOptions {
   bool nodes = false;
   bool dot = false;
   bool functions = false;
+  std::string svg;        // a file: a picture
   std::string placement;  // a file *.svg: a picture of where nodes run
+  int boxes = 150;        // in a picture, at most
   std::string devices, costs;
   bool by_cost = false;
   std::vector<std::string> libraries;
 };
 void show(const ShowOptions& options);
+
+struct DiffOptions {
+  std::string before, after;
+  std::vector<std::string> libraries;
+};
+// Whether they differ.
+bool diff(const DiffOptions& options);
 
 struct OptimizeOptions {
   std::string model, out;
@@ -49,6 +58,8 @@ void optimize_file(const OptimizeOptions& options);
 
 struct OpsOptions {
   std::string name;
+  bool text = false, json = false;  // as TensorFlow's OpList
+  std::string compare;              // a file with such a list
   std::vector<std::string> libraries;
 };
 void ops(const OpsOptions& options);

@@ -1,5 +1,5 @@
-// The command: `panto run|show|optimize|ops|devices|demo|repl`. The one file that includes CLI11, which takes long to
-// compile. Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
+// The command: `panto run|show|diff|optimize|ops|devices|demo|repl`. The one file that includes CLI11, which takes long
+// to compile. Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 
 #include <csignal>
@@ -20,6 +20,8 @@
 namespace {
 
 using namespace panto::apps;
+
+int exit_status = 0;
 
 void add_libraries(CLI::App* command, std::vector<std::string>& libraries) {
   command->add_option("--library", libraries, "FILE.so: ops of your own; repeatable")->allow_extra_args(false);
@@ -69,14 +71,28 @@ void add_show_command(CLI::App& app) {
   command->add_flag("--dot", options->dot, "for Graphviz")->excludes(nodes);
   command->add_flag("--functions", options->functions, "the functions that nodes call, with their nodes")
       ->excludes(nodes);
+  auto* svg = command->add_option(
+      "--svg", options->svg, "FILE.svg: a picture, in which name scopes and functions are one box where they must");
+  svg->excludes(nodes);
   auto* placement =
       command->add_option("--placement", options->placement, "FILE.svg: a picture of where nodes run, by colour")
-          ->excludes(nodes);
+          ->excludes(nodes)
+          ->excludes(svg);
+  command->add_option("--boxes", options->boxes, "in a picture, at most; default 150")->check(CLI::Range(1, 5000));
   command->add_option("--devices", options->devices, "cpu:N: have N CPU devices")->needs(placement);
   auto* by_cost = command->add_flag("--by-cost", options->by_cost, "where a simulation ends soonest")->needs(placement);
   command->add_option("--costs", options->costs, "FILE.json: what runs measured")->needs(by_cost);
   add_libraries(command, options->libraries);
   command->callback([options] { show(*options); });
+}
+
+void add_diff_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("diff", "What differs between two graphs; status 1 if something does");
+  auto options = std::make_shared<DiffOptions>();
+  command->add_option("BEFORE", options->before, "a GraphDef, .pb or .pbtxt")->required();
+  command->add_option("AFTER", options->after, "another")->required();
+  add_libraries(command, options->libraries);
+  command->callback([options] { exit_status = diff(*options) ? 1 : 0; });
 }
 
 void add_optimize_command(CLI::App& app) {
@@ -110,7 +126,11 @@ void add_optimize_command(CLI::App& app) {
 void add_ops_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("ops", "List the ops, or tell all about one");
   auto options = std::make_shared<OpsOptions>();
-  command->add_option("NAME", options->name, "of an op");
+  auto* name = command->add_option("NAME", options->name, "of an op");
+  auto* text = command->add_flag("--pbtxt", options->text, "as TensorFlow lists ops: an OpList as text");
+  command->add_flag("--json", options->json, "the same as JSON")->excludes(text);
+  command->add_option("--compare", options->compare, "FILE: such a list, of another library; says what differs")
+      ->excludes(name);
   add_libraries(command, options->libraries);
   command->callback([options] { ops(*options); });
 }
@@ -125,8 +145,6 @@ void add_demo_command(CLI::App& app) {
       ->check(CLI::Range(1, 1000));
   command->callback([options] { demo(*options); });
 }
-
-int exit_status = 0;
 
 void add_repl_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("repl", "Type C++, see values");
@@ -160,6 +178,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("panto ") + PANTO_VERSION);
   add_run_command(app);
   add_show_command(app);
+  add_diff_command(app);
   add_optimize_command(app);
   add_ops_command(app);
   app.add_subcommand("devices", "List the devices")->callback(list_devices);

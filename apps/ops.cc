@@ -1,12 +1,16 @@
-// panto ops [NAME]: the ops there are, or all about one.
+// panto ops [NAME]: the ops there are, or all about one; as a list for others; beside the list of others.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <string>
+#include <vector>
 
 #include "panto/apps/commands.h"
+#include "panto/lib/base/file.h"
+#include "panto/lib/base/quote.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/lib/graph/files/op_list.h"
 
 namespace panto::apps {
 namespace {
@@ -57,12 +61,40 @@ void describe_op(const Op& op, bool ours) {
   fmt::print("gradient   {}\n", gradient_text(op));
 }
 
+// What another library says of its ops beside what this one says.
+void compare(const std::string& path) {
+  int same = 0, differ = 0, absent = 0, unreadable = 0;
+  for (const ListedOp& theirs : parse_op_list(read_file(path))) {
+    const Op* op = find_op(theirs.name);
+    if (op == nullptr) {
+      ++absent;
+      fmt::print("{}: not here\n", printable(theirs.name));
+    } else if (!theirs.unreadable.empty()) {
+      ++unreadable;
+      fmt::print("{}: {}\n", theirs.name, theirs.unreadable);
+    } else if (const auto differences = signature_differences(theirs.signature, op->signature()); differences.empty()) {
+      ++same;
+    } else {
+      ++differ;
+      fmt::print("{}: {}\n", theirs.name, fmt::join(differences, "; "));
+    }
+  }
+  fmt::print("{} the same, {} differ, {} cannot be read, {} not here\n", same, differ, unreadable, absent);
+}
+
 }  // namespace
 
 void ops(const OpsOptions& options) {
   const bool ours = find_op(options.name) != nullptr;
   for (const std::string& library : options.libraries) load_library(library);
   devices();  // a GPU's kernels are entered with its device
+  if (!options.compare.empty()) return compare(options.compare);
+  if (options.text || options.json) {
+    const std::vector<const Op*> listed =
+        options.name.empty() ? all_ops() : std::vector<const Op*>{&get_op(options.name)};
+    fmt::print("{}", op_list(listed, options.json ? OpListFormat::kJson : OpListFormat::kText));
+    return;
+  }
   if (!options.name.empty()) {
     describe_op(get_op(options.name), ours);
     return;

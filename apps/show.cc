@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "panto/apps/commands.h"
-#include "panto/apps/placement_picture.h"
-#include "panto/lib/base/file.h"
+#include "panto/apps/picture.h"
 #include "panto/lib/base/format.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
@@ -52,14 +51,17 @@ void summary(const Graph& graph) {
   for (const auto& [op, count] : by_op) fmt::print("  {:<28} {}\n", op, count);
 }
 
+void check_is_svg(std::string_view option, const std::string& path) {
+  if (!path.ends_with(".svg")) invalid("{}: expected a path *.svg, got '{}'", option, path);
+}
+
 void draw_placement(const Graph& graph, const ShowOptions& options) {
-  if (!options.placement.ends_with(".svg")) {
-    invalid("--placement: expected a path *.svg, got '{}'", options.placement);
-  }
+  check_is_svg("--placement", options.placement);
   if (!options.devices.empty()) set_devices(options.devices);
   CostModel costs;
   if (!options.costs.empty()) costs.load(options.costs);
-  write_file(options.placement, placement_picture(place_graph(graph, {.costs = options.by_cost ? &costs : nullptr})));
+  const Graph placed = place_graph(graph, {.costs = options.by_cost ? &costs : nullptr});
+  draw_dot(graph_dot(placed, {.most_boxes = options.boxes, .devices = true}), options.placement);
 }
 
 }  // namespace
@@ -68,6 +70,11 @@ void show(const ShowOptions& options) {
   for (const std::string& library : options.libraries) load_library(library);
   const Graph graph = read_graph(options.model);
   if (!options.placement.empty()) return draw_placement(graph, options);
+  if (!options.svg.empty()) {
+    check_is_svg("--svg", options.svg);
+    draw_dot(graph_dot(graph, {.most_boxes = options.boxes}), options.svg);
+    return;
+  }
   const std::string missing = missing_text(graph);
   if (options.dot) {
     fmt::print("{}", graph.to_dot());

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "panto/lib/base/format.h"
+#include "panto/lib/base/mistakes.h"
 #include "panto/lib/base/quote.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/graph/endpoints.h"
@@ -19,19 +20,15 @@ class FunctionBuilder::Impl {
   // f() gives the id of a node; -1, with the mistake noted, if it throws.
   template <class F>
   Value noted(const std::string& what, F&& f) {
-    try {
-      return {f(), 0};
-    } catch (const Error& error) {
-      note(fmt::format("{}: {}", what, error.message()));
-      return {-1, 0};
-    }
+    int id = -1;
+    mistakes_.noted(what, [&] { id = f(); });
+    return {id, 0};
   }
-  void note(std::string mistake) { mistakes_.push_back(std::move(mistake)); }
 
   std::string name_;
   Graph graph_;
   std::vector<AbstractValues> values_;  // by node id
-  std::vector<std::string> mistakes_;
+  Mistakes mistakes_;
   Endpoints endpoints_;
   std::vector<std::string> outputs_;
   bool poisoned_ = false;  // an output is what a mistake gave
@@ -90,18 +87,8 @@ FunctionBuilder::Value FunctionBuilder::node(std::string_view op_name, const std
       values.push_back(&of[static_cast<size_t>(in.index_)]);
     }
     for (const Value& before : options.after) spec.control_inputs.push_back(before.node_);
-    const Signature& signature = op.signature();
-    spec.attrs.resize(signature.attrs.size());
-    for (const auto& [name, value] : attrs) {
-      const int at = signature.find_attr(name);
-      if (at < 0) invalid("attribute of {}: expected one of its signature, got '{}'", op.name(), printable(name));
-      const AttrDef& def = signature.attrs[static_cast<size_t>(at)];
-      if (def.kind != value.kind()) {
-        invalid("attribute {} of {}: expected {}, got {}", name, op.name(), attr_kind_name(def.kind),
-                attr_kind_name(value.kind()));
-      }
-      spec.attrs[static_cast<size_t>(at)] = value;
-    }
+    spec.attrs.resize(op.signature().attrs.size());
+    for (const auto& [name, value] : attrs) put_attr(op, name, value, spec.attrs);
     AbstractValues outputs = infer_call(op, values, spec.attrs);
     for (const Tensor& t : outputs) spec.outputs.push_back(info_of(t));
     const int id = impl.graph_.add(std::move(spec));
@@ -115,7 +102,7 @@ FunctionBuilder::Value FunctionBuilder::node(std::string_view op_name, const std
 void FunctionBuilder::output(std::string name, Value value) {
   Impl& impl = *impl_;
   if (!Graph::is_valid_name(name) || std::ranges::find(impl.outputs_, name) != impl.outputs_.end()) {
-    impl.note(fmt::format("output '{}': expected a name that is not taken", printable(name)));
+    impl.mistakes_.note(fmt::format("output '{}': expected a name that is not taken", printable(name)));
   }
   impl.outputs_.push_back(std::move(name));
   if (value.node_ < 0) {
@@ -124,8 +111,8 @@ void FunctionBuilder::output(std::string name, Value value) {
   }
   const size_t count = impl.values_[static_cast<size_t>(value.node_)].size();
   if (value.index_ < 0 || static_cast<size_t>(value.index_) >= count) {
-    impl.note(fmt::format("output '{}': expected an output of node '{}', which has {}, got number {}",
-                          impl.outputs_.back(), impl.graph_.at(value.node_).name(), count, value.index_));
+    impl.mistakes_.note(fmt::format("output '{}': expected an output of node '{}', which has {}, got number {}",
+                                    impl.outputs_.back(), impl.graph_.at(value.node_).name(), count, value.index_));
     return;
   }
   impl.endpoints_.outputs.push_back({value.node_, value.index_});
@@ -133,16 +120,11 @@ void FunctionBuilder::output(std::string name, Value value) {
 
 Function FunctionBuilder::build() const {
   const Impl& impl = *impl_;
-  std::vector<std::string> mistakes = impl.mistakes_;
+  Mistakes mistakes = impl.mistakes_;
   if (impl.outputs_.empty() && impl.endpoints_.effects.empty()) {
-    mistakes.emplace_back("outputs: expected at least one, or a node with effects, got none");
+    mistakes.note("outputs: expected at least one, or a node with effects, got none");
   }
-  if (!mistakes.empty() || impl.poisoned_) {
-    std::string text;
-    for (const std::string& mistake : mistakes) text += (text.empty() ? "" : "; ") + mistake;
-    fail(Code::kInvalidArgument, fmt::format("function '{}': expected one without mistakes, got {}: {}",
-                                             printable(impl.name_), mistakes.size(), text));
-  }
+  if (!mistakes.empty() || impl.poisoned_) mistakes.fail(fmt::format("function '{}'", printable(impl.name_)));
   Graph graph = impl.graph_;
   Endpoints endpoints = impl.endpoints_;
   endpoints.outputs = separate_outputs(graph, endpoints.outputs);

@@ -71,6 +71,12 @@ void append_nodes(const Graph& graph, const GraphElements& elements, std::vector
   }
 }
 
+bool is_trained(const GraphVariable& v) {
+  return v.trained && v.symbol.defined() && dtypes::kFloating.contains(v.dtype);
+}
+
+Variable variable_of(const GraphVariable& v) { return Variable::from_handle(v.symbol, v.dtype, v.shape, v.name); }
+
 }  // namespace
 
 Operation group(const GraphElements& elements, std::string_view name) {
@@ -90,10 +96,39 @@ Operation global_variables_initializer(std::string_view name) {
 std::vector<Variable> trainable_variables() {
   std::vector<Variable> trained;
   for (const GraphVariable& v : current_graph().variables()) {
-    if (!v.trained || !v.symbol.defined() || !dtypes::kFloating.contains(v.dtype)) continue;
-    trained.push_back(Variable::from_handle(v.symbol, v.dtype, v.shape, v.name));
+    if (is_trained(v)) trained.push_back(variable_of(v));
   }
   return trained;
+}
+
+void add_to_collection(std::string_view key, const GraphElements& elements) {
+  Graph& graph = current_graph();
+  for (const GraphElement& element : elements.elements()) {
+    NodeOutput item = output_of(graph, element, graph.identity());
+    if (!item.valid()) item = {node_of(graph, element, graph.identity()), Graph::kNoOutput};
+    graph.add_to_collection(key, item);
+  }
+}
+
+std::vector<GraphElement> get_collection(const Graph& graph, std::string_view key, std::string_view scope) {
+  std::vector<GraphElement> found;
+  const bool all = key == "variables", trained = key == "trainable_variables";
+  for (const GraphVariable& v : graph.variables()) {
+    if (v.name.starts_with(scope) && v.symbol.defined() && (all || (trained && is_trained(v)))) {
+      found.emplace_back(variable_of(v));
+    }
+  }
+  for (const NodeOutput& item : graph.collection(key)) {
+    const Node& node = graph.at(item.node);
+    if (!node.name().starts_with(scope)) continue;
+    const auto variable = std::ranges::find(graph.variables(), item, &GraphVariable::handle);
+    if (variable != graph.variables().end() && variable->symbol.defined()) {
+      found.emplace_back(variable_of(*variable));
+    } else {
+      found.emplace_back(item.index == Graph::kNoOutput ? "^" + node.name() : graph.output_name(item));
+    }
+  }
+  return found;
 }
 
 ControlDependencies::ControlDependencies(const GraphElements& elements) {

@@ -17,6 +17,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,19 @@ PANTO_EXPORT Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, st
 PANTO_EXPORT Operation group(const GraphElements& elements, std::string_view name = "group");
 // A node that initializes every variable made in the open graph so far.
 PANTO_EXPORT Operation global_variables_initializer(std::string_view name = "init");
+
+// Puts them into a collection of the open graph, where `get_collection` finds them again.
+//
+//   add_to_collection("losses", penalty);
+//   session.run(get_collection(graph, "losses"))
+//
+// Throws as `group`.
+PANTO_EXPORT void add_to_collection(std::string_view key, const GraphElements& elements);
+// What was added by that key, in that order: tensors and operations by their names; if `scope` is not empty, only those
+// whose names begin so. "variables": the variables of the graph, "trainable_variables": those that optimizers train,
+// whatever else was added there. Can be fetched, grouped and waited for.
+PANTO_EXPORT std::vector<GraphElement> get_collection(const Graph& graph, std::string_view key,
+                                                      std::string_view scope = "");
 
 // The floating variables made in the open graph so far, but for what layers and optimizers keep beside them (running
 // statistics, moments): what an optimizer trains that was not told which.

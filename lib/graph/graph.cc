@@ -32,6 +32,7 @@ Graph::Graph(Graph&& other) noexcept
       flow_nodes_(other.flow_nodes_),
       latest_line_(std::move(other.latest_line_)),
       edits_(other.edits_),
+      final_(other.final_),
       index_(std::move(other.index_)),
       versions_(std::move(other.versions_)),
       library_(std::move(other.library_)),
@@ -71,6 +72,11 @@ Graph& Graph::operator=(const Graph& other) {
 
 const Node* Graph::find(std::string_view name) const noexcept { return find(index_->find(nodes_, name)); }
 
+void Graph::edit() {
+  if (final_) fail(Code::kFailedPrecondition, "graph: expected one that may be changed, got one that was finalized");
+  ++edits_;
+}
+
 void Graph::no_node(int id) const { failf(Code::kNotFound, "node: expected an id of the graph, got {}", id); }
 
 const Node& Graph::at(std::string_view name) const {
@@ -84,7 +90,7 @@ const Node& Graph::at(std::string_view name) const {
 }
 
 Node& Graph::get(int id) {
-  ++edits_;
+  edit();
   return const_cast<Node&>(at(id));
 }
 
@@ -188,7 +194,7 @@ void Graph::reserve(size_t nodes) {
 }
 
 int Graph::add(NodeSpec spec) {
-  ++edits_;
+  edit();
   if (spec.op == nullptr) invalid("op of node '{}': expected one, got none", spec.name);
   if (!is_valid_name(spec.name)) {
     invalid("node name: expected letters, digits, '.', '_', '-' and '/' after a letter, digit or '.', got '{}'",
@@ -248,6 +254,9 @@ void Graph::remove(int id) {
   for (int slot = 0; slot < node.num_inputs(); ++slot) unlink(id, slot);
   for (size_t i = 0; i < node.control_inputs().size(); ++i) unlink_control(id, i);
   index_->remove(node);
+  for (auto& [key, items] : index_->collections) {
+    std::erase_if(items, [&](const NodeOutput& item) { return item.node == id; });
+  }
   placed_ -= node.place_ != id ? 1 : 0;
   flow_nodes_ -= is_control_flow(flow_kind(node)) ? 1 : 0;
   nodes_[static_cast<size_t>(id)].reset();
@@ -398,23 +407,48 @@ std::string Graph::unique_name(std::string_view wanted) {
 // ---- What belongs to the whole graph -----------------------------------------------------------------------------
 
 void Graph::set_versions(GraphVersions versions) {
-  ++edits_;
+  edit();
   versions_ = std::move(versions);
 }
 void Graph::set_library(std::string serialized) {
-  ++edits_;
+  edit();
   library_ = std::move(serialized);
 }
 void Graph::add_variable(GraphVariable variable) {
-  ++edits_;
+  edit();
   variables_.push_back(std::move(variable));
+}
+
+// ---- Collections --------------------------------------------------------------------------------------------------
+
+void Graph::add_to_collection(std::string_view key, NodeOutput item) {
+  if (item.index == kNoOutput) {
+    at(item.node);
+  } else {
+    check_output(item, "collection");
+  }
+  edit();
+  index_->collections[std::string(key)].push_back(item);
+}
+
+std::vector<NodeOutput> Graph::collection(std::string_view key) const {
+  const auto found = index_->collections.find(key);
+  return found == index_->collections.end() ? std::vector<NodeOutput>() : found->second;
+}
+
+std::vector<std::string> Graph::collection_keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, items] : index_->collections) {
+    if (!items.empty()) keys.push_back(key);
+  }
+  return keys;
 }
 
 // ---- Symbolic tensors -------------------------------------------------------------------------------------------
 
 void Graph::bind(const Tensor& symbolic, NodeOutput output) {
   check_output(output, "bind");
-  ++edits_;
+  edit();
   index_->bind(symbolic.id(), output);
 }
 

@@ -262,6 +262,21 @@ class PANTO_EXPORT Graph {
   std::weak_ptr<Graph* const> location() const noexcept;
   // Node `id` as a value. Throws NotFound.
   Operation operation(int id) const;
+  // Nothing can be changed from now on: functions that change throw FailedPrecondition. A copy can be changed.
+  void finalize() noexcept { final_ = true; }
+  bool is_final() const noexcept { return final_; }
+
+  // ---- Collections -------------------------------------------------------------------------------------------------
+  // What a program wants to find again by a key ("losses"): outputs, and nodes (index kNoOutput). What is removed from
+  // the graph is removed from them.
+  static constexpr int kNoOutput = -1;
+  // Throws NotFound for a node that is not there, OutOfRange for an output.
+  void add_to_collection(std::string_view key, NodeOutput item);
+  // In the order of adding; empty where nothing was added.
+  std::vector<NodeOutput> collection(std::string_view key) const;
+  // Sorted.
+  std::vector<std::string> collection_keys() const;
+
   // How often it was changed so far, at least: of two looks with the same number, nothing happened in between.
   uint64_t edits() const noexcept { return edits_; }
 
@@ -276,6 +291,8 @@ class PANTO_EXPORT Graph {
 
  private:
   [[noreturn]] void no_node(int id) const;
+  // Before every change.
+  void edit();
   Node& get(int id);
   void check_output(NodeOutput output, std::string_view user) const;
   SharedImpl<const SourceLine> shared_line(SourceLine where);
@@ -292,7 +309,8 @@ class PANTO_EXPORT Graph {
   int flow_nodes_ = 0;    // of the control-flow kinds
   SharedImpl<const SourceLine> latest_line_;
   uint64_t edits_ = 0;
-  class Index;  // names and symbolic tensors
+  bool final_ = false;
+  class Index;  // names, symbolic tensors and collections
   SharedImpl<Index> index_;
   GraphVersions versions_;
   std::string library_;

@@ -122,6 +122,7 @@ NodeOutput Graph::Index::output_of(int64_t tensor) const {
 void Graph::Index::copy_but_names(const Index& other) {
   next_suffix_ = other.next_suffix_;
   bindings_ = other.bindings_;
+  collections = other.collections;
 }
 
 }  // namespace panto

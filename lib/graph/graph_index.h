@@ -1,8 +1,9 @@
-// What a graph looks up: nodes by name, free names, outputs by symbolic tensor. Internal.
+// What a graph looks up: nodes by name, free names, outputs by symbolic tensor, collections. Internal.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +36,8 @@ class Graph::Index {
 
   void bind(int64_t tensor, NodeOutput output);
   NodeOutput output_of(int64_t tensor) const;
+
+  std::map<std::string, std::vector<NodeOutput>, std::less<>> collections;  // by key
 
   void copy_but_names(const Index& other);
 

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "panto/lib/base/format.h"
+#include "panto/lib/base/quote.h"
+
 namespace panto {
 
 // Ops are asked for by name: that links them, where nothing else has yet.
@@ -46,6 +49,19 @@ bool is_host_input(const Node& node, int slot) {
     flat += static_cast<int>(count);
   }
   return false;
+}
+
+void put_attr(const Op& op, std::string_view name, AttrValue value, std::vector<AttrValue>& attrs) {
+  const Signature& signature = op.signature();
+  const int at = signature.find_attr(name);
+  if (at < 0) invalid("attribute of {}: expected one of its signature, got '{}'", op.name(), printable(name));
+  const AttrDef& def = signature.attrs[static_cast<size_t>(at)];
+  if (def.kind != value.kind()) {
+    invalid("attribute {} of {}: expected {}, got {}", name, op.name(), attr_kind_name(def.kind),
+            attr_kind_name(value.kind()));
+  }
+  attrs.resize(signature.attrs.size());
+  attrs[static_cast<size_t>(at)] = std::move(value);
 }
 
 }  // namespace panto

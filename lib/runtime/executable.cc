@@ -21,7 +21,9 @@
 #include "panto/lib/runtime/parts/lanes.h"
 #include "panto/lib/runtime/parts/narrow_transfers.h"
 #include "panto/lib/runtime/parts/partition.h"
+#include "panto/lib/runtime/parts/split.h"
 #include "panto/lib/runtime/parts/transfers.h"
+#include "panto/lib/runtime/parts/trial.h"
 #include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/placement/measurements.h"
 #include "panto/lib/runtime/placement/placer.h"
@@ -41,14 +43,17 @@ struct StraightLineState final : RunState {
   std::vector<PartState> parts;
   std::vector<Tensor> edges;        // what was sent and not yet received
   std::unique_ptr<LanesRun> lanes;  // of plans whose parts run side by side
+  LanesRun* beside = nullptr;       // `lanes`, if this run is one of several threads
   MeasuredRun* measured = nullptr;  // the run is measured: its steps note their time here
 };
 
 class StraightLine final : public Executable {
  public:
-  StraightLine(Plan plan, const ExecutableOptions& options)
+  // `is_split`: its parts are of one device (split_by_cost).
+  StraightLine(Plan plan, const ExecutableOptions& options, bool is_split)
       : plan_(std::move(plan)),
         lanes_(lanes_of(plan_, options.costs.get())),
+        trial_(is_split && !lanes_.empty() ? std::make_unique<Trial>() : nullptr),
         measurements_(options.costs != nullptr ? std::make_unique<Measurements>(plan_, options.costs) : nullptr),
         feeds_(plan_.feeds),
         last_fetches_(plan_.fetches.size()) {
@@ -193,23 +198,32 @@ class StraightLine final : public Executable {
     // What is watched takes longer.
     if (measurements_ != nullptr && watching_stats == nullptr) measured = measurements_->begin();
     state.measured = measured.get();
-    if (state.lanes != nullptr) {
-      state.lanes->run(step, [&](size_t s) { run_segment(plan_.segments[s], state, step); });
+    if (trial_ != nullptr) {
+      trial_->run([&](bool beside) { run_parts(beside, state, step); });
     } else {
-      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+      run_parts(state.lanes != nullptr, state, step);
     }
     state.measured = nullptr;
     if (measured != nullptr) measurements_->end(std::move(measured));
   }
 
+  void run_parts(bool beside, StraightLineState& state, const Step& step) const {
+    state.beside = beside ? state.lanes.get() : nullptr;
+    if (beside) {
+      state.lanes->run(step, trial_ != nullptr, [&](size_t s) { run_segment(plan_.segments[s], state, step); });
+    } else {
+      for (const PlanSegment& segment : plan_.segments) run_segment(segment, state, step);
+    }
+  }
+
   void receive(const PlanStep& step, StraightLineState& state, std::span<Tensor> outputs) const {
-    if (state.lanes != nullptr) state.lanes->wait(step.edge);
+    if (state.beside != nullptr) state.beside->wait(step.edge);
     if (!outputs.empty()) outputs[0] = std::exchange(state.edges[step.edge], Tensor());
   }
 
   static void send(const PlanStep& step, StraightLineState& state, std::span<const Tensor* const> inputs) {
     if (!inputs.empty()) state.edges[step.edge] = on_device(*inputs[0], *step.device);
-    if (state.lanes != nullptr) state.lanes->give(step.edge);
+    if (state.beside != nullptr) state.beside->give(step.edge);
   }
 
   static Tensor on_device(const Tensor& t, Device& device) {
@@ -346,6 +360,7 @@ class StraightLine final : public Executable {
 
   Plan plan_;
   std::vector<std::vector<size_t>> lanes_;  // of parts side by side: each one's segments; empty: one after the other
+  std::unique_ptr<Trial> trial_;            // of parts of one device: whether that is faster
   std::unique_ptr<Measurements> measurements_;
   FeedChecks feeds_;
   std::vector<std::vector<CapturableSteps>> capturable_;  // by part
@@ -510,10 +525,15 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
     note_passes(plan.stats);
     return make_dataflow(std::move(plan));
   }
-  Partition cut = partition(work, planned, usual);
+  std::vector<int> split;
+  if (options.inter_op_threads > 1) {
+    split = split_by_cost(work, options.inter_op_threads, options.costs != nullptr ? *options.costs : estimates);
+  }
+  const bool is_split = !split.empty();
+  Partition cut = partition(work, planned, usual, std::move(split));
   Plan plan = make_plan(std::move(work), std::move(cut), std::move(planned), options);
   note_passes(plan.stats);
-  return std::make_shared<StraightLine>(std::move(plan), options);
+  return std::make_shared<StraightLine>(std::move(plan), options, is_split);
 }
 
 }  // namespace panto

@@ -83,6 +83,8 @@ struct ExecutableOptions {
   std::string placement = {};
   std::shared_ptr<CostModel> costs = nullptr;  // that it asks, and that the first runs are noted in; null: estimates
   bool narrow_transfers = false;               // float32 goes from device to device as bfloat16
+  // How many nodes of the first CPU may be computed at once, where that is faster (lib/runtime/parts/trial.h).
+  int inter_op_threads = 1;
 };
 
 // What one run of an executable writes to, and the next one after it. What is in it is the executable's affair.

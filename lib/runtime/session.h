@@ -84,9 +84,11 @@ struct SessionOptions {
   bool narrow_transfers = false;
   // Threads that the loops of one node may be shared by; 0: as many as elsewhere (lib/core/step/threads.h).
   int intra_op_threads = 0;
-  // Nodes of one run that are computed at once. 0 or 1: a run computes one after the other, on the thread that calls
-  // `run`; only those that wait (for queues, for other runs) go on beside it. Several runs at once are several
-  // threads'.
+  // Nodes of one run that may be computed at once, on the first CPU. 0 or 1: a run computes one after the other, on the
+  // thread that calls `run`; only those that wait (for queues, for other runs) go on beside it. More: nodes that do not
+  // depend on one another go on side by side, each with its share of the threads, where the first runs show that this
+  // is faster. What has effects or reads variables keeps its order, and results are the same to the bit. Graphs with
+  // TensorFlow 1's loops, and those on several devices, do not take part.
   int inter_op_threads = 0;
   // CPU devices that there are to be at least. They share the hardware, and other sessions see them too.
   int cpu_devices = 0;

@@ -3,11 +3,13 @@ import ast
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import struct
 import subprocess
 import tempfile
+import textwrap
 import threading
 import unittest
 import unittest.mock
@@ -128,12 +130,12 @@ class CommandTest(unittest.TestCase):
         self.usage("ops", "A", "B")
 
     def test_help_everywhere(self):
-        for command in ([], ["run"], ["show"], ["optimize"], ["ops"], ["devices"], ["demo"]):
+        for command in ([], ["run"], ["show"], ["diff"], ["optimize"], ["ops"], ["devices"], ["demo"]):
             text = self.good(*command, "--help")
             self.assertIn("--help", text)
         for option in ("--feed", "--feeds", "--fetch", "--target", "--signature", "--out", "--optimize", "--library"):
             self.assertIn(option, self.good("run", "--help"))
-        for command in ("run", "show", "optimize", "ops", "devices", "demo"):
+        for command in ("run", "show", "diff", "optimize", "ops", "devices", "demo"):
             self.assertIn(command, self.good("--help"))
 
     def test_version(self):
@@ -501,27 +503,84 @@ class CommandTest(unittest.TestCase):
         self.assertRegex(self.good("show", "m.pbtxt", "--dot"), r"(?s)\Adigraph .*\}\n\Z")
         self.bad("NotFound: ", "show", "none.pb")
 
+    def picture(self, file):
+        """({(class, text): colour} of boxes, (class, tensors, dashed) of edges, all text) of a picture."""
+        svg = xml.etree.ElementTree.parse(self.folder / file).getroot()
+        space = "{http://www.w3.org/2000/svg}"
+        nodes, edges = {}, []
+        for group in svg.iter(space + "g"):
+            kind = group.get("class", "").split()
+            if kind[:1] == ["node"]:
+                shape = next(e for e in group.iter() if e.tag in (space + "path", space + "polygon", space + "ellipse"))
+                text = " ".join(t.text for t in group.iter(space + "text"))
+                nodes[kind[-1], text] = shape.get("fill")
+            elif kind[:1] == ["edge"]:
+                path = next(group.iter(space + "path"))
+                link = next(group.iter(space + "a"))
+                edges.append((kind[-1], link.get("{http://www.w3.org/1999/xlink}title"),
+                              path.get("stroke-dasharray") is not None))
+        return nodes, edges, [t.text for t in svg.iter(space + "text")]
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
+    def test_show_svg(self):
+        """Scopes are frames, and one box where there would be too many; functions are in the nodes that call them."""
+        self.write("scopes.pbtxt", placeholder("x", [2]) + node("a/b/n", "Neg", ["x"], FLOAT) +
+                   node("a/b/e", "Exp", ["a/b/n"], FLOAT) + node("a/t", "Tanh", ["a/b/e"], FLOAT) +
+                   node("y", "AddV2", ["a/t", "a/b/e"], FLOAT))
+        self.assertEqual(self.good("show", "scopes.pbtxt", "--svg", "all.svg"), "")
+        nodes, edges, text = self.picture("all.svg")
+        self.assertEqual(sorted(t for _, t in nodes), ["a/b/e Exp", "a/b/n Neg", "a/t Tanh", "x Placeholder", "y AddV2"])
+        self.assertEqual(len(edges), 5)
+        self.assertIn("a/b", text)  # the frame's label
+        self.assertEqual(self.good("show", "scopes.pbtxt", "--svg", "few.svg", "--boxes", "3"), "")
+        nodes, edges, _ = self.picture("few.svg")
+        self.assertEqual(sorted(nodes), [("node", "x Placeholder"), ("node", "y AddV2"), ("scope", "a 3 nodes")])
+        self.assertEqual(sorted(edges), [("edge", "a/b/e, a/t", False), ("edge", "x", False)])
+        self.bad("ResourceExhausted: picture: expected at most 2 boxes, got 3 ", "show", "scopes.pbtxt", "--svg",
+                 "no.svg", "--boxes", "2")
+        self.bad("InvalidArgument: --svg: expected a path *.svg, got 'g.png'", "show", "scopes.pbtxt", "--svg", "g.png")
+        # A graph of 300 nodes in ten layers.
+        large = placeholder("x", [2])
+        last = "x"
+        for layer in range(10):
+            for step in range(30):
+                large += node(f"layer_{layer}/step_{step}", "Neg", [last], FLOAT)
+                last = f"layer_{layer}/step_{step}"
+        self.write("large.pbtxt", large)
+        self.assertEqual(self.good("show", "large.pbtxt", "--svg", "large.svg"), "")
+        self.assertEqual(len(self.picture("large.svg")[0]), 11)
+
+    def test_show_svg_without_graphviz(self):
+        with unittest.mock.patch.dict(os.environ, PATH="/nowhere"):
+            self.bad("Unavailable: picture: expected Graphviz", "show", "m.pbtxt", "--svg", "g.svg")
+        self.assertEqual([p.name for p in self.folder.iterdir() if p.name.startswith("g.svg")], [])
+
+    def test_diff(self):
+        self.write("same.pbtxt", MODEL)
+        self.assertEqual(self.good("diff", "m.pbtxt", "same.pbtxt"), "")
+        self.write("other.pbtxt", MODEL.replace('"z" op: "Neg"', '"z" op: "Exp"').replace('"square"', '"squared"'))
+        status, output, errors = self.panto("diff", "m.pbtxt", "other.pbtxt")
+        self.assertEqual((status, errors), (1, ""))
+        self.assertEqual(output, "- z = Neg(x) -> float32[?]\n+ z = Exp(x) -> float32[?]\n  square is called squared\n")
+        self.bad("NotFound: ", "diff", "m.pbtxt", "none.pb")
+        self.usage("diff", "m.pbtxt")
+
+    @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
     def test_show_placement(self):
         """Boxes with the colours of devices, and thick edges from one to another."""
         strange = "a/b-c.d>e"
         self.write("two.pbtxt", placeholder("x", [2]) + node(strange, "Exp", ["x"], FLOAT) +
                    node("y", "Neg", [strange, "^x"], FLOAT).replace(" }\n", ' device: "/cpu:1" }\n'))
         self.assertEqual(self.good("show", "two.pbtxt", "--placement", "g.svg", "--devices", "cpu:2"), "")
-        svg = xml.etree.ElementTree.parse(self.folder / "g.svg").getroot()
-        name = "{http://www.w3.org/2000/svg}"
-        colours = {}
-        for box in svg.iter(name + "g"):
-            colours[box.find(name + "title").text] = box.find(name + "rect").get("fill")
-        self.assertEqual(sorted(colours), ["a/b-c.d>e: Exp on /device:CPU:0", "x: Placeholder on /device:CPU:0",
-                                           "y: Neg on /device:CPU:1"])
-        first, same, other = (colours[k] for k in sorted(colours))
-        self.assertEqual(first, same)
-        self.assertNotEqual(first, other)
-        edges = [(e.get("class"), e.find(name + "title").text, e.get("stroke-dasharray") is not None)
-                 for e in svg.iter(name + "path")]
-        self.assertEqual(sorted(edges), [("edge", "x", False), ("transfer", "^x", True),
-                                         ("transfer", strange, False)])
-        self.assertEqual([t.text for t in svg.findall(name + "text")], ["/device:CPU:0", "/device:CPU:1"])
+        nodes, edges, drawn = self.picture("g.svg")
+        self.assertEqual(sorted(nodes), [("device", "/device:CPU:0"), ("device", "/device:CPU:1"),
+                                         ("node", f"{strange} Exp"), ("node", "x Placeholder"), ("node", "y Neg")])
+        colour = {text: fill for (_, text), fill in nodes.items()}
+        self.assertEqual(colour[f"{strange} Exp"], colour["/device:CPU:0"])
+        self.assertEqual(colour["x Placeholder"], colour["/device:CPU:0"])
+        self.assertEqual(colour["y Neg"], colour["/device:CPU:1"])
+        self.assertNotEqual(colour["/device:CPU:0"], colour["/device:CPU:1"])
+        self.assertEqual(sorted(edges), [("edge", "x", False), ("transfer", "^x", True), ("transfer", strange, False)])
         self.assertEqual(self.good("show", "two.pbtxt", "--placement", "c.svg", "--devices", "cpu:2", "--by-cost"), "")
         self.bad("InvalidArgument: --placement: expected a path *.svg, got 'g.png'", "show", "two.pbtxt",
                  "--placement", "g.png")
@@ -588,6 +647,33 @@ class CommandTest(unittest.TestCase):
         self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_QINT8")))
         text = self.good("show", "type.pbtxt", "--nodes")
         self.assertRegex(text, r"\Ax = Placeholder\?\(; dtype=\.\.\.\)\ncannot be run here: node 'x' [^\n]*QINT8[^\n]*\n\Z")
+
+    def test_ops_as_lists(self):
+        text = self.good("ops", "--pbtxt", "MatMul")
+        self.assertIn('op {\n  name: "MatMul"\n  input_arg {\n    name: "a"\n    type_attr: "T"', text)
+        everything = json.loads(self.good("ops", "--json"))["op"]
+        names = [op["name"] for op in everything]
+        self.assertEqual(names, sorted(names))
+        self.assertIn("MatMul", names)
+        self.write("ops.json", json.dumps({"op": everything}))
+        self.write("ops.pbtxt", self.good("ops", "--pbtxt"))
+        for file in ("ops.json", "ops.pbtxt"):
+            self.assertEqual(self.good("ops", "--compare", file),
+                             f"{len(names)} the same, 0 differ, 0 cannot be read, 0 not here\n")
+        self.write("theirs.pbtxt", """
+            op { name: "Tanh" input_arg { name: "y" type_attr: "T" } output_arg { name: "y" type_attr: "T" }
+                 attr { name: "T" type: "type" } }
+            op { name: "Foo" }
+            op { name: "Abs" input_arg { name: "x" type: DT_QINT8 } }""")
+        text = re.sub(r"float32\|[a-z0-9|]+", "TYPES", self.good("ops", "--compare", "theirs.pbtxt"))
+        self.assertEqual(re.sub(r"float32, [a-z0-9, ]+, got", "ALL, got", text), textwrap.dedent("""\
+            Tanh: inputs: (y: T) there, (x: T) here; attribute T: types: any there, TYPES here
+            Foo: not here
+            Abs: dtype: expected one of ALL, got DT_QINT8
+            0 the same, 1 differ, 1 cannot be read, 1 not here
+            """))
+        self.write("bad.pbtxt", "op { nam: 1 }")
+        self.assertIn("line 1", self.bad("DataLoss: OpList", "ops", "--compare", "bad.pbtxt"))
 
     def test_ops(self):
         listing = self.good("ops")

@@ -251,8 +251,7 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_be) {
     return error_text([&] { Session(text_graph(kCounter), std::move(options)); });
   };
   BOOST_TEST(made({.intra_op_threads = -1}) == "InvalidArgument: intra_op_threads: expected 0 to 1024, got -1");
-  BOOST_TEST(made({.inter_op_threads = 4}) ==
-             "Unimplemented: inter_op_threads: expected 0 or 1, as a run computes its nodes one by one, got 4");
+  BOOST_TEST(made({.inter_op_threads = 65}) == "InvalidArgument: inter_op_threads: expected 0 to 64, got 65");
   BOOST_TEST(made({.max_plans = 0}) == "InvalidArgument: max_plans: expected at least 1, got 0");
   BOOST_TEST(made({.cpu_devices = -1}) == "InvalidArgument: cpu_devices: expected at least 0, got -1");
   BOOST_TEST(made({.intra_op_threads = 1, .inter_op_threads = 1, .cpu_devices = 3, .max_plans = 1}) ==

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 
+#include "panto/apps/picture.h"
 #include "panto/apps/repl/process.h"
 #include "panto/apps/repl/session/guard.h"
 #include "panto/apps/repl/session/probe.h"
@@ -85,18 +85,6 @@ std::string value_line(const SessionVariable& v) {
     value = std::string("<") + error.what() + ">";
   }
   return value.size() > 90 ? value.substr(0, 87) + "..." : value;
-}
-
-// By Graphviz, which is not one of the packages that everything needs.
-void draw(const std::string& dot, const std::string& path) {
-  const std::string input = path + ".dot";
-  write_file(input, dot);
-  const bool drawn = run_program({"dot", "-Tsvg", input, "-o", path});
-  std::error_code none;
-  std::filesystem::remove(input, none);
-  if (!drawn) {
-    fail(Code::kUnavailable, "picture: expected Graphviz to draw it, got none that can: apt-get install graphviz");
-  }
 }
 
 }  // namespace
@@ -252,7 +240,7 @@ void Commands::graph(const std::string& argument, const Origin& origin) {
   const std::string result = host().result.value_or("");
   if (!picture) return say(result.substr(0, result.find_last_not_of('\n') + 1));
   const std::string path = argument.substr(space + 1);
-  draw(result, path);
+  apps::draw_dot(result, path);
   session_.listener().note(fmt::format("wrote {}", path));
 }
 

@@ -2,9 +2,7 @@
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/text_format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,14 +12,13 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/foreign.h"
 #include "panto/lib/graph/files/graph_def.h"
+#include "panto/lib/graph/files/proto_text.h"
 
 namespace panto {
 
 namespace {
 
 namespace pb = google::protobuf;
-
-constexpr int kMaxNesting = 100;
 
 // A binary GraphDef has bytes that no text has: the tag of a node's `op` field is 0x12.
 bool is_text(std::string_view bytes) {
@@ -32,31 +29,9 @@ bool is_text(std::string_view bytes) {
   });
 }
 
-class FirstError final : public pb::io::ErrorCollector {
- public:
-  void AddError(int line, pb::io::ColumnNumber column, const std::string& message) override {
-    if (text_.empty()) text_ = fmt::format("line {}, column {}: {}", line + 1, column + 1, message);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-void parse_text(std::string_view bytes, graphdef::GraphDef& proto) {
-  pb::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  pb::TextFormat::Parser parser;
-  FirstError error;
-  parser.RecordErrorsTo(&error);
-  parser.SetRecursionLimit(kMaxNesting);
-  if (!parser.Parse(&stream, &proto)) {
-    failf(Code::kDataLoss, "GraphDef: expected its text form, got a fault at {}", error.text());
-  }
-}
-
 void parse_binary(std::string_view bytes, graphdef::GraphDef& proto) {
   pb::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(kMaxNesting);
+  stream.SetRecursionLimit(kMaxProtoNesting);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
     failf(Code::kDataLoss, "GraphDef: expected a well-formed message of {} bytes, got a fault at or before byte {}",
           bytes.size(), stream.CurrentPosition());
@@ -97,7 +72,7 @@ auto with_graph_def(std::string_view bytes, const ImportOptions& options, Use&& 
   pb::Arena arena(arena_options(bytes.size()));
   auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   if (is_text(bytes)) {
-    parse_text(bytes, proto);
+    parse_proto_text(bytes, "GraphDef", proto);
   } else {
     parse_binary(bytes, proto);
   }
@@ -154,10 +129,7 @@ std::string to_graph_def_text(const Graph& graph, const ExportOptions& options) 
   pb::Arena arena;
   auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   graph_to_proto(graph, options, &proto);
-  std::string text;
-  pb::TextFormat::Printer printer;
-  printer.PrintToString(proto, &text);
-  return text;
+  return proto_text(proto);
 }
 
 void write_graph(const Graph& graph, const std::string& path, const ExportOptions& options) {

@@ -11,7 +11,7 @@
 #include "panto/lib/graph/files/attr_proto.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/proto/graph.pb.h"
-#include "panto/lib/graph/shown.h"
+#include "panto/lib/graph/show/shown.h"
 
 namespace panto {
 

@@ -1,30 +1,17 @@
 #include "panto/lib/runtime/parts/lanes.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/step/threads.h"
 #include "panto/lib/runtime/control/depth.h"
+#include "panto/lib/runtime/parts/split.h"
 #include "panto/lib/runtime/step_stats.h"
 
 namespace panto {
 
 namespace {
-
-// In seconds. Threads have to wake up, this one perhaps, too; who waits for a value long sleeps.
-constexpr double kWaking = 30e-6;
-constexpr double kWaiting = 5e-6;
-constexpr double kUnknown = 1e-3;  // of an op that nobody can tell the time of: it may take long
-
-double seconds_of(const Plan& plan, const PlanStep& step, const CostModel& costs) {
-  const Node& node = plan.graph.at(step.node);
-  const Op& op = node.op();
-  const bool told = op.flops() != nullptr || op.has(Trait::kElementwise) || op.has(Trait::kDataMovement) ||
-                    op.has(Trait::kShapeOnly) || op.has(Trait::kReduction) || op.has(Trait::kContraction) ||
-                    op.is(OpKind::kReadVariable);
-  const auto known = [](const OutputSpec& spec) { return spec.shape.fully_known(); };
-  if (!told || !std::ranges::all_of(step.prepared->specs(), known)) return kUnknown;
-  return costs.seconds(plan.graph, node, step.prepared->device().kind());
-}
 
 // Whether a run would end sooner on several threads than on one.
 bool is_worth_it(const Plan& plan, size_t lanes, const CostModel& costs) {
@@ -39,15 +26,16 @@ bool is_worth_it(const Plan& plan, size_t lanes, const CostModel& costs) {
         sent[step.edge] = clock;
       } else if (step.kind == PlanStep::Kind::kReceive) {
         const bool other = plan.lane_of[static_cast<size_t>(plan.edges[step.edge].from)] != lane;
-        if (other) clock = std::max(clock, sent[step.edge] + kWaiting);
+        if (other) clock = std::max(clock, sent[step.edge] + kSecondsToWait);
       } else if (step.kind == PlanStep::Kind::kCall) {
-        const double seconds = seconds_of(plan, step, costs);
+        const double seconds =
+            seconds_or_unknown(plan.graph, plan.graph.at(step.node), step.prepared->device().kind(), costs);
         clock += seconds;
         on_one += seconds;
       }
     }
   }
-  return *std::ranges::max_element(now) + kWaking < on_one;
+  return *std::ranges::max_element(now) + kSecondsToWake < on_one;
 }
 
 }  // namespace
@@ -69,11 +57,14 @@ namespace {
 struct GivenUp {};
 }  // namespace
 
-void LanesRun::run(const Step& step, const Callable<void(size_t)>& run_segment) {
+void LanesRun::run(const Step& step, bool shares, const Callable<void(size_t)>& run_segment) {
+  const int threads = std::max(1, num_threads() / static_cast<int>(lanes_.size()));
   signals_.begin();
   for (auto& fault : faults_) fault = {};
   run_side_by_side(lanes_.size(), [&, watching = watching_stats, depth = CallDepth::current()](size_t lane) {
     const LentStep lent(step);
+    std::optional<ThreadShare> share;
+    if (shares) share.emplace(threads);
     const StepStatsScope watched(watching);
     const LentCallDepth deep(depth);
     run_lane(lane, run_segment);

@@ -14,6 +14,11 @@
 
 namespace panto {
 
+// What it takes until a thread has woken up, this one perhaps, too; and until who waits for a value has it: who waits
+// long sleeps.
+inline constexpr double kSecondsToWake = 30e-6;
+inline constexpr double kSecondsToWait = 5e-6;
+
 // For each lane of the plan (Plan::lane_of) its segments, in their order. Empty where all is one lane, or where one
 // thread would be done sooner: where lanes take turns, or do too little for a thread. `costs`: null: estimates.
 std::vector<std::vector<size_t>> lanes_of(const Plan& plan, const CostModel* costs);
@@ -28,7 +33,8 @@ class LanesRun {
   // Calls run_segment(s) for each segment, those of one lane in their order on one thread. A lane that fails goes no
   // further, and no lane that needs what it would have made; all others end. So what a run that fails has done does not
   // depend on which lane was faster, and the fault that comes first in the plan is thrown.
-  void run(const Step& step, const Callable<void(size_t)>& run_segment);
+  // `shares`: the lanes share the threads that a kernel may use.
+  void run(const Step& step, bool shares, const Callable<void(size_t)>& run_segment);
 
   // From within a segment: what the edge leads to is there. `wait` ends the segment where it will not come.
   void give(size_t edge) noexcept { signals_.give(edge); }

@@ -17,13 +17,14 @@ namespace {
 
 class Partitioner {
  public:
-  Partitioner(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual)
-      : graph_(work.graph), sink_(work.sink), usual_(usual) {
+  Partitioner(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual,
+              std::vector<int> split)
+      : graph_(work.graph), sink_(work.sink), usual_(usual), split_(std::move(split)) {
     const auto limit = static_cast<size_t>(graph_.id_limit());
     made_.part_of.assign(limit, -1);
     feed_of_.assign(limit, nullptr);
     for (size_t i = 0; i < feeds.size(); ++i) feed_of_[static_cast<size_t>(work.feeds[i].node)] = &feeds[i];
-    if (devices().size() > 1) homes_.resize(limit);
+    if (devices().size() > 1 || !split_.empty()) homes_.resize(limit);
   }
 
   Partition run() {
@@ -60,6 +61,7 @@ class Partitioner {
   }
 
   int join(const Node& node, Device& device) {
+    if (!split_.empty()) return made_.part_of[static_cast<size_t>(node.id())] = join_split(node, device);
     auto found = std::ranges::find(made_.parts, &device);
     if (found == made_.parts.end()) {
       found = made_.parts.insert(found, &device);
@@ -68,6 +70,15 @@ class Partitioner {
       made_.lane_of.push_back(shares ? 0 : ++latest_lane_);
     }
     return made_.part_of[static_cast<size_t>(node.id())] = static_cast<int>(found - made_.parts.begin());
+  }
+
+  int join_split(const Node& node, Device& device) {
+    const int lane = split_[static_cast<size_t>(node.id())];
+    const auto found = std::ranges::find(made_.lane_of, lane);
+    if (found != made_.lane_of.end()) return static_cast<int>(found - made_.lane_of.begin());
+    made_.parts.push_back(&device);
+    made_.lane_of.push_back(lane);
+    return static_cast<int>(made_.parts.size()) - 1;
   }
 
   void add_edge(const Node& node, int slot, int part) {
@@ -157,6 +168,7 @@ class Partitioner {
   const Graph& graph_;
   int sink_;
   const Device& usual_;
+  const std::vector<int> split_;
   Partition made_;
   int latest_lane_ = 0;
   std::vector<const ExecutableFeed*> feed_of_;  // by node id
@@ -175,8 +187,9 @@ Device& memory_of_input(const Graph& graph, const Node& node, int slot, Device& 
   return is_host_input(node, slot) || !is_plain(graph.info(node.input(slot)).dtype) ? cpu_device() : device;
 }
 
-Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual) {
-  return Partitioner(work, feeds, usual).run();
+Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual,
+                    std::vector<int> split) {
+  return Partitioner(work, feeds, usual, std::move(split)).run();
 }
 
 }  // namespace panto

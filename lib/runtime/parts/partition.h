@@ -34,6 +34,8 @@ struct Partition {
 // In whose memory a node on `device` reads that input.
 Device& memory_of_input(const Graph& graph, const Node& node, int slot, Device& device);
 // Precondition: the graph is placed. `feeds`: those of the work graph. `usual`: where nodes are that ask for no device.
-PANTO_EXPORT Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual);
+// `split`: as split_by_cost gives it: each number is a part of its own, in a lane of its own.
+PANTO_EXPORT Partition partition(const WorkGraph& work, const std::vector<ExecutableFeed>& feeds, const Device& usual,
+                                 std::vector<int> split = {});
 
 }  // namespace panto

@@ -101,9 +101,8 @@ void check_options(const SessionOptions& options) {
   if (options.intra_op_threads < 0 || options.intra_op_threads > 1024) {
     invalid("intra_op_threads: expected 0 to 1024, got {}", options.intra_op_threads);
   }
-  if (options.inter_op_threads != 0 && options.inter_op_threads != 1) {
-    failf(Code::kUnimplemented, "inter_op_threads: expected 0 or 1, as a run computes its nodes one by one, got {}",
-          options.inter_op_threads);
+  if (options.inter_op_threads < 0 || options.inter_op_threads > 64) {
+    invalid("inter_op_threads: expected 0 to 64, got {}", options.inter_op_threads);
   }
   if (options.max_plans < 1) invalid("max_plans: expected at least 1, got {}", options.max_plans);
   if (options.cpu_devices < 0) invalid("cpu_devices: expected at least 0, got {}", options.cpu_devices);
@@ -409,6 +408,7 @@ std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call
   options.placement = options_.placement;
   if (!options_.placement.empty()) options.costs = costs_;
   options.narrow_transfers = options_.narrow_transfers;
+  options.inter_op_threads = std::max(1, options_.inter_op_threads);
   return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
 }
 

@@ -8,7 +8,7 @@
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/graph/shown.h"
+#include "panto/lib/graph/show/shown.h"
 
 namespace panto {
 
@@ -23,17 +23,6 @@ std::string shown_on_a_line(const AttrValue& value) {
   return out;
 }
 
-std::string dot_escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
-namespace {
-
 std::string output_text(const OutputInfo& output) {
   if (output.dtype == DType::kInvalid) return "?";
   const PartialShape& shape = output.shape;
@@ -41,7 +30,6 @@ std::string output_text(const OutputInfo& output) {
   return fmt::format("{}{}", dtype_name(output.dtype), shape.rank() == 0 ? "" : shape.to_string());
 }
 
-// Attributes worth reading: not those that follow from the inputs, nor defaults.
 std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
   std::vector<std::pair<std::string, std::string>> out;
   const auto& attrs = node.op().signature().attrs;
@@ -60,8 +48,6 @@ std::vector<std::pair<std::string, std::string>> attr_texts(const Node& node) {
   return out;
 }
 
-// Every node after its inputs, of two that are free the one whose name is less: depends on nothing but the graph
-// itself. Nodes on cycles come last, by name, so that a graph that is at fault can still be printed.
 std::vector<int> printing_order(const Graph& graph) {
   using Entry = std::pair<std::string_view, int>;
   std::vector<int> waiting(static_cast<size_t>(graph.id_limit()), 0);
@@ -95,8 +81,6 @@ std::vector<int> printing_order(const Graph& graph) {
   }
   return order;
 }
-
-}  // namespace
 
 std::string Graph::node_text(const Node& node) const {
   std::string text = fmt::format("{} = {}(", node.name(), op_text(node));
@@ -132,32 +116,6 @@ std::string Graph::to_string() const {
   std::string text;
   for (int id : printing_order(*this)) text += node_text(at(id)) + '\n';
   return text;
-}
-
-std::string Graph::to_dot() const {
-  std::string text = "digraph G {\n  rankdir=TB;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n";
-  const std::vector<int> order = printing_order(*this);
-  for (int id : order) {
-    const Node& node = at(id);
-    std::string label = dot_escaped(node.name()) + "\\n" + dot_escaped(op_text(node));
-    for (const auto& [name, value] : attr_texts(node)) {
-      label += fmt::format("\\n{}={}", dot_escaped(name), dot_escaped(printable(value)));
-    }
-    const char* style = node.is(OpKind::kConstant)      ? ", style=dashed"
-                        : node.is(OpKind::kPlaceholder) ? ", shape=ellipse"
-                        : is_unknown(node)              ? ", color=red, fontcolor=red"
-                        : node.op().has_effects()       ? ", style=bold"
-                                                        : "";
-    text += fmt::format("  n{} [label=\"{}\"{}];\n", id, label, style);
-  }
-  for (int id : order) {
-    const Node& node = at(id);
-    for (const NodeOutput& input : node.inputs()) {
-      text += fmt::format("  n{} -> n{} [label=\"{}\"];\n", input.node, id, dot_escaped(output_text(info(input))));
-    }
-    for (int control : node.control_inputs()) text += fmt::format("  n{} -> n{} [style=dotted];\n", control, id);
-  }
-  return text + "}\n";
 }
 
 }  // namespace panto
