@@ -15,11 +15,6 @@
 namespace panto::apps {
 namespace {
 
-std::string first_sentence(const std::string& doc) {
-  const size_t stop = doc.find(". ");
-  return stop == std::string::npos ? doc : doc.substr(0, stop + 1);
-}
-
 std::string kernel_text(const Op& op, DeviceKind kind) {
   const std::string body = "wherever the ops of its body run";
   if (!op.has_kernel(kind)) return op.is_composite() ? body : "none";
@@ -100,7 +95,7 @@ void ops(const OpsOptions& options) {
     return;
   }
   for (const Op* op : all_ops()) {
-    if (!op->name().starts_with("_")) fmt::print("{:<36} {}\n", op->name(), first_sentence(op->doc()));
+    if (!op->name().starts_with("_")) fmt::print("{:<36} {}\n", op->name(), op_summary(*op));
   }
 }
 

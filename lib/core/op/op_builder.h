@@ -25,7 +25,7 @@ class PANTO_EXPORT OpBuilder {
 
   // The signature so far, as text.
   std::string signature() const;
-  // Defines and links it. Throws InvalidArgument that has every mistake, AlreadyExists where there is such an op.
+  // Defines and links it. Throws InvalidArgument that has every mistake; a name that another op has is one.
   const Op& build() const;
 
  private:

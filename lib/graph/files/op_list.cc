@@ -58,9 +58,9 @@ void write_op(const Op& op, OpDef* def) {
   for (const ArgDef& arg : signature.inputs) write_arg(signature, arg, def->add_input_arg());
   for (const ArgDef& arg : signature.outputs) write_arg(signature, arg, def->add_output_arg());
   for (const AttrDef& attr : signature.attrs) write_attr(attr, def->add_attr());
-  const size_t stop = op.doc().find(". ");
-  def->set_summary(op.doc().substr(0, stop == std::string::npos ? stop : stop + 1));
-  if (stop != std::string::npos) def->set_description(op.doc().substr(stop + 2));
+  const std::string summary = op_summary(op);
+  def->set_summary(summary);
+  if (summary.size() < op.doc().size()) def->set_description(op.doc().substr(summary.size() + 1));
   def->set_is_stateful(op.has_effects());
   def->set_is_commutative(op.has(Trait::kCommutative));
 }
@@ -151,6 +151,11 @@ void parse_json(std::string_view text, graphdef::OpList& list) {
 }
 
 }  // namespace
+
+std::string op_summary(const Op& op) {
+  const size_t stop = op.doc().find(". ");
+  return stop == std::string::npos ? op.doc() : op.doc().substr(0, stop + 1);
+}
 
 std::string op_list(const std::vector<const Op*>& ops, OpListFormat format) {
   graphdef::OpList list;

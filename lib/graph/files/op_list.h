@@ -21,6 +21,9 @@ enum class OpListFormat : uint8_t { kText, kJson };
 
 PANTO_EXPORT std::string op_list(const std::vector<const Op*>& ops, OpListFormat format = OpListFormat::kText);
 
+// The first sentence of its doc: an OpDef's summary.
+PANTO_EXPORT std::string op_summary(const Op& op);
+
 struct ListedOp {
   std::string name;
   // Of allowed types, those that this library has.
