@@ -19,7 +19,7 @@ import race
 import roster
 from workloads import GPU, ROWS, SECTIONS
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def cpu_model():
@@ -91,22 +91,41 @@ def other_place(kept, place):
     return [f"{what} was {kept.get(what)}, is {place[what]}" for what in place if kept and kept.get(what) != place[what]]
 
 
-def write_page(run, folder=DOCS):
+def write(path, text):
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text)
+    os.replace(partial, path)
+    print(f"peers: wrote {path}", file=sys.stderr)
+
+
+def count_in_readme(readme, verdicts):
+    """The README's sentence that counts the page's rows by verdict."""
+    counted = collections.Counter(verdicts.values())
+    text, times = re.subn(
+        r"the(\s+)fastest(\s+)in(\s+)\d+(\s+of\s+)\d+(\s+rows.+?in\s+)\d+(\s+as\s+fast.+?in\s+)\d+(\s+slower)",
+        lambda m: f"the{m[1]}fastest{m[2]}in{m[3]}{counted['faster']}{m[4]}{len(verdicts)}{m[5]}{counted['tie']}{m[6]}"
+                  f"{counted['slower']}{m[7]}", readme.read_text(), flags=re.DOTALL)
+    if times != 1:
+        raise SystemExit(f"peers: {readme}: expected one sentence that counts rows, got {times}")
+    write(readme, text)
+
+
+def write_page(run, root=ROOT):
     run = run | {"rows": {row: found_of(saved) for row, saved in run["rows"].items()}}
-    texts = [("gpu.md", page.document(run))] if run.get("gpu") else [("peers.md", page.document(run)),
-                                                                     ("peers.svg", picture.picture(run))]
-    for name, text in texts:
-        partial = folder / (name + ".partial")
-        partial.write_text(text)
-        os.replace(partial, folder / name)
-        print(f"peers: wrote {folder / name}", file=sys.stderr)
+    if run.get("gpu"):
+        write(root / "docs" / "gpu.md", page.document(run))
+        return
+    write(root / "docs" / "peers.md", page.document(run))
+    write(root / "docs" / "peers.svg", picture.picture(run))
+    count_in_readme(root / "README.md", page.read(page.document(run))[1])
 
 
-def draw(folder=DOCS):
+def draw(root=ROOT):
     """The picture anew, of what the page says: its layout may change without a machine to measure on."""
-    rows, verdicts = page.read((folder / "peers.md").read_text())
+    rows, verdicts = page.read((root / "docs" / "peers.md").read_text())
     rows = {name: Found(times, "", 0.0) for name, times in rows.items()}
-    (folder / "peers.svg").write_text(picture.picture({"rows": rows, "verdicts": verdicts}))
+    write(root / "docs" / "peers.svg", picture.picture({"rows": rows, "verdicts": verdicts}))
+    count_in_readme(root / "README.md", verdicts)
 
 
 def main():
@@ -121,7 +140,7 @@ def main():
                         help="write docs/peers.md and docs/peers.svg, or docs/gpu.md; with workloads: those rows anew")
     parser.add_argument("--again", action="store_true",
                         help="write them from the last run with --table, or what there is of it")
-    parser.add_argument("--draw", action="store_true", help="only docs/peers.svg, of what docs/peers.md says")
+    parser.add_argument("--draw", action="store_true", help="only docs/peers.svg and the README's count, of what docs/peers.md says")
     options = parser.parse_args()
     saved = options.own / ("gpu.json" if options.gpu else "run.json")
     if options.draw:

@@ -337,9 +337,25 @@ class Run(unittest.TestCase):
     def test_a_page_is_made_again_of_what_was_saved(self):
         saved = json.loads(json.dumps(a_run(Pantograph=2e-3, PyTorch=4e-3)))
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
-            run.write_page(saved, pathlib.Path(folder))
-            self.assertIn("| 0.50 (PyTorch) |", (pathlib.Path(folder) / "peers.md").read_text())
-            self.assertEqual(len(list(pathlib.Path(folder).iterdir())), 2)
+            root = self.a_root(folder)
+            run.write_page(saved, root)
+            self.assertIn("| 0.50 (PyTorch) |", (root / "docs" / "peers.md").read_text())
+            self.assertEqual(len(list((root / "docs").iterdir())), 2)
+            self.assertEqual((root / "README.md").read_text(), "It is the fastest in 1 of 1\nrows, in 0 as fast, and in 0 slower.")
+
+    def a_root(self, folder):
+        root = pathlib.Path(folder)
+        (root / "docs").mkdir()
+        (root / "README.md").write_text("It is the fastest in 7 of 88\nrows, in 9 as fast, and in 4 slower.")
+        return root
+
+    def test_a_readme_that_counts_nothing_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            readme = self.a_root(folder) / "README.md"
+            readme.write_text("It is fast.")
+            with self.assertRaisesRegex(SystemExit, "expected one sentence that counts rows, got 0"):
+                run.count_in_readme(readme, {})
+            self.assertEqual(readme.read_text(), "It is fast.")
 
 
 class Picture(unittest.TestCase):
@@ -393,9 +409,12 @@ class Picture(unittest.TestCase):
     def test_the_picture_is_of_the_page(self):
         """Every row of the page, each with the page's verdict, is in the picture beside it."""
         with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "peers.md").write_text((ROOT / "docs" / "peers.md").read_text())
-            run.draw(pathlib.Path(folder))
-            drawn = (pathlib.Path(folder) / "peers.svg").read_text()
+            (pathlib.Path(folder) / "docs").mkdir()
+            for copied in ("docs/peers.md", "README.md"):
+                (pathlib.Path(folder) / copied).write_text((ROOT / copied).read_text())
+            with contextlib.redirect_stderr(io.StringIO()):
+                run.draw(pathlib.Path(folder))
+            drawn = (pathlib.Path(folder) / "docs" / "peers.svg").read_text()
         there = (ROOT / "docs" / "peers.svg").read_text()
         self.assertEqual([t.text for t in self.texts(drawn) if t.get("text-anchor") == "end"],
                          [t.text for t in self.texts(there) if t.get("text-anchor") == "end"])
