@@ -10,7 +10,7 @@
 
 #include "panto/apps/commands.h"
 #include "panto/apps/digits.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/panto.h"
 
 namespace panto::apps {

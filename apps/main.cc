@@ -14,7 +14,7 @@
 #include "panto/apps/repl/repl.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/base/version.h"
 
 namespace {

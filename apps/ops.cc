@@ -7,7 +7,7 @@
 
 #include "panto/apps/commands.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/files/op_list.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "panto/apps/commands.h"
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/optimizer.h"

@@ -9,13 +9,13 @@
 
 #include "panto/apps/commands.h"
 #include "panto/apps/picture.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/op/op.h"
-#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/endpoints.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/placement/placement.h"
 

@@ -1,6 +1,6 @@
 #include "panto/autograd/rows.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 

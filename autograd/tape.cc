@@ -7,7 +7,7 @@
 #include "panto/autograd/broadcast.h"
 #include "panto/autograd/entries.h"
 #include "panto/autograd/rows.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/function_body.h"

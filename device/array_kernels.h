@@ -19,8 +19,8 @@
 
 #include "panto/device/shape/axes.h"
 #include "panto/device/shape/strided_dims.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/array/strided_slice.h"
 #include "panto/lib/ops/array/values.h"

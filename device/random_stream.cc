@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/random/random.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/array/values.h"
 

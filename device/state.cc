@@ -1,6 +1,6 @@
 #include "panto/device/state.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/variable_checks.h"
 
 namespace panto::state {

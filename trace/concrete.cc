@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/graph/replay.h"
 #include "panto/ops/array.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/possible_gradients.h"

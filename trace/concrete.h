@@ -10,7 +10,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
-#include "panto/lib/runtime/function_plans.h"
+#include "panto/lib/runtime/plan/function_plans.h"
 #include "panto/trace/function.h"
 #include "panto/trace/tracer.h"
 

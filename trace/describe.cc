@@ -3,11 +3,11 @@
 #include <map>
 #include <typeinfo>
 
-#include "panto/lib/base/demangle.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/demangle.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/print.h"
-#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/functions/endpoints.h"
 
 namespace panto {
 namespace {

@@ -1,10 +1,10 @@
 // A function as a graph without hidden inputs: what is saved.
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
-#include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/endpoints.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/rewrite.h"
 #include "panto/trace/concrete.h"

@@ -11,14 +11,14 @@
 #include <thread>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/tensor/resource.h"
-#include "panto/lib/graph/endpoints.h"
 #include "panto/lib/graph/files/function_io.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/flow/raise.h"
+#include "panto/lib/graph/functions/endpoints.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/rewrite.h"

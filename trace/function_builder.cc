@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <set>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/mistakes.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/functions/endpoints.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <map>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/scopes.h"
-#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/raise.h"
-#include "panto/lib/graph/replay.h"
+#include "panto/lib/graph/functions/expand.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/trace/control/function_gradients.h"
 #include "panto/trace/control/raise_arrays.h"
 #include "panto/trace/graph_scope.h"

@@ -1,6 +1,6 @@
 #include "panto/trace/graph_scope.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/trace/tracer.h"
 
 namespace panto {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "panto/lib/core/call/thread_state.h"
-#include "panto/lib/graph/replay.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/ops/array.h"
 #include "panto/trace/concrete.h"
 

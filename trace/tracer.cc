@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"

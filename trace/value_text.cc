@@ -4,8 +4,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "panto/lib/base/demangle.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/demangle.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/number_text.h"
 
 namespace panto::repl {

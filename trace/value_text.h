@@ -7,7 +7,7 @@
 #include <typeinfo>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/quote.h"
 
 namespace panto::repl {
 

@@ -354,7 +354,7 @@ Graph optimize(const Graph& graph) {
   return better;
 }
 
-// ---- 7. Plan (lib/runtime/planner.cc, memory_plan.cc) ---------------------------------------------------------------
+// ---- 7. Plan (lib/runtime/plan/planner.cc, memory_plan.cc) -------------------------------------------------------
 //
 // What can be decided before the values are there is decided once: the order of the steps, and the memory of each
 // result. A buffer is used again as soon as nobody needs what is in it.

@@ -17,7 +17,7 @@
 #include "panto/apps/repl/session/session.h"
 #include "panto/apps/repl/terminal.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/base/version.h"
 #include "panto/lib/core/tensor/device.h"
 

@@ -8,7 +8,7 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/autograd/transforms/vmap.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/op/gradient.h"

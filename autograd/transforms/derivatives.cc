@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "panto/autograd/transforms/vmap.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"

@@ -7,8 +7,8 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/autograd/transforms/rules.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/operators.h"

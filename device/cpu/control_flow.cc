@@ -1,7 +1,7 @@
 // Kernels of TensorFlow 1's control flow: an executor does what these ops are for, and called by themselves they fail.
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

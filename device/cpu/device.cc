@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "panto/device/shape/size_class.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/step/threads.h"
 
 namespace panto::cpu {

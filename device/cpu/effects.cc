@@ -8,8 +8,8 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/op_kernels.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/half.h"
 
 namespace panto {

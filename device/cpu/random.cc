@@ -7,7 +7,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/philox_blocks.h"
 #include "panto/device/random_stream.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/half.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/ops/array/values.h"

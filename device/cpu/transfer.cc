@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/step/async.h"
 #include "panto/lib/core/step/rendezvous.h"
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "panto/device/cuda/device.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::cuda {
 namespace {

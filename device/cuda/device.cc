@@ -11,8 +11,8 @@
 #include "panto/device/cuda/capture.h"
 #include "panto/device/cuda/event.h"
 #include "panto/device/cuda/kernel.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::cuda {
 

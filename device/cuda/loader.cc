@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "panto/device/cuda/fused/fused_launches.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/tensor/device.h"
 

@@ -1,6 +1,6 @@
 #include "panto/device/shape/gemm_size.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 

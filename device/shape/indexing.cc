@@ -1,6 +1,6 @@
 #include "panto/device/shape/indexing.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 
 namespace panto {

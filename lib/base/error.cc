@@ -1,6 +1,6 @@
 #include "panto/lib/base/error.h"
 
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/quote.h"
 
 namespace panto {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "panto/lib/base/closest_names.h"
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/closest_names.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 
 namespace panto {
 

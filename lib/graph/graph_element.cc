@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 
 namespace panto {
 

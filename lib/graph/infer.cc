@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/dispatch.h"

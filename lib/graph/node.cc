@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

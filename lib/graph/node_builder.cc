@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/mistakes.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"

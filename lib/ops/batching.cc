@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"

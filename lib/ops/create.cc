@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 

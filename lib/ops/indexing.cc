@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/tensor/index.h"
 #include "panto/lib/core/tensor/variable.h"

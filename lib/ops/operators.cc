@@ -1,7 +1,7 @@
 #include "panto/lib/ops/operators.h"
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/attr.h"

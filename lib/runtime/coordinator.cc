@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/base/start_thread.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/step/step.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/step/rendezvous.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
@@ -14,7 +14,6 @@
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
-#include "panto/lib/runtime/captured_steps.h"
 #include "panto/lib/runtime/dataflow/dataflow.h"
 #include "panto/lib/runtime/feed_checks.h"
 #include "panto/lib/runtime/optimizer.h"
@@ -27,7 +26,8 @@
 #include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/placement/measurements.h"
 #include "panto/lib/runtime/placement/placer.h"
-#include "panto/lib/runtime/plan.h"
+#include "panto/lib/runtime/plan/captured_steps.h"
+#include "panto/lib/runtime/plan/plan.h"
 #include "panto/lib/runtime/step_stats.h"
 
 namespace panto {

@@ -1,6 +1,6 @@
 #include "panto/lib/runtime/feed_checks.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 

@@ -3,11 +3,11 @@
 #include <memory>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/step/stop.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/passes/functions.h"
 

@@ -6,15 +6,15 @@
 #include <set>
 #include <shared_mutex>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/core/step/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/flow/flow.h"
+#include "panto/lib/graph/functions/endpoints.h"
+#include "panto/lib/graph/functions/expand.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/functions/endpoints.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/placement/graph_costs.h"

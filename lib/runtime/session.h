@@ -29,7 +29,7 @@
 #include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/graph_element.h"
-#include "panto/lib/runtime/plan_stats.h"
+#include "panto/lib/runtime/plan/plan_stats.h"
 
 namespace panto {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/runtime/control/depth.h"
 
 namespace panto {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"

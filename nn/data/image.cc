@@ -2,7 +2,7 @@
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/nn/data/codecs.h"
 

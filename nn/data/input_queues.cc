@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/ops/array.h"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <thread>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/start_thread.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/step/step.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/nn/data/codecs.h"
 

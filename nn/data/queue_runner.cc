@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/ops/queues.h"
 #include "panto/trace/graph_scope.h"

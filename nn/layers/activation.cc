@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/nn/layers/layer.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"

@@ -1,6 +1,6 @@
 #include "panto/nn/layers/convolution.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"

@@ -1,6 +1,6 @@
 #include "panto/nn/layers/embedding.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/ops/array.h"
 
 namespace panto {

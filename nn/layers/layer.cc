@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/demangle.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/demangle.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/ops/operators.h"

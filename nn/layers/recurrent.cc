@@ -1,6 +1,6 @@
 #include "panto/nn/layers/recurrent.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/products.h"

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/ops/random/random.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/io/tensor_files.h"
 #include "panto/lib/core/tensor/resource.h"

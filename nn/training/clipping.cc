@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/reductions.h"

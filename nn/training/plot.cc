@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"

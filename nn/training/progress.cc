@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

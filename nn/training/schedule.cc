@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/dtype.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"

@@ -55,7 +55,7 @@ class LinearRegression(unittest.TestCase):
     def test_the_expected_output_is_that_fit(self):
         for name in REGRESSIONS:
             with self.subTest(example=name):
-                self.check(name, (EXAMPLES / f"{name}.expected").read_text())
+                self.check(name, (EXAMPLES / "expected" / f"{name}.expected").read_text())
 
     def test_both_have_the_same_points(self):
         first, second = (points((EXAMPLES / f"{name}.cc").read_text()) for name in REGRESSIONS)

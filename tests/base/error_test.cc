@@ -3,7 +3,7 @@
 #include <thread>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/tests/expect.h"
 
 namespace panto {

@@ -3,7 +3,7 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/graph/files/io.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/reductions.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/panto.h"
 
 namespace {

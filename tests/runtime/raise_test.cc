@@ -10,7 +10,7 @@
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/graph/flow/raise.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"

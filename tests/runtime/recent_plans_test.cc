@@ -1,5 +1,5 @@
 // Which plans of a graph are kept.
-#include "panto/lib/runtime/recent_plans.h"
+#include "panto/lib/runtime/plan/recent_plans.h"
 
 #include <boost/test/unit_test.hpp>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/runtime/placement/graph_costs.h"
 #include "panto/lib/runtime/session.h"

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/graph/graph_function.h"
 #include "panto/trace/concrete.h"
 
 namespace panto {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/arrays.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/trace/concrete_gradient.h"
 
 namespace panto {

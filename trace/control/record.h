@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "panto/lib/core/tensor/tensor.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/trace/control/traced_body.h"
 
 namespace panto {

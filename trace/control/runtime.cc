@@ -3,11 +3,11 @@
 
 #include "panto/autograd/tape.h"
 #include "panto/autograd/transforms/custom_gradient.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/op/function_body.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/control/control.h"
 #include "panto/lib/ops/tangents.h"

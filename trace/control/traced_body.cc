@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/variable.h"

@@ -8,7 +8,7 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/tensor.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/trace/function.h"
 
 namespace panto {

@@ -11,7 +11,7 @@
 #include "panto/apps/repl/session/guard.h"
 #include "panto/apps/repl/session/probe.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/trace/value_text.h"
 

@@ -5,7 +5,7 @@
 
 #include "panto/apps/repl/commands/commands.h"
 #include "panto/apps/repl/text/names.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/op.h"
 
 namespace panto::repl {

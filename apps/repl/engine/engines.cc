@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "panto/apps/repl/engine/precompiled.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::repl {
 namespace {

@@ -11,7 +11,7 @@
 #include "panto/apps/repl/text/diagnostics.h"
 #include "panto/apps/repl/text/hints.h"
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::repl {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::repl {
 

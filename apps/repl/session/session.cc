@@ -13,7 +13,7 @@
 #include "panto/apps/repl/text/hints.h"
 #include "panto/apps/repl/text/python.h"
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/trace/describe.h"
 

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "panto/lib/base/demangle.h"
+#include "panto/lib/base/text/demangle.h"
 
 namespace panto::repl {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/shape.h"
 
 namespace panto {

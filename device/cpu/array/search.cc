@@ -12,7 +12,7 @@
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 
 namespace panto {

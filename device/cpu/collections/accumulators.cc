@@ -10,8 +10,8 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/convert.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/handle.h"
 
 namespace panto {

@@ -7,7 +7,7 @@
 
 #include "panto/device/cpu/collections/declared.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/handle.h"
 #include "panto/lib/core/collections/variant.h"
 

@@ -2,7 +2,7 @@
 #include "panto/lib/core/collections/optional_value.h"
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

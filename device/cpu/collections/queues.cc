@@ -11,7 +11,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/philox.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/queue.h"
 #include "panto/lib/core/step/async.h"
 

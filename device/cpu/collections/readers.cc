@@ -12,7 +12,7 @@
 #include "panto/device/cpu/collections/declared.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/queue.h"
 #include "panto/lib/core/collections/reader.h"
 #include "panto/lib/core/io/graph_files.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/core/tensor/variable_checks.h"

@@ -6,7 +6,7 @@
 
 #include "panto/device/cpu/collections/storage.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/ops/math.h"
 
 namespace panto {

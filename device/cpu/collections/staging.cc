@@ -11,7 +11,7 @@
 #include "panto/device/cpu/collections/queue_elements.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/handle.h"
 
 namespace panto {

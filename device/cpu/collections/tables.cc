@@ -12,7 +12,7 @@
 #include "panto/device/cpu/collections/declared.h"
 #include "panto/device/cpu/collections/storage.h"
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/lookup_table.h"
 
 namespace panto {

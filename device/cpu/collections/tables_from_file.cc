@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "panto/device/cpu/kernel.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/lookup_table.h"
 #include "panto/lib/core/io/graph_files.h"
 #include "panto/lib/core/io/input_stream.h"

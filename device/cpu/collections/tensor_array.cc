@@ -14,7 +14,7 @@
 #include "panto/device/cpu/collections/storage.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
 
 namespace panto {

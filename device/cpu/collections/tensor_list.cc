@@ -9,7 +9,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/shape_kernels.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/optional_value.h"
 #include "panto/lib/ops/lists/element_shape.h"
 

@@ -8,7 +8,7 @@
 #include "panto/device/cpu/collections/storage.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/tensor_list.h"
 #include "panto/lib/ops/lists/element_shape.h"
 

@@ -10,7 +10,7 @@
 #include "panto/device/cpu/fused/epilogue.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/convert.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {

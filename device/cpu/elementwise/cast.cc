@@ -9,7 +9,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "panto/device/cpu/elementwise/cast.h"
 #include "panto/device/cpu/fused/fused_join.h"
 #include "panto/device/cpu/stream.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::cpu {
 namespace {

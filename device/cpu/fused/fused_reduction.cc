@@ -7,7 +7,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/reduce/reduce.h"
 #include "panto/device/math/reducers.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

@@ -11,7 +11,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/vendor.h"
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto::cpu {

@@ -8,7 +8,7 @@
 #include "panto/device/cpu/reduce/row_pieces.h"
 #include "panto/device/math/functors.h"
 #include "panto/device/math/reducers.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {

@@ -11,7 +11,7 @@
 #include "panto/device/math/reducers.h"
 #include "panto/device/math/vector_math.h"
 #include "panto/device/op_kernels.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {

@@ -8,7 +8,7 @@
 #include "panto/device/math/reducers.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/axes.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {

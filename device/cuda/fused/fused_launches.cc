@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto::cuda {

@@ -4,8 +4,8 @@
 
 #include "panto/device/cuda/fused/fused_launches.h"
 #include "panto/device/cuda/kernel.h"
-#include "panto/lib/base/demangle.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/demangle.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/op.h"
 
 namespace panto::cuda {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include <complex>
 #include <limits>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
 
 namespace panto::dispatch {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto::dispatch {
 namespace {

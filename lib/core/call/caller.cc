@@ -1,6 +1,6 @@
 #include "panto/lib/core/call/caller.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/thread_state.h"
 
 namespace panto {

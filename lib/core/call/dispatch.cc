@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/moved_inputs.h"

@@ -1,6 +1,6 @@
 #include "panto/lib/core/collections/handle.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

@@ -1,6 +1,6 @@
 #include "panto/lib/core/collections/lookup_table.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/handle.h"
 
 namespace panto {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {

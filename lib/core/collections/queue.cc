@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/handle.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 

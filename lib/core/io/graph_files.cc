@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/io/zlib_bits.h"
 
 namespace panto {

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/io/npy_format.h"
 
 namespace panto {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto::npy {

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/io/npy.h"
 #include "panto/lib/core/io/npy_format.h"
 

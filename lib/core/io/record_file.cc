@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/io/crc32c.h"
 #include "panto/lib/core/io/zlib_bits.h"
 

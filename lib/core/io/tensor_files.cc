@@ -1,6 +1,6 @@
 #include "panto/lib/core/io/tensor_files.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/io/safetensors.h"
 
 namespace panto {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/quote.h"
 
 namespace panto {
 namespace {

@@ -1,8 +1,8 @@
 #include "panto/lib/core/op/function_body.h"
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto {

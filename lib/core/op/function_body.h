@@ -1,8 +1,8 @@
 // FunctionBody: a function that ops call by an attribute of type func: the branches of If, the body of While.
 //
 // What is here is what ops, the dispatcher and recorders need to know of one. Its graph is in
-// lib/graph/graph_function.h; calling it under recorders, and differentiating it, is the work of trace/, which enters a
-// FunctionRuntime.
+// lib/graph/functions/graph_function.h; calling it under recorders, and differentiating it, is the work of trace/,
+// which enters a FunctionRuntime.
 #pragma once
 
 #include <cstddef>

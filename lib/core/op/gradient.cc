@@ -1,6 +1,6 @@
 #include "panto/lib/core/op/gradient.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
 
 namespace panto {

@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/op.h"
 
 extern "C" PANTO_EXPORT const char PANTO_VERSION_SYMBOL = 0;

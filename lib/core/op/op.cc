@@ -8,8 +8,8 @@
 #include <mutex>
 #include <utility>
 
-#include "panto/lib/base/closest_names.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/closest_names.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/signature_grammar.h"
 #include "panto/lib/core/step/async.h"
 

@@ -2,9 +2,9 @@
 
 #include <fmt/ranges.h>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/mistakes.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/op/signature.h"
 
 namespace panto {

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/signature_grammar.h"
 
 namespace panto {

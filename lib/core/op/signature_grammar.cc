@@ -109,7 +109,7 @@ class Parser {
     if (at_ == begin) error(what);
     return std::string(text_.substr(begin, at_ - begin));
   }
-  // As `quote` (lib/base/quote.h) writes it, which AttrValue::to_string uses.
+  // As `quote` (lib/base/text/quote.h) writes it, which AttrValue::to_string uses.
   std::string quoted() {
     expect('"');
     std::string value;

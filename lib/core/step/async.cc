@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace detail {

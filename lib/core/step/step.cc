@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/resource.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <thread>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

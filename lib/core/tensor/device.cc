@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/op.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

@@ -1,7 +1,7 @@
 // Device names, as TensorFlow writes them.
 #include <charconv>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/device.h"
 
 namespace panto {

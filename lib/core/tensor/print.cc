@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/number_text.h"

@@ -5,7 +5,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/core/tensor/variable_checks.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/graph.h"

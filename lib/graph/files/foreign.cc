@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 

@@ -3,8 +3,8 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/files/function_writer.h"
 #include "panto/lib/graph/files/functions.h"
 

@@ -10,7 +10,7 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/graph/files/io.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 
 namespace panto {
 

@@ -4,11 +4,11 @@
 #include <set>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
-#include "panto/lib/graph/expand.h"
-#include "panto/lib/graph/files/attr_proto.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/files/wire/attr_proto.h"
+#include "panto/lib/graph/functions/expand.h"
 
 namespace panto {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "panto/lib/graph/files/io.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/proto/graph.pb.h"
 
 namespace panto {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/graph_def.h"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
-#include "panto/lib/graph/expand.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/files/function_writer.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/functions/expand.h"
 
 namespace panto {
 

@@ -5,20 +5,20 @@
 #include <map>
 #include <utility>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/check.h"
-#include "panto/lib/graph/endpoints.h"
-#include "panto/lib/graph/expand.h"
 #include "panto/lib/graph/files/adapters.h"
-#include "panto/lib/graph/files/attr_proto.h"
 #include "panto/lib/graph/files/file_nodes.h"
 #include "panto/lib/graph/files/functions.h"
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/files/references.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/files/wire/attr_proto.h"
+#include "panto/lib/graph/functions/endpoints.h"
+#include "panto/lib/graph/functions/expand.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/infer.h"
 
 namespace panto {

@@ -8,11 +8,11 @@
 #include <filesystem>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/foreign.h"
 #include "panto/lib/graph/files/graph_def.h"
-#include "panto/lib/graph/files/proto_text.h"
+#include "panto/lib/graph/files/wire/proto_text.h"
 
 namespace panto {
 

@@ -14,7 +14,7 @@
 //   SelectV2, and reference variables as resource variables.
 // - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0
 //   or empty (a newer writer's default); with another value its node cannot be run, which would compute something else.
-// - Functions that nodes call are read as graphs (lib/graph/graph_function.h); others are kept as they are.
+// - Functions that nodes call are read as graphs (lib/graph/functions/graph_function.h); others are kept as they are.
 #pragma once
 
 #include <cstdint>

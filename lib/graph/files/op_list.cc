@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/op/signature_grammar.h"
-#include "panto/lib/graph/files/attr_proto.h"
-#include "panto/lib/graph/files/proto_text.h"
-#include "panto/lib/graph/files/tensor_proto.h"
+#include "panto/lib/graph/files/wire/attr_proto.h"
+#include "panto/lib/graph/files/wire/proto_text.h"
+#include "panto/lib/graph/files/wire/tensor_proto.h"
 #include "panto/lib/graph/proto/op_def.pb.h"
 
 namespace panto {

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/graph/files/attr_proto.h"
+#include "panto/lib/graph/files/wire/attr_proto.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/proto/graph.pb.h"
 #include "panto/lib/graph/show/shown.h"

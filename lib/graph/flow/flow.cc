@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/liveness.h"

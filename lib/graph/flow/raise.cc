@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/raise_parts.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/lib/graph/endpoints.h"
+#include "panto/lib/graph/functions/endpoints.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/flow/raise_parts.h"
 

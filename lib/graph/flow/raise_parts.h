@@ -12,8 +12,8 @@
 
 #include "panto/lib/graph/flow/liveness.h"
 #include "panto/lib/graph/flow/raise.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/graph/graph_function.h"
 
 namespace panto::raise {
 

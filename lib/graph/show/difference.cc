@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/show/shown.h"
 
 namespace panto {

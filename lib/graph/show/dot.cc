@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/graph/show/shown.h"
 
 namespace panto {

@@ -1,7 +1,7 @@
 // Gathering by indices, sums by segment, one-hot vectors.
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/lookup.h"
 #include "panto/lib/ops/array/values.h"

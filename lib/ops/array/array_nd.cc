@@ -1,7 +1,7 @@
 // Gathering and scattering by positions in several dimensions, and bands of matrices.
 #include <string>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/positions.h"
 #include "panto/lib/ops/array/values.h"

@@ -1,7 +1,7 @@
 // Taking parts of tensors, and padding them.
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/strided_slice.h"
 #include "panto/lib/ops/array/values.h"

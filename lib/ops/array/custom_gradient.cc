@@ -1,7 +1,7 @@
 // Values whose gradient is not that of the ops that computed them, and values that are to be computed once more.
 #include "panto/lib/ops/array/custom_gradient.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"

@@ -3,8 +3,8 @@
 #include <span>
 #include <string_view>
 
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/small_vector.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 

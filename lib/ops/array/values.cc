@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/ops/array.h"
 
 namespace panto {

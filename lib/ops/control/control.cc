@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/dispatch.h"
 
 namespace panto::detail {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/op/gradient.h"

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/ops/array.h"
 #include "panto/ops/control.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 
 namespace panto {

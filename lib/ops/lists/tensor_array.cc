@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"

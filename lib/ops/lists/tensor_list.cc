@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/collections/tensor_list.h"
 #include "panto/lib/core/op/gradient.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/operators.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"

@@ -1,6 +1,6 @@
 // Elementwise functions of one tensor.
 #include "panto/ops/math.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/math/elementwise.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/math/elementwise_program.h"
 #include "panto/lib/ops/nn/window.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/lists/list_shapes.h"
 #include "panto/ops/queues.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/ops/queues.h"

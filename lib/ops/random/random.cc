@@ -1,7 +1,7 @@
 // Random numbers. What each op draws, and from which key and counter, is TensorFlow's to the bit: device/math/philox.h.
 
 #include "panto/ops/random.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 

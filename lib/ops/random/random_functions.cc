@@ -3,7 +3,7 @@
 #include <limits>
 #include <random>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/call/dispatch.h"

@@ -1,6 +1,6 @@
 #include "panto/lib/ops/state/indexed_variable.h"
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/variable_checks.h"
 

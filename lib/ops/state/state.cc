@@ -1,7 +1,7 @@
 // Variables and what changes them; printing and assertions.
 
 #include "panto/ops/state.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/variable_checks.h"

@@ -1,5 +1,5 @@
 // Rows of variables, read and changed without the others: embedding tables.
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/lookup.h"
 #include "panto/lib/ops/batching.h"

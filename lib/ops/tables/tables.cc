@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/collections/lookup_table.h"
 #include "panto/lib/ops/batching.h"

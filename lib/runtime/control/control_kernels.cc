@@ -10,16 +10,16 @@
 #include <mutex>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/kernel.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/ops/control/control.h"
 #include "panto/lib/runtime/control/depth.h"
-#include "panto/lib/runtime/function_plans.h"
+#include "panto/lib/runtime/plan/function_plans.h"
 
 namespace panto {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 

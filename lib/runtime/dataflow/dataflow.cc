@@ -3,8 +3,8 @@
 #include <new>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/step/rendezvous.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/flow/flow.h"

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/flow/flow.h"
@@ -14,7 +14,7 @@
 #include "panto/lib/runtime/parts/partition.h"
 #include "panto/lib/runtime/parts/transfers.h"
 #include "panto/lib/runtime/placement/placer.h"
-#include "panto/lib/runtime/prepare_node.h"
+#include "panto/lib/runtime/plan/prepare_node.h"
 
 namespace panto {
 

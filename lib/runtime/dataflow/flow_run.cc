@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/runtime/placement/placer.h"

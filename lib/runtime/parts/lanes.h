@@ -10,7 +10,7 @@
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/runtime/parts/side_by_side.h"
 #include "panto/lib/runtime/placement/cost_model.h"
-#include "panto/lib/runtime/plan.h"
+#include "panto/lib/runtime/plan/plan.h"
 
 namespace panto {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/parts/partition.h"
 #include "panto/lib/runtime/placement/placer.h"

@@ -4,16 +4,16 @@
 #include <algorithm>
 
 #include "panto/lib/base/error.h"
-#include "panto/lib/base/format.h"
 #include "panto/lib/base/log.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/step/stop.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
-#include "panto/lib/graph/replay.h"
 #include "panto/lib/runtime/passes/fold_calls.h"
 #include "panto/lib/runtime/passes/passes.h"
 #include "panto/lib/runtime/passes/rules.h"

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "panto/lib/core/op/function_body.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/lib/graph/infer.h"
-#include "panto/lib/graph/replay.h"
 #include "panto/lib/ops/control/control.h"
 #include "panto/lib/runtime/passes/rules.h"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/graph/functions/graph_function.h"
 
 namespace panto::passes {
 

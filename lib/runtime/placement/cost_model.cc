@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "panto/lib/base/file.h"
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
-#include "panto/lib/graph/graph_function.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
+#include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/runtime/placement/node_work.h"
 #include "panto/lib/runtime/placement/placer.h"
 

@@ -19,7 +19,7 @@
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/graph/graph.h"
-#include "panto/lib/runtime/plan_stats.h"
+#include "panto/lib/runtime/plan/plan_stats.h"
 
 namespace panto {
 

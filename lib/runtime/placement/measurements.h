@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "panto/lib/runtime/placement/cost_model.h"
-#include "panto/lib/runtime/plan.h"
+#include "panto/lib/runtime/plan/plan.h"
 
 namespace panto {
 

@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "panto/lib/base/format.h"
-#include "panto/lib/base/quote.h"
-#include "panto/lib/graph/expand.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/quote.h"
+#include "panto/lib/graph/functions/expand.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 

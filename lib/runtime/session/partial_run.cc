@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/flow/flow.h"
 
 namespace panto {

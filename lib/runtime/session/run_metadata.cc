@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/runtime/session/session_impl.h"
 #include "panto/lib/runtime/step_stats.h"

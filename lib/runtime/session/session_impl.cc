@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "panto/lib/base/format.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/step/threads.h"
 #include "panto/lib/graph/check.h"

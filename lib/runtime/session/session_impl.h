@@ -17,7 +17,7 @@
 #include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/runtime/executable.h"
 #include "panto/lib/runtime/placement/cost_model.h"
-#include "panto/lib/runtime/recent_plans.h"
+#include "panto/lib/runtime/plan/recent_plans.h"
 #include "panto/lib/runtime/session.h"
 
 namespace panto {

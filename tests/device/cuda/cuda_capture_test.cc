@@ -1,5 +1,6 @@
-// Steps that a GPU captures and launches as a whole (lib/runtime/captured_steps.h): the same as one by one, whatever
-// happens between calls. Without a GPU that captures these are skipped; capture_tests runs them on pretend_gpu.cc.
+// Steps that a GPU captures and launches as a whole (lib/runtime/plan/captured_steps.h): the same as one by one,
+// whatever happens between calls. Without a GPU that captures these are skipped; capture_tests runs them on
+// pretend_gpu.cc.
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <future>

@@ -1,5 +1,5 @@
 // Ops of TensorFlow 1's loops and conditionals: what they say when they are called by themselves, what they say of
-// shapes, and that graphs with them come back from files. What they do, tests/runtime/dataflow_test.cc asks.
+// shapes, and that graphs with them come back from files. What they do, tests/runtime/dataflow/dataflow_test.cc asks.
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/core/call/dispatch.h"

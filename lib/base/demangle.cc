@@ -1,9 +1,0 @@
-#include "panto/lib/base/demangle.h"
-
-#include <boost/core/demangle.hpp>
-
-namespace panto {
-
-std::string demangled(const char* name) { return boost::core::demangle(name); }
-
-}  // namespace panto
