@@ -19,6 +19,7 @@
 #include <utility>
 #include <variant>
 
+#include "panto/lib/core/tensor/structure.h"
 #include "panto/trace/describe.h"
 #include "panto/trace/value_text.h"
 
@@ -84,6 +85,25 @@ std::string range_text(const T& value) {
   return list.finish('[', ']');
 }
 
+// What an op with several outputs gives, each by its name: panto/ops/*.h.
+template <class T>
+concept NamedOutputs = std::is_aggregate_v<T> && requires { T::kNames[0]; };
+
+template <class T>
+std::string outputs_text(const T& value) {
+  std::string all;
+  size_t at = 0;
+  const auto add = [&](const auto& output) {
+    const std::string shown = text(output);
+    all += all.empty() ? "" : "\n";
+    all += T::kNames[at++];
+    all += shown.find('\n') == std::string::npos ? ": " : ":\n";
+    all += shown;
+  };
+  std::apply([&](const auto&... output) { (add(output), ...); }, panto::detail::members_of(value));
+  return all;
+}
+
 template <class T, size_t I = 0>
 std::string variant_text(const T& value) {
   if constexpr (I < std::variant_size_v<T>) {
@@ -138,8 +158,12 @@ std::string text(const T& value) {
     return detail::range_text(value);
   } else if constexpr (detail::TupleLike<T>) {
     return detail::tuple_text(value);
+  } else if constexpr (detail::NamedOutputs<T>) {
+    return detail::outputs_text(value);
   } else if constexpr (std::is_pointer_v<T>) {
     if (value == nullptr) return "nullptr";
+    using Target = std::remove_cv_t<std::remove_pointer_t<T>>;
+    if constexpr (detail::Described<Target> || std::is_base_of_v<Device, Target>) return "-> " + text(*value);
     return type_name(typeid(T)) + " " + address_text(reinterpret_cast<const void*>(value));
   } else {
     return "<" + type_name(typeid(T)) + ">";

@@ -1,4 +1,4 @@
-// What a tape keeps: recorded calls, and which tensors it tracks. Internal to autograd/tape.cc.
+// What a tape keeps: recorded calls, and which tensors it tracks. Internal to tapes and backward passes.
 #pragma once
 
 #include <algorithm>

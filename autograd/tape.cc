@@ -4,15 +4,13 @@
 #include <thread>
 #include <vector>
 
-#include "panto/autograd/broadcast.h"
+#include "panto/autograd/backward_pass.h"
 #include "panto/autograd/entries.h"
 #include "panto/autograd/rows.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/op/function_body.h"
-#include "panto/lib/core/step/stop.h"
-#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 
 namespace panto {
@@ -112,34 +110,22 @@ class GradientTape::Impl final : public Recorder {
       }
     } release_at_end{this};
     const LibraryScope inside;
+    BackwardPass back(entries_, static_cast<size_t>(num_slots_), stopped);
     std::vector<int32_t> source_slots;
-    for (const GradSource& s : sources) source_slots.push_back(table_.find(s.tensor().id()));
-    Walk w;
-    w.stopped = stopped;
-    w.grads.resize(static_cast<size_t>(num_slots_));
-    seed_targets(targets, seeds, w.grads);
-    w.is_source.resize(static_cast<size_t>(num_slots_), 0);
-    for (int32_t s : source_slots) {
-      if (s != kNoSlot) w.is_source[static_cast<size_t>(s)] = 1;
+    for (const GradSource& s : sources) {
+      source_slots.push_back(table_.find(s.tensor().id()));
+      if (source_slots.back() != kNoSlot) back.ask_for(source_slots.back());
     }
-    w.useful = mark_useful(w.is_source);
-    if (sparse) {
-      w.takes_slices = mark_rows(w);
-      w.rows.resize(static_cast<size_t>(num_slots_));
-    }
-    for (size_t i = entries_.size(); i-- > 0;) {
-      Entry& e = *entries_[i];
-      back(e, w);
-      // What a tape that is used once kept is freed as soon as nobody needs it any more.
-      if (!options_.persistent) e.forget_values();
-    }
+    seed_targets(targets, seeds, back);
+    // What a tape that is used once kept is freed as soon as nobody needs it any more.
+    back.run({.sparse = sparse, .forget = !options_.persistent});
     std::vector<Gradient> result;
     for (size_t i = 0; i < sources.size(); ++i) {
       const int32_t slot = source_slots[i];
       Gradient g;
       if (slot != kNoSlot) {
-        g.whole = w.grads[static_cast<size_t>(slot)];
-        if (sparse) add_rows(g, w.rows[static_cast<size_t>(slot)]);
+        g.whole = back.gradient(slot);
+        if (sparse) add_rows(g, back.rows(slot));
       }
       if (!g.defined() && options_.unconnected_zero) {
         const Variable& v = sources[i].variable();
@@ -151,18 +137,6 @@ class GradientTape::Impl final : public Recorder {
   }
 
  private:
-  // What one walk backwards keeps, by slot; and what `back` needs for one entry, here so that the memory is taken once.
-  struct Walk {
-    std::vector<Tensor> grads;
-    std::vector<uint8_t> useful;                   // leads back to a source
-    std::vector<uint8_t> is_source;                // somebody asked for its gradient
-    std::vector<uint8_t> takes_slices;             // empty unless rows are asked for
-    std::vector<std::vector<IndexedSlices>> rows;  // to be added to `grads`
-    std::vector<Tensor> dys;
-    std::vector<uint8_t> needed;
-    bool* stopped = nullptr;  // as in detail::graph_gradients
-  };
-
   void check_thread() const {
     if (std::this_thread::get_id() != owner_) {
       fail(Code::kFailedPrecondition, "tape: expected a call from the thread that made it, got another thread");
@@ -284,7 +258,7 @@ class GradientTape::Impl final : public Recorder {
     for (size_t i = 0; i < call.inputs.size(); ++i) e.values[i] = *call.inputs[i];
   }
 
-  void seed_targets(std::span<const Tensor> targets, std::span<const Tensor> seeds, std::vector<Tensor>& grads) {
+  void seed_targets(std::span<const Tensor> targets, std::span<const Tensor> seeds, BackwardPass& back) {
     for (size_t i = 0; i < targets.size(); ++i) {
       const Tensor& y = targets[i];
       if (!differentiable(y.dtype())) {
@@ -300,161 +274,8 @@ class GradientTape::Impl final : public Recorder {
       if (!seeded && y.dtype() == kVariant) {
         fail(Code::kInvalidArgument, "seed: expected one for a target of type variant, got none");
       }
-      accumulate(grads[static_cast<size_t>(slot)], seeded ? seeds[i] : ones_like(y));
+      back.add(slot, seeded ? seeds[i] : ones_like(y));
     }
-  }
-
-  // Slots that lead back to a source. Recorded calls are in order, so that one pass does.
-  std::vector<uint8_t> mark_useful(const std::vector<uint8_t>& is_source) const {
-    std::vector<uint8_t> useful = is_source;
-    for (Entry* e : entries_) {
-      uint8_t any = 0;
-      for (uint32_t i = 0; i < e->num_inputs; ++i) {
-        if (e->slots[i] != kNoSlot) any |= useful[static_cast<size_t>(e->slots[i])];
-      }
-      if (any == 0) continue;
-      for (uint32_t k = e->num_inputs; k < e->num_inputs + e->num_outputs; ++k) {
-        if (e->slots[k] != kNoSlot) useful[static_cast<size_t>(e->slots[k])] = 1;
-      }
-    }
-    return useful;
-  }
-
-  // Whether rows may flow through this call: the gradient of its input is that of its output, as it is.
-  static bool passes_rows(const Entry& e) {
-    return e.op != nullptr && e.num_inputs == 1 && e.num_outputs == 1 &&
-           (e.op->has(Trait::kIdentity) || e.op->is(OpKind::kReadVariable));
-  }
-
-  // Slots whose gradients may be rows: sources, and what is passed on from them. Not what other ops made of a source,
-  // since their gradient functions take whole tensors.
-  std::vector<uint8_t> mark_rows(const Walk& w) const {
-    std::vector<uint8_t> takes = w.is_source;
-    for (const Entry* e : entries_) {
-      uint8_t any = 0;
-      for (uint32_t i = 0; i < e->num_inputs; ++i) {
-        if (e->slots[i] != kNoSlot) any |= w.useful[static_cast<size_t>(e->slots[i])];
-      }
-      if (any == 0) continue;
-      const uint8_t pass = passes_rows(*e) ? takes[static_cast<size_t>(e->slots[0])] : uint8_t{0};
-      for (uint32_t k = e->num_inputs; k < e->num_inputs + e->num_outputs; ++k) {
-        if (e->slots[k] != kNoSlot) takes[static_cast<size_t>(e->slots[k])] = pass;
-      }
-    }
-    return takes;
-  }
-
-  static void accumulate(Tensor& sum, Tensor more) {
-    sum = sum.defined() ? add_tangents(std::move(sum), std::move(more)) : std::move(more);
-  }
-
-  // Rows that came for the output of a call that passes them.
-  static void pass_rows(const Entry& e, Walk& w) {
-    if (!passes_rows(e) || e.slots[0] == kNoSlot || e.slots[1] == kNoSlot) return;
-    std::vector<IndexedSlices>& from = w.rows[static_cast<size_t>(e.slots[1])];
-    std::vector<IndexedSlices>& to = w.rows[static_cast<size_t>(e.slots[0])];
-    to.insert(to.end(), from.begin(), from.end());
-    if (w.is_source[static_cast<size_t>(e.slots[1])] == 0) from.clear();
-  }
-
-  void back(Entry& e, Walk& w) {
-    if (!w.rows.empty()) pass_rows(e, w);
-    bool reached = false;
-    w.dys.resize(e.num_outputs);
-    for (size_t k = 0; k < e.num_outputs; ++k) {
-      w.dys[k] = Tensor();
-      const int32_t slot = e.slots[e.num_inputs + k];
-      if (slot == kNoSlot) continue;
-      Tensor& g = w.grads[static_cast<size_t>(slot)];
-      if (!g.defined()) continue;
-      reached = true;
-      // The last use of an inner value's gradient, unless somebody asked for it.
-      w.dys[k] = w.is_source[static_cast<size_t>(slot)] != 0 ? g : std::move(g);
-    }
-    if (!reached) return;
-    bool any = false;
-    w.needed.resize(e.num_inputs);
-    for (size_t i = 0; i < e.num_inputs; ++i) {
-      const int32_t slot = e.slots[i];
-      w.needed[i] = slot != kNoSlot && w.useful[static_cast<size_t>(slot)] != 0;
-      any = any || w.needed[i] != 0;
-    }
-    if (!any) return;
-    if (w.stopped == nullptr) return differentiate(e, w);
-    try {
-      differentiate(e, w);
-    } catch (const Error& error) {
-      if (is_stop(error)) throw;
-      *w.stopped = true;
-      differentiate_by_parts(e, w);
-    }
-  }
-
-  // What there is of a gradient that is not there as a whole: of each output with respect to each input.
-  void differentiate_by_parts(Entry& e, Walk& w) {
-    const std::vector<Tensor> dys = w.dys;
-    const std::vector<uint8_t> needed = w.needed;
-    for (size_t k = 0; k < dys.size(); ++k) {
-      if (!dys[k].defined()) continue;
-      std::ranges::fill(w.dys, Tensor());
-      w.dys[k] = dys[k];
-      for (size_t i = 0; i < needed.size(); ++i) {
-        if (needed[i] == 0) continue;
-        std::ranges::fill(w.needed, uint8_t{0});
-        w.needed[i] = 1;
-        try {
-          differentiate(e, w);
-        } catch (const Error& error) {
-          if (is_stop(error)) throw;
-        }
-      }
-    }
-  }
-
-  // Adds the gradients with respect to the needed inputs to `w.grads`.
-  void differentiate(Entry& e, Walk& w) {
-    const auto add_to_inputs = [&](std::span<Tensor> dxs) {
-      for (size_t i = 0; i < dxs.size() && i < e.num_inputs; ++i) {
-        if (w.needed[i] != 0 && dxs[i].defined()) {
-          accumulate(w.grads[static_cast<size_t>(e.slots[i])], std::move(dxs[i]));
-        }
-      }
-    };
-    if (e.op == nullptr) {
-      std::vector<Tensor> dxs = e.custom->gradient(w.dys, w.needed);
-      add_to_inputs(dxs);
-      return;
-    }
-    const Op& op = *e.op;
-    if (op.gradient() == nullptr) {
-      failf(Code::kUnimplemented, "gradient of {}: expected its block to have one, got none", op.name());
-    }
-    const GradRecord record{.op = &op,
-                            .attrs = {e.attrs, e.num_attrs},
-                            .inputs = {e.values, e.num_inputs},
-                            .outputs = {e.values + e.num_inputs, e.num_outputs},
-                            .input_shapes = {e.shapes, e.shapes == nullptr ? 0 : e.num_inputs},
-                            .input_types = {e.types, e.num_inputs},
-                            .output_gradients = w.dys,
-                            .needed = w.needed,
-                            .takes_slices = !w.takes_slices.empty() && w.needed[0] != 0 &&
-                                            w.takes_slices[static_cast<size_t>(e.slots[0])] != 0};
-    with_context([&] { return "in the gradient of " + op.name(); },
-                 [&] {
-                   GradContext context(record);
-                   op.gradient()(context);
-                   auto& dxs = context.gradients();
-                   if (e.reduces) {
-                     for (size_t i = 0; i < dxs.size(); ++i) {
-                       if (!dxs[i].defined() || w.needed[i] == 0) continue;
-                       dxs[i] = sum_to(std::move(dxs[i]), e.shapes[i], e.symbolic ? e.values[i] : Tensor());
-                     }
-                   }
-                   add_to_inputs({dxs.data(), dxs.size()});
-                   if (IndexedSlices* rows = context.rows()) {
-                     w.rows[static_cast<size_t>(e.slots[0])].push_back(std::move(*rows));
-                   }
-                 });
   }
 
   void release() noexcept {

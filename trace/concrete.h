@@ -76,6 +76,14 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };
 
+using ConcretePtr = std::shared_ptr<ConcreteFunction>;
+
+// A Function of one signature.
+Function function_of(ConcretePtr only);
+
+// What nodes of a new function keep between runs.
+inline std::shared_ptr<NodeStates> new_states() { return std::make_shared<NodeStates>(NodeStates::Identity::kOrder); }
+
 // By id: the nodes that `roots` are or need, not looking behind the nodes in `stop`.
 std::vector<uint8_t> reach(const Graph& graph, std::vector<int> roots, const std::vector<uint8_t>& stop);
 // The part of `graph` that computes `outputs` from `cuts`: a graph of its own in which every cut is a Placeholder.

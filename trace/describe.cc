@@ -18,10 +18,6 @@ std::string device_text(const Device& device) {
   return fmt::format("{}:{}", device_kind_name(device.kind()), device.index());
 }
 
-std::string type_text(DType dtype, const PartialShape& shape) {
-  return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
-}
-
 std::string spec_list(const std::vector<TensorSpec>& specs) {
   std::string text;
   for (const TensorSpec& s : specs) text.append(text.empty() ? "" : ", ").append(s.name + ": " + s.to_string());

@@ -35,6 +35,8 @@
 
 namespace panto {
 
+class ConcreteFunction;
+
 // What is known of an argument when a function is traced. Unknown dimensions are -1.
 struct TensorSpec {
   DType dtype = kFloat32;
@@ -142,9 +144,7 @@ class PANTO_EXPORT Function {
   friend PANTO_EXPORT Function make_traced_with(const TensorFunction&, const std::vector<Tensor>&,
                                                 std::source_location);
   friend PANTO_EXPORT Function make_polymorphic(TensorFunction, std::source_location);
-  friend PANTO_EXPORT Function function_of(Graph graph);
-  friend PANTO_EXPORT Function function_of(Graph graph, const std::vector<std::string>& inputs,
-                                           const std::vector<std::string>& outputs);
+  friend Function function_of(std::shared_ptr<ConcreteFunction> only);
   explicit Function(std::shared_ptr<Impl> impl);
 
   Impl& impl() const;

@@ -64,6 +64,42 @@ std::complex<R> tanh(std::complex<R> z) {
   return std::tanh(z);
 }
 template <class R>
+std::complex<R> tan(std::complex<R> z) {
+  return std::tan(z);
+}
+template <class R>
+std::complex<R> asin(std::complex<R> z) {
+  return std::asin(z);
+}
+template <class R>
+std::complex<R> acos(std::complex<R> z) {
+  return std::acos(z);
+}
+template <class R>
+std::complex<R> atan(std::complex<R> z) {
+  return std::atan(z);
+}
+template <class R>
+std::complex<R> sinh(std::complex<R> z) {
+  return std::sinh(z);
+}
+template <class R>
+std::complex<R> cosh(std::complex<R> z) {
+  return std::cosh(z);
+}
+template <class R>
+std::complex<R> asinh(std::complex<R> z) {
+  return std::asinh(z);
+}
+template <class R>
+std::complex<R> acosh(std::complex<R> z) {
+  return std::acosh(z);
+}
+template <class R>
+std::complex<R> atanh(std::complex<R> z) {
+  return std::atanh(z);
+}
+template <class R>
 std::complex<R> sigmoid(std::complex<R> z) {
   return R{1} / (R{1} + std::exp(-z));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "panto/device/math/functors.h"
+#include "panto/device/math/rare_functors.h"
 #include "panto/device/op_kernels.h"
 
 namespace panto {
@@ -27,12 +28,30 @@ using BinaryOps = OpTable<  //
     ElementwiseOp<"Pow", PowFn>, ElementwiseOp<"Maximum", MaximumFn>, ElementwiseOp<"Minimum", MinimumFn>,
     ElementwiseOp<"SquaredDifference", SquaredDifferenceFn>, ElementwiseOp<"ReluGrad", ReluGradFn>>;
 
+// One loop each, for all machines.
+using RareUnaryOps = OpTable<  //
+    ElementwiseOp<"Tan", TanFn>, ElementwiseOp<"Asin", AsinFn>, ElementwiseOp<"Acos", AcosFn>,
+    ElementwiseOp<"Atan", AtanFn>, ElementwiseOp<"Sinh", SinhFn>, ElementwiseOp<"Cosh", CoshFn>,
+    ElementwiseOp<"Asinh", AsinhFn>, ElementwiseOp<"Acosh", AcoshFn>, ElementwiseOp<"Atanh", AtanhFn>,
+    ElementwiseOp<"Invert", InvertFn>, ElementwiseOp<"PopulationCount", PopulationCountFn>, ElementwiseOp<"Elu", EluFn>,
+    ElementwiseOp<"Selu", SeluFn>, ElementwiseOp<"Relu6", Relu6Fn>, ElementwiseOp<"Softsign", SoftsignFn>>;
+using RareBinaryOps = OpTable<  //
+    ElementwiseOp<"Atan2", Atan2Fn>, ElementwiseOp<"DivNoNan", DivNoNanFn>, ElementwiseOp<"MulNoNan", MulNoNanFn>,
+    ElementwiseOp<"Xdivy", XdivyFn>, ElementwiseOp<"Xlogy", XlogyFn>, ElementwiseOp<"Xlog1py", Xlog1pyFn>,
+    ElementwiseOp<"TruncateDiv", TruncateDivFn>, ElementwiseOp<"TruncateMod", TruncateModFn>,
+    ElementwiseOp<"BitwiseAnd", BitwiseAndFn>, ElementwiseOp<"BitwiseOr", BitwiseOrFn>,
+    ElementwiseOp<"BitwiseXor", BitwiseXorFn>, ElementwiseOp<"LeftShift", LeftShiftFn>,
+    ElementwiseOp<"RightShift", RightShiftFn>, ElementwiseOp<"EluGrad", EluGradFn>,
+    ElementwiseOp<"SeluGrad", SeluGradFn>, ElementwiseOp<"Relu6Grad", Relu6GradFn>,
+    ElementwiseOp<"SoftsignGrad", SoftsignGradFn>>;
+
 using ComparisonOps = OpTable<  //
     ElementwiseOp<"Less", LessFn>, ElementwiseOp<"LessEqual", LessEqualFn>, ElementwiseOp<"Greater", GreaterFn>,
     ElementwiseOp<"GreaterEqual", GreaterEqualFn>>;
 
 // The operations of an element, of a functor of an op.
 template <class F>
-inline constexpr int kFlops = std::max({UnaryOps::flops<F>(), BinaryOps::flops<F>(), ComparisonOps::flops<F>()});
+inline constexpr int kFlops = std::max({UnaryOps::flops<F>(), BinaryOps::flops<F>(), ComparisonOps::flops<F>(),
+                                        RareUnaryOps::flops<F>(), RareBinaryOps::flops<F>()});
 
 }  // namespace panto

@@ -5,6 +5,7 @@
 //            meanwhile (for sharing work); of an op's it follows from the `.flops` of its block
 //   Bounded  a part of the function that is without branches, or short (device/math/vector_math.h):
 //            Bounded::value(x...) is the result for floats of which Bounded::holds(x...) is true; void: none
+//   kScalar  true: its loops are compiled once, for all machines
 //   kOfStorage  true: it moves elements, and is made for their sizes
 //   Faulty   a base for those that can meet bad data: they note it in `fault` and go on with a harmless value; the loop
 //            throws afterwards, or raises a flag on a device

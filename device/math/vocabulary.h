@@ -211,6 +211,46 @@ PANTO_FN T erfc(T x) {
   return fast::erfc(x);
 }
 template <class T>
+PANTO_FN T tan(T x) {
+  return std::tan(x);
+}
+template <class T>
+PANTO_FN T asin(T x) {
+  return std::asin(x);
+}
+template <class T>
+PANTO_FN T acos(T x) {
+  return std::acos(x);
+}
+template <class T>
+PANTO_FN T atan(T x) {
+  return std::atan(x);
+}
+template <class T>
+PANTO_FN T sinh(T x) {
+  return std::sinh(x);
+}
+template <class T>
+PANTO_FN T cosh(T x) {
+  return std::cosh(x);
+}
+template <class T>
+PANTO_FN T asinh(T x) {
+  return std::asinh(x);
+}
+template <class T>
+PANTO_FN T acosh(T x) {
+  return std::acosh(x);
+}
+template <class T>
+PANTO_FN T atanh(T x) {
+  return std::atanh(x);
+}
+template <class T>
+PANTO_FN T atan2(T y, T x) {
+  return std::atan2(y, x);
+}
+template <class T>
 PANTO_FN T fmod(T x, T y) {
   return std::fmod(x, y);
 }

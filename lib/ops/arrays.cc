@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/operators.h"
@@ -149,6 +150,50 @@ Tensor flip(Arg x, const std::vector<int64_t>& axis) {
     const Tensor t = identity(std::move(x));
     return reverse(t, range(0, rank(t), 1));
   });
+}
+
+Tensor flip(Arg x, int64_t axis) { return flip(std::move(x), std::vector<int64_t>{axis}); }
+
+std::vector<Tensor> split(Arg x, const std::vector<int64_t>& sizes, int axis) {
+  return from_caller(x.where(), [&] {
+    const Tensor t = identity(std::move(x));
+    const int rank = known_rank(t, "split");
+    const int64_t a = normal_axis(axis, rank);
+    const int64_t whole = t.partial_shape().dim(static_cast<int>(a));
+    if (whole < 0) invalid("split: expected a known dimension {}, got shape {}", a, t.partial_shape().to_string());
+    int64_t given = 0, rests = 0;
+    for (const int64_t size : sizes) {
+      if (size < -1) invalid("sizes: expected sizes of at least 0, or one -1, got {}", size);
+      rests += size == -1 ? 1 : 0;
+      given = checked_add(given, std::max<int64_t>(size, 0), "sum of sizes");
+    }
+    if (rests > 1) invalid("sizes: expected at most one -1, got {}", rests);
+    if (rests == 0 ? given != whole : given > whole) {
+      invalid("sizes: expected a sum of {}, dimension {} of {}, got {}", whole, a, t.partial_shape().to_string(),
+              given);
+    }
+    std::vector<Tensor> parts;
+    std::vector<int64_t> begin(static_cast<size_t>(rank), 0), extent(static_cast<size_t>(rank), -1);
+    const auto at = static_cast<size_t>(a);
+    for (const int64_t size : sizes) {
+      extent[at] = size == -1 ? whole - given : size;
+      parts.push_back(slice(t, begin, extent));
+      begin[at] += extent[at];
+    }
+    return parts;
+  });
+}
+
+Tensor einsum(std::string_view equation, const ArgList& operands) { return einsum(operands, std::string(equation)); }
+Tensor einsum(std::string_view equation, const Tensor& a) { return einsum({a}, std::string(equation)); }
+Tensor einsum(std::string_view equation, const Variable& a) { return einsum({a}, std::string(equation)); }
+Tensor einsum(std::string_view equation, Arg a, Arg b) {
+  const Arg::Where where = a.where();
+  return einsum(ArgList({std::move(a), std::move(b)}, where), std::string(equation));
+}
+Tensor einsum(std::string_view equation, Arg a, Arg b, Arg c) {
+  const Arg::Where where = a.where();
+  return einsum(ArgList({std::move(a), std::move(b), std::move(c)}, where), std::string(equation));
 }
 
 Tensor categorical(Arg logits, int64_t count, const CategoricalOptions& options) {

@@ -11,6 +11,8 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "panto/lib/base/export.h"
@@ -49,6 +51,27 @@ PANTO_EXPORT Tensor cat(const ArgList& values, int64_t axis = 0);
 PANTO_EXPORT Tensor repeat(Arg x, int64_t times);
 PANTO_EXPORT Tensor repeat(Arg x, int64_t times, int64_t axis);
 
+// ---- Taking apart ------------------------------------------------------------------------------------------------
+
+// `count` equal parts along dimension `axis`, as in NumPy and TensorFlow: op Split.
+template <std::integral Count>
+std::vector<Tensor> split(Arg x, Count count, int axis = 0) {
+  const Arg::Where where = x.where();
+  return split(Arg(axis, where), std::move(x), static_cast<int64_t>(count));
+}
+// Parts of these sizes, one of which may be -1: what is left. Throws InvalidArgument where they do not make up the
+// dimension.
+PANTO_EXPORT std::vector<Tensor> split(Arg x, const std::vector<int64_t>& sizes, int axis = 0);
+
+// ---- Products ----------------------------------------------------------------------------------------------------
+
+// Sums of products over the indices that the equation leaves out, as in NumPy: einsum("ij,jk->ik", a, b). Op Einsum.
+PANTO_EXPORT Tensor einsum(std::string_view equation, const ArgList& operands);
+PANTO_EXPORT Tensor einsum(std::string_view equation, const Tensor& a);
+PANTO_EXPORT Tensor einsum(std::string_view equation, const Variable& a);
+PANTO_EXPORT Tensor einsum(std::string_view equation, Arg a, Arg b);
+PANTO_EXPORT Tensor einsum(std::string_view equation, Arg a, Arg b, Arg c);
+
 // ---- Choosing ----------------------------------------------------------------------------------------------------
 
 // `x` where the condition is true, `y` elsewhere; the three broadcast: op SelectV2.
@@ -74,6 +97,7 @@ PANTO_EXPORT Tensor sort(Arg x, const SortOptions& options = {});
 PANTO_EXPORT Tensor argsort(Arg x, const SortOptions& options = {});
 // Elements in reverse order along the dimensions; all, where none are given.
 PANTO_EXPORT Tensor flip(Arg x, const std::vector<int64_t>& axis = {});
+PANTO_EXPORT Tensor flip(Arg x, int64_t axis);
 
 // The position of the largest (smallest) of all elements, in order of rows, as in NumPy: int64[].
 PANTO_EXPORT Tensor argmax(Arg x);

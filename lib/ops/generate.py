@@ -438,7 +438,8 @@ class Function:
         for out in self.signature.outputs:
             kind = "std::vector<Tensor>" if out.is_list else "Tensor"
             lines.append(f"  {kind} {cpp_word(out.name)};  // {out.type}")
-        return lines + ["};"]
+        names = ", ".join(f'"{cpp_word(out.name)}"' for out in self.signature.outputs)
+        return lines + [f"  static constexpr const char* kNames[] = {{{names}}};", "};"]
 
     def kind(self, attr):
         """What an attribute without default may be."""

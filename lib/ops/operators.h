@@ -32,11 +32,18 @@ PANTO_EXPORT Tensor operator==(Arg x, Arg y);
 PANTO_EXPORT Tensor operator!=(Arg x, Arg y);
 
 // x = x + y, and so on: the variable gets another value; other handles of the old one keep it. Where the operation
-// throws, x is what it was. A Variable has assign_add and v(...) += y.
+// throws, x is what it was.
 PANTO_EXPORT Tensor& operator+=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator-=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator*=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator/=(Tensor& x, Arg y);
 PANTO_EXPORT Tensor& operator%=(Tensor& x, Arg y);
+
+// v.assign(v + y), and so on, which all handles of the variable see: where a graph is being built that becomes a part
+// of it. `y` broadcasts. Throw InvalidArgument where the result has another dtype or shape than the variable.
+PANTO_EXPORT const Variable& operator+=(const Variable& v, Arg y);
+PANTO_EXPORT const Variable& operator-=(const Variable& v, Arg y);
+PANTO_EXPORT const Variable& operator*=(const Variable& v, Arg y);
+PANTO_EXPORT const Variable& operator/=(const Variable& v, Arg y);
 
 }  // namespace panto

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "panto/nn/data/dataset.h"
 
@@ -33,6 +34,14 @@ class Stage {
   virtual std::optional<int64_t> size() const = 0;
 };
 using StagePtr = std::shared_ptr<const Stage>;
+
+// Stages that run on the thread that asks for elements (stages.cc).
+StagePtr slices(std::vector<Tensor> tensors);  // along the first dimension, of which all have the same size
+StagePtr map(StagePtr input, ElementFunction function);
+StagePtr shuffle(StagePtr input, int64_t buffer, uint64_t seed);
+StagePtr batch(StagePtr input, int64_t size, bool drop_remainder);
+StagePtr repeat(StagePtr input, std::optional<int64_t> times);  // none: without end
+StagePtr part(StagePtr input, int64_t first, int64_t count);    // from `first` on, at most `count`
 
 // Stages with threads of their own (parallel.cc).
 StagePtr parallel_map(StagePtr input, ElementFunction function, int threads);

@@ -18,12 +18,15 @@ struct Named {
 
 const std::vector<Named>& all_named() {
   static const auto* all = new std::vector<Named>{
-      {"relu", relu},       {"sigmoid", sigmoid},
-      {"tanh", tanh},       {"softplus", softplus},
-      {"silu", silu},       {"swish", silu},
-      {"gelu", gelu},       {"gelu_tanh", gelu_tanh},
-      {"softmax", softmax}, {"log_softmax", log_softmax},
-      {"exp", exp},         {"linear", nullptr},
+      {"relu", relu},         {"sigmoid", sigmoid},
+      {"tanh", tanh},         {"softplus", softplus},
+      {"silu", silu},         {"swish", silu},
+      {"gelu", gelu},         {"gelu_tanh", gelu_tanh},
+      {"softmax", softmax},   {"log_softmax", log_softmax},
+      {"exp", exp},           {"linear", nullptr},
+      {"elu", elu},           {"selu", selu},
+      {"relu6", relu6},       {"leaky_relu", leaky_relu},
+      {"softsign", softsign},
   };
   return *all;
 }

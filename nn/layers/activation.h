@@ -30,7 +30,8 @@ class PANTO_EXPORT Activation {
   Activation(Tensor (*op)(Arg, const Attrs&)) : Activation([op](const Tensor& x) { return op(x, {}); }) {}
   Activation(Tensor (*function)(const Tensor&));
   // "relu", "sigmoid", "tanh", "softplus", "silu" ("swish"), "gelu" (exact), "gelu_tanh", "softmax", "log_softmax",
-  // "exp" or "linear" (none). Throws InvalidArgument for another.
+  // "exp", "elu", "selu", "relu6", "leaky_relu" (0.2 below zero), "softsign" or "linear" (none). Throws InvalidArgument
+  // for another.
   Activation(std::string_view name);
   Activation(const char* name) : Activation(std::string_view(name)) {}
   Activation(const std::string& name) : Activation(std::string_view(name)) {}

@@ -7,6 +7,7 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/io/tensor_files.h"
+#include "panto/lib/core/tensor/print.h"
 #include "panto/lib/core/tensor/resource.h"
 
 namespace panto {
@@ -50,10 +51,6 @@ void expect_no_trace(std::string_view what) {
   }
 }
 
-std::string described(DType dtype, const PartialShape& shape) {
-  return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
-}
-
 // Pairs of a variable and its value, all of which fit.
 std::vector<std::pair<VariableResource*, Tensor>> matched(const std::vector<NamedVariable>& variables,
                                                           std::vector<NamedTensor> values) {
@@ -67,20 +64,20 @@ std::vector<std::pair<VariableResource*, Tensor>> matched(const std::vector<Name
     const auto found = by_name.find(name);
     if (found == by_name.end()) {
       invalid("load: expected a value of variable '{}' ({}), got none of that name", name,
-              described(resource.dtype(), resource.shape()));
+              type_text(resource.dtype(), resource.shape()));
     }
     Tensor value = std::move(found->second);
     by_name.erase(found);
     if (value.dtype() != resource.dtype() || !resource.shape().compatible_with(value.shape())) {
-      invalid("load: expected {} for variable '{}', got {}", described(resource.dtype(), resource.shape()), name,
-              described(value.dtype(), value.shape()));
+      invalid("load: expected {} for variable '{}', got {}", type_text(resource.dtype(), resource.shape()), name,
+              type_text(value.dtype(), value.shape()));
     }
     pairs.emplace_back(&resource, std::move(value));
   }
   if (!by_name.empty()) {
     const auto& [name, value] = *by_name.begin();
     invalid("load: expected values of {} variables, got {} more, such as '{}' ({})", variables.size(), by_name.size(),
-            name, described(value.dtype(), value.shape()));
+            name, type_text(value.dtype(), value.shape()));
   }
   return pairs;
 }

@@ -5,6 +5,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/dtype.h"
+#include "panto/lib/core/tensor/print.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
@@ -61,7 +62,7 @@ Schedule::Schedule(Function function) : function_(std::move(function)) {
 Tensor Schedule::operator()(const Tensor& step) const {
   if (counts_steps_ && (!step.defined() || step.dtype() != kInt64 || !step.partial_shape().compatible_with(Shape()))) {
     invalid("step of a learning-rate schedule: expected int64[], got {}",
-            step.defined() ? fmt::format("{}{}", dtype_name(step.dtype()), step.partial_shape().to_string()) : "none");
+            step.defined() ? type_text(step.dtype(), step.partial_shape()) : "none");
   }
   if (constant_) return tensor(*constant_);
   Tensor rate = function_(step);

@@ -76,6 +76,21 @@ BOOST_AUTO_TEST_CASE(empty_tensors) {
   expect_near(tape.gradient(y, x), {0, 3}, {});
 }
 
+// A persistent tape hears the sum of two seeds that it tracks: a call after those that are gone back through.
+BOOST_AUTO_TEST_CASE(seeds_that_the_tape_tracks) {
+  const Tensor x = tensor(3.0);
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = square(x);
+  std::vector<Tensor> seeds;
+  for (int i = 0; i < 50; ++i) seeds.push_back(x * static_cast<double>(i));
+  const std::vector<Tensor> targets(seeds.size(), y);
+  const std::vector<GradSource> sources = {x};
+  const Tensor dx = tape.gradients(targets, sources, seeds)[0];
+  expect_near(dx, {}, {2 * 3 * 3 * 49.0 * 50 / 2});                // 2 x (x sum i)
+  expect_near(tape.gradient(dx, x), {}, {4 * 3 * 49.0 * 50 / 2});  // of 2 x^2 sum i
+}
+
 BOOST_AUTO_TEST_CASE(an_op_with_more_inputs_than_16_bits_count) {
   constexpr size_t kCount = 70'000;
   const Tensor x = tensor(2.0);

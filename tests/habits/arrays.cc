@@ -158,3 +158,54 @@ argmax(x)
 // 5  int64[], CPU:0
 x.argmin()
 // 0  int64[], CPU:0
+einsum("ij,kj->ik", panto::ones({2, 3}), panto::ones({4, 3})).shape()
+// [2,4]
+einsum("ij->ji", tensor({{1, 2}, {3, 4}}))
+// [[1 3]
+//  [2 4]]
+// int32[2,2], CPU:0
+einsum("ij,jk,kl->il", panto::ones({2, 2}), panto::ones({2, 2}), panto::ones({2, 2}))
+// [[4. 4.]
+//  [4. 4.]]
+// float32[2,2], CPU:0
+Tensor six = reshape(arange(6), {2, 3});
+split(six, 3, 1)
+// [[[0]
+//   [3]]
+//  int32[2,1], CPU:0,
+//  [[1]
+//   [4]]
+//  int32[2,1], CPU:0,
+//  [[2]
+//   [5]]
+//  int32[2,1], CPU:0]
+split(six, {1, -1}, 1)[1]
+// [[1 2]
+//  [4 5]]
+// int32[2,2], CPU:0
+split(six, {1, 1}, 1)
+// InvalidArgument: sizes: expected a sum of 3, dimension 1 of [2,3], got 2
+split(six, 2)[1]
+// [[3 4 5]]  int32[1,3], CPU:0
+flip(six, 1)
+// [[2 1 0]
+//  [5 4 3]]
+// int32[2,3], CPU:0
+unique(tensor({7, 8, 7}))
+// y: [7 8]  int32[2], CPU:0
+// idx: [0 1 0]  int32[3], CPU:0
+top_k(tensor({{1.f, 3.f}, {5.f, 4.f}}), 1)
+// values:
+// [[3.]
+//  [5.]]
+// float32[2,1], CPU:0
+// indices:
+// [[1]
+//  [0]]
+// int32[2,1], CPU:0
+atan2(tensor({1.f, -1.f}), 1.f)
+// [ 0.7853982 -0.7853982]  float32[2], CPU:0
+left_shift(tensor({1, 2}), 3)
+// [ 8 16]  int32[2], CPU:0
+leaky_relu(tensor({-1.f, 2.f}), {.alpha = 0.5f})
+// [-0.5  2. ]  float32[2], CPU:0

@@ -108,3 +108,31 @@ GlobalAveragePool2D()(ones({2, 4, 4, 3})).shape()
 // [2,3]
 GlobalMaxPool2D()(ones({2, 4, 4, 3})).shape()
 // [2,3]
+Variable counter(tensor(0), "counter");
+counter.assign_add(1);
+counter.assign_sub(3);
+counter.value()
+// -2  int32[], CPU:0
+counter.assign_add(0.5);
+// InvalidArgument: value: expected a value of type int32, got the number 0.5
+Variable rate(tensor(0.5), "rate");
+rate.assign_add(1.f);
+rate.value()
+// 1.5  float64[], CPU:0
+rate.assign(counter);
+// InvalidArgument
+Variable pair_of(tensor({0.f, 0.f}), "pair_of");
+pair_of.assign({3, 4});
+pair_of.value()
+// [3. 4.]  float32[2], CPU:0
+Variable w(tensor({1.f, 2.f}), "w");
+w += 1.f;
+w *= tensor({2.f, 3.f});
+w -= w;
+w /= 2.f;
+w.value()
+// [0. 0.]  float32[2], CPU:0
+w += tensor({{1.f, 2.f}, {3.f, 4.f}});
+// InvalidArgument: value: expected the variable's shape [2], got [2,2]
+Dense(2, 3, {.activation = "elu"})(ones({1, 2})).shape()
+// [1,3]

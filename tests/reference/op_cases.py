@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from cases import Cases, Variable
+from elementwise_cases import elementwise
 
 F4, F8, I4, I8 = np.float32, np.float64, np.int32, np.int64
 nan, inf = np.nan, np.inf
@@ -726,6 +727,7 @@ def make():
         einsums,
         rows_of_variables,
         recurrent,
+        elementwise,
     ):
         family(cases)
     return cases

@@ -5,14 +5,11 @@
 #include <regex>
 #include <sstream>
 
+#include "panto/lib/core/tensor/print.h"
 #include "panto/trace/value_text.h"
 
 namespace panto::repl {
 namespace {
-
-std::string typed(DType dtype, const PartialShape& shape) {
-  return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
-}
 
 std::string counted(int64_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
@@ -37,7 +34,7 @@ std::string plain_type_name(const std::type_info& type) {
 
 std::string line_of(const Tensor& t) {
   if (!t.defined()) return "<undefined tensor>";
-  const std::string type = typed(t.dtype(), t.partial_shape());
+  const std::string type = type_text(t.dtype(), t.partial_shape());
   if (t.is_meta()) return type + ", symbolic";
   constexpr int64_t kFew = 10;
   if (t.numel() <= kFew) {

@@ -76,6 +76,9 @@ using ReaderFor =
 template <class F, class... T>
 inline constexpr bool kVectorises = kIsWide<T...>;
 template <class F, class... T>
+  requires(F::kScalar)
+inline constexpr bool kVectorises<F, T...> = false;
+template <class F, class... T>
   requires(F::kOfStorage)
 inline constexpr bool kVectorises<F, T...> = (std::is_arithmetic_v<T> && ...);
 

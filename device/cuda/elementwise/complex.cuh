@@ -89,6 +89,42 @@ __host__ __device__ inline std::complex<R> tanh(std::complex<R> a) {
   return outer(::cuda::std::tanh(inner(a)));
 }
 template <class R>
+__host__ __device__ inline std::complex<R> tan(std::complex<R> a) {
+  return outer(::cuda::std::tan(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> asin(std::complex<R> a) {
+  return outer(::cuda::std::asin(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> acos(std::complex<R> a) {
+  return outer(::cuda::std::acos(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> atan(std::complex<R> a) {
+  return outer(::cuda::std::atan(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> sinh(std::complex<R> a) {
+  return outer(::cuda::std::sinh(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> cosh(std::complex<R> a) {
+  return outer(::cuda::std::cosh(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> asinh(std::complex<R> a) {
+  return outer(::cuda::std::asinh(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> acosh(std::complex<R> a) {
+  return outer(::cuda::std::acosh(inner(a)));
+}
+template <class R>
+__host__ __device__ inline std::complex<R> atanh(std::complex<R> a) {
+  return outer(::cuda::std::atanh(inner(a)));
+}
+template <class R>
 __host__ __device__ inline std::complex<R> sigmoid(std::complex<R> a) {
   return outer(::cuda::std::complex<R>(R{1}) / (R{1} + ::cuda::std::exp(-inner(a))));
 }

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "panto/device/math/functors.h"
+#include "panto/device/math/rare_functors.h"
 
 namespace panto::cuda {
 

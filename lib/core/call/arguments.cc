@@ -223,6 +223,19 @@ Tensor list_tensor(const Arg& a, DType t) {
   return std::ranges::any_of(a.list(), is_tensor) ? packed_list(a.list(), t) : integers_tensor(a.list(), t);
 }
 
+void make_tensor_of(Arg& a, DType t, std::string_view what) {
+  if (is_number(a)) {
+    a.set_tensor(literal_tensor(a, t, what));
+  } else if (a.is_integer_list()) {
+    const Tensor list = list_tensor(a, t);
+    a.set_tensor(list.dtype() == t ? list : cast_to(list, t));
+  } else if (a.kind() == Arg::Kind::kText) {
+    a.set_tensor(text_tensor(a.text()));
+  } else if (a.kind() == Arg::Kind::kVariable) {
+    a.set_tensor(a.variable().value(a.where()));
+  }
+}
+
 void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> attrs,
                             std::vector<Tensor>& converted) {
   const auto& defs = op.signature().inputs;

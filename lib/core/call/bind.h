@@ -34,5 +34,7 @@ void numbers_to_tensors(std::initializer_list<Arg> items, std::vector<Tensor>& t
 // A list of integers (kIntegers, kList) as a vector of type `t`, or of int64 where `t` is not int32 or too small. One
 // that holds tensors is packed by an op. Throws InvalidArgument for tensors that are not integer scalars.
 PANTO_EXPORT Tensor list_tensor(const Arg& list, DType t);
+// Makes what is no tensor yet (a variable, a number, a list of integers, text) one: numbers and lists of type `t`.
+void make_tensor_of(Arg& a, DType t, std::string_view what);
 
 }  // namespace panto::dispatch

@@ -1,29 +1,21 @@
-// The one door (design §6). The path of a small eager call stays within this file: bind, infer, allocate, run, tell.
+// The one door (design §6): bind, infer, allocate, run, tell. The path of a small eager call stays within this file and
+// call_steps.h.
 #include "panto/lib/core/call/dispatch.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
+#include "panto/lib/core/call/call_steps.h"
 #include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/moved_inputs.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/call/transform.h"
-#include "panto/lib/core/step/async.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
 
 namespace panto::dispatch {
 namespace {
-
-void infer(Call& call) {
-  bind_outputs(call);
-  if (call.op->shape() == nullptr) [[unlikely]]
-    return infer_from_body(call);  // a composite
-  ShapeContext context(call);
-  call.op->shape()(context);
-}
 
 // Explicit device, else the scope's, else where the inputs are, else the first CPU.
 Device* place(const Call& call, const ThreadState& state, Device* asked) {
@@ -38,85 +30,6 @@ Device* place(const Call& call, const ThreadState& state, Device* asked) {
     }
   }
   return call.inputs.empty() ? &cpu_device() : &call.inputs[0]->device();
-}
-
-DType primary_type(const Call& call) {
-  const int p = call.op->primary_attr();
-  return p < 0 ? DType::kInvalid : call.attrs[static_cast<size_t>(p)].t;
-}
-
-[[noreturn]] void missing_kernel(const Op& op, DeviceKind kind, DType primary) {
-  std::string have;
-  for (const DeviceKind other : device_kinds()) {
-    if (!op.has_kernel(other)) continue;
-    have.append(have.empty() ? "" : "; ").append(device_kind_name(other));
-    const std::string types = dtype_set_text(op.kernel_types(other));
-    if (!types.empty()) have.append(": ").append(types);
-  }
-  failf(Code::kUnimplemented, "kernel on {}{}{}: expected one of ({}), got none", device_kind_name(kind),
-        primary == DType::kInvalid ? "" : " for ", primary == DType::kInvalid ? "" : dtype_name(primary),
-        whole(have.empty() ? "no kernel at all" : have));
-}
-
-const Kernel& find_kernel(const Call& call) {
-  const DType primary = primary_type(call);
-  const Kernel& kernel = call.op->kernel(call.device->kind(), primary);
-  if (kernel.run == nullptr) [[unlikely]] {
-    // A constant's value is in the program, and its kernel gives it out wherever it is wanted.
-    if (call.op->is(OpKind::kConstant)) return call.op->kernel(DeviceKind::kCpu, primary);
-    missing_kernel(*call.op, call.device->kind(), primary);
-  }
-  return kernel;
-}
-
-// An input's memory may become the output's: same shape and type, and nobody else sees it.
-bool take_over(Call& call, uint64_t donated, bool recorded, DType dtype, const PartialShape& shape) {
-  for (size_t i = 0; donated != 0 && i < call.inputs.size(); ++i, donated >>= 1) {
-    if ((donated & 1) == 0) continue;
-    const Tensor& t = *call.inputs[i];
-    if (t.dtype() != dtype || &t.device() != call.device || !is_plain(dtype) || !exclusively_owned(t) ||
-        !(t.partial_shape() == shape)) {
-      continue;
-    }
-    if (!recorded) {
-      // Nobody has seen the handle: it becomes the output's, with a new identity.
-      call.outputs[0] = t;
-      t.impl()->id = next_tensor_id();
-      t.impl()->literal = false;
-      return true;
-    }
-    if (t.impl()->buffer == nullptr) continue;  // recorders ask for the input's id: a header of its own is needed
-    call.outputs[0] = view_tensor(t, t.shape());
-    return true;
-  }
-  return false;
-}
-
-// Outputs marked @host stay in memory that the host reads (ops with output lists have none such).
-[[gnu::always_inline]] inline Device& device_of_output(const Op& op, size_t output, Device& device) {
-  const auto& outputs = op.signature().outputs;
-  return output < outputs.size() && outputs[output].host && !device.host_memory() ? cpu_device() : device;
-}
-
-void allocate(Call& call, std::span<const OutputSpec> specs, uint64_t donated, bool recorded) {
-  size_t first = 0;
-  const Op& op = *call.op;
-  if (donated != 0 && !specs.empty() && !call.outputs[0].defined() &&
-      (op.has(Trait::kElementwise) || op.is(OpKind::kFusedLoop) || op.has(Trait::kReusesInput0))) {
-    if (op.has(Trait::kReusesInput0)) donated &= 1;
-    if (take_over(call, donated, recorded, specs[0].dtype, specs[0].shape)) first = 1;
-  }
-  for (size_t k = first; k < specs.size(); ++k) {
-    if (call.outputs[k].defined()) continue;
-    const OutputSpec& spec = specs[k];
-    const int64_t numel = spec.shape.numel();
-    if (numel < 0) [[unlikely]] {
-      failf(Code::kInternal, "output {}: expected a known shape from the shape function, got {}", k,
-            spec.shape.to_string());
-    }
-    Device& device = device_of_output(op, k, *call.device);
-    call.outputs[k] = allocate_tensor(device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
-  }
 }
 
 void make_symbolic_outputs(Call& call) {
@@ -147,34 +60,6 @@ Device* common_device(const Call& call) {
     if (call.inputs[i]->impl()->device != device) return nullptr;
   }
   return device;
-}
-
-bool any_elsewhere(const Call& call) {
-  for (const Tensor* t : call.inputs) {
-    if (t->impl()->device != call.device) return true;
-  }
-  return false;
-}
-
-void run_kernel(Call& call, const Kernel& kernel) {
-  KernelContext context(call);
-  kernel.run(context);
-}
-
-[[gnu::noinline]] void run_on_moved_inputs(Call& call, const Kernel& kernel) {
-  const MovedInputs moved(call);
-  run_kernel(call, kernel);
-}
-
-// The shape function of an elementwise op is not asked where there is nothing to find out: its inputs have one shape.
-[[gnu::always_inline]] inline bool same_known_shapes(const Call& call) {
-  if (call.inputs.empty()) return false;
-  const TensorImpl& first = *call.inputs[0]->impl();
-  for (size_t i = 1; i < call.inputs.size(); ++i) {
-    const TensorImpl& other = *call.inputs[i]->impl();
-    if (other.numel != first.numel || !(other.shape == first.shape)) return false;
-  }
-  return true;
 }
 
 void infer_and_allocate(Call& call, uint64_t donated, const ThreadState& state) {
@@ -209,41 +94,6 @@ bool any_meta(const Call& call) {
     if (t->is_meta()) return true;
   }
   return false;
-}
-
-// Whether a shape function that is asked now says what it would say of every run: all shapes are known, and the values
-// of inputs that shape the output.
-bool knows_all(const Call& call) {
-  const CallView view(call);
-  const auto& args = call.op->signature().inputs;
-  for (size_t a = 0; a < args.size(); ++a) {
-    const auto [first, last] = view.list(static_cast<int>(a));
-    for (int i = first; i < last; ++i) {
-      const Tensor& t = view.in(i);
-      if (!t.partial_shape().fully_known()) return false;
-      if (!args[a].host || !t.is_meta()) continue;
-      const std::optional<PartialValues> values = known_integers(t);
-      if (!values || std::ranges::any_of(*values, [](const auto& v) { return !v; })) return false;
-    }
-  }
-  return true;
-}
-
-// Of a prepared call whose inputs were not all known: kernels rely on shapes that their op's shape function has seen,
-// and later steps, and memory that is set aside, on what it said when the call was prepared.
-[[gnu::noinline]] void infer_late(Call& call, std::span<const OutputSpec> prepared) {
-  if (call.op->has(Trait::kElementwise) && prepared.size() == 1 && same_known_shapes(call)) {
-    call.specs.push_back({prepared[0].dtype, call.inputs[0]->impl()->shape});
-  } else {
-    infer(call);
-    call.outputs.resize(prepared.size());  // it had them already
-  }
-  for (size_t k = 0; k < prepared.size(); ++k) {
-    const PartialShape& shape = call.specs[k].shape;
-    if (prepared[k].shape.compatible_with(shape)) continue;
-    failf(Code::kInternal, "output {}: expected shape {}, as prepared for, got {}", k, prepared[k].shape.to_string(),
-          shape.to_string());
-  }
 }
 
 // A graph's tensor where nothing writes a graph: what the call would make belongs to nothing, and an assignment would
@@ -349,16 +199,6 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t donated, De
   }
 }
 
-[[gnu::noinline]] void link(const Op& op) {
-  link_ops();
-  if (!op.linked()) fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
-}
-
-[[gnu::always_inline]] inline void ensure_linked(const Op& op) {
-  if (!op.linked()) [[unlikely]]
-    link(op);
-}
-
 [[gnu::always_inline]] inline Call call_of(const Op& op, std::span<const Tensor* const> inputs,
                                            std::span<AttrSlot> slots, const CallOptions& options) {
   Call call;
@@ -371,6 +211,24 @@ void execute_with_context(Call& call, BindStorage& storage, uint64_t donated, De
 }
 
 }  // namespace
+
+void missing_kernel(const Op& op, DeviceKind kind, DType primary) {
+  std::string have;
+  for (const DeviceKind other : device_kinds()) {
+    if (!op.has_kernel(other)) continue;
+    have.append(have.empty() ? "" : "; ").append(device_kind_name(other));
+    const std::string types = dtype_set_text(op.kernel_types(other));
+    if (!types.empty()) have.append(": ").append(types);
+  }
+  failf(Code::kUnimplemented, "kernel on {}{}{}: expected one of ({}), got none", device_kind_name(kind),
+        primary == DType::kInvalid ? "" : " for ", primary == DType::kInvalid ? "" : dtype_name(primary),
+        whole(have.empty() ? "no kernel at all" : have));
+}
+
+void link(const Op& op) {
+  link_ops();
+  if (!op.linked()) fail(Code::kFailedPrecondition, "op: expected a definition that could be linked, got a faulty one");
+}
 
 Outputs call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrSlot> attrs,
              const CallOptions& options) {
@@ -496,140 +354,6 @@ Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> a
   call.inputs = inputs;
   execute_with_context(call, storage, donated, nullptr);
   return std::move(call.outputs);
-}
-
-std::shared_ptr<Prepared> prepare(const Op& op, std::span<const Tensor> inputs, std::span<const AttrValue> attrs,
-                                  Device& device, std::string_view node_name) {
-  ensure_linked(op);
-  auto prepared = std::make_shared<Prepared>();
-  prepared->op_ = &op;
-  prepared->device_ = &device;
-  prepared->node_name_ = node_name;
-  prepared->values_.reserve(op.signature().attrs.size());
-  prepared->values_.assign(attrs.begin(), attrs.end());
-  prepared->values_.resize(op.signature().attrs.size());
-  for (const AttrValue& v : prepared->values_) prepared->slots_.push_back(borrow(v));
-  const SmallVector<const Tensor*, 8> pointers = pointers_to(inputs);
-  Call call;
-  call.op = &op;
-  call.inputs = pointers;
-  call.attrs = {prepared->slots_.data(), prepared->slots_.size()};
-  call.node_name = node_name;
-  call.step = innermost_step;
-  call.symbolic = true;
-  try {
-    bind_inputs(call, prepared->storage_);
-    infer(call);
-    call.device = &device;
-    prepared->kernel_ = find_kernel(call);
-    if (prepared->kernel_.prepare != nullptr) prepared->state_ = prepared->kernel_.prepare(KernelContext(call));
-  } catch (Error& error) {
-    error.add_context("in " + describe(call));
-    if (!node_name.empty()) error.add_context(fmt::format("node '{}'", node_name));
-    throw;
-  }
-  for (OutputSpec& spec : call.specs) prepared->specs_.push_back(std::move(spec));
-  prepared->static_shapes_ = knows_all(call) && std::ranges::all_of(prepared->specs_, [](const OutputSpec& s) {
-                               return s.shape.fully_known();
-                             });
-  prepared->allocated_ = prepared->static_shapes_ && !op.has(Trait::kSelfAllocating);
-  for (size_t k = 0; prepared->allocated_ && k < prepared->specs_.size(); ++k) {
-    prepared->allocations_.push_back({&prepared->output_device(k), prepared->specs_[k].shape.numel()});
-  }
-  return prepared;
-}
-
-Device& output_device(const Op& op, size_t k, Device& device) { return device_of_output(op, k, device); }
-Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, k, *device_); }
-
-[[gnu::always_inline]] inline void Prepared::begin(Call& call, const Step& step,
-                                                   std::span<const Tensor* const> inputs) const {
-  call.op = op_;
-  call.inputs = inputs;
-  // Kernels only read attributes; a Call holds them as the dispatcher, which binds them, needs them.
-  call.attrs = {const_cast<AttrSlot*>(slots_.data()), slots_.size()};  // NOLINT(*-const-cast)
-  call.device = device_;
-  call.node_name = node_name_;
-  call.state = state_.get();
-  call.step = &step;
-}
-
-[[gnu::always_inline]] inline void Prepared::make_outputs(Call& call, size_t count, uint64_t donated,
-                                                          bool given) const {
-  if (allocated_ && donated == 0) {
-    for (size_t k = 0; k < count; ++k) {
-      if (call.outputs[k].defined()) continue;
-      const OutputSpec& spec = specs_[k];
-      const auto& [device, numel] = allocations_[k];
-      call.outputs[k] = allocate_tensor(*device, spec.dtype, static_cast<const Shape&>(spec.shape), numel);
-    }
-  } else if (op_->has(Trait::kSelfAllocating)) {
-    if (static_shapes_) {
-      for (const OutputSpec& s : specs_) call.specs.push_back({s.dtype, s.shape});
-    } else {
-      infer_late(call, specs());
-    }
-  } else {
-    if (!static_shapes_) infer_late(call, specs());
-    if (!given) {
-      allocate(call, static_shapes_ ? specs() : std::span<const OutputSpec>(call.specs), donated, false);
-    }
-  }
-}
-
-[[gnu::noinline]] void Prepared::add_context(Error& error, const Call& call) const {
-  error.add_context("in " + describe(call));
-  if (!node_name_.empty()) error.add_context(fmt::format("node '{}'", node_name_));
-}
-
-void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
-         uint64_t donated) {
-  Call call;
-  prepared.begin(call, step, inputs);
-  call.donated = donated;
-  const size_t count = prepared.specs_.size();
-  bool given = count > 0;
-  for (size_t k = 0; k < count; ++k) {
-    given = given && outputs[k].defined();
-    call.outputs.push_back(std::move(outputs[k]));
-  }
-  try {
-    prepared.make_outputs(call, count, donated, given);
-    if (any_elsewhere(call)) [[unlikely]] {
-      run_on_moved_inputs(call, prepared.kernel_);
-    } else {
-      run_kernel(call, prepared.kernel_);
-    }
-  } catch (Error& error) {
-    prepared.add_context(error, call);
-    throw;
-  }
-  for (size_t k = 0; k < count; ++k) outputs[k] = std::move(call.outputs[k]);
-}
-
-std::shared_ptr<StartedCall> start(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs,
-                                   Callable<void()> ended) {
-  Call call;
-  prepared.begin(call, step, inputs);
-  call.outputs.resize(prepared.specs_.size());
-  try {
-    prepared.make_outputs(call, prepared.specs_.size(), 0, false);
-    std::optional<MovedInputs> moved;
-    if (any_elsewhere(call)) moved.emplace(call);
-    return std::make_shared<StartedCall>(call, prepared.kernel_.start, std::move(ended));
-  } catch (Error& error) {
-    prepared.add_context(error, call);
-    throw;
-  }
-}
-
-void finish(const Prepared& prepared, StartedCall& started, std::span<Tensor> outputs) {
-  try {
-    started.finish(outputs);
-  } catch (Error& error) {
-    prepared.add_context(error, started.call());
-    throw;
-  }
 }
 
 }  // namespace panto::dispatch

@@ -237,4 +237,8 @@ std::string print(const Tensor& t, const PrintOptions& options) {
   return layout.text(word_of(host, layout.positions(), options.precision));
 }
 
+std::string type_text(DType dtype, const PartialShape& shape) {
+  return fmt::format("{}{}", dtype_name(dtype), shape.to_string());
+}
+
 }  // namespace panto

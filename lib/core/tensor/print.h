@@ -1,4 +1,4 @@
-// Text of tensors, as NumPy prints arrays: "[[1. 2.]\n [3. 4.]]".
+// Text of tensors: their values as NumPy prints arrays, "[[1. 2.]\n [3. 4.]]", and their types, "float32[2,2]".
 #pragma once
 
 #include <string>
@@ -17,5 +17,8 @@ struct PrintOptions {
 
 // Copies from a device; on META "<symbolic float32[?,2]>"; of an undefined handle "<undefined>".
 PANTO_EXPORT std::string print(const Tensor& t, const PrintOptions& options = {});
+
+// "float32[2,?]": what errors and listings say of a tensor without its values.
+PANTO_EXPORT std::string type_text(DType dtype, const PartialShape& shape);
 
 }  // namespace panto

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
@@ -74,10 +75,12 @@ const Tensor& checked(const Tensor& handle) {
   return handle;  // NOLINT(bugprone-return-const-ref-from-parameter): callers pass their variable's own handle
 }
 
-Operation call_assign(const Op& op, const Tensor& handle, const Tensor& value, const std::source_location& where) {
-  const Tensor* inputs[] = {&checked(handle), &value};
+Operation call_assign(const Op& op, const Variable& variable, Arg& value) {
+  const Tensor& handle = checked(variable.handle());
+  dispatch::make_tensor_of(value, variable.dtype(), "value");
+  const Tensor* inputs[] = {&handle, &value.tensor()};
   dispatch::CallOptions options;
-  options.where = &where;
+  options.where = &value.where();
   dispatch::call(op, inputs, {}, options);
   return symbolic_recorders() > 0 ? latest_operation() : Operation();
 }
@@ -136,19 +139,19 @@ Tensor Variable::initialized_value(std::source_location where) const {
   return initial_.defined() ? initial_ : value(where);
 }
 
-Operation Variable::assign(const Tensor& value, std::source_location where) const {
+Operation Variable::assign(Arg value) const {
   static const Op& op = get_op("AssignVariableOp");
-  return call_assign(op, handle_, value, where);
+  return call_assign(op, *this, value);
 }
 
-Operation Variable::assign_add(const Tensor& delta, std::source_location where) const {
+Operation Variable::assign_add(Arg delta) const {
   static const Op& op = get_op("AssignAddVariableOp");
-  return call_assign(op, handle_, delta, where);
+  return call_assign(op, *this, delta);
 }
 
-Operation Variable::assign_sub(const Tensor& delta, std::source_location where) const {
+Operation Variable::assign_sub(Arg delta) const {
   static const Op& op = get_op("AssignSubVariableOp");
-  return call_assign(op, handle_, delta, where);
+  return call_assign(op, *this, delta);
 }
 
 std::ostream& operator<<(std::ostream& out, const Variable& variable) {

@@ -58,10 +58,11 @@ class PANTO_EXPORT Variable {
   // initialized first. Of another one: its value.
   Tensor initialized_value(std::source_location where = std::source_location::current()) const;
   // Where a graph is being built these give the node that will assign; elsewhere they assign, and give an undefined
-  // Operation. Throw InvalidArgument for a tensor of another dtype or shape.
-  Operation assign(const Tensor& value, std::source_location where = std::source_location::current()) const;
-  Operation assign_add(const Tensor& delta, std::source_location where = std::source_location::current()) const;
-  Operation assign_sub(const Tensor& delta, std::source_location where = std::source_location::current()) const;
+  // Operation. Numbers and lists of integers become tensors of the variable's dtype. Throw InvalidArgument for a tensor
+  // of another dtype or shape.
+  Operation assign(Arg value) const;
+  Operation assign_add(Arg delta) const;
+  Operation assign_sub(Arg delta) const;
 
  private:
   Tensor handle_;

@@ -411,18 +411,21 @@ void einsum_body(CompositeContext& c) {
   if (equation.inputs.size() != count) {
     invalid("inputs: expected {}, as in '{}', got {}", equation.inputs.size(), text, count);
   }
-  if (count > 2) failf(Code::kUnimplemented, "inputs: expected one or two, got {}", count);
   Operand x = operand_of(c.in(0), equation.inputs[0], 0, equation.output);
   expect_ellipsis(x, equation, text);
-  std::string output = equation.output;
-  if (count == 2) {
-    const Operand y = operand_of(c.in(1), equation.inputs[1], 1, equation.output);
+  // From left to right: each product keeps what the result or a later factor has.
+  for (size_t i = 1; i < count; ++i) {
+    const Operand y = operand_of(c.in(static_cast<int>(i)), equation.inputs[i], static_cast<int>(i), equation.output);
     expect_ellipsis(y, equation, text);
-    x = x.summed_but(output + y.axes());
-    x = product_of(x, y.summed_but(output + x.axes()), output);
-  } else {
-    x = x.summed_but(output);
+    std::string kept = equation.output;
+    for (size_t later = i + 1; later < count; ++later) {
+      for (const char letter : equation.inputs[later]) kept += has(kept, letter) ? "" : std::string(1, letter);
+    }
+    x = x.summed_but(kept + y.axes());
+    x = product_of(x, y.summed_but(kept + x.axes()), kept);
   }
+  std::string output = equation.output;
+  x = x.summed_but(output);
   if (!x.has('.')) output = without(output, '.');
   const Tensor result = x.ordered(output).tensor();
   c.set_out(0, result.id() == c.in(0).id() ? identity(result) : result);
@@ -435,9 +438,10 @@ void einsum_body(CompositeContext& c) {
 const Op& kEinsum = define_op(
     "Einsum(inputs: N*T; equation: string, N: int >= 1, T: type) -> (output: T)",
     {.doc = "The sum of products that `equation` names in Einstein's notation, such as \"bij,bjk->bik\": a letter for "
-            "each dimension of the inputs (one or two), and what the result is to have. Other letters are summed over; "
+            "each dimension of the inputs, and what the result is to have. Other letters are summed over; "
             "a letter that one input has twice takes its diagonal. `...` stands for further dimensions, which "
-            "broadcast. Without `->` the result has the ellipsis and the letters that occur once, sorted.",
+            "broadcast. Without `->` the result has the ellipsis and the letters that occur once, sorted. Of three and "
+            "more inputs products are taken from left to right.",
      .body = einsum_body});
 
 }  // namespace panto

@@ -143,6 +143,30 @@ const Op& kFloorMod = define_op(
          },
      .flops = flops_each<16>});
 
+// In its results a step; TensorFlow gives it no gradient.
+const Op& kTruncateDiv =
+    define_op("TruncateDiv(x: T, y: T; T: real) -> (z: T)",
+              {.doc = "`x / y` rounded towards zero. Throws InvalidArgument for an integer divided by zero.",
+               .traits = {Trait::kElementwise, Trait::kBroadcasts},
+               .shape = shapes::binary_integers<div_value>,
+               .no_gradient = "steps are flat, and not differentiable where they jump",
+               .flops = flops_each<8>});
+
+const Op& kTruncateMod = define_op(
+    "TruncateMod(x: T, y: T; T: real) -> (z: T)",
+    {.doc = "The remainder of TruncateDiv, with x's sign, as C++'s `%` and `fmod`. Throws InvalidArgument for an "
+            "integer divided by zero.",
+     .aliases = {"Mod"},
+     .traits = {Trait::kElementwise, Trait::kBroadcasts},
+     .shape = shapes::broadcast_two,
+     .saves = {in(0), in(1)},
+     .gradient =
+         [](GradContext& g) {
+           if (g.needs(0)) g.set(0, g.dy());
+           if (g.needs(1)) g.set(1, -g.dy() * truncate_div(g.in(0), g.in(1)));
+         },
+     .flops = flops_each<16>});
+
 const Op& kPow = define_op(
     "Pow(x: T, y: T; T: floating|complex|signed) -> (z: T)",
     {.doc = "x to the power y. Throws InvalidArgument for an integer to a negative power. Gradients are finite "

@@ -7,6 +7,7 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/step/threads.h"
+#include "panto/lib/core/tensor/print.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/optimizer.h"
@@ -121,10 +122,9 @@ void check_feed(const Graph& graph, NodeOutput output, const Tensor& value) {
       value.partial_shape().compatible_with(expected.shape)) {
     return;
   }
-  const std::string got = !value.defined() ? "an undefined tensor"
-                          : value.is_meta()
-                              ? value.to_string()
-                              : std::string(dtype_name(value.dtype())) + value.partial_shape().to_string();
+  const std::string got = !value.defined()  ? "an undefined tensor"
+                          : value.is_meta() ? value.to_string()
+                                            : type_text(value.dtype(), value.partial_shape());
   invalid("feed '{}': expected {}{}, got {}", graph.output_name(output),
           any_type ? "a tensor" : dtype_name(expected.dtype), expected.shape.to_string(), got);
 }

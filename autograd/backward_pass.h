@@ -1,0 +1,56 @@
+// One walk back through the calls that a tape recorded: gradients of what was asked for, by slot. Internal.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "panto/autograd/entries.h"
+#include "panto/lib/core/op/gradient.h"
+#include "panto/lib/core/tensor/tensor.h"
+
+namespace panto {
+
+class BackwardPass {
+ public:
+  struct Options {
+    bool sparse = false;  // gradients by rows where that can be
+    bool forget = false;  // an entry's values are not needed again after it
+  };
+
+  // `entries` in the order of their calls; they outlive this. A persistent tape may add to them while this runs: what
+  // the gradients call is not gone back through. `stopped` as in detail::graph_gradients.
+  BackwardPass(const std::vector<Entry*>& entries, size_t num_slots, bool* stopped);
+
+  // First what is there and what is wanted, then run(), once, then the answers.
+  void add(int32_t slot, Tensor gradient);
+  void ask_for(int32_t slot) { is_source_[static_cast<size_t>(slot)] = 1; }
+  void run(const Options& options);
+  const Tensor& gradient(int32_t slot) const { return grads_[static_cast<size_t>(slot)]; }
+  // To be added to it; only of a run with `sparse`.
+  std::vector<IndexedSlices>& rows(int32_t slot) { return rows_[static_cast<size_t>(slot)]; }
+
+ private:
+  std::vector<uint8_t> mark_useful() const;
+  std::vector<uint8_t> mark_rows() const;
+  void pass_rows(const Entry& e);
+  void back(const Entry& e);
+  void differentiate(const Entry& e);
+  void differentiate_by_parts(const Entry& e);
+
+  std::span<Entry* const> recorded() const { return {entries_.data(), num_entries_}; }
+
+  const std::vector<Entry*>& entries_;
+  size_t num_entries_;
+  bool* stopped_;
+  std::vector<Tensor> grads_;
+  std::vector<uint8_t> is_source_;                // somebody asked for its gradient
+  std::vector<uint8_t> useful_;                   // leads back to a source
+  std::vector<uint8_t> takes_slices_;             // empty unless rows are asked for
+  std::vector<std::vector<IndexedSlices>> rows_;  // to be added to grads_
+  // What `back` needs for one entry, here so that the memory is taken once.
+  std::vector<Tensor> dys_;
+  std::vector<uint8_t> needed_;
+};
+
+}  // namespace panto

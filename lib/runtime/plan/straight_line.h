@@ -1,0 +1,14 @@
+// The executor of plans: one call after the other, or the parts of a plan on threads side by side. Internal.
+#pragma once
+
+#include <memory>
+
+#include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/plan/plan.h"
+
+namespace panto {
+
+// `is_split`: the plan's parts are of one device (split_by_cost).
+std::shared_ptr<Executable> make_straight_line(Plan plan, const ExecutableOptions& options, bool is_split);
+
+}  // namespace panto
