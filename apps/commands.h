@@ -50,6 +50,7 @@ struct OptimizeOptions {
   std::string model, out;
   std::string passes;
   bool own_ops = false;
+  bool raise_loops = false;
   int64_t memory_limit = -1;  // bytes; -1: none
   std::vector<std::string> fetches, targets, libraries, pass_libraries;
   std::vector<std::string> shapes;  // NAME=DIMS

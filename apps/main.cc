@@ -103,6 +103,8 @@ void add_optimize_command(CLI::App& app) {
   add_passes(command, options->passes, options->pass_libraries);
   command->add_flag("--own-ops", options->own_ops,
                     "run the passes that make ops which only Pantograph has, too, and write those");
+  command->add_flag("--raise-loops", options->raise_loops,
+                    "make While and If of TensorFlow 1's loops and conditionals, where that can be");
   command
       ->add_option("--fetch", options->fetches,
                    "NAME: a value that can be fetched of what is written; repeatable. Default, without --target: "

@@ -15,6 +15,7 @@
 #include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/op/library.h"
 #include "panto/lib/graph/files/io.h"
+#include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/placement/graph_costs.h"
 #include "panto/lib/runtime/recompute.h"
@@ -79,6 +80,15 @@ void print_runs(const std::vector<PassRun>& runs) {
   }
 }
 
+// What is asked for keeps its name; what it is inside of stays as it is.
+void raise_loops(Graph& graph, const OptimizeOptions& options) {
+  std::vector<int> kept;
+  for (const std::string& name : options.fetches) kept.push_back(graph.output(name).node);
+  for (const std::string& name : options.targets) kept.push_back(graph.at(name).id());
+  const Raised raised = raise_control_flow(graph, kept);
+  fmt::print("{:<20}{:>16}\n{:<20}{:>16}\n", "loops raised", raised.loops, "conditionals raised", raised.conditionals);
+}
+
 }  // namespace
 
 void optimize_file(const OptimizeOptions& options) {
@@ -88,7 +98,8 @@ void optimize_file(const OptimizeOptions& options) {
   check_passes(passes);
   std::vector<NamedShape> shapes;
   for (const std::string& text : options.shapes) shapes.push_back(named_shape(text));
-  const Graph graph = read_graph(options.model);
+  Graph graph = read_graph(options.model);
+  if (options.raise_loops) raise_loops(graph, options);
   for (const auto& [name, shape] : shapes) graph.output(name);  // is there
   std::vector<NodeOutput> fetches;
   std::vector<int> targets;

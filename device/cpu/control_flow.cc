@@ -1,7 +1,8 @@
-// Kernels of TensorFlow 1's control flow: an executor does what these ops are for, and called by themselves they fail.
+// Kernels of control flow. Of TensorFlow 1's an executor does what the ops are for, and called by themselves they fail.
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/ops/control/control.h"
 
 namespace panto {
 namespace {
@@ -24,6 +25,8 @@ const CpuKernel loop_cond_kernel("LoopCond", refuse);
 // Nothing else is to be done, here or in a graph.
 const CpuKernel control_trigger_kernel("ControlTrigger", [](KernelContext&) {});
 const CpuKernel abort_kernel("Abort", abort_step);
+const CpuKernel to_bool_kernel("ToBool", dtypes::kAny,
+                               [](KernelContext& c) { *c.out_data<bool>(0) = detail::is_true(c.in(0)); });
 
 }  // namespace
 }  // namespace panto

@@ -20,6 +20,7 @@
 #include "panto/lib/runtime/placement/placer.h"
 #include "panto/lib/runtime/plan/plan.h"
 #include "panto/lib/runtime/plan/straight_line.h"
+#include "panto/lib/runtime/recompute_plan.h"
 
 namespace panto {
 
@@ -159,12 +160,16 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
   };
   WorkGraph work = make_work();
   if (options.log_device_placement) log_placement(work.graph, work.sink);
-  PassContext context{work.graph, work.sink, work.feeds, abstract_values};
-  const std::vector<PassRun> runs = run_passes(context, options.passes, [&] { return make_work().graph; });
+  const auto optimize_work = [&](std::string_view passes) {
+    PassContext context{work.graph, work.sink, work.feeds, abstract_values};
+    std::vector<PassRun> went = run_passes(context, passes, [&] { return make_work().graph; });
+    if (options.narrow_transfers) narrow_transfers(work);
+    return went;
+  };
+  std::vector<PassRun> runs = optimize_work(options.passes);
 
   std::vector<ExecutableFeed> planned(feeds.begin(), feeds.end());
   for (size_t i = 0; i < planned.size(); ++i) planned[i].info = infos[i];
-  if (options.narrow_transfers) narrow_transfers(work);
   const auto note_passes = [&](PlanStats& stats) {
     if (by_cost) {
       stats.predicted_seconds = by_cost->seconds;
@@ -177,12 +182,29 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
     }
   };
   if (needs_dataflow(work.graph)) {
+    if (options.memory_limit >= 0) {
+      fail(Code::kUnimplemented,
+           "memory limit: expected a graph without loops and conditionals of TensorFlow 1, got one with some");
+    }
     FlowPlan plan = make_flow_plan(std::move(work), std::move(planned), options);
     note_passes(plan.stats);
     return make_dataflow(std::move(plan));
   }
+  if (options.memory_limit >= 0) {
+    ExecutableOptions trial = options;
+    trial.states = nullptr;  // what nodes keep is the real plan's
+    const auto planned_bytes = [&](const WorkGraph& tried) {
+      return make_plan(tried, partition(tried, planned, usual, {}), planned, trial).stats.planned_bytes;
+    };
+    if (planned_bytes(work) > options.memory_limit) {
+      // What was fused makes several values at once, none of which can be made again by itself.
+      work = make_work();
+      runs = optimize_work(portable_passes(options.passes, PortablePasses::kLeaveOut));
+    }
+    recompute_in_plan(work, options.memory_limit, planned_bytes);
+  }
   std::vector<int> split;
-  if (options.inter_op_threads > 1) {
+  if (options.inter_op_threads > 1 && options.memory_limit < 0) {
     split = split_by_cost(work, options.inter_op_threads, options.costs != nullptr ? *options.costs : estimates);
   }
   const bool is_split = !split.empty();

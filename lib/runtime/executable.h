@@ -85,6 +85,11 @@ struct ExecutableOptions {
   bool narrow_transfers = false;               // float32 goes from device to device as bfloat16
   // How many nodes of the first CPU may be computed at once, where that is faster (lib/runtime/parts/trial.h).
   int inter_op_threads = 1;
+  // Bytes that the plan may make room for (PlanStats::planned_bytes); -1: as many as it needs. Values are computed
+  // again where they would be more (lib/runtime/recompute.h), and not fused; nodes are then computed one after the
+  // other. Throws ResourceExhausted where that does not do, InvalidArgument where shapes are not known, Unimplemented
+  // for loops of TensorFlow 1 that stay as they are. Plans of functions that nodes call are not counted.
+  int64_t memory_limit = -1;
 };
 
 // What one run of an executable writes to, and the next one after it. What is in it is the executable's affair.

@@ -160,13 +160,13 @@ void load_pass_library(const std::string& path) {
 
 void check_passes(std::string_view passes) { static_cast<void>(selected(passes)); }
 
-std::string portable_passes(std::string_view passes) {
+std::string portable_passes(std::string_view passes, PortablePasses named) {
   const auto [chosen, by_name] = selected(passes);
   std::string names;
   for (const Pass& pass : chosen) {
     if (!pass.own_ops) {
       names += (names.empty() ? "" : ",") + pass.name;
-    } else if (by_name) {
+    } else if (by_name && named == PortablePasses::kRefuse) {
       invalid("passes: expected some that leave ops that others have, too, got '{}'", pass.name);
     }
   }

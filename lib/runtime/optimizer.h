@@ -10,6 +10,7 @@
 // (sums of products in another order). Thread-safety: all functions may be called from several threads at once.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -85,8 +86,9 @@ PANTO_EXPORT std::vector<PassRun> run_passes(PassContext& context, std::string_v
                                              const std::function<Graph()>& remake);
 PANTO_EXPORT void check_passes(std::string_view passes);
 // The same passes but for those that make ops of this library's own, as text for the functions here: what they leave
-// may be written for others. Throws InvalidArgument where one of those is asked for by name.
-PANTO_EXPORT std::string portable_passes(std::string_view passes);
+// may be written for others. Of those that are asked for by name: throws InvalidArgument, or leaves them out, too.
+enum class PortablePasses : uint8_t { kRefuse, kLeaveOut };
+PANTO_EXPORT std::string portable_passes(std::string_view passes, PortablePasses named = PortablePasses::kRefuse);
 
 // An optimized copy that holds what `fetches` and `targets` (node ids) need, under the same names: of node `y` whose
 // output was fetched there is still an output `y`. Placeholders stay. Without fetches and targets: all that the graph

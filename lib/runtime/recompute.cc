@@ -3,6 +3,7 @@
 #include "panto/lib/runtime/recompute.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/lib/runtime/placement/graph_costs.h"
 #include "panto/lib/runtime/placement/placer.h"
+#include "panto/lib/runtime/recompute_plan.h"
 #include "panto/lib/runtime/rewrite.h"
 
 namespace panto {
@@ -33,14 +35,14 @@ struct Choice {
 // What is kept when, by steps of the graph's order.
 class Timeline {
  public:
-  explicit Timeline(const Graph& graph) : graph_(graph), order_(graph.topological_order()) {
+  Timeline(const Graph& graph, std::span<const NodeOutput> given_out)
+      : graph_(graph), order_(graph.topological_order()) {
     const auto limit = static_cast<size_t>(graph.id_limit());
     position_.assign(limit, -1);
     for (size_t s = 0; s < order_.size(); ++s) position_[static_cast<size_t>(order_[s])] = static_cast<int>(s);
     last_use_.assign(limit, -1);
     given_out_.assign(limit, false);
-    for (const NodeOutput& output : endpoints_or_order(graph).outputs)
-      given_out_[static_cast<size_t>(output.node)] = true;
+    for (const NodeOutput& output : given_out) given_out_[static_cast<size_t>(output.node)] = true;
     std::vector<int64_t> change(order_.size() + 1, 0);
     for (const int id : order_) {
       const Node& node = graph.at(id);
@@ -164,39 +166,33 @@ Graph in_order(const Graph& graph) {
   return result;
 }
 
-}  // namespace
+// A graph that is made to fit, and what is known of it.
+struct Fitting {
+  std::function<int64_t(const Graph&)> planned;    // bytes
+  std::function<Graph(const Graph&)> with_shapes;  // all that are known
+  std::function<std::vector<NodeOutput>(const Graph&)> given_out;
+};
 
-Graph recompute_within(const Graph& graph, int64_t bytes, std::span<const std::pair<NodeOutput, PartialShape>> shapes,
-                       int64_t* peak) {
-  const auto planned = [&](const Graph& of) {
-    const std::optional<int64_t> found = graph_costs(of, shapes).peak_bytes;
-    if (!found) invalid("memory limit: expected a graph of which all shapes are known, got one of which some are not");
-    return *found;
-  };
-  Graph result = graph;
-  int64_t now = planned(result), best = now;
+// Returns how many nodes it added. `peak`: what the plan needs then.
+int make_fit(Graph& graph, int64_t bytes, const Fitting& fitting, int64_t& peak) {
+  int64_t best = peak = fitting.planned(graph);
   int added = 0, in_vain = 0;
   int64_t aim = bytes;  // of the timeline, which does not know all that a plan does
-  while (now > bytes) {
-    Graph known = result;
-    std::vector<std::pair<NodeOutput, Tensor>> given;
-    for (const auto& [output, shape] : shapes) {
-      given.emplace_back(output, meta_tensor(known.info(output).dtype, known.info(output).shape.merged_with(shape)));
-    }
-    if (!given.empty()) infer_shapes(known, given);
-    const Timeline timeline(known);
+  while (peak > bytes) {
+    const Graph known = fitting.with_shapes(graph);
+    const Timeline timeline(known, fitting.given_out(known));
     const bool in_sight = timeline.most() <= aim;
     if (in_sight) {
-      now = planned(result);
-      best = std::min(best, now);
-      if (now <= bytes) break;
+      peak = fitting.planned(graph);
+      best = std::min(best, peak);
+      if (peak <= bytes) break;
       aim = std::min(aim, timeline.most() - 1);
     }
     const std::optional<Choice> choice = timeline.choose();
     if (!choice || ++added > kMostNodes || (in_sight && ++in_vain > kMostPlansInVain)) {
-      now = planned(result);
-      best = std::min(best, now);
-      if (now <= bytes) break;
+      peak = fitting.planned(graph);
+      best = std::min(best, peak);
+      if (peak <= bytes) break;
       failf(Code::kResourceExhausted,
             "memory limit: expected values that can be computed again so that a plan needs at most {} bytes, got {} at "
             "the least",
@@ -204,10 +200,58 @@ Graph recompute_within(const Graph& graph, int64_t bytes, std::span<const std::p
     }
     std::vector<int> order = known.topological_order();
     const auto from = std::ranges::find(order, choice->reader);
-    compute_again(result, *choice, std::vector<int>(from, order.end()));
+    compute_again(graph, *choice, std::vector<int>(from, order.end()));
   }
-  if (peak != nullptr) *peak = now;
+  return added;
+}
+
+[[noreturn]] void refuse_unknown_shapes() {
+  invalid("memory limit: expected a graph of which all shapes are known, got one of which some are not");
+}
+
+}  // namespace
+
+Graph recompute_within(const Graph& graph, int64_t bytes, std::span<const std::pair<NodeOutput, PartialShape>> shapes,
+                       int64_t* peak) {
+  Fitting fitting;
+  fitting.planned = [&](const Graph& of) {
+    const std::optional<int64_t> found = graph_costs(of, shapes).peak_bytes;
+    if (!found) refuse_unknown_shapes();
+    return *found;
+  };
+  fitting.with_shapes = [&](const Graph& of) {
+    Graph known = of;
+    std::vector<std::pair<NodeOutput, Tensor>> given;
+    for (const auto& [output, shape] : shapes) {
+      given.emplace_back(output, meta_tensor(known.info(output).dtype, known.info(output).shape.merged_with(shape)));
+    }
+    if (!given.empty()) infer_shapes(known, given);
+    return known;
+  };
+  fitting.given_out = [](const Graph& of) { return endpoints_or_order(of).outputs; };
+  Graph result = graph;
+  int64_t needed = 0;
+  const int added = make_fit(result, bytes, fitting, needed);
+  if (peak != nullptr) *peak = needed;
   return added == 0 ? result : in_order(result);
+}
+
+void recompute_in_plan(WorkGraph& work, int64_t bytes, const std::function<int64_t(const WorkGraph&)>& planned_bytes) {
+  for (const int id : work.graph.ids()) {
+    const Node& node = work.graph.at(id);
+    if (id == work.sink || !needs_kernel(node)) continue;
+    const auto open = [](const OutputInfo& info) { return is_plain(info.dtype) && !info.shape.fully_known(); };
+    if (std::ranges::any_of(node.outputs(), open)) refuse_unknown_shapes();
+  }
+  Fitting fitting;
+  fitting.planned = [&](const Graph& of) { return planned_bytes({of, work.feeds, work.sink}); };
+  fitting.with_shapes = [](const Graph& of) { return of; };
+  fitting.given_out = [&](const Graph& of) {
+    const auto inputs = of.at(work.sink).inputs();
+    return std::vector<NodeOutput>(inputs.begin(), inputs.end());
+  };
+  int64_t peak = 0;
+  make_fit(work.graph, bytes, fitting, peak);
 }
 
 }  // namespace panto

@@ -90,6 +90,12 @@ struct SessionOptions {
   // is faster. What has effects or reads variables keeps its order, and results are the same to the bit. Graphs with
   // TensorFlow 1's loops, and those on several devices, do not take part.
   int inter_op_threads = 0;
+  // Bytes that the plan of a run may make room for (PlanStats::planned_bytes); -1: as many as it needs. Values of
+  // elementwise ops and reductions are computed again where they would be more, and nodes one after the other; results
+  // are the same to the bit. A run throws ResourceExhausted where that does not do, and InvalidArgument where the
+  // shapes of feeds do not tell all others. What is fed and given out is not counted, nor what functions need that
+  // nodes call.
+  int64_t memory_limit = -1;
   // CPU devices that there are to be at least. They share the hardware, and other sessions see them too.
   int cpu_devices = 0;
   // Of each combination of fetches and feeds: plans for other shapes that are kept.

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <tuple>
 
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/graph/files/io.h"
@@ -11,6 +12,7 @@
 #include "panto/lib/runtime/session.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/graph/function_text.h"
 #include "panto/tests/graph/graph_def_text.h"
 
 namespace panto::test {
@@ -42,6 +44,139 @@ BOOST_AUTO_TEST_CASE(the_table_is_of_old_ops_only) {
     BOOST_TEST((adapter->becomes == nullptr || find_op(adapter->becomes) != nullptr));
   }
   BOOST_TEST(find_adapter("SelectV2") == nullptr);
+}
+
+// Ops of TensorFlow 1 that take or give references, all of which can be read.
+BOOST_AUTO_TEST_CASE(old_names_are_read) {
+  for (const char* op : {"FIFOQueue",
+                         "PaddingFIFOQueue",
+                         "PriorityQueue",
+                         "RandomShuffleQueue",
+                         "QueueClose",
+                         "QueueDequeue",
+                         "QueueDequeueMany",
+                         "QueueDequeueUpTo",
+                         "QueueEnqueue",
+                         "QueueEnqueueMany",
+                         "QueueIsClosed",
+                         "QueueSize",
+                         "FixedLengthRecordReader",
+                         "IdentityReader",
+                         "TFRecordReader",
+                         "TextLineReader",
+                         "WholeFileReader",
+                         "ReaderNumRecordsProduced",
+                         "ReaderNumWorkUnitsCompleted",
+                         "ReaderRead",
+                         "ReaderReadUpTo",
+                         "ReaderReset",
+                         "ReaderRestoreState",
+                         "ReaderSerializeState",
+                         "HashTable",
+                         "MutableDenseHashTable",
+                         "MutableHashTable",
+                         "MutableHashTableOfTensors",
+                         "InitializeTable",
+                         "InitializeTableFromTextFile",
+                         "LookupTableExport",
+                         "LookupTableFind",
+                         "LookupTableImport",
+                         "LookupTableInsert",
+                         "LookupTableSize",
+                         "TensorArray",
+                         "TensorArrayClose",
+                         "TensorArrayConcat",
+                         "TensorArrayGather",
+                         "TensorArrayGrad",
+                         "TensorArrayRead",
+                         "TensorArrayScatter",
+                         "TensorArraySize",
+                         "TensorArraySplit",
+                         "TensorArrayWrite",
+                         "TensorArrayV2",
+                         "TensorArrayCloseV2",
+                         "TensorArrayConcatV2",
+                         "TensorArrayGatherV2",
+                         "TensorArrayGradV2",
+                         "TensorArrayReadV2",
+                         "TensorArrayScatterV2",
+                         "TensorArraySizeV2",
+                         "TensorArraySplitV2",
+                         "TensorArrayWriteV2",
+                         "Stack",
+                         "StackClose",
+                         "StackPop",
+                         "StackPush",
+                         "RefEnter",
+                         "RefExit",
+                         "RefIdentity",
+                         "RefMerge",
+                         "RefNextIteration",
+                         "RefSelect",
+                         "RefSwitch",
+                         "Assign",
+                         "AssignAdd",
+                         "AssignSub",
+                         "CountUpTo",
+                         "DestroyTemporaryVariable",
+                         "IsVariableInitialized",
+                         "ScatterAdd",
+                         "ScatterDiv",
+                         "ScatterMax",
+                         "ScatterMin",
+                         "ScatterMul",
+                         "ScatterNdAdd",
+                         "ScatterNdMax",
+                         "ScatterNdMin",
+                         "ScatterNdSub",
+                         "ScatterNdUpdate",
+                         "ScatterSub",
+                         "ScatterUpdate",
+                         "TemporaryVariable",
+                         "Variable",
+                         "VariableV2",
+                         "For",
+                         "TensorListConcat",
+                         "TensorListScatter"}) {
+    const Adapter* adapter = find_adapter(op);
+    BOOST_REQUIRE_MESSAGE(adapter != nullptr, op);
+    BOOST_TEST((adapter->body != nullptr || find_op(adapter->becomes) != nullptr), op);
+  }
+}
+
+std::string for_attrs(const std::string& body) { return types_attr("T", kFloat) + function_attr("body", body); }
+// x * 2 + i
+const std::string kRound =
+    function("round", input_arg("i", kInt) + input_arg("x", kFloat) + output_arg("r", kFloat),
+             inner("f", "Cast", {"i"}, type_attr("SrcT", "DT_INT32") + type_attr("DstT", "DT_FLOAT")) +
+                 inner("s", "AddV2", {"x", "x"}, kFloatT) + inner("y", "AddV2", {"s:z:0", "f:y:0"}, kFloatT),
+             "y:z:0");
+
+// The numbers, and the refusals, are TensorFlow's of the same loops.
+BOOST_AUTO_TEST_CASE(for_loops) {
+  const std::string text = placeholder("a", "DT_INT32", "") + placeholder("b", "DT_INT32", "") +
+                           placeholder("d", "DT_INT32", "") + placeholder("x", "DT_FLOAT", "") +
+                           node("y", "For", {"a", "b", "d", "x"}, for_attrs("round")) + library(kRound);
+  Graph g = parse_graph(text);
+  BOOST_CHECK_NO_THROW(validate(g));
+  for (const Graph& graph : {g, parse_graph(to_graph_def(g))}) {
+    Session session(graph);
+    const auto run = [&](int a, int b, int d) {
+      return session.run("y", {{"a", a}, {"b", b}, {"d", d}, {"x", 1.f}}).item<float>();
+    };
+    BOOST_TEST(run(0, 3, 1) == 12);
+    BOOST_TEST(run(3, 0, -1) == 25);
+    BOOST_TEST(run(0, 5, 2) == 16);
+    BOOST_TEST(run(2, 2, 0) == 1);
+    BOOST_TEST(run(2, 2, 1) == 1);
+    for (const auto& [a, b, d] : {std::tuple(0, 3, -1), std::tuple(3, 0, 1), std::tuple(0, 3, 0)}) {
+      BOOST_TEST(error_text([&] { run(a, b, d); }).starts_with("InvalidArgument: "));
+    }
+  }
+  const NodeOutput ys[] = {g.output("y")}, xs[] = {g.output("x")};
+  const NodeOutput dx = gradients(g, ys, xs)[0];
+  Session session(g);
+  BOOST_TEST(session.run(g.output_name(dx), {{"a", 0}, {"b", 3}, {"d", 1}, {"x", 1.f}}).item<float>() == 8);
 }
 
 // The condition is a scalar, of the others' shape, or a vector of rows: what TensorFlow's Select does and SelectV2 does

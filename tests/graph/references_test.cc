@@ -102,6 +102,65 @@ BOOST_AUTO_TEST_CASE(optimizers) {
   }
 }
 
+std::string temporary(const std::string& name, const std::string& var_name) {
+  return node(name, "TemporaryVariable", {},
+              type_attr("dtype", "DT_FLOAT") + attr("shape", "shape { " + dims({2}) + " }") +
+                  attr("var_name", "s: '" + var_name + "'"));
+}
+std::string destroy(const std::string& name, const std::string& ref, const std::string& var_name) {
+  return node(name, "DestroyTemporaryVariable", {ref}, kFloatT + attr("var_name", "s: '" + var_name + "'"));
+}
+
+// A sum that a step makes for itself: the same in every run.
+BOOST_AUTO_TEST_CASE(temporary_variables) {
+  const std::string sum = temporary("t", "sum") + pair("zero", 0, 0) + placeholder("x", "DT_FLOAT", dims({2})) +
+                          node("begin", "Assign", {"t", "zero"}, kFloatT) +
+                          node("once", "AssignAdd", {"begin", "x"}, kFloatT) +
+                          node("twice", "AssignAdd", {"once", "x"}, kFloatT);
+  Session session(parse_graph(sum + destroy("y", "twice", "sum") + node("z", "Neg", {"y"}, kFloatT)));
+  for (const float v : {1.f, 2.f, 1.f}) {
+    const Tensor x = tensor({v, 10 * v});
+    BOOST_TEST(session.run("z", {{"x", x}}).to_vector<float>() == (Floats{-2 * v, -20 * v}));
+    BOOST_TEST(session.run("y", {{"x", x}}).to_vector<float>() == (Floats{2 * v, 20 * v}));
+  }
+  // What waits for all that changed it.
+  Session waits(parse_graph(
+      sum + node("y", "DestroyTemporaryVariable", {"t", "^twice"}, kFloatT + attr("var_name", "s: 'sum'"))));
+  BOOST_TEST(waits.run("y", {{"x", tensor({1.f, 2.f})}}).to_vector<float>() == (Floats{2, 4}));
+  // Without a name it has the node's.
+  Session unnamed(parse_graph(temporary("t", "") + pair("one", 1, 2) + node("begin", "Assign", {"t", "one"}, kFloatT) +
+                              destroy("y", "begin", "t")));
+  BOOST_TEST(run(unnamed, "y") == (Floats{1, 2}));
+  Session wrong(parse_graph(temporary("t", "sum") + pair("one", 1, 2) + node("begin", "Assign", {"t", "one"}, kFloatT) +
+                            destroy("y", "begin", "other")));
+  expect_error([&] { run(wrong, "y"); },
+               "Unimplemented: var_name: expected 'sum', as the TemporaryVariable has it, got 'other' [node 'y']");
+  Session lasting(parse_graph(variable("w") + pair("one", 1, 2) + node("begin", "Assign", {"w", "one"}, kFloatT) +
+                              destroy("y", "begin", "w")));
+  expect_error([&] { run(lasting, "y"); },
+               "Unimplemented: ref: expected a reference to a TemporaryVariable, got none [node 'y']");
+}
+
+BOOST_AUTO_TEST_CASE(one_of_several_references) {
+  const auto graph = [](const std::string& index) {
+    return variable("v") + variable("w") + pair("one", 1, 2) + pair("ten", 10, 20) + index +
+           node("v/init", "Assign", {"v", "one"}, kFloatT) + node("w/init", "Assign", {"w", "ten"}, kFloatT) +
+           node("chosen", "RefSelect", {"i", "v", "w", "^w/init"}, kFloatT + attr("N", "i: 2")) +
+           node("more", "AssignAdd", {"chosen", "one"}, kFloatT);
+  };
+  Session session(parse_graph(graph(constant("i", "DT_INT32", "", "int_val: 1"))));
+  session.run(Fetches{"^v/init"});
+  BOOST_TEST(run(session, "more") == (Floats{11, 22}));  // after w/init
+  BOOST_TEST(run(session, "more") == (Floats{11, 22}));
+  BOOST_TEST(run(session, "w") == (Floats{11, 22}));
+  BOOST_TEST(run(session, "v") == (Floats{1, 2}));
+  BOOST_TEST(run(session, "chosen") == (Floats{10, 20}));
+  Session outside(parse_graph(graph(constant("i", "DT_INT32", "", "int_val: 2"))));
+  expect_error([&] { run(outside, "chosen"); }, "Unimplemented: index: expected one in [0, 2), got 2 [node 'chosen']");
+  Session unknown(parse_graph(graph(placeholder("i", "DT_INT32", ""))));
+  expect_error_begins([&] { run(unknown, "chosen"); }, "Unimplemented: index: expected a constant scalar, got one ");
+}
+
 BOOST_AUTO_TEST_CASE(a_variable_counts) {
   const std::string type = type_attr("T", "DT_INT64");
   Session session(parse_graph(

@@ -1,6 +1,8 @@
 """TensorFlow 1's conditionals and loops, of Switch, Merge, Enter, Exit and NextIteration: our numbers are TensorFlow's."""
 
 import os
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -283,6 +285,26 @@ class ControlFlow(unittest.TestCase):
                         results = support.panto_run(path, feeds, fetches, options=options)
                         for name in fetches:
                             support.assert_same(self, results[name], expected[name], f"{name} of {feeds}")
+
+    @support.needs_panto
+    def test_raised(self):
+        """What `panto optimize --raise-loops` writes has While and If, of which TensorFlow gets the same numbers."""
+        for builder in (conditional, conditionals_in_conditionals, counting):
+            graph = tf.Graph()
+            with graph.as_default():
+                runs, fetches = builder()
+            definition = graph.as_graph_def()
+            with tempfile.TemporaryDirectory() as folder, support.saved(definition) as path:
+                out = pathlib.Path(folder) / "out.pb"
+                asked = [word for name in fetches for word in ("--fetch", name)]
+                support.panto("optimize", path, out, "--raise-loops", *asked)
+                raised = support.read_graph_def(out)
+            self.assertFalse({node.op for node in raised.node} & PRIMITIVES, builder.__name__)
+            for feeds in runs:
+                expected = support.run_graph_def(definition, feeds, fetches)
+                actual = support.run_graph_def(raised, feeds, fetches)
+                for name in fetches:
+                    support.assert_same(self, actual[name], expected[name], f"{name} of {builder.__name__}")
 
     @support.needs_panto
     def test_gradients_of_arrays(self):

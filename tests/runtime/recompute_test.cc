@@ -79,6 +79,54 @@ BOOST_AUTO_TEST_CASE(a_limit_that_cannot_be_kept) {
   BOOST_TEST(peak <= 4 * kBytes);
 }
 
+// What a session holds behind a run is what its plan made room for, by the allocator's count.
+BOOST_AUTO_TEST_CASE(a_session_keeps_a_limit) {
+  constexpr int64_t kLarge = 256 * 256 * 4;
+  const Graph graph = text_graph(early_and_late(6, "?,256"));
+  const Tensor x = random_normal({256, 256}, {.stddev = 0.05});
+  struct Measured {
+    Tensor result;
+    int64_t planned, held;
+  };
+  const auto measure = [&](SessionOptions options) {
+    const int64_t before = cpu_device().memory_stats().bytes_in_use;
+    Session session(graph, std::move(options));
+    session.run("z5", {{"x", x}});
+    const int64_t held = cpu_device().memory_stats().bytes_in_use - before;
+    return Measured{session.run("z5", {{"x", x}}), session.plan_stats().planned_bytes, held};
+  };
+  const Measured all = measure({});
+  BOOST_TEST(all.planned > 6 * kLarge);
+  BOOST_TEST(all.held > 6 * kLarge);
+  for (const int64_t values : {6, 5, 4}) {
+    const Measured some = measure({.memory_limit = values * kLarge});
+    BOOST_TEST(some.planned <= values * kLarge);
+    BOOST_TEST(some.held < values * kLarge + kLarge / 2);
+    BOOST_TEST((some.result.to_vector<float>() == all.result.to_vector<float>()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_session_refuses_what_does_not_fit) {
+  const Graph graph = text_graph(early_and_late(3, "?,16"));
+  const Tensor x = ones({16, 16});
+  Session session(graph, {.memory_limit = kBytes});
+  expect_error_begins(
+      [&] { session.run("z2", {{"x", x}}); },
+      "ResourceExhausted: memory limit: expected values that can be computed again so that a plan needs "
+      "at most 1024 bytes, got ");
+  BOOST_TEST(session.run("s0", {{"x", x}}).numel() == 256);  // is given out: nothing is kept
+  // Every shape is planned for by itself.
+  Session shapes(text_graph("x = Placeholder(; dtype=float32, shape=[?])\n y = Neg(x)\n z = Exp(y)\n"),
+                 {.memory_limit = 1 << 20, .max_plans = 1});
+  for (const int n : {3, 4, 5}) BOOST_TEST(shapes.run("z", {{"x", ones({n})}}).numel() == n);
+  Session open(text_graph("x = Placeholder(; dtype=bool, shape=[?])\n w = Where(x)\n y = Neg(w)\n"),
+               {.memory_limit = 1 << 20});
+  expect_error_begins([&] { open.run("y", {{"x", tensor({true, false})}}); },
+                      "InvalidArgument: memory limit: expected a graph of which all shapes are known, got one ");
+  expect_error([&] { Session(graph, {.memory_limit = -2}); },
+               "InvalidArgument: memory_limit: expected bytes, or -1 for none, got -2");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -120,7 +120,8 @@ class TensorArray final : public Resource {
     invalid("dtype: expected the array's {}, got {}", dtype_name(form_.dtype), dtype_name(wanted));
   }
 
-  std::shared_ptr<TensorArray> gradient(const std::string& source) {
+  // `before`: dimensions that its elements have before those of this one's.
+  std::shared_ptr<TensorArray> gradient(const std::string& source, std::span<const int32_t> before = {}) {
     const std::lock_guard lock(mutex_);
     expect_open();
     form_.grows = false;
@@ -129,8 +130,11 @@ class TensorArray final : public Resource {
     Form form = form_;
     form.adds = true;
     form.read_once = form.one_shape = false;
+    form.element_shape = behind(before, form.element_shape);
     found = std::make_shared<TensorArray>(name() + "@" + source, std::move(form), count());
-    for (size_t i = 0; i < elements_.size(); ++i) found->elements_[i].shape = elements_[i].shape;
+    for (size_t i = 0; i < elements_.size(); ++i) {
+      found->elements_[i].shape = behind(before, elements_[i].shape);
+    }
     return found;
   }
 
@@ -150,6 +154,12 @@ class TensorArray final : public Resource {
     bool was_read = false;
   };
 
+  static PartialShape behind(std::span<const int32_t> before, const PartialShape& shape) {
+    if (before.empty() || !shape.known_rank()) return shape;
+    std::vector<int64_t> dims(before.begin(), before.end());
+    dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+    return PartialShape(dims);
+  }
   int64_t count() const { return static_cast<int64_t>(elements_.size()); }
   void expect_open() const {
     if (closed_) fail(Code::kInvalidArgument, "array: expected an open one, got one that was closed");
@@ -212,6 +222,15 @@ void run_array(KernelContext& c) {
 
 void run_array_grad(KernelContext& c) {
   c.set_out(0, resource_tensor(array_of(c)->gradient(std::string(c.text("source")))));
+  c.set_out(1, flow(*c.data<float>(1)));
+}
+
+void run_array_grad_with_shape(KernelContext& c) {
+  const std::span before(c.data<int32_t>(2), static_cast<size_t>(c.numel(2)));
+  for (const int32_t d : before) {
+    if (d < 0) invalid("shape_to_prepend: expected dimensions of at least 0, got {}", d);
+  }
+  c.set_out(0, resource_tensor(array_of(c)->gradient(std::string(c.text("source")), before)));
   c.set_out(1, flow(*c.data<float>(1)));
 }
 
@@ -314,6 +333,7 @@ void run_array_close(KernelContext& c) { array_of(c)->close(); }
 
 const CpuKernel array_kernel("TensorArrayV3", run_array);
 const CpuKernel array_grad_kernel("TensorArrayGradV3", run_array_grad);
+const CpuKernel array_grad_with_shape_kernel("TensorArrayGradWithShape", run_array_grad_with_shape);
 const CpuKernel write_kernel("TensorArrayWriteV3", dtypes::kAny, run_write);
 const CpuKernel read_kernel("TensorArrayReadV3", dtypes::kAny, run_read);
 const CpuKernel gather_kernel("TensorArrayGatherV3", dtypes::kAny, run_gather);

@@ -6,6 +6,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/files/for_loop.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/lists.h"
@@ -113,6 +114,9 @@ Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) 
 constexpr Adapter renamed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kRenamed, becomes}; }
 constexpr Adapter passed(std::string_view op, const char* becomes) { return {op, Adapter::Kind::kPassed, becomes}; }
 constexpr Adapter variable(std::string_view op, Adapter::Kind kind) { return {op, kind, "VarHandleOp"}; }
+constexpr Adapter of_kind(std::string_view op, Adapter::Kind kind, const char* becomes, const char* signature) {
+  return {op, kind, becomes, signature};
+}
 constexpr Adapter update(std::string_view op, const char* becomes, int references = 1,
                          Adapter::Kind kind = Adapter::Kind::kUpdate) {
   return {op, kind, becomes, nullptr, nullptr, references};
@@ -182,6 +186,10 @@ constexpr std::array kAdapters{
          [](const AdapterCall& c) -> Tensors { return {c.in(1) * c.in(0) * (1 - c.in(0))}; }),
     body("SoftplusGrad(gradients: T, features: T; T: floating) -> (backprops: T)",
          [](const AdapterCall& c) -> Tensors { return {c.in(0) * sigmoid(c.in(1))}; }),
+    body("For(start: int32, limit: int32, delta: int32, input: T; T: list(type) >= 0, body: func) -> (output: T)",
+         [](const AdapterCall& c) -> Tensors {
+           return for_loop(c.in(0), c.in(1), c.in(2), c.from(3), c.attr<FunctionRef>("body"));
+         }),
     // Of reference handles, which are those of resources here.
     renamed("FIFOQueue", "FIFOQueueV2"),
     renamed("RandomShuffleQueue", "RandomShuffleQueueV2"),
@@ -265,6 +273,13 @@ constexpr std::array kAdapters{
     // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
     variable("VariableV2", Adapter::Kind::kVariable),
     variable("Variable", Adapter::Kind::kOldVariable),
+    // One that a step makes for itself: a variable of the node's name, whose value the other op reads at the end.
+    of_kind("TemporaryVariable", Adapter::Kind::kTemporary, "VarHandleOp",
+            "TemporaryVariable(; shape: shape, dtype: type, var_name: string = \"\") -> (ref: dtype)"),
+    of_kind("DestroyTemporaryVariable", Adapter::Kind::kLastValue, "Identity",
+            "DestroyTemporaryVariable(ref: T; T: type, var_name: string) -> (value: T)"),
+    of_kind("RefSelect", Adapter::Kind::kChoice, "NoOp",
+            "RefSelect(index: int32, inputs: N*T; T: type, N: int >= 1) -> (output: T)"),
     update("Assign", "AssignVariableOp", 1, Adapter::Kind::kAssign),
     update("AssignAdd", "AssignAddVariableOp"),
     update("AssignSub", "AssignSubVariableOp"),

@@ -45,17 +45,22 @@ struct Adapter {
     kUpdate,       // `becomes`, of which the first `references` inputs are handles; output 0 is input 0, later
     kAssign,       // the same, that sees to the shape unless it is told otherwise
     kQuestion,     // the same, and the output is its own
+    kTemporary,    // a reference to a variable of the node's: VarHandleOp
+    kLastValue,    // the value of such a reference
+    kChoice,       // one of several references
     kPassed,       // `becomes` of the first input's handle, if that is a reference: so are the outputs
   };
   std::string_view op;
   Kind kind = Kind::kRenamed;
   const char* becomes = nullptr;
-  const char* signature = nullptr;  // of a body's op, in TensorFlow's words
+  const char* signature = nullptr;  // in TensorFlow's words; null: that of `becomes`
   std::vector<Tensor> (*body)(const AdapterCall&) = nullptr;
   int references = 0;
 
-  bool makes_variable() const { return kind == Kind::kVariable || kind == Kind::kOldVariable; }
-  // Of a body's op.
+  bool makes_variable() const {
+    return kind == Kind::kVariable || kind == Kind::kOldVariable || kind == Kind::kTemporary;
+  }
+  // Of one that has it.
   const Signature& parsed() const;
 };
 

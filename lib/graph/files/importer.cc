@@ -2,7 +2,9 @@
 // (unknown.h); old ops are adapted (adapters.h), references to variables become handles (references.h).
 #include <algorithm>
 #include <deque>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "panto/lib/base/log.h"
@@ -143,6 +145,9 @@ class Importer {
     const FileNode& node = nodes_.at(position);
     const Adapter* adapter = node.adapter;
     SmallVector<Tensor, 2> values;  // of variables, for what reads a reference
+    if (adapter != nullptr && adapter->kind == Adapter::Kind::kChoice) {
+      return choose_reference(position, spec, abstract_values);
+    }
     if (!references_to_variables_.empty()) {
       const bool passed = adapter != nullptr && adapter->kind == Adapter::Kind::kPassed;
       if (passed && node.num_inputs > 0 && reference_of(nodes_.inputs(node)[0]) != nullptr) {
@@ -151,6 +156,9 @@ class Importer {
       const int kept = adapter == nullptr ? 0 : adapter->references;
       values.reserve(node.num_inputs);
       read_references(node, static_cast<size_t>(kept), spec, abstract_values, values);
+    }
+    if (adapter != nullptr && adapter->kind == Adapter::Kind::kLastValue) {
+      return add_last_value(position, spec, abstract_values);
     }
     if (adapter != nullptr && adapter->makes_variable()) return add_variable(position, spec);
     if (adapter != nullptr && adapter->references > 0) return add_update(position, spec, abstract_values);
@@ -380,15 +388,69 @@ class Importer {
   void add_variable(size_t position, NodeSpec& spec) {
     const FileNode& node = nodes_.at(position);
     const Signature& signature = node.op->signature();
-    read_attrs(signature, *node.def, spec);
+    const bool temporary = node.adapter->kind == Adapter::Kind::kTemporary;
+    read_attrs(signature, temporary ? without(*node.def, {"var_name"}) : *node.def, spec);
     if (node.adapter->kind == Adapter::Kind::kOldVariable) forgive_scalar_shape(signature, spec.attrs);
     NodeSpec handle = node_like(spec, spec.name);
     handle.op = spec.op;
     handle.attrs = spec.attrs;
     handle.control_inputs = spec.control_inputs;
-    const Reference reference =
-        add_variable_handle(graph_, std::move(handle), graph_.unique_name(spec.name + "/handle"));
+    Reference reference = add_variable_handle(graph_, std::move(handle), graph_.unique_name(spec.name + "/handle"));
+    if (temporary) reference.temporary = name_of_temporary(*node.def);
     add_value(position, reference, spec, reference.handle.node);
+  }
+
+  // TensorFlow's, by which it is destroyed.
+  static std::string name_of_temporary(const NodeDef& def) {
+    const auto found = def.attr().find("var_name");
+    return found == def.attr().end() || found->second.s().empty() ? def.name() : found->second.s();
+  }
+
+  // The value has been read when all that the node waits for had run.
+  void add_last_value(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values) {
+    const FileNode& node = nodes_.at(position);
+    const Reference* reference = node.num_inputs == 1 ? reference_of(nodes_.inputs(node)[0]) : nullptr;
+    if (reference == nullptr || reference->temporary.empty()) {
+      fail(Code::kUnimplemented, "ref: expected a reference to a TemporaryVariable, got none");
+    }
+    if (const std::string name = name_of_temporary(*node.def); name != reference->temporary) {
+      failf(Code::kUnimplemented, "var_name: expected '{}', as the TemporaryVariable has it, got '{}'",
+            printable(reference->temporary), printable(name));
+    }
+    read_attrs(node.op->signature(), without(*node.def, {"var_name"}), spec);
+    add_plain(position, spec, abstract_values);
+  }
+
+  // The reference that the index says. What is updated through it waits for what the node waits for.
+  void choose_reference(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values) {
+    const FileNode& node = nodes_.at(position);
+    if (node.num_inputs < 2) invalid("inputs: expected an index and references, got {}", node.num_inputs);
+    const std::optional<PartialValues> index = known_integers(*abstract_values[0]);
+    if (!index || index->size() != 1 || !(*index)[0]) {
+      fail(Code::kUnimplemented, "index: expected a constant scalar, got one that is known only when the graph runs");
+    }
+    const int64_t i = *(*index)[0];
+    const auto count = static_cast<int64_t>(node.num_inputs) - 1;
+    if (i < 0 || i >= count) failf(Code::kUnimplemented, "index: expected one in [0, {}), got {}", count, i);
+    const Reference* found = reference_of(nodes_.inputs(node)[static_cast<size_t>(i) + 1]);
+    if (found == nullptr) {
+      failf(Code::kUnimplemented, "input {}: expected a reference to a variable, got a value", i + 1);
+    }
+    Reference reference = *found;
+    read_attrs(node.op->signature(), without(*node.def, {"T", "N"}), spec);
+    NodeSpec read = node_like(spec, spec.name);
+    read.internal_attrs = std::exchange(spec.internal_attrs, {});
+    spec.name = graph_.unique_name(spec.name + "/chosen");
+    spec.inputs.clear();
+    if (reference.after >= 0) spec.control_inputs.push_back(reference.after);
+    reference.after = graph_.add(std::move(spec));
+    add_value(position, reference, read, reference.after);
+  }
+
+  static NodeDef without(const NodeDef& def, std::initializer_list<const char*> attrs) {
+    NodeDef others = def;
+    for (const char* name : attrs) others.mutable_attr()->erase(name);
+    return others;
   }
 
   void add_update(size_t position, NodeSpec& spec, AbstractPointers& abstract_values) {

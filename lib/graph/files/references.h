@@ -17,8 +17,9 @@ namespace panto {
 
 struct Reference {
   NodeOutput handle;
-  Tensor abstract_value;  // of the handle: it knows the variable's dtype and shape
-  int after = -1;         // a node that has changed the variable; -1: none
+  Tensor abstract_value;       // of the handle: it knows the variable's dtype and shape
+  int after = -1;              // a node that has changed the variable; -1: none
+  std::string temporary = {};  // what a TemporaryVariable is called; "": it is none
 };
 
 // A node that is made for another: its name, which must be free, and all else that it has from there.

@@ -1,11 +1,13 @@
 #include "panto/lib/ops/control/control.h"
 
 #include <algorithm>
+#include <complex>
 #include <string>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/tensor/half.h"
 
 namespace panto::detail {
 namespace {
@@ -42,9 +44,13 @@ bool is_true(const Tensor& condition) {
     case kUint16: return not_zero<uint16_t>(on_host);
     case kUint32: return not_zero<uint32_t>(on_host);
     case kUint64: return not_zero<uint64_t>(on_host);
+    case kFloat16: return static_cast<float>(*static_cast<const Half*>(on_host.impl()->data)) != 0;
+    case kBFloat16: return static_cast<float>(*static_cast<const BFloat16*>(on_host.impl()->data)) != 0;
+    case kComplex64: return not_zero<std::complex<float>>(on_host);
+    case kComplex128: return not_zero<std::complex<double>>(on_host);
     default: break;
   }
-  invalid("condition: expected a bool, a real number or a string, got {}", dtype_name(on_host.dtype()));
+  invalid("condition: expected a bool, a number or a string, got {}", dtype_name(on_host.dtype()));
 }
 
 size_t branch_index(const Tensor& index, size_t branches) {

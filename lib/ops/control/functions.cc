@@ -10,6 +10,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/control/control.h"
 #include "panto/ops/control.h"
 
@@ -327,6 +328,15 @@ const Op& kStatefulPartitionedCall = define_op(
      .shape = call_shape,
      .body = call_body,
      .in_tensorflow = true});
+
+const Op& kToBool = define_op(  //
+    "ToBool(input: T @host; T: type) -> (output: bool @host)",
+    {.doc =
+         "Whether a conditional takes `input` for true: a number that is not 0, a string that is not empty, any other "
+         "tensor than a scalar if it has elements.",
+     .shape = shapes::scalar,
+     .no_gradient = "booleans have none",
+     .batch = batching::loop});
 
 // TensorFlow's name for what stands in an If for what only the other branch gives.
 const Op& kFakeParam = define_op(

@@ -98,6 +98,25 @@ const Op& kTensorArrayGradV3 = define_op(
          },
      .no_gradient = "the array is that of a gradient"});
 
+const Op& kTensorArrayGradWithShape = define_op(
+    "TensorArrayGradWithShape(handle: resource, flow_in: float32, shape_to_prepend: int32 @host; source: string) -> "
+    "(grad_handle: resource, flow_out: float32)",
+    {.doc =
+         "The array of gradients that TensorArrayGradV3 gives, with elements that have `shape_to_prepend` before the "
+         "shape of those of the first array. One that is there already stays as it is.",
+     .cpp = "tensor_array_grad_with_shape",
+     .traits = {Trait::kSelfAllocating},
+     .effects = {effects::updates(0), effects::allocates(0)},
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_scalar(1);
+           c.vector(2);
+           c.output(0, Shape{});
+           c.output(1, Shape{});
+           c.output_handle(0, std::make_shared<HandleInfo>(HandleInfo{array_info(c).dtype, PartialShape()}));
+         },
+     .no_gradient = "the array is that of a gradient"});
+
 const Op& kTensorArrayWriteV3 = define_op(
     "TensorArrayWriteV3(handle: resource, index: int32 @host, value: T, flow_in: float32; T: type) -> (flow_out: "
     "float32)",

@@ -105,6 +105,9 @@ void check_options(const SessionOptions& options) {
   if (options.inter_op_threads < 0 || options.inter_op_threads > 64) {
     invalid("inter_op_threads: expected 0 to 64, got {}", options.inter_op_threads);
   }
+  if (options.memory_limit < -1) {
+    invalid("memory_limit: expected bytes, or -1 for none, got {}", options.memory_limit);
+  }
   if (options.max_plans < 1) invalid("max_plans: expected at least 1, got {}", options.max_plans);
   if (options.cpu_devices < 0) invalid("cpu_devices: expected at least 0, got {}", options.cpu_devices);
 }
@@ -369,7 +372,8 @@ std::shared_ptr<CallPlans::Plan> Session::Impl::find_plan(CallPlans& call, std::
   });
   if (known != nullptr) return *known;
   // Ever new shapes (lengths of sentences) are served by one plan that leaves open what the graph leaves open.
-  const bool open = call.num_planned >= options_.max_plans;
+  // A limit of memory needs them all.
+  const bool open = call.num_planned >= options_.max_plans && options_.memory_limit < 0;
   if (open && call.open_plan != nullptr) return call.open_plan;
   auto made = std::make_shared<Plan>();
   for (const Tensor* t : inputs) {
@@ -408,6 +412,7 @@ std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call
   options.placement = options_.placement;
   if (!options_.placement.empty()) options.costs = costs_;
   options.narrow_transfers = options_.narrow_transfers;
+  options.memory_limit = options_.memory_limit;
   options.inter_op_threads = std::max(1, options_.inter_op_threads);
   return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
 }

@@ -1,5 +1,6 @@
-// Ops of TensorFlow 1's loops and conditionals: what they say when they are called by themselves, what they say of
-// shapes, and that graphs with them come back from files. What they do, tests/runtime/dataflow/dataflow_test.cc asks.
+// ToBool, and ops of TensorFlow 1's loops and conditionals: what they say when they are called by themselves, what they
+// say of shapes, and that graphs with them come back from files. What they do, tests/runtime/dataflow/dataflow_test.cc
+// asks.
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/core/call/dispatch.h"
@@ -116,6 +117,31 @@ void abort_saved() {
                       "Aborted: abort: expected not to be reached, got there [in Abort(");
 }
 
+void truth_of_any_type() {
+  const auto truth = [](const Tensor& t) { return to_bool(t).item<bool>(); };
+  BOOST_TEST(truth(tensor("no")));
+  BOOST_TEST(!truth(tensor("")));
+  BOOST_TEST(truth(tensor({0.f})));  // it has an element
+  BOOST_TEST(truth(tensor({"", ""})));
+  BOOST_TEST(!truth(zeros({2, 0})));
+  for (const DType t : {kBool, kUint16, kInt64, kFloat16, kBFloat16, kFloat64, kComplex64, kComplex128}) {
+    BOOST_TEST(truth(cast(tensor(1), t)), dtype_name(t));
+    BOOST_TEST(!truth(cast(tensor(0), t)), dtype_name(t));
+  }
+  BOOST_TEST(truth(sqrt(cast(tensor(-1), kComplex64))));
+  expect_error_begins([] { to_bool(fifo_queue({kFloat32})); },
+                      "InvalidArgument: condition: expected a bool, a number or a string, got resource");
+}
+
+void truth_saved() {
+  for (const Graph& graph : saved_and_loaded([] { named("y", to_bool(placeholder(kFloat32, PartialShape(), "x"))); })) {
+    Session session(graph);
+    BOOST_TEST(session.run("y", {{"x", 3.f}}).item<bool>());
+    BOOST_TEST(!session.run("y", {{"x", 0.f}}).item<bool>());
+    BOOST_TEST(session.run("y", {{"x", tensor({0.f, 0.f})}}).item<bool>());
+  }
+}
+
 const Family control(
     "control",
     {
@@ -128,6 +154,7 @@ const Family control(
         {"LoopCond", {.own = {{"alone", condition_alone}, {"saved", loop_saved}}}},
         {"ControlTrigger", {.own = {{"saved", trigger_saved}}}},
         {"Abort", {.own = {{"saved", abort_saved}}}},
+        {"ToBool", {.own = {{"types", truth_of_any_type}, {"saved", truth_saved}}}},
     });
 
 }  // namespace

@@ -114,6 +114,41 @@ void gradients_are_added() {
       "Unimplemented: gradient of TensorArrayReadV3: expected a list of the ops TensorList..., got an ");
 }
 
+void gradients_of_more_dimensions() {
+  const Tensor array = tensor_array(2, kFloat32).handle;
+  tensor_array_write(array, 0, tensor({1.f, 2.f}), 0.f);
+  const auto [grads, flow] = tensor_array_grad_with_shape(array, 7.f, {3}, "a");
+  BOOST_TEST(flow.item<float>() == 7.f);
+  BOOST_TEST(tensor_array_size(grads, flow).item<int32_t>() == 2);
+  BOOST_TEST(read(grads, 0) == "[[0. 0.]\n [0. 0.]\n [0. 0.]]");
+  tensor_array_write(grads, 0, ones({3, 2}), flow);
+  tensor_array_write(grads, 0, full({3, 2}, 10.f), flow);
+  BOOST_TEST(read(grads, 0) == "[[11. 11.]\n [11. 11.]\n [11. 11.]]");
+  BOOST_TEST(read(tensor_array_grad(array, 0.f, "a").grad_handle, 0) == read(grads, 0));  // the same array
+  expect_error_begins([&] { read(grads, 1); }, "InvalidArgument: element 1: expected one that was written, ");
+  const Tensor known = tensor_array(1, kFloat32, {.element_shape = PartialShape{2}}).handle;
+  const Tensor of_known = tensor_array_grad_with_shape(known, 0.f, {1, 2}, "a").grad_handle;
+  BOOST_TEST(tensor_array_read(of_known, 0, 0.f, kFloat32).shape().to_string() == "[1,2,2]");
+  expect_error_begins([&] { tensor_array_write(of_known, 0, tensor({1.f, 2.f}), 0.f); },
+                      "InvalidArgument: value: expected the array's element shape [1,2,2], got [2]");
+  expect_error_begins([&] { tensor_array_grad_with_shape(array, 0.f, {-1}, "b"); },
+                      "InvalidArgument: shape_to_prepend: expected dimensions of at least 0, got -1");
+}
+
+void gradients_of_more_dimensions_saved() {
+  const auto build = [] {
+    const auto [array, flow] = tensor_array(1, kFloat32);
+    const Tensor written = tensor_array_write(array, 0, placeholder(kFloat32, {}, "x"), flow);
+    const auto [grads, after] = tensor_array_grad_with_shape(array, written, {2}, "a");
+    const Tensor added = tensor_array_write(grads, 0, tensor({1.f, 2.f}), after);
+    named("y", tensor_array_read(grads, 0, added, kFloat32));
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    for (int i = 0; i < 2; ++i) BOOST_TEST(session.run("y", {{"x", 3.f}}).to_string() == "[1. 2.]");
+  }
+}
+
 void stacks() {
   const Tensor stack = tensor_stack(2, kFloat32);
   BOOST_TEST(tensor_stack_push(stack, tensor({1.f, 2.f})).to_string() == "[1. 2.]");
@@ -198,6 +233,9 @@ const OwnTest kStacksSaved{"saved", stacks_in_saved_graphs};
 const Family arrays("tensor_array",
                     {
                         {"TensorArrayV3", {.own = {{"shapes", of_known_shapes}, {"grow", that_grow}, kSaved}}},
+                        {"TensorArrayGradWithShape",
+                         {.own = {{"more dimensions", gradients_of_more_dimensions},
+                                  {"saved", gradients_of_more_dimensions_saved}}}},
                         {"TensorArrayGradV3", {.own = {{"added", gradients_are_added}, kSaved}}},
                         {"TensorArrayWriteV3", {.own = {{"read", written_and_read}, kSaved}}},
                         {"TensorArrayReadV3", {.own = {{"read", written_and_read}, kSaved}}},

@@ -78,8 +78,12 @@ BOOST_AUTO_TEST_CASE(conditions_of_every_kind) {
   expect_near(cond(tensor(std::string("x")), yes, no), 1);
   const Variable flag(tensor(false), "flag");
   expect_near(cond(flag, yes, no), 0);
-  expect_error_begins([&] { cond(cast(tensor(1.F), kComplex64), yes, no); },
-                      "InvalidArgument: condition: expected a bool, a real number or a string, got complex64");
+  for (const DType type : {kFloat16, kBFloat16, kComplex64, kComplex128}) {
+    expect_near(cond(cast(tensor(1.F), type), yes, no), 1);
+    expect_near(cond(cast(tensor(0.F), type), yes, no), 0);
+  }
+  expect_error_begins([&] { cond(flag.handle(), yes, no); },
+                      "InvalidArgument: condition: expected a bool, a number or a string, got resource");
 }
 
 BOOST_AUTO_TEST_CASE(branches_may_have_effects_and_give_nothing) {
