@@ -447,6 +447,26 @@ BOOST_AUTO_TEST_CASE(faults_name_the_op) {
   BOOST_TEST(text.find("integer division by zero [in FloorDiv]") != std::string::npos, text);
 }
 
+// Loops that count are such. Their steps run without tiles, also where outputs lie over inputs.
+BOOST_AUTO_TEST_CASE(single_elements) {
+  const std::string text = R"(
+    i = Placeholder(; dtype=int32, shape=[])
+    x = Placeholder(; dtype=float64, shape=[1,1])
+    n = AddV2(i, i)
+    more = Less(i, n)
+    both = LogicalAnd(more, more)
+    f = Cast(n; SrcT=int32, DstT=float64)
+    y = Mul(x, f)
+    z = Sub(y, x)
+    w = Tanh(z)
+  )";
+  for (const int i : {3, -3}) check_same(text, {{"i", tensor(i)}, {"x", tensor({{0.25}})}}, {"n", "both", "w", "y"});
+  Session s(text_graph("a = Placeholder(; dtype=int32, shape=[])\n b = Sub(a, a)\n c = FloorDiv(a, b)\n d = Neg(c)"),
+            {.passes = "elementwise"});
+  const std::string error = error_text([&] { s.run({"d"}, {{"a", tensor(7)}}); });
+  BOOST_TEST(error.find("integer division by zero [in FloorDiv]") != std::string::npos, error);
+}
+
 BOOST_AUTO_TEST_CASE(programs_of_others_are_checked) {
   const auto text = [](const char* attrs) {
     return std::string("x = Placeholder(; dtype=float32, shape=[2])\n y = _FusedElementwise(x; Tout=[float32], ") +
