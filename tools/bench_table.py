@@ -42,6 +42,17 @@ SECTIONS = [
         Row("traced_chain_forward_and_backward", "the chain with its gradient, nothing fused: per node", "per_node"),
         Row("trace_chain", "tracing a chain of 100: per node", "per_node"),
     ]),
+    ("Conditionals, loops and queues", [
+        Row("traced_cond", "traced function of a conditional of scalars: a call", goal=150 * NS),
+        Row("while_scalar", "loop of 100,000 steps on scalars: a step", "per_step"),
+        Row("while_scalar_gradient", "the same and its gradient: a step", "per_step", 400 * NS),
+        Row("lstm_forward/loop:1/batch:64/units:256", "LSTM of 256, 16 steps, batch 64, as a loop; probe: unrolled",
+            probe="lstm_forward/loop:0/batch:64/units:256"),
+        Row("lstm_and_gradient/loop:1/batch:64/units:256", "the same with its gradient; probe: unrolled",
+            probe="lstm_and_gradient/loop:0/batch:64/units:256"),
+        Row("queue_eager", "an element into a queue and out of it, eagerly", "per_element", 1 * US),
+        Row("queue_session", "the same by two runs of a session", "per_element", 1 * US),
+    ]),
     ("Large work", [
         Row("matmul_square/64", "MatMul 64; probe: oneDNN's primitive", probe="onednn_square/64"),
         Row("matmul_square/256", "MatMul 256; probe: oneDNN's primitive", probe="onednn_square/256"),

@@ -1,5 +1,5 @@
 // What old ops become computes what TensorFlow's documentation says that they compute.
-#include "panto/lib/graph/files/adapters.h"
+#include "panto/lib/graph/files/import/adapters.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

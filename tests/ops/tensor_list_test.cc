@@ -182,6 +182,36 @@ BOOST_AUTO_TEST_CASE(a_list_that_is_held_is_not_changed) {
   BOOST_TEST(numbers(list) == std::vector<float>({9, 8, 7}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_list_that_nobody_else_holds_is_changed_itself) {
+  Tensor list = list_of_numbers({1, 2});
+  const auto held_by = [](const Tensor& t) { return t.data<Variant>()[0].value.get(); };
+  const VariantValue* value = held_by(list);
+  Tensor x = tensor(3.f);
+  const int64_t id = x.id();
+  list = tensor_list_push_back(std::move(list), std::exchange(x, Tensor()));
+  BOOST_TEST(held_by(list) == value);
+  const Tensor held = list;
+  list = tensor_list_push_back(std::move(list), 4.f);
+  BOOST_TEST(held_by(list) != value);
+  list = tensor_list_pop_back(std::move(list), -1, kFloat32).output_handle;
+  auto [rest, last] = tensor_list_pop_back(std::move(list), -1, kFloat32);
+  BOOST_TEST(last.item<float>() == 3);
+  BOOST_TEST(last.id() != id);
+  BOOST_TEST(numbers(rest) == std::vector<float>({1, 2}), boost::test_tools::per_element());
+  BOOST_TEST(numbers(held) == std::vector<float>({1, 2, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(gradient_of_lists_that_are_given_away) {
+  const Tensor x = tensor(3.f);
+  GradientTape tape;
+  tape.watch(x);
+  Tensor list = tensor_list_push_back(empty_floats(), x * 2.f);
+  list = tensor_list_push_back(std::move(list), x * x);
+  auto [rest, last] = tensor_list_pop_back(std::move(list), -1, kFloat32);
+  auto [none, first] = tensor_list_pop_back(std::move(rest), -1, kFloat32);
+  BOOST_TEST(tape.gradient(last * 10.f + first, x).item<float>() == 62);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_popped_is_freed) {
   const Tensor row = ones({1000}, kFloat32);
   Tensor list = empty_floats();

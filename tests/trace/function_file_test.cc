@@ -355,6 +355,85 @@ BOOST_AUTO_TEST_CASE(prints_are_no_outputs) {
   BOOST_TEST(test::written([&] { BOOST_TEST(load(folder / "only.pbtxt").call({&x, 1}).empty()); }) == "[3]\n");
 }
 
+BOOST_AUTO_TEST_CASE(saved_and_loaded) {
+  const TestFolder folder;
+  const Variable k(tensor({{1.0, -2.0}, {3.0, 4.0}}), "k");
+  const Tensor shift = tensor({0.5, -0.5});
+  const Function f =
+      trace([&](const Tensor& a) { return tanh(matmul(a, k) + shift); }, {TensorSpec(kFloat64, {-1, 2}, "a")});
+  const Tensor x = tensor({{0.1, 0.2}, {-0.3, 0.4}, {0.0, 1.0}});
+  f.set_optimizer("off");
+  const auto expected = values_of(f(x));
+  for (const char* name : {"f.pb", "f.pbtxt"}) {
+    f.save(folder / name);
+    const Function g = load(folder / name);
+    BOOST_TEST(g.inputs().size() == 1U);
+    BOOST_TEST(g.inputs()[0].name == "a");
+    BOOST_TEST(g.inputs()[0].to_string() == "float64[?,2]");
+    BOOST_TEST(g.variables().empty());  // frozen
+    g.set_optimizer("off");
+    BOOST_TEST((values_of(g(x)) == expected));
+    g.set_optimizer("");
+    expect_near(g(x), {3, 2}, expected, 1e-12);
+  }
+  BOOST_TEST(folder.files() == 2U);
+  // What was saved has the values of then.
+  k.assign(tensor({{0.0, 0.0}, {0.0, 0.0}}));
+  expect_near(load(folder / "f.pb")(x), {3, 2}, expected, 1e-12);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_saved) {
+  const TestFolder folder;
+  const Variable k(tensor(1.0), "k");
+  const Function assigns = trace(
+      [&](const Tensor& a) {
+        k.assign_add(tensor(1.0));
+        return a * k;
+      },
+      {kVector});
+  BOOST_TEST(error_text([&] {
+               assigns.save(folder / "f.pb");
+             }).starts_with("FailedPrecondition: freezing: expected a graph that only reads variables, got node '"));
+  const Function f = trace([](const Tensor& a) { return a * 2.0; }, {kVector});
+  BOOST_TEST(
+      error_text([&] { f.save(folder / "model"); }).starts_with("Unimplemented: save: expected a file name that"));
+  BOOST_TEST(error_text([&] { load(folder.path().string()); }).starts_with("Unimplemented: load: expected a .pb or"));
+  BOOST_CHECK_THROW(f.save(folder / "no/such/folder/f.pb"), Error);
+  BOOST_TEST(error_text([&] { load(folder / "none.pb"); }).starts_with("NotFound: "));
+  BOOST_TEST(folder.files() == 0U);
+}
+
+// Also one of several of a node, one that another one is made of, and those that were computed in another order.
+BOOST_AUTO_TEST_CASE(a_loaded_function_has_the_outputs_of_the_saved_one) {
+  const TestFolder folder;
+  const Function f = trace(
+      [](const Tensor& a) {
+        const std::vector<Tensor> halves = split(0, a, 2);
+        const Tensor inner = exp(halves[0]), last = square(a);
+        const Tensor outer = inner + 1.0;
+        return std::vector<Tensor>{last, inner, outer, halves[1]};
+      },
+      {TensorSpec(kFloat64, {4}, "a")});
+  const Tensor x[] = {tensor({0.0, 1.0, 2.0, 3.0})};
+  const std::vector<Tensor> expected = f.call(x);
+  for (const char* name : {"f.pb", "f.pbtxt"}) {
+    f.save(folder / name);
+    const std::vector<Tensor> got = load(folder / name).call(x);
+    BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+    for (size_t k = 0; k < got.size(); ++k) expect_near(got[k], expected[k].shape(), values_of(expected[k]), 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_variables_are_not_frozen) {
+  const Variable table(tensor({{1.0, 2.0}, {3.0, 4.0}}), "table");
+  const Function f = trace([&](const Tensor& i) { return resource_gather(table.handle(), i, kFloat64); },
+                           {TensorSpec(kInt32, {-1}, "i")});
+  expect_near(f(tensor({1})), {1, 2}, {3, 4});
+  BOOST_TEST(error_text([&] {
+               f.frozen_graph();
+             }).starts_with("FailedPrecondition: freezing: expected only reads of the whole variable '"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -59,14 +59,35 @@ std::vector<uint8_t> unchanged(const GraphFunction& body) {
 // A tensor of which only what the graph says is known.
 Tensor like(const OutputInfo& info) { return meta_tensor(info.dtype, info.shape); }
 
-// What is made in a round of a value whose gradient flows has one that flows, too.
-void spread(const Gradient& gradient, const GradContext& g, std::vector<uint8_t>& flows) {
+// Whether a round makes value k of value i.
+bool makes(const Gradient& gradient, size_t i, size_t k) { return ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0; }
+
+// Values whose gradient is asked for, or is on the way to one that is, perhaps some rounds before.
+std::vector<uint8_t> on_the_way(const Gradient& gradient, const GradContext& g) {
+  std::vector<uint8_t> wanted(gradient.recorded, 0);
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = g.needs(static_cast<int>(i)) ? 1 : 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      for (size_t i = 0; wanted[k] == 0 && i < wanted.size(); ++i) {
+        if (wanted[i] == 0 || !makes(gradient, i, k)) continue;
+        wanted[k] = 1;
+        more = true;
+      }
+    }
+  }
+  return wanted;
+}
+
+// What is made in a round of a value whose gradient flows has one that flows, too, if it is wanted.
+void spread(const Gradient& gradient, const GradContext& g, std::span<const uint8_t> wanted,
+            std::vector<uint8_t>& flows) {
   for (bool more = true; more;) {
     more = false;
     for (size_t k = 0; k < flows.size(); ++k) {
       for (size_t i = 0; flows[k] != 0 && i < flows.size(); ++i) {
-        const bool way = ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0;
-        if (!way || flows[i] != 0 || g.in_type(static_cast<int>(i)) == kResource) continue;
+        if (flows[i] != 0 || wanted[i] == 0 || !makes(gradient, i, k)) continue;
+        if (g.in_type(static_cast<int>(i)) == kResource) continue;
         flows[i] = 1;
         more = true;
       }
@@ -153,15 +174,16 @@ void loop_gradient(GradContext& g) {
   const size_t count = ready.outputs;
 
   // Values whose gradient is not zero: those that are asked about, and what they are made of in a round, also where the
-  // first one is a constant.
+  // first one is a constant. Without those of which nothing comes that anybody needs: slices of data, as a rule.
+  const std::vector<uint8_t> wanted = on_the_way(gradient, g);
   std::vector<uint8_t> flows(count, 0);
-  for (size_t k = 0; k < count; ++k) flows[k] = g.has_dy(static_cast<int>(k)) ? 1 : 0;
+  for (size_t k = 0; k < count; ++k) flows[k] = wanted[k] != 0 && g.has_dy(static_cast<int>(k)) ? 1 : 0;
   // Variables that a round reads: their gradients are sums over the rounds.
   std::vector<Tensor> seeds(gradient.recorded);
   std::vector<uint8_t> needed(count, 0);
   std::shared_ptr<const Gradient::Part> part;
   for (bool more = true; more;) {
-    spread(gradient, g, flows);
+    spread(gradient, g, wanted, flows);
     for (size_t i = 0; i < count; ++i) {
       const int at = static_cast<int>(i);
       needed[i] = flows[i] != 0 || (g.in_type(at) == kResource && g.needs(at)) ? 1 : 0;

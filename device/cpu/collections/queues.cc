@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -80,12 +81,19 @@ void forget_when_stopped(const std::shared_ptr<Cancellation>& cancellation, std:
   cancellation->watch([queue = std::move(queue), attempt] { queue->forget(attempt); });
 }
 
+// What input 0's queue is to get.
+QueueElement components_for(const Queue& queue, const KernelContext& c, bool many) {
+  QueueElement components;
+  components.reserve(static_cast<size_t>(c.num_inputs() - 1));
+  for (int i = 1; i < c.num_inputs(); ++i) components.push_back(own_memory(c.in(i)));
+  queue.check(components, many);
+  return components;
+}
+
 void start_enqueue(const std::shared_ptr<AsyncContext>& c, const Done& done, bool many) {
   expect_no_timeout(*c);
   const std::shared_ptr<Queue> queue = queue_of(c->in(0));
-  QueueElement components;
-  for (int i = 1; i < c->num_inputs(); ++i) components.push_back(own_memory(c->in(i)));
-  queue->check(components, many);
+  QueueElement components = components_for(*queue, *c, many);
   std::vector<QueueElement> elements;
   if (many) {
     elements = elements_along(components);
@@ -98,13 +106,23 @@ void start_enqueue(const std::shared_ptr<AsyncContext>& c, const Done& done, boo
   forget_when_stopped(cancellation, queue, attempt);
 }
 
+void expect_types_of(const Queue& queue, const KernelContext& c) {
+  if (!std::ranges::equal(c.types("component_types"), queue.form().types)) {
+    fail(Code::kInvalidArgument, "component_types: expected the queue's, got others");
+  }
+}
+
+void give_one(KernelContext& c, const QueueElement& element) {
+  for (size_t k = 0; k < element.size(); ++k) {
+    c.set_out(static_cast<int>(k), view_tensor(element[k], element[k].shape()));
+  }
+}
+
 void start_dequeue(const std::shared_ptr<AsyncContext>& c, const Done& done, int64_t count, bool many, bool up_to) {
   expect_no_timeout(*c);
   const std::shared_ptr<Queue> queue = queue_of(c->in(0));
   const QueueForm& form = queue->form();
-  if (!std::ranges::equal(c->types("component_types"), form.types)) {
-    fail(Code::kInvalidArgument, "component_types: expected the queue's, got others");
-  }
+  expect_types_of(*queue, *c);
   if (many && form.shapes.empty()) {
     fail(Code::kInvalidArgument,
          "queue: expected one with shapes, since its elements are to be stacked, got one without");
@@ -114,13 +132,9 @@ void start_dequeue(const std::shared_ptr<AsyncContext>& c, const Done& done, int
     if (error) return done(std::move(error));
     try {
       const QueueForm& of = queue->form();
-      for (size_t k = 0; k < of.types.size(); ++k) {
-        const auto out = static_cast<int>(k);
-        if (many) {
-          c->set_out(out, stacked_component(elements, k, of.types[k], of.shapes[k]));
-        } else {
-          c->set_out(out, view_tensor(elements[0][k], elements[0][k].shape()));
-        }
+      if (!many) give_one(*c, elements[0]);
+      for (size_t k = 0; many && k < of.types.size(); ++k) {
+        c->set_out(static_cast<int>(k), stacked_component(elements, k, of.types[k], of.shapes[k]));
       }
     } catch (...) {
       return done(std::current_exception());
@@ -130,6 +144,21 @@ void start_dequeue(const std::shared_ptr<AsyncContext>& c, const Done& done, int
   if (count == 0) return give({}, nullptr);
   const std::shared_ptr<Cancellation> cancellation = c->step().cancellation;
   forget_when_stopped(cancellation, queue, queue->dequeue(count, up_to, give));
+}
+
+// Who would not have to wait does not pay for being able to: what is started owns copies of all that it needs.
+void run_enqueue_one(KernelContext& c) {
+  expect_no_timeout(c);
+  const std::shared_ptr<Queue> queue = queue_of(c.in(0));
+  QueueElement components = components_for(*queue, c, false);
+  if (!queue->enqueue_now(components)) start_and_wait(c);
+}
+void run_dequeue_one(KernelContext& c) {
+  expect_no_timeout(c);
+  const std::shared_ptr<Queue> queue = queue_of(c.in(0));
+  expect_types_of(*queue, c);
+  if (const std::optional<QueueElement> element = queue->dequeue_now()) return give_one(c, *element);
+  start_and_wait(c);
 }
 
 void start_enqueue_one(const std::shared_ptr<AsyncContext>& c, Done done) { start_enqueue(c, done, false); }
@@ -159,9 +188,9 @@ const CpuKernel fifo_kernel("FIFOQueueV2", run_fifo);
 const CpuKernel padding_fifo_kernel("PaddingFIFOQueueV2", run_padding_fifo);
 const CpuKernel random_shuffle_kernel("RandomShuffleQueueV2", run_random_shuffle);
 const CpuKernel priority_kernel("PriorityQueueV2", run_priority);
-const CpuKernel enqueue_kernel("QueueEnqueueV2", Kernel{.start = start_enqueue_one});
+const CpuKernel enqueue_kernel("QueueEnqueueV2", Kernel{.run = run_enqueue_one, .start = start_enqueue_one});
 const CpuKernel enqueue_many_kernel("QueueEnqueueManyV2", Kernel{.start = start_enqueue_many});
-const CpuKernel dequeue_kernel("QueueDequeueV2", Kernel{.start = start_dequeue_one});
+const CpuKernel dequeue_kernel("QueueDequeueV2", Kernel{.run = run_dequeue_one, .start = start_dequeue_one});
 const CpuKernel dequeue_many_kernel("QueueDequeueManyV2", Kernel{.start = start_dequeue_many});
 const CpuKernel dequeue_up_to_kernel("QueueDequeueUpToV2", Kernel{.start = start_dequeue_up_to});
 const CpuKernel close_kernel("QueueCloseV2", Kernel{.start = start_close});

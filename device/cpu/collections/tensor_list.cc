@@ -19,6 +19,14 @@ namespace {
 // Whether nobody reads the list of input 0 after the call.
 bool is_last_use(const KernelContext& c) { return c.may_take(0) && c.data<Variant>(0)->value.use_count() == 1; }
 
+// The list of input 0 for a kernel that changes it where it is, and gives its memory out as output 0; null where
+// somebody reads it after the call. Lists of lists are not changed so: one could become its own element.
+TensorList* list_to_change(KernelContext& c, const TensorList& list) {
+  if (list.element_dtype() == kVariant || !is_last_use(c)) return nullptr;
+  c.set_out(0, view_tensor(c.in(0), c.shape(0)));
+  return const_cast<TensorList*>(&list);  // NOLINT(*-const-cast): nobody else has it
+}
+
 const TensorList& list_of_type(const KernelContext& c) {
   const TensorList& list = list_of(c.in(0));
   expect_list_dtype(list.element_dtype(), c.type("element_dtype"));
@@ -45,17 +53,23 @@ Shape known_shape(const PartialShape& shape) {
   return Shape(shape);
 }
 
-// Element i as an output: a handle of its own.
-Tensor element(const TensorList& list, int64_t i, const Tensor& spelled) {
-  const Tensor found = list.at(i);
+// `found`, the list's element i, as an output: a handle of its own.
+Tensor as_output(const TensorList& list, Tensor found, int64_t i, const Tensor& spelled) {
   if (found.defined()) {
-    merged_element_shape(found.shape(), spelled_element_shape(spelled));
-    return view_tensor(found, found.shape());
+    expect_element_shape(found.shape(), spelled_element_shape(spelled), "element_shape");
+    if (!exclusively_owned(found)) return view_tensor(found, found.shape());
+    // It was taken out of the list, and nobody else has seen the handle: a new identity is enough.
+    found.impl()->id = next_tensor_id();
+    found.impl()->literal = false;
+    return found;
   }
   expect_zeros(list.element_dtype(), i);
   PartialShape shape = merged_element_shape(list.element_shape(), spelled_element_shape(spelled));
   if (!shape.fully_known()) shape = common_shape(list, list.elements(), spelled);
   return zeros_of(list.element_dtype(), known_shape(shape));
+}
+Tensor element(const TensorList& list, int64_t i, const Tensor& spelled) {
+  return as_output(list, list.at(i), i, spelled);
 }
 
 void run_empty(KernelContext& c) {
@@ -75,12 +89,17 @@ void run_push_back(KernelContext& c) {
   if (list.most() >= 0 && list.size() >= list.most()) {
     invalid("list: expected fewer than its max_num_elements {}, got {} elements", list.most(), list.size());
   }
+  if (TensorList* own = list_to_change(c, list)) return own->push(c.in(1));
   c.set_out(0, list_tensor(list.with_pushed(c.in(1), is_last_use(c))));
 }
 
 void run_pop_back(KernelContext& c) {
   const TensorList& list = list_of_type(c);
   if (list.size() == 0) fail(Code::kInvalidArgument, "list: expected at least 1 element, got none");
+  if (TensorList* own = list_to_change(c, list)) {
+    Tensor last = own->pop();
+    return c.set_out(1, as_output(list, std::move(last), list.size(), c.in(1)));
+  }
   c.set_out(1, element(list, list.size() - 1, c.in(1)));
   c.set_out(0, list_tensor(list.with_popped(is_last_use(c))));
 }

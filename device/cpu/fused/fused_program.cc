@@ -172,6 +172,8 @@ Program compile(const CallView& call, int64_t tile) {
     p.code[static_cast<size_t>(p.text.outputs[k]) - p.text.inputs.size()].output = static_cast<int>(k);
   }
   join_instructions(p, call);
+  p.may_be_single = static_cast<size_t>(p.text.num_values()) <= Program::kMostSingle &&
+                    std::ranges::none_of(p.code, &Instruction::joined);
   for (size_t s = 0; s < p.code.size(); ++s) {
     const Instruction& i = p.code[s];
     for (int k = 0; k < i.kernel.inputs && !i.joined; ++k) {

@@ -64,7 +64,8 @@ struct Layout {
 struct Program : KernelState {
   ElementwiseProgram text;
   std::vector<Instruction> code;
-  std::vector<int> last_use;  // of each value: an instruction
+  bool may_be_single = false;  // where each value is one element, its steps may run one by one on the stack
+  std::vector<int> last_use;   // of each value: an instruction
   int slots = 0;
   int64_t tile = 0;        // elements
   int64_t streamed = 0;    // the same where outputs go past the caches
@@ -84,6 +85,7 @@ struct Program : KernelState {
   size_t base_of_output(size_t k) const { return 1 + text.inputs.size() + k; }
   size_t num_bases() const { return 1 + text.inputs.size() + text.outputs.size(); }
   static constexpr size_t kOneBytes = 16;
+  static constexpr size_t kMostSingle = 64;  // values of a program that may be single
   // The tile's own memory: slots, then single elements, then outputs that are copied out, then repeated inputs.
   size_t slot_bytes() const { return static_cast<size_t>(tile) * widest; }
   size_t ones_at() const { return static_cast<size_t>(slots) * slot_bytes(); }

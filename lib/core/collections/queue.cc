@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "panto/lib/base/text/format.h"
@@ -168,6 +169,9 @@ struct Queue::Impl {
     takes.pop_front();
   }
 
+  // It is open, and whoever comes is the first in line.
+  bool is_idle() const { return !closed && puts.empty() && takes.empty(); }
+
   bool advance_puts(Finished& finished) {
     bool any = false;
     const int64_t capacity = queue.form_.capacity;
@@ -297,6 +301,19 @@ uint64_t Queue::dequeue(int64_t count, bool up_to, Dequeued done) {
     impl_->takes.push_back({number, count, up_to, std::move(done)});
   });
   return number;
+}
+
+bool Queue::enqueue_now(QueueElement& element) {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->is_idle() || (form_.capacity >= 0 && impl_->store->size() >= form_.capacity)) return false;
+  impl_->store->push(std::move(element));
+  return true;
+}
+
+std::optional<QueueElement> Queue::dequeue_now() {
+  const std::lock_guard lock(impl_->mutex);
+  if (!impl_->is_idle() || impl_->store->size() <= form_.min_after_dequeue) return std::nullopt;
+  return impl_->store->pop();
 }
 
 uint64_t Queue::close(bool cancel_pending_enqueues, Enqueued done) {

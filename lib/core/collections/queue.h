@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,10 @@ class PANTO_EXPORT Queue final : public Resource, public std::enable_shared_from
   uint64_t enqueue(std::vector<QueueElement> elements, Enqueued done);
   // Takes `count` out. Of a closed queue that has fewer it takes what there is, with `up_to`, else it is OutOfRange.
   uint64_t dequeue(int64_t count, bool up_to, Dequeued done);
+  // One element at once, where nobody waits and the queue is open: then nobody needs to be called. False, or nothing:
+  // that may take longer, and nothing has changed.
+  bool enqueue_now(QueueElement& element);
+  std::optional<QueueElement> dequeue_now();
   // Closes it: after those who wait for room, or at once, and they are Cancelled. Closed before: Cancelled, unless
   // those who wait are.
   uint64_t close(bool cancel_pending_enqueues, Enqueued done);

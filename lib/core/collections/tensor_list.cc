@@ -104,20 +104,50 @@ bool TensorList::changes_in_place(const Tensor& element, bool last) const {
          std::ranges::none_of(element.data<Variant>(), [this](const Variant& v) { return v.value.get() == this; });
 }
 
-TensorList TensorList::with_pushed(Tensor element, bool last) const {
-  const int depth = depth_with(element);
+std::shared_ptr<TensorList::Storage> TensorList::pushed_storage(Tensor element, bool last) const {
   const bool in_place = changes_in_place(element, last);
   if (in_place || (storage_ != nullptr && element_dtype_ != kVariant)) {
     const std::lock_guard lock(storage_->mutex);
     if (in_place) storage_->elements.resize(static_cast<size_t>(size_));
     if (static_cast<int64_t>(storage_->elements.size()) == size_) {
       storage_->elements.push_back(std::move(element));
-      return with_storage(storage_, size_ + 1, depth);
+      return storage_;
     }
   }
   std::shared_ptr<Storage> own = own_storage(size_, false);
   own->elements.push_back(std::move(element));
-  return with_storage(std::move(own), size_ + 1, depth);
+  return own;
+}
+
+TensorList TensorList::with_pushed(Tensor element, bool last) const {
+  const int depth = depth_with(element);
+  return with_storage(pushed_storage(std::move(element), last), size_ + 1, depth);
+}
+
+void TensorList::push(Tensor element) {
+  const int depth = depth_with(element);
+  storage_ = pushed_storage(std::move(element), true);
+  ++size_;
+  depth_ = depth;
+}
+
+Tensor TensorList::pop() {
+  const bool last = storage_.use_count() == 1;
+  Tensor element;
+  {
+    const std::lock_guard lock(storage_->mutex);
+    Tensor& found = storage_->elements[static_cast<size_t>(size_ - 1)];
+    if (last) {
+      element = std::move(found);
+      storage_->elements.resize(static_cast<size_t>(size_ - 1));
+      // A long list is taken apart from its end: the next element is on its way from memory meanwhile.
+      if (size_ > 1) __builtin_prefetch(storage_->elements.back().impl());
+    } else {
+      element = found;
+    }
+  }
+  if (--size_ == 0) storage_ = nullptr;
+  return element;
 }
 
 TensorList TensorList::with_element(int64_t i, Tensor element, bool last) const {

@@ -13,8 +13,8 @@
 
 namespace panto {
 
-// An immutable list of tensors of one type, whose shapes fit the list's element shape. What changes a list gives a new
-// one, which shares the elements' memory with the old one.
+// A list of tensors of one type, whose shapes fit the list's element shape. What changes a list gives a new one, which
+// shares the elements' memory with the old one; only who alone holds a list may change it itself.
 //
 // `last`: nobody reads this list any more. Then the new one takes its memory over, and every change takes constant
 // time. Without it a push still does, on average, unless something else was pushed onto this list before, or the
@@ -47,6 +47,10 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   TensorList with_element(int64_t i, Tensor element, bool last) const;
   // The same list without its last element. Precondition: it has one.
   TensorList with_popped(bool last) const;
+  // The same in this list itself, for its only holder: no memory is needed but the element's. `pop` gives the element;
+  // undefined where none was set.
+  void push(Tensor element);
+  Tensor pop();
   // Of another size: elements are left out at the end, or those added there are not set.
   TensorList with_size(int64_t size, bool last) const;
   // Of the same type, element shape and limit, with these elements.
@@ -56,6 +60,8 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   struct Storage;
   // The storage of the first `size` elements, which nobody else sees.
   std::shared_ptr<Storage> own_storage(int64_t size, bool last) const;
+  // Storage whose first size() + 1 elements are this list's and `element`.
+  std::shared_ptr<Storage> pushed_storage(Tensor element, bool last) const;
   TensorList with_storage(std::shared_ptr<Storage> storage, int64_t size, int depth) const;
   // Whether a change that puts `element` in may be made in the list's own memory. A list that had itself in its memory
   // would never be freed.

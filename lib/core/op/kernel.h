@@ -41,7 +41,7 @@ struct Kernel {
   // Of elementwise kernels: what fused programs take from this one. Null: it cannot be part of one. Only the back-end
   // knows what it points to (the CPU's: a loop; CUDA's: a functor); it is there for ever.
   const void* payload = nullptr;
-  // Of asynchronous kernels, which have no `run` of their own: they get one that starts and waits.
+  // Of asynchronous kernels. Without a `run` of their own they get one that starts and waits (start_and_wait).
   KernelStartFn start = nullptr;
 };
 

@@ -296,7 +296,7 @@ const Op& define_op(const char* signature, const OpBlock& block) noexcept {
 KernelEntry::KernelEntry(const char* op, const char* kind, DType primary, Kernel kernel) noexcept {
   Pending& queue = pending();
   const std::lock_guard lock(queue.mutex);
-  if (kernel.start != nullptr) kernel.run = start_and_wait;
+  if (kernel.start != nullptr && kernel.run == nullptr) kernel.run = start_and_wait;
   queue.kernels.push_back({op, kind, primary, kernel});
   something_pending = true;
 }

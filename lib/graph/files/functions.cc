@@ -8,8 +8,8 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/check.h"
-#include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/graph_def.h"
+#include "panto/lib/graph/files/import/adapters.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/raise.h"
 

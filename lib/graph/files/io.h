@@ -10,7 +10,8 @@
 // - What this build cannot run stays in the graph as the file has it, and is written again so: ops that it does not
 //   have, types and attributes that its ops do not take. It can be left out of a run (by fetching
 //   what does not need it, or feeding what it gives); a run that needs it throws Unimplemented, naming op and node.
-// - Old ops become the ones that replaced them (lib/graph/files/adapters.cc, docs/differences.md): Select is read as
+// - Old ops become the ones that replaced them (lib/graph/files/import/adapters.cc, docs/differences.md): Select is
+// read as
 //   SelectV2, and reference variables as resource variables.
 // - Attributes that begin with "_" are kept as notes; an unknown attribute of another name is ignored if it is false, 0
 //   or empty (a newer writer's default); with another value its node cannot be run, which would compute something else.

@@ -6,7 +6,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
-#include "panto/lib/graph/files/adapters.h"
+#include "panto/lib/graph/files/import/adapters.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/liveness.h"
 #include "panto/lib/graph/infer.h"

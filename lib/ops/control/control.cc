@@ -30,7 +30,8 @@ bool is_true(const Tensor& condition) {
     invalid("condition: expected a value, got a symbolic tensor {}", condition.to_string());
   }
   if (condition.partial_shape().rank() != 0) return condition.numel() > 0;
-  const Tensor on_host = condition.device().kind() == DeviceKind::kCpu ? condition : condition.cpu();
+  const Tensor copied = condition.device().kind() == DeviceKind::kCpu ? Tensor() : condition.cpu();
+  const Tensor& on_host = copied.defined() ? copied : condition;
   switch (on_host.dtype()) {
     case kBool: return *static_cast<const bool*>(on_host.impl()->data);
     case kString: return !static_cast<const std::string*>(on_host.impl()->data)->empty();

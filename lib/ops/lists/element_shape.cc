@@ -1,7 +1,8 @@
 #include "panto/lib/ops/lists/element_shape.h"
 
-#include <vector>
+#include <span>
 
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
 
@@ -22,14 +23,14 @@ PartialShape spelled_element_shape(const Tensor& t) {
   if (values.count() > kMaxRank) {
     invalid("element_shape: expected at most {} dimensions, got {}", kMaxRank, values.count());
   }
-  std::vector<int64_t> dims;
+  SmallVector<int64_t, 8> dims;
   for (int64_t i = 0; i < values.count(); ++i) {
     if (values.known(i) && values[i] < -1) {
       invalid("element_shape: expected dimensions of at least -1, got {}", values[i]);
     }
     dims.push_back(values.known(i) ? values[i] : kUnknownDim);
   }
-  return PartialShape(dims);
+  return PartialShape(std::span<const int64_t>(dims.data(), dims.size()));
 }
 
 }  // namespace panto

@@ -36,8 +36,6 @@ Tensor on_device_of(const KernelContext& c, Tensor t) {
   return copy_to_device(t, c.device());
 }
 
-Tensor on_host(const Tensor& t) { return t.device().host_memory() ? t : t.cpu(); }
-
 // Calls of one function by one node.
 class PlannedFunction {
  public:
@@ -251,16 +249,31 @@ class LoopHolder final : public KernelState {
 
 std::shared_ptr<KernelState> prepare_loop(const KernelContext&) { return std::make_shared<LoopHolder>(); }
 
+// Input i as the loop's own value. What a variant holds it takes, if nobody reads that afterwards: then the rounds find
+// that they alone have a list, and change it where it is.
+Tensor own_value(const KernelContext& c, int i) {
+  const Tensor& given = c.in(i);
+  if (given.dtype() != kVariant || !c.may_take(i)) return given;
+  for (int other = 0; other < c.num_inputs(); ++other) {
+    if (other != i && c.in(other).impl() == given.impl()) return given;
+  }
+  Tensor own = allocate_tensor(given.device(), kVariant, given.shape());
+  for (int64_t k = 0; k < given.numel(); ++k) {
+    mutable_data<Variant>(own)[k].value = std::move(mutable_data<Variant>(given)[k].value);
+  }
+  return own;
+}
+
 void run_rounds(KernelContext& c, LoopState& loop) {
   const auto count = static_cast<size_t>(c.num_inputs());
   std::vector<Tensor> values;
   std::vector<const Tensor*> inputs;
-  for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.in(i));
+  for (int i = 0; i < c.num_inputs(); ++i) values.push_back(own_value(c, i));
   for (const Tensor& t : values) inputs.push_back(&t);
   loop.body().check_inputs(inputs);
   Tensor first;
   loop.condition().run(c.step(), inputs, {&first, 1});
-  if (detail::is_true(on_host(first))) {
+  if (detail::is_true(first)) {
     const std::vector<size_t>& made = loop.made();
     std::vector<Tensor> outputs(made.size() + 1);
     std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
@@ -279,7 +292,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
         // Of what a value was before nothing stays: the next round may write over what it is now.
         values[made[k]] = std::exchange(outputs[k], Tensor());
       }
-      more = detail::is_true(on_host(outputs.back()));
+      more = detail::is_true(outputs.back());
       outputs.back() = Tensor();
       ++step.iteration;
       if (moved && more) {

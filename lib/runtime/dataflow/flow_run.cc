@@ -105,8 +105,14 @@ class FlowRunner {
   // Makes `state_.outputs`. False: later, on another thread.
   bool compute(const ReadyNode& ready, const FlowNode& node, Round& round) {
     switch (node.kind) {
-      case Kind::kCall: call(node, round); break;
-      case Kind::kStart: start(ready, node, round); return false;
+      case Kind::kCall: call(node, round, node.donated); break;
+      case Kind::kStart:
+        if (going_on_ > 0 || !state_.ready.empty()) {
+          start(ready, node, round);
+          return false;
+        }
+        call(node, round, 0);  // there is nothing to do meanwhile
+        break;
       case Kind::kForward:
         for (uint32_t k = 0; k < node.num_outputs; ++k) {
           Tensor value = taken(node, round, k);
@@ -154,10 +160,10 @@ class FlowRunner {
     step_.iteration = round.number;
   }
 
-  void call(const FlowNode& node, Round& round) {
+  void call(const FlowNode& node, Round& round, uint64_t donated) {
     at(round);
     const std::span<Tensor> outputs(state_.outputs.data(), node.num_outputs);
-    dispatch::run(*node.prepared, step_, inputs_of(node, round), outputs, node.donated);
+    dispatch::run(*node.prepared, step_, inputs_of(node, round), outputs, donated);
     if (node.checks_outputs) check_made(node, outputs);
   }
 

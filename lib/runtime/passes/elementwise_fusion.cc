@@ -86,17 +86,7 @@ class LoopFuser {
     }
   }
 
-  // To begin a loop costs as much as calls of a few ops: for so few on one element they are called. (What runs on
-  // another device is queued there, which costs more.)
-  bool is_too_small(const std::vector<int>& nodes) const {
-    constexpr size_t kFew = 6;
-    const Node& like = graph_.at(nodes.back());
-    return nodes.size() < kFew && device_kind(like) == DeviceKind::kCpu && like.output(0).shape.fully_known() &&
-           like.output(0).shape.numel() == 1;
-  }
-
   int replace(const std::vector<int>& nodes) {
-    if (is_too_small(nodes)) return 0;
     Text text = text_of(nodes);
     const std::vector<int> seen = text.seen;
     if (text.inputs.size() > device_kind_info(device_kind(graph_.at(nodes[0]))).most_fused_inputs || seen.empty())

@@ -1,4 +1,4 @@
-#include "panto/lib/graph/files/file_nodes.h"
+#include "panto/lib/graph/files/import/file_nodes.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "panto/lib/graph/files/references.h"
+#include "panto/lib/graph/files/import/references.h"
 
 #include <utility>
 

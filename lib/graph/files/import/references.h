@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "panto/lib/core/tensor/tensor.h"
-#include "panto/lib/graph/files/adapters.h"
+#include "panto/lib/graph/files/import/adapters.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {

@@ -1,4 +1,4 @@
-#include "panto/lib/graph/files/for_loop.h"
+#include "panto/lib/graph/files/import/for_loop.h"
 
 #include <memory>
 #include <string>

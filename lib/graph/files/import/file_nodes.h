@@ -12,8 +12,8 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
-#include "panto/lib/graph/files/adapters.h"
 #include "panto/lib/graph/files/graph_def.h"
+#include "panto/lib/graph/files/import/adapters.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/graph/hash_table.h"
 

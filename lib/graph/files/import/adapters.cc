@@ -1,4 +1,4 @@
-#include "panto/lib/graph/files/adapters.h"
+#include "panto/lib/graph/files/import/adapters.h"
 
 #include <array>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/files/for_loop.h"
+#include "panto/lib/graph/files/import/for_loop.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/lists.h"

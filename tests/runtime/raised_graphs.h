@@ -1,0 +1,80 @@
+// Loops and conditionals of TensorFlow 1 in one another, as text (tests/graph/text_graph.h).
+#pragma once
+
+namespace panto::test {
+
+inline constexpr const char* kBranchesInLoop = R"(
+  n = Placeholder(; dtype=float32, shape=[])
+  x0 = Placeholder(; dtype=float32, shape=[?])
+  zero = Const(; value=float32{0})
+  i_enter = Enter(zero; frame_name="scope/loop")
+  x_enter = Enter(x0; frame_name="scope/loop")
+  n_in = Enter(n; frame_name="scope/loop", is_constant=true)
+  i = Merge(i_enter, i_next)
+  x = Merge(x_enter, x_next)
+  less = Less(i, n_in)
+  scope/LoopCond = LoopCond(less)
+  i_s = Switch(i, scope/LoopCond)
+  x_s = Switch(x, scope/LoopCond)
+  pivot = Identity(i_s:1)
+  one = Const(^pivot; value=float32{1})
+  two = Const(^pivot; value=float32{2})
+  rest = FloorMod(i_s:1, two)
+  even = Less(rest, one)
+  x_even = Switch(x_s:1, even)
+  i_even = Switch(i_s:1, even)
+  square = Mul(x_even:1, x_even:1)
+  added = AddV2(x_even, i_even)
+  new_x = Merge(added, square)
+  new_i = AddV2(i_s:1, one)
+  i_next = NextIteration(new_i)
+  x_next = NextIteration(new_x)
+  x_out = Exit(x_s)
+  y = AddV2(x_out, x_out)
+)";
+
+inline constexpr const char* kLoopInBranch = R"(
+  p = Placeholder(; dtype=bool, shape=[])
+  x0 = Placeholder(; dtype=float32, shape=[?])
+  s = Switch(x0, p)
+  other = Neg(s)
+  three = Const(; value=float32{3})
+  zero = Const(; value=float32{0})
+  zero_s = Switch(zero, p)
+  three_s = Switch(three, p)
+  i_enter = Enter(zero_s:1; frame_name="loop")
+  x_enter = Enter(s:1; frame_name="loop")
+  three_in = Enter(three_s:1; frame_name="loop", is_constant=true)
+  i = Merge(i_enter, i_next)
+  x = Merge(x_enter, x_next)
+  less = Less(i, three_in)
+  go = LoopCond(less)
+  i_s = Switch(i, go)
+  x_s = Switch(x, go)
+  pivot = Identity(i_s:1)
+  one = Const(^pivot; value=float32{1})
+  i_new = AddV2(i_s:1, one)
+  x_new = Sin(x_s:1)
+  i_next = NextIteration(i_new)
+  x_next = NextIteration(x_new)
+  x_out = Exit(x_s)
+  y = Merge(other, x_out)
+  z = Neg(y)
+)";
+
+inline constexpr const char* kNestedConditionals = R"(
+  p = Placeholder(; dtype=bool, shape=[])
+  q = Placeholder(; dtype=bool, shape=[])
+  x = Placeholder(; dtype=float32, shape=[?])
+  outer = Switch(x, p)
+  q_in = Switch(q, p)
+  inner = Switch(outer:1, q_in:1)
+  a = Square(inner)
+  b = Exp(inner:1)
+  m = Merge(a, b)
+  y = Merge(outer, m)
+  which = Identity(y:1)
+  z = Neg(y)
+)";
+
+}  // namespace panto::test
