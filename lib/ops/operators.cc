@@ -79,23 +79,23 @@ Tensor& operator%=(Tensor& x, Arg y) {
 // Variable -> Tensor by `f`, assigned.
 namespace {
 template <class F>
-const Variable& changed(const Variable& v, Arg& y, F f) {
+Variable changed(const Variable& v, Arg& y, F f) {
   const Arg::Where where = y.where();
   v.assign(Arg(f(Arg(v, where), std::move(y)), where));
   return v;
 }
 }  // namespace
 
-const Variable& operator+=(const Variable& v, Arg y) {
+Variable operator+=(const Variable& v, Arg y) {
   return changed(v, y, [](Arg a, Arg b) { return std::move(a) + std::move(b); });
 }
-const Variable& operator-=(const Variable& v, Arg y) {
+Variable operator-=(const Variable& v, Arg y) {
   return changed(v, y, [](Arg a, Arg b) { return std::move(a) - std::move(b); });
 }
-const Variable& operator*=(const Variable& v, Arg y) {
+Variable operator*=(const Variable& v, Arg y) {
   return changed(v, y, [](Arg a, Arg b) { return std::move(a) * std::move(b); });
 }
-const Variable& operator/=(const Variable& v, Arg y) {
+Variable operator/=(const Variable& v, Arg y) {
   return changed(v, y, [](Arg a, Arg b) { return std::move(a) / std::move(b); });
 }
 

@@ -41,9 +41,9 @@ PANTO_EXPORT Tensor& operator%=(Tensor& x, Arg y);
 
 // v.assign(v + y), and so on, which all handles of the variable see: where a graph is being built that becomes a part
 // of it. `y` broadcasts. Throw InvalidArgument where the result has another dtype or shape than the variable.
-PANTO_EXPORT const Variable& operator+=(const Variable& v, Arg y);
-PANTO_EXPORT const Variable& operator-=(const Variable& v, Arg y);
-PANTO_EXPORT const Variable& operator*=(const Variable& v, Arg y);
-PANTO_EXPORT const Variable& operator/=(const Variable& v, Arg y);
+PANTO_EXPORT Variable operator+=(const Variable& v, Arg y);
+PANTO_EXPORT Variable operator-=(const Variable& v, Arg y);
+PANTO_EXPORT Variable operator*=(const Variable& v, Arg y);
+PANTO_EXPORT Variable operator/=(const Variable& v, Arg y);
 
 }  // namespace panto

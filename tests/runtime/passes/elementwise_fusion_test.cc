@@ -1,4 +1,4 @@
-// The pass "elementwise": which ops become one loop, and that the loop gives the bits of the separate ops.
+// The pass "elementwise": which ops become one loop, with the bits of the separate ops.
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <random>
