@@ -135,6 +135,7 @@ struct MixedOutputs {
   std::vector<Tensor> a;  // T
   Tensor b;  // T
   std::vector<Tensor> c;  // T
+  static constexpr const char* kNames[] = {"a", "b", "c"};
 };
 """, header)
         self.assertIn("MixedOutputs mixed(const ArgList& x, Arg y, const MixedAttrs& attrs = {});", header)
