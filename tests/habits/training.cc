@@ -120,7 +120,7 @@ rate.assign_add(1.f);
 rate.value()
 // 1.5  float64[], CPU:0
 rate.assign(counter);
-// InvalidArgument
+// InvalidArgument: dtype: expected the variable's float64, got int32
 Variable pair_of(tensor({0.f, 0.f}), "pair_of");
 pair_of.assign({3, 4});
 pair_of.value()
