@@ -461,22 +461,22 @@ std::string difference(const Tensor& expected_tensor, const Tensor& actual_tenso
     const auto a = expected.data<T>();
     const auto b = actual.data<T>();
     for (size_t i = 0; i < a.size() && text.empty(); ++i) {
-      const std::string where = position_text(dims_of(expected), i);
+      const auto where = [&] { return position_text(dims_of(expected), i); };
       if constexpr (std::is_same_v<T, Variant>) {
         const std::string items = list_difference(a[i], b[i]);
         if (items.empty()) continue;
-        text = fmt::format("element {}: {}", where, items);
+        text = fmt::format("element {}: {}", where(), items);
         continue;
       } else {
         if (same(static_cast<T>(a[i]), static_cast<T>(b[i]))) continue;
       }
       if constexpr (std::is_same_v<T, std::string>) {
-        text = fmt::format("element {}: expected '{}', got '{}'", where, a[i], b[i]);
+        text = fmt::format("element {}: expected '{}', got '{}'", where(), a[i], b[i]);
       } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
-        text = fmt::format("element {}: expected {} + {}i, got {} + {}i", where, a[i].real(), a[i].imag(), b[i].real(),
-                           b[i].imag());
+        text = fmt::format("element {}: expected {} + {}i, got {} + {}i", where(), a[i].real(), a[i].imag(),
+                           b[i].real(), b[i].imag());
       } else {
-        text = fmt::format("element {}: expected {}, got {}", where, number(a[i]), number(b[i]));
+        text = fmt::format("element {}: expected {}, got {}", where(), number(a[i]), number(b[i]));
       }
     }
   });

@@ -1,5 +1,4 @@
 // Activation functions.
-#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/math/elementwise.h"
@@ -169,11 +168,8 @@ const Op& kLeakyReluGrad = define_op(
      .body =
          [](CompositeContext& c) {
            const Tensor &dy = c.in(0), &x = c.in(1);
-           if (!dy.partial_shape().compatible_with(x.partial_shape())) {
-             invalid("shapes: expected equal ones, got {} and {}", dy.partial_shape().to_string(),
-                     x.partial_shape().to_string());
-           }
-           c.set_out(0, select(x > 0, dy, static_cast<double>(c.real("alpha")) * dy));
+           const Tensor above = relu_grad(dy, x);  // which refuses other shapes, also where they become known late
+           c.set_out(0, select(x > 0, above, static_cast<double>(c.real("alpha")) * dy));
          },
      .in_tensorflow = true});
 
