@@ -63,8 +63,9 @@ Tensor like(const OutputInfo& info) { return meta_tensor(info.dtype, info.shape)
 bool makes(const Gradient& gradient, size_t i, size_t k) { return ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0; }
 
 // Values whose gradient is asked for, or is on the way to one that is, perhaps some rounds before.
-std::vector<uint8_t> on_the_way(const Gradient& gradient, const GradContext& g) {
-  std::vector<uint8_t> wanted(gradient.recorded, 0);
+// `count`: of the loop's values; of higher orders more is recorded of a round, which is inside it.
+std::vector<uint8_t> on_the_way(const Gradient& gradient, const GradContext& g, size_t count) {
+  std::vector<uint8_t> wanted(count, 0);
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = g.needs(static_cast<int>(i)) ? 1 : 0;
   for (bool more = true; more;) {
     more = false;
@@ -175,7 +176,7 @@ void loop_gradient(GradContext& g) {
 
   // Values whose gradient is not zero: those that are asked about, and what they are made of in a round, also where the
   // first one is a constant. Without those of which nothing comes that anybody needs: slices of data, as a rule.
-  const std::vector<uint8_t> wanted = on_the_way(gradient, g);
+  const std::vector<uint8_t> wanted = on_the_way(gradient, g, count);
   std::vector<uint8_t> flows(count, 0);
   for (size_t k = 0; k < count; ++k) flows[k] = wanted[k] != 0 && g.has_dy(static_cast<int>(k)) ? 1 : 0;
   // Variables that a round reads: their gradients are sums over the rounds.
