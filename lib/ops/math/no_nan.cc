@@ -7,6 +7,12 @@
 #include "panto/ops/math.h"
 
 namespace panto {
+namespace {
+
+// In the place of x where its factor is asked for: 1, and 0 where x is 0.
+Tensor one_unless_zero(const Tensor& x) { return cast(not_equal(x, 0), x.dtype()); }
+
+}  // namespace
 
 const Op& kDivNoNan = define_op("DivNoNan(x: T, y: T; T: floating|complex) -> (z: T)",
                                 {.doc = "`x / y`, and 0 where y is 0.",
@@ -41,7 +47,7 @@ const Op& kXdivy = define_op("Xdivy(x: T, y: T; T: floating|complex) -> (z: T)",
                               .gradient =
                                   [](GradContext& g) {
                                     const Tensor &x = g.conj_in(0), &y = g.conj_in(1);
-                                    if (g.needs(0)) g.set(0, g.dy() * xdivy(cast(not_equal(x, 0), x.dtype()), y));
+                                    if (g.needs(0)) g.set(0, g.dy() * xdivy(one_unless_zero(x), y));
                                     if (g.needs(1)) g.set(1, g.dy() * xdivy(-x, square(y)));
                                   },
                               .flops = flops_each<4>});
@@ -54,7 +60,7 @@ const Op& kXlogy = define_op("Xlogy(x: T, y: T; T: floating|complex) -> (z: T)",
                               .gradient =
                                   [](GradContext& g) {
                                     const Tensor &x = g.conj_in(0), &y = g.conj_in(1);
-                                    if (g.needs(0)) g.set(0, g.dy() * xlogy(cast(not_equal(x, 0), x.dtype()), y));
+                                    if (g.needs(0)) g.set(0, g.dy() * xlogy(one_unless_zero(x), y));
                                     if (g.needs(1)) g.set(1, g.dy() * xdivy(x, y));
                                   },
                               .flops = flops_each<12>});
@@ -67,7 +73,7 @@ const Op& kXlog1py = define_op("Xlog1py(x: T, y: T; T: floating|complex) -> (z: 
                                 .gradient =
                                     [](GradContext& g) {
                                       const Tensor &x = g.conj_in(0), &y = g.conj_in(1);
-                                      if (g.needs(0)) g.set(0, g.dy() * xlog1py(cast(not_equal(x, 0), x.dtype()), y));
+                                      if (g.needs(0)) g.set(0, g.dy() * xlog1py(one_unless_zero(x), y));
                                       if (g.needs(1)) g.set(1, g.dy() * xdivy(x, y + 1));
                                     },
                                 .flops = flops_each<20>});

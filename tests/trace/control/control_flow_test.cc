@@ -11,9 +11,12 @@
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
+#include "panto/tests/trace/control/functions.h"
 
 namespace panto {
 namespace {
+
+using test::power, test::root_or_zero;
 
 BOOST_AUTO_TEST_SUITE(trace_)
 BOOST_AUTO_TEST_SUITE(control_flow)
@@ -23,10 +26,6 @@ const Node* node_of(const Function& f, std::string_view op) {
     if (f.graph().at(id).op().name() == op) return &f.graph().at(id);
   }
   return nullptr;
-}
-
-Tensor root_or_zero(const Tensor& x) {
-  return cond(sum(x) > 0.F, [&] { return sqrt(x); }, [&] { return zeros_like(x); });
 }
 
 // A round may write over what the one before it made, and over nothing else.
@@ -117,13 +116,6 @@ BOOST_AUTO_TEST_CASE(cases) {
     expect_near(f(tensor(i), x), expected);
   }
   BOOST_TEST((node_of(f, "StatelessCase") != nullptr));
-}
-
-Tensor power(const Tensor& x, const Tensor& n) {
-  auto [i, result] = while_loop([&](const Tensor& i, const Tensor&) { return i < n; },
-                                [&](const Tensor& i, const Tensor& p) { return std::tuple(i + 1, p * x); },
-                                std::tuple(tensor(0), ones_like(x)));
-  return result;
 }
 
 BOOST_AUTO_TEST_CASE(loops_of_unknown_length) {

@@ -11,23 +11,15 @@
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
+#include "panto/tests/trace/control/functions.h"
 
 namespace panto {
 namespace {
 
+using test::power, test::root_or_zero;
+
 BOOST_AUTO_TEST_SUITE(trace_)
 BOOST_AUTO_TEST_SUITE(control_flow)
-
-Tensor root_or_zero(const Tensor& x) {
-  return cond(sum(x) > 0.F, [&] { return sqrt(x); }, [&] { return zeros_like(x); });
-}
-
-Tensor power(const Tensor& x, const Tensor& n) {
-  auto [i, result] = while_loop([&](const Tensor& i, const Tensor&) { return i < n; },
-                                [&](const Tensor& i, const Tensor& p) { return std::tuple(i + 1, p * x); },
-                                std::tuple(tensor(0), ones_like(x)));
-  return result;
-}
 
 // ---- Slices -------------------------------------------------------------------------------------------------------
 

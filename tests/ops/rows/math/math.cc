@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "panto/tests/ops/reference.h"
+#include "panto/tests/ops/rows/math/shared_rows.h"
 #include "panto/tests/ops/table.h"
 
 namespace panto::test {
@@ -69,9 +70,6 @@ const Family unary(
           .units = 64}},
     });
 
-const ErrorSample kDivisionByZero = {
-    .in = {kThree, list({1, 0, 2})}, .text = "integer division by zero", .type = kInt32};
-
 const Family binary(
     "math",
     {
@@ -128,27 +126,6 @@ const Family binary(
               },
           .errors = {{.in = {draw({2, 3}), draw({3})}, .text = "shapes: expected equal ones, got [2,3] and [3]"}}}},
     });
-
-// Numbers of which both parts count.
-std::vector<Sample> complex_samples(int operands, double low = -2, double high = 2) {
-  std::vector<Sample> samples;
-  int seed = 1;
-  for (const Index& dims : {Index{}, {2, 3}, {37}}) {
-    Sample s;
-    for (int i = 0; i < operands; ++i) s.in.push_back(draw_complex(dims, low, high, seed++));
-    samples.push_back(std::move(s));
-  }
-  if (operands == 2) samples.push_back({.in = {draw_complex({2, 3}, low, high, 7), draw_complex({3}, low, high, 8)}});
-  return samples;
-}
-Details complex_row(int operands, Reference reference, double units = 16) {
-  return {.samples = complex_samples(operands),
-          .reference = std::move(reference),
-          .label = "complex",
-          .types = dtypes::kComplex,
-          .units = units,
-          .floor = 0.1};
-}
 
 const Family of_complex("math",
                         {
