@@ -13,6 +13,7 @@
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
