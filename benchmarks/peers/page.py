@@ -70,8 +70,8 @@ What is not comparable:
 GPU_INTRODUCTION = """\
 # Side by side on a GPU
 
-Written by `PANTO_CUDA_GRAPHS=1 ./dev bench peers --gpu --table` on a machine with an NVIDIA GPU, its driver, and nvcc
-(`meson setup -Dcuda=enabled` makes its absence an error); run it again rather than editing. The same work in
+Written by `./dev bench peers --gpu --table` on a machine with an NVIDIA GPU, its driver, and nvcc (`meson setup
+-Dcuda=enabled` makes its absence an error); run it again rather than editing. The same work in
 Pantograph, in PyTorch (eager; compiled in rows of traced functions) and in JAX (eager; jitted), in a row one after the
 other. All tensors are on the GPU; a batch of runs is over when the GPU has done it.
 """
@@ -91,8 +91,8 @@ GPU_METHOD = """\
 - PyTorch finds its fastest convolutions before it is timed (`cudnn.benchmark`) and has filters in its own order. In
   rows of traced functions it is compiled with `mode="reduce-overhead"`, whole training steps as well.
 - JAX's training steps donate their parameters.
-- Our traced functions are launched as CUDA graphs where the environment has PANTO_CUDA_GRAPHS=1. That is off by
-  default; the line above the tables says how it was here.
+- Our traced functions are launched as CUDA graphs, unless the environment has PANTO_CUDA_GRAPHS=0; the line above the
+  tables says how it was here.
 - Convolutions here are products of patches by cuBLAS; PyTorch and JAX have cuDNN.
 """
 
@@ -214,8 +214,11 @@ def libraries_table(costs):
 def document(run):
     """`run`: what run.py saves."""
     gpu = run.get("gpu")
-    machine = [gpu, f"PANTO_CUDA_GRAPHS={run.get('graphs') or ' (not set)'}", run["date"]] if gpu else [run["cpu"], f"{run['threads']} threads",
-                                              f"transparent huge pages: {run['huge_pages']}", run["date"]]
+    if gpu:
+        machine = [gpu, f"CUDA graphs {'off' if run.get('graphs') == '0' else 'on'}", run["date"]]
+    else:
+        pages = f"transparent huge pages: {run['huge_pages']}"
+        machine = [run["cpu"], f"{run['threads']} threads", pages, run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
     lines = [GPU_INTRODUCTION if gpu else INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
     measured = [found for found in run["rows"].values() if found.times]

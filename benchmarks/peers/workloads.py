@@ -194,8 +194,9 @@ SECTIONS = [
         Row("linear_traced", "the same, traced", "mlp", "traced_train", LINEAR, 1, 5e-6, 5e-3),
         Row("mlp", "dense 784-512-256-10, batch 64: training step", "mlp", "train", MLP, 1, 5e-6, 5e-3),
         Row("mlp_traced", "the same, traced", "mlp", "traced_train", MLP, 1, 5e-6, 5e-3),
-        Row("cnn", "convolutions 5x5x32 and 5x5x64, 28x28, batch 64: training step", "cnn", "train", CNN, 1, 5e-6, 5e-3),
-        Row("cnn_traced", "the same, traced", "cnn", "traced_train", CNN, 1, 5e-6, 5e-3),
+        # On a GPU cuDNN's changes are as far as 0.0069 from what all libraries have on a CPU; ours are not.
+        Row("cnn", "convolutions 5x5x32 and 5x5x64, 28x28, batch 64: training step", "cnn", "train", CNN, 1, 5e-6, 1e-2),
+        Row("cnn_traced", "the same, traced", "cnn", "traced_train", CNN, 1, 5e-6, 1e-2),
         Row("lstm", "LSTM of 256, 16 steps, batch 64: training step", "lstm", "train", LSTM, 1, 5e-6, 5e-3),
         Row("lstm_traced", "the same, traced", "lstm", "traced_train", LSTM, 1, 5e-6, 5e-3),
         Row("transformer", "transformer block 256, 8 x 128 tokens: training step", "transformer", "train", TRANSFORMER, 1,

@@ -64,7 +64,7 @@ CudaDevice::CudaDevice(int index, const cudaDeviceProp& properties)
           PANTO_OLDEST_GPU / 10, PANTO_OLDEST_GPU % 10, properties.major, properties.minor);
   }
   const char* graphs = std::getenv("PANTO_CUDA_GRAPHS");  // NOLINT(concurrency-mt-unsafe): read once
-  captures_ = graphs != nullptr && std::string_view(graphs) == "1";
+  captures_ = graphs == nullptr || std::string_view(graphs) != "0";
   description_ = fmt::format("{}, {} GiB, compute capability {}.{}", properties.name,
                              (properties.totalGlobalMem + (size_t{1} << 29)) >> 30, properties.major, properties.minor);
 }

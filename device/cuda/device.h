@@ -75,7 +75,7 @@ class CudaDevice final : public Device {
   // Null where the GPU cannot be used.
   void* stream() noexcept override;
   void synchronize() override;
-  // Where the environment has PANTO_CUDA_GRAPHS=1.
+  // Unless the environment has PANTO_CUDA_GRAPHS=0.
   bool captures() const noexcept override { return captures_; }
   std::unique_ptr<CapturedWork> capture(const Callable<void()>& work) override;
   bool capturing() const noexcept override;
