@@ -7,6 +7,8 @@ SPECIAL = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5]
 UNARY = "Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh".split()
 ACTIVATIONS = "Elu Selu Relu6 Softsign LeakyRelu".split()
 PAIRS = "Xdivy Xlogy Xlog1py DivNoNan MulNoNan TruncateDiv TruncateMod".split()
+SPECIAL_FUNCTIONS = """Lgamma Digamma Erfinv Ndtri Expint Dawsn Spence BesselJ0 BesselJ1 BesselY0 BesselY1 BesselI0 BesselI1
+    BesselI0e BesselI1e BesselK0 BesselK1 BesselK0e BesselK1e""".split()
 BITS = "BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift".split()
 
 
@@ -36,6 +38,14 @@ def elementwise(cases):
             cases.add(op, f"special {name}", gradients=left, outputs=right, **tolerance)
         for op in ("Relu6Grad", "SoftsignGrad", "LeakyReluGrad"):
             cases.add(op, f"special {name}", gradients=left, features=right, **tolerance)
+    # In float64: TensorFlow's float32 has other formulas, and is less exact.
+    ends = np.array(SPECIAL + [-2, -0.5, -1.5, 0.25, 2, 3.75, 20, 100], F8)
+    for op in SPECIAL_FUNCTIONS:
+        cases.add(op, "ends", x=ends, rtol=1e-12, atol=1e-14)
+    order, x = np.array([0, 1, 2, 1.5, -1, 3, np.nan, 0, 2, 4], F8), np.array([1, 1, 2.5, 1, 1, -0.5, 1, 0, 0, 0.25], F8)
+    cases.add("Polygamma", "ends", a=order, x=x, rtol=1e-12)
+    order, x = np.array([2, 1, 0.5, 2, 3, 2, 3, 1.5], F8), np.array([1, 1, 1, 0, -1, -0.5, -1.5, -0.5], F8)
+    cases.add("Zeta", "ends", x=order, q=x, rtol=1e-12)
     z = np.array([0.5 + 0.25j, -1.5 + 2j, 3 - 0.5j, -0.25 - 1j], np.complex64)
     for op in UNARY:
         cases.add(op, "complex", x=z, rtol=2e-6, atol=1e-6)

@@ -1,0 +1,29 @@
+// Special functions of float64: what elementwise kernels of Lgamma, BesselJ0 and their kin compute an element with.
+// Values at poles and outside of domains are those of TensorFlow's CPU kernels. Internal.
+#pragma once
+
+namespace panto::special {
+
+double log_gamma(double x);            // log |gamma(x)|
+double digamma(double x);              // its derivative
+double polygamma(double n, double x);  // derivative n of digamma; NaN unless n is a whole number of at least 0
+double zeta(double s, double q);       // Hurwitz's: the sum of (q + k)^-s over k = 0, 1, ...
+double erfinv(double x);               // erf(erfinv(x)) = x
+double ndtri(double p);                // the p-quantile of the standard normal distribution
+double expint(double x);               // Ei(x); NaN below zero
+double dawson(double x);               // exp(-x^2) times the integral of exp(t^2) from 0 to x
+double spence(double x);               // the integral of log(t) / (1 - t) from 1 to x
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+double bessel_i0(double x);
+double bessel_i1(double x);
+double bessel_i0e(double x);  // exp(-|x|) I0(x)
+double bessel_i1e(double x);
+double bessel_k0(double x);
+double bessel_k1(double x);
+double bessel_k0e(double x);  // exp(x) K0(x)
+double bessel_k1e(double x);
+
+}  // namespace panto::special
