@@ -46,7 +46,8 @@ class GradientTape::Impl final : public Recorder {
   bool keeps(const Call& call) override { return !call.op->saves().empty() && tracks_any(call); }
   bool looks_inside(const Call& call) const override {
     if (ends_gradients(*call.op)) return false;
-    const bool function_inside = calls_functions(*call.op) && !calls_ready_functions(call) && runs_now(call);
+    const bool function_inside =
+        calls_functions(*call.op) && gradient_orders(call) < (runs_now(call) ? 1 : wanted_gradient_orders());
     if (call.op->gradient() != nullptr && !function_inside) return false;
     return tracks_any(call) || (options_.watch_variables && call.op->has_effect(Effect::kReads));
   }
@@ -148,6 +149,7 @@ class GradientTape::Impl final : public Recorder {
     return num_slots_++;
   }
 
+  // Nothing in it is symbolic: functions that it calls are called at once.
   // Nothing in it is symbolic: functions that it calls are called at once.
   static bool runs_now(const Call& call) {
     return symbolic_recorder() == nullptr &&

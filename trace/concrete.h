@@ -1,6 +1,7 @@
 // One traced signature: a graph with inputs, captures, outputs and effects, and the ways to call it. Internal.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -63,15 +64,22 @@ class ConcreteFunction : public std::enable_shared_from_this<ConcreteFunction> {
   Backward make_backward(const Graph& graph, std::span<const NodeOutput> outputs, std::span<const uint8_t> seeded,
                          std::span<const uint8_t> needed, bool* stopped) const;
 
-  const std::vector<int>& needed_nodes() const;
+  // What a call's ops are replayed from.
+  struct Inlined {
+    Graph graph;
+    std::vector<int> nodes;  // what a call runs, inputs first
+  };
+  // `orders`: how often conditionals and loops on a way from inputs to outputs can be differentiated as they are,
+  // beyond what gradients in the graph read of them.
+  const Inlined& inlined(int orders) const;
 
   Parts parts_;
   const std::vector<NodeOutput> all_inputs_;  // arguments_and_captures()
   FunctionPlans plans_;
   bool draws_numbers_ = false;    // a node of it is random
   bool calls_functions_ = false;  // a node of it is a conditional, a loop or a call
-  mutable std::once_flag needed_once_;
-  mutable std::vector<int> needed_;  // see needed_nodes
+  mutable std::mutex inlined_mutex_;
+  mutable std::map<int, Inlined> inlined_;  // by `orders`
   std::mutex mutex_;
   std::shared_ptr<Gradient> gradients_[2];  // of first order, and for higher ones
 };

@@ -53,6 +53,20 @@ void replay_symbolically(Graph& graph, Replay& replay, int id) {
   }
 }
 
+// Of the nodes that the ys depend on those that depend on one of `xs`, which are sorted; in topological order.
+std::vector<int> on_the_way(const Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs) {
+  std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
+  std::vector<int> order = ancestors(graph, ys);
+  std::erase_if(order, [&](int id) {
+    const bool reads = std::ranges::any_of(graph.at(id).inputs(), [&](NodeOutput in) {
+      return reads_x[static_cast<size_t>(in.node)] != 0 || std::ranges::binary_search(xs, in);
+    });
+    reads_x[static_cast<size_t>(id)] = reads ? 1 : 0;
+    return !reads;
+  });
+  return order;
+}
+
 bool has_no_gradient_as_a_whole(const Node& node) {
   return is_composite(node) && node.op().gradient() == nullptr && node.op().no_gradient().empty();
 }
@@ -128,20 +142,21 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
   CallTrail trail;
   for (bool again = true; again;) {  // bodies may have composites in them
     again = false;
-    std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
-    for (int id : ancestors(graph, ys)) {
-      const auto inputs = graph.at(id).inputs();
-      if (std::ranges::none_of(inputs, [&](NodeOutput in) {
-            return reads_x[static_cast<size_t>(in.node)] != 0 || std::ranges::binary_search(sorted, in);
-          })) {
-        continue;
-      }
-      reads_x[static_cast<size_t>(id)] = 1;
+    for (int id : on_the_way(graph, ys, sorted)) {
       if (has_ready_form(graph.at(id)) && !is_ready_for_gradients(graph, id, ys)) make_ready_for_gradients(graph, id);
       if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
       expand_in_place(graph, id, trail);
       again = true;
     }
+  }
+}
+
+void make_ready_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                              int orders) {
+  std::vector<NodeOutput> sorted(xs.begin(), xs.end());
+  std::ranges::sort(sorted);
+  for (int id : on_the_way(graph, ys, sorted)) {
+    for (int k = 0; k < orders && has_ready_form(graph.at(id)); ++k) make_ready_for_gradients(graph, id);
   }
 }
 

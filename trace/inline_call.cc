@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/thread_state.h"
+#include "panto/lib/core/op/function_body.h"
 #include "panto/lib/graph/functions/replay.h"
 #include "panto/ops/array.h"
 #include "panto/trace/concrete.h"
+#include "panto/trace/possible_gradients.h"
 
 namespace panto {
 
@@ -20,17 +23,25 @@ bool ConcreteFunction::is_transformed(Arguments args) const {
   return draws_numbers_;
 }
 
-// What a call runs, inputs first.
-const std::vector<int>& ConcreteFunction::needed_nodes() const {
-  std::call_once(needed_once_, [&] {
+const ConcreteFunction::Inlined& ConcreteFunction::inlined(int orders) const {
+  const std::lock_guard lock(inlined_mutex_);
+  const auto [it, is_new] = inlined_.try_emplace(orders);
+  if (!is_new) return it->second;
+  try {
+    Graph graph = parts_.graph;
+    if (orders > 0) make_ready_for_gradients(graph, parts_.outputs, all_inputs_, orders);
     std::vector<int> roots = parts_.effects;
     for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
     const std::vector<uint8_t> needed =
-        reach(parts_.graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(parts_.graph.id_limit()), 0));
-    needed_ = parts_.graph.topological_order();
-    std::erase_if(needed_, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
-  });
-  return needed_;
+        reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
+    std::vector<int> nodes = graph.topological_order();
+    std::erase_if(nodes, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
+    it->second = {std::move(graph), std::move(nodes)};
+  } catch (...) {
+    inlined_.erase(it);
+    throw;
+  }
+  return it->second;
 }
 
 void ConcreteFunction::inline_checked(Arguments args, std::span<Tensor> outputs) const {
@@ -49,11 +60,13 @@ void ConcreteFunction::inline_checked(Arguments args, std::span<Tensor> outputs)
 
 void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) const {
   const LibraryScope inside;
-  const Graph& graph = parts_.graph;
-  Replay replay(graph);
+  const bool symbolic = symbolic_recorder() != nullptr ||
+                        std::ranges::any_of(args, [](const Tensor* t) { return t->defined() && t->is_meta(); });
+  const Inlined& inlined = this->inlined(symbolic && calls_functions_ ? wanted_gradient_orders() : 0);
+  Replay replay(inlined.graph);
   for (size_t i = 0; i < args.size(); ++i) replay.set(parts_.inputs[i].node, {*args[i]});
   for (const Capture& c : parts_.captures) replay.set(c.input.node, {c.value});
-  for (int id : needed_nodes()) replay.run(id);
+  for (int id : inlined.nodes) replay.run(id);
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = replay.value(parts_.outputs[i]);
 }
 

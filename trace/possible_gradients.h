@@ -21,6 +21,10 @@ std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOut
 // and what that reads must be in the graph.
 void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs);
 
+// Conditionals and loops on a way from `xs` to `ys` give what gradients of so many orders will read, beside what they
+// give now.
+void make_ready_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs, int orders);
+
 // From which of `xs` each of `ys` is computed along a way that a tape follows: a set of bits, by position in `xs`.
 std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<const NodeOutput> ys,
                                                  std::span<const NodeOutput> xs);

@@ -141,7 +141,7 @@ ReadyLoop make_loop_ready(const FunctionRef& condition, const FunctionRef& body,
     return inline_function(*concrete_of(*graph_function(condition)), in.first(count));
   });
   auto made = std::make_shared<GraphFunction>(round.name, std::move(round.graph), std::move(round.endpoints));
-  made->set_note(std::move(note));
+  made->set_note(std::move(note), before->gradient_orders() + 1);
   result.body = {.name = made->name(), .body = made};
   const std::shared_ptr<const GraphFunction> made_condition = function_of(std::move(goes_on));
   result.condition = {.name = made_condition->name(), .body = made_condition};

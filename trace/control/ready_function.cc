@@ -124,7 +124,7 @@ ReadyBranches make_branches_ready(std::span<const FunctionRef> functions) {
     }
     first_extra += extras[b].size();
     auto made = std::make_shared<GraphFunction>(functions[b].name, std::move(branch), std::move(endpoints));
-    made->set_note(std::move(note));
+    made->set_note(std::move(note), functions[b].body->gradient_orders() + 1);
     result.functions.push_back({.name = made->name(), .body = made});
   }
   return result;

@@ -42,16 +42,6 @@ FunctionRef reference(TracedBody body) {
   return {function->name(), function};
 }
 
-// How often tapes that listen may differentiate what is called now: it must give what they will read.
-int gradient_orders() {
-  constexpr int kMost = 3;
-  int orders = 0;
-  for (const Recorder* r : recorders()) {
-    if (r->computes_gradients()) orders += r->hears_own_gradients() ? 2 : 1;
-  }
-  return std::min(orders, kMost);
-}
-
 void set(const Op& op, std::vector<AttrValue>& attrs, std::string_view name, AttrValue value) {
   attrs[static_cast<size_t>(op.signature().find_attr(name))] = std::move(value);
 }
@@ -60,6 +50,57 @@ std::vector<AttrValue> defaults(const Op& op) {
   std::vector<AttrValue> attrs;
   for (const AttrDef& def : op.signature().attrs) attrs.push_back(def.default_value);
   return attrs;
+}
+
+// What is asked for in a trace must give what tapes that listen will read: `orders` times as much as it does.
+std::vector<Tensor> call_branches_for_gradients(bool is_case, const Tensor& index, std::vector<Tensor> inputs,
+                                                std::vector<FunctionRef> functions, int orders) {
+  const Op& op = branches_op(is_case, stateful(functions));
+  const std::span<const DType> outputs = functions[0].body->output_types();
+  std::vector<DType> output_types(outputs.begin(), outputs.end());
+  const size_t count = output_types.size();
+  const std::vector<DType> input_types = types_of(inputs);
+  for (; orders > 0; --orders) {
+    ReadyBranches ready = make_branches_ready(functions);
+    functions = std::move(ready.functions);
+    for (const OutputInfo& extra : ready.extras) output_types.push_back(extra.dtype);
+  }
+  inputs.insert(inputs.begin(), index);
+  const std::vector<AttrValue> attrs =
+      branches_attrs(op, index.dtype(), input_types, output_types, std::move(functions));
+  std::vector<Tensor> results = call_op(op, inputs, attrs);
+  results.resize(count);
+  return results;
+}
+
+std::vector<Tensor> call_loop_for_gradients(std::vector<Tensor> inputs, FunctionRef condition, FunctionRef body,
+                                            int64_t parallel_iterations, int orders) {
+  const size_t count = inputs.size();
+  std::vector<DType> types = types_of(inputs);
+  const Op& op = loop_op(stateful(std::vector{condition, body}));
+  if (orders > 0) {
+    std::vector<OutputInfo> infos;
+    for (const Tensor& t : detail::loop_invariant(*body.body, dispatch::pointers_to(inputs))) {
+      infos.push_back({t.dtype(), t.partial_shape()});
+    }
+    for (; orders > 0; --orders) {
+      ReadyLoop ready = make_loop_ready(condition, body, infos);
+      condition = std::move(ready.condition);
+      body = std::move(ready.body);
+      inputs.push_back(tensor(0));
+      for (const OutputInfo& element : ready.elements) {
+        inputs.push_back(empty_tensor_list(spelled_shape(element.shape), -1, element.dtype));
+      }
+      types = types_of(inputs);
+      for (size_t i = infos.size(); i < inputs.size(); ++i) {
+        infos.push_back({inputs[i].dtype(), inputs[i].partial_shape()});
+      }
+    }
+  }
+  std::vector<Tensor> results =
+      call_op(op, inputs, loop_attrs(op, types, std::move(condition), std::move(body), parallel_iterations));
+  results.resize(count);
+  return results;
 }
 
 }  // namespace
@@ -98,7 +139,6 @@ std::vector<AttrValue> loop_attrs(const Op& op, std::span<const DType> types, Fu
 
 std::vector<Tensor> call_branches(const Tensor& index, bool is_case, std::vector<TracedBody> branches) {
   std::vector<Tensor> inputs = share_captures(branches);
-  const std::vector<DType> input_types = types_of(inputs);
   std::vector<FunctionRef> functions;
   for (TracedBody& branch : branches) functions.push_back(reference(std::move(branch)));
   const std::span<const DType> outputs = functions[0].body->output_types();
@@ -108,20 +148,7 @@ std::vector<Tensor> call_branches(const Tensor& index, bool is_case, std::vector
     invalid("branch {}: expected it to give tensors as branch 0 does, {}, got {}", k, list_text(outputs),
             list_text(others));
   }
-  const Op& op = branches_op(is_case, stateful(functions));
-  std::vector<DType> output_types(outputs.begin(), outputs.end());
-  const size_t count = output_types.size();
-  for (int order = gradient_orders(); order > 0; --order) {
-    ReadyBranches ready = make_branches_ready(functions);
-    functions = std::move(ready.functions);
-    for (const OutputInfo& extra : ready.extras) output_types.push_back(extra.dtype);
-  }
-  inputs.insert(inputs.begin(), index);
-  const std::vector<AttrValue> attrs =
-      branches_attrs(op, index.dtype(), input_types, output_types, std::move(functions));
-  std::vector<Tensor> results = call_op(op, inputs, attrs);
-  results.resize(count);
-  return results;
+  return call_branches_for_gradients(is_case, index, std::move(inputs), std::move(functions), wanted_gradient_orders());
 }
 
 std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody condition, TracedBody body,
@@ -135,36 +162,33 @@ std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody conditi
     both[1].endpoints.outputs.push_back(both[1].endpoints.inputs[i]);
   }
   FunctionRef functions[] = {reference(std::move(both[0])), reference(std::move(both[1]))};
-  std::vector<DType> types = types_of(inputs);
+  const std::vector<DType> types = types_of(inputs);
   const std::span<const DType> given = functions[1].body->output_types();
   if (!std::ranges::equal(given, types)) {
     invalid("body: expected it to give what it takes, {}, got {}", list_text(std::span(types).first(values.size())),
             list_text(given.first(given.size() - captures.size())));
   }
-  const Op& op = loop_op(stateful(functions));
-  if (int orders = gradient_orders(); orders > 0) {
-    std::vector<OutputInfo> infos;
-    for (const Tensor& t : detail::loop_invariant(*functions[1].body, dispatch::pointers_to(inputs))) {
-      infos.push_back({t.dtype(), t.partial_shape()});
-    }
-    for (; orders > 0; --orders) {
-      ReadyLoop ready = make_loop_ready(functions[0], functions[1], infos);
-      functions[0] = std::move(ready.condition);
-      functions[1] = std::move(ready.body);
-      inputs.push_back(tensor(0));
-      for (const OutputInfo& element : ready.elements) {
-        inputs.push_back(empty_tensor_list(spelled_shape(element.shape), -1, element.dtype));
-      }
-      types = types_of(inputs);
-      for (size_t i = infos.size(); i < inputs.size(); ++i) {
-        infos.push_back({inputs[i].dtype(), inputs[i].partial_shape()});
-      }
-    }
-  }
   std::vector<Tensor> results =
-      call_op(op, inputs, loop_attrs(op, types, functions[0], functions[1], parallel_iterations));
+      call_loop_for_gradients(std::move(inputs), std::move(functions[0]), std::move(functions[1]), parallel_iterations,
+                              wanted_gradient_orders());
   results.resize(values.size());
   return results;
+}
+
+std::vector<Tensor> call_for_gradients(CompositeContext& c) {
+  const int orders = wanted_gradient_orders() - gradient_orders(c.call());
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+  const auto known = [](const FunctionRef& f) { return FunctionRef{.name = f.name, .body = body_of(f)}; };
+  if (c.op().is(OpKind::kLoop)) {
+    return call_loop_for_gradients(std::move(inputs), known(c.function("cond")), known(c.function("body")),
+                                   c.integer("parallel_iterations"), orders);
+  }
+  std::vector<FunctionRef> branches;
+  for (const FunctionRef& f : branches_of(c)) branches.push_back(known(f));
+  const Tensor index = inputs[0];
+  inputs.erase(inputs.begin());
+  return call_branches_for_gradients(c.op().is(OpKind::kCase), index, std::move(inputs), std::move(branches), orders);
 }
 
 }  // namespace panto

@@ -19,6 +19,9 @@ std::vector<Tensor> call_branches(const Tensor& index, bool is_case, std::vector
 std::vector<Tensor> call_loop(std::span<const Tensor> values, TracedBody condition, TracedBody body,
                               int64_t parallel_iterations);
 
+// FunctionRuntime::call_for_gradients.
+std::vector<Tensor> call_for_gradients(CompositeContext& c);
+
 // Of a call of If or Case, as a rule for it sees it.
 template <class Context>
 std::vector<FunctionRef> branches_of(const Context& c) {

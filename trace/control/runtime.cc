@@ -16,6 +16,7 @@
 #include "panto/ops/math.h"
 #include "panto/trace/concrete.h"
 #include "panto/trace/control/function_gradients.h"
+#include "panto/trace/control/record.h"
 #include "panto/trace/control/transforms.h"
 
 namespace panto {
@@ -86,6 +87,7 @@ class Runtime final : public FunctionRuntime {
   }
   void cond_gradient(GradContext& g) const override { branches_gradient(g); }
   void loop_gradient(GradContext& g) const override { panto::loop_gradient(g); }
+  std::vector<Tensor> call_for_gradients(CompositeContext& c) const override { return panto::call_for_gradients(c); }
   void batch(BatchContext& c) const override { c.op().is(OpKind::kLoop) ? batch_loop(c) : batch_branches(c); }
   void jvp(JvpContext& c) const override { c.op().is(OpKind::kLoop) ? jvp_loop(c) : jvp_branches(c); }
 

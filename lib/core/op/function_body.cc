@@ -1,9 +1,13 @@
 #include "panto/lib/core/op/function_body.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/core/call/recorder.h"
 
 namespace panto {
 namespace {
@@ -24,7 +28,8 @@ std::shared_ptr<const FunctionBody> body_of(const FunctionRef& function) {
   failf(Code::kNotFound, "function: expected one that is known here, got the name '{}'", printable(function.name));
 }
 
-bool calls_ready_functions(const Call& call) {
+int gradient_orders(const Call& call) {
+  int least = std::numeric_limits<int>::max();
   const auto& attrs = call.op->signature().attrs;
   for (size_t i = 0; i < attrs.size(); ++i) {
     const bool is_function = attrs[i].kind == AttrKind::kFunc || attrs[i].kind == AttrKind::kFuncList;
@@ -34,10 +39,19 @@ bool calls_ready_functions(const Call& call) {
     const auto* first = static_cast<const FunctionRef*>(call.attrs[i].p);
     const uint32_t count = attrs[i].kind == AttrKind::kFunc ? 1 : call.attrs[i].n;
     for (uint32_t k = 0; k < count; ++k) {
-      if (first[k].body == nullptr || !first[k].body->is_ready_for_gradients()) return false;
+      least = std::min(least, first[k].body == nullptr ? 0 : first[k].body->gradient_orders());
     }
   }
-  return true;
+  return least;
+}
+
+int wanted_gradient_orders() {
+  constexpr int kMost = 3;
+  int orders = 0;
+  for (const Recorder* r : recorders()) {
+    if (r->computes_gradients()) orders += r->hears_own_gradients() ? 2 : 1;
+  }
+  return std::min(orders, kMost);
 }
 
 const FunctionRuntime& FunctionRuntime::get() {

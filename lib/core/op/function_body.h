@@ -34,8 +34,9 @@ class PANTO_EXPORT FunctionBody : public std::enable_shared_from_this<FunctionBo
   virtual std::span<const DType> output_types() const noexcept = 0;
   // What a call does besides making its outputs: bits of Effect::What.
   virtual uint8_t effects() const noexcept = 0;
-  // Whether it gives what its gradient needs, too: an op that calls it has a gradient as a whole.
-  virtual bool is_ready_for_gradients() const noexcept = 0;
+  // How often an op that calls it can be differentiated as a whole: once for each time that it was made to give what
+  // its gradient needs, too.
+  virtual int gradient_orders() const noexcept = 0;
   // What is known of the outputs, from what is known of the inputs: symbolic tensors, or real ones. Throws
   // InvalidArgument where the inputs do not fit.
   virtual std::vector<Tensor> infer(std::span<const Tensor* const> inputs) const = 0;
@@ -58,8 +59,10 @@ PANTO_EXPORT std::shared_ptr<const FunctionBody> body_of(const FunctionRef& func
 // Whether calls of this op run functions that its attributes name.
 inline bool calls_functions(const Op& op) noexcept { return op.kind() >= OpKind::kCall && op.kind() <= OpKind::kLoop; }
 
-// Whether the functions that a call calls are.
-PANTO_EXPORT bool calls_ready_functions(const Call& call);
+// The least gradient_orders of the functions that a call calls.
+PANTO_EXPORT int gradient_orders(const Call& call);
+// How often tapes that listen may differentiate what is called now.
+PANTO_EXPORT int wanted_gradient_orders();
 
 // What trace/ does for ops that call functions.
 class PANTO_EXPORT FunctionRuntime {
@@ -77,6 +80,9 @@ class PANTO_EXPORT FunctionRuntime {
   // calls then give what their gradients need.
   virtual void cond_gradient(GradContext& g) const = 0;
   virtual void loop_gradient(GradContext& g) const = 0;
+  // In a trace, of a conditional or a loop that tapes want to differentiate more often than its functions allow: the
+  // call of functions that allow it. As many outputs as the call has.
+  virtual std::vector<Tensor> call_for_gradients(CompositeContext& c) const = 0;
   // Their rules for vmap and jvp.
   virtual void batch(BatchContext& c) const = 0;
   virtual void jvp(JvpContext& c) const = 0;

@@ -32,7 +32,7 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::span<const DType> input_types() const noexcept override { return input_types_; }
   std::span<const DType> output_types() const noexcept override { return output_types_; }
   uint8_t effects() const noexcept override { return effects_; }
-  bool is_ready_for_gradients() const noexcept override { return note_ != nullptr; }
+  int gradient_orders() const noexcept override { return gradient_orders_; }
   std::vector<Tensor> infer(std::span<const Tensor* const> inputs) const override;
 
   const Graph& graph() const noexcept { return graph_; }
@@ -53,9 +53,12 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   void set_gradient(FunctionRef gradient) { gradient_ = std::move(gradient); }
   const FunctionRef& gradient() const noexcept { return gradient_; }
 
-  // Of one that was made ready for gradients: what trace/ wants to find with it. To be set before others see the
-  // function.
-  void set_note(std::shared_ptr<const void> note) noexcept { note_ = std::move(note); }
+  // Of one that was made ready for gradients, of so many orders: what trace/ wants to find with it. To be set before
+  // others see the function.
+  void set_note(std::shared_ptr<const void> note, int gradient_orders) noexcept {
+    note_ = std::move(note);
+    gradient_orders_ = gradient_orders;
+  }
   const std::shared_ptr<const void>& note() const noexcept { return note_; }
   // What another part of the library keeps beside it, made by the first who asks. One owner at a time: `trace`.
   std::shared_ptr<void> companion(const std::function<std::shared_ptr<void>()>& make) const;
@@ -68,6 +71,7 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   std::vector<DType> input_types_, output_types_;
   std::vector<int> needed_;
   uint8_t effects_ = 0;
+  int gradient_orders_ = 0;
   int64_t size_ = 0;
   FunctionRef gradient_;
   std::shared_ptr<const void> note_;

@@ -8,6 +8,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/op/function_body.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"
@@ -137,19 +138,30 @@ void call_shape(ShapeContext& c) {
   }
 }
 
+// A trace under tapes wants a node that has a gradient: nothing in it can be called now.
+bool is_recorded_for_gradients(const CompositeContext& c) {
+  const auto inputs = inputs_from(c, 0);
+  const bool symbolic =
+      symbolic_recorder() != nullptr || std::ranges::any_of(inputs, [](const Tensor* t) { return t->is_meta(); });
+  return symbolic && gradient_orders(c.call()) < wanted_gradient_orders();
+}
+
 void cond_body(CompositeContext& c) {
+  if (is_recorded_for_gradients(c)) return set_all(c, FunctionRuntime::get().call_for_gradients(c));
   const bool taken = detail::is_true(c.in(0));
   set_all(c, call_function(taken ? c.function("then_branch") : c.function("else_branch"), inputs_from(c, 1),
                            c.types("Tout")));
 }
 
 void case_body(CompositeContext& c) {
+  if (is_recorded_for_gradients(c)) return set_all(c, FunctionRuntime::get().call_for_gradients(c));
   const auto branches = c.functions("branches");
   const FunctionRef& taken = branches[detail::branch_index(c.in(0), branches.size())];
   set_all(c, call_function(taken, inputs_from(c, 1), c.types("Tout")));
 }
 
 void loop_body(CompositeContext& c) {
+  if (is_recorded_for_gradients(c)) return set_all(c, FunctionRuntime::get().call_for_gradients(c));
   std::vector<Tensor> values;
   for (int i = 0; i < c.num_inputs(); ++i) values.push_back(c.in(i));
   const std::shared_ptr<const FunctionBody> condition = body_of(c.function("cond"));

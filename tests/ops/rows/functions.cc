@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
-#include "panto/trace/control/traced_body.h"
+#include "panto/tests/trace/control/functions.h"
 #include "panto/trace/trace.h"
 
 namespace panto::test {
@@ -18,32 +17,24 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// A function of tensors of these types and shapes.
-FunctionRef function(const char* name, const std::vector<OutputInfo>& arguments, const TensorFunction& fn) {
-  Tensors likes;
-  for (const OutputInfo& info : arguments) likes.push_back(meta_tensor(info.dtype, info.shape));
-  const std::shared_ptr<const GraphFunction> made = function_of(trace_body(name, likes, fn));
-  return {.name = name, .body = made};
-}
-
 const OutputInfo kVector{kFloat64, PartialShape{-1}};
 const OutputInfo kCount{kInt32, PartialShape(Shape())};
 
 FunctionRef squares() {
-  return function("squares", {kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] * in[0]}; });
+  return function_ref("squares", {kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] * in[0]}; });
 }
 FunctionRef sines() {
-  return function("sines", {kVector}, [](std::span<const Tensor> in) { return Tensors{sin(in[0]) + 1.0}; });
+  return function_ref("sines", {kVector}, [](std::span<const Tensor> in) { return Tensors{sin(in[0]) + 1.0}; });
 }
 FunctionRef halves() {
-  return function("halves", {kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] * 0.5}; });
+  return function_ref("halves", {kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] * 0.5}; });
 }
 FunctionRef rounds_left() {
-  return function("rounds_left", {kCount, kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] > 0}; });
+  return function_ref("rounds_left", {kCount, kVector}, [](std::span<const Tensor> in) { return Tensors{in[0] > 0}; });
 }
 FunctionRef round() {
-  return function("round", {kCount, kVector},
-                  [](std::span<const Tensor> in) { return Tensors{in[0] - 1, in[1] * in[1] * 0.5 + in[1]}; });
+  return function_ref("round", {kCount, kVector},
+                      [](std::span<const Tensor> in) { return Tensors{in[0] - 1, in[1] * in[1] * 0.5 + in[1]}; });
 }
 
 const std::vector<DType> kOut = {kFloat64};
