@@ -93,6 +93,11 @@ def gpt2(tokens, labels, words, positions, *p):
     return loss_of(layer_norm(x, *p[-2:]) @ words.T, labels)
 
 
+def fall(x):
+    """Euler's method for x' = -sin(x), in a loop of the graph."""
+    return jax.lax.fori_loop(0, 100000, lambda _, at: at - 1e-4 * jnp.sin(at), x.reshape(()))
+
+
 def hessian_by_vector(x, w, u, v):
     """The matrix of second derivatives of sum(tanh(x w) u), by v."""
     first = jax.grad(lambda x: jnp.sum(jnp.tanh(x * w) * u))
@@ -220,6 +225,7 @@ WORKS = {
     "matmul": jnp.matmul,
     "matmul_bfloat16": jnp.matmul,
     "chain": contestant.chain,
+    "fall": fall,
     "product": contestant.product,
     "view": lambda x: x.reshape(-1),
     "hessian": hessian_by_vector,

@@ -356,6 +356,15 @@ Tensor l2hmc(const Tensors& in) {
   return mean(0.001f / jump - 0.1f * jump);
 }
 
+// Euler's method for x' = -sin(x), in a loop of the graph.
+Tensor fall(const Tensor& x) {
+  constexpr int kSteps = 100000;
+  return while_loop([](const Tensor& i, const Tensor&) { return i < kSteps; },
+                    [](const Tensor& i, const Tensor& at) { return std::pair(i + 1, at - 1e-4f * sin(at)); },
+                    std::pair(tensor(0), reshape(x, {})))
+      .second;
+}
+
 peers::Works<Library> works() {
   peers::Works<Library> w;
   w.add("add", [](const Tensor& x, const Tensor& y) { return add(x, y); });
@@ -367,6 +376,7 @@ peers::Works<Library> works() {
     for (int i = 0; i < 100; ++i) y = mul(y, factor);
     return y;
   });
+  w.add("fall", fall);
   w.add("product", [](const Tensors& in) {
     Tensor y = in[0];
     for (size_t i = 1; i < in.size(); ++i) y = mul(y, in[i]);

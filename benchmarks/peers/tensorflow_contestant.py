@@ -220,12 +220,19 @@ def resnet(x, state, p, training):
     return tf.nn.bias_add(tf.reduce_mean(x, (1, 2)) @ p[at], p[at + 1])
 
 
+def fall(x):
+    """Euler's method for x' = -sin(x), in a loop of the graph."""
+    return tf.while_loop(lambda i, at: i < 100000, lambda i, at: (i + 1, at - 1e-4 * tf.sin(at)),
+                         (tf.constant(0), tf.reshape(x, ())), maximum_iterations=100000)[1]
+
+
 WORKS = {
     "add": tf.add,
     "mul": tf.multiply,
     "matmul": tf.matmul,
     "matmul_bfloat16": tf.matmul,
     "chain": contestant.chain,
+    "fall": fall,
     "product": contestant.product,
     "view": lambda x: tf.reshape(x, (-1,)),
     "hessian": hessian_by_vector,

@@ -138,6 +138,10 @@ SECTIONS = [
         Row("chain_grad_traced", "the chain and its gradient: a call", "chain", "traced_grad", CHAIN),
         Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", CHAIN),
     ]),
+    ("Loops in traced functions", [
+        Row("while_traced", "loop of 100,000 steps, a scalar: a step", "fall", "traced", "1:0.5:1.5", 100000, 1e-3),
+        Row("while_grad_traced", "the loop and its gradient: a step", "fall", "traced_grad", "1:0.5:1.5", 100000, 1e-3),
+    ]),
     ("Graphs in a session, not optimized", [
         graph_row("chain_deep", "Neg of a scalar, 10000 in a chain", "chains", 1, 10000),
         graph_row("chains_wide", "Neg of scalars, 1000 chains of 10", "chains", 1000, 10),
