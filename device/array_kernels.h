@@ -210,22 +210,23 @@ struct RunPack {
   }
 };
 
-// The outputs are equal parts of input `from` along `axis`: views where each lies in one piece.
-template <class Engine, class T>
-void run_parts(KernelContext& c, int from, int axis, int64_t size) {
+// The outputs are parts of input `from` along `axis`, size_of(k) of output k: views where each lies in one piece.
+template <class Engine, class T, class SizeOf>
+void run_parts(KernelContext& c, int from, int axis, SizeOf size_of) {
   const Around around(c.shape(from), axis);
-  const int64_t row = size * around.inner;
   const int64_t whole = c.shape(from).dim(axis) * around.inner;
   if (around.outer == 1) {
+    int64_t first = 0;
     for (int k = 0; k < c.num_outputs(); ++k) {
-      c.set_out(k, view_tensor(c.in(from), c.inferred_shape(k), k * row));
+      c.set_out(k, view_tensor(c.in(from), c.inferred_shape(k), first));
+      first += size_of(k) * around.inner;
     }
     return;
   }
   Pieces<T> pieces;
   for (int k = 0; k < c.num_outputs(); ++k) {
     Tensor part = allocate_tensor(c.device(), c.in(from).dtype(), c.inferred_shape(k));
-    pieces.push_back({mutable_data<T>(part), row});
+    pieces.push_back({mutable_data<T>(part), size_of(k) * around.inner});
     c.set_out(k, std::move(part));
   }
   Engine::template split<T>(c, around.outer, whole, c.data<T>(from), pieces);
@@ -236,7 +237,17 @@ struct RunSplit {
   template <class T>
   static void run(KernelContext& c) {
     const int axis = normal_axis(host_integer(c.in(0)), c.shape(1).rank());
-    run_parts<Engine, T>(c, 1, axis, c.shape(1).dim(axis) / c.integer("num_split"));
+    const int64_t each = c.shape(1).dim(axis) / c.integer("num_split");
+    run_parts<Engine, T>(c, 1, axis, [each](int) { return each; });
+  }
+};
+
+template <class Engine>
+struct RunSplitV {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int axis = normal_axis(host_integer(c.in(2)), c.shape(0).rank());
+    run_parts<Engine, T>(c, 0, axis, [&](int k) { return c.inferred_shape(k).dim(axis); });
   }
 };
 
@@ -244,7 +255,7 @@ template <class Engine>
 struct RunUnpack {
   template <class T>
   static void run(KernelContext& c) {
-    run_parts<Engine, T>(c, 0, normal_axis(c.integer("axis"), c.shape(0).rank()), 1);
+    run_parts<Engine, T>(c, 0, normal_axis(c.integer("axis"), c.shape(0).rank()), [](int) { return 1; });
   }
 };
 

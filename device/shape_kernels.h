@@ -32,17 +32,20 @@ inline void run_no_op(KernelContext&) {}
 // Reshape and its kin: the same bytes in another shape.
 inline void run_view(KernelContext& c) { c.set_out(0, view_tensor(c.in(0), c.inferred_shape(0))); }
 
-inline void put_integer(KernelContext& c, int64_t i, int64_t value) {
-  if (c.out(0).dtype() == kInt32) {
-    c.out_data<int32_t>(0)[i] = static_cast<int32_t>(value);  // the shape function saw that it fits
+inline void put_integer(KernelContext& c, int64_t i, int64_t value, int output = 0) {
+  if (c.out(output).dtype() == kInt32) {
+    c.out_data<int32_t>(output)[i] = static_cast<int32_t>(value);  // the shape function saw that it fits
   } else {
-    c.out_data<int64_t>(0)[i] = value;
+    c.out_data<int64_t>(output)[i] = value;
   }
 }
 
+// Of one tensor or several.
 inline void run_shape(KernelContext& c) {
-  const Shape& shape = c.shape(0);
-  for (int i = 0; i < shape.rank(); ++i) put_integer(c, i, shape.dim(i));
+  for (int k = 0; k < c.num_inputs(); ++k) {
+    const Shape& shape = c.shape(k);
+    for (int i = 0; i < shape.rank(); ++i) put_integer(c, i, shape.dim(i), k);
+  }
 }
 inline void run_rank(KernelContext& c) { put_integer(c, 0, c.shape(0).rank()); }
 inline void run_size(KernelContext& c) { put_integer(c, 0, c.numel(0)); }
@@ -64,5 +67,27 @@ struct RunBroadcastGradientArgs {
     c.set_out(1, host_vector<T>(axes.second));
   }
 };
+
+inline void run_broadcast_args(KernelContext& c) {
+  const KnownIntegers a(c.in(0)), b(c.in(1));
+  const PartialShape both = broadcast_shapes(PartialShape(a.values()), PartialShape(b.values()));
+  for (int i = 0; i < both.rank(); ++i) put_integer(c, i, both.dim(i));
+}
+
+inline void run_concat_offset(KernelContext& c) {
+  const int64_t rank = c.numel(1);
+  const int64_t dim = host_integer(c.in(0)), along = dim < 0 ? dim + rank : dim;
+  int64_t first = 0;
+  for (int k = 0; k < c.num_outputs(); ++k) {
+    for (int64_t i = 0; i < rank; ++i) {
+      const int64_t here = host_integer(c.in(1 + k), i), before = host_integer(c.in(1), i);
+      if (i != along && here != before) {
+        invalid("shape[{}]: expected {} at {}, as in shape[0], got {}", k, before, i, here);
+      }
+      put_integer(c, i, i == along ? first : 0, k);
+    }
+    first += host_integer(c.in(1 + k), along);
+  }
+}
 
 }  // namespace panto::kernels

@@ -6,6 +6,7 @@
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 
 namespace panto {
@@ -238,7 +239,112 @@ Tensor argmin(Arg x) {
   return from_caller(x.where(), [&] { return argmin(reshape(std::move(x), {-1}), 0); });
 }
 
+namespace {
+
+DType part_type(const Tensor& z) { return z.dtype() == kComplex128 ? kFloat64 : kFloat32; }
+bool is_complex(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()); }
+
+}  // namespace
+
+Tensor make_complex(Arg real, Arg imag) {
+  return from_caller(real.where(), [&]() -> Tensor {
+    const Tensor re = identity(std::move(real));
+    return complex_parts(re, std::move(imag), {.Tout = re.dtype() == kFloat64 ? kComplex128 : kComplex64});
+  });
+}
+Tensor real(Arg x) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor z = identity(std::move(x));
+    return is_complex(z) ? real_part(z, {.Tout = part_type(z)}) : z;
+  });
+}
+Tensor imag(Arg x) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor z = identity(std::move(x));
+    return is_complex(z) ? imag_part(z, {.Tout = part_type(z)}) : zeros_like(z);
+  });
+}
+Tensor angle(Arg x) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor z = identity(std::move(x));
+    return is_complex(z) ? angle_part(z, {.Tout = part_type(z)}) : atan2(zeros_like(z), z);
+  });
+}
+Tensor complex_abs(Arg x) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor z = identity(std::move(x));
+    return is_complex(z) ? complex_magnitude(z, {.Tout = part_type(z)}) : abs(z);
+  });
+}
+
+Tensor diff(Arg x, int64_t n, int64_t axis) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    if (n < 0) invalid("n: expected at least 0, got {}", n);
+    Tensor t = identity(std::move(x));
+    const int rank = known_rank(t, "diff");
+    const auto a = static_cast<size_t>(normal_axis(axis, rank));
+    std::vector<int64_t> first(static_cast<size_t>(rank), 0), one = first;
+    one[a] = 1;
+    const std::vector<int64_t> rest(static_cast<size_t>(rank), -1);
+    for (int64_t i = 0; i < n; ++i) {
+      const Tensor behind = slice(t, one, rest);
+      t = behind - slice(t, first, panto::shape(behind, {.out_type = kInt64}));
+    }
+    return t;
+  });
+}
+
+Tensor outer(Arg a, Arg b) {
+  return from_caller(a.where(), [&] { return reshape(std::move(a), {-1, 1}) * reshape(std::move(b), {1, -1}); });
+}
+
+Tensor diag(Arg x, int64_t k) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    const Tensor t = identity(std::move(x));
+    const Tensor zero = zeros({}, t.dtype()), at = constant(tensor(static_cast<int32_t>(k)), kInt32);
+    if (known_rank(t, "diag") != 1) return matrix_diag_part(t, at, zero);
+    return matrix_diag(t, at, -1, -1, zero);
+  });
+}
+Tensor set_diag(Arg x, Arg diagonal, int64_t k) {
+  return from_caller(x.where(), [&] {
+    return matrix_set_diag(std::move(x), std::move(diagonal), constant(tensor(static_cast<int32_t>(k)), kInt32));
+  });
+}
+
+std::vector<Tensor> meshgrid(const ArgList& axes, const MeshgridOptions& options) {
+  if (options.indexing != "xy" && options.indexing != "ij") {
+    invalid("indexing: expected xy or ij, got {}", options.indexing);
+  }
+  const size_t n = axes.tensors().size();
+  // The dimension along which vector i goes.
+  const auto dimension = [&](size_t i) { return options.indexing == "xy" && n > 1 && i < 2 ? 1 - i : i; };
+  std::vector<Tensor> vectors, sizes(n);
+  for (size_t i = 0; i < n; ++i) {
+    vectors.push_back(reshape(axes.tensors()[i], {-1}));
+    sizes[dimension(i)] = size(vectors[i]);
+  }
+  if (n == 0) return {};
+  const Tensor whole = pack(sizes);
+  std::vector<Tensor> grids;
+  for (size_t i = 0; i < n; ++i) {
+    std::vector<int64_t> dims(n, 1);
+    dims[dimension(i)] = -1;
+    grids.push_back(broadcast_to(reshape(vectors[i], dims), whole));
+  }
+  return grids;
+}
+
 namespace detail {
+
+Tensor pad_mode(Arg x, Arg paddings, std::string_view mode) {
+  return from_caller(x.where(), [&]() -> Tensor {
+    if (mode == "constant") return panto::pad(std::move(x), std::move(paddings));
+    if (mode == "reflect") return mirror_pad(std::move(x), std::move(paddings), "REFLECT");
+    if (mode == "symmetric") return mirror_pad(std::move(x), std::move(paddings), "SYMMETRIC");
+    invalid("mode: expected constant, reflect or symmetric, got {}", mode);
+  });
+}
 
 Tensor softmax_along(Arg x, int64_t axis) {
   return from_caller(x.where(), [&]() -> Tensor {

@@ -3,6 +3,7 @@
 //   arange(5);  arange(2, 10, 2);  full({2, 3}, 7.f);  randn({2, 2});  rand({3})
 //   stack({a, b});  cat({a, b}, 1);  where(x > 0, x, 0.f);  clip(x, 0.f, 1.f)
 //   sort(x);  argsort(x, {.descending = true});  auto [values, indices] = top_k(x, 3);  flip(x, {0});  roll(x, 1, 0)
+//   diag(x);  outer(a, b);  meshgrid({a, b});  diff(x);  pad(x, paddings, {.mode = "reflect"});  real(z);  imag(z)
 //   tril(x);  triu(x, 1);  repeat(x, 2, 0);  gather(x, positions);  one_hot(labels, 10);  softmax(x, {.axis = 0})
 //
 // docs/names.md lists the names of NumPy, PyTorch and TensorFlow with ours. They are made of ops, which a trace
@@ -41,6 +42,13 @@ PANTO_EXPORT Tensor rand(Arg shape, const RandomUniformOptions& options = {});
 // All dimensions in reverse order: of a matrix, rows and columns exchanged.
 PANTO_EXPORT Tensor transpose(Arg x);
 
+struct PadOptions {
+  std::string_view mode = "constant";  // "reflect", "symmetric": what is inside, mirrored without or with the edge
+};
+// paddings[i, 0] elements before and paddings[i, 1] after x along each dimension i: ops Pad and MirrorPad.
+template <std::same_as<PadOptions> Options = PadOptions>
+Tensor pad(Arg x, Arg paddings, const Options& options);
+
 // ---- Joining and repeating ---------------------------------------------------------------------------------------
 
 // Tensors of one shape side by side along a new dimension `axis`: op Pack.
@@ -63,6 +71,19 @@ std::vector<Tensor> split(Arg x, Count count, int axis = 0) {
 // dimension.
 PANTO_EXPORT std::vector<Tensor> split(Arg x, const std::vector<int64_t>& sizes, int axis = 0);
 
+// The `n`-th differences between neighbours along a dimension.
+PANTO_EXPORT Tensor diff(Arg x, int64_t n = 1, int64_t axis = -1);
+
+// ---- Complex numbers ---------------------------------------------------------------------------------------------
+
+// complex64 of float32 parts, complex128 of float64 ones: op Complex.
+PANTO_EXPORT Tensor make_complex(Arg real, Arg imag);
+// Parts of complex numbers; of real ones themselves, zeros, and the angles 0 and pi: ops Real, Imag, Angle, ComplexAbs.
+PANTO_EXPORT Tensor real(Arg x);
+PANTO_EXPORT Tensor imag(Arg x);
+PANTO_EXPORT Tensor angle(Arg x);
+PANTO_EXPORT Tensor complex_abs(Arg x);
+
 // ---- Products ----------------------------------------------------------------------------------------------------
 
 // Sums of products over the indices that the equation leaves out, as in NumPy: einsum("ij,jk->ik", a, b). Op Einsum.
@@ -71,6 +92,20 @@ PANTO_EXPORT Tensor einsum(std::string_view equation, const Tensor& a);
 PANTO_EXPORT Tensor einsum(std::string_view equation, const Variable& a);
 PANTO_EXPORT Tensor einsum(std::string_view equation, Arg a, Arg b);
 PANTO_EXPORT Tensor einsum(std::string_view equation, Arg a, Arg b, Arg c);
+
+// All products of an element of `a` and one of `b`: [elements of a, elements of b].
+PANTO_EXPORT Tensor outer(Arg a, Arg b);
+
+struct MeshgridOptions {
+  std::string_view indexing = "xy";  // rows are the second vector's; "ij": the first one's
+};
+// The coordinates of a grid whose axes are these vectors: for each vector its elements, repeated along the others.
+PANTO_EXPORT std::vector<Tensor> meshgrid(const ArgList& axes, const MeshgridOptions& options = {});
+
+// A matrix with vector x on its k-th diagonal, or the k-th diagonal of a matrix (or of each of several), as in NumPy.
+PANTO_EXPORT Tensor diag(Arg x, int64_t k = 0);
+// Matrices, in the last two dimensions, with other k-th diagonals.
+PANTO_EXPORT Tensor set_diag(Arg x, Arg diagonal, int64_t k = 0);
 
 // ---- Choosing ----------------------------------------------------------------------------------------------------
 
@@ -129,10 +164,15 @@ struct CategoricalOptions {
 PANTO_EXPORT Tensor categorical(Arg logits, int64_t count, const CategoricalOptions& options = {});
 
 namespace detail {
+PANTO_EXPORT Tensor pad_mode(Arg x, Arg paddings, std::string_view mode);
 PANTO_EXPORT Tensor softmax_along(Arg x, int64_t axis);
 PANTO_EXPORT Tensor log_softmax_along(Arg x, int64_t axis);
 }  // namespace detail
 
+template <std::same_as<PadOptions> Options>
+Tensor pad(Arg x, Arg paddings, const Options& options) {
+  return detail::pad_mode(std::move(x), std::move(paddings), options.mode);
+}
 template <std::same_as<AlongOptions> Options>
 Tensor softmax(Arg x, const Options& options) {
   return detail::softmax_along(std::move(x), options.axis);

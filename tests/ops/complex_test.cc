@@ -6,7 +6,9 @@
 #include <numeric>
 
 #include "panto/autograd/tape.h"
+#include "panto/autograd/transforms/jvp.h"
 #include "panto/lib/graph/graph.h"
+#include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
@@ -170,6 +172,48 @@ BOOST_AUTO_TEST_CASE(functions_of_two) {
       check_gradients(f, {reshape(x, {3, 1}), scalar(right[0])});  // broadcasting
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(parts) {
+  const Complexes at = {{0.5, 0.25}, {-1.5, 0.75}, {2, -1}, {-0.125, -0.5}};
+  const Tensor x = tensor(at);
+  struct {
+    const char* name;
+    Tensor (*op)(Arg);
+    Complex (*value)(Complex);
+  } const cases[] = {
+      {"real", real, [](Complex z) { return Complex(z.real()); }},
+      {"imag", imag, [](Complex z) { return Complex(z.imag()); }},
+      {"angle", angle, [](Complex z) { return Complex(std::arg(z)); }},
+      {"complex_abs", complex_abs, [](Complex z) { return Complex(std::abs(z)); }},
+  };
+  for (const auto& c : cases) {
+    BOOST_TEST_CONTEXT(c.name) {
+      Complexes expected;
+      for (const Complex z : at) expected.push_back(c.value(z));
+      BOOST_TEST((c.op(x).dtype() == kFloat64));
+      BOOST_TEST((c.op(cast(x, kComplex64)).dtype() == kFloat32));
+      expect_close(c.op(x), expected, 1e-15);
+      // As complex numbers again, so that the numeric gradient may be taken along both axes.
+      check_gradients([&](const Tensors& a) { return cast(c.op(a[0]), a[0].dtype()) * a[0]; }, {x});
+      check_gradients([&](const Tensors& a) { return make_complex(c.op(a[0]), imag(a[0])); }, {x});
+      check_gradients([&](const Tensors& a) { return make_complex(0.5, c.op(a[0])); }, {x});
+      // Along a direction: what steps in it say.
+      const Tensor v = tensor(Complexes{{1, 2}, {-1, 0.5}, {0.25, 1}, {2, -1}});
+      const auto [y, along] = jvp([&](const Tensor& z) { return c.op(z); }, x, v);
+      const Tensor steps = (c.op(x + 1e-6 * v) - c.op(x - 1e-6 * v)) / 2e-6;
+      const std::vector<double> got = along.to_vector<double>(), wanted = steps.to_vector<double>();
+      for (size_t i = 0; i < got.size(); ++i) BOOST_TEST(std::abs(got[i] - wanted[i]) < 1e-8);
+    }
+  }
+  const Tensor of_real = tensor({1.5, -2.0});
+  BOOST_TEST((real(of_real).to_vector<double>() == std::vector<double>{1.5, -2}));
+  BOOST_TEST((imag(of_real).to_vector<double>() == std::vector<double>{0, 0}));
+  BOOST_TEST((complex_abs(of_real).to_vector<double>() == std::vector<double>{1.5, 2}));
+  BOOST_TEST((angle(of_real).to_vector<double>() == std::vector<double>{0, std::acos(-1.0)}));
+  // At zero the magnitude has a kink; its gradient is 0 there, and never NaN.
+  expect_close(gradient_of([](const Tensors& a) { return cast(complex_abs(a[0]), kComplex128); }, {scalar(0)}, 0), {0},
+               0);
 }
 
 BOOST_AUTO_TEST_CASE(reductions_and_sums) {

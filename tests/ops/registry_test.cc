@@ -136,11 +136,32 @@ BOOST_AUTO_TEST_CASE(composites) {
   for (const Op* op : all_ops()) {
     if (op->in_tensorflow()) in_tensorflow.insert(op->name());
   }
-  BOOST_TEST(
-      (in_tensorflow == std::set<std::string>{"Add", "BiasAddGrad", "Case", "If", "LSTMBlockCell", "LeakyRelu",
-                                              "LeakyReluGrad", "PartitionedCall", "StatefulPartitionedCall",
-                                              "StatelessCase", "StatelessIf", "StatelessWhile", "SymbolicGradient",
-                                              "While", "_HostRecv", "_HostSend", "_Recv", "_Send"}));
+  BOOST_TEST((in_tensorflow == std::set<std::string>{"Add",
+                                                     "BiasAddGrad",
+                                                     "Case",
+                                                     "ClipByValue",
+                                                     "EuclideanNorm",
+                                                     "If",
+                                                     "LSTMBlockCell",
+                                                     "LeakyRelu",
+                                                     "LeakyReluGrad",
+                                                     "MatrixDiag",
+                                                     "MatrixDiagPart",
+                                                     "MatrixDiagPartV2",
+                                                     "MatrixDiagV2",
+                                                     "MatrixSetDiag",
+                                                     "MatrixSetDiagV2",
+                                                     "PartitionedCall",
+                                                     "StatefulPartitionedCall",
+                                                     "StatelessCase",
+                                                     "StatelessIf",
+                                                     "StatelessWhile",
+                                                     "SymbolicGradient",
+                                                     "While",
+                                                     "_HostRecv",
+                                                     "_HostSend",
+                                                     "_Recv",
+                                                     "_Send"}));
 }
 
 // Kernels are for types that the signature allows.

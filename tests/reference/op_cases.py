@@ -8,6 +8,7 @@ Denormals are left out as well: TensorFlow's kernels run with flush-to-zero.
 import numpy as np
 import tensorflow as tf
 
+from array_cases import arrays
 from cases import Cases, Variable
 from elementwise_cases import elementwise
 
@@ -728,6 +729,7 @@ def make():
         rows_of_variables,
         recurrent,
         elementwise,
+        arrays,
     ):
         family(cases)
     return cases

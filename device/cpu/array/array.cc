@@ -76,6 +76,7 @@ const CpuKernel tile_kernel("Tile", types::every{}, moves::RunTile<Engine>{});
 const CpuKernel concat_kernel("ConcatV2", types::every{}, moves::RunConcat<Engine>{});
 const CpuKernel pack_kernel("Pack", types::every{}, moves::RunPack<Engine>{});
 const CpuKernel split_kernel("Split", types::every{}, moves::RunSplit<Engine>{});
+const CpuKernel split_v_kernel("SplitV", types::every{}, moves::RunSplitV<Engine>{});
 const CpuKernel unpack_kernel("Unpack", types::every{}, moves::RunUnpack<Engine>{});
 
 // Where zeros are put in, types without a zero are left out.

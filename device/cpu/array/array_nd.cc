@@ -6,6 +6,7 @@
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/math/functors.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
@@ -70,6 +71,25 @@ struct RunTensorScatterUpdate {
   }
 };
 
+// What is there and the update, one after the other: several may go to one place.
+template <class Combine>
+struct RunTensorScatter {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Positions positions(c.shape(1), c.shape(0));
+    const T* updates = c.data<T>(2);
+    T* out = c.out_data<T>(0);
+    std::copy_n(c.data<T>(0), c.out_numel(0), out);
+    with_index_type(c.in(1).dtype(), [&]<class Index>() {
+      const auto* indices = c.data<Index>(1);
+      for (int64_t r = 0; r < positions.rows; ++r) {
+        T* to = out + positions.at(indices, r);
+        for (int64_t i = 0; i < positions.inner; ++i) to[i] = Combine{}(to[i], updates[r * positions.inner + i]);
+      }
+    });
+  }
+};
+
 struct RunBandPart {
   template <class T>
   static void run(KernelContext& c) {
@@ -98,6 +118,14 @@ struct RunBandPart {
 const CpuKernel gather_nd_kernel("GatherNd", types::every{}, RunGatherNd{});
 const CpuKernel scatter_nd_kernel("ScatterNd", types::of<"ScatterNd">{}, InWider<RunScatterNd>{});
 const CpuKernel tensor_scatter_update_kernel("TensorScatterUpdate", types::every{}, RunTensorScatterUpdate{});
+const CpuKernel tensor_scatter_add_kernel("TensorScatterAdd", types::of<"TensorScatterAdd">{},
+                                          InWider<RunTensorScatter<AddFn>>{});
+const CpuKernel tensor_scatter_sub_kernel("TensorScatterSub", types::of<"TensorScatterSub">{},
+                                          InWider<RunTensorScatter<SubFn>>{});
+const CpuKernel tensor_scatter_max_kernel("TensorScatterMax", types::of<"TensorScatterMax">{},
+                                          InWider<RunTensorScatter<MaximumFn>>{});
+const CpuKernel tensor_scatter_min_kernel("TensorScatterMin", types::of<"TensorScatterMin">{},
+                                          InWider<RunTensorScatter<MinimumFn>>{});
 const CpuKernel band_part_kernel("MatrixBandPart", types::plain{}, RunBandPart{});
 
 }  // namespace

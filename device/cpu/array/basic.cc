@@ -1,6 +1,7 @@
 // Sources, identities, views, questions about shapes, and tensors made from a few numbers.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
@@ -29,6 +30,7 @@ const CpuKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes
 const CpuKernel identity_kernel("Identity", dtypes::kAny, run_identity);
 const CpuKernel ensure_shape_kernel("EnsureShape", dtypes::kAny, run_identity);  // its shape function has looked
 const CpuKernel stop_gradient_kernel("StopGradient", dtypes::kAny, run_identity);
+const CpuKernel prevent_gradient_kernel("PreventGradient", dtypes::kAny, run_identity);
 const CpuKernel identity_n_kernel("IdentityN", run_identity);
 const CpuKernel custom_gradient_kernel("_CustomGradient", run_first_inputs);
 const CpuKernel barrier_kernel("_OptimizationBarrier", run_first_inputs);
@@ -38,6 +40,9 @@ const CpuKernel expand_dims_kernel("ExpandDims", dtypes::kAny, run_view);
 const CpuKernel squeeze_kernel("Squeeze", dtypes::kAny, run_view);
 
 const CpuKernel shape_kernel("Shape", dtypes::kAny, run_shape);
+const CpuKernel shape_n_kernel("ShapeN", dtypes::kAny, run_shape);
+const CpuKernel broadcast_args_kernel("BroadcastArgs", DTypeSet{kInt32, kInt64}, run_broadcast_args);
+const CpuKernel concat_offset_kernel("ConcatOffset", DTypeSet{kInt32, kInt64}, run_concat_offset);
 const CpuKernel rank_kernel("Rank", dtypes::kAny, run_rank);
 const CpuKernel size_kernel("Size", dtypes::kAny, run_size);
 const CpuKernel broadcast_gradient_args_kernel("BroadcastGradientArgs", types::index{}, RunBroadcastGradientArgs{});
@@ -70,6 +75,41 @@ struct RunFill {
   template <class T>
   static void run(KernelContext& c) {
     fill_output(c, *c.data<T>(1));
+  }
+};
+
+// At equal distances; the last one is `stop` itself.
+struct RunLinSpace {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T start = *c.data<T>(0), stop = *c.data<T>(1);
+    T* out = c.out_data<T>(0);
+    const int64_t last = c.out_numel(0) - 1;
+    const T step = last > 0 ? (stop - start) / static_cast<T>(last) : T{};
+    for (int64_t i = 0; i < last; ++i) out[i] = start + step * static_cast<T>(i);
+    out[last] = last > 0 ? stop : start;
+  }
+};
+
+void run_bitcast(KernelContext& c) {
+  const auto* from = static_cast<const std::byte*>(c.in(0).impl()->data);
+  std::copy_n(from, c.in(0).nbytes(), static_cast<std::byte*>(c.out(0).impl()->data));
+}
+
+struct RunCheckNumerics {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* x = c.data<T>(0);
+    for (int64_t i = 0; i < c.numel(0); ++i) {
+      const auto value = static_cast<double>(static_cast<Compute<T>>(x[i]));
+      if (std::isfinite(value)) continue;
+      invalid("{}: expected finite numbers, got {} at element {}", c.text("message"),
+              std::isnan(value) ? "NaN"
+              : value > 0       ? "infinity"
+                                : "-infinity",
+              i);
+    }
+    c.set_out(0, view_tensor(c.in(0), c.shape(0)));
   }
 };
 
@@ -109,6 +149,9 @@ const CpuKernel zeros_like_kernel("ZerosLike", types::plain{}, RunZeros{});
 const CpuKernel zeros_like_string_kernel("ZerosLike", TypeList<std::string>{}, RunZeros{});
 const CpuKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, RunOnes{});
 const CpuKernel fill_kernel("Fill", types::every{}, RunFill{});
+const CpuKernel lin_space_kernel("LinSpace", types::of<"LinSpace">{}, InWider<RunLinSpace>{});
+const CpuKernel bitcast_kernel("Bitcast", dtypes::kNumeric, run_bitcast);
+const CpuKernel check_numerics_kernel("CheckNumerics", types::of<"CheckNumerics">{}, RunCheckNumerics{});
 const CpuKernel range_kernel("Range", types::of<"Range">{}, InWider<RunRange>{});
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/create.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -198,6 +199,52 @@ void split_shape(ShapeContext& c) {
   }
 }
 
+void split_v_shape(ShapeContext& c) {
+  const PartialShape& from = c.shape(0);
+  const int parts = c.num_outputs();
+  const int64_t given = c.vector(1);
+  if (given >= 0 && given != parts) invalid("size_splits: expected {} sizes, num_split, got {}", parts, given);
+  const std::optional<int64_t> dim = known_scalar(c, 2);
+  if (!from.known_rank()) return;
+  if (from.rank() == 0) invalid("value: expected a rank of at least 1, got a scalar");
+  for (int k = 0; k < parts; ++k) c.output(k, PartialShape::of_rank(from.rank()));
+  if (!dim) return;
+  const int axis = c.axis(*dim, from.rank(), "split_dim");
+  const int64_t whole = from.dim(axis);
+  const KnownIntegers sizes(c, 1, parts);
+  int64_t sum = 0;
+  int rest = -1;  // the part that has what is left
+  for (int k = 0; k < parts && sizes.complete(); ++k) {
+    if (sizes[k] < -1) invalid("size_splits[{}]: expected at least -1, got {}", k, sizes[k]);
+    if (sizes[k] >= 0) {
+      sum = checked_add(sum, sizes[k], "sum of size_splits");
+    } else if (rest >= 0) {
+      invalid("size_splits: expected at most one -1, got them at {} and {}", rest, k);
+    } else {
+      rest = k;
+    }
+  }
+  if (sizes.complete() && whole >= 0 && (rest < 0 ? sum != whole : sum > whole)) {
+    invalid("size_splits: expected a sum of {}{}, dimension {} of value, got {}", rest < 0 ? "" : "at most ", whole,
+            axis, sum);
+  }
+  for (int k = 0; k < parts; ++k) {
+    const int64_t left = sizes.complete() && whole >= 0 ? whole - sum : kUnknownDim;
+    const int64_t size = !sizes.known(k) ? kUnknownDim : sizes[k] < 0 ? left : sizes[k];
+    c.output(k, with_dim(from, axis, size));
+  }
+}
+
+void split_v_gradient(GradContext& g) {
+  const int n = g.num_outputs();
+  std::vector<Tensor> parts, none;
+  for (int k = 0; k < n; ++k) {
+    if (!g.has_dy(k) && none.empty()) none = split_v(zeros(g.shape(0), g.in_type(0)), g.in(1), g.in(2), n);
+    parts.push_back(g.has_dy(k) ? g.dy(k) : none[static_cast<size_t>(k)]);
+  }
+  g.set(0, n == 1 ? parts[0] : concat(parts, g.in(2)));
+}
+
 // The gradients of all outputs, which have one shape; zeros for those that did not contribute.
 std::vector<Tensor> all_gradients(const GradContext& g) {
   std::vector<Tensor> all;
@@ -232,6 +279,13 @@ void split_batch(BatchContext& c) {
   for (size_t k = 0; k < parts.size(); ++k) c.set_out(static_cast<int>(k), parts[k]);
 }
 
+void split_v_batch(BatchContext& c) {
+  if (c.batched(1) || c.batched(2) || c.rank(0) < 0) return c.loop();
+  const std::vector<Tensor> parts =
+      split_v(c.in(0), c.in(1), axes_behind_batch(c.in(2), c.rank(0)), c.integer("num_split"));
+  for (size_t k = 0; k < parts.size(); ++k) c.set_out(static_cast<int>(k), parts[k]);
+}
+
 }  // namespace
 
 const Op& kConcatV2 =
@@ -255,6 +309,17 @@ const Op& kSplit =
                      g.set(1, parts.size() == 1 ? parts[0] : concat(parts, g.in(0)));
                    },
                .batch = split_batch});
+
+const Op& kSplitV = define_op(
+    "SplitV(value: T, size_splits: Tlen @host, split_dim: int32 @host; num_split: int >= 1, T: type,"
+    " Tlen: int8|int32|int64 = int64) -> (output: num_split*T)",
+    {.doc = "`value` cut into `num_split` parts of these sizes along dimension `split_dim`. One size may be -1: what "
+            "is left.",
+     .traits = {Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape = split_v_shape,
+     .saves = {shape_of(0), in(1), in(2)},
+     .gradient = split_v_gradient,
+     .batch = split_v_batch});
 
 const Op& kPack = define_op("Pack(values: N*T; N: int >= 1, T: type, axis: int = 0) -> (output: T)",
                             {.doc = "Tensors of one shape, stacked along a new dimension `axis` of the result.",

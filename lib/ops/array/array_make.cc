@@ -7,6 +7,8 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -109,6 +111,33 @@ void fill_batch(BatchContext& c) {
   c.set_out(0, broadcast_to(value, c.with_size(c.out_shape())));
 }
 
+void lin_space_shape(ShapeContext& c) {
+  for (int i = 0; i < 2; ++i) c.expect_scalar(i);
+  const std::optional<int64_t> num = known_scalar(c, 2);
+  if (num && *num < 1) invalid("num: expected at least 1, got {}", *num);
+  c.output({num.value_or(kUnknownDim)});
+}
+
+void bitcast_shape(ShapeContext& c) {
+  const auto from = static_cast<int64_t>(dtype_size(c.in(0).dtype()));
+  const auto to = static_cast<int64_t>(dtype_size(c.type("type")));
+  const PartialShape& shape = c.shape(0);
+  if (from == to) return c.output(shape);
+  if (!shape.known_rank()) return c.output(PartialShape::unknown());
+  SmallVector<int64_t, 8> dims;
+  for (const int64_t d : shape.dims()) dims.push_back(d);
+  if (from > to) {
+    dims.push_back(from / to);
+  } else {
+    if (dims.empty() || (dims.back() >= 0 && dims.back() != to / from)) {
+      invalid("last dimension: expected {}, the elements that make one of {}, got shape {}", to / from,
+              dtype_name(c.type("type")), shape.to_string());
+    }
+    dims.pop_back();
+  }
+  c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
+}
+
 }  // namespace
 
 const Op& kFill = define_op("Fill(dims: index_type @host, value: T; T: type, index_type: index = int32) -> (output: T)",
@@ -124,5 +153,29 @@ const Op& kRange =
               {.doc = "start, start + delta, start + 2 delta, ... up to but without `limit`.",
                .shape = range_shape,
                .no_gradient = "its inputs say how many elements there are"});
+
+const Op& kLinSpace = define_op(
+    "LinSpace(start: T, stop: T, num: Tidx @host; T: floating, Tidx: index = int32) -> (output: T)",
+    {.doc = "`num` numbers at equal distances, of which the first is `start` and the last `stop`. With one, `start`.",
+     .primary = "T",
+     .shape = lin_space_shape,
+     .saves = {in(2)},
+     .gradient =
+         [](GradContext& g) {
+           const auto end = [&](double value) { return cast(constant(tensor(value), kFloat64), g.in_type(0)); };
+           if (g.needs(0)) g.set(0, sum(g.dy() * lin_space(end(1), end(0), g.in(2))));
+           if (g.needs(1)) g.set(1, sum(g.dy() * lin_space(end(0), end(1), g.in(2))));
+         },
+     .flops = [](const CostContext& c) { return 2 * c.out_numel(0); },
+     .batch = batching::loop,
+     .jvp = tangents::linear});
+
+const Op& kBitcast = define_op(
+    "Bitcast(input: T; T: numeric, type: numeric) -> (output: type)",
+    {.doc = "The same bytes, read as elements of another type. Where those are smaller, each element becomes several, "
+            "along a new last dimension; where they are larger, the last dimension becomes one element, and goes.",
+     .shape = bitcast_shape,
+     .no_gradient = "bytes are not differentiable",
+     .batch = batching::trailing});
 
 }  // namespace panto

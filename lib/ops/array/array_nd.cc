@@ -53,6 +53,35 @@ Tensor last_at_its_place(GradContext& g) {
   return reshape(counts, concat({rows, fill(reshape(further, {1}), int64_t{1})}, 0));
 }
 
+// Of TensorScatterMax and its kin: what is the extreme at its place has a part of the derivative, all equal ones the
+// same.
+struct Shares {
+  Tensor of_tensor, of_updates;  // 1 for what is the extreme, else 0
+  Tensor all;                    // how many there are at each place
+  Shares(const Tensor& tensor, const Tensor& indices, const Tensor& updates, const Tensor& out)
+      : of_tensor(cast(equal(tensor, out), out.dtype())),
+        of_updates(cast(equal(updates, gather_nd(out, indices)), out.dtype())),
+        all(of_tensor + scatter_nd(indices, of_updates, cast(shape(out), indices.dtype()))) {}
+};
+
+void extreme_gradient(GradContext& g) {
+  const Shares shares(g.in(0), g.in(1), g.in(2), g.out(0));
+  const Tensor each = g.dy() / shares.all;
+  if (g.needs(0)) g.set(0, each * shares.of_tensor);
+  if (g.needs(2)) g.set(2, gather_nd(each, g.in(1)) * shares.of_updates);
+}
+
+void extreme_tangent(JvpContext& c) {
+  const Shares shares(c.in(0), c.in(1), c.in(2), c.out());
+  Tensor total;
+  if (c.has_tangent(0)) total = c.tangent(0) * shares.of_tensor;
+  if (c.has_tangent(2)) {
+    const Tensor part = scatter_nd(c.in(1), c.tangent(2) * shares.of_updates, cast(shape(c.out()), c.in(1).dtype()));
+    total = total.defined() ? total + part : part;
+  }
+  if (total.defined()) c.set(0, total / shares.all);
+}
+
 void band_shape(ShapeContext& c) {
   c.expect_rank_at_least(0, 2);
   known_scalar(c, 1);
@@ -88,7 +117,7 @@ void scatter_nd_batch(BatchContext& c) {
 
 void tensor_scatter_batch(BatchContext& c) {
   if (!knows_positions(c, 1)) return c.loop();
-  c.set_out(0, tensor_scatter_update(c.front(0), positions_in_batch(c, 1), c.front(2)));
+  c.set_all(c.again({c.front(0), positions_in_batch(c, 1), c.front(2)}));
 }
 
 }  // namespace
@@ -137,6 +166,65 @@ const Op& kTensorScatterUpdate = define_op(
          },
      .batch = tensor_scatter_batch,
      .jvp = tangents::linear});
+
+const Op& kTensorScatterAdd = define_op(
+    "TensorScatterAdd(tensor: T, indices: Tindices, updates: T; T: numeric, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: T)",
+    {.doc = "`tensor` with `updates`, elements or slices, added at the positions that the last dimension of `indices` "
+            "spells, one after the other. A position out of range is an error.",
+     .shape = tensor_scatter_shape,
+     .saves = {in(1)},
+     .gradient =
+         [](GradContext& g) {
+           g.set(0, g.dy());
+           if (g.needs(2)) g.set(2, gather_nd(g.dy(), g.in(1)));
+         },
+     .flops = [](const CostContext& c) { return c.numel(2); },
+     .batch = tensor_scatter_batch,
+     .jvp = tangents::linear});
+
+const Op& kTensorScatterSub = define_op(
+    "TensorScatterSub(tensor: T, indices: Tindices, updates: T; T: numeric, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: T)",
+    {.doc = "`tensor` with `updates`, elements or slices, subtracted at the positions that the last dimension of "
+            "`indices` "
+            "spells, one after the other. A position out of range is an error.",
+     .shape = tensor_scatter_shape,
+     .saves = {in(1)},
+     .gradient =
+         [](GradContext& g) {
+           g.set(0, g.dy());
+           if (g.needs(2)) g.set(2, -gather_nd(g.dy(), g.in(1)));
+         },
+     .flops = [](const CostContext& c) { return c.numel(2); },
+     .batch = tensor_scatter_batch,
+     .jvp = tangents::linear});
+
+const Op& kTensorScatterMax = define_op(
+    "TensorScatterMax(tensor: T, indices: Tindices, updates: T; T: real, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: T)",
+    {.doc = "The largest of `tensor` and those `updates`, elements or slices, at each of the positions that the last "
+            "dimension of `indices` spells; NaN if there is one among them. Equal elements share the gradient. A "
+            "position out of range is an error.",
+     .shape = tensor_scatter_shape,
+     .saves = {in(0), in(1), in(2), out(0)},
+     .gradient = extreme_gradient,
+     .flops = [](const CostContext& c) { return c.numel(2); },
+     .batch = tensor_scatter_batch,
+     .jvp = extreme_tangent});
+
+const Op& kTensorScatterMin = define_op(
+    "TensorScatterMin(tensor: T, indices: Tindices, updates: T; T: real, Tindices: int16|int32|int64,"
+    " bad_indices_policy: string = \"\") -> (output: T)",
+    {.doc = "The smallest of `tensor` and those `updates`, elements or slices, at each of the positions that the last "
+            "dimension of `indices` spells; NaN if there is one among them. Equal elements share the gradient. A "
+            "position out of range is an error.",
+     .shape = tensor_scatter_shape,
+     .saves = {in(0), in(1), in(2), out(0)},
+     .gradient = extreme_gradient,
+     .flops = [](const CostContext& c) { return c.numel(2); },
+     .batch = tensor_scatter_batch,
+     .jvp = extreme_tangent});
 
 const Op& kMatrixBandPart = define_op(
     "MatrixBandPart(input: T, num_lower: Tindex @host, num_upper: Tindex @host; T: numeric|bool, Tindex: index = int64)"

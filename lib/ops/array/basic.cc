@@ -1,6 +1,7 @@
 // Sources, identities, and questions about shapes.
 
 #include <limits>
+#include <string>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
@@ -67,6 +68,15 @@ const Op& kIdentity = define_op(  //
          },
      .gradient = [](GradContext& g) { g.set(0, g.dy()); }});
 
+namespace {
+
+[[noreturn]] void refuse_gradient(std::string_view message) {
+  failf(Code::kFailedPrecondition, "gradient of PreventGradient: expected none to be asked for{}{}",
+        message.empty() ? "" : ": ", message);
+}
+
+}  // namespace
+
 const Op& kEnsureShape = define_op(  //
     "EnsureShape(input: T; T: type, shape: shape) -> (output: T)",
     {.doc = "Its input, whose shape must fit `shape`, in which -1 is a dimension of any size. Throws "
@@ -121,6 +131,32 @@ const Op& kStopGradient = define_op(  //
          },
      .no_gradient = "stopping it is what the op is for"});
 
+const Op& kPreventGradient = define_op(
+    "PreventGradient(input: T; T: type, message: string = \"\") -> (output: T)",
+    {.doc = "Its input, which must not be differentiated: whoever asks for a gradient through it gets an error with "
+            "`message`.",
+     .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           shapes::same_as_input(c);
+           pass_values(c);
+         },
+     .gradient = [](GradContext& g) { refuse_gradient(g.text("message")); },
+     .jvp = [](JvpContext& c) { refuse_gradient(c.text("message")); }});
+
+const Op& kCheckNumerics = define_op(
+    "CheckNumerics(tensor: T; T: floating, message: string) -> (output: T)",
+    {.doc = "Its input, all of which must be finite numbers. Throws InvalidArgument with `message` where there is an "
+            "infinity or NaN, and likewise where there is one in the gradient.",
+     .aliases = {"CheckNumericsV2"},
+     .traits = {Trait::kSelfAllocating},
+     .shape = shapes::same_as_input,
+     .gradient =
+         [](GradContext& g) { g.set(0, check_numerics(g.dy(), "gradient of: " + std::string(g.text("message")))); },
+     .flops = [](const CostContext& c) { return c.numel(0); },
+     .batch = batching::elementwise,
+     .jvp = [](JvpContext& c) { c.set(0, c.tangent(0)); }});
+
 const Op& kNoOp = define_op("NoOp() -> ()", {.doc = "Does nothing: a node to which control edges lead.",
                                              .kind = OpKind::kNoOperation,
                                              .shape = shapes::none,
@@ -140,6 +176,64 @@ void zeros_like_batch(BatchContext& c) {
   c.in(0).dtype() == kVariant ? batching::elementwise(c) : batching::shape_only(c);
 }
 
+// Output k has the dimensions of input k, in its type `out_type`.
+void put_dims(ShapeContext& c, int k) {
+  const PartialShape& dims = c.shape(k);
+  c.output(k, {dims.rank()});
+  if (!dims.known_rank()) return;
+  for (int64_t d : dims.dims()) check_fits(d, c.type("out_type"), "dimension");
+  if (!c.symbolic()) return;
+  PartialValues values(dims.dims().size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (dims.dims()[i] >= 0) values[i] = dims.dims()[i];
+  }
+  c.output_values(k, std::move(values));
+}
+
+void shape_n_batch(BatchContext& c) {
+  const DType type = c.type("out_type");
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const Tensor dims = shape(c.in(i), {.out_type = type});
+    c.set_common(i, c.batched(i) ? slice(dims, {1}, {-1}) : dims);
+  }
+}
+
+// Two shapes as far as they are known; nullopt: not even their length is.
+std::optional<PartialShape> known_dims(const ShapeContext& c, int i) {
+  const KnownIntegers values(c, i);
+  if (!values.counted()) return std::nullopt;
+  SmallVector<int64_t, 8> dims;
+  for (int64_t k = 0; k < values.count(); ++k) {
+    if (values.known(k) && values[k] < 0) {
+      invalid("s{}[{}]: expected at least 0, got {}", i, k, values[k]);
+    }
+    dims.push_back(values.known(k) ? values[k] : kUnknownDim);
+  }
+  return PartialShape(std::span<const int64_t>(dims.data(), dims.size()));
+}
+
+void broadcast_args_shape(ShapeContext& c) {
+  c.vector(0);
+  c.vector(1);
+  c.output({kUnknownDim});
+  const std::optional<PartialShape> a = known_dims(c, 0), b = known_dims(c, 1);
+  if (!a || !b) return;
+  const PartialShape both = broadcast_shapes(*a, *b);
+  c.output({both.rank()});
+  PartialValues values;
+  for (const int64_t d : both.dims()) values.push_back(d < 0 ? std::nullopt : std::optional(d));
+  c.output_values(0, std::move(values));
+}
+
+void concat_offset_shape(ShapeContext& c) {
+  const int n = c.num_inputs() - 1;
+  const std::optional<int64_t> dim = known_scalar(c, 0);
+  int64_t rank = kUnknownDim;
+  for (int i = 1; i <= n; ++i) rank = c.merge(rank, c.vector(i), "lengths of shapes");
+  if (dim && rank >= 0) c.axis(*dim, static_cast<int>(rank), "concat_dim");
+  for (int k = 0; k < n; ++k) c.output(k, {rank});
+}
+
 void zeros_or_ones_like(ShapeContext& c, int64_t value) {
   shapes::same_as_input(c);
   if (!c.symbolic() || !dtypes::kInteger.contains(c.in(0).dtype())) return;
@@ -154,20 +248,19 @@ void zeros_or_ones_like(ShapeContext& c, int64_t value) {
 const Op& kShape = define_op("Shape(input: T; T: type, out_type: index = int32) -> (output: out_type @host)",
                              {.doc = "The dimensions of `input`, as a vector.",
                               .traits = {Trait::kShapeOnly},
-                              .shape =
-                                  [](ShapeContext& c) {
-                                    const PartialShape& dims = c.shape(0);
-                                    c.output({dims.rank()});
-                                    if (!dims.known_rank()) return;
-                                    for (int64_t d : dims.dims()) check_fits(d, c.type("out_type"), "dimension");
-                                    if (!c.symbolic()) return;
-                                    PartialValues values(dims.dims().size());
-                                    for (size_t i = 0; i < values.size(); ++i) {
-                                      if (dims.dims()[i] >= 0) values[i] = dims.dims()[i];
-                                    }
-                                    c.output_values(0, std::move(values));
-                                  },
+                              .shape = [](ShapeContext& c) { put_dims(c, 0); },
                               .no_gradient = "integers have none"});
+
+const Op& kShapeN =
+    define_op("ShapeN(input: N*T; N: int >= 1, T: type, out_type: index = int32) -> (output: N*out_type @host)",
+              {.doc = "The dimensions of each of the inputs, as vectors.",
+               .traits = {Trait::kShapeOnly},
+               .shape =
+                   [](ShapeContext& c) {
+                     for (int k = 0; k < c.num_inputs(); ++k) put_dims(c, k);
+                   },
+               .no_gradient = "integers have none",
+               .batch = shape_n_batch});
 
 const Op& kRank =
     define_op("Rank(input: T; T: type) -> (output: int32 @host)", {.doc = "The number of dimensions of `input`.",
@@ -232,5 +325,20 @@ const Op& kBroadcastGradientArgs = define_op(
            put(1, axes.second);
          },
      .no_gradient = "integers have none"});
+
+const Op& kBroadcastArgs = define_op("BroadcastArgs(s0: T @host, s1: T @host; T: index = int32) -> (r0: T @host)",
+                                     {.doc = "The shape to which two shapes broadcast.",
+                                      .shape = broadcast_args_shape,
+                                      .no_gradient = "integers have none",
+                                      .batch = batching::loop});
+
+const Op& kConcatOffset = define_op(
+    "ConcatOffset(concat_dim: int32 @host, shape: N*shape_type @host; N: int >= 2, shape_type: index = int32)"
+    " -> (offset: N*shape_type @host)",
+    {.doc = "Where tensors of these shapes begin when they are put one after the other along dimension `concat_dim`. "
+            "Their other dimensions are the same.",
+     .shape = concat_offset_shape,
+     .no_gradient = "integers have none",
+     .batch = batching::loop});
 
 }  // namespace panto

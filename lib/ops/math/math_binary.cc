@@ -1,6 +1,7 @@
 // Elementwise arithmetic of two tensors, with broadcasting.
 #include <algorithm>
 
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/math/elementwise.h"
@@ -242,5 +243,21 @@ const Op& kAddN =
                      }
                    },
                .flops = [](const CostContext& c) { return (c.num_inputs() - 1) * c.out_numel(0); }});
+
+const Op& kClipByValue = define_op(
+    "ClipByValue(t: T, clip_value_min: T, clip_value_max: T; T: real) -> (output: T)",
+    {.doc = "`t`, but at least `clip_value_min` and at most `clip_value_max`, which broadcast to its shape. NaN stays.",
+     .body =
+         [](CompositeContext& c) {
+           const PartialShape& shape = c.in(0).partial_shape();
+           const Tensor clipped = minimum(maximum(c.in(0), c.in(1)), c.in(2));
+           if (!clipped.partial_shape().compatible_with(shape)) {
+             invalid(
+                 "clip_value_min and clip_value_max: expected shapes that broadcast to that of t, {}, got {} and {}",
+                 shape.to_string(), c.in(1).partial_shape().to_string(), c.in(2).partial_shape().to_string());
+           }
+           c.set_out(0, clipped);
+         },
+     .in_tensorflow = true});
 
 }  // namespace panto

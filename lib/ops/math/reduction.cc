@@ -198,6 +198,24 @@ const Op& kSum = define_op(
      .flops = one_flop_each,
      .jvp = tangents::linear});
 
+const Op& kEuclideanNorm = define_op(
+    "EuclideanNorm(input: T, reduction_indices: Tidx @host = all; keep_dims: bool = false, T: numeric,"
+    " Tidx: index = int32) -> (output: T)",
+    {.doc = "Square root of the sum of squares over the axes `reduction_indices` (all, where none are given); of "
+            "integers truncated. Of zeros the gradient is NaN, as TensorFlow's is.",
+     .body =
+         [](CompositeContext& c) {
+           const DType type = c.in(0).dtype();
+           const DType wide = dtypes::kFloating.contains(type) && type != kFloat64 ? kFloat32
+                              : dtypes::kComplex.contains(type)                    ? type
+                                                                                   : kFloat64;
+           const Tensor x = type == wide ? c.in(0) : cast(c.in(0), wide);
+           const Tensor squares = dtypes::kComplex.contains(type) ? x * conj(x) : square(x);
+           const Tensor norm = sqrt(sum(squares, c.in(1), {.keep_dims = c.flag("keep_dims")}));
+           c.set_out(0, type == wide ? norm : cast(norm, type));
+         },
+     .in_tensorflow = true});
+
 const Op& kMean = define_op(
     "Mean(input: T, reduction_indices: Tidx @host = all; keep_dims: bool = false, T: numeric, Tidx: index = int32)"
     " -> (output: T)",

@@ -52,6 +52,15 @@ void ask_primary_types(const Row& row, const Op& op) {
   }
 }
 
+// Whether an error sample says that the attribute may not be of this type, where the primary one is the row's first.
+bool is_refused(const Row& row, const std::string& attr, DType type) {
+  return std::ranges::any_of(row.d.errors, [&](const ErrorSample& sample) {
+    return std::ranges::any_of(sample.attrs, [&](const Attr& given) {
+      return given.name == attr && given.value == AttrValue(type) && sample.text.starts_with(attr + ": expected");
+    });
+  });
+}
+
 // Further type attributes, each alone.
 void ask_other_types(const Row& row, const Op& op) {
   for (size_t a = 0; a < op.signature().attrs.size(); ++a) {
@@ -59,7 +68,7 @@ void ask_other_types(const Row& row, const Op& op) {
     if (def.kind != AttrKind::kType || static_cast<int>(a) == op.primary_attr()) continue;
     for (int i = 1; i < kDTypeSlots; ++i) {
       const auto t = static_cast<DType>(i);
-      if (!def.allowed_types.contains(t)) continue;
+      if (!def.allowed_types.contains(t) || is_refused(row, def.name, t)) continue;
       Sample sample = row.d.samples[0];
       std::erase_if(sample.attrs, [&](const Attr& attr) { return attr.name == def.name; });
       expect_runs(bind(row, sample, first_type(row), {{static_cast<int>(a), t}}),

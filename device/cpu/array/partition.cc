@@ -1,0 +1,120 @@
+// Slices dealt out by number, put together by position, and put in reverse order as far as each sequence goes.
+#include <algorithm>
+#include <vector>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/shape/indexing.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/tensor/resource.h"
+
+namespace panto {
+namespace {
+
+// The elements behind the first `rank` dimensions.
+int64_t numel_behind(const Shape& shape, int rank) {
+  int64_t n = 1;
+  for (int i = rank; i < shape.rank(); ++i) n *= shape.dim(i);
+  return n;
+}
+
+Shape with_first(int64_t first, const Shape& shape, int skipped) {
+  std::vector<int64_t> dims = {first};
+  for (int i = skipped; i < shape.rank(); ++i) dims.push_back(shape.dim(i));
+  return Shape(dims);
+}
+
+struct RunReverseSequence {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& shape = c.shape(0);
+    const auto normal = [&](int64_t axis) { return static_cast<int>(axis < 0 ? axis + shape.rank() : axis); };
+    const int along = normal(c.integer("seq_dim")), batch = normal(c.integer("batch_dim"));
+    const int64_t size = shape.dim(along), examples = shape.dim(batch);
+    with_index_type(c.in(1).dtype(), [&]<class Index>() {
+      const auto* lengths = c.data<Index>(1);
+      for (int64_t i = 0; i < examples; ++i) {
+        if (lengths[i] >= 0 && lengths[i] <= size) continue;
+        invalid("seq_lengths[{}]: expected one in [0, {}], got {}", i, size, lengths[i]);
+      }
+      if (c.out_numel(0) == 0) return;
+      // In pieces of `inner` elements, which move together.
+      const int last = std::max(along, batch);
+      const int64_t inner = numel_behind(shape, last + 1);
+      const int64_t step = numel_behind(shape, along + 1) / inner, example = numel_behind(shape, batch + 1) / inner;
+      const T* x = c.data<T>(0);
+      T* y = c.out_data<T>(0);
+      cpu::parallel_ranges(
+          c.out_numel(0) / inner, c.out_numel(0) * static_cast<int64_t>(2 * sizeof(T)),
+          [&](int64_t begin, int64_t end) {
+            for (int64_t p = begin; p < end; ++p) {
+              const int64_t s = p / step % size, length = lengths[p / example % examples];
+              const int64_t from = s < length ? p + (length - 1 - 2 * s) * step : p;
+              std::copy_n(x + from * inner, inner, y + p * inner);
+            }
+          },
+          1);
+    });
+  }
+};
+
+struct RunDynamicPartition {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto* numbers = c.data<int32_t>(1);
+    const int64_t n = c.num_outputs(), count = c.numel(1);
+    const int64_t inner = numel_behind(c.shape(0), c.shape(1).rank());
+    std::vector<int64_t> sizes(static_cast<size_t>(n), 0);
+    for (int64_t i = 0; i < count; ++i) {
+      if (numbers[i] < 0 || numbers[i] >= n) {
+        invalid("partitions[{}]: expected one in [0, {}), got {}", i, n, numbers[i]);
+      }
+      ++sizes[static_cast<size_t>(numbers[i])];
+    }
+    std::vector<T*> to;
+    for (int k = 0; k < c.num_outputs(); ++k) {
+      Tensor part = allocate_tensor(c.device(), c.in(0).dtype(),
+                                    with_first(sizes[static_cast<size_t>(k)], c.shape(0), c.shape(1).rank()));
+      to.push_back(mutable_data<T>(part));
+      c.set_out(k, std::move(part));
+    }
+    const T* data = c.data<T>(0);
+    for (int64_t i = 0; i < count; ++i) {
+      T*& at = to[static_cast<size_t>(numbers[i])];
+      at = std::copy_n(data + i * inner, inner, at);
+    }
+  }
+};
+
+struct RunDynamicStitch {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int n = c.num_inputs() / 2;
+    int64_t size = 0;
+    for (int k = 0; k < n; ++k) {
+      const auto* indices = c.data<int32_t>(k);
+      for (int64_t i = 0; i < c.numel(k); ++i) {
+        if (indices[i] < 0) invalid("indices[{}][{}]: expected at least 0, got {}", k, i, indices[i]);
+        size = std::max<int64_t>(size, int64_t{indices[i]} + 1);
+      }
+    }
+    Tensor merged = allocate_tensor(c.device(), c.in(n).dtype(), with_first(size, c.shape(n), c.shape(0).rank()));
+    T* out = mutable_data<T>(merged);
+    std::fill_n(out, merged.numel(), T{});
+    const int64_t inner = numel_behind(c.shape(n), c.shape(0).rank());
+    for (int k = 0; k < n; ++k) {
+      const auto* indices = c.data<int32_t>(k);
+      const T* data = c.data<T>(n + k);
+      for (int64_t i = 0; i < c.numel(k); ++i) std::copy_n(data + i * inner, inner, out + indices[i] * inner);
+    }
+    c.set_out(0, std::move(merged));
+  }
+};
+
+const CpuKernel reverse_sequence_kernel("ReverseSequence", types::every{}, RunReverseSequence{});
+const CpuKernel dynamic_partition_kernel("DynamicPartition", types::every{}, RunDynamicPartition{});
+const CpuKernel dynamic_stitch_kernel("DynamicStitch", types::plain{}, RunDynamicStitch{});
+const CpuKernel dynamic_stitch_other_kernel("DynamicStitch", TypeList<std::string, Variant>{}, RunDynamicStitch{});
+
+}  // namespace
+}  // namespace panto
