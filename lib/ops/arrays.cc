@@ -335,6 +335,33 @@ std::vector<Tensor> meshgrid(const ArgList& axes, const MeshgridOptions& options
   return grids;
 }
 
+Tensor searchsorted(Arg sequence, Arg values, const SearchsortedOptions& options) {
+  return from_caller(sequence.where(), [&]() -> Tensor {
+    const Tensor sorted = identity(std::move(sequence)), sought = identity(std::move(values));
+    const int rank = known_rank(sorted, "searchsorted");
+    if (rank == 0) invalid("searchsorted: expected at least one dimension, got a scalar");
+    const PartialShape &rows = sorted.partial_shape(), &all = sought.partial_shape();
+    bool fit = rank == 1 || !all.known_rank() || all.rank() == rank;
+    for (int k = 0; fit && rank > 1 && all.known_rank() && k < rank - 1; ++k) {
+      fit = rows.dim(k) < 0 || all.dim(k) < 0 || rows.dim(k) == all.dim(k);
+    }
+    if (!fit) {
+      invalid("searchsorted: expected values with the leading dimensions of the sequence, {}, got shape {}",
+              rows.to_string(), all.to_string());
+    }
+    const auto as_rows = [&](const Tensor& t) {
+      if (rank == 1) return reshape(t, {1, -1});
+      const Tensor dims = panto::shape(t, {.out_type = kInt64});
+      const Tensor last = slice(dims, {rank - 1}, {1});
+      return reshape(t, concat({reshape(reduce_prod(slice(dims, {0}, {rank - 1})), {1}), last}, 0));
+    };
+    const Tensor row = as_rows(sorted), wanted = as_rows(sought);
+    const Tensor places =
+        options.right ? upper_bound(row, wanted, {.out_type = kInt64}) : lower_bound(row, wanted, {.out_type = kInt64});
+    return reshape(places, panto::shape(sought));
+  });
+}
+
 namespace detail {
 
 Tensor pad_mode(Arg x, Arg paddings, std::string_view mode) {

@@ -146,6 +146,13 @@ struct BincountOptions {
 // theirs, in their type if it is floating, else float64. Throws InvalidArgument for a negative element.
 PANTO_EXPORT Tensor bincount(Arg x, const BincountOptions& options = {});
 
+struct SearchsortedOptions {
+  bool right = false;  // behind elements that are equal, not before them
+};
+// For each of `values` the place (int64) in the sorted `sequence` where it would be put to keep the order. A vector is
+// searched for values of any shape; otherwise each row, the last dimension, for the values in the same row.
+PANTO_EXPORT Tensor searchsorted(Arg sequence, Arg values, const SearchsortedOptions& options = {});
+
 // ---- Along one dimension -----------------------------------------------------------------------------------------
 
 struct AlongOptions {

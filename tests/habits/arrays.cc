@@ -53,6 +53,22 @@ counted(tensor({1, 1, 4}))
 // [0 2 0 0 1]  int64[5], CPU:0
 counted(tensor({0, 1, 1}))
 // [1 2 0]  int64[3], CPU:0
+searchsorted(tensor({1, 3, 3, 8}), tensor({{0, 3}, {4, 9}}))
+// [[0 1]
+//  [3 4]]
+// int64[2,2], CPU:0
+searchsorted(tensor({1, 3, 3, 8}), 3, {.right = true})
+// 3  int64[], CPU:0
+searchsorted(tensor({{1, 2}, {3, 4}}), tensor({{2, 9, 0}, {3, 4, 5}}))
+// [[1 2 0]
+//  [0 1 2]]
+// int64[2,3], CPU:0
+searchsorted(tensor({{1, 2}, {3, 4}}), tensor({1, 2}))
+// InvalidArgument: searchsorted: expected values with the leading dimensions of the sequence, [2,2], got shape [2]
+segment_sum(tensor({1, 2, 3}), {0, 0, 2})
+// [3 0 3]  int32[3], CPU:0
+unsorted_segment_max(tensor({1, 2, 3}), {1, 0, 1}, 2)
+// [2 3]  int32[2], CPU:0
 panto::stack({x, x}).shape()
 // [2,2,3]
 cat({x, x}, 1).shape()

@@ -36,6 +36,7 @@ struct Attr {
   Attr(const char* n, DType v) : name(n), value(v) {}
   Attr(const char* n, const char* v) : name(n), value(std::string(v)) {}
   Attr(const char* n, std::vector<int64_t> v) : name(n), value(std::move(v)) {}
+  Attr(const char* n, std::vector<float> v) : name(n), value(std::move(v)) {}
   Attr(const char* n, std::vector<DType> v) : name(n), value(std::move(v)) {}
   Attr(const char* n, std::vector<std::string> v) : name(n), value(std::move(v)) {}
   Attr(const char* n, PartialShape v) : name(n), value(std::move(v)) {}

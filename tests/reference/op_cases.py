@@ -11,6 +11,7 @@ import tensorflow as tf
 from array_cases import arrays
 from cases import Cases, Variable
 from elementwise_cases import elementwise
+from segment_cases import segment_family
 
 F4, F8, I4, I8 = np.float32, np.float64, np.int32, np.int64
 nan, inf = np.nan, np.inf
@@ -730,6 +731,7 @@ def make():
         recurrent,
         elementwise,
         arrays,
+        segment_family,
     ):
         family(cases)
     return cases

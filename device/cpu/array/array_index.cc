@@ -1,14 +1,12 @@
-// Gathering by indices, sums by segment, one-hot vectors. Indices are checked before anything is read or written by
+// Gathering by indices, one-hot vectors. Indices are checked before anything is read or written by
 // them.
 
 #include <algorithm>
 #include <atomic>
 #include <limits>
 
-#include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
@@ -93,44 +91,6 @@ struct RunGather {
   }
 };
 
-// Columns are shared between threads, never the rows that are added up: the order of additions does not depend on how
-// many threads there are.
-template <class T, class Index>
-void sum_segments(const T* data, const Index* ids, int64_t rows, int64_t columns, T* out) {
-  constexpr int64_t kPiece = 1 << 20;  // elements
-  cpu::parallel_for(columns, rows * columns * static_cast<int64_t>(2 * sizeof(T)), [&](int64_t begin, int64_t end) {
-    const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
-    cpu::in_pieces(rows, piece, [&](int64_t first, int64_t last) {
-      for (int64_t r = first; r < last; ++r) {
-        const auto id = static_cast<int64_t>(ids[r]);
-        if (id < 0) continue;
-        T* to = out + id * columns;
-        const T* from = data + r * columns;
-        for (int64_t i = begin; i < end; ++i) to[i] = k::add(to[i], from[i]);
-      }
-    });
-  });
-}
-
-struct RunSegmentSum {
-  template <class T>
-  static void run(KernelContext& c) {
-    const int64_t segments = c.out_shape(0).dim(0);
-    const int64_t rows = c.numel(1);
-    T* out = c.out_data<T>(0);
-    std::fill_n(out, c.out_numel(0), T{});
-    with_index_type(c.in(1).dtype(), [&]<class Index>() {
-      const auto* ids = c.data<Index>(1);
-      for (int64_t r = 0; r < rows; ++r) {
-        if (static_cast<int64_t>(ids[r]) >= segments) {
-          invalid("segment_ids[{}]: expected one below {}, got {}", r, segments, static_cast<int64_t>(ids[r]));
-        }
-      }
-      if (c.numel(0) > 0) sum_segments(c.data<T>(0), ids, rows, c.numel(0) / rows, out);
-    });
-  }
-};
-
 struct RunOneHot {
   template <class T>
   static void run(KernelContext& c) {
@@ -159,8 +119,6 @@ struct RunOneHot {
 };
 
 const CpuKernel gather_kernel("GatherV2", types::every{}, RunGather{});
-const CpuKernel unsorted_segment_sum_kernel("UnsortedSegmentSum", types::of<"UnsortedSegmentSum">{},
-                                            InWider<RunSegmentSum>{});
 const CpuKernel one_hot_kernel("OneHot", types::every{}, RunOneHot{});
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
@@ -123,6 +124,29 @@ struct RunUnique {
   }
 };
 
+struct RunListDiff {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T *x = c.data<T>(0), *y = c.data<T>(1);
+    const std::unordered_set<T, HashOf> left_out(y, y + c.numel(1));
+    std::vector<int64_t> kept;  // positions in x
+    for (int64_t i = 0; i < c.numel(0); ++i) {
+      if (!left_out.contains(x[i])) kept.push_back(i);
+    }
+    const auto count = static_cast<int64_t>(kept.size());
+    Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), Shape{count});
+    Tensor idx = allocate_tensor(c.device(), c.type("out_idx"), Shape{count});
+    auto* values = mutable_data<T>(out);
+    for (size_t k = 0; k < kept.size(); ++k) values[k] = x[kept[k]];
+    with_index_type(c.type("out_idx"), [&]<class Index>() {
+      auto* to = mutable_data<Index>(idx);
+      for (size_t k = 0; k < kept.size(); ++k) to[k] = static_cast<Index>(kept[k]);
+    });
+    c.set_out(0, std::move(out));
+    c.set_out(1, std::move(idx));
+  }
+};
+
 // Rows are shared between threads, never the elements of one that are added up.
 struct RunBincount {
   template <class T>
@@ -157,10 +181,40 @@ struct RunBincount {
   }
 };
 
+struct RunHistogram {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t bins = c.out_numel(0);
+    const T low = c.data<T>(1)[0], high = c.data<T>(1)[1];
+    if (!(low < high)) invalid("value_range: expected a lower end below the upper one, got {} and {}", low, high);
+    const double width = (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(bins);
+    const auto last = static_cast<double>(bins - 1);
+    const T* x = c.data<T>(0);
+    with_index_type(c.type("dtype"), [&]<class Count>() {
+      auto* counts = c.out_data<Count>(0);
+      std::fill_n(counts, bins, Count{0});
+      for (int64_t i = 0; i < c.numel(0); ++i) {
+        if (x[i] != x[i]) invalid("values[{}]: expected a number, got NaN", i);
+        ++counts[static_cast<int64_t>(std::min(distance(std::max(x[i], low), low) / width, last))];
+      }
+    });
+  }
+
+ private:
+  // Floats are subtracted in their own type, as in TensorFlow: it decides in which bin one at an edge is.
+  template <class T>
+  static double distance(T x, T low) {
+    if constexpr (std::is_floating_point_v<T>) return static_cast<double>(x - low);
+    return static_cast<double>(x) - static_cast<double>(low);
+  }
+};
+
 using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
 const CpuKernel top_k_kernel("TopKV2", types::of<"TopKV2">{}, InWider<RunTopK, AsCommon>{});
 const CpuKernel where_kernel("Where", types::of<"Where">{}, RunWhere{});
 const CpuKernel bincount_kernel("DenseBincount", types::of<"DenseBincount">{}, RunBincount{});
+const CpuKernel histogram_kernel("HistogramFixedWidth", types::of<"HistogramFixedWidth">{}, RunHistogram{});
+const CpuKernel list_diff_kernel("ListDiff", comparable{}, RunListDiff{});
 const CpuKernel unique_kernel("Unique", comparable{}, RunUnique{});
 
 }  // namespace

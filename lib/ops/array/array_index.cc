@@ -1,4 +1,4 @@
-// Gathering by indices, sums by segment, one-hot vectors.
+// Gathering by indices, one-hot vectors.
 
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
@@ -6,7 +6,6 @@
 #include "panto/lib/ops/array/lookup.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
-#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -171,39 +170,6 @@ void gather_gradient(GradContext& g) {
   g.set(0, sums);
 }
 
-void segment_shape(ShapeContext& c) {
-  const PartialShape& data = c.shape(0);
-  const PartialShape& ids = c.shape(1);
-  const std::optional<int64_t> count = known_scalar(c, 2);
-  if (!data.known_rank() || !ids.known_rank()) return c.output(PartialShape::unknown());
-  if (ids.rank() > data.rank()) {
-    invalid("rank of segment_ids: expected at most {}, that of data, got {}", data.rank(), ids.rank());
-  }
-  for (int i = 0; i < ids.rank(); ++i)
-    c.expect_equal(data.dim(i), ids.dim(i), "leading dimensions of data and segment_ids");
-  if (count && *count < 0) invalid("num_segments: expected at least 0, got {}", *count);
-  Dims dims;
-  dims.push_back(count.value_or(kUnknownDim));
-  for (int i = ids.rank(); i < data.rank(); ++i) dims.push_back(data.dim(i));
-  c.output(to_shape(dims));
-}
-
-// Each element's gradient is that of its segment; those of negative segments were dropped.
-void segment_gradient(GradContext& g) {
-  const Tensor& ids = g.in(1);
-  const Tensor taken = gather(g.dy(), maximum(ids, 0), 0);
-  const PartialShape& data = g.in_shape(0);
-  Tensor counted = greater_equal(ids, 0);
-  if (!data.known_rank() || !ids.partial_shape().known_rank()) {
-    const Tensor ids_shape = shape(ids);
-    const Tensor further = sub(size(g.shape(0)), size(ids_shape));
-    counted = reshape(counted, concat({ids_shape, fill(reshape(further, {1}), 1)}, 0));
-  } else {
-    for (int i = ids.partial_shape().rank(); i < data.rank(); ++i) counted = expand_dims(counted, -1);
-  }
-  g.set(0, select(counted, taken, zeros_like(taken)));
-}
-
 void one_hot_shape(ShapeContext& c) {
   const PartialShape& indices = c.shape(0);
   const std::optional<int64_t> depth = known_scalar(c, 1);
@@ -240,21 +206,6 @@ void gather_batch(BatchContext& c) {
   c.set_out(0, gather(c.front(0), c.front(1), axis + 1, {.batch_dims = batch + 1}));
 }
 
-// Segments of their own for each example: number s of example b is b * count + s.
-void segment_batch(BatchContext& c) {
-  const auto count = all_integers(c.in(2));
-  if (c.batched(2) || !count || c.size() < 0 || !c.shape(1).fully_known()) return c.loop();
-  const int64_t segments = (*count)[0];
-  std::vector<int64_t> column(static_cast<size_t>(c.rank(1) + 1), 1);
-  column[0] = c.size();
-  const Tensor ids = cast(c.front(1), kInt64);
-  const Tensor offset = mul(reshape(range(int64_t{0}, c.size(), int64_t{1}), column), segments);
-  // An id beyond the count, which is an error, must not reach another example's segments.
-  const Tensor valid = logical_and(greater_equal(ids, int64_t{0}), less(ids, segments));
-  const Tensor moved = select(valid, add(ids, offset), select(less(ids, int64_t{0}), int64_t{-1}, c.size() * segments));
-  c.set_out(0, split_front(unsorted_segment_sum(c.front(0), moved, c.size() * segments), c.size(), segments));
-}
-
 void one_hot_batch(BatchContext& c) {
   if (c.batched(1) || c.batched(2) || c.batched(3)) return c.loop();
   const int64_t axis = c.integer("axis");
@@ -275,19 +226,6 @@ const Op& kGatherV2 = define_op(
      .saves = {shape_of(0), in(1), in(2)},
      .gradient = gather_gradient,
      .batch = gather_batch});
-
-const Op& kUnsortedSegmentSum = define_op(
-    "UnsortedSegmentSum(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: numeric, "
-    "Tindices: int16|int32|int64, Tnumsegments: index = int32) -> (output: T)",
-    {.doc =
-         "Row s of the result is the sum of the rows of `data` whose segment_ids are s. Rows with a negative one are "
-         "left out; one of num_segments or more is an error.",
-     .shape = segment_shape,
-     .saves = {shape_of(0), in(1)},
-     .gradient = segment_gradient,
-     .flops = [](const CostContext& c) { return c.numel(0); },
-     .batch = segment_batch,
-     .jvp = tangents::linear});
 
 const Op& kOneHot = define_op(
     "OneHot(indices: TI, depth: int32 @host, on_value: T, off_value: T; axis: int = -1, T: type, "

@@ -70,6 +70,13 @@ void top_tangent(JvpContext& c) {
   if (c.has_tangent(0)) c.set(0, gather(c.tangent(0), c.out(1), -1, {.batch_dims = -1}));
 }
 
+void histogram_shape(ShapeContext& c) {
+  c.expect_equal(2, c.vector(1), "numbers in value_range");
+  const std::optional<int64_t> bins = known_scalar(c, 2);
+  if (bins && *bins < 1) c.invalid("nbins: expected at least 1, got " + std::to_string(*bins));
+  c.output({bins.value_or(kUnknownDim)});
+}
+
 // Counts of a matrix are by row.
 void bincount_batch(BatchContext& c) {
   if (c.batched(1) || c.rank(0) != 1) return c.loop();
@@ -126,5 +133,63 @@ const Op& kDenseBincount = define_op(
      .shape = bins_shape,
      .no_gradient = "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum",
      .batch = bincount_batch});
+
+const Op& kUniqueWithCounts =
+    define_op("UniqueWithCounts(x: T; T: type, out_idx: index = int32) -> (y: T, idx: out_idx, count: out_idx)",
+              {.doc = "Unique, and how often each of the different elements occurs.",
+               .shape =
+                   [](ShapeContext& c) {
+                     const int64_t size = c.vector(0);
+                     c.output(0, PartialShape{kUnknownDim});
+                     c.output(1, PartialShape{size});
+                     c.output(2, PartialShape{kUnknownDim});
+                   },
+               .body =
+                   [](CompositeContext& c) {
+                     const DType type = c.type("out_idx");
+                     const auto [y, idx] = unique(c.in(0), {.out_idx = type});
+                     const Tensor none = fill({0}, cast(0, type));
+                     c.set_out(0, y);
+                     c.set_out(1, idx);
+                     c.set_out(2, dense_bincount(idx, size(y, {.out_type = type}), none));
+                   },
+               .in_tensorflow = true});
+
+const Op& kListDiff = define_op(
+    "ListDiff(x: T, y: T; T: type, out_idx: index = int32) -> (out: T, idx: out_idx)",
+    {.doc =
+         "The elements of vector `x` that are not in vector `y`, in their order and as often as they occur, and their "
+         "positions in `x`. No NaN is like another.",
+     .traits = {Trait::kSelfAllocating},
+     .shape =
+         [](ShapeContext& c) {
+           c.vector(0);
+           c.vector(1);
+           c.output(0, PartialShape{kUnknownDim});
+           c.output(1, PartialShape{kUnknownDim});
+         },
+     .no_gradient = "which elements are left is not differentiable; gather(x, idx) is out",
+     .types_reason = "nothing compares resources and variants",
+     .batch = batching::loop});
+
+const Op& kBincount =
+    define_op("Bincount(arr: int32, size: int32 @host, weights: T; T: int32|int64|float32|float64) -> (bins: T)",
+              {.doc = "DenseBincount of all elements of `arr`, whatever its shape.",
+               .body =
+                   [](CompositeContext& c) {
+                     c.set_out(0, dense_bincount(reshape(c.in(0), {-1}), c.in(1), reshape(c.in(2), {-1})));
+                   },
+               .in_tensorflow = true});
+
+const Op& kHistogramFixedWidth = define_op(
+    "HistogramFixedWidth(values: T, value_range: T, nbins: int32 @host; T: int32|int64|float32|float64, "
+    "dtype: index = int32) -> (out: dtype)",
+    {.doc = "How many of `values` are in each of `nbins` bins of equal width, of which value_range[0] is the lower end "
+            "of the first and value_range[1] the upper end of the last. Lesser values count in the first bin, greater "
+            "ones in the last; NaN is InvalidArgument.",
+     .shape = histogram_shape,
+     .no_gradient = "counts are whole numbers",
+     .flops = [](const CostContext& c) { return 4 * c.numel(0); },
+     .batch = batching::loop});
 
 }  // namespace panto

@@ -183,6 +183,39 @@ void cumprod_tangent(JvpContext& c) {
   c.set(0, c.flag("exclusive") ? before : before * x + inflow);
 }
 
+// Running log-sum-exps y, those before each element z, and how a sum of exponentials up to one element counts up to the
+// next, exp(z - y), and an element itself, exp(x - y): none is above 1.
+struct LogSums {
+  Tensor carry, own;
+  LogSums(const Tensor& x, const Tensor& axis, bool reverse) {
+    const Tensor y = cumulative_logsumexp(x, axis, {.reverse = reverse});
+    const Tensor z = cumulative_logsumexp(x, axis, {.exclusive = true, .reverse = reverse});
+    carry = ratio(z, y);
+    own = ratio(x, y);
+  }
+
+ private:
+  // Equal infinities have no difference.
+  static Tensor ratio(const Tensor& a, const Tensor& b) { return exp(select(equal(a, b), zeros_like(a), a - b)); }
+};
+
+void logsumexp_gradient(GradContext& g) {
+  const bool exclusive = g.flag("exclusive"), reverse = g.flag("reverse");
+  const LogSums sums(g.in(0), g.in(1), reverse);
+  const Tensor later =
+      linear_recurrence(sums.carry, exclusive ? g.dy() : sums.carry * g.dy(), g.in(1), {.reverse = !reverse});
+  g.set(0, sums.own * (exclusive ? later : later + g.dy()));
+}
+
+void logsumexp_tangent(JvpContext& c) {
+  if (!c.has_tangent(0)) return;
+  const bool reverse = c.flag("reverse");
+  const LogSums sums(c.in(0), c.in(1), reverse);
+  const Tensor inflow = sums.own * c.tangent(0);
+  const Tensor before = linear_recurrence(sums.carry, inflow, c.in(1), {.reverse = reverse});
+  c.set(0, c.flag("exclusive") ? before : sums.carry * before + inflow);
+}
+
 }  // namespace
 
 const Op& kSum = define_op(
@@ -348,6 +381,20 @@ const Op& kCumprod = define_op(
      .flops = one_flop_each,
      .batch = batching::axes<1>,
      .jvp = cumprod_tangent});
+
+const Op& kCumulativeLogsumexp = define_op(
+    "CumulativeLogsumexp(x: T, axis: Tidx @host; exclusive: bool = false, reverse: bool = false, T: floating,"
+    " Tidx: index = int32) -> (out: T)",
+    {.doc =
+         "Logarithm of the running sum of exp(x) along `axis`, as Cumsum's; minus infinity for none. What is added is "
+         "at most 1, so that nothing overflows.",
+     .traits = {Trait::kReusesInput0},
+     .shape = scan_shape,
+     .saves = {in(0), in(1)},
+     .gradient = logsumexp_gradient,
+     .flops = [](const CostContext& c) { return 40 * c.numel(0); },
+     .batch = batching::axes<1>,
+     .jvp = logsumexp_tangent});
 
 const Op& kLinearRecurrence = define_op(
     "_LinearRecurrence(a: T, b: T, axis: Tidx @host; reverse: bool = false, T: floating|complex, Tidx: index = int32)"

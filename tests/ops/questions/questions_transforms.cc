@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <string>
 
 #include "panto/autograd/tape.h"
 #include "panto/autograd/transforms/jvp.h"
@@ -27,11 +28,18 @@ bool may_differ(const Bound& b, size_t i) {
   return !b.op->signature().inputs[static_cast<size_t>(arguments[i])].host && t != kResource && t != kVariant;
 }
 
+// Inputs whose elements are in order, and must be: all examples have those of the sample.
+bool is_in_order(const Bound& b, size_t i) {
+  const std::vector<int> arguments = argument_of_inputs(*b.op, b.in.size(), b.attrs);
+  const std::string& name = b.op->signature().inputs[static_cast<size_t>(arguments[i])].name;
+  return name == "value_range" || (name == "segment_ids" && !b.op->name().starts_with("Unsorted"));
+}
+
 // The input of example e: the sample's elements, moved around, so that examples differ and every one of them is valid
 // where the sample is.
 Tensor of_example(const Bound& b, size_t i, int64_t e) {
   const Tensor& t = b.in[i];
-  if (e == 0 || t.rank() == 0) return t;
+  if (e == 0 || t.rank() == 0 || is_in_order(b, i)) return t;
   // Rows of integers, which may be positions, stay as they are.
   if (!dtypes::kDifferentiable.contains(t.dtype())) return roll(t, {e}, {0});
   return reshape(roll(reshape(t, {-1}), {e}, {0}), t.shape());

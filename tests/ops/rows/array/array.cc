@@ -390,21 +390,6 @@ std::vector<Array> gather(const Given& g) {
   })};
 }
 
-std::vector<Array> segment_sum(const Given& g) {
-  const Array &data = g.in[0], &ids = g.in[1];
-  Index dims = {integer(g.in[2])};
-  dims.insert(dims.end(), data.dims.begin() + static_cast<int64_t>(ids.dims.size()), data.dims.end());
-  Array sum = filled(dims, 0);
-  const size_t row = data.values.size() / std::max<size_t>(1, ids.values.size());
-  for (size_t i = 0; i < ids.values.size(); ++i) {
-    if (ids.values[i] < 0) continue;
-    for (size_t j = 0; j < row; ++j) {
-      sum.values[static_cast<size_t>(ids.values[i]) * row + j] += data.values[i * row + j];
-    }
-  }
-  return {sum};
-}
-
 std::vector<Array> one_hot(const Given& g) {
   Index dims = g.in[0].dims;
   const int64_t given = g.integer("axis");
@@ -438,17 +423,6 @@ const Family indexed(
                      {.in = {draw({2, 3}), draw({3, 1}, 0, 1), scalar(1)},
                       .attrs = {{"batch_dims", 1}},
                       .text = "batch dimensions of params and indices: expected 2, got 3"}}}},
-        {"UnsortedSegmentSum",
-         {.samples = {{.in = {draw({4, 3}), list({2, 0, 2, -1}), scalar(4)}},
-                      {.in = {draw({2, 2, 2}), array({2, 2}, {0, 1, 1, 0}), scalar(2)}},
-                      {.in = {draw({3}), list({0, 0, 0}), scalar(1)}},
-                      {.in = {draw({0, 3}), list({}), scalar(2)}}},
-          .reference = segment_sum,
-          .errors =
-              {{.in = {draw({3}), list({0, 2, 1}), scalar(2)}, .text = "segment_ids[1]: expected one below 2, got 2"},
-               {.in = {draw({3}), list({0, 1}), scalar(2)},
-                .text = "leading dimensions of data and segment_ids: expected 3, got 2"},
-               {.in = {draw({3}), list({0, 0, 0}), scalar(-1)}, .text = "num_segments: expected at least 0, got -1"}}}},
         {"OneHot",
          {.samples = {{.in = {list({0, 2, 1}), scalar(3), scalar(5), scalar(1)}},
                       {.in = {list({0, -1, 7}), scalar(3), scalar(5), scalar(1)}},

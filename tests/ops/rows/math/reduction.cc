@@ -1,7 +1,13 @@
 // Samples of reductions and scans.
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
+
+#include "panto/autograd/transforms/derivatives.h"
+#include "panto/autograd/transforms/jvp.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/ops.h"
 
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
@@ -10,6 +16,7 @@ namespace panto::test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // `step` folds an element into what was found so far; `end` makes the result of that and the number of elements.
 using Step = double (*)(double, double);
@@ -251,6 +258,38 @@ const std::vector<ErrorSample> kPositionErrors = {
     {.in = {draw({}), scalar(0)}, .text = "input: expected a rank of at least 1, got shape []"},
 };
 
+// From the definition.
+std::vector<Array> running_logsumexp(const Given& g) {
+  const size_t axis = normal_axis(integer(g.in[1]), g.in[0].dims.size());
+  const bool reverse = g.flag("reverse");
+  return {make(g.in[0].dims, [&](const Index& index) {
+    double sum = 0;
+    for (Index i = index; i[axis] >= 0 && i[axis] < g.in[0].dims[axis]; i[axis] += reverse ? 1 : -1) {
+      if (i != index || !g.flag("exclusive")) sum += std::exp(at(g.in[0], i));
+    }
+    return std::log(sum);
+  })};
+}
+
+// Where something is in front, the exclusive sums are those of the elements but the last.
+void exclusive_logsumexp_derivatives() {
+  const Tensor x = to_tensor(draw({6}), kFloat64), weights = to_tensor(draw({5}, -1, 1, 1), kFloat64);
+  for (const bool reverse : {false, true}) {
+    const auto exclusive = [&](const Tensor& v) {
+      const Tensor all = cumulative_logsumexp(v, 0, {.exclusive = true, .reverse = reverse});
+      return sum(slice(all, {reverse ? 0 : 1}, {5}) * weights);
+    };
+    const auto shorter = [&](const Tensor& v) {
+      return sum(cumulative_logsumexp(slice(v, {reverse ? 1 : 0}, {5}), 0, {.reverse = reverse}) * weights);
+    };
+    const Tolerance close{.units = 16, .floor = 1};
+    BOOST_TEST(difference(to_array(grad(shorter)(x)), grad(exclusive)(x), close) == "");
+    const Tensor direction = to_tensor(draw({6}, -1, 1, 2), kFloat64);
+    BOOST_TEST(difference(to_array(jvp(shorter, x, direction).second), jvp(exclusive, x, direction).second, close) ==
+               "");
+  }
+}
+
 const Family scans(
     "reduction",
     {
@@ -275,6 +314,30 @@ const Family scans(
                        .attrs = {{"exclusive", true}, {"reverse", true}},
                        .out = {list({0, 0, 3, 1})}}},
           .label = "with zeros"}},
+        {"CumulativeLogsumexp",
+         {.samples = {{.in = {draw({5}), scalar(0)}},
+                      {.in = {draw({2, 3}), scalar(-1)}},
+                      {.in = {draw({2, 3}), scalar(0)}, .attrs = {{"reverse", true}}},
+                      {.in = {draw({2, 3, 2}), scalar(1)}},
+                      {.in = {draw({0, 3}), scalar(0)}},
+                      {.in = {draw({37}), scalar(0)}}},
+          .reference = running_logsumexp,
+          .errors = kScanErrors,
+          .own = {{"exclusive_derivatives", exclusive_logsumexp_derivatives}}}},
+        // The first elements are minus infinity, of which finite differences know nothing.
+        {"CumulativeLogsumexp",
+         {.samples = {{.in = {draw({2, 3}), scalar(1)}, .attrs = {{"exclusive", true}}},
+                      {.in = {draw({2, 3, 2}), scalar(1)}, .attrs = {{"exclusive", true}, {"reverse", true}}}},
+          .reference = running_logsumexp,
+          .label = "exclusive",
+          .gradient = false}},
+        {"CumulativeLogsumexp",
+         {.samples = {{.in = {list({-kInfinity, -kInfinity, 3, kInfinity, 1, kNan, 2}), scalar(0)},
+                       .out = {list({-kInfinity, -kInfinity, 3, kInfinity, kInfinity, kNan, kNan})}},
+                      {.in = {list({1000, 1000, -1000}), scalar(0)},
+                       .out = {list({1000, 1000 + std::log(2), 1000 + std::log(2)})}}},
+          .label = "special",
+          .gradient = false}},
         {"_LinearRecurrence",
          {.samples = {{.in = {draw({5}), draw({5}, -2, 2, 1), scalar(0)}},
                       {.in = {draw({2, 3}), draw({2, 3}, -2, 2, 1), scalar(-1)}},

@@ -1,0 +1,247 @@
+// Rows that are added up, multiplied or compared by segment. Numbers of segments are checked before anything is written
+// by them. The order in which rows are joined does not depend on how many threads there are.
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/math/convert.h"
+#include "panto/device/math/vocabulary.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/shape/indexing.h"
+#include "panto/lib/base/text/format.h"
+
+namespace panto {
+namespace {
+
+// The highest finite number.
+template <class T>
+T highest() {
+  if constexpr (std::is_same_v<T, Half>) {
+    return convert<T>(0x1.FFCp15F);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return convert<T>(0x1.FEp127F);
+  } else {
+    return std::numeric_limits<T>::max();
+  }
+}
+template <class T>
+T lowest() {
+  if constexpr (is_half_type<T>) {
+    return convert<T>(-convert<float>(highest<T>()));
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
+}
+
+// How two rows are joined, and what stands for none: in `nothing` where ids are in any order, in `gap` where they are
+// sorted.
+struct AddRows {
+  template <class T>
+  static T nothing() {
+    return convert<T>(0.0F);
+  }
+  template <class T>
+  static T gap() {
+    return convert<T>(0.0F);
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return k::add(a, b);
+  }
+};
+struct MultiplyRows {
+  template <class T>
+  static T nothing() {
+    return convert<T>(1.0F);
+  }
+  template <class T>
+  static T gap() {
+    return convert<T>(1.0F);
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return k::mul(a, b);
+  }
+};
+// Extremes are those of the elements' own type: a half's lowest number is not a float's.
+struct LargestRow {
+  template <class T>
+  static T nothing() {
+    return lowest<T>();
+  }
+  template <class T>
+  static T gap() {
+    return convert<T>(0.0F);
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return k::max(a, b);
+  }
+};
+struct SmallestRow {
+  template <class T>
+  static T nothing() {
+    return highest<T>();
+  }
+  template <class T>
+  static T gap() {
+    return convert<T>(0.0F);
+  }
+  template <class T>
+  static T join(T a, T b) {
+    return k::min(a, b);
+  }
+};
+
+// ---- Numbers in any order -------------------------------------------------------------------------------------------
+
+template <class Rows>
+struct UnsortedSegments {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t segments = c.out_shape(0).dim(0);
+    const int64_t rows = c.numel(1);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), Rows::template nothing<T>());
+    with_index_type(c.in(1).dtype(), [&]<class Index>() {
+      const auto* ids = c.data<Index>(1);
+      for (int64_t r = 0; r < rows; ++r) {
+        if (static_cast<int64_t>(ids[r]) >= segments) {
+          invalid("segment_ids[{}]: expected one below {}, got {}", r, segments, static_cast<int64_t>(ids[r]));
+        }
+      }
+      if (c.numel(0) > 0) join(c.data<T>(0), ids, rows, c.numel(0) / rows, out);
+    });
+  }
+
+ private:
+  // Columns are shared between threads, never the rows that are joined.
+  template <class T, class Index>
+  static void join(const T* data, const Index* ids, int64_t rows, int64_t columns, T* out) {
+    constexpr int64_t kPiece = 1 << 20;  // elements
+    cpu::parallel_for(columns, rows * columns * static_cast<int64_t>(2 * sizeof(T)), [&](int64_t begin, int64_t end) {
+      const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
+      cpu::in_pieces(rows, piece, [&](int64_t first, int64_t last) {
+        for (int64_t r = first; r < last; ++r) {
+          const auto id = static_cast<int64_t>(ids[r]);
+          if (id < 0) continue;
+          T* to = out + id * columns;
+          const T* from = data + r * columns;
+          for (int64_t i = begin; i < end; ++i) {
+            to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
+          }
+        }
+      });
+    });
+  }
+};
+
+// ---- Numbers in order -----------------------------------------------------------------------------------------------
+
+// Rows [begin, end) have one number.
+struct Run {
+  int64_t begin, end, segment;
+};
+
+template <class Index>
+std::vector<Run> runs_of(const Index* ids, int64_t rows) {
+  std::vector<Run> runs;
+  for (int64_t r = 0; r < rows; ++r) {
+    const auto id = static_cast<int64_t>(ids[r]);
+    if (id < 0) invalid("segment_ids[{}]: expected at least 0, got {}", r, id);
+    if (!runs.empty() && id < runs.back().segment) {
+      invalid("segment_ids[{}]: expected at least {}, the one before, got {}", r, runs.back().segment, id);
+    }
+    if (runs.empty() || id > runs.back().segment) runs.push_back({r, r, id});
+    runs.back().end = r + 1;
+  }
+  return runs;
+}
+
+template <class Rows, bool kMean = false>
+struct SortedSegments {
+  template <class T>
+  static void run(KernelContext& c) {
+    const std::vector<Run> runs = find_runs(c);
+    const Shape& shape = c.shape(0);
+    std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
+    sizes[0] = runs.empty() ? 0 : runs.back().segment + 1;
+    const Shape dims(sizes);
+    Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), dims);
+    if (out.numel() > 0) {
+      const int64_t columns = c.numel(0) / shape.dim(0);
+      auto* to = mutable_data<T>(out);
+      if (static_cast<int64_t>(runs.size()) < dims.dim(0)) {
+        std::fill_n(to, out.numel(), Rows::template gap<T>());
+      }
+      join(c.data<T>(0), runs, c.numel(0), columns, to);
+    }
+    c.set_out(0, std::move(out));
+  }
+
+ private:
+  static std::vector<Run> find_runs(KernelContext& c) {
+    std::vector<Run> runs;
+    with_index_type(c.in(1).dtype(), [&]<class Index>() { runs = runs_of(c.data<Index>(1), c.numel(1)); });
+    return runs;
+  }
+
+  template <class T>
+  static void join(const T* data, const std::vector<Run>& runs, int64_t elements, int64_t columns, T* out) {
+    constexpr int64_t kColumns = 256;  // joined at a time
+    const int64_t tiles = (columns + kColumns - 1) / kColumns;
+    cpu::parallel_ranges(
+        static_cast<int64_t>(runs.size()) * tiles, elements * static_cast<int64_t>(sizeof(T)),
+        [&](int64_t begin, int64_t end) {
+          Compute<T> joined[kColumns];
+          for (int64_t task = begin; task < end; ++task) {
+            const Run& run = runs[static_cast<size_t>(task / tiles)];
+            const int64_t column = task % tiles * kColumns, width = std::min(kColumns, columns - column);
+            const T* row = data + run.begin * columns + column;
+            for (int64_t i = 0; i < width; ++i) joined[i] = convert<Compute<T>>(row[i]);
+            cpu::in_pieces(run.end - run.begin - 1, 1 << 14, [&](int64_t first, int64_t last) {
+              for (int64_t r = first; r < last; ++r) {
+                row += columns;
+                for (int64_t i = 0; i < width; ++i) joined[i] = Rows::join(joined[i], convert<Compute<T>>(row[i]));
+              }
+            });
+            T* to = out + run.segment * columns + column;
+            for (int64_t i = 0; i < width; ++i) to[i] = finished<T>(joined[i], run.end - run.begin);
+          }
+        },
+        1);
+  }
+  template <class T>
+  static T finished(Compute<T> joined, int64_t rows) {
+    if constexpr (!kMean) {
+      return convert<T>(joined);
+    } else if constexpr (std::is_integral_v<T>) {
+      // As wide as both: a count may be more than a narrow integer holds.
+      if constexpr (std::is_unsigned_v<T>)
+        return static_cast<T>(joined / static_cast<uint64_t>(rows));
+      else
+        return static_cast<T>(static_cast<int64_t>(joined) / rows);
+    } else {
+      return convert<T>(joined / convert<Compute<T>>(rows));
+    }
+  }
+};
+
+const CpuKernel unsorted_sum("UnsortedSegmentSum", types::of<"UnsortedSegmentSum">{},
+                             InWider<UnsortedSegments<AddRows>>{});
+const CpuKernel unsorted_prod("UnsortedSegmentProd", types::of<"UnsortedSegmentProd">{},
+                              InWider<UnsortedSegments<MultiplyRows>>{});
+const CpuKernel unsorted_max("UnsortedSegmentMax", types::of<"UnsortedSegmentMax">{}, UnsortedSegments<LargestRow>{});
+const CpuKernel unsorted_min("UnsortedSegmentMin", types::of<"UnsortedSegmentMin">{}, UnsortedSegments<SmallestRow>{});
+const CpuKernel sorted_sum("SegmentSum", types::of<"SegmentSum">{}, SortedSegments<AddRows>{});
+const CpuKernel sorted_mean("SegmentMean", types::of<"SegmentMean">{}, SortedSegments<AddRows, true>{});
+const CpuKernel sorted_prod("SegmentProd", types::of<"SegmentProd">{}, SortedSegments<MultiplyRows>{});
+const CpuKernel sorted_max("SegmentMax", types::of<"SegmentMax">{}, SortedSegments<LargestRow>{});
+const CpuKernel sorted_min("SegmentMin", types::of<"SegmentMin">{}, SortedSegments<SmallestRow>{});
+
+}  // namespace
+}  // namespace panto
