@@ -95,7 +95,7 @@ def gpt2(tokens, labels, words, positions, *p):
 
 def fall(x):
     """Euler's method for x' = -sin(x), in a loop of the graph."""
-    return jax.lax.fori_loop(0, 100000, lambda _, at: at - 1e-4 * jnp.sin(at), x.reshape(()))
+    return jax.lax.fori_loop(0, 100000, lambda _, at: at - 1e-4 * jnp.sin(at), x)
 
 
 def hessian_by_vector(x, w, u, v):

@@ -361,7 +361,7 @@ Tensor fall(const Tensor& x) {
   constexpr int kSteps = 100000;
   return while_loop([](const Tensor& i, const Tensor&) { return i < kSteps; },
                     [](const Tensor& i, const Tensor& at) { return std::pair(i + 1, at - 1e-4f * sin(at)); },
-                    std::pair(tensor(0), reshape(x, {})))
+                    std::pair(tensor(0), x))
       .second;
 }
 

@@ -223,7 +223,7 @@ def resnet(x, state, p, training):
 def fall(x):
     """Euler's method for x' = -sin(x), in a loop of the graph."""
     return tf.while_loop(lambda i, at: i < 100000, lambda i, at: (i + 1, at - 1e-4 * tf.sin(at)),
-                         (tf.constant(0), tf.reshape(x, ())), maximum_iterations=100000)[1]
+                         (tf.constant(0), x), maximum_iterations=100000)[1]
 
 
 WORKS = {

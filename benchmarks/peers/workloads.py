@@ -139,7 +139,7 @@ SECTIONS = [
         Row("chain_cold", "tracing the chain, and the first call", "chain", "cold", CHAIN),
     ]),
     ("Loops in traced functions", [
-        Row("while_traced", "loop of 100,000 steps, a scalar: a step", "fall", "traced", "1:0.5:1.5", 100000, 1e-3),
+        Row("while_traced", "loop of 100,000 steps, one element: a step", "fall", "traced", "1:0.5:1.5", 100000, 1e-3),
         Row("while_grad_traced", "the loop and its gradient: a step", "fall", "traced_grad", "1:0.5:1.5", 100000, 1e-3),
     ]),
     ("Graphs in a session, not optimized", [

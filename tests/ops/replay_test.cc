@@ -56,6 +56,8 @@ AttrValue attr_value(AttrKind kind, const Json& json) {
       if (json.is_null()) return AttrValue(PartialShape());
       return AttrValue(PartialShape(std::span<const int64_t>(list_of<int64_t>(json, integer_of))));
     case AttrKind::kIntList: return AttrValue(list_of<int64_t>(json, integer_of));
+    case AttrKind::kFloatList:
+      return AttrValue(list_of<float>(json, [](const Json& item) { return item.get<float>(); }));
     case AttrKind::kTypeList: return AttrValue(list_of<DType>(json, type_of));
     default: fail(Code::kUnimplemented, fmt::format("stored attribute of kind {}", attr_kind_name(kind)));
   }

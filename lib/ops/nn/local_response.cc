@@ -98,10 +98,10 @@ const Op& kLRN = define_op(
     {.doc = "Local response normalization (Krizhevsky et al. 2012): each element of images [batch, height, width, "
             "channels] divided by (bias + alpha * sum)^beta, where the sum is that of the squares in the channels at "
             "most `depth_radius` away. Computed in float32.",
-     .cpp = "lrn",
+     .cpp = "local_response_norm",
      .shape = images_shape,
      .saves = {in(0), out(0)},
-     .gradient = [](GradContext& g) { g.set(0, lrn_grad(g.dy(), g.in(0), g.out(0), attributes(g))); },
+     .gradient = [](GradContext& g) { g.set(0, local_response_norm_grad(g.dy(), g.in(0), g.out(0), attributes(g))); },
      .flops = [](const CostContext& c) { return 30 * c.numel(0); },
      .batch = batching::rows,
      .jvp = lrn_tangent});
@@ -110,7 +110,7 @@ const Op& kLRNGrad = define_op(
     "LRNGrad(input_grads: T, input_image: T, output_image: T; depth_radius: int = 5, bias: float = 1,"
     " alpha: float = 1, beta: float = 0.5, T: float16|bfloat16|float32 = float32) -> (output: T)",
     {.doc = "The gradient of LRN, whose input is `input_image` and whose output is `output_image`.",
-     .cpp = "lrn_grad",
+     .cpp = "local_response_norm_grad",
      .shape = images_shape,
      .saves = {in(0), in(1), in(2)},
      .gradient = second_order,

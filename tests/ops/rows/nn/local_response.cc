@@ -55,7 +55,7 @@ Tensor composed(const Tensor& given) {
 void derivatives() {
   const LRNAttrs attrs = {.depth_radius = 1, .bias = 1.5F, .alpha = 0.25F, .beta = 0.75F};
   const Tensor x = to_tensor(draw({2, 1, 2, 5}), kFloat32), weights = to_tensor(draw({2, 1, 2, 5}, -1, 1, 1), kFloat32);
-  const auto op = [&](const Tensor& v) { return sum(lrn(v, attrs) * weights); };
+  const auto op = [&](const Tensor& v) { return sum(local_response_norm(v, attrs) * weights); };
   const auto defined = [&](const Tensor& v) { return cast(sum(composed(v) * cast(weights, kFloat64)), kFloat32); };
   const auto again = [&](const auto& f) {
     return [&](const Tensor& v) { return sum(grad(f)(v) * reverse(weights, {0, 3})); };
