@@ -652,6 +652,8 @@ class CommandTest(unittest.TestCase):
         text = self.good("ops", "--pbtxt", "MatMul")
         self.assertIn('op {\n  name: "MatMul"\n  input_arg {\n    name: "a"\n    type_attr: "T"', text)
         everything = json.loads(self.good("ops", "--json"))["op"]
+        readme = (ROOT / "README.md").read_text()
+        self.assertEqual(re.search(r"Breadth: (\d+) ops", readme)[1], str(len(everything)))
         names = [op["name"] for op in everything]
         self.assertEqual(names, sorted(names))
         self.assertIn("MatMul", names)
