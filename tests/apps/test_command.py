@@ -652,10 +652,10 @@ class CommandTest(unittest.TestCase):
         text = self.good("ops", "--pbtxt", "MatMul")
         self.assertIn('op {\n  name: "MatMul"\n  input_arg {\n    name: "a"\n    type_attr: "T"', text)
         everything = json.loads(self.good("ops", "--json"))["op"]
-        readme = (ROOT / "README.md").read_text()
-        self.assertEqual(re.search(r"Breadth: (\d+) ops", readme)[1], str(len(everything)))
         names = [op["name"] for op in everything]
         self.assertEqual(names, sorted(names))
+        public = [name for name in names if not name.startswith("_")]
+        self.assertIn(f"Breadth: {len(public)} ops", (ROOT / "README.md").read_text())
         self.assertIn("MatMul", names)
         self.write("ops.json", json.dumps({"op": everything}))
         self.write("ops.pbtxt", self.good("ops", "--pbtxt"))
