@@ -154,7 +154,7 @@ class Numbers final : public Values {
     missing_ = static_cast<T>(*missing);
   }
   bool add(std::string_view text) override {
-    T value;
+    T value{};
     if (!parse(trimmed(text), value)) return false;
     values_.push_back(value);
     return true;
