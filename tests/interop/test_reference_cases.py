@@ -50,12 +50,14 @@ def add_case(index, case):
         return placeholder
 
     tensors = [tensor(number, value) for number, value in enumerate(case["inputs"])]
-    spare = len(tensors) - len(definition.input_arg)
+    # Lists of one op are of one length.
+    lists = [argument for argument in definition.input_arg if argument.number_attr or argument.type_list_attr]
+    length = (len(tensors) - len(definition.input_arg) + len(lists)) // max(len(lists), 1)
     arguments, inferred = {}, set()
     for argument in definition.input_arg:
         inferred |= {argument.type_attr, argument.number_attr, argument.type_list_attr}
         if argument.number_attr or argument.type_list_attr:
-            arguments[argument.name], tensors = tensors[: spare + 1], tensors[spare + 1 :]
+            arguments[argument.name], tensors = tensors[:length], tensors[length:]
         else:
             arguments[argument.name] = tensors.pop(0)
     for attr in definition.attr:
