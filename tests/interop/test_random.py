@@ -25,7 +25,8 @@ NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtractin
              "num_upper must be negative or less", "Shape must be at least rank 3 but is rank 2 for '{{node BiasAdd",
              "Unhandled input dimensions: 0", "entries, but params is empty",
              "paddings must be less than the", "block_shape must have", "doesn't match the number of diagonals implied",
-             "for '{{node MatrixSetDiag", "If there is only one output, it must have the same size as the input")
+             "for '{{node MatrixSetDiag", "If there is only one output, it must have the same size as the input",
+             "can't split axis of size", "num_rows and num_cols are not consistent", "No WhereOp available")
 # Gradients of pooling are given what was pooled and what it gave; a random program gives them anything, for which there
 # is no right answer.
 UNDEFINED = {"MaxPoolGrad", "MaxPoolGradGrad"}
