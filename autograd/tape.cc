@@ -150,7 +150,6 @@ class GradientTape::Impl final : public Recorder {
   }
 
   // Nothing in it is symbolic: functions that it calls are called at once.
-  // Nothing in it is symbolic: functions that it calls are called at once.
   static bool runs_now(const Call& call) {
     return symbolic_recorder() == nullptr &&
            std::ranges::none_of(call.inputs, [](const Tensor* t) { return t->is_meta(); });

@@ -301,9 +301,18 @@ ConcreteFunction::Backward ConcreteFunction::make_backward(const Graph& graph, s
 }
 
 std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool higher_orders) {
-  const std::lock_guard lock(mutex_);
   std::shared_ptr<Gradient>& kept = gradients_[higher_orders ? 1 : 0];
-  if (kept != nullptr) return kept;
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept != nullptr) return kept;
+  }
+  // Without the lock: gradients of the functions that it calls are made meanwhile, and one may call itself.
+  thread_local std::vector<const ConcreteFunction*> being_made;
+  if (std::ranges::find(being_made, this) != being_made.end()) {
+    fail(Code::kUnimplemented, "gradient: expected a function that does not call itself, got one that does");
+  }
+  being_made.push_back(this);
+  const std::unique_ptr<void, void (*)(void*)> done(this, [](void*) { being_made.pop_back(); });
   const std::vector<NodeOutput>& inputs = all_inputs_;
   Parts forward = parts_;
   expand_for_gradients(forward.graph, forward.outputs, inputs);
@@ -335,8 +344,9 @@ std::shared_ptr<ConcreteFunction::Gradient> ConcreteFunction::gradient(bool high
   }
   if (made->all == nullptr && !stopped) made->all = std::make_unique<Backward>(std::move(b));
   made->forward = std::make_shared<ConcreteFunction>(std::move(forward));
-  kept = made;
-  return made;
+  const std::lock_guard lock(mutex_);
+  if (kept == nullptr) kept = made;
+  return kept;
 }
 
 std::shared_ptr<const ConcreteFunction::Gradient::Part> ConcreteFunction::Gradient::part(

@@ -24,24 +24,21 @@ bool ConcreteFunction::is_transformed(Arguments args) const {
 }
 
 const ConcreteFunction::Inlined& ConcreteFunction::inlined(int orders) const {
-  const std::lock_guard lock(inlined_mutex_);
-  const auto [it, is_new] = inlined_.try_emplace(orders);
-  if (!is_new) return it->second;
-  try {
-    Graph graph = parts_.graph;
-    if (orders > 0) make_ready_for_gradients(graph, parts_.outputs, all_inputs_, orders);
-    std::vector<int> roots = parts_.effects;
-    for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
-    const std::vector<uint8_t> needed =
-        reach(graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(graph.id_limit()), 0));
-    std::vector<int> nodes = graph.topological_order();
-    std::erase_if(nodes, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
-    it->second = {std::move(graph), std::move(nodes)};
-  } catch (...) {
-    inlined_.erase(it);
-    throw;
+  {
+    const std::lock_guard lock(inlined_mutex_);
+    if (const auto it = inlined_.find(orders); it != inlined_.end()) return it->second;
   }
-  return it->second;
+  // Without the lock: what makes a function ready inlines those that it calls, and one may call itself.
+  Inlined made{parts_.graph, {}};
+  if (orders > 0) make_ready_for_gradients(made.graph, parts_.outputs, all_inputs_, orders);
+  std::vector<int> roots = parts_.effects;
+  for (NodeOutput o : parts_.outputs) roots.push_back(o.node);
+  const std::vector<uint8_t> needed =
+      reach(made.graph, std::move(roots), std::vector<uint8_t>(static_cast<size_t>(made.graph.id_limit()), 0));
+  made.nodes = made.graph.topological_order();
+  std::erase_if(made.nodes, [&](int id) { return needed[static_cast<size_t>(id)] == 0; });
+  const std::lock_guard lock(inlined_mutex_);
+  return inlined_.try_emplace(orders, std::move(made)).first->second;
 }
 
 void ConcreteFunction::inline_checked(Arguments args, std::span<Tensor> outputs) const {

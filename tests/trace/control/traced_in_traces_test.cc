@@ -1,5 +1,9 @@
 // Traced functions with conditionals and loops in them, called in another trace under a tape of that trace: what the
 // tape hears are nodes that were made before anybody wanted gradients of them.
+#include <fstream>
+#include <regex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "panto/autograd/tape.h"
@@ -7,15 +11,18 @@
 #include "panto/ops/array.h"
 #include "panto/ops/control.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/folder.h"
+#include "panto/tests/graph/function_text.h"
 #include "panto/tests/near.h"
 #include "panto/tests/trace/control/functions.h"
+#include "panto/tests/within_a_minute.h"
 #include "panto/trace/control/control_flow.h"
 #include "panto/trace/trace.h"
 
 namespace panto {
 namespace {
 
-using test::function_ref, test::power, test::root_or_zero;
+using test::factorial, test::function_ref, test::power, test::root_or_zero;
 using Tensors = std::vector<Tensor>;
 
 BOOST_AUTO_TEST_SUITE(trace_)
@@ -117,6 +124,28 @@ BOOST_AUTO_TEST_CASE(of_ops_that_call_functions) {
   });
   expect_near(gradient(tensor(3.0)), 6);
   expect_near(gradient(tensor(0.5)), 2);
+}
+
+// One that calls itself has no gradient as a whole: an error, and no wait for its own.
+BOOST_AUTO_TEST_CASE(of_a_function_that_calls_itself) {
+  within_a_minute([] {
+    std::string text = factorial();
+    for (const auto& [from, to] : {std::pair("DT_INT32", "DT_FLOAT"), std::pair("int_val", "float_val")}) {
+      text = std::regex_replace(text, std::regex(from), to);
+    }
+    const TestFolder folder;
+    std::ofstream(folder / "f.pbtxt") << text;
+    const Function f = load(folder / "f.pbtxt", {"n"}, {"y"});
+    expect_near(f.call(Tensors{tensor(5.F)})[0], 120);
+    const auto in_trace = [&](const Tensor& x) {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensors y = f.call(Tensors{x});
+      return tape.gradient(y[0], x);
+    };
+    expect_error_begins([&] { trace(in_trace, {TensorSpec(kFloat32, {}, "x")}); },
+                        "Unimplemented: gradient: expected a function that does not call itself, got one that does");
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
