@@ -75,6 +75,29 @@ void count_all() {
   count("late_node", kChain, [&] { late(x, eight); });
 }
 
+// A round of a loop on scalars, and one with the round of its gradient.
+void count_loops() {
+  constexpr int kRounds = 1000;
+  const auto halves = [](const Tensor& x) {
+    return while_loop([](const Tensor& i, const Tensor&) { return i < kRounds; },
+                      [](const Tensor& i, const Tensor& at) { return std::pair(i + 1, at - 0.5f * at * at); },
+                      std::pair(tensor(0), x))
+        .second;
+  };
+  const std::vector<TensorSpec> scalar = {TensorSpec(kFloat32, {})};
+  const Function loop = trace(halves, scalar);
+  const Function gradient = trace(
+      [&](const Tensor& x) {
+        GradientTape tape;
+        tape.watch(x);
+        return tape.gradient(halves(x), x);
+      },
+      scalar);
+  const Tensor x = tensor(1.f);
+  count("while_round", kRounds, [&] { loop(x); });
+  count("while_and_gradient_round", kRounds, [&] { gradient(x); });
+}
+
 // ---- Growth: an item of many costs what one of few does -----------------------------------------------
 
 // Counts `work(few)` as "NAME.few" and `work(many)` as "NAME.many". What a work needs beforehand, `prepare` makes of
@@ -220,6 +243,7 @@ void count_loading() {
 int main() {
   using namespace panto;
   count_all();
+  count_loops();
   count_lists();
   count_loading();
   count_first_call("first_call", steps_of_a_chain, false);

@@ -21,6 +21,8 @@ BUDGETS = {
     "traced_call": 939,          # a call of a traced function of one op
     "traced_node": 305,          # a node in a traced chain of 100, nothing fused
     "late_node": 613,            # the same where an operand's shape is known only at the run
+    "while_round": 341,          # a round of a loop on scalars, of five ops
+    "while_and_gradient_round": 1015,  # the same, and the round of its gradient
 }
 
 

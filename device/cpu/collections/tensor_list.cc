@@ -149,6 +149,13 @@ void run_stack(KernelContext& c) {
   if (wanted >= 0 && wanted != list.size()) {
     invalid("num_elements: expected the list's {}, got {}", list.size(), wanted);
   }
+  if (const Tensor rows = list.rows(); rows.defined()) {  // they are that already
+    SmallVector<int64_t, 8> dims(rows.shape().dims().begin(), rows.shape().dims().end());
+    const Shape one(std::span<const int64_t>(dims.data() + 1, dims.size() - 1));
+    expect_element_shape(one, spelled_element_shape(c.in(1)), "element_shape");
+    dims[0] = list.size();
+    return c.set_out(0, view_tensor(rows, Shape(std::span<const int64_t>(dims.data(), dims.size()))));
+  }
   const std::vector<Tensor> elements = list.elements();
   c.set_out(0, stacked(elements, list.element_dtype(), known_shape(common_shape(list, elements, c.in(1)))));
 }
@@ -159,6 +166,10 @@ void run_from_tensor(KernelContext& c) {
   const Shape rows(shape.dims().subspan(1));
   const PartialShape declared = spelled_element_shape(c.in(1));
   expect_element_shape(declared, rows, "tensor");
+  if (is_plain(tensor.dtype()) && tensor.device().kind() == DeviceKind::kCpu && shape.dim(0) > 0) {
+    const TensorList empty(tensor.dtype(), declared);
+    return c.set_out(0, list_tensor(empty.with_rows(view_tensor(tensor, shape), shape.dim(0))));
+  }
   const int64_t size = rows.numel();
   std::vector<Tensor> elements;
   elements.reserve(static_cast<size_t>(shape.dim(0)));

@@ -26,28 +26,6 @@ constexpr int64_t kStreamedTile = 512, kBriefTile = 128;
 // Memory of a tile's own is addressed by 32 bits, and part of every thread's.
 constexpr size_t kMostTileMemory = size_t{16} << 20;
 
-InnerLoopKernel inner_loop_kernel(const ElementwiseProgram& program, const ElementwiseStep& step) {
-  const KernelLoop* loop = loop_of(step.op->kernel(DeviceKind::kCpu, step.type));
-  InnerLoopKernel result{nullptr, static_cast<int>(step.operands.size()), {}, 0, 0};
-  if (loop != nullptr) {
-    result.run = loop->run;
-    result.work = loop->work;
-  }
-  for (size_t k = 0; k < step.operands.size(); ++k) {
-    result.in_size[k] = static_cast<uint32_t>(dtype_size(program.type_of(step.operands[k])));
-  }
-  result.out_size = static_cast<uint32_t>(dtype_size(step.result));
-  if (step.op->is(OpKind::kCast)) {
-    result.run = cast_inner_loop(step.type, program.type_of(step.operands[0]));
-    result.work = result.in_size[0] + result.out_size;
-  }
-  if (result.run == nullptr) {
-    failf(Code::kUnimplemented, "ops: expected ones whose CPU kernels can be fused, got {} of {}", step.op->name(),
-          dtype_name(step.type));
-  }
-  return result;
-}
-
 bool is_float_row(const Program& p, size_t step) {
   const ElementwiseStep& s = p.text.steps[step];
   return s.result == kFloat32 && std::ranges::all_of(s.operands, [&](int v) { return p.text.type_of(v) == kFloat32; });
@@ -149,6 +127,28 @@ int64_t work_in_tile(const InnerLoopKernel& kernel) {
 }
 
 }  // namespace
+
+InnerLoopKernel inner_loop_kernel(const ElementwiseProgram& program, const ElementwiseStep& step) {
+  const KernelLoop* loop = loop_of(step.op->kernel(DeviceKind::kCpu, step.type));
+  InnerLoopKernel result{nullptr, static_cast<int>(step.operands.size()), {}, 0, 0};
+  if (loop != nullptr) {
+    result.run = loop->run;
+    result.work = loop->work;
+  }
+  for (size_t k = 0; k < step.operands.size(); ++k) {
+    result.in_size[k] = static_cast<uint32_t>(dtype_size(program.type_of(step.operands[k])));
+  }
+  result.out_size = static_cast<uint32_t>(dtype_size(step.result));
+  if (step.op->is(OpKind::kCast)) {
+    result.run = cast_inner_loop(step.type, program.type_of(step.operands[0]));
+    result.work = result.in_size[0] + result.out_size;
+  }
+  if (result.run == nullptr) {
+    failf(Code::kUnimplemented, "ops: expected ones whose CPU kernels can be fused, got {} of {}", step.op->name(),
+          dtype_name(step.type));
+  }
+  return result;
+}
 
 Program compile(const CallView& call, int64_t tile) {
   Program p;

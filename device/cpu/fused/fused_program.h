@@ -93,6 +93,8 @@ struct Program : KernelState {
   size_t repeated_at() const { return staged_at() + text.outputs.size() * slot_bytes(); }
 };
 
+// The inner loop that does a step. Throws Unimplemented where the op's kernel has none.
+InnerLoopKernel inner_loop_kernel(const ElementwiseProgram& program, const ElementwiseStep& step);
 // `tile`: elements of one; 0: as many as suit the cache. Throws what parse_elementwise_program throws, and
 // Unimplemented for an op whose kernel has no inner loop.
 Program compile(const CallView& call, int64_t tile = 0);

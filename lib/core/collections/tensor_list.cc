@@ -35,6 +35,23 @@ struct CpuAllocator {
 struct TensorList::Storage {
   std::mutex mutex;
   std::vector<Tensor, CpuAllocator<Tensor>> elements;
+  // Where it is defined, its first `count` rows are the elements, and `elements` is empty.
+  Tensor rows = {};
+  int64_t count = 0;
+
+  Tensor row(int64_t i) const {
+    const Shape shape(rows.shape().dims().subspan(1));
+    return view_tensor(rows, shape, i * shape.numel());
+  }
+  // For who changes `elements`. Under the lock.
+  void spread() {
+    if (!rows.defined()) return;
+    std::vector<Tensor, CpuAllocator<Tensor>> each;
+    each.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) each.push_back(row(i));
+    elements = std::move(each);
+    rows = Tensor();
+  }
 };
 
 TensorList::TensorList(DType element_dtype, PartialShape element_shape, int64_t most)
@@ -49,12 +66,14 @@ std::string TensorList::to_string() const {
 
 Tensor TensorList::at(int64_t i) const {
   const std::lock_guard lock(storage_->mutex);
+  if (storage_->rows.defined()) return storage_->row(i);
   return storage_->elements[static_cast<size_t>(i)];
 }
 
 std::vector<Tensor> TensorList::elements() const {
   if (size_ == 0) return {};
   const std::lock_guard lock(storage_->mutex);
+  storage_->spread();
   return {storage_->elements.begin(), storage_->elements.begin() + size_};
 }
 
@@ -84,6 +103,7 @@ int TensorList::depth_with(const Tensor& element) const {
 std::shared_ptr<TensorList::Storage> TensorList::own_storage(int64_t size, bool last) const {
   if (storage_ != nullptr && last && storage_.use_count() == 1) {
     const std::lock_guard lock(storage_->mutex);
+    storage_->spread();
     storage_->elements.resize(static_cast<size_t>(std::min(size, size_)));
     storage_->elements.resize(static_cast<size_t>(size));
     return storage_;
@@ -92,6 +112,7 @@ std::shared_ptr<TensorList::Storage> TensorList::own_storage(int64_t size, bool 
   own->elements.reserve(static_cast<size_t>(size));
   if (size_ > 0) {
     const std::lock_guard lock(storage_->mutex);
+    storage_->spread();
     own->elements.assign(storage_->elements.begin(), storage_->elements.begin() + std::min(size, size_));
   }
   own->elements.resize(static_cast<size_t>(size));
@@ -108,6 +129,7 @@ std::shared_ptr<TensorList::Storage> TensorList::pushed_storage(Tensor element, 
   const bool in_place = changes_in_place(element, last);
   if (in_place || (storage_ != nullptr && element_dtype_ != kVariant)) {
     const std::lock_guard lock(storage_->mutex);
+    storage_->spread();
     if (in_place) storage_->elements.resize(static_cast<size_t>(size_));
     if (static_cast<int64_t>(storage_->elements.size()) == size_) {
       storage_->elements.push_back(std::move(element));
@@ -136,6 +158,7 @@ Tensor TensorList::pop() {
   Tensor element;
   {
     const std::lock_guard lock(storage_->mutex);
+    storage_->spread();
     Tensor& found = storage_->elements[static_cast<size_t>(size_ - 1)];
     if (last) {
       element = std::move(found);
@@ -163,7 +186,7 @@ TensorList TensorList::with_element(int64_t i, Tensor element, bool last) const 
 
 TensorList TensorList::with_popped(bool last) const {
   if (last && storage_.use_count() == 1) return with_storage(own_storage(size_ - 1, last), size_ - 1, depth_);
-  return with_storage(storage_, size_ - 1, depth_);
+  return without_last(1);
 }
 
 TensorList TensorList::with_size(int64_t size, bool last) const {
@@ -180,6 +203,23 @@ TensorList TensorList::with_elements(std::span<const Tensor> elements) const {
   own->elements.assign(elements.begin(), elements.end());
   return with_storage(std::move(own), static_cast<int64_t>(elements.size()), depth);
 }
+
+TensorList TensorList::with_rows(Tensor rows, int64_t count) const {
+  expect_list_dtype(element_dtype_, rows.dtype());
+  expect_element_shape(element_shape_, Shape(rows.shape().dims().subspan(1)), "rows");
+  auto own = std::make_shared<Storage>();
+  own->rows = std::move(rows);
+  own->count = count;
+  return with_storage(std::move(own), count, depth_);
+}
+
+Tensor TensorList::rows() const {
+  if (size_ == 0) return {};
+  const std::lock_guard lock(storage_->mutex);
+  return storage_->rows;
+}
+
+TensorList TensorList::without_last(int64_t count) const { return with_storage(storage_, size_ - count, depth_); }
 
 Tensor list_tensor(TensorList list) {
   Tensor t = allocate_tensor(cpu_device(), kVariant, Shape{});

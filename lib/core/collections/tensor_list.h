@@ -19,6 +19,8 @@ namespace panto {
 // `last`: nobody reads this list any more. Then the new one takes its memory over, and every change takes constant
 // time. Without it a push still does, on average, unless something else was pushed onto this list before, or the
 // elements are lists; a pop does, too, but keeps the element in memory. Other changes copy the list, not the elements.
+//
+// Elements that somebody made side by side in one tensor stay there, as its rows, until somebody changes the list.
 // Thread-safety: a value; lists that share memory may be used from several threads at once.
 class PANTO_EXPORT TensorList final : public VariantValue {
  public:
@@ -55,6 +57,12 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   TensorList with_size(int64_t size, bool last) const;
   // Of the same type, element shape and limit, with these elements.
   TensorList with_elements(std::span<const Tensor> elements) const;
+  // The same with the first `count` rows of a tensor of plain elements, which nobody writes to any more.
+  TensorList with_rows(Tensor rows, int64_t count) const;
+  // The tensor whose first size() rows are the elements, where they lie so; undefined where they do not.
+  Tensor rows() const;
+  // The same list without its last `count` elements. Precondition: it has as many.
+  TensorList without_last(int64_t count) const;
 
  private:
   struct Storage;

@@ -246,6 +246,7 @@ std::string_view op_kind_name(OpKind kind) {
                                                 "read variable",  "cast",
                                                 "fused loop",     "custom gradient",
                                                 "send",           "receive",
+                                                "push back",      "pop back",
                                                 "call",           "cond",
                                                 "case",           "loop",
                                                 "switch",         "merge",

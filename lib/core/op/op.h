@@ -62,6 +62,8 @@ enum class OpKind : uint8_t {
   kCustomGradient,  // outputs are the first inputs, with a gradient of their own
   kSend,            // leaves input 0 at the step's rendezvous
   kReceive,         // output 0 is what a kSend with the same attributes left there
+  kPushBack,        // output 0 is the list of input 0 with one more element, input 1
+  kPopBack,         // output 0 is the list of input 0 without its last element, which is output 1
   kCall,            // calls the function `f` with its inputs
   kCond,            // calls one of two functions, which input 0 chooses, with the others
   kCase,            // calls one of several functions, which input 0 chooses, with the others

@@ -61,6 +61,7 @@ const Op& kTensorListReserve = define_op(
 const Op& kTensorListPushBack = define_op(
     "TensorListPushBack(input_handle: variant, tensor: element_dtype; element_dtype: type) -> (output_handle: variant)",
     {.doc = "The list with one more element, `tensor`. On average this takes the same time however long the list is.",
+     .kind = OpKind::kPushBack,
      .traits = {Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {
@@ -83,6 +84,7 @@ const Op& kTensorListPopBack = define_op(
     "(output_handle: variant, tensor: element_dtype)",
     {.doc = "The list without its last element, and that element. `element_shape`, as in EmptyTensorList, must fit it, "
             "and is its shape if it was not set and the list does not tell one.",
+     .kind = OpKind::kPopBack,
      .traits = {Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {

@@ -19,7 +19,9 @@
 #include "panto/lib/graph/functions/graph_function.h"
 #include "panto/lib/ops/control/control.h"
 #include "panto/lib/runtime/control/depth.h"
+#include "panto/lib/runtime/control/scalar_loop.h"
 #include "panto/lib/runtime/plan/function_plans.h"
+#include "panto/lib/runtime/step_stats.h"
 
 namespace panto {
 namespace {
@@ -187,6 +189,7 @@ class LoopState final : public KernelState {
     std::vector<OutputInfo> begins_with;
     std::shared_ptr<const Executable> executable;
     std::unique_ptr<RunState> state;
+    std::shared_ptr<const ScalarLoop> scalars;  // null: rounds are more than arithmetic on scalars
   };
   std::unique_ptr<Ready> take(Inputs values) {
     const auto fits = [&](const Ready& r) {
@@ -212,6 +215,7 @@ class LoopState final : public KernelState {
     made->executable =
         Executable::make(round_.graph(), feeds, round_.endpoints().outputs, round_.endpoints().effects, options);
     made->state = made->executable->new_state();
+    if (device_ == nullptr) made->scalars = ScalarLoop::make(round_.graph(), round_.endpoints(), feeds, round_.made());
     return made;
   }
   void put(std::unique_ptr<Ready> ready) { ready_.put(std::move(ready)); }
@@ -279,7 +283,12 @@ void run_rounds(KernelContext& c, LoopState& loop) {
     std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
     Step step = c.step();
     step.iteration = 0;
-    for (bool more = true; more;) {
+    bool more = true;
+    // Whoever watches the loop's ops wants to see them.
+    if (ready->scalars != nullptr && watching_stats == nullptr) {
+      more = ready->scalars->run(step, values, step.iteration);
+    }
+    while (more) {
       try {
         ready->executable->run(*ready->state, step, inputs, outputs);
       } catch (Error& error) {

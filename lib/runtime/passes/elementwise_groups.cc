@@ -36,6 +36,22 @@ bool has_part(const Node& node, std::span<const DType> operands) {
 
 }  // namespace
 
+bool may_be_step_there(const Graph& graph, const Node& node) {
+  const Op& op = node.op();
+  if (!may_be_step(op) || !node.control_inputs().empty()) return false;
+  if (!node.output(0).shape.known_rank()) return false;
+  SmallVector<DType, 3> operands;
+  for (const NodeOutput& input : node.inputs()) operands.push_back(graph.info(input).dtype);
+  if (step_result(op, kernel_type(node), operands) != node.output(0).dtype) return false;
+  if (!has_part(node, operands)) return false;
+  // A program has no place for attributes beyond types.
+  for (size_t i = 0; i < node.attrs().size(); ++i) {
+    const AttrDef& attr = op.signature().attrs[i];
+    if (attr.kind != AttrKind::kType && !(node.attrs()[i] == attr.default_value)) return false;
+  }
+  return true;
+}
+
 ElementwiseGroups::ElementwiseGroups(PassContext& context)
     : context_(context),
       graph_(context.graph),
@@ -186,19 +202,7 @@ void ElementwiseGroups::collect_members() {
 }
 
 bool ElementwiseGroups::may_be_fused(const Node& node) const {
-  const Op& op = node.op();
-  if (!may_be_step(op) || context_.fixed_in_flow(node.id()) || !node.control_inputs().empty()) return false;
-  if (!node.output(0).shape.known_rank()) return false;
-  SmallVector<DType, 3> operands;
-  for (const NodeOutput& input : node.inputs()) operands.push_back(graph_.info(input).dtype);
-  if (step_result(op, kernel_type(node), operands) != node.output(0).dtype) return false;
-  if (!has_part(node, operands)) return false;
-  // A program has no place for attributes beyond types.
-  for (size_t i = 0; i < node.attrs().size(); ++i) {
-    const AttrDef& attr = op.signature().attrs[i];
-    if (attr.kind != AttrKind::kType && !(node.attrs()[i] == attr.default_value)) return false;
-  }
-  return true;
+  return !context_.fixed_in_flow(node.id()) && may_be_step_there(graph_, node);
 }
 
 // ---- Computing once more -------------------------------------------------------------------------------------------

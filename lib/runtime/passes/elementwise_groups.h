@@ -11,6 +11,9 @@
 
 namespace panto::passes {
 
+// Whether the node may be a step of a program of elementwise ops where it is.
+bool may_be_step_there(const Graph& graph, const Node& node);
+
 // Groups are found in one walk over the graph, inputs first. Every group and every other node has a level, one more
 // than the highest level it reads from; a node joins the groups of its inputs at the highest of their levels, if it may
 // be computed together with all of them. All edges then lead from lower to higher levels, so no group waits for itself:
