@@ -38,6 +38,7 @@
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/control/host_call.h"
 #include "panto/lib/ops/create.h"
+#include "panto/lib/ops/linalg/linalg.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/products.h"

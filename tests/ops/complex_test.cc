@@ -1,5 +1,4 @@
-// Complex numbers: values against std::complex, and gradients. The gradient of y = f(x) is dy * conj(f'(x)), as in
-// TensorFlow: what the real and imaginary parts of x do to the real part of conj(dy) * y.
+// Complex numbers: values against std::complex, and gradients.
 #include <algorithm>
 #include <complex>
 #include <functional>
@@ -13,99 +12,13 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
+#include "panto/tests/ops/complex_gradients.h"
 #include "panto/trace/graph_gradients.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/trace.h"
 
 namespace panto {
 namespace {
-
-using Complex = std::complex<double>;
-using Complexes = std::vector<Complex>;
-using Tensors = std::vector<Tensor>;
-using Formula = std::function<Tensor(const Tensors&)>;
-
-void expect_close(const Tensor& t, const Complexes& expected, double tolerance) {
-  BOOST_REQUIRE(t.defined());
-  const Complexes got = cast(t, kComplex128).to_vector<Complex>();
-  BOOST_REQUIRE_EQUAL(got.size(), expected.size());
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (std::abs(got[i] - expected[i]) <= tolerance * std::abs(expected[i])) continue;
-    BOOST_ERROR("element " << i << ": expected " << expected[i] << ", got " << got[i]);
-  }
-}
-
-Tensor like(const Complexes& values, const Tensor& shape_of) { return reshape(tensor(values), shape(shape_of)); }
-
-Tensor scalar(Complex value) { return reshape(tensor(Complexes{value}), Shape{}); }
-
-// Some number for each element, none of them real.
-Complexes seed_of(size_t count) {
-  Complexes seed;
-  for (size_t i = 0; i < count; ++i) {
-    seed.emplace_back(0.75 - 0.5 * static_cast<double>(i), 1.25 - 0.375 * static_cast<double>(i * i));
-  }
-  return seed;
-}
-
-double objective(const Formula& f, const Tensors& x) {
-  const Complexes y = f(x).to_vector<Complex>();
-  const Complexes dy = seed_of(y.size());
-  double sum = 0;
-  for (size_t i = 0; i < y.size(); ++i) sum += (std::conj(dy[i]) * y[i]).real();
-  return sum;
-}
-
-Tensor gradient_of(const Formula& f, const Tensors& x, size_t by) {
-  GradientTape tape;
-  tape.watch(x[by]);
-  const Tensor y = f(x);
-  return tape.gradient(y, x[by], cast(like(seed_of(static_cast<size_t>(y.numel())), y), y.dtype()));
-}
-
-// By steps along both axes.
-Complexes numeric_gradient(const Formula& f, const Tensors& x, size_t by) {
-  constexpr double kStep = 1e-5;
-  const Complexes at = x[by].to_vector<Complex>();
-  const auto slope = [&](size_t i, Complex step) {
-    const auto moved = [&](Complex by_this) {
-      Complexes there = at;
-      there[i] += by_this;
-      Tensors arguments = x;
-      arguments[by] = like(there, x[by]);
-      return objective(f, arguments);
-    };
-    return (moved(step) - moved(-step)) / (2 * kStep);
-  };
-  Complexes result;
-  for (size_t i = 0; i < at.size(); ++i) result.emplace_back(slope(i, {kStep, 0}), slope(i, {0, kStep}));
-  return result;
-}
-
-void check_gradients(const Formula& f, const Tensors& x) {
-  Tensors narrow;
-  for (const Tensor& t : x) narrow.push_back(cast(t, kComplex64));
-  const Function traced = trace([&](std::span<const Tensor> a) { return f(Tensors(a.begin(), a.end())); });
-  for (size_t by = 0; by < x.size(); ++by) {
-    BOOST_TEST_CONTEXT("by input " << by) {
-      const Complexes expected = numeric_gradient(f, x, by);
-      expect_close(gradient_of(f, x, by), expected, 1e-7);
-      expect_close(gradient_of(f, narrow, by), expected, 1e-4);
-      expect_close(gradient_of([&](const Tensors& a) { return traced.call(a)[0]; }, x, by), expected, 1e-7);
-      // Second order: the gradient's own.
-      const Formula first = [&f, by](const Tensors& a) { return gradient_of(f, a, by); };
-      for (size_t again = 0; again < x.size(); ++again) {
-        const Complexes second = numeric_gradient(first, x, again);
-        const Tensor got = gradient_of(first, x, again);
-        if (got.defined()) {
-          expect_close(got, second, 1e-6);
-        } else {
-          BOOST_TEST(std::ranges::all_of(second, [](Complex v) { return std::abs(v) < 1e-6; }));
-        }
-      }
-    }
-  }
-}
 
 BOOST_AUTO_TEST_SUITE(ops)
 BOOST_AUTO_TEST_SUITE(complex_numbers)

@@ -9,6 +9,7 @@
 #include "panto/device/cpu/elementwise/as_floats.h"
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/fused/epilogue.h"
+#include "panto/device/cpu/gemm/batch.h"
 #include "panto/device/cpu/gemm/gemm.h"
 #include "panto/device/cpu/gemm/tile_gemm.h"
 #include "panto/device/cpu/isa.h"
@@ -202,28 +203,7 @@ struct MatMulKernel {
 };
 const CpuKernel matmul_kernel("MatMul", types::of<"MatMul">{}, MatMulKernel{});
 
-// Where the factors of each product of a batch begin, in matrices.
-class Batch {
- public:
-  Batch(const PartialShape& x, const PartialShape& y, const PartialShape& out) : map_(batch_map(x, y, out)) {
-    for (int d = 0; d < map_.rank; ++d) count_ *= map_.size[d];
-  }
-  int64_t count() const { return count_; }
-  std::pair<int64_t, int64_t> at(int64_t i) const {
-    int64_t x = 0, y = 0;
-    for (int d = 0; d < map_.rank; ++d) {
-      const int64_t index = i % map_.size[d];
-      i /= map_.size[d];
-      x += index * map_.stride[d][0];
-      y += index * map_.stride[d][1];
-    }
-    return {x, y};
-  }
-
- private:
-  BroadcastMap<2> map_;
-  int64_t count_ = 1;
-};
+using cpu::Batch;
 
 template <class T>
 struct BatchProduct {

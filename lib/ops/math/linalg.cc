@@ -4,6 +4,7 @@
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/linalg/matrices.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -11,39 +12,17 @@
 namespace panto {
 namespace {
 
-// NumPy broadcasting of all but the last two dimensions; unknown rank where one is.
-void batch_shape(ShapeContext& c) {
+void product_shape(ShapeContext& c) {
   const bool adj_x = c.flag("adj_x"), adj_y = c.flag("adj_y");
   c.expect_rank_at_least(0, 2);
   c.expect_rank_at_least(1, 2);
-  const int rx = c.rank(0), ry = c.rank(1);
-  if (rx >= 0 && ry >= 0) {
+  if (c.rank(0) >= 0 && c.rank(1) >= 0) {
     c.expect_equal(c.dim(0, adj_x ? -2 : -1), c.dim(1, adj_y ? -1 : -2), "inner dimensions");
   }
-  if (rx < 0 || ry < 0) return c.output(PartialShape());
-  const int rank = std::max(rx, ry);
-  SmallVector<int64_t, 8> dims(static_cast<size_t>(rank));
-  for (int k = 3; k <= rank; ++k) {
-    const int64_t x = k <= rx ? c.dim(0, -k) : 1;
-    const int64_t y = k <= ry ? c.dim(1, -k) : 1;
-    if (x != 1 && y != 1) c.expect_equal(x, y, "batch dimensions");
-    // An unknown one is the other, unless that is 1.
-    dims[static_cast<size_t>(rank - k)] = x == 1 ? y : (y == 1 || y < 0 ? x : y);
-  }
-  dims[static_cast<size_t>(rank - 2)] = c.dim(0, adj_x ? -1 : -2);
-  dims[static_cast<size_t>(rank - 1)] = c.dim(1, adj_y ? -2 : -1);
-  c.output(PartialShape(std::span<const int64_t>(dims)));
+  matrix::broadcast_batch(c, {c.dim(0, adj_x ? -1 : -2), c.dim(1, adj_y ? -2 : -1)});
 }
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
-
-// x with its last two dimensions swapped, and not conjugated.
-Tensor swapped(const Tensor& x) {
-  std::vector<int64_t> perm(static_cast<size_t>(x.partial_shape().rank()));
-  for (size_t k = 0; k < perm.size(); ++k) perm[k] = static_cast<int64_t>(k);
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return transpose(x, perm);
-}
 
 // Rows of all examples are one matrix where the other factor is the same for all.
 void matmul_batch(BatchContext& c) {
@@ -53,7 +32,7 @@ void matmul_batch(BatchContext& c) {
                      split_front(mm(merge_front(c.in(0)), c.in(1), {.transpose_b = tb}), c.size(), c.shape(0).dim(0)));
   }
   const bool swap = dtypes::kComplex.contains(c.in(0).dtype());  // adj_x conjugates
-  const Tensor a = ta && swap ? swapped(c.in(0)) : c.in(0), b = tb && swap ? swapped(c.in(1)) : c.in(1);
+  const Tensor a = ta && swap ? matrix::swapped(c.in(0)) : c.in(0), b = tb && swap ? matrix::swapped(c.in(1)) : c.in(1);
   c.set_out(0, batch_matmul(a, b, {.adj_x = ta && !swap, .adj_y = tb && !swap}));
 }
 
@@ -108,7 +87,7 @@ const Op& kBatchMatMul = define_op(
      .cpp = "batch_matmul",
      .aliases = {"BatchMatMul"},
      .traits = {Trait::kContraction, Trait::kBroadcasts},
-     .shape = batch_shape,
+     .shape = product_shape,
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {

@@ -1,0 +1,270 @@
+// Kernels of what is computed by triangular factors: Cholesky's and those of Gaussian elimination.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/gemm/batch.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/linalg/matrices.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto {
+namespace {
+
+using namespace matrices;
+
+constexpr std::string_view kInvertible = "input: expected a matrix that can be inverted";
+constexpr std::string_view kSingular = "a singular one";
+
+// The lower triangle by rows is the upper one by columns, of the conjugate, whose factor by columns is ours by rows.
+struct CholeskyKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0));
+    if (c.out_numel(0) == 0) return;
+    const Int n = lapack::to_int(m.rows);
+    const T* x = c.data<T>(0);
+    T* y = c.out_data<T>(0);
+    each_matrix(
+        m.count, cube(n) / 3, [] { return 0; },
+        [&](int, int64_t i) {
+          const T* from = x + i * m.elements();
+          T* to = y + i * m.elements();
+          for (int64_t row = 0; row < n; ++row) {
+            std::copy_n(from + row * n, row + 1, to + row * n);
+            std::fill_n(to + row * n + row + 1, n - row - 1, T{});
+          }
+          if (lapack::potrf('U', n, to, n) == 0) return;
+          for (int64_t row = 0; row < n; ++row) std::fill_n(to + row * n, row + 1, not_a_number<T>());
+        });
+  }
+};
+const CpuKernel cholesky_kernel("Cholesky", FractionsAndHalf{}, InWider<CholeskyKernel>{});
+
+// The factors of one matrix after the other.
+template <class T>
+class Elimination {
+ public:
+  Elimination(Device& device, int64_t rows)
+      : n_(lapack::to_int(rows)), factors_(device, checked_mul(rows, rows)), pivots_(device, rows) {}
+
+  // Of `matrix` by rows, or its adjoint. False: some pivot is zero. Of a matrix with NaN everything is NaN: BLAS may
+  // find the largest of such elements outside of the matrix.
+  bool factor(const T* matrix, bool adjoint) {
+    const int64_t elements = int64_t{n_} * n_;
+    if (has_nan(matrix, elements)) {
+      std::fill_n(factors_.data(), elements, not_a_number<T>());
+      for (Int i = 0; i < n_; ++i) pivots_.data()[i] = i + 1;
+      return true;
+    }
+    to_columns(matrix, n_, n_, adjoint, factors_.data());
+    // A pivot that is zero is seen below.
+    lapack::getrf(n_, n_, factors_.data(), n_, pivots_.data());
+    for (int64_t i = 0; i < n_; ++i) {
+      if (diagonal(i) == T{}) return false;
+    }
+    return true;
+  }
+  // Of `count` columns in `x`.
+  void solve(T* x, Int count) const { lapack::getrs('N', n_, count, factors_.data(), n_, pivots_.data(), x, n_); }
+  T diagonal(int64_t i) const { return factors_.data()[i * n_ + i]; }
+  // Row i was exchanged with this one, when those before it were in place. (What overflowed may have led BLAS astray.)
+  int64_t pivot(int64_t i) const { return std::clamp<int64_t>(pivots_.data()[i] - 1, 0, n_ - 1); }
+  const T* columns() const { return factors_.data(); }
+
+ private:
+  Int n_;
+  Scratch<T> factors_;
+  Scratch<Int> pivots_;
+};
+
+struct MatrixInverseKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0));
+    if (c.out_numel(0) == 0) return;
+    const int64_t n = m.rows;
+    const bool adjoint = c.flag("adjoint");
+    struct Workspace {
+      Elimination<T> elimination;
+      Scratch<T> inverse;
+    };
+    FirstFault fault;
+    each_matrix(
+        m.count, 2 * cube(n), [&] { return Workspace{Elimination<T>(c.device(), n), Scratch<T>(c.device(), n * n)}; },
+        [&](Workspace& w, int64_t i) {
+          if (!w.elimination.factor(c.data<T>(0) + i * m.elements(), adjoint)) return fault.at(i);
+          T* inverse = w.inverse.data();
+          std::fill_n(inverse, n * n, T{});
+          for (int64_t k = 0; k < n; ++k) inverse[k * n + k] = 1;
+          w.elimination.solve(inverse, static_cast<Int>(n));
+          transposed(inverse, n, n, c.out_data<T>(0) + i * m.elements());
+        });
+    fault.check(m, kInvertible, kSingular);
+  }
+};
+const CpuKernel inverse_kernel("MatrixInverse", FractionsAndHalf{}, InWider<MatrixInverseKernel>{});
+
+struct MatrixSolveKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0)), right(c.shape(1));
+    if (c.out_numel(0) == 0) return;
+    const int64_t n = m.rows;
+    const Int columns = lapack::to_int(right.columns);
+    const bool adjoint = c.flag("adjoint");
+    struct Workspace {
+      Elimination<T> elimination;
+      Scratch<T> x;
+    };
+    FirstFault fault;
+    each_matrix(
+        m.count, cube(n) * 2 / 3 + 2.0 * static_cast<double>(n) * static_cast<double>(right.elements()),
+        [&] { return Workspace{Elimination<T>(c.device(), n), Scratch<T>(c.device(), right.elements())}; },
+        [&](Workspace& w, int64_t i) {
+          if (!w.elimination.factor(c.data<T>(0) + i * m.elements(), adjoint)) return fault.at(i);
+          transposed(c.data<T>(1) + i * right.elements(), n, columns, w.x.data());
+          w.elimination.solve(w.x.data(), columns);
+          transposed(w.x.data(), columns, n, c.out_data<T>(0) + i * right.elements());
+        });
+    fault.check(m, "matrix: expected one that can be inverted", kSingular);
+  }
+};
+const CpuKernel solve_kernel("MatrixSolve", FractionsAndHalf{}, InWider<MatrixSolveKernel>{});
+
+// Numbers times powers of two, so that no product on the way to one that fits leaves the type's range.
+class ScaledProduct {
+ public:
+  void multiply(std::complex<double> x) { value_ = scaled(value_ * scaled(x)); }
+  std::complex<double> value() const {
+    const int64_t exponent = std::clamp<int64_t>(exponent_, -5000, 5000);
+    return {std::scalbln(value_.real(), exponent), std::scalbln(value_.imag(), exponent)};
+  }
+
+ private:
+  std::complex<double> scaled(std::complex<double> x) {
+    const double size = std::max(std::abs(x.real()), std::abs(x.imag()));
+    if (size == 0 || !std::isfinite(x.real()) || !std::isfinite(x.imag())) return x;
+    const int exponent = std::ilogb(size);
+    exponent_ += exponent;
+    return {std::scalbn(x.real(), -exponent), std::scalbn(x.imag(), -exponent)};
+  }
+
+  std::complex<double> value_ = 1;
+  int64_t exponent_ = 0;
+};
+
+// From what was computed in complex numbers.
+template <class T>
+T part_of(std::complex<double> x) {
+  if constexpr (kIsComplex<T>) {
+    return T(x);
+  } else {
+    return static_cast<T>(x.real());
+  }
+}
+
+struct MatrixDeterminantKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0));
+    each_matrix(
+        m.count, cube(m.rows) * 2 / 3, [&] { return Elimination<T>(c.device(), m.rows); },
+        [&](Elimination<T>& elimination, int64_t i) {
+          ScaledProduct product;
+          if (m.rows > 0) elimination.factor(c.data<T>(0) + i * m.elements(), false);
+          for (int64_t k = 0; k < m.rows; ++k) {
+            const std::complex<double> x(elimination.diagonal(k));
+            product.multiply(elimination.pivot(k) == k ? x : -x);
+          }
+          c.out_data<T>(0)[i] = part_of<T>(product.value());
+        });
+  }
+};
+const CpuKernel determinant_kernel("MatrixDeterminant", FractionsAndHalf{}, InWider<MatrixDeterminantKernel>{});
+
+struct LogMatrixDeterminantKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0));
+    each_matrix(
+        m.count, cube(m.rows) * 2 / 3, [&] { return Elimination<T>(c.device(), m.rows); },
+        [&](Elimination<T>& elimination, int64_t i) {
+          if (m.rows > 0) elimination.factor(c.data<T>(0) + i * m.elements(), false);
+          std::complex<double> sign = 1;
+          double logarithm = 0;
+          for (int64_t k = 0; k < m.rows; ++k) {
+            const std::complex<double> x(elimination.diagonal(k));
+            const double size = std::abs(x);
+            // Of zero the sign is zero.
+            sign *= size == 0 ? x : x / size;
+            if (elimination.pivot(k) != k) sign = -sign;
+            logarithm += std::log(size);
+          }
+          c.out_data<T>(0)[i] = part_of<T>(sign);
+          c.out_data<T>(1)[i] = T(static_cast<Real<T>>(logarithm));
+        });
+  }
+};
+const CpuKernel log_determinant_kernel("LogMatrixDeterminant", FractionsAndHalf{},
+                                       InWider<LogMatrixDeterminantKernel>{});
+
+struct LuKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0));
+    if (c.out_numel(0) == 0) return;
+    const int64_t n = m.rows;
+    const bool is_long = c.type("output_idx_type") == kInt64;
+    struct Workspace {
+      Elimination<T> elimination;
+      Scratch<int64_t> rows;
+    };
+    FirstFault fault;
+    each_matrix(
+        m.count, cube(n) * 2 / 3,
+        [&] { return Workspace{Elimination<T>(c.device(), n), Scratch<int64_t>(c.device(), n)}; },
+        [&](Workspace& w, int64_t i) {
+          if (!w.elimination.factor(c.data<T>(0) + i * m.elements(), false)) return fault.at(i);
+          transposed(w.elimination.columns(), n, n, c.out_data<T>(0) + i * m.elements());
+          int64_t* rows = w.rows.data();
+          for (int64_t k = 0; k < n; ++k) rows[k] = k;
+          for (int64_t k = 0; k < n; ++k) std::swap(rows[k], rows[w.elimination.pivot(k)]);
+          if (is_long) {
+            std::copy_n(rows, n, static_cast<int64_t*>(c.out(1).impl()->data) + i * n);
+          } else {
+            std::copy_n(rows, n, static_cast<int32_t*>(c.out(1).impl()->data) + i * n);
+          }
+        });
+    fault.check(m, kInvertible, kSingular);
+  }
+};
+const CpuKernel lu_kernel("Lu", FractionsAndHalf{}, InWider<LuKernel>{});
+
+// A X = B is X' A' = B' of the transposed matrices, which is what they are by columns.
+struct MatrixTriangularSolveKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Matrices m(c.shape(0)), right(c.shape(1));
+    if (c.out_numel(0) == 0) return;
+    const cpu::Batch batch(c.shape(0), c.shape(1), c.out_shape(0));
+    const Int n = lapack::to_int(m.rows), columns = lapack::to_int(right.columns);
+    const char triangle = c.flag("lower") ? 'U' : 'L', form = c.flag("adjoint") ? 'C' : 'N';
+    each_matrix(
+        batch.count(), static_cast<double>(n) * static_cast<double>(right.elements()), [] { return 0; },
+        [&](int, int64_t i) {
+          const auto [at_matrix, at_right] = batch.at(i);
+          const T* matrix = c.data<T>(0) + at_matrix * m.elements();
+          T* x = c.out_data<T>(0) + i * right.elements();
+          std::copy_n(c.data<T>(1) + at_right * right.elements(), right.elements(), x);
+          lapack::trsm('R', triangle, form, columns, n, matrix, n, x, columns);
+        });
+  }
+};
+const CpuKernel triangular_solve_kernel("MatrixTriangularSolve", AllFractions{},
+                                        InWider<MatrixTriangularSolveKernel>{});
+
+}  // namespace
+}  // namespace panto
