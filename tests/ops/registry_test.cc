@@ -137,12 +137,17 @@ BOOST_AUTO_TEST_CASE(composites) {
     if (op->in_tensorflow()) in_tensorflow.insert(op->name());
   }
   BOOST_TEST((in_tensorflow == std::set<std::string>{"Add",
+                                                     "AdjustContrastv2",
+                                                     "AdjustHue",
+                                                     "AdjustSaturation",
                                                      "BatchToSpace",
                                                      "BiasAddGrad",
                                                      "Bincount",
                                                      "Case",
                                                      "ClipByValue",
+                                                     "DataFormatDimMap",
                                                      "EuclideanNorm",
+                                                     "HSVToRGB",
                                                      "If",
                                                      "InTopK",
                                                      "LSTMBlockCell",
@@ -155,6 +160,7 @@ BOOST_AUTO_TEST_CASE(composites) {
                                                      "MatrixSetDiag",
                                                      "MatrixSetDiagV2",
                                                      "PartitionedCall",
+                                                     "RGBToHSV",
                                                      "SpaceToBatch",
                                                      "StatefulPartitionedCall",
                                                      "StatelessCase",
@@ -222,7 +228,7 @@ BOOST_AUTO_TEST_CASE(signature_text) {
 BOOST_AUTO_TEST_CASE(typed_functions) {
   std::string header;
   for (const char* family :
-       {"array", "control", "lists", "math", "nn", "queues", "random", "readers", "state", "tables"}) {
+       {"array", "control", "image", "lists", "math", "nn", "queues", "random", "readers", "state", "tables"}) {
     header += read_file(fmt::format(PANTO_TEST_BUILD "/lib/ops/{}.h", family));
   }
   every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });

@@ -11,6 +11,7 @@ import tensorflow as tf
 from array_cases import arrays
 from cases import Cases, Variable
 from elementwise_cases import elementwise
+from image_cases import images
 from segment_cases import segment_family
 
 F4, F8, I4, I8 = np.float32, np.float64, np.int32, np.int64
@@ -732,6 +733,7 @@ def make():
         elementwise,
         arrays,
         segment_family,
+        images,
     ):
         family(cases)
     return cases
