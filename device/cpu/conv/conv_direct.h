@@ -86,8 +86,7 @@ class DirectConvolution {
     });
   }
 
-  // Whether each channel is convolved by itself and channels are the last dimension: then a gradient by the filter is
-  // faster here than elsewhere.
+  // Whether each channel is convolved by itself and channels are the last dimension.
   static bool is_channelwise(const Convolution& c) {
     return c.in_channels == c.groups && c.out_channels == c.groups && !c.channels_first();
   }

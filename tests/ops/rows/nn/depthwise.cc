@@ -1,6 +1,7 @@
 // Samples of depthwise convolutions and their gradients, each against its definition.
 #include <boost/test/unit_test.hpp>
 
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/rows/nn/windows.h"
 
@@ -96,30 +97,35 @@ std::vector<Sample> samples(Takes takes) {
 const Array kImage = draw({1, 4, 4, 2}), kFilter = draw({2, 2, 2, 3});
 
 // Large enough for the library's own way, and for several threads: against the definition in float64.
-void large() {
-  for (const int64_t multiplier : {1, 2}) {
-    for (const char* format : {"NHWC", "NCHW"}) {
-      const bool first = format[1] == 'C';
-      const auto draw_double = [](Index dims, int seed) { return to_tensor(draw(dims, -2, 2, seed), kFloat64); };
-      const Tensor x = draw_double(first ? Index{2, 40, 15, 13} : Index{2, 15, 13, 40}, 0);
-      const Tensor filter = draw_double({3, 3, 40, multiplier}, 1);
-      const std::vector<int64_t> strides = first ? std::vector<int64_t>{1, 1, 2, 2} : std::vector<int64_t>{1, 2, 2, 1};
-      const DepthwiseConv2dNativeAttrs attrs{.data_format = format};
-      const Tensor y = depthwise_conv2d(x, filter, strides, "SAME", attrs);
-      const Tolerance close{.units = 64, .floor = 8};
-      const auto single = [](const Tensor& t) { return cast(t, kFloat32); };
-      BOOST_TEST(difference(to_array(y), depthwise_conv2d(single(x), single(filter), strides, "SAME", attrs), close) ==
-                 "");
-      const Tensor dx = depthwise_conv2d_backprop_input(shape(x), filter, y, strides, "SAME", {.data_format = format});
-      BOOST_TEST(difference(to_array(dx),
-                            depthwise_conv2d_backprop_input(shape(x), single(filter), single(y), strides, "SAME",
-                                                            {.data_format = format}),
-                            {.units = 64, .floor = 100}) == "");
-      const Tensor df = depthwise_conv2d_backprop_filter(x, shape(filter), y, strides, "SAME", {.data_format = format});
-      BOOST_TEST(difference(to_array(df),
-                            depthwise_conv2d_backprop_filter(single(x), shape(filter), single(y), strides, "SAME",
-                                                             {.data_format = format}),
-                            {.units = 64, .floor = 500}) == "");
+void large(int64_t window, int64_t multiplier, const char* format) {
+  const bool first = format[1] == 'C';
+  const auto numbers = [](const Index& dims, int seed) { return to_tensor(draw(dims, -2, 2, seed), kFloat64); };
+  const auto single = [](const Tensor& t) { return cast(t, kFloat32); };
+  const Tensor x = numbers(first ? Index{2, 70, 15, 13} : Index{2, 15, 13, 70}, 0);
+  const Tensor filter = numbers({window, window, 70, multiplier}, 1);
+  const std::vector<int64_t> strides = first ? std::vector<int64_t>{1, 1, 2, 2} : std::vector<int64_t>{1, 2, 2, 1};
+  const Tensor y = depthwise_conv2d(x, filter, strides, "SAME", {.data_format = format});
+  const Tensor single_y = depthwise_conv2d(single(x), single(filter), strides, "SAME", {.data_format = format});
+  BOOST_TEST(difference(to_array(y), single_y, {.units = 64, .floor = 8}) == "");
+  const DepthwiseConv2dNativeBackpropInputAttrs by_input{.data_format = format};
+  const Tensor dx = depthwise_conv2d_backprop_input(shape(x), filter, y, strides, "SAME", by_input);
+  const Tensor single_dx =
+      depthwise_conv2d_backprop_input(shape(x), single(filter), single(y), strides, "SAME", by_input);
+  BOOST_TEST(difference(to_array(dx), single_dx, {.units = 64, .floor = 100}) == "");
+  const DepthwiseConv2dNativeBackpropFilterAttrs by_filter{.data_format = format};
+  const Tensor df = depthwise_conv2d_backprop_filter(x, shape(filter), y, strides, "SAME", by_filter);
+  const Tensor single_df =
+      depthwise_conv2d_backprop_filter(single(x), shape(filter), single(y), strides, "SAME", by_filter);
+  BOOST_TEST(difference(to_array(df), single_df, {.units = 64, .floor = 500}) == "");
+  // Linear in each: <y, y> three times.
+  const auto dot = [](const Tensor& a, const Tensor& b) { return sum(a * b).item<double>(); };
+  BOOST_TEST(dot(x, dx) == dot(y, y), boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(dot(filter, df) == dot(y, y), boost::test_tools::tolerance(1e-12));
+}
+void all_large() {
+  for (const int64_t window : {3, 5}) {
+    for (const int64_t multiplier : {1, 2}) {
+      for (const char* format : {"NHWC", "NCHW"}) large(window, multiplier, format);
     }
   }
 }
@@ -140,7 +146,7 @@ const Family family("depthwise", {
                                                   {.in = {kImage, kFilter},
                                                    .attrs = attrs_of("VALID", {1, 1, 1, 2}),
                                                    .text = "strides of batch and channels: expected 1, got 2"}},
-                                       .own = {{"large", large}},
+                                       .own = {{"large", all_large}},
                                        .units = 16,
                                        .floor = 8}},
                                      {"DepthwiseConv2dNativeBackpropInput",
