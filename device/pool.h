@@ -9,13 +9,28 @@
 
 namespace panto {
 
-// Images with channels first are as many images of one lane; else the lanes are the channels.
+// Images, or volumes, whose depth is else 1. Those with channels first are as many of one lane; else the lanes are the
+// channels.
 struct PoolShape {
-  WindowAxis height, width;
+  WindowAxis depth{.input = 1, .output = 1}, height, width;
   int64_t images, lanes;
 
   PoolShape(const CallView& call, const PartialShape& input) {
-    const Windows w = pool_of(call, input);
+    if (input.rank() == 5) {
+      const VolumeWindows w = volume_pool_of(call, input);
+      depth = w.depth;
+      take(w, input);
+    } else {
+      take(pool_of(call, input), input);
+    }
+  }
+
+  int64_t in_image() const { return depth.input * height.input * width.input * lanes; }
+  int64_t out_image() const { return depth.output * height.output * width.output * lanes; }
+
+ private:
+  template <class W>
+  void take(const W& w, const PartialShape& input) {
     height = w.height;
     width = w.width;
     const int64_t channels = input.dim(w.axes.channels);
@@ -23,9 +38,6 @@ struct PoolShape {
     images = input.dim(w.axes.batch) * (first ? channels : 1);
     lanes = first ? 1 : channels;
   }
-
-  int64_t in_image() const { return height.input * width.input * lanes; }
-  int64_t out_image() const { return height.output * width.output * lanes; }
 };
 
 // What the largest element of padding only is.

@@ -3,6 +3,7 @@
 
 #include "panto/ops/array.h"
 #include "panto/ops/control.h"
+#include "panto/ops/image.h"
 #include "panto/ops/linalg.h"
 #include "panto/ops/lists.h"
 #include "panto/ops/math.h"

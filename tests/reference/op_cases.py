@@ -11,6 +11,7 @@ import tensorflow as tf
 from array_cases import arrays
 from cases import Cases, Variable
 from elementwise_cases import elementwise
+from image_cases import images
 from linalg_cases import linalg_family
 from segment_cases import segment_family
 
@@ -733,6 +734,7 @@ def make():
         elementwise,
         arrays,
         segment_family,
+        images,
         linalg_family,
     ):
         family(cases)

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 #include "panto/device/cpu/elementwise/inner_loop.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/ops/nn/window.h"
 
 namespace panto::cpu {
@@ -33,7 +35,8 @@ class DirectConvolution {
         in_(c.channels_first(), c.height.input, c.width.input, c.in_channels),
         out_(c.channels_first(), c.height.output, c.width.output, c.out_channels),
         group_in_(c.in_channels / c.groups),
-        group_out_(c.out_channels / c.groups) {}
+        group_out_(c.out_channels / c.groups),
+        channelwise_(group_in_ == 1 && group_out_ == 1) {}
 
   void forward(const T* input, const T* filter, T* output) const {
     over_rows(c_.height.output, [&](int64_t n, int64_t y) {
@@ -43,6 +46,7 @@ class DirectConvolution {
         for_window(y, x, [&](int64_t in_y, int64_t in_x, const int64_t tap) {
           const T* from = input + n * in_.image + in_y * in_.row + in_x * in_.column;
           const T* weights = filter + tap * group_in_ * c_.out_channels;
+          if (channelwise_) return add_products(c_.groups, from, in_.channel, weights, 1, to, out_.channel);
           for (int64_t g = 0; g < c_.groups; ++g) {
             for (int64_t i = 0; i < group_in_; ++i) {
               add_scaled(group_out_, from[(g * group_in_ + i) * in_.channel],
@@ -72,6 +76,7 @@ class DirectConvolution {
         for_windows_over(in_y, in_x, [&](int64_t y, int64_t x, int64_t tap) {
           const T* from = output + n * out_.image + y * out_.row + x * out_.column;
           const T* weights = turned + tap * group_in_ * c_.out_channels;
+          if (channelwise_) return add_products(c_.groups, from, out_.channel, weights, 1, to, in_.channel);
           for (int64_t k = 0; k < c_.out_channels; ++k) {
             add_scaled(group_in_, from[k * out_.channel], weights + k * group_in_, 1,
                        to + k / group_out_ * group_in_ * in_.channel, in_.channel);
@@ -81,8 +86,14 @@ class DirectConvolution {
     });
   }
 
+  // Whether each channel is convolved by itself and channels are the last dimension.
+  static bool is_channelwise(const Convolution& c) {
+    return c.in_channels == c.groups && c.out_channels == c.groups && !c.channels_first();
+  }
+
   // `filter` becomes the gradient.
   void by_filter(const T* input, T* filter, const T* output) const {
+    if (is_channelwise(c_)) return channels_by_filter(input, filter, output);
     const int64_t rows = c_.height.size * c_.width.size * group_in_;
     parallel_ranges(
         rows, work(),
@@ -126,6 +137,17 @@ class DirectConvolution {
     }
   }
 
+  // to[k] += a[k] * b[k] for n channels.
+  [[gnu::always_inline]] static void add_products(int64_t n, const T* a, int64_t a_step, const T* b, int64_t b_step,
+                                                  T* to, int64_t to_step) {
+    if (a_step == 1 && b_step == 1 && to_step == 1) {
+      PANTO_INDEPENDENT
+      for (int64_t k = 0; k < n; ++k) to[k] += a[k] * b[k];
+    } else {
+      for (int64_t k = 0; k < n; ++k) to[k * to_step] += a[k * a_step] * b[k * b_step];
+    }
+  }
+
   // body(row, column of the input, number of the filter's element) for the window at (y, x), without padding.
   template <class Body>
   [[gnu::always_inline]] void for_window(int64_t y, int64_t x, const Body& body) const {
@@ -155,6 +177,47 @@ class DirectConvolution {
     }
   }
 
+  // Some channels of some rows of the output at a time, each part to sums of its own, which are added in order. How
+  // many parts there are depends on sizes only.
+  void channels_by_filter(const T* input, T* filter, const T* output) const {
+    constexpr int64_t kChannels = 64, kParts = 16;
+    const int64_t channels = c_.in_channels, rows = c_.batch * c_.height.output;
+    const int64_t taps = c_.height.size * c_.width.size, size = taps * channels;
+    const int64_t blocks = ceil_div(channels, kChannels), parts = std::min(rows, ceil_div(kParts, blocks));
+    // Those of a block lie together, so that few of their addresses are a power of two apart.
+    std::vector<T> sums(static_cast<size_t>(parts * blocks * taps * kChannels));
+    parallel_ranges(
+        parts * blocks, work(),
+        [&](int64_t begin, int64_t end) {
+          multiversioned([&] {
+            for (int64_t u = begin; u < end; ++u) {
+              const int64_t part = u / blocks, first = u % blocks * kChannels;
+              const int64_t count = std::min(kChannels, channels - first);
+              T* to = sums.data() + u * taps * kChannels;
+              for (int64_t r = rows * part / parts; r < rows * (part + 1) / parts; ++r) {
+                const T* image = input + r / c_.height.output * in_.image + first;
+                const T* row = output + r / c_.height.output * out_.image + r % c_.height.output * out_.row + first;
+                throw_if_cancelled();
+                for (int64_t x = 0; x < c_.width.output; ++x, row += out_.column) {
+                  for_window(r % c_.height.output, x, [&](int64_t in_y, int64_t in_x, int64_t tap) {
+                    add_products(count, image + in_y * in_.row + in_x * in_.column, 1, row, 1, to + tap * kChannels, 1);
+                  });
+                }
+              }
+            }
+          });
+        },
+        1);
+    std::fill_n(filter, size, T{});
+    for (int64_t u = 0; u < parts * blocks; ++u) {
+      const int64_t first = u % blocks * kChannels, count = std::min(kChannels, channels - first);
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const T* from = sums.data() + (u * taps + tap) * kChannels;
+        for (int64_t k = 0; k < count; ++k) filter[tap * channels + first + k] += from[k];
+      }
+    }
+  }
+
   // The gradient by the filter's row r: one of its elements and one input channel of each group.
   [[gnu::always_inline]] void filter_row(const T* input, T* row, const T* output, int64_t r) const {
     const WindowAxis &h = c_.height, &w = c_.width;
@@ -170,6 +233,10 @@ class DirectConvolution {
         for (int64_t x = 0; x < w.output; ++x) {
           if (j < w.first(x) || j >= w.last(x)) continue;
           const T* from = in_row + (w.begin(x) + j * w.dilation) * in_.column;
+          if (channelwise_) {
+            add_products(c_.groups, from, in_.channel, out_row + x * out_.column, out_.channel, row, 1);
+            continue;
+          }
           for (int64_t g = 0; g < c_.groups; ++g) {
             add_scaled(group_out_, from[(g * group_in_ + channel) * in_.channel],
                        out_row + x * out_.column + g * group_out_ * out_.channel, out_.channel, row + g * group_out_,
@@ -183,6 +250,7 @@ class DirectConvolution {
   const Convolution c_;
   const ImageStrides in_, out_;
   const int64_t group_in_, group_out_;
+  const bool channelwise_;  // each channel by itself: the innermost loop is over groups
 };
 
 }  // namespace panto::cpu

@@ -1,7 +1,7 @@
 // Kernels of pools and their gradients.
 //
 // The innermost loop is over channels where they are the last dimension, which is vectorised. Images with channels
-// first are as many images of one channel.
+// first are as many images of one channel. Volumes have as many rows as images of all their depths.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -14,6 +14,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/device/pool.h"
 #include "panto/lib/base/checked.h"
+#include "panto/lib/base/text/format.h"
 
 namespace panto {
 namespace {
@@ -23,25 +24,32 @@ constexpr int64_t kLanes = 64;  // channels that a gradient treats at a time
 struct Pool : PoolShape {
   using PoolShape::PoolShape;
 
-  // body(offset of an element of the image, its number) for those of the window at (y, x) that are not padding.
+  int64_t out_rows() const { return depth.output * height.output; }
+
+  // body(offset of an element of the image, its number) for those of the window at x in row `r` of the output that are
+  // not padding.
   template <class Body>
-  [[gnu::always_inline]] void for_window(int64_t y, int64_t x, const Body& body) const {
+  [[gnu::always_inline]] void for_window(int64_t r, int64_t x, const Body& body) const {
+    const int64_t z = r / height.output, y = r % height.output;
     const int64_t first_x = width.begin(x) + width.first(x), last_x = width.begin(x) + width.last(x);
     int32_t number = 0;
-    for (int64_t i = height.first(y), last_y = height.last(y); i < last_y; ++i) {
-      const int64_t row = (height.begin(y) + i) * width.input;
-      for (int64_t j = first_x; j < last_x; ++j) body((row + j) * lanes, number++);
+    for (int64_t h = depth.first(z), last_z = depth.last(z); h < last_z; ++h) {
+      const int64_t plane = (depth.begin(z) + h) * height.input;
+      for (int64_t i = height.first(y), last_y = height.last(y); i < last_y; ++i) {
+        const int64_t row = (plane + height.begin(y) + i) * width.input;
+        for (int64_t j = first_x; j < last_x; ++j) body((row + j) * lanes, number++);
+      }
     }
   }
-  int64_t count(int64_t y, int64_t x) const {
-    return std::max<int64_t>(0, height.last(y) - height.first(y)) *
-           std::max<int64_t>(0, width.last(x) - width.first(x));
+  int64_t count(int64_t r, int64_t x) const {
+    const auto along = [](const WindowAxis& a, int64_t at) { return std::max<int64_t>(0, a.last(at) - a.first(at)); };
+    return along(depth, r / height.output) * along(height, r % height.output) * along(width, x);
   }
 
-  // body(image, y) for all rows of the output.
+  // body(image, row of the output, of all depths).
   template <class T, class Body>
   void over_rows(int64_t element_bytes, const Body& body) const {
-    parallel<T>(images * height.output, element_bytes, [&](int64_t r) { body(r / height.output, r % height.output); });
+    parallel<T>(images * out_rows(), element_bytes, [&](int64_t r) { body(r / out_rows(), r % out_rows()); });
   }
   // body(image, first lane, lanes): windows overlap, so that gradients of an image's rows cannot be shared.
   template <class T, class Body>
@@ -89,13 +97,13 @@ struct MaxPoolKernel {
   }
 };
 
-// Calls body(chosen, y, x) for every window of an image: chosen[k] is the number of the window's largest element in
-// lane k, -1 for a window of padding only.
+// Calls body(chosen, row of the output, x) for every window of an image: chosen[k] is the number of the window's
+// largest element in lane k, -1 for a window of padding only.
 template <class T, class Body>
 [[gnu::always_inline]] inline void for_largest(const Pool& p, const T* image, int64_t lanes, const Body& body) {
   T best[kLanes];
   int32_t chosen[kLanes];
-  for (int64_t y = 0; y < p.height.output; ++y) {
+  for (int64_t y = 0; y < p.out_rows(); ++y) {
     for (int64_t x = 0; x < p.width.output; ++x) {
       std::fill_n(chosen, lanes, -1);
       bool first = true;
@@ -121,7 +129,8 @@ template <class T, class Body>
 
 template <class T>
 void clear(const Pool& p, T* image, int64_t lanes) {
-  for (int64_t i = 0; i < p.height.input * p.width.input; ++i) std::fill_n(image + i * p.lanes, lanes, T{});
+  const int64_t elements = p.depth.input * p.height.input * p.width.input;
+  for (int64_t i = 0; i < elements; ++i) std::fill_n(image + i * p.lanes, lanes, T{});
 }
 
 struct MaxPoolGradKernel {
@@ -202,7 +211,7 @@ struct AvgPoolGradKernel {
       T* to = dx + n * p.in_image() + lane;
       clear(p, to, lanes);
       T part[kLanes];
-      for (int64_t y = 0; y < p.height.output; ++y) {
+      for (int64_t y = 0; y < p.out_rows(); ++y) {
         for (int64_t x = 0; x < p.width.output; ++x) {
           const T* from = dy + n * p.out_image() + (y * p.width.output + x) * p.lanes + lane;
           const T count = static_cast<T>(p.count(y, x));
@@ -217,12 +226,127 @@ struct AvgPoolGradKernel {
   }
 };
 
+// Also says where: NaN is the largest only where it comes first, as in TensorFlow.
+struct MaxPoolWithArgmaxKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Pool p(c, c.shape(0));
+    const bool of_batch = c.flag("include_batch_in_index");
+    c.out(1).dtype() == kInt32 ? find<T>(c, p, of_batch, c.out_data<int32_t>(1))
+                               : find<T>(c, p, of_batch, c.out_data<int64_t>(1));
+  }
+
+ private:
+  template <class T, class Index>
+  static void find(KernelContext& c, const Pool& p, bool of_batch, Index* where) {
+    const T* in = c.data<T>(0);
+    T* out = c.out_data<T>(0);
+    cpu::parallel_ranges(
+        p.images * p.out_rows(), p.images * (p.in_image() + p.out_image()) * 16,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t n = i / p.out_rows(), y = i % p.out_rows();
+            for (int64_t x = 0; x < p.width.output; ++x) {
+              const int64_t first = n * p.out_image() + (y * p.width.output + x) * p.lanes;
+              for (int64_t k = 0; k < p.lanes; ++k) {
+                int64_t best = -1;
+                const T* image = in + n * p.in_image() + k;
+                p.for_window(y, x, [&](int64_t at, int32_t) {
+                  if (best < 0 || image[at] > image[best]) best = at;
+                });
+                out[first + k] = image[best];
+                where[first + k] = static_cast<Index>(best + k + (of_batch ? n * p.in_image() : 0));
+              }
+            }
+          }
+        },
+        1);
+  }
+};
+
+// Element i of what was pooled is element argmax[i] of its image, or of all images.
+template <class Body>
+void for_positions(KernelContext& c, int64_t pooled, int64_t whole, const Body& body) {
+  const int64_t images = c.shape(0).dim(0);
+  const bool of_batch = c.flag("include_batch_in_index");
+  const int64_t each = images == 0 ? 0 : pooled / images, limit = of_batch || images == 0 ? whole : whole / images;
+  const auto go = [&](const auto* argmax) {
+    for (int64_t i = 0; i < pooled; ++i) {
+      const int64_t at = argmax[i];
+      if (at < 0 || at >= limit) {
+        invalid("argmax: expected at least 0 and less than the number of elements {}, got {}", limit, at);
+      }
+      body(i, at + (of_batch ? 0 : i / each * limit));
+    }
+  };
+  c.in(2).dtype() == kInt32 ? go(c.data<int32_t>(2)) : go(c.data<int64_t>(2));
+}
+
+struct MaxPoolGradWithArgmaxKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* dy = c.data<T>(1);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), T{});
+    for_positions(c, c.numel(1), c.out_numel(0), [&](int64_t i, int64_t at) { out[at] = k::add(out[at], dy[i]); });
+  }
+};
+
+struct MaxPoolGradGradWithArgmaxKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* ddx = c.data<T>(1);
+    T* out = c.out_data<T>(0);
+    for_positions(c, c.out_numel(0), c.numel(1), [&](int64_t i, int64_t at) { out[i] = ddx[at]; });
+  }
+};
+
+// What is pooled and its gradient may be of different types, all of which are floats here.
+struct MaxPool3DGradKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    SmallVector<Tensor, 4> given;
+    SmallVector<const Tensor*, 4> inputs;
+    for (int i = 0; i < c.num_inputs(); ++i) {
+      const Tensor& t = c.in(i);
+      given.push_back(t.dtype() == kFloat16    ? cpu::widened<Half>(t, c.device())
+                      : t.dtype() == kBFloat16 ? cpu::widened<BFloat16>(t, c.device())
+                                               : t);
+    }
+    for (const Tensor& t : given) inputs.push_back(&t);
+    Call call(c.call());
+    call.inputs = {inputs.begin(), inputs.size()};
+    constexpr bool kIsFloat = std::is_same_v<T, float>;
+    if constexpr (!kIsFloat) call.outputs[0] = allocate_tensor(c.device(), kFloat32, c.out_shape(0));
+    KernelContext wider(call);
+    MaxPoolGradKernel::run<float>(wider);
+    if constexpr (!kIsFloat) {
+      cpu::convert_elements(wider.out_data<float>(0), c.out_data<T>(0), c.out_numel(0));
+    }
+  }
+};
+
 const CpuKernel max_pool_kernel("MaxPool", types::of<"MaxPool">{}, InWider<MaxPoolKernel>{});
 const CpuKernel max_pool_grad_kernel("MaxPoolGrad", types::of<"MaxPoolGrad">{}, InWider<MaxPoolGradKernel>{});
 const CpuKernel max_pool_grad_grad_kernel("MaxPoolGradGrad", types::of<"MaxPoolGradGrad">{},
                                           InWider<MaxPoolGradGradKernel>{});
 const CpuKernel avg_pool_kernel("AvgPool", types::of<"AvgPool">{}, InWider<AvgPoolKernel>{});
 const CpuKernel avg_pool_grad_kernel("AvgPoolGrad", types::of<"AvgPoolGrad">{}, InWider<AvgPoolGradKernel>{});
+
+const CpuKernel with_argmax_kernel("MaxPoolWithArgmax", types::of<"MaxPoolWithArgmax">{},
+                                   InWider<MaxPoolWithArgmaxKernel>{});
+const CpuKernel grad_with_argmax_kernel("MaxPoolGradWithArgmax", types::of<"MaxPoolGradWithArgmax">{},
+                                        InWider<MaxPoolGradWithArgmaxKernel>{});
+const CpuKernel grad_grad_with_argmax_kernel("MaxPoolGradGradWithArgmax", types::of<"MaxPoolGradGradWithArgmax">{},
+                                             InWider<MaxPoolGradGradWithArgmaxKernel>{});
+
+const CpuKernel max_pool_3d_kernel("MaxPool3D", types::of<"MaxPool3D">{}, InWider<MaxPoolKernel>{});
+const CpuKernel max_pool_3d_grad_kernel("MaxPool3DGrad", types::of<"MaxPool3DGrad">{}, MaxPool3DGradKernel{});
+const CpuKernel max_pool_3d_grad_grad_kernel("MaxPool3DGradGrad", types::of<"MaxPool3DGradGrad">{},
+                                             InWider<MaxPoolGradGradKernel>{});
+const CpuKernel avg_pool_3d_kernel("AvgPool3D", types::of<"AvgPool3D">{}, InWider<AvgPoolKernel>{});
+const CpuKernel avg_pool_3d_grad_kernel("AvgPool3DGrad", types::of<"AvgPool3DGrad">{}, InWider<AvgPoolGradKernel>{});
 
 }  // namespace
 }  // namespace panto

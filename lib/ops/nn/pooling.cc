@@ -7,7 +7,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
-#include "panto/lib/ops/nn/window.h"
+#include "panto/lib/ops/nn/pool_rules.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -17,59 +17,7 @@
 namespace panto {
 namespace {
 
-// The attributes of this call, for another op of the family.
-struct Attributes {
-  std::vector<int64_t> ksize, strides, explicit_paddings;
-  std::string padding, data_format;
-
-  explicit Attributes(const GradContext& g)
-      : ksize(list_of(g.integers("ksize"))),
-        strides(list_of(g.integers("strides"))),
-        padding(g.text("padding")),
-        data_format(g.text("data_format")) {}
-
-  static std::vector<int64_t> list_of(std::span<const int64_t> values) { return {values.begin(), values.end()}; }
-};
-
-void pool_shape(ShapeContext& c) {
-  c.expect_rank(0, 4);
-  c.output(pooled_shape(pool_of(c, c.shape(0)), c.shape(0)));
-}
-
-// Input i has the shape of the pool's result.
-void expect_pooled(const ShapeContext& c, int i, const char* name, const PartialShape& expected) {
-  c.expect_rank(i, 4);
-  if (!expected.compatible_with(c.shape(i))) {
-    invalid("{}: expected shape {}, got {}", name, expected.to_string(), c.shape(i).to_string());
-  }
-}
-
-void max_pool_grad_shape(ShapeContext& c) {
-  c.expect_rank(0, 4);
-  const PartialShape pooled = pooled_shape(pool_of(c, c.shape(0)), c.shape(0));
-  expect_pooled(c, 1, "orig_output", pooled);
-  expect_pooled(c, 2, "grad", pooled);
-  c.output(c.shape(0).known_rank() ? c.shape(0) : PartialShape::of_rank(4));
-}
-
-void max_pool_grad_grad_shape(ShapeContext& c) {
-  c.expect_rank(0, 4);
-  const PartialShape pooled = pooled_shape(pool_of(c, c.shape(0)), c.shape(0));
-  expect_pooled(c, 1, "orig_output", pooled);
-  c.expect_rank(2, 4);
-  if (!c.shape(0).compatible_with(c.shape(2))) {
-    invalid("grad: expected shape {}, got {}", c.shape(0).to_string(), c.shape(2).to_string());
-  }
-  c.output(pooled);
-}
-
-void avg_pool_grad_shape(ShapeContext& c) {
-  const int64_t count = c.vector(0);
-  if (count >= 0 && count != 4) invalid("orig_input_shape: expected 4 numbers, got {}", count);
-  PartialShape sizes = c.shape_from(0);
-  expect_pooled(c, 1, "grad", pooled_shape(pool_of(c, sizes), sizes));
-  c.output(sizes.known_rank() ? std::move(sizes) : PartialShape::of_rank(4));
-}
+using Attributes = PoolAttributes;
 
 void max_pool_tangent(JvpContext& c) {
   const auto list = [&](AttrName name) {
@@ -88,16 +36,6 @@ void max_pool_tangent(JvpContext& c) {
                               {.data_format = std::string(c.text("data_format"))}));
 }
 
-// The images' shape, of all examples together.
-void avg_pool_grad_batch(BatchContext& c) {
-  auto dims = all_integers(c.in(0));
-  if (c.batched(0) || !dims || c.size() < 0) return c.loop();
-  const int64_t images = (*dims)[0];
-  (*dims)[0] *= c.size();
-  SmallVector<Tensor, 2> outputs = c.again({cast(constant_integers(*dims), kInt32), merge_front(c.in(1))});
-  c.set_out(0, split_front(outputs[0], c.size(), images));
-}
-
 }  // namespace
 
 const Op& kMaxPool = define_op(
@@ -107,7 +45,7 @@ const Op& kMaxPool = define_op(
     " -> (output: T)",
     {.doc = "The largest element of each window of `ksize` over the height and width of the images `input`, NaN if "
             "there is one; padding does not count.",
-     .shape = pool_shape,
+     .shape = pools::pool_shape<4>,
      .saves = {in(0), out(0)},
      .gradient =
          [](GradContext& g) {
@@ -126,7 +64,7 @@ const Op& kMaxPoolGrad = define_op(
     " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real = float32) -> (output: T)",
     {.doc = "The gradient of MaxPool: each element of `grad` is added where the largest element of its window is, the "
             "first one of several. `orig_output` is MaxPool(orig_input).",
-     .shape = max_pool_grad_shape,
+     .shape = pools::max_grad_shape<4>,
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
@@ -148,7 +86,7 @@ const Op& kMaxPoolGradGrad = define_op(
     " padding: {\"SAME\", \"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real) -> (output: T)",
     {.doc = "The gradient of MaxPoolGrad with respect to its `grad`: for each window the element of `grad`, which has "
             "the shape of `orig_input`, where the largest element of the window is.",
-     .shape = max_pool_grad_grad_shape,
+     .shape = pools::max_grad_grad_shape<4>,
      .saves = {in(0), in(1)},
      .gradient =
          [](GradContext& g) {
@@ -166,7 +104,7 @@ const Op& kAvgPool = define_op(
     " data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: floating) -> (output: T)",
     {.doc = "The mean of each window of `ksize` over the height and width of the images `value`; padding is "
             "not counted.",
-     .shape = pool_shape,
+     .shape = pools::pool_shape<4>,
      .saves = {shape_of(0)},
      .gradient =
          [](GradContext& g) {
@@ -181,14 +119,14 @@ const Op& kAvgPoolGrad = define_op(
     "AvgPoolGrad(orig_input_shape: int32 @host, grad: T; ksize: list(int) >= 4, strides: list(int) >= 4,"
     " padding: {\"SAME\", \"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: floating) -> (output: T)",
     {.doc = "The gradient of AvgPool: each element of `grad` is shared equally by the elements of its window.",
-     .shape = avg_pool_grad_shape,
+     .shape = pools::avg_grad_shape<4>,
      .gradient =
          [](GradContext& g) {
            const Attributes a(g);
            g.set(1, avg_pool(g.dy(), a.ksize, a.strides, a.padding, {.data_format = a.data_format}));
          },
      .flops = [](const CostContext& c) { return c.out_numel(0); },
-     .batch = avg_pool_grad_batch,
+     .batch = pools::avg_grad_batch,
      .jvp = tangents::linear});
 
 }  // namespace panto

@@ -12,16 +12,17 @@ namespace {
 int64_t dim_of(const PartialShape& shape, int k) { return shape.known_rank() ? shape.dim(k) : kUnknownDim; }
 
 // The numbers of an attribute that has one for each dimension, all at least 1.
-std::span<const int64_t> four_of(const CallView& call, AttrName name) {
+std::span<const int64_t> numbers_of(const CallView& call, AttrName name, size_t rank) {
   const std::span<const int64_t> values = call.integers(name);
-  if (values.size() != 4) invalid("{}: expected 4 numbers, got {}", name.text, values.size());
-  for (size_t k = 0; k < 4; ++k) {
+  if (values.size() != rank) invalid("{}: expected {} numbers, got {}", name.text, rank, values.size());
+  for (size_t k = 0; k < rank; ++k) {
     if (values[k] < 1) invalid("{}[{}]: expected at least 1, got {}", name.text, k, values[k]);
   }
   return values;
 }
 
-void expect_one_for_each_image(std::span<const int64_t> values, const ImageAxes& axes, const char* name, Code code) {
+template <class Axes>
+void expect_one_for_each_image(std::span<const int64_t> values, const Axes& axes, const char* name, Code code) {
   for (const int k : {axes.batch, axes.channels}) {
     const int64_t v = values[static_cast<size_t>(k)];
     if (v != 1) failf(code, "{} of batch and channels: expected 1, got {}", name, v);
@@ -29,7 +30,7 @@ void expect_one_for_each_image(std::span<const int64_t> values, const ImageAxes&
 }
 
 // Explicit paddings, before and after each dimension; empty where there are none.
-std::span<const int64_t> paddings_of(const CallView& call, const ImageAxes& axes) {
+std::span<const int64_t> paddings_of(const CallView& call, int batch, int channels) {
   const bool has_them = call.op().signature().find_attr("explicit_paddings") >= 0;
   const std::span<const int64_t> values = has_them ? call.integers("explicit_paddings") : std::span<const int64_t>();
   if (call.text("padding") != "EXPLICIT") {
@@ -42,7 +43,7 @@ std::span<const int64_t> paddings_of(const CallView& call, const ImageAxes& axes
   for (size_t i = 0; i < 8; ++i) {
     if (values[i] < 0) invalid("explicit_paddings[{}]: expected at least 0, got {}", i, values[i]);
   }
-  for (const int k : {axes.batch, axes.channels}) {
+  for (const int k : {batch, channels}) {
     const auto at = static_cast<size_t>(2 * k);
     if (values[at] != 0 || values[at + 1] != 0) {
       invalid("explicit_paddings of batch and channels: expected 0, got {} and {}", values[at], values[at + 1]);
@@ -110,29 +111,49 @@ PartialShape Convolution::filter() const {
   return PartialShape{height.size, width.size, in_channels < 0 ? kUnknownDim : in_channels / groups, out_channels};
 }
 
-Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter) {
+namespace {
+
+// Fills in what a filter of groups says of channels.
+void group_channels(Convolution& c, const PartialShape& filter) {
+  c.out_channels = dim_of(filter, 3);
+  const int64_t of_group = dim_of(filter, 2);
+  if (c.in_channels < 0 || of_group <= 0) return;
+  if (c.in_channels == 0 || c.in_channels % of_group != 0) {
+    invalid("channels of the input: expected a multiple of the filter's {}, got {}", of_group, c.in_channels);
+  }
+  c.groups = c.in_channels / of_group;
+  if (c.out_channels >= 0 && c.out_channels % c.groups != 0) {
+    invalid("output channels: expected a multiple of the {} groups, got {}", c.groups, c.out_channels);
+  }
+}
+
+void part_channels(Convolution& c, const PartialShape& filter) {
+  const int64_t own = dim_of(filter, 2), multiplier = dim_of(filter, 3);
+  if (c.in_channels >= 0 && own >= 0 && c.in_channels != own) {
+    invalid("channels of the input: expected the filter's {}, got {}", own, c.in_channels);
+  }
+  if (c.in_channels < 0) c.in_channels = own;
+  if (c.in_channels < 0) return;
+  c.groups = c.in_channels;
+  if (multiplier >= 0) c.out_channels = checked_mul(c.in_channels, multiplier, "output channels");
+}
+
+}  // namespace
+
+Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter,
+                           FilterKind kind) {
   Convolution c;
   c.axes = image_axes(call.text("data_format"));
-  const auto strides = four_of(call, "strides"), dilations = four_of(call, "dilations");
+  const auto strides = numbers_of(call, "strides", 4), dilations = numbers_of(call, "dilations", 4);
   expect_one_for_each_image(strides, c.axes, "strides", Code::kInvalidArgument);
   expect_one_for_each_image(dilations, c.axes, "dilations", Code::kInvalidArgument);
-  const auto paddings = paddings_of(call, c.axes);
+  const auto paddings = paddings_of(call, c.axes.batch, c.axes.channels);
   for (int k = 0; filter.known_rank() && k < 4; ++k) {
     if (filter.dim(k) == 0) invalid("filter: expected a shape without zeros, got {}", filter.to_string());
   }
   c.batch = dim_of(input, c.axes.batch);
   c.in_channels = dim_of(input, c.axes.channels);
-  c.out_channels = dim_of(filter, 3);
-  const int64_t of_group = dim_of(filter, 2);
-  if (c.in_channels >= 0 && of_group > 0) {
-    if (c.in_channels == 0 || c.in_channels % of_group != 0) {
-      invalid("channels of the input: expected a multiple of the filter's {}, got {}", of_group, c.in_channels);
-    }
-    c.groups = c.in_channels / of_group;
-    if (c.out_channels >= 0 && c.out_channels % c.groups != 0) {
-      invalid("output channels: expected a multiple of the {} groups, got {}", c.groups, c.out_channels);
-    }
-  }
+  kind == FilterKind::kDepthwise ? part_channels(c, filter) : group_channels(c, filter);
   const auto side = [&](WindowAxis& a, int dim, int of_filter, const char* what) {
     a.input = dim_of(input, dim);
     a.size = dim_of(filter, of_filter);
@@ -151,11 +172,12 @@ int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_
 }
 
 Windows pool_of(const CallView& call, const PartialShape& input) {
-  Windows w{image_axes(call.text("data_format")), {}, {}};
-  const auto ksize = four_of(call, "ksize"), strides = four_of(call, "strides");
+  const bool says = call.op().signature().find_attr("data_format") >= 0;
+  Windows w{image_axes(says ? call.text("data_format") : "NHWC"), {}, {}};
+  const auto ksize = numbers_of(call, "ksize", 4), strides = numbers_of(call, "strides", 4);
   expect_one_for_each_image(ksize, w.axes, "ksize", Code::kUnimplemented);
   expect_one_for_each_image(strides, w.axes, "strides", Code::kUnimplemented);
-  const auto paddings = paddings_of(call, w.axes);
+  const auto paddings = paddings_of(call, w.axes.batch, w.axes.channels);
   const auto side = [&](WindowAxis& a, int dim, const char* what) {
     const auto at = static_cast<size_t>(dim);
     a.input = dim_of(input, dim);
@@ -180,6 +202,143 @@ PartialShape pooled_shape(const Windows& windows, const PartialShape& input) {
   dims[windows.axes.height] = windows.height.output;
   dims[windows.axes.width] = windows.width.output;
   return PartialShape(std::span<const int64_t>(dims));
+}
+
+// ---- Volumes --------------------------------------------------------------------------------------------------------
+
+VolumeAxes volume_axes(std::string_view data_format) {
+  if (data_format == "NCDHW") return {.batch = 0, .depth = 2, .height = 3, .width = 4, .channels = 1};
+  return {.batch = 0, .depth = 1, .height = 2, .width = 3, .channels = 4};
+}
+
+namespace {
+
+PartialShape volume(const VolumeAxes& axes, int64_t batch, int64_t d, int64_t h, int64_t w, int64_t channels) {
+  int64_t dims[5];
+  dims[axes.batch] = batch;
+  dims[axes.depth] = d;
+  dims[axes.height] = h;
+  dims[axes.width] = w;
+  dims[axes.channels] = channels;
+  return PartialShape(std::span<const int64_t>(dims));
+}
+
+constexpr const char* kSides[] = {"depth of the input", "height of the input", "width of the input"};
+
+// Fills in the three sides; windows have a size and a stride for each dimension.
+void slide_volume(VolumeWindows& w, const CallView& call, const PartialShape& input, std::span<const int64_t> sizes,
+                  std::span<const int64_t> strides) {
+  WindowAxis* sides[] = {&w.depth, &w.height, &w.width};
+  const int dims[] = {w.axes.depth, w.axes.height, w.axes.width};
+  for (int i = 0; i < 3; ++i) {
+    WindowAxis& a = *sides[i];
+    a.input = dim_of(input, dims[i]);
+    a.size = sizes[static_cast<size_t>(dims[i])];
+    a.stride = strides[static_cast<size_t>(dims[i])];
+    slide(a, call.text("padding"), {}, dims[i], kSides[i]);
+  }
+}
+
+}  // namespace
+
+PartialShape VolumeConvolution::input() const {
+  return volume(axes, batch, depth.input, height.input, width.input, in_channels);
+}
+PartialShape VolumeConvolution::output() const {
+  return volume(axes, batch, depth.output, height.output, width.output, out_channels);
+}
+
+VolumeConvolution volume_convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter) {
+  VolumeConvolution c;
+  c.axes = volume_axes(call.text("data_format"));
+  const auto strides = numbers_of(call, "strides", 5), dilations = numbers_of(call, "dilations", 5);
+  expect_one_for_each_image(strides, c.axes, "strides", Code::kInvalidArgument);
+  expect_one_for_each_image(dilations, c.axes, "dilations", Code::kInvalidArgument);
+  for (int k = 0; filter.known_rank() && k < 5; ++k) {
+    if (filter.dim(k) == 0) invalid("filter: expected a shape without zeros, got {}", filter.to_string());
+  }
+  c.batch = dim_of(input, c.axes.batch);
+  c.in_channels = dim_of(input, c.axes.channels);
+  c.out_channels = dim_of(filter, 4);
+  const int64_t own = dim_of(filter, 3);
+  if (c.in_channels >= 0 && own >= 0 && c.in_channels != own) {
+    invalid("channels of the input: expected the filter's {}, got {}", own, c.in_channels);
+  }
+  if (c.in_channels < 0) c.in_channels = own;
+  WindowAxis* sides[] = {&c.depth, &c.height, &c.width};
+  const int dims[] = {c.axes.depth, c.axes.height, c.axes.width};
+  for (int i = 0; i < 3; ++i) {
+    WindowAxis& a = *sides[i];
+    a.input = dim_of(input, dims[i]);
+    a.size = dim_of(filter, i);
+    a.stride = strides[static_cast<size_t>(dims[i])];
+    a.dilation = dilations[static_cast<size_t>(dims[i])];
+    slide(a, call.text("padding"), {}, dims[i], kSides[i]);
+  }
+  return c;
+}
+
+VolumeWindows volume_pool_of(const CallView& call, const PartialShape& input) {
+  VolumeWindows w{volume_axes(call.text("data_format")), {}, {}, {}};
+  const auto ksize = numbers_of(call, "ksize", 5), strides = numbers_of(call, "strides", 5);
+  expect_one_for_each_image(ksize, w.axes, "ksize", Code::kUnimplemented);
+  expect_one_for_each_image(strides, w.axes, "strides", Code::kUnimplemented);
+  slide_volume(w, call, input, ksize, strides);
+  return w;
+}
+
+PartialShape pooled_shape(const VolumeWindows& w, const PartialShape& input) {
+  return volume(w.axes, dim_of(input, w.axes.batch), w.depth.output, w.height.output, w.width.output,
+                dim_of(input, w.axes.channels));
+}
+
+// ---- Windows that are taken apart -----------------------------------------------------------------------------------
+
+namespace {
+
+Windows apart(const CallView& call, const PartialShape& input, int64_t height, int64_t width) {
+  Windows w{image_axes("NHWC"), {}, {}};
+  const auto strides = numbers_of(call, "strides", 4), rates = numbers_of(call, "rates", 4);
+  expect_one_for_each_image(strides, w.axes, "strides", Code::kUnimplemented);
+  expect_one_for_each_image(rates, w.axes, "rates", Code::kUnimplemented);
+  const auto side = [&](WindowAxis& a, int dim, int64_t size, const char* what) {
+    a.input = dim_of(input, dim);
+    a.size = size;
+    a.stride = strides[static_cast<size_t>(dim)];
+    a.dilation = rates[static_cast<size_t>(dim)];
+    slide(a, call.text("padding"), {}, dim, what);
+  };
+  side(w.height, w.axes.height, height, "height of the input");
+  side(w.width, w.axes.width, width, "width of the input");
+  return w;
+}
+
+}  // namespace
+
+Windows image_patches_of(const CallView& call, const PartialShape& input) {
+  const auto ksizes = numbers_of(call, "ksizes", 4);
+  expect_one_for_each_image(ksizes, image_axes("NHWC"), "ksizes", Code::kUnimplemented);
+  return apart(call, input, ksizes[1], ksizes[2]);
+}
+
+VolumeWindows volume_patches_of(const CallView& call, const PartialShape& input) {
+  VolumeWindows w{volume_axes("NDHWC"), {}, {}, {}};
+  const auto ksizes = numbers_of(call, "ksizes", 5), strides = numbers_of(call, "strides", 5);
+  expect_one_for_each_image(ksizes, w.axes, "ksizes", Code::kUnimplemented);
+  expect_one_for_each_image(strides, w.axes, "strides", Code::kUnimplemented);
+  slide_volume(w, call, input, ksizes, strides);
+  return w;
+}
+
+Windows dilation_of(const CallView& call, const PartialShape& input, const PartialShape& filter) {
+  for (int k = 0; filter.known_rank() && k < 2; ++k) {
+    if (filter.dim(k) == 0) invalid("filter: expected a height and width of at least 1, got {}", filter.to_string());
+  }
+  const int64_t channels = dim_of(input, 3), own = dim_of(filter, 2);
+  if (channels >= 0 && own >= 0 && channels != own) {
+    invalid("channels of the input: expected the filter's {}, got {}", own, channels);
+  }
+  return apart(call, input, dim_of(filter, 0), dim_of(filter, 1));
 }
 
 }  // namespace panto

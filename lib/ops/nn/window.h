@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "panto/lib/core/call/call.h"
@@ -57,9 +58,14 @@ struct Convolution : Windows {
   PartialShape image(int64_t h, int64_t w, int64_t channels) const;
 };
 
+// Whether each output channel sees some input channels, of which the filter's third dimension is the number; or one,
+// of which there are as many: filter [height, width, channels, multiplier], in whose order the output's channels are.
+enum class FilterKind : uint8_t { kOfGroups, kDepthwise };
+
 // Of an input and a filter of these shapes (of rank 4, or unknown). Throws InvalidArgument for attributes and sizes
 // that cannot be, OutOfRange for those whose products overflow.
-PANTO_EXPORT Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
+PANTO_EXPORT Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter,
+                                        FilterKind kind = FilterKind::kOfGroups);
 
 // Multiplications and additions, saturated: each element of the output is a sum over one output channel's part of the
 // filter.
@@ -70,5 +76,42 @@ int64_t convolution_flops(int64_t outputs, int64_t filter_elements, int64_t out_
 PANTO_EXPORT Windows pool_of(const CallView& call, const PartialShape& input);
 // The shape of its result.
 PartialShape pooled_shape(const Windows& windows, const PartialShape& input);
+
+// ---- Volumes --------------------------------------------------------------------------------------------------------
+
+// Where a volume's dimensions are, from attribute `data_format`: NDHWC or NCDHW.
+struct VolumeAxes {
+  int batch, depth, height, width, channels;
+};
+VolumeAxes volume_axes(std::string_view data_format);
+
+struct VolumeWindows {
+  VolumeAxes axes;
+  WindowAxis depth, height, width;
+};
+
+// Conv3D or one of its gradients.
+struct VolumeConvolution : VolumeWindows {
+  int64_t batch = -1, in_channels = -1, out_channels = -1;
+  PartialShape input() const;
+  PartialShape output() const;
+  bool channels_first() const { return axes.channels == 1; }
+};
+
+// As convolution_of and pool_of, of rank 5.
+PANTO_EXPORT VolumeConvolution volume_convolution_of(const CallView& call, const PartialShape& input,
+                                                     const PartialShape& filter);
+PANTO_EXPORT VolumeWindows volume_pool_of(const CallView& call, const PartialShape& input);
+PartialShape pooled_shape(const VolumeWindows& windows, const PartialShape& input);
+
+// ---- Windows that are taken apart -----------------------------------------------------------------------------------
+
+// Of ExtractImagePatches, over images [batch, height, width, channels]: attributes `ksizes`, `strides`, `rates` and
+// `padding`.
+PANTO_EXPORT Windows image_patches_of(const CallView& call, const PartialShape& input);
+// Of ExtractVolumePatches, over volumes [batch, depth, height, width, channels], without `rates`.
+PANTO_EXPORT VolumeWindows volume_patches_of(const CallView& call, const PartialShape& input);
+// Of Dilation2D, over images as above: the windows' sizes are those of the filter [height, width, channels].
+PANTO_EXPORT Windows dilation_of(const CallView& call, const PartialShape& input, const PartialShape& filter);
 
 }  // namespace panto

@@ -1,6 +1,7 @@
 #include "panto/lib/graph/files/import/adapters.h"
 
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "panto/lib/graph/files/import/for_loop.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
+#include "panto/ops/image.h"
 #include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
@@ -80,6 +82,49 @@ Tensors max_pool_grad_v2(const AdapterCall& c) {
   attrs.data_format = c.attr<std::string>("data_format");
   const Ints ksize = c.constant(3), strides = c.constant(4);
   return {max_pool_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
+}
+
+Tensors max_pool_grad_grad_v2(const AdapterCall& c) {
+  MaxPoolGradGradAttrs attrs;
+  attrs.data_format = c.attr<std::string>("data_format");
+  const Ints ksize = c.constant(3), strides = c.constant(4);
+  return {max_pool_grad_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
+}
+
+// Gradients of convolutions that are told the tensor itself, where the ops take its shape.
+Tensors conv2d_by_input(const AdapterCall& c) {
+  Conv2DBackpropInputAttrs attrs;
+  attrs.explicit_paddings = c.attr<Ints>("explicit_paddings");
+  attrs.data_format = c.attr<std::string>("data_format");
+  attrs.dilations = c.attr<Ints>("dilations");
+  return {conv2d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
+                                c.attr<std::string>("padding"), attrs)};
+}
+Tensors conv2d_by_filter(const AdapterCall& c) {
+  Conv2DBackpropFilterAttrs attrs;
+  attrs.explicit_paddings = c.attr<Ints>("explicit_paddings");
+  attrs.data_format = c.attr<std::string>("data_format");
+  attrs.dilations = c.attr<Ints>("dilations");
+  return {conv2d_backprop_filter(c.in(0), shape(c.in(1)), c.in(2), c.attr<Ints>("strides"),
+                                 c.attr<std::string>("padding"), attrs)};
+}
+Tensors conv3d_by_input(const AdapterCall& c) {
+  Conv3DBackpropInputAttrs attrs;
+  attrs.dilations = c.attr<Ints>("dilations");
+  return {conv3d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
+                                c.attr<std::string>("padding"), attrs)};
+}
+Tensors conv3d_by_filter(const AdapterCall& c) {
+  Conv3DBackpropFilterAttrs attrs;
+  attrs.dilations = c.attr<Ints>("dilations");
+  return {conv3d_backprop_filter(c.in(0), shape(c.in(1)), c.in(2), c.attr<Ints>("strides"),
+                                 c.attr<std::string>("padding"), attrs)};
+}
+
+// Without a threshold for scores: any above the lowest number.
+Tensor suppressed(const AdapterCall& c, const Tensor& overlap) {
+  return non_max_suppression(c.in(0), c.in(1), c.in(2), overlap,
+                             cast(std::numeric_limits<float>::lowest(), overlap.dtype()));
 }
 
 // The third reserved value is for GPUs.
@@ -156,6 +201,33 @@ constexpr std::array kAdapters{
     body("MaxPoolGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32; padding: {\"SAME\", "
          "\"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real = float32) -> (output: T)",
          max_pool_grad_v2),
+    body("MaxPoolGradGradV2(orig_input: T, orig_output: T, grad: T, ksize: int32, strides: int32; padding: {\"SAME\", "
+         "\"VALID\"}, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", T: real) -> (output: T)",
+         max_pool_grad_grad_v2),
+    body("Conv2DBackpropInputV2(input: T, filter: T, out_backprop: T; T: float16|bfloat16|float32|float64|int32, "
+         "strides: list(int), use_cudnn_on_gpu: bool = true, "
+         "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [], data_format: {\"NHWC\", "
+         "\"NCHW\"} = \"NHWC\", dilations: list(int) = [1, 1, 1, 1]) -> (output: T)",
+         conv2d_by_input),
+    body("Conv2DBackpropFilterV2(input: T, filter: T, out_backprop: T; T: float16|bfloat16|float32|float64, strides: "
+         "list(int), use_cudnn_on_gpu: bool = true, "
+         "padding: {\"SAME\", \"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [], data_format: {\"NHWC\", "
+         "\"NCHW\"} = \"NHWC\", dilations: list(int) = [1, 1, 1, 1]) -> (output: T)",
+         conv2d_by_filter),
+    body("Conv3DBackpropInput(input: T, filter: T, out_backprop: T; T: float16|float32|float64, strides: list(int) >= "
+         "5, padding: "
+         "{\"SAME\", \"VALID\"}, dilations: list(int) = [1, 1, 1, 1, 1]) -> (output: T)",
+         conv3d_by_input),
+    body("Conv3DBackpropFilter(input: T, filter: T, out_backprop: T; T: float16|float32|float64, strides: list(int) >= "
+         "5, padding: "
+         "{\"SAME\", \"VALID\"}, dilations: list(int) = [1, 1, 1, 1, 1]) -> (output: T)",
+         conv3d_by_filter),
+    body("NonMaxSuppression(boxes: float32, scores: float32, max_output_size: int32; iou_threshold: float = 0.5) -> "
+         "(selected_indices: int32)",
+         [](const AdapterCall& c) -> Tensors { return {suppressed(c, tensor(c.attr<float>("iou_threshold")))}; }),
+    body("NonMaxSuppressionV2(boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold; "
+         "T: float16|float32 = float32, T_threshold: float16|float32 = float32) -> (selected_indices: int32)",
+         [](const AdapterCall& c) -> Tensors { return {suppressed(c, c.in(3))}; }),
     body("FusedBatchNormGrad(y_backprop: T, x: T, scale: T, reserve_space_1: T, reserve_space_2: T; T: float32, "
          "epsilon: float = 0.0001, data_format: {\"NHWC\", \"NCHW\"} = \"NHWC\", is_training: bool = true) -> "
          "(x_backprop: T, scale_backprop: T, offset_backprop: T, reserve_space_3: T, reserve_space_4: T)",

@@ -1,0 +1,318 @@
+// Kernels of resized images and their gradients.
+#include "panto/device/cpu/image/resize.h"
+
+#include <array>
+#include <cstring>
+
+#include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/isa.h"
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/math/convert.h"
+#include "panto/device/op_kernels.h"
+
+namespace panto {
+namespace cpu {
+namespace {
+
+constexpr int64_t kSteps = 1024;
+
+// Keys' kernel at distances i / 1024 and 1 + i / 1024. As TensorFlow makes it: in double, rounded.
+struct CubicTable {
+  std::array<float, 2 * (kSteps + 1)> values;
+  explicit CubicTable(double a) {
+    for (int64_t i = 0; i <= kSteps; ++i) {
+      float x = static_cast<float>(static_cast<double>(i) / kSteps);
+      const auto near = static_cast<double>(x);
+      values[static_cast<size_t>(2 * i)] = static_cast<float>(((a + 2) * near - (a + 3)) * near * near + 1);
+      x += 1.F;
+      const auto far = static_cast<double>(x);
+      values[static_cast<size_t>(2 * i + 1)] = static_cast<float>(((a * far - 5 * a) * far + 8 * a) * far - 4 * a);
+    }
+  }
+  float near(int64_t step) const { return values[static_cast<size_t>(2 * step)]; }
+  float far(int64_t step) const { return values[static_cast<size_t>(2 * step + 1)]; }
+};
+
+}  // namespace
+
+std::vector<Cubic> bicubic_places(const ResizeAxis& a) {
+  static const CubicTable keys(-0.5), old(-0.75);
+  const CubicTable& table = a.half_pixel ? keys : old;
+  std::vector<Cubic> places;
+  places.reserve(static_cast<size_t>(a.to));
+  for (int64_t i = 0; i < a.to; ++i) {
+    const float at = a.place(i);
+    const auto low = static_cast<int64_t>(std::floor(at));
+    const int64_t step = std::lrint((at - static_cast<float>(low)) * static_cast<float>(kSteps));
+    Cubic c{{}, {table.far(step), table.near(step), table.near(kSteps - step), table.far(kSteps - step)}};
+    float sum = 0;
+    for (int64_t k = 0; k < 4; ++k) {
+      c.index[k] = a.inside(low - 1 + k);
+      if (a.half_pixel && c.index[k] != low - 1 + k) c.weight[k] = 0;
+      sum += c.weight[k];
+    }
+    if (a.half_pixel && std::abs(sum) >= 1000 * std::numeric_limits<float>::min()) {
+      const float factor = 1 / sum;
+      for (float& w : c.weight) w *= factor;
+    }
+    places.push_back(c);
+  }
+  return places;
+}
+
+std::vector<Cover> area_places(const ResizeAxis& a) {
+  std::vector<Cover> places(static_cast<size_t>(a.to));
+  for (int64_t i = 0; i < a.to; ++i) {
+    const float begin = static_cast<float>(i) * a.scale, end = static_cast<float>(i + 1) * a.scale;
+    const auto last = static_cast<int64_t>(std::ceil(end));
+    for (auto k = static_cast<int64_t>(std::floor(begin)); k < last; ++k) {
+      const auto at = static_cast<float>(k);
+      const float share = at < begin ? (at + 1 > end ? a.scale : at + 1 - begin) : (at + 1 > end ? end - at : 1.F);
+      places[static_cast<size_t>(i)].index.push_back(a.inside(k));
+      places[static_cast<size_t>(i)].weight.push_back(share);
+    }
+  }
+  return places;
+}
+
+}  // namespace cpu
+
+namespace {
+
+using cpu::Resize;
+
+// body(image, row) for all rows of the resized images.
+template <class T, class Body>
+void over_rows(const Resize& r, int64_t taps, const Body& body) {
+  cpu::parallel_ranges(
+      r.images * r.height.to, r.images * r.height.to * r.width.to * r.channels * taps * 4,
+      [&](int64_t begin, int64_t end) {
+        cpu::multiversioned_for<T>([&] {
+          for (int64_t i = begin; i < end; ++i) body(i / r.height.to, i % r.height.to);
+        });
+      },
+      1);
+}
+// Of gradients, which several rows add to, one image at a time.
+template <class Body>
+void over_images(const Resize& r, int64_t taps, const Body& body) {
+  cpu::parallel_ranges(
+      r.images, r.images * r.height.to * r.width.to * r.channels * taps * 4,
+      [&](int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n) body(n);
+      },
+      1);
+}
+
+template <class T>
+[[gnu::always_inline]] inline float as_float(T x) {
+  return convert<float>(x);
+}
+
+struct BilinearKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Resize r(c, c.shape(0), c.out_shape(0));
+    const T* in = c.data<T>(0);
+    float* out = c.out_data<float>(0);
+    if (r.height.from == r.height.to && r.width.from == r.width.to) {  // also of infinities
+      for (int64_t i = 0; i < c.out_numel(0); ++i) out[i] = as_float(in[i]);
+      return;
+    }
+    const auto rows = cpu::bilinear_places(r.height), columns = cpu::bilinear_places(r.width);
+    over_rows<T>(r, 4, [&](int64_t n, int64_t y) {
+      const cpu::Between& row = rows[static_cast<size_t>(y)];
+      const T *top = in + r.original(n, row.lower, 0), *bottom = in + r.original(n, row.upper, 0);
+      float* to = out + r.resized(n, y, 0);
+      for (int64_t x = 0; x < r.width.to; ++x, to += r.channels) {
+        const cpu::Between& column = columns[static_cast<size_t>(x)];
+        const int64_t left = column.lower * r.channels, right = column.upper * r.channels;
+        PANTO_INDEPENDENT
+        for (int64_t k = 0; k < r.channels; ++k) {
+          const float top_left = as_float(top[left + k]), bottom_left = as_float(bottom[left + k]);
+          const float above = top_left + (as_float(top[right + k]) - top_left) * column.way;
+          const float below = bottom_left + (as_float(bottom[right + k]) - bottom_left) * column.way;
+          to[k] = above + (below - above) * row.way;
+        }
+      }
+    });
+  }
+};
+
+struct BilinearGradKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Resize r(c, c.out_shape(0), c.shape(0));
+    const auto* dy = c.data<float>(0);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), T{});
+    const auto rows = cpu::bilinear_places(r.height), columns = cpu::bilinear_places(r.width);
+    over_images(r, 4, [&](int64_t n) {
+      for (int64_t y = 0; y < r.height.to; ++y) {
+        const cpu::Between& row = rows[static_cast<size_t>(y)];
+        T *top = out + r.original(n, row.lower, 0), *bottom = out + r.original(n, row.upper, 0);
+        const float* from = dy + r.resized(n, y, 0);
+        for (int64_t x = 0; x < r.width.to; ++x, from += r.channels) {
+          const cpu::Between& column = columns[static_cast<size_t>(x)];
+          const int64_t left = column.lower * r.channels, right = column.upper * r.channels;
+          const float above = 1 - row.way, before = 1 - column.way;
+          for (int64_t k = 0; k < r.channels; ++k) {
+            top[left + k] += static_cast<T>(from[k] * above * before);
+            top[right + k] += static_cast<T>(from[k] * above * column.way);
+            bottom[left + k] += static_cast<T>(from[k] * row.way * before);
+            bottom[right + k] += static_cast<T>(from[k] * row.way * column.way);
+          }
+        }
+      }
+    });
+  }
+};
+
+// Elements are bytes.
+void nearest(KernelContext& c) {
+  if (c.out_numel(0) == 0) return;
+  const Resize r(c, c.shape(0), c.out_shape(0));
+  const auto rows = cpu::nearest_places(r.height, c.flag("align_corners"));
+  const auto columns = cpu::nearest_places(r.width, c.flag("align_corners"));
+  const auto bytes = static_cast<int64_t>(c.in(0).nbytes()) / c.numel(0), pixel = bytes * r.channels;
+  const auto* in = static_cast<const char*>(c.in(0).impl()->data);
+  auto* out = static_cast<char*>(c.out(0).impl()->data);
+  over_rows<uint8_t>(r, 1, [&](int64_t n, int64_t y) {
+    const char* from = in + r.original(n, rows[static_cast<size_t>(y)], 0) * bytes;
+    char* to = out + r.resized(n, y, 0) * bytes;
+    for (int64_t x = 0; x < r.width.to; ++x, to += pixel) {
+      std::memcpy(to, from + columns[static_cast<size_t>(x)] * pixel, static_cast<size_t>(pixel));
+    }
+  });
+}
+
+struct NearestGradKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Resize r(c, c.out_shape(0), c.shape(0));
+    const T* dy = c.data<T>(0);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), T{});
+    const auto rows = cpu::nearest_places(r.height, c.flag("align_corners"));
+    const auto columns = cpu::nearest_places(r.width, c.flag("align_corners"));
+    over_images(r, 1, [&](int64_t n) {
+      for (int64_t y = 0; y < r.height.to; ++y) {
+        T* row = out + r.original(n, rows[static_cast<size_t>(y)], 0);
+        const T* from = dy + r.resized(n, y, 0);
+        for (int64_t x = 0; x < r.width.to; ++x, from += r.channels) {
+          T* to = row + columns[static_cast<size_t>(x)] * r.channels;
+          for (int64_t k = 0; k < r.channels; ++k) to[k] = k::add(to[k], from[k]);
+        }
+      }
+    });
+  }
+};
+
+struct BicubicKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Resize r(c, c.shape(0), c.out_shape(0));
+    const T* in = c.data<T>(0);
+    float* out = c.out_data<float>(0);
+    const auto rows = cpu::bicubic_places(r.height), columns = cpu::bicubic_places(r.width);
+    over_rows<T>(r, 16, [&](int64_t n, int64_t y) {
+      const cpu::Cubic& row = rows[static_cast<size_t>(y)];
+      const T* from[4];
+      for (int i = 0; i < 4; ++i) from[i] = in + r.original(n, row.index[i], 0);
+      float* to = out + r.resized(n, y, 0);
+      for (int64_t x = 0; x < r.width.to; ++x, to += r.channels) {
+        const cpu::Cubic& column = columns[static_cast<size_t>(x)];
+        for (int64_t k = 0; k < r.channels; ++k) {
+          float sum = 0;
+          for (int j = 0; j < 4; ++j) {
+            const int64_t at = column.index[j] * r.channels + k;
+            float in_column = 0;
+            for (int i = 0; i < 4; ++i) in_column += as_float(from[i][at]) * row.weight[i];
+            sum += in_column * column.weight[j];
+          }
+          to[k] = sum;
+        }
+      }
+    });
+  }
+};
+
+struct BicubicGradKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Resize r(c, c.out_shape(0), c.shape(0));
+    const auto* dy = c.data<float>(0);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), T{});
+    const auto rows = cpu::bicubic_places(r.height), columns = cpu::bicubic_places(r.width);
+    over_images(r, 16, [&](int64_t n) {
+      for (int64_t y = 0; y < r.height.to; ++y) {
+        const cpu::Cubic& row = rows[static_cast<size_t>(y)];
+        const float* from = dy + r.resized(n, y, 0);
+        for (int64_t x = 0; x < r.width.to; ++x, from += r.channels) {
+          const cpu::Cubic& column = columns[static_cast<size_t>(x)];
+          for (int i = 0; i < 4; ++i) {
+            T* line = out + r.original(n, row.index[i], 0);
+            for (int j = 0; j < 4; ++j) {
+              T* to = line + column.index[j] * r.channels;
+              const float weight = row.weight[i] * column.weight[j];
+              for (int64_t k = 0; k < r.channels; ++k) to[k] += static_cast<T>(from[k] * weight);
+            }
+          }
+        }
+      }
+    });
+  }
+};
+
+struct AreaKernel {
+  template <class T>
+  static void run(KernelContext& c) {
+    if (c.out_numel(0) == 0) return;
+    const Resize r(c, c.shape(0), c.out_shape(0), false);
+    const T* in = c.data<T>(0);
+    float* out = c.out_data<float>(0);
+    const auto rows = cpu::area_places(r.height), columns = cpu::area_places(r.width);
+    const float whole = 1 / (r.height.scale * r.width.scale);
+    const int64_t taps = c.numel(0) / std::max<int64_t>(1, c.out_numel(0)) + 1;
+    over_rows<T>(r, taps, [&](int64_t n, int64_t y) {
+      const cpu::Cover& row = rows[static_cast<size_t>(y)];
+      float* to = out + r.resized(n, y, 0);
+      for (int64_t x = 0; x < r.width.to; ++x, to += r.channels) {
+        const cpu::Cover& column = columns[static_cast<size_t>(x)];
+        for (int64_t k = 0; k < r.channels; ++k) {
+          float sum = 0;
+          for (size_t i = 0; i < row.index.size(); ++i) {
+            const T* from = in + r.original(n, row.index[i], 0) + k;
+            float of_row = 0;
+            for (size_t j = 0; j < column.index.size(); ++j) {
+              of_row += as_float(from[column.index[j] * r.channels]) * column.weight[j];
+            }
+            sum += of_row * row.weight[i];
+          }
+          to[k] = sum * whole;
+        }
+      }
+    });
+  }
+};
+
+const CpuKernel bilinear_kernel("ResizeBilinear", types::of<"ResizeBilinear">{}, BilinearKernel{});
+const CpuKernel bilinear_grad_kernel("ResizeBilinearGrad", types::of<"ResizeBilinearGrad">{},
+                                     InWider<BilinearGradKernel>{});
+const CpuKernel nearest_kernel("ResizeNearestNeighbor", dtypes::kReal - DTypeSet{kUint32, kUint64}, nearest);
+const CpuKernel nearest_grad_kernel("ResizeNearestNeighborGrad", types::of<"ResizeNearestNeighborGrad">{},
+                                    InWider<NearestGradKernel>{});
+const CpuKernel bicubic_kernel("ResizeBicubic", types::of<"ResizeBicubic">{}, BicubicKernel{});
+const CpuKernel bicubic_grad_kernel("ResizeBicubicGrad", types::of<"ResizeBicubicGrad">{}, BicubicGradKernel{});
+const CpuKernel area_kernel("ResizeArea", types::of<"ResizeArea">{}, AreaKernel{});
+
+}  // namespace
+}  // namespace panto
