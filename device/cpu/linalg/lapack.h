@@ -45,6 +45,7 @@ Int length_of(std::complex<R> told) {
   return length_of(told.real());
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types
 // Hidden arguments, at the end: the lengths of the strings.
 #define PANTO_LAPACK_OF_TYPE(prefix, T)                                                                                \
   extern "C" {                                                                                                         \
@@ -223,5 +224,6 @@ PANTO_LAPACK_OF_REAL(d, double)
 PANTO_LAPACK_OF_COMPLEX(c, std::complex<float>, float)
 PANTO_LAPACK_OF_COMPLEX(z, std::complex<double>, double)
 #undef PANTO_LAPACK_OF_COMPLEX
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace panto::lapack
