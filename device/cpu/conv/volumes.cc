@@ -109,6 +109,12 @@ class VolumeProduct {
                   const int64_t in_y = h.begin(y) + j * h.dilation;
                   const bool inside = in_z >= 0 && in_z < d.input && in_y >= 0 && in_y < h.input;
                   const T* line = from + (inside ? (in_z * h.input + in_y) * w.input * channels : 0);
+                  const int64_t first_x = w.begin(x);
+                  if (inside && w.dilation == 1 && first_x >= 0 && first_x + w.size <= w.input) {  // all at once
+                    std::copy_n(line + first_x * channels, w.size * channels, to);
+                    to += w.size * channels;
+                    continue;
+                  }
                   for (int64_t k = 0; k < w.size; ++k, to += channels) {
                     const int64_t in_x = w.begin(x) + k * w.dilation;
                     if (inside && in_x >= 0 && in_x < w.input) {
@@ -152,6 +158,11 @@ class VolumeProduct {
                   if (y < 0 || row < 0 || row >= count) continue;
                   const T* from = windows + (row * w.output) * elements_ + (i * h.size + j) * w.size * channels;
                   for (int64_t x = 0; x < w.output; ++x, from += elements_) {
+                    if (const int64_t begin_x = w.begin(x); w.dilation == 1) {  // all at once
+                      const int64_t k = w.first(x), many = w.last(x) - k;
+                      if (many > 0) add(many * channels, from + k * channels, to + (begin_x + k) * channels);
+                      continue;
+                    }
                     for (int64_t k = w.first(x); k < w.last(x); ++k) {
                       add(channels, from + k * channels, to + (w.begin(x) + k * w.dilation) * channels);
                     }
@@ -194,7 +205,7 @@ struct VolumeKernel {
   static void run(KernelContext& c) {
     const int64_t n = c.out_numel(0);
     if (n == 0) return;
-    const PartialShape result = c.out_shape(0);
+    const PartialShape& result = c.out_shape(0);
     const VolumeConvolution v = volume_convolution_of(c, kKind == ConvKind::kByInput ? result : c.in(0).partial_shape(),
                                                       kKind == ConvKind::kByFilter ? result : c.in(1).partial_shape());
     constexpr int kWritten = kKind == ConvKind::kByInput ? 0 : kKind == ConvKind::kByFilter ? 1 : 2;
