@@ -337,20 +337,28 @@ struct RunStridedSliceGrad {
   }
 };
 
+// Where the input of Pad is put in its output; `first`: its first element.
+template <class Copy>
+Copy pad_copy(const KernelContext& c, int64_t& first) {
+  const Shape& from = c.shape(0);
+  const Strides in = strides_of(from);
+  const Strides out = strides_of(c.out_shape(0));
+  Copy copy;
+  first = 0;
+  for (int i = from.rank(); i-- > 0;) {
+    const auto k = static_cast<size_t>(i);
+    copy.add({from.dim(i), in[k], out[k]});
+    first += host_integer(c.in(1), 2 * i) * out[k];
+  }
+  return copy;
+}
+
 template <class Engine>
 struct RunPad {
   template <class T>
   static void run(KernelContext& c) {
-    const Shape& from = c.shape(0);
-    const Strides in = strides_of(from);
-    const Strides out = strides_of(c.out_shape(0));
-    typename Engine::Copy copy;
-    int64_t first = 0;
-    for (int i = from.rank(); i-- > 0;) {
-      const auto k = static_cast<size_t>(i);
-      copy.add({from.dim(i), in[k], out[k]});
-      first += host_integer(c.in(1), 2 * i) * out[k];
-    }
+    int64_t first;
+    const auto copy = pad_copy<typename Engine::Copy>(c, first);
     Engine::template place<T>(c, copy, c.data<T>(0), c.out_data<T>(0), c.out_numel(0), first);
   }
 };

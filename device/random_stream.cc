@@ -19,28 +19,30 @@ Stream given_stream(const KernelContext& c) {
 }
 
 template <class T>
-philox::IntegerBlock<T> asked_integers(const KernelContext& c) {
+philox::IntegerBlock<T> asked_integers(const KernelContext& c, int at) {
   using U = std::make_unsigned_t<T>;
-  const T low = *c.data<T>(4);
-  const T high = *c.data<T>(5);
+  const T low = *c.data<T>(at);
+  const T high = *c.data<T>(at + 1);
   if (low >= high) invalid("minval: expected less than maxval {}, got {}", high, low);
   return {static_cast<U>(low), static_cast<U>(static_cast<U>(high) - static_cast<U>(low))};
 }
 
+Stream stream_of_seed(const Tensor& seed) {
+  return philox::from_seed(static_cast<uint64_t>(host_integer(seed, 0)), static_cast<uint64_t>(host_integer(seed, 1)));
+}
+
 template <class T>
 void find_key_and_counter(KernelContext& c) {
-  const T* seed = c.data<T>(0);
-  const Stream stream = philox::from_seed(static_cast<uint64_t>(static_cast<int64_t>(seed[0])),
-                                          static_cast<uint64_t>(static_cast<int64_t>(seed[1])));
+  const Stream stream = stream_of_seed(c.in(0));
   *c.out_data<uint64_t>(0) = stream.key;
   c.out_data<uint64_t>(1)[0] = stream.low;
   c.out_data<uint64_t>(1)[1] = stream.high;
 }
 
-template philox::IntegerBlock<int32_t> asked_integers(const KernelContext&);
-template philox::IntegerBlock<int64_t> asked_integers(const KernelContext&);
-template philox::IntegerBlock<uint32_t> asked_integers(const KernelContext&);
-template philox::IntegerBlock<uint64_t> asked_integers(const KernelContext&);
+template philox::IntegerBlock<int32_t> asked_integers(const KernelContext&, int);
+template philox::IntegerBlock<int64_t> asked_integers(const KernelContext&, int);
+template philox::IntegerBlock<uint32_t> asked_integers(const KernelContext&, int);
+template philox::IntegerBlock<uint64_t> asked_integers(const KernelContext&, int);
 template void find_key_and_counter<int32_t>(KernelContext&);
 template void find_key_and_counter<int64_t>(KernelContext&);
 
@@ -50,10 +52,10 @@ namespace {
 class NodeGenerator final : public KernelState {
  public:
   explicit NodeGenerator(Stream start) : stream_(start) {}
-  Stream take(int64_t elements) {
+  Stream take(uint64_t blocks) {
     const std::lock_guard lock(mutex_);
     const Stream start = stream_;
-    stream_ = stream_.advanced(static_cast<uint64_t>(elements) * philox::kBlocksPerElement);
+    stream_ = stream_.advanced(blocks);
     return start;
   }
 
@@ -79,11 +81,16 @@ std::shared_ptr<KernelState> prepare_generator(const KernelContext& c) {
       Stream{w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)});
 }
 
-Stream next_stream(KernelContext& c) {
-  if (auto* generator = c.state<NodeGenerator>()) return generator->take(c.out_numel(0));
+Stream next_stream(KernelContext& c, uint64_t blocks) {
+  if (auto* generator = c.state<NodeGenerator>()) return generator->take(blocks);
   if (has_seed(c)) return seeded_stream(c);
-  const detail::RandomStart start = detail::take_random(c.step(), static_cast<uint64_t>(c.out_numel(0)));
+  const uint64_t elements = blocks / philox::kBlocksPerElement + (blocks % philox::kBlocksPerElement != 0 ? 1 : 0);
+  const detail::RandomStart start = detail::take_random(c.step(), elements);
   return {start.key, start.low, start.high};
+}
+
+Stream next_stream(KernelContext& c) {
+  return next_stream(c, static_cast<uint64_t>(c.out_numel(0)) * philox::kBlocksPerElement);
 }
 
 }  // namespace panto

@@ -14,22 +14,27 @@ namespace panto {
 // is not Philox.
 PANTO_EXPORT philox::Stream given_stream(const KernelContext& c);
 // The numbers that StatelessRandomUniformIntV2 asks for. Throws InvalidArgument unless minval < maxval.
+// They are inputs `at` and `at` + 1.
 template <class T>
-philox::IntegerBlock<T> asked_integers(const KernelContext& c);
+philox::IntegerBlock<T> asked_integers(const KernelContext& c, int at = 4);
 
 // Of a stateful one. A prepared call, a node of a session, has a generator of its own, which goes on from run to run;
 // other calls start at their seed, or go on with the process's generator.
 PANTO_EXPORT std::shared_ptr<KernelState> prepare_generator(const KernelContext& c);
 PANTO_EXPORT philox::Stream next_stream(KernelContext& c);
+// The same for a call that takes so many blocks, not what its elements are given.
+PANTO_EXPORT philox::Stream next_stream(KernelContext& c, uint64_t blocks);
+// What a seed of two numbers, an int32 or int64 tensor, stands for.
+PANTO_EXPORT philox::Stream stream_of_seed(const Tensor& seed);
 
 // StatelessRandomGetKeyCounter, all of which happens on the host. T: int32_t or int64_t.
 template <class T>
 void find_key_and_counter(KernelContext& c);
 
-extern template PANTO_EXPORT philox::IntegerBlock<int32_t> asked_integers(const KernelContext&);
-extern template PANTO_EXPORT philox::IntegerBlock<int64_t> asked_integers(const KernelContext&);
-extern template PANTO_EXPORT philox::IntegerBlock<uint32_t> asked_integers(const KernelContext&);
-extern template PANTO_EXPORT philox::IntegerBlock<uint64_t> asked_integers(const KernelContext&);
+extern template PANTO_EXPORT philox::IntegerBlock<int32_t> asked_integers(const KernelContext&, int);
+extern template PANTO_EXPORT philox::IntegerBlock<int64_t> asked_integers(const KernelContext&, int);
+extern template PANTO_EXPORT philox::IntegerBlock<uint32_t> asked_integers(const KernelContext&, int);
+extern template PANTO_EXPORT philox::IntegerBlock<uint64_t> asked_integers(const KernelContext&, int);
 extern template PANTO_EXPORT void find_key_and_counter<int32_t>(KernelContext&);
 extern template PANTO_EXPORT void find_key_and_counter<int64_t>(KernelContext&);
 

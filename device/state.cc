@@ -28,7 +28,7 @@ void find_variables(const KernelContext& c, DType wanted, int like, std::span<Va
   for (size_t i = 0; i < found.size(); ++i) {
     found[i] = &variable_of(c.in(static_cast<int>(i)));
     check_dtype(*found[i], wanted);
-    check_shape(*found[i], found[i]->shape(), c, like);
+    if (like >= 0) check_shape(*found[i], found[i]->shape(), c, like);
   }
   for (size_t i = 0; i < found.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
@@ -39,6 +39,18 @@ void find_variables(const KernelContext& c, DType wanted, int like, std::span<Va
       }
     }
   }
+}
+
+void expect_one_shape(const KernelContext& c, const VariableResource& variable, size_t i, const Shape& shape,
+                      const Shape& first) {
+  with_name(variable, [&] {
+    const std::string& argument = c.op().signature().inputs[i].name;
+    if (shape.rank() == 0) invalid("{}: expected a rank of at least 1, got shape []", argument);
+    if (!(shape == first)) {
+      invalid("{}: expected the shape {} of {}, got {}", argument, first.to_string(), c.op().signature().inputs[0].name,
+              shape.to_string());
+    }
+  });
 }
 
 void read(KernelContext& c) {

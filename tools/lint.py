@@ -64,7 +64,7 @@ THIRD_PARTY = {
     "libpng": (r"png(conf)?\.h$", r"nn/data/png\.cc$"),
     "libjpeg": (r"j(peglib|error|config|morecfg)\.h$", r"nn/data/jpeg\.cc$"),
     "CLI11": (r"CLI/", r"apps/|tests/"),
-    "Boost": (r"boost/", r"tests/|lib/.*\.cc$|device/cpu/special/.*\.cc$"),
+    "Boost": (r"boost/", r"tests/|lib/.*\.cc$|device/cpu/special/"),
     "Google Benchmark": (r"benchmark/", r"benchmarks/"),
 }
 HEAVY = ["xtensor", "oneDNN", "BLAS", "CUDA", "protobuf"]

@@ -84,4 +84,17 @@ struct IntegerBlock {
   }
 };
 
+// Any integers of the type.
+template <class T>
+struct FullIntegerBlock {
+  static constexpr int kCount = sizeof(T) == 4 ? 4 : 2;
+  PANTO_PHILOX_FN void operator()(const Words& b, T* out) const {
+    if constexpr (sizeof(T) == 4) {
+      for (int i = 0; i < 4; ++i) out[i] = static_cast<T>(b.w[i]);
+    } else {
+      for (int i = 0; i < 2; ++i) out[i] = static_cast<T>(b.w[2 * i] | (static_cast<uint64_t>(b.w[2 * i + 1]) << 32));
+    }
+  }
+};
+
 }  // namespace panto::philox

@@ -584,7 +584,10 @@ def check_names(functions):
     structs = {}
     for function in functions:
         if structs.setdefault(function.struct, function) is not function:
-            function.struct = function.signature.name
+            # FooV2 beside Foo; where FooV2 came first, and is called Foo, the older one is the first version.
+            name = function.signature.name
+            function.struct = name + "V1" if name in structs else name
+            structs[function.struct] = function
 
 
 def header(functions, options):

@@ -12,6 +12,7 @@ from array_cases import arrays
 from cases import Cases, Variable
 from elementwise_cases import elementwise
 from segment_cases import segment_family
+from update_cases import update_family
 
 F4, F8, I4, I8 = np.float32, np.float64, np.int32, np.int64
 nan, inf = np.nan, np.inf
@@ -732,6 +733,7 @@ def make():
         elementwise,
         arrays,
         segment_family,
+        update_family,
     ):
         family(cases)
     return cases

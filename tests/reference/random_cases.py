@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 import philox
-from cases import Cases
+from cases import Cases, Variable
 
 # Chosen so that whole blocks, ragged ends and several calls occur, an empty one among them.
 SHAPES = [[3], [4], [5], [17], [0], [2, 3], [300], [1000]]
@@ -121,6 +121,65 @@ def stateless(cases):
     )
 
 
+def further(cases):
+    """Other forms and distributions; of stateful ops with seeds the first call."""
+    add, seed = cases.add, np.array([7, 11], np.int64)
+    shape = np.array([5, 7], np.int32)
+    key, counter = philox.key_counter([7, 11])
+    start = dict(key=key, counter=counter, alg=np.int32(1))
+    close = {np.float32: dict(rtol=1e-6, atol=1e-6), np.float64: dict(rtol=1e-13, atol=1e-14)}
+    for dtype in (np.float32, np.float64):
+        name = np.dtype(dtype).name
+        add("StatelessRandomUniform", name, shape=shape, seed=seed, dtype=dtype)
+        add("StatelessRandomNormal", name, shape=shape, seed=seed, dtype=dtype, **close[dtype])
+        add("StatelessTruncatedNormal", name, shape=shape, seed=seed, dtype=dtype, **close[dtype])
+        add("StatelessTruncatedNormalV2", name, shape=shape, **start, dtype=dtype, **close[dtype])
+        add("TruncatedNormal", name, shape=shape, seed=3, seed2=4, dtype=dtype, **close[dtype])
+        alpha = np.array([0.3, 1, 2.5, 40], dtype)
+        add("StatelessRandomGammaV2", name, shape=np.append(shape, np.int32(4)), seed=seed, alpha=alpha, **close[dtype])
+        add("RandomGamma", name, shape=shape, alpha=alpha, seed=3, seed2=4, **close[dtype])
+        rate = np.array([0.5, 3, 9.5, 10, 60, 1e5], dtype)
+        for out in (np.int32, np.int64, np.float32, np.float64):
+            label = f"{name} {np.dtype(out).name}"
+            add("StatelessRandomPoisson", label, shape=np.append(shape, np.int32(6)), seed=seed, lam=rate, dtype=out)
+            add("RandomPoissonV2", label, shape=shape, rate=rate, seed=3, seed2=4, dtype=out)
+        logits = np.array([[0, 1, 2, -np.inf, 0.5], [3, 3, 3, 3, 3], [-1, -2, np.nan, 5, 4]], dtype)
+        for count in (1, 4, 7):
+            add("StatelessMultinomial", f"{name} {count}", logits=logits, num_samples=np.int32(count), seed=seed)
+            add("Multinomial", f"{name} {count}", logits=logits, num_samples=np.int32(count), seed=3, seed2=4)
+    for dtype in (np.int32, np.int64):
+        name = np.dtype(dtype).name
+        ends = dict(minval=dtype(-5), maxval=dtype(100))
+        add("StatelessRandomUniformInt", name, shape=shape, seed=seed, **ends)
+        add("RandomUniformInt", name, shape=shape, seed=3, seed2=4, **ends)
+    for dtype in (np.int32, np.int64, np.uint32, np.uint64):
+        name = np.dtype(dtype).name
+        add("StatelessRandomUniformFullInt", name, shape=shape, seed=seed, dtype=dtype)
+        add("StatelessRandomUniformFullIntV2", name, shape=shape, **start, dtype=dtype)
+    add("StatelessRandomUniform", "bfloat16", shape=shape, seed=seed, dtype=tf.bfloat16)
+    add("StatelessRandomUniform", "float16", shape=shape, seed=seed, dtype=tf.float16)
+    add("StatelessRandomGetKeyCounterAlg", "int64", seed=seed)
+    add("StatelessRandomGetAlg", "Philox")
+    for rows in (1, 2, 5, 30):
+        add("RandomShuffle", f"vector {rows}", value=np.arange(rows, dtype=np.int32), seed=3, seed2=4)
+        matrix = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)
+        add("RandomShuffle", f"matrix {rows}", value=matrix, seed=3, seed2=4)
+    state = np.array([256, 1, 42], np.int64)
+    drawn = dict(algorithm=np.int64(1), shape=np.array([5, 7], np.int64))
+    for dtype in (np.float32, np.float64):
+        name = np.dtype(dtype).name
+        add("StatefulUniform", name, resource=Variable(state), **drawn, dtype=dtype)
+        add("StatefulStandardNormalV2", name, resource=Variable(state), **drawn, dtype=dtype, **close[dtype])
+        add("StatefulTruncatedNormal", name, resource=Variable(state), **drawn, dtype=dtype, **close[dtype])
+    for dtype in (np.int32, np.int64, np.uint32, np.uint64):
+        name = np.dtype(dtype).name
+        ends = dict(minval=dtype(5), maxval=dtype(100))
+        if dtype in (np.int32, np.int64):  # TensorFlow has kernels for others on GPUs only
+            add("StatefulUniformInt", name, resource=Variable(state), **drawn, **ends)
+        add("StatefulUniformFullInt", name, resource=Variable(state), **drawn, dtype=dtype)
+    add("RngSkip", "three", resource=Variable(state), algorithm=np.int64(1), delta=np.int64(3))
+
+
 def check_the_rest():
     """What philox.py says beyond the values that are stored."""
     key, counter = philox.stateful_start(3, 4)
@@ -160,5 +219,6 @@ def make():
     cases = Cases()
     sequences = stateful(cases)
     stateless(cases)
+    further(cases)
     check_the_rest()
     return cases, sequences

@@ -50,6 +50,17 @@ struct Engine {
   }
 };
 
+struct RunPadWith {
+  template <class T>
+  static void run(KernelContext& c) {
+    int64_t first;
+    const auto copy = moves::pad_copy<Engine::Copy>(c, first);
+    T* out = c.out_data<T>(0);
+    if (copy.count() < c.out_numel(0)) std::fill_n(out, c.out_numel(0), *c.data<T>(2));
+    if (copy.count() > 0) copy.run(c.data<T>(0), out + first);
+  }
+};
+
 struct RunInvertPermutation {
   template <class T>
   static void run(KernelContext& c) {
@@ -87,6 +98,7 @@ const CpuKernel strided_slice_grad_string_kernel("StridedSliceGrad", TypeList<st
                                                  moves::RunStridedSliceGrad<Engine>{});
 const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine>{});
 const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine>{});
+const CpuKernel pad_with_kernel("PadV2", types::every{}, RunPadWith{});
 
 }  // namespace
 }  // namespace panto

@@ -9,6 +9,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/half.h"
 
@@ -118,6 +119,26 @@ struct RunOneHot {
   }
 };
 
+struct RunUnravelIndex {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.numel(0), rank = c.numel(1);
+    const T *indices = c.data<T>(0), *dims = c.data<T>(1);
+    T* out = c.out_data<T>(0);
+    int64_t count = 1;
+    for (int64_t k = 0; k < rank; ++k) {
+      if (dims[k] < 1) invalid("dims[{}]: expected at least 1, got {}", k, dims[k]);
+      count = checked_mul(count, static_cast<int64_t>(dims[k]), "number of elements");
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      auto rest = static_cast<int64_t>(indices[i]);
+      if (rest < 0 || rest >= count) invalid("indices[{}]: expected one in [0, {}), got {}", i, count, rest);
+      for (int64_t k = rank; k-- > 0; rest /= dims[k]) out[k * n + i] = static_cast<T>(rest % dims[k]);
+    }
+  }
+};
+
+const CpuKernel unravel_kernel("UnravelIndex", types::index{}, RunUnravelIndex{});
 const CpuKernel gather_kernel("GatherV2", types::every{}, RunGather{});
 const CpuKernel one_hot_kernel("OneHot", types::every{}, RunOneHot{});
 

@@ -4,6 +4,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/op_kernels.h"
 #include "panto/lib/ops/array/values.h"
 
 namespace panto {
@@ -102,6 +103,27 @@ struct RunMatrixSetDiag {
   }
 };
 
+// Of Diag and DiagPart: a matrix of n rows, whose dimensions are the two halves of a tensor's.
+struct RunDiag {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.numel(0);
+    T* out = c.out_data<T>(0);
+    std::fill_n(out, c.out_numel(0), T{});
+    for (int64_t i = 0; i < n; ++i) out[i * (n + 1)] = c.data<T>(0)[i];
+  }
+};
+
+struct RunDiagPart {
+  template <class T>
+  static void run(KernelContext& c) {
+    const int64_t n = c.out_numel(0);
+    for (int64_t i = 0; i < n; ++i) c.out_data<T>(0)[i] = c.data<T>(0)[i * (n + 1)];
+  }
+};
+
+const CpuKernel diag_kernel("Diag", types::of<"Diag">{}, RunDiag{});
+const CpuKernel diag_part_kernel("DiagPart", types::of<"DiagPart">{}, RunDiagPart{});
 const CpuKernel matrix_diag_kernel("MatrixDiagV3", types::plain{}, RunMatrixDiag{});
 const CpuKernel matrix_diag_part_kernel("MatrixDiagPartV3", types::plain{}, RunMatrixDiagPart{});
 const CpuKernel matrix_set_diag_kernel("MatrixSetDiagV3", types::plain{}, RunMatrixSetDiag{});

@@ -124,6 +124,69 @@ struct RunUnique {
   }
 };
 
+// Slices along a dimension, of [outer, count, inner] elements, are told apart by their numbers.
+struct RunUniqueSlices {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& shape = c.shape(0);
+    const int axis = c.numel(1) == 0 ? 0 : axis_of(host_integer(c.in(1)), shape.rank());
+    const Slices<T> x(c.data<T>(0), shape, axis);
+    Tensor idx = allocate_tensor(c.device(), c.type("out_idx"), Shape{x.count});
+    const auto hash = [&](int64_t i) { return x.hash(i); };
+    const auto same = [&](int64_t i, int64_t j) { return x.same(i, j); };
+    std::unordered_map<int64_t, int64_t, decltype(hash), decltype(same)> numbers(8, hash, same);
+    std::vector<int64_t> first;  // positions in x
+    with_index_type(c.type("out_idx"), [&]<class Index>() {
+      auto* to = mutable_data<Index>(idx);
+      for (int64_t i = 0; i < x.count; ++i) {
+        const auto [known, is_new] = numbers.emplace(i, static_cast<int64_t>(first.size()));
+        if (is_new) first.push_back(i);
+        to[i] = static_cast<Index>(known->second);
+      }
+    });
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    dims[static_cast<size_t>(axis)] = static_cast<int64_t>(first.size());
+    Tensor y = allocate_tensor(c.device(), c.in(0).dtype(), Shape(dims));
+    auto* values = mutable_data<T>(y);
+    for (int64_t o = 0; o < x.outer; ++o) {
+      for (const int64_t i : first) values = std::copy_n(x.row(o, i), x.inner, values);
+    }
+    c.set_out(0, std::move(y));
+    c.set_out(1, std::move(idx));
+  }
+
+ private:
+  template <class T>
+  struct Slices {
+    Slices(const T* x, const Shape& shape, int axis) : x(x), count(shape.dim(axis)) {
+      for (int k = 0; k < axis; ++k) outer *= shape.dim(k);
+      for (int k = axis + 1; k < shape.rank(); ++k) inner *= shape.dim(k);
+    }
+    const T* row(int64_t o, int64_t i) const { return x + (o * count + i) * inner; }
+    size_t hash(int64_t i) const {
+      size_t h = 0;
+      for (int64_t o = 0; o < outer; ++o) {
+        for (const T *at = row(o, i), *end = at + inner; at != end; ++at) h = (h ^ HashOf{}(*at)) * 0x9e3779b97f4a7c15;
+      }
+      return h ^ (h >> 32);
+    }
+    bool same(int64_t i, int64_t j) const {
+      for (int64_t o = 0; o < outer; ++o) {
+        if (!std::equal(row(o, i), row(o, i) + inner, row(o, j))) return false;
+      }
+      return true;
+    }
+    const T* x;
+    int64_t outer = 1, count, inner = 1;
+  };
+
+  static int axis_of(int64_t axis, int rank) {
+    const int64_t from_front = axis < 0 ? axis + rank : axis;
+    if (from_front < 0 || from_front >= rank) invalid("axis: expected one in [{}, {}), got {}", -rank, rank, axis);
+    return static_cast<int>(from_front);
+  }
+};
+
 struct RunListDiff {
   template <class T>
   static void run(KernelContext& c) {
@@ -215,6 +278,7 @@ const CpuKernel where_kernel("Where", types::of<"Where">{}, RunWhere{});
 const CpuKernel bincount_kernel("DenseBincount", types::of<"DenseBincount">{}, RunBincount{});
 const CpuKernel histogram_kernel("HistogramFixedWidth", types::of<"HistogramFixedWidth">{}, RunHistogram{});
 const CpuKernel list_diff_kernel("ListDiff", comparable{}, RunListDiff{});
+const CpuKernel unique_slices_kernel("UniqueV2", comparable{}, RunUniqueSlices{});
 const CpuKernel unique_kernel("Unique", comparable{}, RunUnique{});
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Elementwise kernels of special functions, computed in float64 and rounded once.
+#include <cmath>
+
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/special/special_functions.h"
 
 namespace panto {
@@ -36,12 +39,43 @@ using SpecialOps = OpTable<  //
     ElementwiseOp<"BesselI1", Special<special::bessel_i1>>, ElementwiseOp<"BesselI0e", Special<special::bessel_i0e>>,
     ElementwiseOp<"BesselI1e", Special<special::bessel_i1e>>, ElementwiseOp<"BesselK0", Special<special::bessel_k0>>,
     ElementwiseOp<"BesselK1", Special<special::bessel_k1>>, ElementwiseOp<"BesselK0e", Special<special::bessel_k0e>>,
-    ElementwiseOp<"BesselK1e", Special<special::bessel_k1e>>>;
-using SpecialOpsOfTwo = OpTable<ElementwiseOp<"Polygamma", SpecialOfTwo<special::polygamma>>,
-                                ElementwiseOp<"Zeta", SpecialOfTwo<special::zeta>>>;
+    ElementwiseOp<"BesselK1e", Special<special::bessel_k1e>>,
+    ElementwiseOp<"FresnelCos", Special<special::fresnel_cos>>,
+    ElementwiseOp<"FresnelSin", Special<special::fresnel_sin>>>;
+struct NextAfter {
+  static constexpr bool kScalar = true;
+  template <class T>
+  T operator()(T x, T y) const {
+    return std::nextafter(x, y);
+  }
+};
+using SpecialOpsOfTwo = OpTable<  //
+    ElementwiseOp<"Polygamma", SpecialOfTwo<special::polygamma>>, ElementwiseOp<"Zeta", SpecialOfTwo<special::zeta>>,
+    ElementwiseOp<"Igamma", SpecialOfTwo<special::gamma_p>>, ElementwiseOp<"Igammac", SpecialOfTwo<special::gamma_q>>,
+    ElementwiseOp<"IgammaGradA", SpecialOfTwo<special::gamma_p_by_a>>, ElementwiseOp<"NextAfter", NextAfter>,
+    ElementwiseOp<"RandomGammaGrad", SpecialOfTwo<special::gamma_sample_by_a>>>;
+
+// Of three arguments, each a scalar or of the result's shape.
+struct RunBetainc {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T *a = c.data<T>(0), *b = c.data<T>(1), *x = c.data<T>(2);
+    const int64_t n = c.out_numel(0);
+    const auto step = [&](int i) -> int64_t { return c.shape(i).rank() == 0 ? 0 : 1; };
+    const int64_t da = step(0), db = step(1), dx = step(2);
+    T* out = c.out_data<T>(0);
+    cpu::parallel_ranges(n, n * 4000, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto at = [i](const T* p, int64_t d) { return static_cast<double>(p[i * d]); };
+        out[i] = static_cast<T>(special::beta_p(at(a, da), at(b, db), at(x, dx)));
+      }
+    });
+  }
+};
 
 const TableKernels<"CPU", Unary, types::numbers> unary_kernels(SpecialOps{});
 const TableKernels<"CPU", Binary, types::numbers> binary_kernels(SpecialOpsOfTwo{});
+const CpuKernel betainc_kernel("Betainc", TypeList<float, double>{}, RunBetainc{});
 
 }  // namespace
 }  // namespace panto

@@ -2,7 +2,6 @@
 
 #include <math.h>  // lgamma_r
 
-#include <boost/math/policies/policy.hpp>
 #include <boost/math/special_functions/bessel.hpp>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/erf.hpp>
@@ -11,21 +10,14 @@
 #include <limits>
 #include <numbers>
 
+#include "panto/device/cpu/special/policy.h"
+
 namespace panto::special {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kPi = std::numbers::pi;
-
-// Errors are values; nothing is computed in more than 64 bits.
-namespace policies = boost::math::policies;
-using Policy =
-    policies::policy<policies::domain_error<policies::ignore_error>, policies::pole_error<policies::ignore_error>,
-                     policies::overflow_error<policies::ignore_error>,
-                     policies::underflow_error<policies::ignore_error>,
-                     policies::evaluation_error<policies::ignore_error>,
-                     policies::rounding_error<policies::ignore_error>, policies::promote_double<false>>;
 
 bool is_whole(double x) { return x == std::floor(x); }
 

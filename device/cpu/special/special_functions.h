@@ -4,15 +4,22 @@
 
 namespace panto::special {
 
-double log_gamma(double x);            // log |gamma(x)|
-double digamma(double x);              // its derivative
-double polygamma(double n, double x);  // derivative n of digamma; NaN unless n is a whole number of at least 0
-double zeta(double s, double q);       // Hurwitz's: the sum of (q + k)^-s over k = 0, 1, ...
-double erfinv(double x);               // erf(erfinv(x)) = x
-double ndtri(double p);                // the p-quantile of the standard normal distribution
-double expint(double x);               // Ei(x); NaN below zero
-double dawson(double x);               // exp(-x^2) times the integral of exp(t^2) from 0 to x
-double spence(double x);               // the integral of log(t) / (1 - t) from 1 to x
+double log_gamma(double x);                    // log |gamma(x)|
+double digamma(double x);                      // its derivative
+double polygamma(double n, double x);          // derivative n of digamma; NaN unless n is a whole number of at least 0
+double zeta(double s, double q);               // Hurwitz's: the sum of (q + k)^-s over k = 0, 1, ...
+double erfinv(double x);                       // erf(erfinv(x)) = x
+double ndtri(double p);                        // the p-quantile of the standard normal distribution
+double expint(double x);                       // Ei(x); NaN below zero
+double dawson(double x);                       // exp(-x^2) times the integral of exp(t^2) from 0 to x
+double spence(double x);                       // the integral of log(t) / (1 - t) from 1 to x
+double fresnel_cos(double x);                  // the integral of cos(pi / 2 t^2) from 0 to x
+double fresnel_sin(double x);                  // of sin(pi / 2 t^2)
+double gamma_p(double a, double x);            // the regularized lower incomplete gamma function
+double gamma_q(double a, double x);            // the upper one, 1 - gamma_p
+double gamma_p_by_a(double a, double x);       // the derivative of gamma_p by a
+double gamma_sample_by_a(double a, double x);  // of the x at which gamma_p is some number, by a
+double beta_p(double a, double b, double x);   // the regularized incomplete beta function
 double bessel_j0(double x);
 double bessel_j1(double x);
 double bessel_y0(double x);

@@ -172,13 +172,14 @@ void tile_shape(ShapeContext& c) {
 }
 
 // Every dimension of dy becomes two, how often and what; the sum over the first of each pair undoes the repetition.
-void tile_gradient(GradContext& g) {
-  const PartialShape& from = g.in_shape(0);
-  const KnownIntegers multiples(g.in(1));
-  const auto recorded_pairs = [&] { return reshape(pack({cast(g.in(1), kInt32), g.shape(0)}, {.axis = 1}), {-1}); };
+// `dims` calls for those of one tile, `from` as far as they are known.
+template <class Dims>
+Tensor sum_of_tiles(const Tensor& dy, const Tensor& times, const PartialShape& from, const Dims& dims) {
+  const KnownIntegers multiples(times);
+  const auto recorded_pairs = [&] { return reshape(pack({cast(times, kInt32), dims()}, {.axis = 1}), {-1}); };
   if (!from.known_rank()) {
     const Tensor pairs = recorded_pairs();
-    return g.set(0, sum(reshape(g.dy(), pairs), range(0, size(pairs), 2)));
+    return sum(reshape(dy, pairs), range(0, size(pairs), 2));
   }
   std::vector<int64_t> pairs;
   std::vector<int64_t> axes;
@@ -190,8 +191,40 @@ void tile_gradient(GradContext& g) {
     }
     axes.push_back(2 * i);
   }
-  if (known) return g.set(0, sum(reshape(g.dy(), pairs), axes));
-  g.set(0, sum(reshape(g.dy(), recorded_pairs()), axes));
+  return sum(reshape(dy, known ? Arg(pairs) : Arg(recorded_pairs())), axes);
+}
+
+void tile_gradient(GradContext& g) {
+  g.set(0, sum_of_tiles(g.dy(), g.in(1), g.in_shape(0), [&] { return g.shape(0); }));
+}
+
+// What is known of the shape of a tile, where so many make up `whole`.
+PartialShape tile_of(const PartialShape& whole, const KnownIntegers& multiples) {
+  if (!whole.known_rank()) return PartialShape::unknown();
+  if (!multiples.counted()) return PartialShape::of_rank(whole.rank());
+  if (multiples.count() != whole.rank()) {
+    invalid("multiples: expected {} numbers, one for each dimension of input, got {}", whole.rank(), multiples.count());
+  }
+  Dims dims;
+  for (int i = 0; i < whole.rank(); ++i) {
+    const std::optional<int64_t> times = multiples.get(i);
+    if (times && *times < 1) invalid("multiples[{}]: expected at least 1, got {}", i, *times);
+    if (times && whole.dim(i) >= 0 && whole.dim(i) % *times != 0) {
+      invalid("dimension {} of input: expected a multiple of {}, got {}", i, *times, whole.dim(i));
+    }
+    dims.push_back(times && whole.dim(i) >= 0 ? whole.dim(i) / *times : kUnknownDim);
+  }
+  return to_shape(dims);
+}
+
+void tile_grad_shape(ShapeContext& c) {
+  const PartialShape& whole = c.shape(0);
+  const int64_t length = c.vector(1);
+  if (whole.known_rank() && length >= 0 && length != whole.rank()) {
+    invalid("multiples: expected {} numbers, one for each dimension of input, got {}", whole.rank(), length);
+  }
+  if (whole.known_rank()) return c.output(tile_of(whole, KnownIntegers(c, 1, whole.rank())));
+  c.output(length >= 0 ? PartialShape::of_rank(static_cast<int>(length)) : PartialShape::unknown());
 }
 
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
@@ -313,5 +346,18 @@ const Op& kTile =
                .saves = {in(1), shape_of(0)},
                .gradient = tile_gradient,
                .batch = tile_batch});
+
+const Op& kTileGrad = define_op(
+    "TileGrad(input: T, multiples: int32 @host; T: numeric) -> (output: T)",
+    {.doc = "The sum of the tiles of `input`, of which there are multiples[i] along each dimension i: what the "
+            "gradient of Tile is.",
+     .shape = tile_grad_shape,
+     .body =
+         [](CompositeContext& c) {
+           const Tensor &whole = c.in(0), times = ensure_shape(c.in(1), PartialShape{kUnknownDim});
+           const PartialShape tile = tile_of(whole.partial_shape(), KnownIntegers(times));
+           c.set_out(0, sum_of_tiles(whole, times, tile, [&] { return floor_div(shape(whole), times); }));
+         },
+     .in_tensorflow = true});
 
 }  // namespace panto

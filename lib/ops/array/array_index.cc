@@ -212,6 +212,18 @@ void one_hot_batch(BatchContext& c) {
   c.set_out(0, one_hot(c.in(0), c.in(1), c.in(2), c.in(3), {.axis = axis < 0 ? axis : axis + 1}));
 }
 
+void unravel_shape(ShapeContext& c) {
+  const PartialShape& indices = c.shape(0);
+  const int64_t rank = c.vector(1);
+  const KnownIntegers dims(c, 1);
+  for (int64_t i = 0; dims.counted() && i < dims.count(); ++i) {
+    if (dims.known(i) && dims[i] < 1) invalid("dims[{}]: expected at least 1, got {}", i, dims[i]);
+  }
+  if (!indices.known_rank()) return c.output(PartialShape::unknown());
+  if (indices.rank() > 1) invalid("indices: expected a scalar or a vector, got shape {}", indices.to_string());
+  indices.rank() == 0 ? c.output({rank}) : c.output({rank, indices.dim(0)});
+}
+
 }  // namespace
 
 const Op& kGatherV2 = define_op(
@@ -237,5 +249,14 @@ const Op& kOneHot = define_op(
      .shape = one_hot_shape,
      .no_gradient = "its values say which, not how much; TensorFlow has none either",
      .batch = one_hot_batch});
+
+const Op& kUnravelIndex = define_op(
+    "UnravelIndex(indices: Tidx, dims: Tidx; Tidx: index = int32) -> (output: Tidx)",
+    {.doc =
+         "What positions in an array of shape `dims`, whose elements are counted in row-major order, are as one index "
+         "for each dimension: row k of the result has those of dimension k. A position out of range is an error.",
+     .shape = unravel_shape,
+     .no_gradient = "integers have none",
+     .batch = batching::loop});
 
 }  // namespace panto

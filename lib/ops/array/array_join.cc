@@ -286,6 +286,26 @@ void split_v_batch(BatchContext& c) {
   for (size_t k = 0; k < parts.size(); ++k) c.set_out(static_cast<int>(k), parts[k]);
 }
 
+// One row each, of attribute `shape` together. What is known of the inputs is checked.
+template <class Context>
+PartialShape parallel_row(const Context& c) {
+  const PartialShape& whole = c.shape_attr("shape");
+  if (!whole.fully_known() || whole.rank() == 0) {
+    invalid("shape: expected a known one of rank 1 or more, got {}", whole.to_string());
+  }
+  if (whole.dim(0) != c.num_inputs()) {
+    invalid("dimension 0 of shape: expected {}, the number of values, got {}", c.num_inputs(), whole.dim(0));
+  }
+  const PartialShape row = with_dim(whole, 0, 1);
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const PartialShape& value = c.in(i).partial_shape();
+    if (!value.compatible_with(row)) {
+      invalid("values[{}]: expected shape {}, got {}", i, row.to_string(), value.to_string());
+    }
+  }
+  return row;
+}
+
 }  // namespace
 
 const Op& kConcatV2 =
@@ -340,5 +360,25 @@ const Op& kUnpack =
                .shape = unpack_shape,
                .gradient = [](GradContext& g) { g.set(0, pack(all_gradients(g), {.axis = g.integer("axis")})); },
                .batch = unpack_batch});
+
+const Op& kParallelConcat =
+    define_op("ParallelConcat(values: N*T; N: int >= 1, T: type, shape: shape) -> (output: T)",
+              {.doc = "`values`, whose dimension 0 is 1, one after the other along it. `shape` is that of the result.",
+               .shape =
+                   [](ShapeContext& c) {
+                     parallel_row(c);
+                     c.output(c.shape_attr("shape"));
+                   },
+               .body =
+                   [](CompositeContext& c) {
+                     const PartialShape row = parallel_row(c);
+                     std::vector<Tensor> rows;
+                     for (int i = 0; i < c.num_inputs(); ++i) {
+                       const bool known = c.in(i).partial_shape().fully_known();
+                       rows.push_back(known ? c.in(i) : ensure_shape(c.in(i), row));
+                     }
+                     c.set_out(0, rows.size() == 1 ? identity(rows[0]) : concat(rows, 0));
+                   },
+               .in_tensorflow = true});
 
 }  // namespace panto

@@ -7,6 +7,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -177,5 +178,18 @@ const Op& kBitcast = define_op(
      .shape = bitcast_shape,
      .no_gradient = "bytes are not differentiable",
      .batch = batching::trailing});
+
+const Op& kEmpty = define_op(
+    "Empty(shape: int32 @host; dtype: type, init: bool = false) -> (output: dtype)",
+    {.doc = "Zeros (empty strings) of a shape that a tensor holds. TensorFlow leaves what was in memory unless `init` "
+            "is true.",
+     .body =
+         [](CompositeContext& c) {
+           const DType type = c.type("dtype");
+           const Tensor one = type == kString ? constant(tensor(std::string()), kString) : zeros(Shape{}, type);
+           c.set_out(0, fill(c.in(0), one));
+         },
+     .in_tensorflow = true,
+     .no_gradient = "it has no elements to depend on"});
 
 }  // namespace panto

@@ -82,6 +82,12 @@ void extreme_tangent(JvpContext& c) {
   if (total.defined()) c.set(0, total / shares.all);
 }
 
+// Input 1, numbers of rows, as positions. They count around: -1 and the number of rows less 1 are the same.
+Tensor positions_around(const CompositeContext& c) {
+  const Tensor numbers = ensure_shape(c.in(1), PartialShape{kUnknownDim});
+  return expand_dims(floor_mod(numbers, gather(shape(c.in(0)), 0, 0)), -1);
+}
+
 void band_shape(ShapeContext& c) {
   c.expect_rank_at_least(0, 2);
   known_scalar(c, 1);
@@ -172,6 +178,7 @@ const Op& kTensorScatterAdd = define_op(
     " bad_indices_policy: string = \"\") -> (output: T)",
     {.doc = "`tensor` with `updates`, elements or slices, added at the positions that the last dimension of `indices` "
             "spells, one after the other. A position out of range is an error.",
+     .aliases = {"ScatterNdNonAliasingAdd"},
      .shape = tensor_scatter_shape,
      .saves = {in(1)},
      .gradient =
@@ -231,11 +238,34 @@ const Op& kMatrixBandPart = define_op(
     " -> (band: T)",
     {.doc = "Matrices, in the last two dimensions, with zeros outside of a band of `num_lower` diagonals below the "
             "main one and `num_upper` above it; a negative number means all.",
+     .aliases = {"BatchMatrixBandPart"},
      .primary = "T",
      .shape = band_shape,
      .saves = {in(1), in(2)},
      .gradient = [](GradContext& g) { g.set(0, matrix_band_part(g.dy(), g.in(1), g.in(2))); },
      .batch = batching::trailing,
      .jvp = tangents::linear});
+
+const Op& kInplaceUpdate = define_op(
+    "InplaceUpdate(x: T, i: int32, v: T; T: type) -> (y: T)",
+    {.doc = "`x` with rows `v` in the place of those whose numbers are in `i`; of a number that occurs twice the last "
+            "row counts. "
+            "Numbers are taken modulo the number of rows. `x` itself stays as it is, which TensorFlow changes.",
+     .body = [](CompositeContext& c) { c.set_out(0, tensor_scatter_update(c.in(0), positions_around(c), c.in(2))); },
+     .in_tensorflow = true});
+
+const Op& kInplaceAdd = define_op(
+    "InplaceAdd(x: T, i: int32, v: T; T: type) -> (y: T)",
+    {.doc = "`x` with rows `v` added to those whose numbers are in `i`. "
+            "Numbers are taken modulo the number of rows. `x` itself stays as it is, which TensorFlow changes.",
+     .body = [](CompositeContext& c) { c.set_out(0, tensor_scatter_add(c.in(0), positions_around(c), c.in(2))); },
+     .in_tensorflow = true});
+
+const Op& kInplaceSub = define_op(
+    "InplaceSub(x: T, i: int32, v: T; T: type) -> (y: T)",
+    {.doc = "`x` with rows `v` subtracted from those whose numbers are in `i`. "
+            "Numbers are taken modulo the number of rows. `x` itself stays as it is, which TensorFlow changes.",
+     .body = [](CompositeContext& c) { c.set_out(0, tensor_scatter_sub(c.in(0), positions_around(c), c.in(2))); },
+     .in_tensorflow = true});
 
 }  // namespace panto

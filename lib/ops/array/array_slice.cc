@@ -6,6 +6,9 @@
 #include "panto/lib/ops/array/strided_slice.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -160,6 +163,57 @@ void pad_gradient(GradContext& g) {
   g.set(0, slice(g.dy(), begin, g.shape(0)));
 }
 
+// Of PadV2: what is beside the middle goes to the one value that is there.
+void pad_with_gradient(GradContext& g) {
+  if (g.needs(0)) pad_gradient(g);
+  if (!g.needs(2)) return;
+  const Tensor is_padding =
+      pad_with(fill(g.shape(0), constant(tensor(false), kBool)), g.in(1), constant(tensor(true), kBool));
+  g.set(2, sum(select(is_padding, g.dy(), zeros_like(g.dy()))));
+}
+
+void slice_update_shape(ShapeContext& c) {
+  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin, end and strides"), c.vector(3),
+                            "lengths of begin, end and strides");
+  const PartialShape& whole = c.shape(0);
+  c.output(whole);
+  if (!whole.known_rank() || n < 0) return;
+  expect_slice(
+      plan_strided_slice(whole, KnownIntegers(c, 1, n), KnownIntegers(c, 2, n), KnownIntegers(c, 3, n), masks_of(c)),
+      c.shape(4));
+}
+
+template <class Attrs>
+Attrs given_masks(const SliceMasks& m) {
+  return {.begin_mask = m.begin,
+          .end_mask = m.end,
+          .ellipsis_mask = m.ellipsis,
+          .new_axis_mask = m.new_axis,
+          .shrink_axis_mask = m.shrink_axis};
+}
+
+// The sum of the gradients of all that an element of something of shape `dims` was repeated to.
+Tensor sum_of_repeated(const Tensor& dy, const PartialShape& known, const Tensor& dims) {
+  if (known.fully_known() && dy.partial_shape() == known) return dy;
+  const Tensor have = shape(dy);
+  const auto [axes, others] = broadcast_gradient_args(dims, have);
+  return reshape(sum(reshape(dy, broadcast_args(dims, have)), axes), dims);
+}
+
+void slice_update_gradient(GradContext& g) {
+  const SliceMasks masks = {g.integer("begin_mask"), g.integer("end_mask"), g.integer("ellipsis_mask"),
+                            g.integer("new_axis_mask"), g.integer("shrink_axis_mask")};
+  const Tensor &begin = g.in(1), &end = g.in(2), &strides = g.in(3);
+  if (g.needs(0)) {
+    const Tensor none = zeros(g.shape(4), g.in_type(0));
+    g.set(0, tensor_strided_slice_update(g.dy(), begin, end, strides, none,
+                                         given_masks<TensorStridedSliceUpdateAttrs>(masks)));
+  }
+  if (!g.needs(4)) return;
+  const Tensor part = strided_slice(g.dy(), begin, end, strides, given_masks<StridedSliceAttrs>(masks));
+  g.set(4, sum_of_repeated(part, g.in_shape(4), g.shape(4)));
+}
+
 // ---- Inside vmap ----------------------------------------------------------------------------------------------------
 
 void slice_batch(BatchContext& c) {
@@ -204,9 +258,24 @@ void strided_slice_grad_batch(BatchContext& c) {
 }
 
 void pad_batch(BatchContext& c) {
-  if (c.batched(1)) return c.loop();
+  const bool given = c.op().signature().inputs.size() == 3;  // the value to pad with
+  if (c.batched(1) || (given && c.batched(2))) return c.loop();
   const Tensor none = cast(reshape(constant_integers({0, 0}), {1, 2}), c.in(1).dtype());
-  c.set_out(0, pad(c.in(0), concat({none, c.in(1)}, 0)));
+  const Tensor paddings = concat({none, c.in(1)}, 0);
+  c.set_out(0, given ? pad_with(c.in(0), paddings, c.in(2)) : pad(c.in(0), paddings));
+}
+
+void slice_update_batch(BatchContext& c) {
+  const KnownIntegers begin(c.in(1)), end(c.in(2)), strides(c.in(3));
+  const bool known = !c.batched(1) && !c.batched(2) && !c.batched(3) && begin.counted() && end.counted() &&
+                     strides.counted() && c.rank(0) >= 0;
+  // A value of fewer dimensions would be repeated along the batch.
+  if (!known || plan_strided_slice(c.shape(0), begin, end, strides, masks_of(c)).shape.rank() != c.rank(4)) {
+    return c.loop();
+  }
+  c.set_out(0, tensor_strided_slice_update(c.front(0), put_before({0}, c.in(1)), put_before({0}, c.in(2)),
+                                           put_before({1}, c.in(3)), c.front(4),
+                                           given_masks<TensorStridedSliceUpdateAttrs>(masks_behind_batch(c))));
 }
 
 }  // namespace
@@ -273,5 +342,32 @@ const Op& kPad = define_op(
      .gradient = pad_gradient,
      .types_reason = "no resource or variant is zero",
      .batch = pad_batch});
+
+const Op& kPadV2 = define_op(
+    "PadV2(input: T, paddings: Tpaddings @host, constant_values: T; T: type, Tpaddings: index = int32) -> (output: T)",
+    {.doc = "`input` with paddings[i, 0] times the scalar `constant_values` before and paddings[i, 1] times after it "
+            "along each dimension i.",
+     .cpp = "pad_with",
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_scalar(2);
+           pad_shape(c);
+         },
+     .saves = {shape_of(0), in(1)},
+     .gradient = pad_with_gradient,
+     .batch = pad_batch,
+     .jvp = tangents::linear});
+
+const Op& kTensorStridedSliceUpdate = define_op(
+    "TensorStridedSliceUpdate(input: T, begin: Index @host, end: Index @host, strides: Index @host, value: T; T: type, "
+    "Index: index, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, "
+    "shrink_axis_mask: int = 0) -> (output: T)",
+    {.doc = "`input` with `value`, which broadcasts, in the place of the part that StridedSlice takes.",
+     .primary = "T",
+     .shape = slice_update_shape,
+     .saves = {in(1), in(2), in(3), shape_of(4)},
+     .gradient = slice_update_gradient,
+     .batch = slice_update_batch,
+     .jvp = tangents::linear});
 
 }  // namespace panto

@@ -60,6 +60,7 @@ const Op& kPlaceholderWithDefault =
 const Op& kIdentity = define_op(  //
     "Identity(input: T; T: type) -> (output: T)",
     {.doc = "Its input: the same bytes, a tensor of its own.",
+     .aliases = {"DeepCopy", "GuaranteeConst"},
      .traits = {Trait::kIdentity, Trait::kDataMovement, Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {

@@ -122,6 +122,29 @@ bool any_batched(const BatchContext& c, int first) {
 Tensor minus_one() { return constant(tensor(-1), kInt32); }
 Tensor main_diagonal() { return constant(tensor(0), kInt32); }
 
+// Of Diag: the dimensions, twice.
+void diag_shape(ShapeContext& c) {
+  c.expect_rank_at_least(0, 1);
+  const PartialShape& from = c.shape(0);
+  if (!from.known_rank()) return c.output(PartialShape::unknown());
+  SmallVector<int64_t, 8> dims;
+  for (int i = 0; i < 2 * from.rank(); ++i) dims.push_back(from.dim(i % from.rank()));
+  c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
+}
+
+void diag_part_shape(ShapeContext& c) {
+  const PartialShape& from = c.shape(0);
+  if (!from.known_rank()) return c.output(PartialShape::unknown());
+  const int half = from.rank() / 2;
+  if (half == 0 || from.rank() % 2 != 0) {
+    invalid("input: expected an even rank of at least 2, got shape {}", from.to_string());
+  }
+  SmallVector<int64_t, 8> dims;
+  for (int i = 0; i < half; ++i)
+    dims.push_back(c.merge(from.dim(i), from.dim(i + half), "dimension " + std::to_string(i) + " of both halves"));
+  c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
+}
+
 // What older ops are: diagonals that begin at the left.
 constexpr const char* kLeft = "LEFT_LEFT";
 
@@ -195,12 +218,32 @@ const Op& kMatrixSetDiagV3 = define_op(
          },
      .jvp = tangents::linear});
 
+// ---- Of tensors -----------------------------------------------------------------------------------------------------
+
+const Op& kDiag = define_op("Diag(diagonal: T; T: floating|complex|int32|int64) -> (output: T)",
+                            {.doc = "A tensor with the dimensions of `diagonal` twice, which has its elements where "
+                                    "the indices of both halves are equal: [i, j, i, j] is diagonal[i, j]. Zeros "
+                                    "elsewhere.",
+                             .shape = diag_shape,
+                             .gradient = [](GradContext& g) { g.set(0, diag_part(g.dy())); },
+                             .batch = batching::loop,
+                             .jvp = tangents::linear});
+
+const Op& kDiagPart = define_op("DiagPart(input: T; T: floating|complex|int32|int64) -> (diagonal: T)",
+                                {.doc = "The elements of a tensor of dimensions that occur twice whose indices in both "
+                                        "halves are equal: what Diag made it of.",
+                                 .shape = diag_part_shape,
+                                 .gradient = [](GradContext& g) { g.set(0, diag(g.dy())); },
+                                 .batch = batching::loop,
+                                 .jvp = tangents::linear});
+
 // ---- What they were before ------------------------------------------------------------------------------------------
 
 const Op& kMatrixDiag = define_op(
     "MatrixDiag(diagonal: T; T: numeric|bool) -> (output: T)",
     {.doc = "Square matrices with the given main diagonals, and zeros elsewhere.",
      .cpp = "matrix_diag_main",
+     .aliases = {"BatchMatrixDiag"},
      .body =
          [](CompositeContext& c) {
            c.set_out(0, matrix_diag(c.in(0), main_diagonal(), minus_one(), minus_one(), zero_of(c.in(0).dtype())));
@@ -211,6 +254,7 @@ const Op& kMatrixDiagPart =
     define_op("MatrixDiagPart(input: T; T: numeric|bool) -> (diagonal: T)",
               {.doc = "The main diagonals of matrices.",
                .cpp = "matrix_diag_part_main",
+               .aliases = {"BatchMatrixDiagPart"},
                .body =
                    [](CompositeContext& c) {
                      c.set_out(0, matrix_diag_part(c.in(0), main_diagonal(), zero_of(c.in(0).dtype())));
@@ -221,6 +265,7 @@ const Op& kMatrixSetDiag =
     define_op("MatrixSetDiag(input: T, diagonal: T; T: numeric|bool) -> (output: T)",
               {.doc = "Matrices with other main diagonals.",
                .cpp = "matrix_set_diag_main",
+               .aliases = {"BatchMatrixSetDiag"},
                .body = [](CompositeContext& c) { c.set_out(0, matrix_set_diag(c.in(0), c.in(1), main_diagonal())); },
                .in_tensorflow = true});
 

@@ -1,6 +1,7 @@
 // Where elements are, which are the largest, which are different, how often they occur.
 #include <string>
 
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
@@ -75,6 +76,25 @@ void histogram_shape(ShapeContext& c) {
   const std::optional<int64_t> bins = known_scalar(c, 2);
   if (bins && *bins < 1) c.invalid("nbins: expected at least 1, got " + std::to_string(*bins));
   c.output({bins.value_or(kUnknownDim)});
+}
+
+// Input 1 names the dimension, or there is none, and input 0 is a vector.
+void unique_slices_shape(ShapeContext& c) {
+  const PartialShape& x = c.shape(0);
+  const int64_t count = c.vector(1);
+  c.output(0, PartialShape::unknown());
+  c.output(1, PartialShape{kUnknownDim});
+  if (count > 1) invalid("axis: expected one at most, got {}", count);
+  if (count == 0) c.expect_rank(0, 1);
+  if (count < 0 || !x.known_rank()) return;
+  const KnownIntegers axes(c, 1, count);
+  if (!axes.complete()) return c.output(0, PartialShape::of_rank(x.rank()));
+  const auto axis = static_cast<size_t>(count == 0 ? 0 : c.axis(axes[0], x.rank()));
+  SmallVector<int64_t, 8> dims;
+  for (const int64_t d : x.dims()) dims.push_back(d);
+  c.output(1, PartialShape{dims[axis]});
+  dims[axis] = kUnknownDim;
+  c.output(0, PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
 // Counts of a matrix are by row.
@@ -154,6 +174,41 @@ const Op& kUniqueWithCounts =
                      c.set_out(2, dense_bincount(idx, size(y, {.out_type = type}), none));
                    },
                .in_tensorflow = true});
+
+const Op& kUniqueV2 = define_op(
+    "UniqueV2(x: T, axis: Taxis @host; T: type, Taxis: index = int64, out_idx: index = int32) -> (y: T, idx: out_idx)",
+    {.doc = "The different slices of `x` along the dimension that vector `axis` names, in the order in which they come "
+            "first, and for each slice the position of its like in `y`. Without an axis `x` is a vector. No NaN is "
+            "like another.",
+     .cpp = "unique_slices",
+     .traits = {Trait::kSelfAllocating},
+     .shape = unique_slices_shape,
+     .no_gradient = "which slices are alike is not differentiable; gather(y, idx, axis) is x",
+     .types_reason = "nothing compares resources and variants",
+     .batch = batching::loop});
+
+const Op& kUniqueWithCountsV2 = define_op(
+    "UniqueWithCountsV2(x: T, axis: Taxis @host; T: type, Taxis: index = int64, out_idx: index = int32) -> "
+    "(y: T, idx: out_idx, count: out_idx)",
+    {.doc = "UniqueV2, and how often each of the different slices occurs.",
+     .cpp = "unique_slices_with_counts",
+     .shape =
+         [](ShapeContext& c) {
+           unique_slices_shape(c);
+           c.output(2, PartialShape{kUnknownDim});
+         },
+     .body =
+         [](CompositeContext& c) {
+           const DType type = c.type("out_idx");
+           const auto [y, idx] = unique_slices(c.in(0), c.in(1), {.out_idx = type});
+           const Tensor none = fill({0}, cast(0, type));
+           // There are as many as the largest position says.
+           const Tensor count = reduce_max(concat({reshape(cast(-1, type), {1}), idx}, 0), {0}) + 1;
+           c.set_out(0, y);
+           c.set_out(1, idx);
+           c.set_out(2, dense_bincount(idx, count, none));
+         },
+     .in_tensorflow = true});
 
 const Op& kListDiff = define_op(
     "ListDiff(x: T, y: T; T: type, out_idx: index = int32) -> (out: T, idx: out_idx)",

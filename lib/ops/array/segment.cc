@@ -170,6 +170,12 @@ void sorted_batch(BatchContext& c) {
   c.set_out(0, transpose(c.again({{transpose(c.in(0), perm), c.in(1)}})[0], perm));
 }
 
+// Ops of sorted segments whose number is given: those of any segments, of a vector of ids.
+template <Tensor (*kOp)(Arg, Arg, Arg)>
+void counted_body(CompositeContext& c) {
+  c.set_out(0, kOp(c.in(0), ensure_shape(c.in(1), PartialShape{kUnknownDim}), c.in(2)));
+}
+
 int64_t one_flop_each(const CostContext& c) { return c.numel(0); }
 
 }  // namespace
@@ -292,5 +298,46 @@ const Op& kSegmentMin = define_op(
      .flops = one_flop_each,
      .batch = sorted_batch,
      .jvp = extreme_tangent});
+
+// ---- With the number of segments ------------------------------------------------------------------------------------
+
+const Op& kSegmentSumV2 = define_op(
+    "SegmentSumV2(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: numeric, Tindices: index, "
+    "Tnumsegments: index = int32) -> (output: T)",
+    {.doc = "UnsortedSegmentSum of a vector of ids, which need not be sorted: row s of the result is the sum of the "
+            "rows whose segment_ids are s, 0 where there are none.",
+     .cpp = "counted_segment_sum",
+     .body = counted_body<unsorted_segment_sum>,
+     .in_tensorflow = true});
+
+const Op& kSegmentProdV2 = define_op(
+    "SegmentProdV2(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: numeric, Tindices: index, "
+    "Tnumsegments: index = int32) -> (output: T)",
+    {.doc =
+         "UnsortedSegmentProd of a vector of ids, which need not be sorted: row s of the result is the product of the "
+         "rows whose segment_ids are s, 1 where there are none.",
+     .cpp = "counted_segment_prod",
+     .body = counted_body<unsorted_segment_prod>,
+     .in_tensorflow = true});
+
+const Op& kSegmentMaxV2 = define_op(
+    "SegmentMaxV2(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: real, Tindices: index, "
+    "Tnumsegments: index = int32) -> (output: T)",
+    {.doc = "UnsortedSegmentMax of a vector of ids, which need not be sorted: row s of the result is the largest "
+            "elements of the "
+            "rows whose segment_ids are s, the lowest finite number of the type where there are none.",
+     .cpp = "counted_segment_max",
+     .body = counted_body<unsorted_segment_max>,
+     .in_tensorflow = true});
+
+const Op& kSegmentMinV2 = define_op(
+    "SegmentMinV2(data: T, segment_ids: Tindices, num_segments: Tnumsegments @host; T: real, Tindices: index, "
+    "Tnumsegments: index = int32) -> (output: T)",
+    {.doc = "UnsortedSegmentMin of a vector of ids, which need not be sorted: row s of the result is the smallest "
+            "elements of the "
+            "rows whose segment_ids are s, the highest finite number of the type where there are none.",
+     .cpp = "counted_segment_min",
+     .body = counted_body<unsorted_segment_min>,
+     .in_tensorflow = true});
 
 }  // namespace panto

@@ -122,4 +122,18 @@ StridedSlice plan_strided_slice(const PartialShape& input, const KnownIntegers& 
   return slice;
 }
 
+void expect_slice(const StridedSlice& slice, const PartialShape& value) {
+  if (!value.known_rank() || !slice.shape.fully_known() || slice.shape.numel() == 0) return;
+  const int shift = value.rank() - slice.shape.rank();
+  bool fits = true;
+  for (int i = 0; i < value.rank(); ++i) {
+    const int64_t have = value.dim(i), want = i < shift ? 1 : slice.shape.dim(i - shift);
+    fits = fits && (have < 0 || have == 1 || want < 0 || have == want);
+  }
+  if (!fits) {
+    invalid("value: expected one that broadcasts to the shape of the slice, {}, got {}", slice.shape.to_string(),
+            value.to_string());
+  }
+}
+
 }  // namespace panto

@@ -40,7 +40,11 @@ PANTO_EXPORT StridedSlice plan_strided_slice(const PartialShape& input, const Kn
                                              const KnownIntegers& end, const KnownIntegers& strides,
                                              const SliceMasks& masks);
 
-// The masks of a call of StridedSlice or StridedSliceGrad.
+// Throws InvalidArgument unless what is to be put there broadcasts to the shape of the slice, which has no elements or
+// is not known else.
+PANTO_EXPORT void expect_slice(const StridedSlice& slice, const PartialShape& value);
+
+// The masks of a call of StridedSlice or one of its kin.
 inline SliceMasks masks_of(const CallView& c) {
   return {c.integer("begin_mask"), c.integer("end_mask"), c.integer("ellipsis_mask"), c.integer("new_axis_mask"),
           c.integer("shrink_axis_mask")};

@@ -4,8 +4,10 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/create.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/run_time_checks.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -43,6 +45,8 @@ void equality_batch(BatchContext& c) {
   const auto first = [&](int i) { return c.batched(i) ? gather(c.in(i), 0, 0) : c.in(i); };
   c.set_common(0, std::move(c.again({first(0), first(1)})[0]));
 }
+
+bool is_unsigned(DType type) { return DTypeSet{kUint8, kUint16, kUint32, kUint64}.contains(type); }
 
 void select_shape(ShapeContext& c) {
   const PartialShape& condition = c.shape(0);
@@ -132,5 +136,27 @@ const Op& kSelectV2 = define_op("SelectV2(condition: bool, t: T, e: T; T: any) -
                                        if (g.needs(2)) g.set(2, select(g.in(0), 0, g.dy()));
                                      },
                                  .flops = flops_each<1>});
+
+const Op& kApproximateEqual = define_op(
+    "ApproximateEqual(x: T, y: T; T: numeric, tolerance: float = 1e-05) -> (z: bool)",
+    {.doc = "Whether |x - y| is at most `tolerance`, which is converted to their type, element by element. Both have "
+            "one shape.",
+     .body =
+         [](CompositeContext& c) {
+           const Tensor& x = c.in(0);
+           const Tensor y = with_shape_of(c.in(1), x);
+           const DType type = x.dtype();
+           Tensor distance;
+           if (dtypes::kComplex.contains(type)) {
+             distance = complex_magnitude(x - y, {.Tout = type == kComplex64 ? kFloat32 : kFloat64});
+           } else if (is_unsigned(type)) {
+             distance = maximum(x, y) - minimum(x, y);
+           } else {
+             distance = abs(x - y);
+           }
+           c.set_out(0, less_equal(distance, cast(constant(tensor(c.real("tolerance")), kFloat32), distance.dtype())));
+         },
+     .in_tensorflow = true,
+     .no_gradient = kBoolean});
 
 }  // namespace panto

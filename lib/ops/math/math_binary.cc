@@ -244,6 +244,33 @@ const Op& kAddN =
                    },
                .flops = [](const CostContext& c) { return (c.num_inputs() - 1) * c.out_numel(0); }});
 
+const Op& kAccumulateNV2 = define_op(
+    "AccumulateNV2(inputs: N*T; N: int >= 1, T: numeric, shape: shape) -> (sum: T)",
+    {.doc = "AddN of tensors of a shape that is known before they are, as far as `shape` says it.",
+     .cpp = "accumulate_n",
+     .body =
+         [](CompositeContext& c) {
+           const PartialShape& declared = c.shape_attr("shape");
+           std::vector<Tensor> inputs;
+           for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.in(i));
+           const Tensor sum = add_n(inputs);
+           const bool fits = sum.partial_shape().fully_known() && declared.compatible_with(sum.partial_shape());
+           c.set_out(0, fits ? sum : ensure_shape(sum, declared));
+         },
+     .in_tensorflow = true});
+
+const Op& kNextAfter =
+    define_op("NextAfter(x1: T, x2: T; T: float32|float64 = float32) -> (output: T)",
+              {.doc = "The next number that the type can represent after `x1` in the direction of `x2`; x2 where they "
+                      "are equal, NaN if one is. The derivative by x1 is 1, that by x2 is 0.",
+               .traits = {Trait::kElementwise, Trait::kBroadcasts},
+               .shape = shapes::broadcast_two,
+               .gradient =
+                   [](GradContext& g) {
+                     if (g.needs(0)) g.set(0, g.dy());
+                   },
+               .flops = flops_each<10>});
+
 const Op& kClipByValue = define_op(
     "ClipByValue(t: T, clip_value_min: T, clip_value_max: T; T: real) -> (output: T)",
     {.doc = "`t`, but at least `clip_value_min` and at most `clip_value_max`, which broadcast to its shape. NaN stays.",

@@ -1,8 +1,10 @@
 // Special functions: gamma's logarithm and its derivatives, inverses of the error function, integrals, Bessel
 // functions. Formulas of derivatives: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 6, 7, 9, 23
 // and 27.
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
@@ -11,10 +13,54 @@
 namespace panto {
 namespace {
 
+constexpr double kHalfPi = 1.5707963267948966;
+
 // f1' = f0 - f1 / x, which is 1/2 at zero.
 Tensor slope_of_first(const Tensor& zeroth, const Tensor& first, const Tensor& x) {
   const Tensor at_zero = equal(x, 0);
   return select(at_zero, 0.5, zeroth - first / select(at_zero, 1, x));
+}
+
+// Where there are kernels for float32 and float64 only.
+Tensor widened(const Tensor& x) { return x.dtype() == kFloat16 || x.dtype() == kBFloat16 ? cast(x, kFloat32) : x; }
+
+// The derivative of Igamma (or, with another sign, of Igammac) by x is x^(a - 1) exp(-x) / gamma(a).
+void incomplete_gamma_gradient(GradContext& g, bool upper) {
+  const Tensor &a = g.in(0), &x = g.in(1);
+  const Tensor dy = upper ? -g.dy() : g.dy();
+  if (g.needs(0)) g.set(0, dy * cast(igamma_grad_a(widened(a), widened(x)), x.dtype()));
+  if (g.needs(1)) g.set(1, dy * exp(xlogy(a - 1, x) - x - lgamma(a)));
+}
+
+// Inputs are scalars or of one shape.
+void scalars_or_one_shape(ShapeContext& c) {
+  PartialShape shape = PartialShape::of_rank(0);
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const PartialShape& given = c.shape(i);
+    if (given.rank() == 0 || shape == given) continue;
+    if (!shape.known_rank() || !given.known_rank()) {
+      shape = PartialShape::unknown();
+    } else if (shape.rank() == 0) {
+      shape = given;
+    } else if (!shape.compatible_with(given)) {
+      invalid("{}: expected a scalar or shape {}, got {}", c.op().signature().inputs[static_cast<size_t>(i)].name,
+              shape.to_string(), given.to_string());
+    } else {
+      shape = shape.merged_with(given);
+    }
+  }
+  c.output(shape);
+}
+
+// All inputs in the shape of the result.
+void spread_batch(BatchContext& c) {
+  const int rank = c.out_shape().rank();
+  if (rank < 0) return c.loop();
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 3; ++i) {
+    inputs.push_back(broadcast_to(c.batched(i) ? c.with_rank(i, rank) : c.in(i), c.with_size(c.out_shape())));
+  }
+  c.set_all(c.again(inputs));
 }
 
 }  // namespace
@@ -264,5 +310,68 @@ const Op& kBesselK1e = define_op("BesselK1e(x: T; T: floating) -> (y: T)",
                                         g.set(0, g.dy() * (g.out(0) * (1 - 1 / x) - bessel_k0e(x)));
                                       },
                                   .flops = flops_each<100>});
+
+const Op& kFresnelCos =
+    define_op("FresnelCos(x: T; T: floating) -> (y: T)",
+              {.doc = "Fresnel's integral C: that of `cos(pi / 2 * t * t)` from 0 to x.",
+               .traits = {Trait::kElementwise},
+               .shape = shapes::same_as_input,
+               .saves = {in(0)},
+               .gradient = [](GradContext& g) { g.set(0, g.dy() * cos(kHalfPi * square(g.in(0)))); },
+               .flops = flops_each<100>});
+
+const Op& kFresnelSin =
+    define_op("FresnelSin(x: T; T: floating) -> (y: T)",
+              {.doc = "Fresnel's integral S: that of `sin(pi / 2 * t * t)` from 0 to x.",
+               .traits = {Trait::kElementwise},
+               .shape = shapes::same_as_input,
+               .saves = {in(0)},
+               .gradient = [](GradContext& g) { g.set(0, g.dy() * sin(kHalfPi * square(g.in(0)))); },
+               .flops = flops_each<100>});
+
+const Op& kIgamma = define_op(
+    "Igamma(a: T, x: T; T: floating) -> (z: T)",
+    {.doc =
+         "The regularized lower incomplete gamma function P: the integral of `t^(a - 1) exp(-t)` from 0 to x, divided "
+         "by gamma(a). NaN for x < 0 and for a <= 0.",
+     .traits = {Trait::kElementwise, Trait::kBroadcasts},
+     .shape = shapes::broadcast_two,
+     .saves = {in(0), in(1)},
+     .gradient = [](GradContext& g) { incomplete_gamma_gradient(g, false); },
+     .flops = flops_each<200>});
+
+const Op& kIgammac = define_op("Igammac(a: T, x: T; T: floating) -> (z: T)",
+                               {.doc = "The regularized upper incomplete gamma function Q, 1 - Igamma.",
+                                .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                .shape = shapes::broadcast_two,
+                                .saves = {in(0), in(1)},
+                                .gradient = [](GradContext& g) { incomplete_gamma_gradient(g, true); },
+                                .flops = flops_each<200>});
+
+const Op& kIgammaGradA = define_op("IgammaGradA(a: T, x: T; T: float32|float64) -> (z: T)",
+                                   {.doc = "The derivative of Igamma by a.",
+                                    .traits = {Trait::kElementwise, Trait::kBroadcasts},
+                                    .shape = shapes::broadcast_two,
+                                    .no_gradient = "there is no op for its derivatives; TensorFlow has none either",
+                                    .flops = flops_each<400>});
+
+const Op& kBetainc = define_op(
+    "Betainc(a: T, b: T, x: T; T: float32|float64) -> (z: T)",
+    {.doc =
+         "The regularized incomplete beta function: the integral of `t^(a - 1) (1 - t)^(b - 1)` from 0 to x, divided "
+         "by that from 0 to 1. NaN unless a and b are positive and x in [0, 1]. The arguments are scalars or of one "
+         "shape. TensorFlow has no gradient with respect to a and b.",
+     .traits = {Trait::kElementwise, Trait::kBroadcasts},
+     .shape = scalars_or_one_shape,
+     .saves = {in(0), in(1), in(2)},
+     .gradient =
+         [](GradContext& g) {
+           const Tensor &a = g.in(0), &b = g.in(1), &x = g.in(2);
+           if (!g.needs(2)) return;
+           const Tensor log_beta = lgamma(a) + lgamma(b) - lgamma(a + b);
+           g.set(2, g.dy() * exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta));
+         },
+     .flops = flops_each<400>,
+     .batch = spread_batch});
 
 }  // namespace panto

@@ -4,6 +4,7 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/batching.h"
 
 namespace panto {
 namespace {
@@ -99,5 +100,63 @@ const Op& kRngReadAndSkip = define_op(
            c.output({3});
          },
      .no_gradient = "integers have none"});
+
+const Op& kRngSkip =
+    define_op("RngSkip(resource: resource, algorithm: int64 @host, delta: int64 @host) -> ()",
+              {.doc = "Advances the counter of a generator (RngReadAndSkip) by what `delta` elements need.",
+               .effects = {effects::updates(0)},
+               .shape =
+                   [](ShapeContext& c) {
+                     for (int i = 0; i < 3; ++i) c.expect_scalar(i);
+                   },
+               .no_gradient = "it has no outputs"});
+
+const Op& kTruncatedNormal = define_op(
+    "TruncatedNormal(shape: T @host; seed: int = 0, seed2: int = 0, dtype: floating, T: index) -> (output: dtype)",
+    {.doc =
+         "Normal numbers of mean 0 and standard deviation 1, without those of an absolute value of 2 or more. Seeds: "
+         "as in RandomUniform.",
+     .cpp = "stateful_truncated_normal",
+     .effects = {effects::random()},
+     .primary = "dtype",
+     .shape = sample_shape,
+     .no_gradient = "the numbers depend on nothing"});
+
+const Op& kRandomUniformInt = define_op(
+    "RandomUniformInt(shape: T @host, minval: Tout @host, maxval: Tout @host; seed: int = 0, seed2: int = 0, "
+    "Tout: index, T: index) -> (output: Tout)",
+    {.doc = "Integers in [minval, maxval). Seeds: as in RandomUniform. In C++ use randint.",
+     .cpp = "stateful_random_uniform_int",
+     .effects = {effects::random()},
+     .primary = "Tout",
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_scalar(1);
+           c.expect_scalar(2);
+           sample_shape(c);
+         },
+     .no_gradient = "integers have none",
+     .batch = batching::loop});
+
+const Op& kStatelessTruncatedNormalV2 = define_op(
+    "StatelessTruncatedNormalV2(shape: Tshape @host, key: uint64 @host, counter: uint64 @host, alg: int32 @host; "
+    "dtype: floating = float32, Tshape: index = int32) -> (output: dtype)",
+    {.doc = "Normal numbers of mean 0 and standard deviation 1, without those of an absolute value of 2 or more: the "
+            "same arguments give the same numbers. alg: as in StatelessRandomUniformV2.",
+     .primary = "dtype",
+     .shape = stateless_shape,
+     .no_gradient = "the numbers depend on integers only",
+     .batch = batching::loop});
+
+const Op& kStatelessRandomUniformFullIntV2 = define_op(
+    "StatelessRandomUniformFullIntV2(shape: Tshape @host, key: uint64 @host, counter: uint64 @host, alg: int32 @host; "
+    "dtype: int32|int64|uint32|uint64 = uint64, Tshape: index = int32) -> (output: dtype)",
+    {.doc = "Integers, any that the type has: the same arguments give the same numbers. alg: as in "
+            "StatelessRandomUniformV2.",
+     .cpp = "stateless_random_uniform_full_int",
+     .primary = "dtype",
+     .shape = stateless_shape,
+     .no_gradient = "integers have none",
+     .batch = batching::loop});
 
 }  // namespace panto

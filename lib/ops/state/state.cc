@@ -3,22 +3,13 @@
 #include "panto/ops/state.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
-#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/variable_checks.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/state/variable_info.h"
 #include "panto/ops/math.h"
 
 namespace panto {
 namespace {
-
-// What is known of the variable that input i refers to, null if nothing is.
-std::shared_ptr<const HandleInfo> variable_info(const ShapeContext& c, int i) {
-  c.expect_scalar(i);
-  const TensorImpl& handle = *c.in(i).impl();
-  if (handle.meta != nullptr) return handle.meta->handle;
-  const VariableResource& variable = variable_of(c.in(i));
-  return std::make_shared<HandleInfo>(HandleInfo{variable.dtype(), variable.shape()});
-}
 
 // Eager calls leave all of this to the kernel, which looks at the variable anyway.
 void read_shape(ShapeContext& c) {
@@ -35,21 +26,6 @@ void assign_shape(ShapeContext& c) {
   if (info == nullptr) return;
   expect_variable_dtype(info->dtype, c.in(1).dtype());
   expect_variable_shape(info->shape, c.shape(1), "value");
-}
-
-// An optimizer's step: `slots` variables, then scalars and, among them, the gradient.
-void apply_shape(ShapeContext& c, int slots, int gradient) {
-  for (int i = slots; i < c.num_inputs(); ++i) {
-    if (i != gradient) c.expect_scalar(i);
-  }
-  if (!c.symbolic()) return;
-  for (int i = 0; i < slots; ++i) {
-    const std::shared_ptr<const HandleInfo> info = variable_info(c, i);
-    if (info == nullptr) continue;
-    expect_variable_dtype(info->dtype, c.in(gradient).dtype());
-    expect_variable_shape(info->shape, c.shape(gradient),
-                          c.op().signature().inputs[static_cast<size_t>(gradient)].name);
-  }
 }
 
 // All examples must hold; what is shown is the batch's.
@@ -143,93 +119,6 @@ const Op& kDisableCopyOnRead = define_op("DisableCopyOnRead(resource: resource) 
                                           .effects = {effects::reads(0)},
                                           .shape = [](ShapeContext& c) { c.expect_scalar(0); },
                                           .no_gradient = "it has no outputs"});
-
-const Op& kResourceApplyGradientDescent = define_op(
-    "ResourceApplyGradientDescent(var: resource, alpha: T, delta: T; T: numeric, use_locking: bool = false) -> ()",
-    {.doc = "var -= alpha * delta. Updates are always made under the variable's lock, whatever `use_locking` says.",
-     .effects = {effects::updates(0)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 1, 2); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 2 * c.numel(2); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
-
-const Op& kResourceApplyAdam = define_op(
-    "ResourceApplyAdam(var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, beta1: T, "
-    "beta2: T, epsilon: T, grad: T; T: numeric, use_locking: bool = false, use_nesterov: bool = false) -> ()",
-    {.doc = "One step of Adam (Kingma and Ba 2015):\n"
-            "  m += (grad - m) * (1 - beta1); v += (grad^2 - v) * (1 - beta2)\n"
-            "  var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon)\n"
-            "With `use_nesterov`, beta1 * m + (1 - beta1) * grad stands for the last m. All three variables change or "
-            "none does.",
-     .effects = {effects::updates(0), effects::updates(1), effects::updates(2)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 3, 9); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 12 * c.numel(9); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
-
-const Op& kResourceApplyMomentum = define_op(
-    "ResourceApplyMomentum(var: resource, accum: resource, lr: T, grad: T, momentum: T; T: numeric, "
-    "use_locking: bool = false, use_nesterov: bool = false) -> ()",
-    {.doc = "One step of gradient descent with momentum, the rate applied to what has accumulated:\n"
-            "  accum = momentum * accum + grad; var -= lr * accum\n"
-            "With `use_nesterov`, grad + momentum * accum stands for the last accum. Both variables change or neither "
-            "does.",
-     .effects = {effects::updates(0), effects::updates(1)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 2, 3); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 4 * c.numel(3); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
-
-const Op& kResourceApplyKerasMomentum = define_op(
-    "ResourceApplyKerasMomentum(var: resource, accum: resource, lr: T, grad: T, momentum: T; T: numeric, "
-    "use_locking: bool = false, use_nesterov: bool = false) -> ()",
-    {.doc = "One step of gradient descent with momentum, the rate applied to each gradient as it is accumulated:\n"
-            "  accum = momentum * accum - lr * grad; var += accum\n"
-            "With `use_nesterov`, momentum * accum - lr * grad stands for the last accum. Both variables change or "
-            "neither does.",
-     .effects = {effects::updates(0), effects::updates(1)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 2, 3); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 4 * c.numel(3); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
-
-const Op& kResourceApplyRMSProp = define_op(
-    "ResourceApplyRMSProp(var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
-    "grad: T; T: numeric, use_locking: bool = false) -> ()",
-    {.doc = "One step of RMSprop (Hinton 2012), with momentum:\n"
-            "  ms += (grad^2 - ms) * (1 - rho)\n"
-            "  mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom\n"
-            "All three variables change or none does.",
-     .effects = {effects::updates(0), effects::updates(1), effects::updates(2)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 3, 7); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 10 * c.numel(7); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
-
-const Op& kResourceApplyCenteredRMSProp = define_op(
-    "ResourceApplyCenteredRMSProp(var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, "
-    "momentum: T, epsilon: T, grad: T; T: numeric, use_locking: bool = false) -> ()",
-    {.doc = "One step of RMSprop by an estimate of the gradient's variance (Graves 2013), with momentum:\n"
-            "  ms += (grad^2 - ms) * (1 - rho); mg += (grad - mg) * (1 - rho)\n"
-            "  mom = momentum * mom + lr * grad / sqrt(ms - mg^2 + epsilon); var -= mom\n"
-            "All four variables change or none does.",
-     .effects = {effects::updates(0), effects::updates(1), effects::updates(2), effects::updates(3)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 4, 8); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 15 * c.numel(8); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
-
-const Op& kResourceApplyAdagradV2 = define_op(
-    "ResourceApplyAdagradV2(var: resource, accum: resource, lr: T, epsilon: T, grad: T; T: numeric, "
-    "use_locking: bool = false, update_slots: bool = true) -> ()",
-    {.doc = "One step of Adagrad (Duchi et al. 2011):\n"
-            "  accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon)\n"
-            "accum stays as it is unless `update_slots`. Both variables change or neither does.",
-     .effects = {effects::updates(0), effects::updates(1)},
-     .shape = [](ShapeContext& c) { apply_shape(c, 2, 4); },
-     .no_gradient = "it has no outputs",
-     .flops = [](const CostContext& c) { return 6 * c.numel(4); },
-     .types_reason = "a step is a fraction, which integers do not hold"});
 
 const Op& kAssert = define_op(  //
     "Assert(condition: bool, data: T; T: list(type) >= 1, summarize: int = 3) -> ()",

@@ -2,6 +2,8 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/lookup.h"
+#include "panto/lib/ops/array/strided_slice.h"
+#include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/state/indexed_variable.h"
 #include "panto/ops/array.h"
@@ -31,6 +33,16 @@ void scatter_shape(ShapeContext& c) {
   const PartialShape& updates = c.shape(2);
   if (updates.rank() == 0 || expected.compatible_with(updates)) return;
   invalid("updates: expected a scalar or shape {}, got {}", expected.to_string(), updates.to_string());
+}
+
+void slice_assign_shape(ShapeContext& c) {
+  const PartialShape whole = indexed_variable(c, "T").shape;
+  const int64_t n = c.merge(c.merge(c.vector(1), c.vector(2), "lengths of begin, end and strides"), c.vector(3),
+                            "lengths of begin, end and strides");
+  if (!whole.known_rank() || n < 0) return;
+  expect_slice(
+      plan_strided_slice(whole, KnownIntegers(c, 1, n), KnownIntegers(c, 2, n), KnownIntegers(c, 3, n), masks_of(c)),
+      c.shape(4));
 }
 
 // The rows of all examples are looked up at once.
@@ -128,6 +140,17 @@ const Op& kResourceScatterUpdate = define_op(  //
      .effects = {effects::updates(0)},
      .primary = "dtype",
      .shape = scatter_shape,
+     .no_gradient = "it has no outputs",
+     .types_reason = "variables of strings and handles are replaced as a whole"});
+
+const Op& kResourceStridedSliceAssign = define_op(
+    "ResourceStridedSliceAssign(ref: resource, begin: Index @host, end: Index @host, strides: Index @host, value: T; "
+    "T: type, Index: index, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, "
+    "shrink_axis_mask: int = 0) -> ()",
+    {.doc = "Puts `value`, which broadcasts, in the place of the part of the variable that StridedSlice would take.",
+     .effects = {effects::updates(0)},
+     .primary = "T",
+     .shape = slice_assign_shape,
      .no_gradient = "it has no outputs",
      .types_reason = "variables of strings and handles are replaced as a whole"});
 

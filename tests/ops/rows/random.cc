@@ -153,5 +153,224 @@ const Family stateful(
           .own = {{"advances", generator_advances}, {"saved", generator_saved}}}},
     });
 
+// ---- Further forms ------------------------------------------------------------------------------------------------
+
+const Array kSeed = list({7, 11});
+
+std::vector<Sample> seeded_shapes() {
+  return {{.in = {list({2, 3}), kSeed}}, {.in = {list({}), kSeed}}, {.in = {list({0, 2}), kSeed}}};
+}
+const std::vector<ErrorSample> kSeedErrors = {
+    {.in = {list({2}), list({7})}, .text = "length of seed: expected 2, got 1"},
+    {.in = {list({-1}), kSeed}, .text = "shape: expected dimensions of at least 0, got -1"}};
+
+// What an op gives of a seed is what the one that takes key and counter gives of these.
+void seeds_are_keys() {
+  const Tensor seed = tensor(std::vector<int64_t>{7, 11}), dims = tensor(std::vector<int32_t>{17});
+  const auto [key, counter] = stateless_random_get_key_counter(seed);
+  BOOST_TEST(
+      difference(stateless_random_uniform(dims, key, counter, 1), stateless_random_uniform_by_seed(dims, seed)) == "");
+  BOOST_TEST(difference(stateless_random_normal(dims, key, counter, 1), stateless_random_normal_by_seed(dims, seed)) ==
+             "");
+  BOOST_TEST(difference(stateless_truncated_normal(dims, key, counter, 1),
+                        stateless_truncated_normal_by_seed(dims, seed)) == "");
+  BOOST_TEST(difference(stateless_random_uniform_int(dims, key, counter, 1, -3, 9),
+                        stateless_random_uniform_int_by_seed(dims, seed, -3, 9)) == "");
+  BOOST_TEST(difference(stateless_random_uniform_full_int(dims, key, counter, 1, {.dtype = kInt32}),
+                        stateless_random_uniform_full_int_by_seed(dims, seed, {.dtype = kInt32})) == "");
+}
+
+void truncated_range() {
+  for (const DType t : {kFloat32, kFloat64}) {
+    const std::vector<double> values = numbers("StatelessTruncatedNormalV2", t, 20000);
+    BOOST_TEST(std::ranges::max(values) < 2);
+    BOOST_TEST(std::ranges::min(values) > -2);
+    check_moments(values, 0, 0.8796);
+  }
+}
+
+// A draw moves the generator on by what its elements need, and gives what the stateless op gives of its state.
+void generator_draws() {
+  const Tensor generator = to_tensor(variable(list({256, 0, 42})), kInt64);
+  const Tensor dims = tensor(std::vector<int64_t>{3}), philox = tensor(int64_t{1});
+  const Tensor key = to_tensor(list({42}), kUint64), counter = to_tensor(list({256, 0}), kUint64);
+  BOOST_TEST(difference(stateless_random_uniform(dims, key, counter, 1), generator_uniform(generator, philox, dims)) ==
+             "");
+  BOOST_TEST(difference(list({1024, 0, 42}), read_variable_op(generator, kInt64), {}) == "");
+  rng_skip(generator, philox, tensor(int64_t{2}));
+  BOOST_TEST(difference(list({1536, 0, 42}), read_variable_op(generator, kInt64), {}) == "");
+}
+
+// A node draws from the variable that it is given, in order.
+template <class Draw>
+void draw_saved(const Draw& draw) {
+  const auto build = [&] {
+    const Variable generator(tensor(std::vector<int64_t>{0, 0, 42}), "generator");
+    named("drawn", draw(generator.handle()));
+    global_variables_initializer();
+  };
+  const Tensor eager = to_tensor(variable(list({0, 0, 42})), kInt64);
+  const Tensor first = draw(eager), second = draw(eager);
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    session.run("init");
+    BOOST_TEST(difference(first, session.run("drawn")) == "");
+    BOOST_TEST(difference(second, session.run("drawn")) == "");
+  }
+}
+const Tensor& one64() {
+  static const auto* one = new Tensor(tensor(int64_t{1}));
+  return *one;
+}
+void uniform_saved() {
+  draw_saved([](const Tensor& g) { return generator_uniform(g, one64(), {5}); });
+}
+void normal_saved() {
+  draw_saved([](const Tensor& g) { return generator_normal(g, one64(), {5}); });
+}
+void truncated_saved() {
+  draw_saved([](const Tensor& g) { return generator_truncated_normal(g, one64(), {5}); });
+}
+void int_saved() {
+  draw_saved(
+      [](const Tensor& g) { return generator_uniform_int(g, one64(), {5}, tensor(int64_t{0}), tensor(int64_t{100})); });
+}
+void full_int_saved() {
+  draw_saved([](const Tensor& g) { return generator_uniform_full_int(g, one64(), {5}); });
+}
+void skip_saved() {
+  const auto build = [] {
+    const Variable generator(tensor(std::vector<int64_t>{0, 0, 42}), "generator");
+    const CollectEffects effects;
+    rng_skip(generator.handle(), 1, 3);
+    group(effects.operations(), "skip");
+    named("state", read_variable_op(generator.handle(), kInt64));
+    global_variables_initializer();
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    session.run("init");
+    session.run("skip");
+    BOOST_TEST(difference(list({768, 0, 42}), session.run("state"), {}) == "");
+  }
+}
+
+void shuffled() {
+  const Tensor x = tensor(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const Tensor once = random_shuffle(x, {.seed = 3});
+  BOOST_TEST(difference(once, random_shuffle(x, {.seed = 3})) == "");
+  BOOST_TEST(difference(once, x) != "");
+  std::vector<int64_t> values = once.to_vector<int64_t>();
+  std::ranges::sort(values);
+  BOOST_TEST(values == x.to_vector<int64_t>(), boost::test_tools::per_element());
+  // Rows stay together.
+  const Tensor rows = random_shuffle(reshape(range(0, 20, 1), {10, 2}), {.seed = 3});
+  for (int64_t i = 0; i < 10; ++i) {
+    BOOST_TEST(rows.to_vector<int32_t>()[static_cast<size_t>(2 * i)] ==
+               2 * once.to_vector<int64_t>()[static_cast<size_t>(i)]);
+  }
+}
+
+// How often each class comes up, to five standard errors.
+void class_frequencies() {
+  const Tensor logits = log(tensor({{0.5f, 0.25f, 0.25f, 0.f}, {3.f, 0.f, 0.f, 1.f}}));
+  const int64_t n = 20000;
+  const Tensor drawn = stateless_categorical(logits, static_cast<int>(n), tensor({7, 11}));
+  const std::vector<int64_t> values = drawn.to_vector<int64_t>();
+  const double expected[2][4] = {{0.5, 0.25, 0.25, 0}, {0.75, 0, 0, 0.25}};
+  for (size_t r = 0; r < 2; ++r) {
+    for (int64_t k = 0; k < 4; ++k) {
+      const auto* row = values.data() + static_cast<int64_t>(r) * n;
+      const double p = expected[r][k],
+                   share = static_cast<double>(std::count(row, row + n, k)) / static_cast<double>(n);
+      BOOST_CHECK_SMALL(share - p, 5 * std::sqrt(p * (1 - p) / static_cast<double>(n)) + 1e-12);
+    }
+  }
+}
+
+void gamma_moments() {
+  for (const double alpha : {0.5, 1., 4.}) {
+    const Tensor drawn = stateless_random_gamma({20000}, tensor({7, 11}), tensor(alpha));
+    check_moments(to_array(drawn).values, alpha, std::sqrt(alpha));
+  }
+}
+
+void poisson_moments() {
+  for (const double rate : {0.5, 9., 50.}) {
+    const Tensor drawn = stateless_random_poisson({20000}, tensor({7, 11}), tensor(rate), kInt64);
+    check_moments(to_array(drawn).values, rate, std::sqrt(rate));
+  }
+}
+
+const std::vector<Sample> kStatefulShapes = {
+    {.in = {list({2, 3})}}, {.in = {list({0})}}, {.in = {list({})}, .attrs = {{"seed", 3}}}};
+const Array kLogits = array({2, 3}, {0, 1, 2, 2, 1, 0});
+
+const Family further(
+    "random",
+    {
+        {"StatelessRandomGetAlg",
+         {.samples = {{.in = {}}}, .reference = [](const Given&) { return std::vector<Array>{scalar(1)}; }}},
+        {"StatelessRandomGetKeyCounterAlg",
+         {.samples = {{.in = {kSeed}}},
+          .errors = {{.in = {list({7})}, .text = "length of seed: expected 2, got 1"}},
+          .types = dtypes::kIndex}},
+        {"StatelessRandomUniform",
+         {.samples = seeded_shapes(), .errors = kSeedErrors, .own = {{"keys", seeds_are_keys}}, .gradient = false}},
+        {"StatelessRandomNormal", {.samples = seeded_shapes(), .errors = kSeedErrors, .gradient = false}},
+        {"StatelessTruncatedNormal", {.samples = seeded_shapes(), .errors = kSeedErrors, .gradient = false}},
+        {"StatelessRandomUniformFullInt",
+         {.samples = seeded_shapes(), .errors = kSeedErrors, .types = {kInt32, kInt64, kUint32, kUint64}}},
+        {"StatelessRandomUniformInt",
+         {.samples = {{.in = {list({2, 3}), kSeed, scalar(0), scalar(10)}}},
+          .errors = {{.in = {list({2}), list({7}), scalar(0), scalar(10)},
+                      .text = "length of seed: expected 2, got 1"}},
+          .types = dtypes::kIndex}},
+        {"StatelessTruncatedNormalV2",
+         {.samples = shapes_of(), .errors = stateless_errors(), .own = {{"range", truncated_range}}}},
+        {"StatelessRandomUniformFullIntV2", {.samples = shapes_of(), .errors = stateless_errors()}},
+        {"TruncatedNormal", {.samples = kStatefulShapes, .random = true}},
+        {"RandomUniformInt",
+         {.samples = {{.in = {list({2, 3}), scalar(0), scalar(10)}}, {.in = {list({0}), scalar(0), scalar(10)}}},
+          .errors = {{.in = {list({2}), scalar(3), scalar(3)}, .text = "minval: expected less than maxval 3, got 3"}},
+          .random = true}},
+        {"RngSkip",
+         {.errors = {{.in = {variable(list({0, 0, 1}).as(kInt64)), scalar(7), scalar(1)},
+                      .text = "alg: expected 1 (Philox) or 3 (automatic), got 7"}},
+          .own = {{"draws", generator_draws}, {"saved", skip_saved}}}},
+        {"StatefulUniform", {.own = {{"saved", uniform_saved}}}},
+        {"StatefulStandardNormalV2", {.own = {{"saved", normal_saved}}}},
+        {"StatefulTruncatedNormal", {.own = {{"saved", truncated_saved}}}},
+        {"StatefulUniformInt", {.own = {{"saved", int_saved}}}},
+        {"StatefulUniformFullInt", {.own = {{"saved", full_int_saved}}}},
+        {"RandomShuffle",
+         {.samples = {{.in = {draw({3, 2})}}, {.in = {draw({5})}}, {.in = {draw({})}}, {.in = {draw({0, 2})}}},
+          .own = {{"order", shuffled}},
+          .random = true}},
+        {"Multinomial",
+         {.samples = {{.in = {kLogits, scalar(4)}}, {.in = {kLogits, scalar(0)}}},
+          .errors = {{.in = {kLogits, scalar(-1)}, .text = "num_samples: expected at least 0, got -1"},
+                     {.in = {list({1}), scalar(1)}, .text = "logits: expected a matrix, got shape [1]"},
+                     {.in = {array({2, 0}, {}), scalar(1)},
+                      .text = "logits: expected at least one column, got shape [2,0]"}},
+          .random = true}},
+        {"StatelessMultinomial",
+         {.samples = {{.in = {kLogits, scalar(4), kSeed}}, {.in = {array({0, 3}, {}), scalar(2), kSeed}}},
+          .own = {{"frequencies", class_frequencies}}}},
+        {"RandomGamma",
+         {.samples = {{.in = {list({4}), list({0.5, 1, 3})}}, {.in = {list({}), scalar(2)}}}, .random = true}},
+        {"StatelessRandomGammaV2",
+         {.samples = {{.in = {list({4, 3}), kSeed, list({0.5, 1, 3})}}, {.in = {list({0, 2}), kSeed, scalar(2)}}},
+          .errors = {{.in = {list({4}), kSeed, list({1, 2})},
+                      .text = "shape: expected one that ends with [2], that of alpha, got [4]"}},
+          .own = {{"moments", gamma_moments}},
+          .gradient = false}},  // samples are not continuous in alpha: RandomGammaGrad
+        {"RandomPoissonV2",
+         {.samples = {{.in = {list({4}), list({0.5, 1, 30})}}, {.in = {list({}), scalar(2)}}}, .random = true}},
+        {"StatelessRandomPoisson",
+         {.samples = {{.in = {list({4, 3}), kSeed, list({0.5, 1, 30})}}, {.in = {list({0, 2}), kSeed, scalar(2)}}},
+          .own = {{"moments", poisson_moments}}}},
+    });
+
 }  // namespace
 }  // namespace panto::test

@@ -179,5 +179,22 @@ const Family segments(
           .data_dependent_shape = true}},
     });
 
+// With the number of segments: vectors of ids only, in any order.
+const std::vector<Sample> kCounted = {{.in = {draw({4, 3}), list({2, 0, 2, 1}), scalar(3)}},
+                                      {.in = {draw({5, 2}), list({0, -1, 0, 1, 1}), scalar(2)}},
+                                      {.in = {draw({0, 3}), list({}), scalar(0)}}};
+const std::vector<ErrorSample> kCountedErrors = {
+    {.in = {draw({3}), list({0, 2, 1}), scalar(2)}, .text = "segment_ids[1]: expected one below 2, got 2"},
+    {.in = {draw({2, 2}), array({2, 2}, {0, 0, 0, 0}), scalar(1)}, .text = "input: expected shape [?], got [2,2]"}};
+
+const Family counted(
+    "array",
+    {
+        {"SegmentSumV2", {.samples = kCounted, .reference = unsorted(added, zero), .errors = kCountedErrors}},
+        {"SegmentProdV2", {.samples = kCounted, .reference = unsorted(multiplied, one), .errors = kCountedErrors}},
+        {"SegmentMaxV2", {.samples = kCounted, .reference = unsorted(larger, lowest), .errors = kCountedErrors}},
+        {"SegmentMinV2", {.samples = kCounted, .reference = unsorted(smaller, highest), .errors = kCountedErrors}},
+    });
+
 }  // namespace
 }  // namespace panto::test

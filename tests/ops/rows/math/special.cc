@@ -166,5 +166,86 @@ const Family of_two("math", {
                                   .gradient = false}},
                             });
 
+// ---- Incomplete functions: integrals of their densities ----------------------------------------------------------
+
+double fresnel_cos(double x) {
+  return odd(x, 0.5, [](double a) { return integral([](double t) { return std::cos(M_PI / 2 * t * t); }, 0, a); });
+}
+double fresnel_sin(double x) {
+  return odd(x, 0.5, [](double a) { return integral([](double t) { return std::sin(M_PI / 2 * t * t); }, 0, a); });
+}
+// t = s^16, so that the integrand is smooth at 0.
+double gamma_integral(double a, double x) {
+  return integral([a](double s) { return 16 * std::pow(s, 16 * a - 1) * std::exp(-std::pow(s, 16)); }, 0,
+                  std::pow(x, 1. / 16));
+}
+double gamma_p(double a, double x) { return gamma_integral(a, x) / std::tgamma(a); }
+// The derivative under the integral, and that of 1 / gamma(a).
+double gamma_p_by_a(double a, double x) {
+  const double inner = integral(
+      [a](double s) { return s == 0 ? 0 : 256 * std::log(s) * std::pow(s, 16 * a - 1) * std::exp(-std::pow(s, 16)); },
+      0, std::pow(x, 1. / 16));
+  return inner / std::tgamma(a) - digamma(a) * gamma_p(a, x);
+}
+double gamma_density(double a, double x) { return std::pow(x, a - 1) * std::exp(-x) / std::tgamma(a); }
+double beta_p(double a, double b, double x) {
+  const double inner =
+      integral([=](double s) { return 16 * std::pow(s, 16 * a - 1) * std::pow(1 - std::pow(s, 16), b - 1); }, 0,
+               std::pow(x, 1. / 16));
+  return inner * std::tgamma(a + b) / (std::tgamma(a) * std::tgamma(b));
+}
+
+const std::vector<Sample> kGammas = {{.in = {list({0.5, 1, 2.5, 4}), list({0.25, 3, 2, 9})}},
+                                     {.in = {scalar(1.5), draw({2, 3}, 0.25, 6)}},
+                                     {.in = {draw({37}, 0.5, 5, 1), draw({37}, 0.25, 8)}}};
+
+const Family incomplete(
+    "math",
+    {
+        {"FresnelCos", real(-2, 2), fresnel_cos, {.units = 256}},
+        {"FresnelSin", real(-2, 2), fresnel_sin, {.units = 256}},
+        {"FresnelCos", real(-6, 6), fresnel_cos, {.label = "far", .types = {kFloat64, kFloat32}, .units = 512}},
+        {"FresnelSin", real(-6, 6), fresnel_sin, {.label = "far", .types = {kFloat64, kFloat32}, .units = 512}},
+        {"Igamma",
+         {.samples = kGammas,
+          .reference = [](const Given& g) { return each_pair(g, gamma_p); },
+          .units = 64,
+          .second_order = false}},
+        {"Igammac",
+         {.samples = kGammas,
+          .reference =
+              [](const Given& g) { return each_pair(g, [](double a, double x) { return 1 - gamma_p(a, x); }); },
+          .units = 64,
+          .second_order = false}},
+        {"IgammaGradA",
+         {.samples = kGammas, .reference = [](const Given& g) { return each_pair(g, gamma_p_by_a); }, .units = 256}},
+        {"RandomGammaGrad",
+         {.samples = kGammas,
+          .reference =
+              [](const Given& g) {
+                return each_pair(g, [](double a, double x) { return -gamma_p_by_a(a, x) / gamma_density(a, x); });
+              },
+          .units = 4096}},
+        {"Betainc",
+         {.samples = {{.in = {list({1, 2, 0.5, 3.5}), list({1, 2, 3, 2}), list({0.25, 0.5, 0.25, 0.75})}},
+                      {.in = {scalar(2), scalar(3), draw({2, 3}, 0.125, 0.875)}},
+                      {.in = {draw({37}, 0.5, 5, 1), scalar(2), scalar(0.25)}}},
+          .reference =
+              [](const Given& g) {
+                size_t longest = 0;
+                for (size_t i = 1; i < 3; ++i) {
+                  if (g.in[i].values.size() > g.in[longest].values.size()) longest = i;
+                }
+                Array z = g.in[longest];
+                const auto of = [&](size_t i, size_t k) { return g.in[i].values[g.in[i].dims.empty() ? 0 : k]; };
+                for (size_t k = 0; k < z.values.size(); ++k) z.values[k] = beta_p(of(0, k), of(1, k), of(2, k));
+                return std::vector<Array>{z};
+              },
+          .errors = {{.in = {list({1, 2}), list({1, 2, 3}), scalar(0.5)},
+                      .text = "b: expected a scalar or shape [2], got [3]"}},
+          .units = 256,
+          .gradient = false}},
+    });
+
 }  // namespace
 }  // namespace panto::test

@@ -1,0 +1,179 @@
+// Incomplete gamma and beta functions, and Fresnel's integrals.
+#include <boost/math/policies/policy.hpp>
+#include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numbers>
+
+#include "panto/device/cpu/special/policy.h"
+#include "panto/device/cpu/special/special_functions.h"
+
+namespace panto::special {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = std::numbers::pi;
+
+// ---- Gamma ----------------------------------------------------------------------------------------------------------
+
+// The part of P, or of Q, and its derivative by a, without the factor x^a exp(-x) / gamma(a).
+struct Value {
+  double value, by_a;
+};
+
+// P by its series, the sum of x^n / (a (a + 1) ... (a + n)), for x <= a + 1 (Abramowitz and Stegun 6.5.29).
+Value lower_series(double a, double x) {
+  double term = 1 / a, slope = -term / a;  // of one term, and its derivative
+  Value sum = {term, slope};
+  for (double n = 1; n < 1e6; ++n) {
+    const double ratio = x / (a + n);
+    slope = ratio * (slope - term / (a + n));
+    term *= ratio;
+    sum.value += term;
+    sum.by_a += slope;
+    if (term < sum.value * 1e-17 && std::fabs(slope) < std::fabs(sum.by_a) * 1e-17) break;
+  }
+  return sum;
+}
+
+// Q by its continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), for larger x (6.5.31): numerators p and
+// denominators q of its convergents, and their derivatives.
+Value upper_fraction(double a, double x) {
+  double p0 = 0, p1 = 1, q0 = 1, q1 = x + 1 - a;
+  double dp0 = 0, dp1 = 0, dq0 = 0, dq1 = -1;
+  Value last = {p1 / q1, (dp1 - p1 / q1 * dq1) / q1};
+  for (double n = 1; n < 1e6; ++n) {
+    const double b = x + 2 * n + 1 - a, c = -n * (n - a), dc = n;  // the next partial quotient; b' is -1
+    const double p2 = b * p1 + c * p0, q2 = b * q1 + c * q0;
+    const double dp2 = b * dp1 - p1 + c * dp0 + dc * p0, dq2 = b * dq1 - q1 + c * dq0 + dc * q0;
+    const double scale = 1 / q2;
+    p0 = p1 * scale, q0 = q1 * scale, dp0 = dp1 * scale, dq0 = dq1 * scale;
+    p1 = p2 * scale, q1 = 1, dp1 = dp2 * scale, dq1 = dq2 * scale;
+    const Value now = {p1, dp1 - p1 * dq1};
+    const bool settled = std::fabs(now.value - last.value) <= std::fabs(now.value) * 1e-16 &&
+                         std::fabs(now.by_a - last.by_a) <= std::fabs(now.by_a) * 1e-15;
+    last = now;
+    if (settled) break;
+  }
+  return last;
+}
+
+// Where both of them take long, for a above `kLarge`: P changes little in so small a part of its width, which is
+// sqrt(a).
+constexpr double kLarge = 1e6;
+double slope_between(double a, double x) {
+  const double h = 0.01 * std::sqrt(a);
+  const auto change = [&](double d) {
+    // Of what is smaller, so that the difference is not lost.
+    return x < a ? gamma_p(a + d, x) - gamma_p(a - d, x) : gamma_q(a - d, x) - gamma_q(a + d, x);
+  };
+  return (8 * change(h) - change(2 * h)) / (12 * h);
+}
+
+// ---- Fresnel --------------------------------------------------------------------------------------------------------
+
+// Of C (n even) or S (n odd): the sum of (-1)^k (pi/2)^n x^(2n + 1) / (n! (2n + 1)) over n = 2k or 2k + 1.
+double fresnel_series(double x, bool sine) {
+  const double t = kPi / 2 * x * x;
+  double power = sine ? t * x : x, sum = 0;
+  for (int n = sine ? 1 : 0; n < 80; n += 2) {
+    const double term = power / (2 * n + 1);
+    sum += term;
+    if (std::fabs(term) <= std::fabs(sum) * 1e-18) break;
+    power *= -t * t / ((n + 1.) * (n + 2.));
+  }
+  return sum;
+}
+
+// C + iS from the continued fraction of the complementary error function, for x above 1.5, evaluated by Lentz's method.
+std::complex<double> fresnel_fraction(double x) {
+  using Complex = std::complex<double>;
+  const double square = x * x, rest = std::fma(x, x, -square);
+  Complex b(1, -kPi * square);
+  Complex c = 1e300, d = 1. / b, fraction = d;
+  for (int n = 1; n < 1000; n += 2) {
+    const double a = -static_cast<double>(n) * (n + 1);
+    b += 4;
+    d = 1. / (a * d + b);
+    c = b + a / c;
+    const Complex change = c * d;
+    fraction *= change;
+    if (std::fabs(change.real() - 1) + std::fabs(change.imag()) < 1e-16) break;
+  }
+  const double angle = kPi / 2 * (std::fmod(square, 4) + rest);
+  return Complex(0.5, 0.5) * (1. - Complex(std::cos(angle), std::sin(angle)) * (fraction * Complex(x, -x)));
+}
+
+double fresnel(double x, bool sine) {
+  if (std::isnan(x)) return x;
+  const double a = std::fabs(x);
+  double value;
+  if (a < 1.6) {
+    value = fresnel_series(a, sine);
+  } else if (a > 1e15) {
+    value = 0.5;
+  } else {
+    const std::complex<double> both = fresnel_fraction(a);
+    value = sine ? both.imag() : both.real();
+  }
+  return std::copysign(value, x);
+}
+
+}  // namespace
+
+double fresnel_cos(double x) { return fresnel(x, false); }
+double fresnel_sin(double x) { return fresnel(x, true); }
+
+double gamma_p(double a, double x) {
+  if (std::isnan(a) || std::isnan(x)) return kNan;
+  if (x == 0) return 0;
+  if (x < 0 || a <= 0) return kNan;
+  if (std::isinf(a)) return 0;
+  return std::isinf(x) ? 1 : boost::math::gamma_p(a, x, Policy());
+}
+
+double gamma_q(double a, double x) {
+  if (std::isnan(a) || std::isnan(x) || x < 0 || a <= 0) return kNan;
+  if (std::isinf(a)) return std::isinf(x) ? 0 : 1;
+  return std::isinf(x) ? 0 : boost::math::gamma_q(a, x, Policy());
+}
+
+// The derivative of P by a, without the factor x^a exp(-x) / gamma(a).
+static double slope_without_factor(double a, double x) {
+  const double log_slope = std::log(x) - boost::math::digamma(a, Policy());  // of the factor
+  const bool lower = x <= a || x <= 1;
+  const Value part = lower ? lower_series(a, x) : upper_fraction(a, x);
+  const double slope = part.by_a + part.value * log_slope;
+  return lower ? slope : -slope;
+}
+
+double gamma_p_by_a(double a, double x) {
+  if (std::isnan(a) || std::isnan(x)) return kNan;
+  if (x == 0) return 0;
+  if (x < 0 || a <= 0) return kNan;
+  if (std::isinf(a) || std::isinf(x)) return std::isinf(a) && std::isinf(x) ? kNan : 0;
+  if (a > kLarge) return slope_between(a, x);
+  return x * boost::math::gamma_p_derivative(a, x, Policy()) * slope_without_factor(a, x);
+}
+
+// P(a, x(a)) stays the same: the derivative of x is that of P by a, by the density, with another sign.
+double gamma_sample_by_a(double a, double x) {
+  if (std::isnan(a) || std::isnan(x)) return kNan;
+  if (x == 0) return 0;
+  if (!(x > 0) || !(a > 0) || std::isinf(a) || std::isinf(x)) return kNan;
+  if (a > kLarge) return -slope_between(a, x) / boost::math::gamma_p_derivative(a, x, Policy());
+  return -x * slope_without_factor(a, x);
+}
+
+double beta_p(double a, double b, double x) {
+  if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) return kNan;
+  if (x == 0 || x == 1) return x;
+  if (std::isinf(a) || std::isinf(b)) return kNan;
+  return boost::math::ibeta(a, b, x, Policy());
+}
+
+}  // namespace panto::special

@@ -1,0 +1,357 @@
+// What optimizers do to an element: of each rule the formula of TensorFlow's kernels, which dense steps (dense.cc) and
+// steps of rows (sparse.cc) share.
+//
+// A rule is a template over the type that is computed in. kSlots: how many variables it changes, which are the first
+// inputs. kGrad: which input is the gradient, after which those of rows have their numbers; the others are scalars.
+// `with` reads these in order (scalars.h) and calls its last argument with a function of the gradient's element and the
+// variables'.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "panto/device/math/vocabulary.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/call/call.h"
+
+namespace panto::training {
+
+template <class V>
+PANTO_FN V sign(V x) {
+  return static_cast<V>((x > V{0}) - (x < V{0}));
+}
+
+// What TensorFlow asks of rates and regularizations, where it does.
+template <class V>
+void expect(bool holds, const char* what, const char* wanted, V got) {
+  if (!holds) invalid("{}: expected {}, got {}", what, wanted, static_cast<double>(got));
+}
+template <class V>
+void expect_regularization(V l1, V l2) {
+  expect(l1 >= V{0}, "l1", "at least 0", l1);
+  expect(l2 >= V{0}, "l2", "at least 0", l2);
+}
+
+// Soft thresholding: x moved by `width` towards 0, no further.
+template <class V>
+PANTO_FN V shrunk(V x, V width) {
+  return sign(x) * std::max(std::abs(x) - width, V{0});
+}
+
+// The proximal step (Duchi and Singer 2009, FOBOS) for regularization l1 |x| + l2 x^2 / 2.
+template <class V>
+PANTO_FN V proximal(V x, V rate, V l1, V l2) {
+  return (l1 > V{0} ? shrunk(x, rate * l1) : x) / (V{1} + l2 * rate);
+}
+
+template <class V>
+struct GradientDescent {
+  static constexpr size_t kSlots = 1;
+  static constexpr int kGrad = 2;
+  V alpha;
+  PANTO_FN void operator()(V g, V& var) const { var -= alpha * g; }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    f(GradientDescent{s.next()});
+  }
+};
+
+template <class V>
+struct ProximalGradientDescent {
+  static constexpr size_t kSlots = 1;
+  static constexpr int kGrad = 4;
+  V alpha, l1, l2;
+  PANTO_FN void operator()(V g, V& var) const { var = proximal(var - alpha * g, alpha, l1, l2); }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    f(ProximalGradientDescent{s.next(), s.next(), s.next()});
+  }
+};
+
+// kKeras: the rate is applied to each gradient as it is accumulated, not to what has accumulated.
+template <class V, bool kKeras>
+struct MomentumOf {
+  static constexpr size_t kSlots = 2;
+  static constexpr int kGrad = 3;
+  template <bool kNesterov>
+  struct Step {
+    V lr, momentum;
+    PANTO_FN void operator()(V grad, V& var, V& accum) const {
+      const V g = kKeras ? -(grad * lr) : grad;
+      accum = accum * momentum + g;
+      const V direction = kNesterov ? accum * momentum + g : accum;
+      var = kKeras ? var + direction : var - direction * lr;
+    }
+  };
+  template <class S, class F>
+  static void with(const KernelContext& c, S s, const F& f) {
+    const V lr = s.next(), momentum = s.next();
+    c.flag("use_nesterov") ? f(Step<true>{lr, momentum}) : f(Step<false>{lr, momentum});
+  }
+};
+template <class V>
+using Momentum = MomentumOf<V, false>;
+template <class V>
+using KerasMomentum = MomentumOf<V, true>;
+
+template <class V>
+struct Adam {
+  static constexpr size_t kSlots = 3;
+  static constexpr int kGrad = 9;
+  template <bool kNesterov>
+  struct Step {
+    V rate, beta1, new1, new2, epsilon;
+    PANTO_FN void operator()(V g, V& var, V& m, V& v) const {
+      m += (g - m) * new1;
+      v += (g * g - v) * new2;
+      const V direction = kNesterov ? g * new1 + beta1 * m : m;
+      var -= (direction * rate) / (std::sqrt(v) + epsilon);
+    }
+  };
+  template <class S, class F>
+  static void with(const KernelContext& c, S s, const F& f) {
+    const V beta1_power = s.next(), beta2_power = s.next(), lr = s.next(), beta1 = s.next(), beta2 = s.next();
+    const V epsilon = s.next(), rate = lr * std::sqrt(V{1} - beta2_power) / (V{1} - beta1_power);
+    const V new1 = V{1} - beta1, new2 = V{1} - beta2;
+    if (c.flag("use_nesterov")) {
+      f(Step<true>{rate, beta1, new1, new2, epsilon});
+    } else {
+      f(Step<false>{rate, beta1, new1, new2, epsilon});
+    }
+  }
+};
+
+template <class V>
+struct AdamWithAmsgrad {
+  static constexpr size_t kSlots = 4;
+  static constexpr int kGrad = 10;
+  V rate, new1, new2, epsilon;
+  PANTO_FN void operator()(V g, V& var, V& m, V& v, V& vhat) const {
+    m += (g - m) * new1;
+    v += (g * g - v) * new2;
+    vhat = k::max(vhat, v);
+    var -= (m * rate) / (std::sqrt(vhat) + epsilon);
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    const V beta1_power = s.next(), beta2_power = s.next(), lr = s.next(), beta1 = s.next(), beta2 = s.next();
+    const V rate = lr * std::sqrt(V{1} - beta2_power) / (V{1} - beta1_power);
+    f(AdamWithAmsgrad{rate, V{1} - beta1, V{1} - beta2, s.next()});
+  }
+};
+
+template <class V>
+struct AdaMax {
+  static constexpr size_t kSlots = 3;
+  static constexpr int kGrad = 8;
+  V rate, new1, beta2, epsilon;
+  PANTO_FN void operator()(V g, V& var, V& m, V& v) const {
+    m += (g - m) * new1;
+    v = k::max(beta2 * v, std::abs(g));
+    var -= rate * (m / (v + epsilon));
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    const V beta1_power = s.next(), lr = s.next(), beta1 = s.next(), beta2 = s.next();
+    f(AdaMax{lr / (V{1} - beta1_power), V{1} - beta1, beta2, s.next()});
+  }
+};
+
+template <class V>
+struct RmsProp {
+  static constexpr size_t kSlots = 3;
+  static constexpr int kGrad = 7;
+  V lr, rest, momentum, epsilon;
+  PANTO_FN void operator()(V g, V& var, V& ms, V& mom) const {
+    ms += (g * g - ms) * rest;
+    mom = mom * momentum + (g * lr) / std::sqrt(ms + epsilon);
+    var -= mom;
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    const V lr = s.next(), rho = s.next(), momentum = s.next();
+    f(RmsProp{lr, V{1} - rho, momentum, s.next()});
+  }
+};
+
+template <class V>
+struct CenteredRmsProp {
+  static constexpr size_t kSlots = 4;
+  static constexpr int kGrad = 8;
+  V lr, rest, momentum, epsilon;
+  PANTO_FN void operator()(V g, V& var, V& mg, V& ms, V& mom) const {
+    ms += (g * g - ms) * rest;
+    mg += (g - mg) * rest;
+    mom = mom * momentum + (g * lr) / std::sqrt(ms - mg * mg + epsilon);
+    var -= mom;
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    const V lr = s.next(), rho = s.next(), momentum = s.next();
+    f(CenteredRmsProp{lr, V{1} - rho, momentum, s.next()});
+  }
+};
+
+template <class V>
+struct Adadelta {
+  static constexpr size_t kSlots = 3;
+  static constexpr int kGrad = 6;
+  V lr, rho, epsilon;
+  PANTO_FN void operator()(V g, V& var, V& accum, V& accum_update) const {
+    accum = accum * rho + g * g * (V{1} - rho);
+    const V update = std::sqrt(accum_update + epsilon) / std::sqrt(accum + epsilon) * g;
+    var -= update * lr;
+    accum_update = accum_update * rho + update * update * (V{1} - rho);
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    f(Adadelta{s.next(), s.next(), s.next()});
+  }
+};
+
+template <class V>
+struct Adagrad {
+  static constexpr size_t kSlots = 2;
+  static constexpr int kGrad = 3;
+  V lr;
+  bool update_slots;
+  PANTO_FN void operator()(V g, V& var, V& accum) const {
+    if (update_slots) accum += g * g;
+    var -= (g * lr) / std::sqrt(accum);
+  }
+  template <class S, class F>
+  static void with(const KernelContext& c, S s, const F& f) {
+    f(Adagrad{s.next(), c.flag("update_slots")});
+  }
+};
+
+template <class V>
+struct AdagradV2 {
+  static constexpr size_t kSlots = 2;
+  static constexpr int kGrad = 4;
+  V lr, epsilon;
+  bool update_slots;
+  PANTO_FN void operator()(V g, V& var, V& accum) const {
+    if (update_slots) accum += g * g;
+    var -= (g * lr) / (std::sqrt(accum) + epsilon);
+  }
+  template <class S, class F>
+  static void with(const KernelContext& c, S s, const F& f) {
+    f(AdagradV2{s.next(), s.next(), c.flag("update_slots")});
+  }
+};
+
+template <class V>
+struct ProximalAdagrad {
+  static constexpr size_t kSlots = 2;
+  static constexpr int kGrad = 5;
+  V lr, l1, l2;
+  PANTO_FN void operator()(V g, V& var, V& accum) const {
+    accum += g * g;
+    const V rate = lr / std::sqrt(accum);
+    var = proximal(var - g * rate, rate, l1, l2);
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    const ProximalAdagrad rule{s.next(), s.next(), s.next()};
+    expect(rule.lr > V{0}, "lr", "more than 0", rule.lr);
+    expect_regularization(rule.l1, rule.l2);
+    f(rule);
+  }
+};
+
+// Of all gradients so far, not of the last variable.
+template <class V>
+struct AdagradDA {
+  static constexpr size_t kSlots = 3;
+  static constexpr int kGrad = 3;
+  V lr, l1, l2, steps;
+  PANTO_FN void operator()(V g, V& var, V& sum, V& squares) const {
+    sum += g;
+    squares += g * g;
+    const V direction = l1 > V{0} ? shrunk(sum, l1 * steps) : sum;
+    var = -lr * direction / (l2 * steps * lr + std::sqrt(squares));
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    const V lr = s.next(), l1 = s.next(), l2 = s.next();
+    f(AdagradDA{lr, l1, l2, s.count()});
+  }
+};
+
+// kShrinks: FtrlV2, with one more regularization, of the gradient.
+template <class V, bool kShrinks>
+struct FtrlOf {
+  static constexpr size_t kSlots = 3;
+  static constexpr int kGrad = 3;
+  V lr, l1, l2, shrinkage, power;  // power: of the sum of squares, -lr_power
+  bool linear_by_lr;
+  PANTO_FN V raised(V accum) const { return power == V(0.5) ? std::sqrt(accum) : std::pow(accum, power); }
+  PANTO_FN void operator()(V g, V& var, V& accum, V& linear) const {
+    const V direction = kShrinks ? g + V{2} * shrinkage * var : g;
+    const V next = accum + g * g;
+    const V size = raised(next), more = size - raised(accum);
+    V limit, quadratic;
+    if (linear_by_lr) {
+      linear += direction * lr - more * var;
+      quadratic = size + V{2} * l2 * lr;
+      limit = l1 * lr;
+    } else {
+      linear += direction - more / lr * var;
+      quadratic = size / lr + V{2} * l2;
+      limit = l1;
+    }
+    var = std::abs(linear) > limit ? (limit * sign(linear) - linear) / quadratic : V{0};
+    accum = next;
+  }
+  template <class S, class F>
+  static void with(const KernelContext& c, S s, const F& f) {
+    const V lr = s.next(), l1 = s.next(), l2 = s.next();
+    const V shrinkage = kShrinks ? s.next() : V{0}, lr_power = s.next();
+    const bool linear_by_lr = c.flag("multiply_linear_by_lr");
+    if (s.of_rows()) {
+      expect(lr > V{0} || (linear_by_lr && lr == V{0}), "lr", "more than 0", lr);
+      expect_regularization(l1, l2);
+      expect(shrinkage >= V{0}, "l2_shrinkage", "at least 0", shrinkage);
+      expect(lr_power <= V{0}, "lr_power", "at most 0", lr_power);
+    }
+    f(FtrlOf{lr, l1, l2, shrinkage, -lr_power, linear_by_lr});
+  }
+};
+template <class V>
+using Ftrl = FtrlOf<V, false>;
+template <class V>
+using FtrlV2 = FtrlOf<V, true>;
+
+template <class V>
+struct AddSign {
+  static constexpr size_t kSlots = 2;
+  static constexpr int kGrad = 6;
+  V lr, alpha, sign_decay, beta;
+  PANTO_FN void operator()(V g, V& var, V& m) const {
+    m = m * beta + g * (V{1} - beta);
+    var -= lr * (alpha + sign_decay * sign(g) * sign(m)) * g;
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    f(AddSign{s.next(), s.next(), s.next(), s.next()});
+  }
+};
+
+template <class V>
+struct PowerSign {
+  static constexpr size_t kSlots = 2;
+  static constexpr int kGrad = 6;
+  V lr, logbase, sign_decay, beta;
+  PANTO_FN void operator()(V g, V& var, V& m) const {
+    m = m * beta + g * (V{1} - beta);
+    var -= lr * std::exp(logbase * sign_decay * sign(g) * sign(m)) * g;
+  }
+  template <class S, class F>
+  static void with(const KernelContext&, S s, const F& f) {
+    f(PowerSign{s.next(), s.next(), s.next(), s.next()});
+  }
+};
+
+}  // namespace panto::training
