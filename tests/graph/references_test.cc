@@ -87,6 +87,12 @@ BOOST_AUTO_TEST_CASE(optimizers) {
   BOOST_TEST(run(heavy, "step") == (Floats{0.5, 1}));       // m = [1, 2]
   BOOST_TEST(run(heavy, "step") == (Floats{0.125, 0.25}));  // m = [0.75, 1.5]
   BOOST_TEST(run(heavy, "m") == (Floats{0.75, 1.5}));
+  // Without regularization: w -= w / 2.
+  const std::string none = scalar("none", 0.f);
+  Session proximal(parse_graph(
+      start + none + node("step", "ApplyProximalGradientDescent", {"w", "rate", "none", "none", "w/read"}, kFloatT)));
+  proximal.run(Fetches{"^init"});
+  BOOST_TEST(run(proximal, "step") == (Floats{0.5, 1}));
   const std::string rows =
       node("i", "Const", {},
            type_attr("dtype", "DT_INT32") +
@@ -100,6 +106,11 @@ BOOST_AUTO_TEST_CASE(optimizers) {
     scatter.run(Fetches{"^init"});
     BOOST_TEST(run(scatter, "step") == (Floats{1, expected}));
   }
+  Session row(parse_graph(
+      start + rows + none + node("half", "Reshape", {"rate", "i"}, kFloatT + type_attr("Tshape", "DT_INT32")) +
+      node("step", "SparseApplyProximalGradientDescent", {"w", "rate", "none", "none", "half", "i"}, indexed)));
+  row.run(Fetches{"^init"});
+  BOOST_TEST(run(row, "step") == (Floats{1, 1.75}));
 }
 
 std::string temporary(const std::string& name, const std::string& var_name) {
@@ -210,11 +221,11 @@ BOOST_AUTO_TEST_CASE(old_forms) {
 // What changes variables in a way that is not here, and what is no reference, fails when it is reached.
 BOOST_AUTO_TEST_CASE(the_rest_fails_when_it_is_reached) {
   Session session(parse_graph(variable("w") + pair("one", 1, 2) + node("init", "Assign", {"w", "one"}, kFloatT) +
-                              node("to", "ApplyPowerSign", {"w"}, kFloatT) +
+                              node("to", "ApplyUnheardOf", {"w"}, kFloatT) +
                               node("bad", "AssignAdd", {"one", "one"}, kFloatT)));
   BOOST_TEST(run(session, "init") == (Floats{1, 2}));
   expect_error([&] { session.run(Fetches{"^to"}); },
-               "Unimplemented: op: expected one that this build has, got 'ApplyPowerSign' [node 'to']");
+               "Unimplemented: op: expected one that this build has, got 'ApplyUnheardOf' [node 'to']");
   expect_error([&] { session.run(Fetches{"^bad"}); },
                "Unimplemented: input 0: expected a reference to a variable, got 'one' [node 'bad']");
   for (const char* op : {"Assign", "AssignAdd", "ApplyMomentum"}) {
