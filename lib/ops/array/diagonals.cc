@@ -224,16 +224,18 @@ const Op& kDiag = define_op("Diag(diagonal: T; T: floating|complex|int32|int64) 
                             {.doc = "A tensor with the dimensions of `diagonal` twice, which has its elements where "
                                     "the indices of both halves are equal: [i, j, i, j] is diagonal[i, j]. Zeros "
                                     "elsewhere.",
+                             .cpp = "tensor_diag",
                              .shape = diag_shape,
-                             .gradient = [](GradContext& g) { g.set(0, diag_part(g.dy())); },
+                             .gradient = [](GradContext& g) { g.set(0, tensor_diag_part(g.dy())); },
                              .batch = batching::loop,
                              .jvp = tangents::linear});
 
 const Op& kDiagPart = define_op("DiagPart(input: T; T: floating|complex|int32|int64) -> (diagonal: T)",
                                 {.doc = "The elements of a tensor of dimensions that occur twice whose indices in both "
                                         "halves are equal: what Diag made it of.",
+                                 .cpp = "tensor_diag_part",
                                  .shape = diag_part_shape,
-                                 .gradient = [](GradContext& g) { g.set(0, diag(g.dy())); },
+                                 .gradient = [](GradContext& g) { g.set(0, tensor_diag(g.dy())); },
                                  .batch = batching::loop,
                                  .jvp = tangents::linear});
 

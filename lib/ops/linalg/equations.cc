@@ -1,9 +1,11 @@
 // Linear least squares, and equations whose matrices are given by their diagonals.
 #include <algorithm>
+#include <vector>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/tensor/index.h"
+#include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/linalg/matrices.h"
@@ -28,27 +30,45 @@ void solve_ls_shape(ShapeContext& c) {
   c.output(same_batch(c, {c.dim(0, -1), c.dim(1, -1)}));
 }
 
-// What solves equations of A' A + r, or of A A' + r where A has fewer rows than columns.
+// What solves equations of A' A + r (`tall`), or of A A' + r. These are those of the least squares where A has as many
+// rows as columns at least, or fewer. Where a trace does not know which, both are solved, and `apply` says which holds:
+// what the other gives is finite, so that derivatives of it are zeros, but means nothing.
 struct NormalEquations {
   bool tall;
   Tensor factor;
 
-  NormalEquations(const Tensor& a, const Tensor& regularizer) {
-    const PartialShape& shape = a.partial_shape();
-    const int64_t m = shape.known_rank() ? shape.dim(shape.rank() - 2) : -1;
-    const int64_t n = shape.known_rank() ? shape.dim(shape.rank() - 1) : -1;
-    if (m < 0 || n < 0) {
-      fail(Code::kUnimplemented,
-           "derivative of MatrixSolveLs: expected matrices of known sizes, got shape " + shape.to_string());
-    }
-    tall = m >= n;
+  NormalEquations(const Tensor& a, const Tensor& regularizer, bool tall, const Tensor& apply) : tall(tall) {
     const Tensor gram = tall ? adjoint_mul(a, a) : mul_adjoint(a, a);
-    factor = cholesky(with_diagonal(gram, diagonal(gram) + cast(regularizer, a.dtype())));
+    Tensor on_diagonal = diagonal(gram);
+    if (apply.defined()) {
+      on_diagonal = on_diagonal * cast(where(apply, 1.0, 2.0), a.dtype()) +
+                    cast(where(apply, regularizer, ones_like(regularizer)), a.dtype());
+    } else {
+      on_diagonal = on_diagonal + cast(regularizer, a.dtype());
+    }
+    factor = cholesky(with_diagonal(gram, on_diagonal));
   }
   Tensor solve(const Tensor& right) const {
     return matrix_triangular_solve(factor, matrix_triangular_solve(factor, right), {.adjoint = true});
   }
 };
+
+// `derivatives(equations)`, for the equations that hold.
+template <class F>
+std::vector<Tensor> by_normal_equations(const Tensor& a, const Tensor& regularizer, const F& derivatives) {
+  const PartialShape& shape = a.partial_shape();
+  const int64_t m = shape.known_rank() ? shape.dim(shape.rank() - 2) : -1;
+  const int64_t n = shape.known_rank() ? shape.dim(shape.rank() - 1) : -1;
+  if (m >= 0 && n >= 0) return derivatives(NormalEquations(a, regularizer, m >= n, Tensor()));
+  const Tensor sizes = panto::shape(a);
+  const Tensor is_tall = greater_equal(sizes(-2), sizes(-1));
+  std::vector<Tensor> tall = derivatives(NormalEquations(a, regularizer, true, is_tall));
+  const std::vector<Tensor> wide = derivatives(NormalEquations(a, regularizer, false, logical_not(is_tall)));
+  for (size_t k = 0; k < tall.size(); ++k) {
+    if (tall[k].defined()) tall[k] = where(is_tall, tall[k], wide[k]);
+  }
+  return tall;
+}
 
 void check_fast(bool fast) {
   if (!fast) fail(Code::kUnimplemented, "derivative of MatrixSolveLs: expected fast = true, got false");
@@ -57,37 +77,45 @@ void check_fast(bool fast) {
 void gradient_of_solve_ls(GradContext& g) {
   check_fast(g.flag("fast"));
   const Tensor &a = g.in(0), &b = g.in(1), &x = g.out(0);
-  const NormalEquations equations(a, g.in(2));
-  if (equations.tall) {
-    const Tensor z = equations.solve(g.dy());
-    const Tensor both = mul_adjoint(x, z);
-    if (g.needs(0)) g.set(0, mul_adjoint(b, z) - mul(a, both + adjoint(both)));
-    if (g.needs(1)) g.set(1, mul(a, z));
-    return;
+  const std::vector<Tensor> found =
+      by_normal_equations(a, g.in(2), [&](const NormalEquations& equations) -> std::vector<Tensor> {
+        Tensor da, db;
+        if (equations.tall) {
+          const Tensor z = equations.solve(g.dy());
+          const Tensor both = mul_adjoint(x, z);
+          if (g.needs(0)) da = mul_adjoint(b, z) - mul(a, both + adjoint(both));
+          if (g.needs(1)) db = mul(a, z);
+          return {da, db};
+        }
+        db = equations.solve(mul(a, g.dy()));
+        if (g.needs(0)) {
+          const Tensor y = equations.solve(b);  // x is A' y
+          da = mul_adjoint(y, g.dy() - adjoint_mul(a, db)) - mul_adjoint(db, x);
+        }
+        return {da, db};
+      });
+  for (int i = 0; i < 2; ++i) {
+    if (g.needs(i)) g.set(i, found[static_cast<size_t>(i)]);
   }
-  const Tensor db = equations.solve(mul(a, g.dy()));
-  if (g.needs(1)) g.set(1, db);
-  if (!g.needs(0)) return;
-  const Tensor y = equations.solve(b);  // x is A' y
-  g.set(0, mul_adjoint(y, g.dy() - adjoint_mul(a, db)) - mul_adjoint(db, x));
 }
 
 void tangent_of_solve_ls(JvpContext& c) {
   check_fast(c.flag("fast"));
   const Tensor &a = c.in(0), &b = c.in(1), &x = c.out();
-  const NormalEquations equations(a, c.in(2));
   const auto zero = [](const Tensor& t) { return zeros_like(t); };
   const Tensor da = c.has_tangent(0) ? c.tangent(0) : zero(a);
   const Tensor db = c.has_tangent(1) ? c.tangent(1) : zero(b);
-  if (equations.tall) {
-    // (A' A + r) x = A' b
-    const Tensor right = adjoint_mul(a, db) + adjoint_mul(da, b - mul(a, x)) - adjoint_mul(a, mul(da, x));
-    return c.set(0, equations.solve(right));
-  }
-  // (A A' + r) y = b
-  const Tensor y = equations.solve(b);
-  const Tensor dy = equations.solve(db - mul(da, x) - mul(a, adjoint_mul(da, y)));
-  c.set(0, adjoint_mul(da, y) + adjoint_mul(a, dy));
+  const auto tangent = [&](const NormalEquations& equations) -> std::vector<Tensor> {
+    if (equations.tall) {
+      // (A' A + r) x = A' b
+      return {equations.solve(adjoint_mul(a, db) + adjoint_mul(da, b - mul(a, x)) - adjoint_mul(a, mul(da, x)))};
+    }
+    // (A A' + r) y = b
+    const Tensor y = equations.solve(b);
+    const Tensor dy = equations.solve(db - mul(da, x) - mul(a, adjoint_mul(da, y)));
+    return {adjoint_mul(da, y) + adjoint_mul(a, dy)};
+  };
+  c.set(0, by_normal_equations(a, c.in(2), tangent)[0]);
 }
 
 // ---- Three diagonals ----------------------------------------------------------------------------------------------
