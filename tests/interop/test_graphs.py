@@ -539,8 +539,8 @@ class Command(unittest.TestCase):
     def test_op_that_is_not_here(self):
         graph = tf.Graph()
         with graph.as_default():
-            raw.MatrixDeterminant(input=np.eye(2, dtype=F4), name="determinant")
-        self.fails(graph.as_graph_def(), "Unimplemented", ["MatrixDeterminant"], "determinant")
+            raw.Mfcc(spectrogram=np.ones((1, 2, 3), F4), sample_rate=16000, name="mfcc")
+        self.fails(graph.as_graph_def(), "Unimplemented", ["Mfcc"], "mfcc")
 
 
 if __name__ == "__main__":

@@ -27,12 +27,14 @@ NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtractin
              "paddings must be less than the", "block_shape must have", "doesn't match the number of diagonals implied",
              "for '{{node MatrixSetDiag", "If there is only one output, it must have the same size as the input",
              "can't split axis of size", "num_rows and num_cols are not consistent", "No WhereOp available",
-             "is not available in GraphDef version")
+             "is not available in GraphDef version", "received empty tensor indices", "tensor_in must not be empty")
 # Gradients of pooling are given what was pooled and what it gave; a random program gives them anything, for which there
 # is no right answer.
 UNDEFINED = {"MaxPoolGrad", "MaxPoolGradGrad"}
 # Vectors whose signs libraries choose, and what was in memory above the diagonal: docs/differences.md.
 UNDEFINED |= {"Qr", "Svd", "SelfAdjointEigV2", "SelfAdjointEig", "Eig", "Cholesky"}
+# TensorFlow changes their argument, which may be a constant: docs/differences.md.
+UNDEFINED |= {"InplaceUpdate", "InplaceAdd", "InplaceSub"}
 # The conditions for which TensorFlow's conditionals and loops end the process.
 NO_CONDITION = {"DT_UINT16", "DT_UINT32", "DT_UINT64", "DT_HALF", "DT_BFLOAT16", "DT_COMPLEX64", "DT_COMPLEX128"}
 # Ops that put a first input in order, which TensorFlow does not where that holds NaN: docs/differences.md.
@@ -87,6 +89,8 @@ def has_answer(node):
 
     if node.op in UNDEFINED:
         return False
+    if node.op == "EuclideanNorm":  # squares of integers leave their type
+        return not tf.as_dtype(node.attr["T"].type).is_integer
     if node.op == "Round":  # of integers: zeros
         return not tf.as_dtype(node.attr["T"].type).is_integer
     if node.op == "TopKV2":
