@@ -12,6 +12,7 @@
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/linalg/matrices.h"
+#include "panto/lib/ops/products.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/ops/linalg.h"
 #include "panto/tests/expect.h"
