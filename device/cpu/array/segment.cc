@@ -99,50 +99,35 @@ struct SmallestRow {
 
 // ---- Numbers in any order -------------------------------------------------------------------------------------------
 
-// The numbers as int64, each below `segments`: in the call's own memory, or in `copy`. Loops over rows are compiled for
-// one type of them.
-const int64_t* numbers_of(const KernelContext& c, int64_t segments, std::vector<int64_t>& copy) {
-  const int64_t rows = c.numel(1);
-  const int64_t* numbers = nullptr;
-  with_index_type(c.in(1).dtype(), [&]<class Index>() {
-    const auto* ids = c.data<Index>(1);
-    for (int64_t r = 0; r < rows; ++r) {
-      if (static_cast<int64_t>(ids[r]) >= segments) {
-        invalid("segment_ids[{}]: expected one below {}, got {}", r, segments, static_cast<int64_t>(ids[r]));
-      }
-    }
-    if constexpr (std::is_same_v<Index, int64_t>) {
-      numbers = ids;
-    } else {
-      copy.assign(ids, ids + rows);
-      numbers = copy.data();
-    }
-  });
-  return numbers;
-}
-
 template <class Rows>
 struct UnsortedSegments {
   template <class T>
   static void run(KernelContext& c) {
+    const int64_t segments = c.out_shape(0).dim(0);
     const int64_t rows = c.numel(1);
-    std::vector<int64_t> copy;
-    const int64_t* ids = numbers_of(c, c.out_shape(0).dim(0), copy);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), Rows::template nothing<T>());
-    if (c.numel(0) > 0) join(c.data<T>(0), ids, rows, c.numel(0) / rows, out);
+    with_index_type(c.in(1).dtype(), [&]<class Index>() {
+      const auto* ids = c.data<Index>(1);
+      for (int64_t r = 0; r < rows; ++r) {
+        if (static_cast<int64_t>(ids[r]) >= segments) {
+          invalid("segment_ids[{}]: expected one below {}, got {}", r, segments, static_cast<int64_t>(ids[r]));
+        }
+      }
+      if (c.numel(0) > 0) join(c.data<T>(0), ids, rows, c.numel(0) / rows, out);
+    });
   }
 
  private:
   // Columns are shared between threads, never the rows that are joined.
-  template <class T>
-  static void join(const T* data, const int64_t* ids, int64_t rows, int64_t columns, T* out) {
+  template <class T, class Index>
+  static void join(const T* data, const Index* ids, int64_t rows, int64_t columns, T* out) {
     constexpr int64_t kPiece = 1 << 20;  // elements
     cpu::parallel_for(columns, rows * columns * static_cast<int64_t>(2 * sizeof(T)), [&](int64_t begin, int64_t end) {
       const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
       cpu::in_pieces(rows, piece, [&](int64_t first, int64_t last) {
         for (int64_t r = first; r < last; ++r) {
-          const int64_t id = ids[r];
+          const auto id = static_cast<int64_t>(ids[r]);
           if (id < 0) continue;
           T* to = out + id * columns;
           const T* from = data + r * columns;
@@ -177,12 +162,6 @@ std::vector<Run> runs_of(const Index* ids, int64_t rows) {
   return runs;
 }
 
-std::vector<Run> find_runs(const KernelContext& c) {
-  std::vector<Run> runs;
-  with_index_type(c.in(1).dtype(), [&]<class Index>() { runs = runs_of(c.data<Index>(1), c.numel(1)); });
-  return runs;
-}
-
 template <class Rows, bool kMean = false>
 struct SortedSegments {
   template <class T>
@@ -205,6 +184,12 @@ struct SortedSegments {
   }
 
  private:
+  static std::vector<Run> find_runs(KernelContext& c) {
+    std::vector<Run> runs;
+    with_index_type(c.in(1).dtype(), [&]<class Index>() { runs = runs_of(c.data<Index>(1), c.numel(1)); });
+    return runs;
+  }
+
   template <class T>
   static void join(const T* data, const std::vector<Run>& runs, int64_t elements, int64_t columns, T* out) {
     constexpr int64_t kColumns = 256;  // joined at a time

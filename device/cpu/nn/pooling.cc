@@ -21,35 +21,44 @@ namespace {
 
 constexpr int64_t kLanes = 64;  // channels that a gradient treats at a time
 
+// A row of the output, of all depths, and what of the image its windows see: planes and rows that are not padding.
+struct PoolRow {
+  int64_t number;
+  int64_t first_plane, last_plane, first, last;
+};
+
 struct Pool : PoolShape {
   using PoolShape::PoolShape;
 
   int64_t out_rows() const { return depth.output * height.output; }
+  PoolRow row(int64_t number) const {
+    const int64_t z = number / height.output, y = number % height.output;
+    return {number, depth.begin(z) + depth.first(z), depth.begin(z) + depth.last(z), height.begin(y) + height.first(y),
+            height.begin(y) + height.last(y)};
+  }
 
-  // body(offset of an element of the image, its number) for those of the window at x in row `r` of the output that are
-  // not padding.
+  // body(offset of an element of the image, its number) for those of the window at x in the row that are not padding.
   template <class Body>
-  [[gnu::always_inline]] void for_window(int64_t r, int64_t x, const Body& body) const {
-    const int64_t z = r / height.output, y = r % height.output;
+  [[gnu::always_inline]] void for_window(const PoolRow& row, int64_t x, const Body& body) const {
     const int64_t first_x = width.begin(x) + width.first(x), last_x = width.begin(x) + width.last(x);
     int32_t number = 0;
-    for (int64_t h = depth.first(z), last_z = depth.last(z); h < last_z; ++h) {
-      const int64_t plane = (depth.begin(z) + h) * height.input;
-      for (int64_t i = height.first(y), last_y = height.last(y); i < last_y; ++i) {
-        const int64_t row = (plane + height.begin(y) + i) * width.input;
-        for (int64_t j = first_x; j < last_x; ++j) body((row + j) * lanes, number++);
+    for (int64_t h = row.first_plane; h < row.last_plane; ++h) {
+      for (int64_t i = row.first; i < row.last; ++i) {
+        const int64_t at = (h * height.input + i) * width.input;
+        for (int64_t j = first_x; j < last_x; ++j) body((at + j) * lanes, number++);
       }
     }
   }
-  int64_t count(int64_t r, int64_t x) const {
-    const auto along = [](const WindowAxis& a, int64_t at) { return std::max<int64_t>(0, a.last(at) - a.first(at)); };
-    return along(depth, r / height.output) * along(height, r % height.output) * along(width, x);
+  int64_t count(const PoolRow& row, int64_t x) const {
+    const auto length = [](int64_t first, int64_t last) { return std::max<int64_t>(0, last - first); };
+    return length(row.first_plane, row.last_plane) * length(row.first, row.last) *
+           length(width.first(x), width.last(x));
   }
 
   // body(image, row of the output, of all depths).
   template <class T, class Body>
   void over_rows(int64_t element_bytes, const Body& body) const {
-    parallel<T>(images * out_rows(), element_bytes, [&](int64_t r) { body(r / out_rows(), r % out_rows()); });
+    parallel<T>(images * out_rows(), element_bytes, [&](int64_t r) { body(r / out_rows(), row(r % out_rows())); });
   }
   // body(image, first lane, lanes): windows overlap, so that gradients of an image's rows cannot be shared.
   template <class T, class Body>
@@ -83,11 +92,11 @@ struct MaxPoolKernel {
     const Pool p(c, c.shape(0));
     const T* in = c.data<T>(0);
     T* out = c.out_data<T>(0);
-    p.over_rows<T>(sizeof(T), [&](int64_t n, int64_t y) {
+    p.over_rows<T>(sizeof(T), [&](int64_t n, const PoolRow& row) {
       for (int64_t x = 0; x < p.width.output; ++x) {
-        T* to = out + n * p.out_image() + (y * p.width.output + x) * p.lanes;
+        T* to = out + n * p.out_image() + (row.number * p.width.output + x) * p.lanes;
         std::fill_n(to, p.lanes, lowest<T>());
-        p.for_window(y, x, [&](int64_t at, int32_t) {
+        p.for_window(row, x, [&](int64_t at, int32_t) {
           const T* from = in + n * p.in_image() + at;
           PANTO_INDEPENDENT
           for (int64_t k = 0; k < p.lanes; ++k) to[k] = beats(from[k], to[k]) ? from[k] : to[k];
@@ -103,11 +112,12 @@ template <class T, class Body>
 [[gnu::always_inline]] inline void for_largest(const Pool& p, const T* image, int64_t lanes, const Body& body) {
   T best[kLanes];
   int32_t chosen[kLanes];
-  for (int64_t y = 0; y < p.out_rows(); ++y) {
+  for (int64_t r = 0; r < p.out_rows(); ++r) {
+    const PoolRow row = p.row(r);
     for (int64_t x = 0; x < p.width.output; ++x) {
       std::fill_n(chosen, lanes, -1);
       bool first = true;
-      p.for_window(y, x, [&](int64_t at, int32_t number) {
+      p.for_window(row, x, [&](int64_t at, int32_t number) {
         const T* from = image + at;
         if (first) {
           std::copy_n(from, lanes, best);
@@ -122,7 +132,7 @@ template <class T, class Body>
           chosen[k] = better ? number : chosen[k];
         }
       });
-      body(chosen, y, x);
+      body(chosen, row, x);
     }
   }
 }
@@ -143,9 +153,9 @@ struct MaxPoolGradKernel {
     p.over_lanes<T>(3 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
       T* to = dx + n * p.in_image() + lane;
       clear(p, to, lanes);
-      for_largest(p, in + n * p.in_image() + lane, lanes, [&](const int32_t* chosen, int64_t y, int64_t x) {
-        const T* from = dy + n * p.out_image() + (y * p.width.output + x) * p.lanes + lane;
-        p.for_window(y, x, [&](int64_t at, int32_t number) {
+      for_largest(p, in + n * p.in_image() + lane, lanes, [&](const int32_t* chosen, const PoolRow& row, int64_t x) {
+        const T* from = dy + n * p.out_image() + (row.number * p.width.output + x) * p.lanes + lane;
+        p.for_window(row, x, [&](int64_t at, int32_t number) {
           PANTO_INDEPENDENT
           for (int64_t k = 0; k < lanes; ++k) {
             to[at + k] = k::add(to[at + k], chosen[k] == number ? from[k] : T{});
@@ -165,10 +175,10 @@ struct MaxPoolGradGradKernel {
     T* out = c.out_data<T>(0);
     p.over_lanes<T>(3 * sizeof(T), [&](int64_t n, int64_t lane, int64_t lanes) {
       const T* from = ddx + n * p.in_image() + lane;
-      for_largest(p, in + n * p.in_image() + lane, lanes, [&](const int32_t* chosen, int64_t y, int64_t x) {
-        T* to = out + n * p.out_image() + (y * p.width.output + x) * p.lanes + lane;
+      for_largest(p, in + n * p.in_image() + lane, lanes, [&](const int32_t* chosen, const PoolRow& row, int64_t x) {
+        T* to = out + n * p.out_image() + (row.number * p.width.output + x) * p.lanes + lane;
         std::fill_n(to, lanes, T{});
-        p.for_window(y, x, [&](int64_t at, int32_t number) {
+        p.for_window(row, x, [&](int64_t at, int32_t number) {
           PANTO_INDEPENDENT
           for (int64_t k = 0; k < lanes; ++k) to[k] = chosen[k] == number ? from[at + k] : to[k];
         });
@@ -184,16 +194,16 @@ struct AvgPoolKernel {
     const Pool p(c, c.shape(0));
     const T* in = c.data<T>(0);
     T* out = c.out_data<T>(0);
-    p.over_rows<T>(sizeof(T), [&](int64_t n, int64_t y) {
+    p.over_rows<T>(sizeof(T), [&](int64_t n, const PoolRow& row) {
       for (int64_t x = 0; x < p.width.output; ++x) {
-        T* to = out + n * p.out_image() + (y * p.width.output + x) * p.lanes;
+        T* to = out + n * p.out_image() + (row.number * p.width.output + x) * p.lanes;
         std::fill_n(to, p.lanes, T{});
-        p.for_window(y, x, [&](int64_t at, int32_t) {
+        p.for_window(row, x, [&](int64_t at, int32_t) {
           const T* from = in + n * p.in_image() + at;
           PANTO_INDEPENDENT
           for (int64_t k = 0; k < p.lanes; ++k) to[k] += from[k];
         });
-        const T count = static_cast<T>(p.count(y, x));
+        const T count = static_cast<T>(p.count(row, x));
         for (int64_t k = 0; k < p.lanes; ++k) to[k] /= count;
       }
     });
@@ -211,12 +221,13 @@ struct AvgPoolGradKernel {
       T* to = dx + n * p.in_image() + lane;
       clear(p, to, lanes);
       T part[kLanes];
-      for (int64_t y = 0; y < p.out_rows(); ++y) {
+      for (int64_t r = 0; r < p.out_rows(); ++r) {
+        const PoolRow row = p.row(r);
         for (int64_t x = 0; x < p.width.output; ++x) {
-          const T* from = dy + n * p.out_image() + (y * p.width.output + x) * p.lanes + lane;
-          const T count = static_cast<T>(p.count(y, x));
+          const T* from = dy + n * p.out_image() + (row.number * p.width.output + x) * p.lanes + lane;
+          const T count = static_cast<T>(p.count(row, x));
           for (int64_t k = 0; k < lanes; ++k) part[k] = from[k] / count;
-          p.for_window(y, x, [&](int64_t at, int32_t) {
+          p.for_window(row, x, [&](int64_t at, int32_t) {
             PANTO_INDEPENDENT
             for (int64_t k = 0; k < lanes; ++k) to[at + k] += part[k];
           });
@@ -250,13 +261,14 @@ struct MaxPoolWithArgmaxKernel {
         p.images * p.out_rows(), p.images * (p.in_image() + p.out_image()) * 16,
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            const int64_t n = i / p.out_rows(), y = i % p.out_rows();
+            const int64_t n = i / p.out_rows();
+            const PoolRow row = p.row(i % p.out_rows());
             for (int64_t x = 0; x < p.width.output; ++x) {
-              const int64_t first = n * p.out_image() + (y * p.width.output + x) * p.lanes;
+              const int64_t first = n * p.out_image() + (row.number * p.width.output + x) * p.lanes;
               for (int64_t k = 0; k < p.lanes; ++k) {
                 int64_t best = -1;
                 const T* image = in + n * p.in_image() + k;
-                p.for_window(y, x, [&](int64_t at, int32_t) {
+                p.for_window(row, x, [&](int64_t at, int32_t) {
                   if (best < 0 || image[at] > image[best]) best = at;
                 });
                 out[first + k] = image[best];
