@@ -7,7 +7,6 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/print.h"
 #include "panto/lib/graph/files/unknown.h"
-#include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/lib/graph/validate.h"
 #include "panto/lib/runtime/dataflow/dataflow.h"
@@ -48,14 +47,6 @@ Device& default_device(std::span<const ExecutableFeed> feeds, const ExecutableOp
     if (device != nullptr && device->kind() != DeviceKind::kCpu) return *device;
   }
   return cpu_device();
-}
-
-// What a graph says of shapes holds for the values that it computes. Where others are fed in their place, or more is
-// known of what is fed than its Placeholder declares, what depends on them is inferred anew.
-void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
-  std::vector<std::pair<NodeOutput, Tensor>> given;
-  for (size_t i = 0; i < values.size(); ++i) given.emplace_back(work.feeds[i], values[i]);
-  infer_shapes(work.graph, given);
 }
 
 // Which node each is that may keep a state, or expands to some that do, by what its instance says makes it one.

@@ -7,6 +7,7 @@
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
+#include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 #include "panto/ops/array.h"
 
@@ -188,6 +189,12 @@ WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds,
   for (size_t i = 0; i < feeds.size(); ++i) work.feeds.push_back(feed_placeholder(g, feeds[i], infos[i]));
   remove_dead(g, work.sink, work.feeds);
   return work;
+}
+
+void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values) {
+  std::vector<std::pair<NodeOutput, Tensor>> given;
+  for (size_t i = 0; i < values.size(); ++i) given.emplace_back(work.feeds[i], values[i]);
+  infer_shapes(work.graph, given);
 }
 
 }  // namespace panto

@@ -40,5 +40,8 @@ struct WorkGraph {
 // `infos`: what is known of each fed value; Placeholders are narrowed to it.
 WorkGraph make_work_graph(const Graph& graph, std::span<const NodeOutput> feeds, std::span<const OutputInfo> infos,
                           std::span<const NodeOutput> fetches, std::span<const int> targets);
+// What a graph says of shapes holds for the values that it computes. Where others are fed in their place, or more is
+// known of what is fed than its Placeholder declares, what depends on them is inferred anew. `values`: of the feeds.
+void infer_from_feeds(WorkGraph& work, std::span<const Tensor> values);
 
 }  // namespace panto

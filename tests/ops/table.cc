@@ -198,6 +198,7 @@ int64_t Given::integer(const char* name) const { return find(name).as<int64_t>()
 double Given::real(const char* name) const { return static_cast<double>(find(name).as<float>()); }
 std::string Given::text(const char* name) const { return find(name).as<std::string>(); }
 std::vector<int64_t> Given::integers(const char* name) const { return find(name).as<std::vector<int64_t>>(); }
+std::vector<std::string> Given::texts(const char* name) const { return find(name).as<std::vector<std::string>>(); }
 
 std::vector<int> argument_of_inputs(const Op& op, size_t count, const Attrs& attrs) {
   const Signature& s = op.signature();

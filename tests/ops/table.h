@@ -59,6 +59,7 @@ struct Given {
   double real(const char* name) const;
   std::string text(const char* name) const;
   std::vector<int64_t> integers(const char* name) const;
+  std::vector<std::string> texts(const char* name) const;
 
  private:
   const AttrValue& find(const char* name) const;

@@ -36,7 +36,8 @@ ScalarRound parse_scalar_round(const CallView& call) {
     invalid("Tin: expected the {} types of T, and one for each of {} lists, got others", types.size(), read);
   }
   if (loop.program.outputs.size() != 1 || loop.program.type_of(loop.program.outputs[0]) != kBool) {
-    invalid("outputs: expected one bool, got {}", loop.program.outputs.size());
+    invalid("outputs: expected one of type bool, got {} of type {}", loop.program.outputs.size(),
+            dtype_name(call.types("Tout")[0]));
   }
   if (loop.carried.size() != types.size()) {
     invalid("carried: expected {}, one for each of T, got {}", types.size(), loop.carried.size());

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "panto/lib/core/tensor/tensor_alloc.h"
-#include "panto/lib/graph/infer.h"
 #include "panto/lib/ops/lists/element_shape.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/passes/elementwise_groups.h"
@@ -27,7 +26,7 @@ bool is_scalar(const OutputInfo& info) {
   return is_plain(info.dtype) && info.shape.fully_known() && info.shape.rank() == 0;
 }
 
-// Whether a round may be arithmetic on scalars at all. What is asked of its nodes holds before passes, too.
+// Whether it pays to look closer: the loop's numbers are scalars in host memory, and a round changes nothing outside.
 bool may_be_scalar(const Graph& graph, const Endpoints& round, std::span<const ExecutableFeed> feeds) {
   if (!round.effects.empty() || graph.num_nodes() > kMostNodes) return false;
   for (const ExecutableFeed& feed : feeds) {
@@ -41,9 +40,9 @@ bool may_be_scalar(const Graph& graph, const Endpoints& round, std::span<const E
 // Reads a round's graph, optimized, as a program.
 class ScalarLoopMaker {
  public:
-  ScalarLoopMaker(const WorkGraph& work, std::span<const ExecutableFeed> feeds, std::span<const size_t> made)
+  ScalarLoopMaker(const WorkGraph& work, std::span<const size_t> made)
       : graph_(work.graph), feeds_(work.feeds), sink_(work.graph.at(work.sink)) {
-    next_.resize(feeds.size());
+    next_.resize(feeds_.size());
     for (size_t k = 0; k < made.size(); ++k) next_[made[k]] = behind_identities(sink_.inputs()[k]);
   }
 
@@ -53,7 +52,7 @@ class ScalarLoopMaker {
     for (const int id : graph_.topological_order()) {
       if (id != sink_.id() && !add_step(graph_.at(id))) return nullptr;
     }
-    const std::optional<int64_t> condition = value_of(behind_identities(sink_.inputs().back()));
+    const std::optional<int64_t> condition = value_of(sink_.inputs().back());
     if (!condition || *condition < static_cast<int64_t>(input_types_.size())) return nullptr;
     if (graph_.info(sink_.inputs().back()).dtype != kBool) return nullptr;
     return call_of(*condition);
@@ -221,16 +220,14 @@ std::unique_ptr<ScalarLoop> ScalarLoop::make(const Graph& graph, const Endpoints
   }
   const auto make_work = [&] {
     WorkGraph work = make_work_graph(graph, round.inputs, infos, round.outputs, {});
-    std::vector<std::pair<NodeOutput, Tensor>> given;
-    for (size_t i = 0; i < feeds.size(); ++i) given.emplace_back(work.feeds[i], abstract_values[i]);
-    infer_shapes(work.graph, given);
+    infer_from_feeds(work, abstract_values);
     place_and_expand(work.graph, cpu_device(), false, nullptr);
     return work;
   };
   WorkGraph work = make_work();
   PassContext context{work.graph, work.sink, work.feeds, abstract_values};
   run_passes(context, portable_passes(""), [&] { return make_work().graph; });
-  return ScalarLoopMaker(work, feeds, made).make();
+  return ScalarLoopMaker(work, made).make();
 }
 
 bool ScalarLoop::run(const Step& step, std::span<Tensor> values, int64_t& rounds) const {

@@ -9,19 +9,10 @@
 namespace panto::test {
 namespace {
 
-template <class T>
-T attr(const Given& g, std::string_view name) {
-  for (const Attr& a : g.attrs) {
-    if (a.name == name) return a.value.as<T>();
-  }
-  return {};
-}
-
 // Round by round, of numbers.
 std::vector<Array> by_rounds(const Given& g) {
-  const auto ops = attr<std::vector<std::string>>(g, "ops");
-  const auto operands = attr<std::vector<int64_t>>(g, "operands"), carried = attr<std::vector<int64_t>>(g, "carried"),
-             pushed = attr<std::vector<int64_t>>(g, "pushed");
+  const auto ops = g.texts("ops");
+  const auto operands = g.integers("operands"), carried = g.integers("carried"), pushed = g.integers("pushed");
   std::vector<Array> results(g.in);
   double rounds = 0;
   for (bool more = true; more; ++rounds) {
@@ -38,7 +29,7 @@ std::vector<Array> by_rounds(const Given& g) {
       list.values.push_back(values[static_cast<size_t>(pushed[w])]);
       ++list.dims[0];
     }
-    more = values[static_cast<size_t>(attr<std::vector<int64_t>>(g, "outputs")[0])] != 0;
+    more = values[static_cast<size_t>(g.integers("outputs")[0])] != 0;
   }
   results.push_back(scalar(rounds).as(kInt64));
   results.push_back(scalar(0).as(kBool));

@@ -91,34 +91,35 @@ Tensors max_pool_grad_grad_v2(const AdapterCall& c) {
   return {max_pool_grad_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
 }
 
+// How a convolution's gradient moves its windows. Those of volumes have neither paddings nor another order of
+// dimensions.
+template <class Attrs>
+Attrs conv_attrs(const AdapterCall& c) {
+  Attrs attrs;
+  attrs.dilations = c.attr<Ints>("dilations");
+  if constexpr (requires { attrs.explicit_paddings; }) {
+    attrs.explicit_paddings = c.attr<Ints>("explicit_paddings");
+    attrs.data_format = c.attr<std::string>("data_format");
+  }
+  return attrs;
+}
+
 // Gradients of convolutions that are told the tensor itself, where the ops take its shape.
 Tensors conv2d_by_input(const AdapterCall& c) {
-  Conv2DBackpropInputAttrs attrs;
-  attrs.explicit_paddings = c.attr<Ints>("explicit_paddings");
-  attrs.data_format = c.attr<std::string>("data_format");
-  attrs.dilations = c.attr<Ints>("dilations");
   return {conv2d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
-                                c.attr<std::string>("padding"), attrs)};
+                                c.attr<std::string>("padding"), conv_attrs<Conv2DBackpropInputAttrs>(c))};
 }
 Tensors conv2d_by_filter(const AdapterCall& c) {
-  Conv2DBackpropFilterAttrs attrs;
-  attrs.explicit_paddings = c.attr<Ints>("explicit_paddings");
-  attrs.data_format = c.attr<std::string>("data_format");
-  attrs.dilations = c.attr<Ints>("dilations");
   return {conv2d_backprop_filter(c.in(0), shape(c.in(1)), c.in(2), c.attr<Ints>("strides"),
-                                 c.attr<std::string>("padding"), attrs)};
+                                 c.attr<std::string>("padding"), conv_attrs<Conv2DBackpropFilterAttrs>(c))};
 }
 Tensors conv3d_by_input(const AdapterCall& c) {
-  Conv3DBackpropInputAttrs attrs;
-  attrs.dilations = c.attr<Ints>("dilations");
   return {conv3d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
-                                c.attr<std::string>("padding"), attrs)};
+                                c.attr<std::string>("padding"), conv_attrs<Conv3DBackpropInputAttrs>(c))};
 }
 Tensors conv3d_by_filter(const AdapterCall& c) {
-  Conv3DBackpropFilterAttrs attrs;
-  attrs.dilations = c.attr<Ints>("dilations");
   return {conv3d_backprop_filter(c.in(0), shape(c.in(1)), c.in(2), c.attr<Ints>("strides"),
-                                 c.attr<std::string>("padding"), attrs)};
+                                 c.attr<std::string>("padding"), conv_attrs<Conv3DBackpropFilterAttrs>(c))};
 }
 
 // Without a threshold for scores: any above the lowest number.

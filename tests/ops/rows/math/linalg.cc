@@ -161,10 +161,7 @@ const Family products(
     });
 
 std::vector<Array> fused_matmul(const Given& g) {
-  std::vector<std::string> ops;
-  for (const Attr& a : g.attrs) {
-    if (a.name == "fused_ops") ops = a.value.as<std::vector<std::string>>();
-  }
+  const std::vector<std::string> ops = g.texts("fused_ops");
   Array y = product(g.in[0], g.in[1], g.flag("transpose_a"), g.flag("transpose_b"));
   for (size_t i = 0; i < y.values.size(); ++i) {
     double& v = y.values[i];

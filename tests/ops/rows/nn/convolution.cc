@@ -8,13 +8,13 @@ namespace panto::test {
 namespace {
 
 // A convolution's sizes, from its input's and its filter's.
-struct Sizes {
+struct Products {
   Layout layout;
   Index input, filter;
   Side h, w;
   int64_t groups, group_out;
 
-  Sizes(const Given& g, const Index& in, const Index& weights)
+  Products(const Given& g, const Index& in, const Index& weights)
       : layout(g),
         input(in),
         filter(weights),
@@ -38,28 +38,6 @@ struct Sizes {
     });
   }
 };
-
-std::vector<Array> conv(const Given& g) {
-  const Sizes s(g, g.in[0].dims, g.in[1].dims);
-  Array y = filled(s.output(), 0);
-  s.for_each_product(
-      [&](const Index& i, const Index& f, const Index& o) { element(y, o) += at(g.in[0], i) * at(g.in[1], f); });
-  return {y};
-}
-std::vector<Array> conv_by_input(const Given& g) {
-  const Sizes s(g, integers(g.in[0]), g.in[1].dims);
-  Array dx = filled(s.input, 0);
-  s.for_each_product(
-      [&](const Index& i, const Index& f, const Index& o) { element(dx, i) += at(g.in[2], o) * at(g.in[1], f); });
-  return {dx};
-}
-std::vector<Array> conv_by_filter(const Given& g) {
-  const Sizes s(g, g.in[0].dims, integers(g.in[1]));
-  Array df = filled(s.filter, 0);
-  s.for_each_product(
-      [&](const Index& i, const Index& f, const Index& o) { element(df, f) += at(g.in[0], i) * at(g.in[2], o); });
-  return {df};
-}
 
 // A convolution: shapes of input, filter and output, and attributes.
 struct Shapes {
@@ -146,11 +124,8 @@ ErrorSample conv_error(Attrs attrs, const char* text, Array image = kImage, Arra
 // ---- With what follows ----------------------------------------------------------------------------------------------
 
 std::vector<Array> fused_conv(const Given& g) {
-  std::vector<std::string> ops;
-  for (const Attr& a : g.attrs) {
-    if (a.name == "fused_ops") ops = a.value.as<std::vector<std::string>>();
-  }
-  Array y = conv(g)[0];
+  const std::vector<std::string> ops = g.texts("fused_ops");
+  Array y = conv<Products>(g)[0];
   const size_t axis = g.text("data_format") == "NCHW" ? 1 : 3;
   size_t next = 2;
   for (const std::string& op : ops) {
@@ -238,7 +213,7 @@ const Family family(
     {
         {"Conv2D",
          {.samples = conv_samples(),
-          .reference = conv,
+          .reference = conv<Products>,
           .errors =
               {conv_error(attrs_of("VALID"), "input: expected rank 4, got shape [4,4,2]", draw({4, 4, 2})),
                conv_error(attrs_of("VALID"), "filter: expected rank 4, got shape [2,2]", kImage, draw({2, 2})),
@@ -278,7 +253,7 @@ const Family family(
           .floor = 4}},
         {"Conv2DBackpropInput",
          {.samples = by_input_samples(),
-          .reference = conv_by_input,
+          .reference = conv_by_input<Products>,
           .errors = {{.in = {list({1, 4, 4}).as(kInt32), kFilter, draw({1, 3, 3, 3})},
                       .attrs = attrs_of("VALID"),
                       .text = "input_sizes: expected 4 numbers, got 3"},
@@ -292,7 +267,7 @@ const Family family(
           .floor = 4}},
         {"Conv2DBackpropFilter",
          {.samples = by_filter_samples(),
-          .reference = conv_by_filter,
+          .reference = conv_by_filter<Products>,
           .errors = {{.in = {kImage, list({2, 2, 2}).as(kInt32), draw({1, 3, 3, 3})},
                       .attrs = attrs_of("VALID"),
                       .text = "filter_sizes: expected 4 numbers, got 3"},

@@ -8,49 +8,29 @@
 namespace panto::test {
 namespace {
 
-// f(index of the input, of the filter, of the output) for every product that there is.
-template <class F>
-void for_each_product(const Given& g, const Index& input, const Index& filter, F f) {
-  const Layout layout(g);
-  const Side h = side_of(g, layout.height, input[layout.height], filter[0], true);
-  const Side w = side_of(g, layout.width, input[layout.width], filter[1], true);
-  for_each_index({input[0], h.output, w.output, filter[2], filter[3]}, [&](const Index& o) {
-    for_each_index({filter[0], filter[1]}, [&](const Index& tap) {
-      const int64_t y = h.at(o[1], tap[0]), x = w.at(o[2], tap[1]);
-      if (y < 0 || y >= h.input || x < 0 || x >= w.input) return;
-      f(layout.index(o[0], y, x, o[3]), Index{tap[0], tap[1], o[3], o[4]},
-        layout.index(o[0], o[1], o[2], o[3] * filter[3] + o[4]));
+struct Products {
+  Layout layout;
+  Index input, filter;
+  Side h, w;
+  Products(const Given& g, const Index& in, const Index& weights)
+      : layout(g),
+        input(in),
+        filter(weights),
+        h(side_of(g, layout.height, in[layout.height], weights[0], true)),
+        w(side_of(g, layout.width, in[layout.width], weights[1], true)) {}
+  Index output() const { return layout.index(input[0], h.output, w.output, filter[2] * filter[3]); }
+  template <class F>
+  void for_each_product(F f) const {
+    for_each_index({input[0], h.output, w.output, filter[2], filter[3]}, [&](const Index& o) {
+      for_each_index({filter[0], filter[1]}, [&](const Index& tap) {
+        const int64_t y = h.at(o[1], tap[0]), x = w.at(o[2], tap[1]);
+        if (y < 0 || y >= h.input || x < 0 || x >= w.input) return;
+        f(layout.index(o[0], y, x, o[3]), Index{tap[0], tap[1], o[3], o[4]},
+          layout.index(o[0], o[1], o[2], o[3] * filter[3] + o[4]));
+      });
     });
-  });
-}
-
-Index output_dims(const Given& g, const Index& input, const Index& filter) {
-  const Layout layout(g);
-  return layout.index(input[0], side_of(g, layout.height, input[layout.height], filter[0], true).output,
-                      side_of(g, layout.width, input[layout.width], filter[1], true).output, filter[2] * filter[3]);
-}
-
-std::vector<Array> depthwise(const Given& g) {
-  Array y = filled(output_dims(g, g.in[0].dims, g.in[1].dims), 0);
-  for_each_product(g, g.in[0].dims, g.in[1].dims, [&](const Index& i, const Index& f, const Index& o) {
-    element(y, o) += at(g.in[0], i) * at(g.in[1], f);
-  });
-  return {y};
-}
-std::vector<Array> depthwise_by_input(const Given& g) {
-  Array dx = filled(integers(g.in[0]), 0);
-  for_each_product(g, dx.dims, g.in[1].dims, [&](const Index& i, const Index& f, const Index& o) {
-    element(dx, i) += at(g.in[2], o) * at(g.in[1], f);
-  });
-  return {dx};
-}
-std::vector<Array> depthwise_by_filter(const Given& g) {
-  Array df = filled(integers(g.in[1]), 0);
-  for_each_product(g, g.in[0].dims, df.dims, [&](const Index& i, const Index& f, const Index& o) {
-    element(df, f) += at(g.in[0], i) * at(g.in[2], o);
-  });
-  return {df};
-}
+  }
+};
 
 struct Shapes {
   Index input, filter, output;
@@ -133,7 +113,7 @@ void all_large() {
 const Family family("depthwise", {
                                      {"DepthwiseConv2dNative",
                                       {.samples = samples(Takes::kInputFilter),
-                                       .reference = depthwise,
+                                       .reference = conv<Products>,
                                        .errors = {{.in = {draw({4, 4, 2}), kFilter},
                                                    .attrs = attrs_of("VALID"),
                                                    .text = "input: expected rank 4, got shape [4,4,2]"},
@@ -151,7 +131,7 @@ const Family family("depthwise", {
                                        .floor = 8}},
                                      {"DepthwiseConv2dNativeBackpropInput",
                                       {.samples = samples(Takes::kSizesFilterGrad),
-                                       .reference = depthwise_by_input,
+                                       .reference = conv_by_input<Products>,
                                        .errors = {{.in = {list({1, 4, 4}).as(kInt32), kFilter, draw({1, 3, 3, 6})},
                                                    .attrs = attrs_of("VALID"),
                                                    .text = "input_sizes: expected 4 numbers, got 3"},
@@ -162,7 +142,7 @@ const Family family("depthwise", {
                                        .floor = 8}},
                                      {"DepthwiseConv2dNativeBackpropFilter",
                                       {.samples = samples(Takes::kInputSizesGrad),
-                                       .reference = depthwise_by_filter,
+                                       .reference = conv_by_filter<Products>,
                                        .errors = {{.in = {kImage, list({2, 2, 2, 3}).as(kInt32), draw({1, 3, 2, 6})},
                                                    .attrs = attrs_of("VALID"),
                                                    .text = "out_backprop: expected shape [1,3,3,6], got [1,3,2,6]"}},

@@ -21,21 +21,13 @@ Sample program(std::vector<Array> in, std::vector<std::string> ops, std::vector<
                     {"outputs", std::move(outputs)}}};
 }
 
-template <class T>
-T attr(const Given& g, std::string_view name) {
-  for (const Attr& a : g.attrs) {
-    if (a.name == name) return a.value.as<T>();
-  }
-  return {};
-}
-
 // Step by step, on whole arrays. Operands that broadcast come second.
 std::vector<Array> by_steps(const Given& g) {
   std::vector<Array> values = g.in;
-  const auto operands = attr<std::vector<int64_t>>(g, "operands");
+  const auto operands = g.integers("operands");
   size_t next = 0;
   const auto operand = [&] { return values[static_cast<size_t>(operands[next++])]; };
-  for (const std::string& op : attr<std::vector<std::string>>(g, "ops")) {
+  for (const std::string& op : g.texts("ops")) {
     Array result = operand();
     if (op == "Tanh") {
       for (double& v : result.values) v = std::tanh(v);
@@ -49,7 +41,7 @@ std::vector<Array> by_steps(const Given& g) {
     values.push_back(std::move(result));
   }
   std::vector<Array> results;
-  for (int64_t value : attr<std::vector<int64_t>>(g, "outputs")) results.push_back(values[static_cast<size_t>(value)]);
+  for (int64_t value : g.integers("outputs")) results.push_back(values[static_cast<size_t>(value)]);
   return results;
 }
 

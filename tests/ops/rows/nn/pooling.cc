@@ -37,61 +37,10 @@ struct Pool {
   Array result() const { return filled(layout.index(input[0], h.output, w.output, input[layout.channels]), 0); }
 };
 
-const Index& largest(const Array& x, const std::vector<Index>& elements) {
-  const Index* best = &elements[0];
-  for (const Index& e : elements) {
-    if (at(x, e) > at(x, *best) || (at(x, e) != at(x, e) && at(x, *best) == at(x, *best))) best = &e;
-  }
-  return *best;
-}
-
-std::vector<Array> max_pool(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array y = p.result();
-  p.for_each_window(
-      [&](const Index& o, const std::vector<Index>& e) { element(y, o) = at(g.in[0], largest(g.in[0], e)); });
-  return {y};
-}
-std::vector<Array> max_pool_grad(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array dx = filled(g.in[0].dims, 0);
-  p.for_each_window(
-      [&](const Index& o, const std::vector<Index>& e) { element(dx, largest(g.in[0], e)) += at(g.in[2], o); });
-  return {dx};
-}
-std::vector<Array> max_pool_grad_grad(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array y = p.result();
-  p.for_each_window(
-      [&](const Index& o, const std::vector<Index>& e) { element(y, o) = at(g.in[2], largest(g.in[0], e)); });
-  return {y};
-}
-std::vector<Array> avg_pool(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array y = p.result();
-  p.for_each_window([&](const Index& o, const std::vector<Index>& elements) {
-    for (const Index& e : elements) element(y, o) += at(g.in[0], e) / static_cast<double>(elements.size());
-  });
-  return {y};
-}
-std::vector<Array> avg_pool_grad(const Given& g) {
-  const Pool p(g, integers(g.in[0]));
-  Array dx = filled(p.input, 0);
-  p.for_each_window([&](const Index& o, const std::vector<Index>& elements) {
-    for (const Index& e : elements) element(dx, e) += at(g.in[1], o) / static_cast<double>(elements.size());
-  });
-  return {dx};
-}
-
 struct PoolShapes {
   Index input, output;
   Attrs attrs;
 };
-
-Attrs pool_attrs(const char* padding, std::vector<int64_t> ksize, std::vector<int64_t> strides, Attrs more = {}) {
-  more.emplace_back("ksize", std::move(ksize));
-  return attrs_of(padding, std::move(strides), std::move(more));
-}
 
 const Attrs kFirst = {{"data_format", "NCHW"}};
 
@@ -168,7 +117,7 @@ const Family pooling(
     {
         {"MaxPool",
          {.samples = pool_samples(Takes::kInput, pools()),
-          .reference = max_pool,
+          .reference = max_pool<Pool>,
           .errors = {{.in = {draw({4, 4, 1})}, .attrs = kTwoByTwo, .text = "input: expected rank 4, got shape [4,4,1]"},
                      {.in = {kImage},
                       .attrs = pool_attrs("VALID", {1, 2, 2}, kOnes),
@@ -196,19 +145,22 @@ const Family pooling(
                       .text = "data_format: expected NHWC or NCHW, got NCHW_VECT_C"}}}},
         {"MaxPool",
          {.samples = pool_samples(Takes::kInput, explicit_pools()),
-          .reference = max_pool,
+          .reference = max_pool<Pool>,
           .label = "explicit",
           .second_order = false}},
         {"MaxPool",
          {.samples = {{.in = {kEqualOnes}, .attrs = kTwoByTwo}},
-          .reference = max_pool,
+          .reference = max_pool<Pool>,
           .label = "equal",
           .gradient = false}},
         {"MaxPool",
-         {.samples = {{.in = {kNans}, .attrs = kPairs}}, .reference = max_pool, .label = "nan", .gradient = false}},
+         {.samples = {{.in = {kNans}, .attrs = kPairs}},
+          .reference = max_pool<Pool>,
+          .label = "nan",
+          .gradient = false}},
         {"MaxPoolGrad",
          {.samples = pool_samples(Takes::kInputOutputGrad, pools()),
-          .reference = max_pool_grad,
+          .reference = max_pool_grad<Pool>,
           .errors = {{.in = {kImage, draw({1, 2, 3, 2}), draw({1, 2, 2, 2})},
                       .attrs = kTwoByTwo,
                       .text = "orig_output: expected shape [1,2,2,2], got [1,2,3,2]"},
@@ -217,36 +169,36 @@ const Family pooling(
                       .text = "grad: expected shape [1,2,2,2], got [1,2,2,1]"}}}},
         {"MaxPoolGrad",
          {.samples = pool_samples(Takes::kInputOutputGrad, explicit_pools()),
-          .reference = max_pool_grad,
+          .reference = max_pool_grad<Pool>,
           .own = {{"second_order", explicit_second_order}},
           .label = "explicit",
           .types = {kInt32, kInt64}}},
         {"MaxPoolGrad",
          {.samples = {{.in = {kEqualOnes, draw({1, 1, 2, 1}), draw({1, 1, 2, 1})}, .attrs = kTwoByTwo}},
-          .reference = max_pool_grad,
+          .reference = max_pool_grad<Pool>,
           .label = "equal",
           .gradient = false}},
         {"MaxPoolGrad",
          {.samples = {{.in = {kNans, draw({1, 1, 5, 1}), draw({1, 1, 5, 1})}, .attrs = kPairs}},
-          .reference = max_pool_grad,
+          .reference = max_pool_grad<Pool>,
           .label = "nan",
           .gradient = false}},
         {"MaxPoolGradGrad",
          {.samples = pool_samples(Takes::kInputOutputGradGrad, pools()),
-          .reference = max_pool_grad_grad,
+          .reference = max_pool_grad_grad<Pool>,
           .errors = {{.in = {kImage, draw({1, 2, 2, 2}), draw({1, 2, 2, 2})},
                       .attrs = kTwoByTwo,
                       .text = "grad: expected shape [1,4,4,2], got [1,2,2,2]"}}}},
         {"AvgPool",
          {.samples = pool_samples(Takes::kInput, pools()),
-          .reference = avg_pool,
+          .reference = avg_pool<Pool>,
           .errors =
               {{.in = {draw({4, 4, 1})}, .attrs = kTwoByTwo, .text = "value: expected rank 4, got shape [4,4,1]"}},
           .units = 16,
           .floor = 16}},
         {"AvgPoolGrad",
          {.samples = pool_samples(Takes::kSizesGrad, pools()),
-          .reference = avg_pool_grad,
+          .reference = avg_pool_grad<Pool>,
           .errors = {{.in = {list({1, 4, 4}).as(kInt32), draw({1, 2, 2, 1})},
                       .attrs = kTwoByTwo,
                       .text = "orig_input_shape: expected 4 numbers, got 3"},

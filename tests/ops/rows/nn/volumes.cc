@@ -51,44 +51,27 @@ struct Volume {
 
 // ---- Convolutions ---------------------------------------------------------------------------------------------------
 
-// f(index of the input, of the filter, of the output) for every product that there is.
-template <class F>
-Index for_each_product(const Given& g, const Index& input, const Index& filter, F f) {
-  const Volume v(g, input, filter, true);
-  for_each_index(v.outputs(input[0], filter[4]), [&](const Index& o) {
-    v.for_window(o, [&](const Index& tap, const Index& at) {
-      for (int64_t c = 0; c < filter[3]; ++c) {
-        f(v.index(at[0], at[1], at[2], at[3], c), Index{tap[0], tap[1], tap[2], c, o[4]},
-          v.index(o[0], o[1], o[2], o[3], o[4]));
-      }
+struct Products {
+  Volume v;
+  Index input, filter;
+  Products(const Given& g, const Index& in, const Index& weights)
+      : v(g, in, weights, true), input(in), filter(weights) {}
+  Index output() const {
+    const Index o = v.outputs(input[0], filter[4]);
+    return v.index(o[0], o[1], o[2], o[3], o[4]);
+  }
+  template <class F>
+  void for_each_product(F f) const {
+    for_each_index(v.outputs(input[0], filter[4]), [&](const Index& o) {
+      v.for_window(o, [&](const Index& tap, const Index& at) {
+        for (int64_t c = 0; c < filter[3]; ++c) {
+          f(v.index(at[0], at[1], at[2], at[3], c), Index{tap[0], tap[1], tap[2], c, o[4]},
+            v.index(o[0], o[1], o[2], o[3], o[4]));
+        }
+      });
     });
-  });
-  const Index o = v.outputs(input[0], filter[4]);
-  return v.index(o[0], o[1], o[2], o[3], o[4]);
-}
-
-std::vector<Array> conv(const Given& g) {
-  const Index dims = for_each_product(g, g.in[0].dims, g.in[1].dims, [](const auto&...) {});
-  Array y = filled(dims, 0);
-  for_each_product(g, g.in[0].dims, g.in[1].dims, [&](const Index& i, const Index& f, const Index& o) {
-    element(y, o) += at(g.in[0], i) * at(g.in[1], f);
-  });
-  return {y};
-}
-std::vector<Array> conv_by_input(const Given& g) {
-  Array dx = filled(integers(g.in[0]), 0);
-  for_each_product(g, dx.dims, g.in[1].dims, [&](const Index& i, const Index& f, const Index& o) {
-    element(dx, i) += at(g.in[2], o) * at(g.in[1], f);
-  });
-  return {dx};
-}
-std::vector<Array> conv_by_filter(const Given& g) {
-  Array df = filled(integers(g.in[1]), 0);
-  for_each_product(g, g.in[0].dims, df.dims, [&](const Index& i, const Index& f, const Index& o) {
-    element(df, f) += at(g.in[0], i) * at(g.in[2], o);
-  });
-  return {df};
-}
+  }
+};
 
 struct Shapes {
   Index input, filter, output;
@@ -179,57 +162,6 @@ struct Pool {
   }
 };
 
-const Index& largest(const Array& x, const std::vector<Index>& elements) {
-  const Index* best = &elements[0];
-  for (const Index& e : elements) {
-    if (at(x, e) > at(x, *best)) best = &e;
-  }
-  return *best;
-}
-
-std::vector<Array> max_pool(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array y = p.result();
-  p.for_each_window(
-      [&](const Index& o, const std::vector<Index>& e) { element(y, o) = at(g.in[0], largest(g.in[0], e)); });
-  return {y};
-}
-std::vector<Array> max_pool_grad(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array dx = filled(g.in[0].dims, 0);
-  p.for_each_window(
-      [&](const Index& o, const std::vector<Index>& e) { element(dx, largest(g.in[0], e)) += at(g.in[2], o); });
-  return {dx};
-}
-std::vector<Array> max_pool_grad_grad(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array y = p.result();
-  p.for_each_window(
-      [&](const Index& o, const std::vector<Index>& e) { element(y, o) = at(g.in[2], largest(g.in[0], e)); });
-  return {y};
-}
-std::vector<Array> avg_pool(const Given& g) {
-  const Pool p(g, g.in[0].dims);
-  Array y = p.result();
-  p.for_each_window([&](const Index& o, const std::vector<Index>& elements) {
-    for (const Index& e : elements) element(y, o) += at(g.in[0], e) / static_cast<double>(elements.size());
-  });
-  return {y};
-}
-std::vector<Array> avg_pool_grad(const Given& g) {
-  const Pool p(g, integers(g.in[0]));
-  Array dx = filled(p.input, 0);
-  p.for_each_window([&](const Index& o, const std::vector<Index>& elements) {
-    for (const Index& e : elements) element(dx, e) += at(g.in[1], o) / static_cast<double>(elements.size());
-  });
-  return {dx};
-}
-
-Attrs pool_attrs(const char* padding, std::vector<int64_t> ksize, std::vector<int64_t> strides, Attrs more = {}) {
-  more.emplace_back("ksize", std::move(ksize));
-  return attrs_of(padding, std::move(strides), std::move(more));
-}
-
 struct PoolShapes {
   Index input, output;
   Attrs attrs;
@@ -296,7 +228,7 @@ const Family family(
     {
         {"Conv3D",
          {.samples = conv_samples(Takes::kInputFilter),
-          .reference = conv,
+          .reference = conv<Products>,
           .errors = {{.in = {draw({4, 4, 2, 1}), draw({2, 2, 2, 1, 1})},
                       .attrs = attrs_of("VALID", kFive),
                       .text = "input: expected rank 5, got shape [4,4,2,1]"},
@@ -314,7 +246,7 @@ const Family family(
           .floor = 8}},
         {"Conv3DBackpropInputV2",
          {.samples = conv_samples(Takes::kSizesFilterGrad),
-          .reference = conv_by_input,
+          .reference = conv_by_input<Products>,
           .errors = {{.in = {list({1, 2, 2, 1}).as(kInt32), draw({2, 2, 2, 1, 1}), kOne},
                       .attrs = attrs_of("VALID", kFive),
                       .text = "input_sizes: expected 5 numbers, got 4"},
@@ -325,7 +257,7 @@ const Family family(
           .floor = 8}},
         {"Conv3DBackpropFilterV2",
          {.samples = conv_samples(Takes::kInputSizesGrad),
-          .reference = conv_by_filter,
+          .reference = conv_by_filter<Products>,
           .errors = {{.in = {kBlock, list({2, 2, 2, 1, 1}).as(kInt32), kBlock},
                       .attrs = attrs_of("VALID", kFive),
                       .text = "out_backprop: expected shape [1,1,1,1,1], got [1,2,2,2,1]"}},
@@ -333,7 +265,7 @@ const Family family(
           .floor = 16}},
         {"MaxPool3D",
          {.samples = pool_samples(PoolTakes::kInput),
-          .reference = max_pool,
+          .reference = max_pool<Pool>,
           .errors = {{.in = {draw({4, 4, 4, 1})}, .attrs = kTwo, .text = "input: expected rank 5, got shape [4,4,4,1]"},
                      {.in = {kBlock},
                       .attrs = pool_attrs("VALID", {1, 1, 1, 1, 2}, kFive),
@@ -342,13 +274,13 @@ const Family family(
           .own = {{"derivatives", max_pool_derivatives}}}},
         {"MaxPool3DGrad",
          {.samples = pool_samples(PoolTakes::kInputOutputGrad),
-          .reference = max_pool_grad,
+          .reference = max_pool_grad<Pool>,
           .errors = {{.in = {kBlock, kBlock, kOne},
                       .attrs = kTwo,
                       .text = "orig_output: expected shape [1,1,1,1,1], got [1,2,2,2,1]"}}}},
         {"MaxPool3DGradGrad",
          {.samples = pool_samples(PoolTakes::kInputOutputGradGrad),
-          .reference = max_pool_grad_grad,
+          .reference = max_pool_grad_grad<Pool>,
           .errors = {{.in = {kBlock, kOne, kOne},
                       .attrs = kTwo,
                       .text = "grad: expected shape [1,2,2,2,1], got [1,1,1,1,1]"}},
@@ -356,14 +288,14 @@ const Family family(
           .types = dtypes::kReal - DTypeSet{kFloat64}}},
         {"AvgPool3D",
          {.samples = pool_samples(PoolTakes::kInput),
-          .reference = avg_pool,
+          .reference = avg_pool<Pool>,
           .errors =
               {{.in = {draw({4, 4, 4, 1})}, .attrs = kTwo, .text = "input: expected rank 5, got shape [4,4,4,1]"}},
           .units = 16,
           .floor = 16}},
         {"AvgPool3DGrad",
          {.samples = pool_samples(PoolTakes::kSizesGrad),
-          .reference = avg_pool_grad,
+          .reference = avg_pool_grad<Pool>,
           .errors = {{.in = {list({1, 2, 2, 1}).as(kInt32), kOne},
                       .attrs = kTwo,
                       .text = "orig_input_shape: expected 5 numbers, got 4"}},

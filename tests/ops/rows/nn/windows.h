@@ -71,4 +71,97 @@ inline Array sizes(const Index& dims) {
   return a.as(kInt32);
 }
 
+// ---- Convolutions, by definition ------------------------------------------------------------------------------------
+//
+// Products(g, input sizes, filter sizes) has these sizes as `input` and `filter`, those of the `output()`, and
+// for_each_product(f), which calls f(index of the input, of the filter, of the output) for every product that there is.
+
+template <class Products>
+std::vector<Array> conv(const Given& g) {
+  const Products p(g, g.in[0].dims, g.in[1].dims);
+  Array y = filled(p.output(), 0);
+  p.for_each_product(
+      [&](const Index& i, const Index& f, const Index& o) { element(y, o) += at(g.in[0], i) * at(g.in[1], f); });
+  return {y};
+}
+template <class Products>
+std::vector<Array> conv_by_input(const Given& g) {
+  const Products p(g, integers(g.in[0]), g.in[1].dims);
+  Array dx = filled(p.input, 0);
+  p.for_each_product(
+      [&](const Index& i, const Index& f, const Index& o) { element(dx, i) += at(g.in[2], o) * at(g.in[1], f); });
+  return {dx};
+}
+template <class Products>
+std::vector<Array> conv_by_filter(const Given& g) {
+  const Products p(g, g.in[0].dims, integers(g.in[1]));
+  Array df = filled(p.filter, 0);
+  p.for_each_product(
+      [&](const Index& i, const Index& f, const Index& o) { element(df, f) += at(g.in[0], i) * at(g.in[2], o); });
+  return {df};
+}
+
+// ---- Pools, by definition -------------------------------------------------------------------------------------------
+//
+// Pool(g, input sizes) has these sizes as `input`, the `result()` filled with zeros, and for_each_window(f), which
+// calls f(index of the window, indices of its elements).
+
+inline const Index& largest(const Array& x, const std::vector<Index>& elements) {
+  const Index* best = &elements[0];
+  for (const Index& e : elements) {
+    if (at(x, e) > at(x, *best) || (at(x, e) != at(x, e) && at(x, *best) == at(x, *best))) best = &e;
+  }
+  return *best;
+}
+
+template <class Pool>
+std::vector<Array> max_pool(const Given& g) {
+  const Pool p(g, g.in[0].dims);
+  Array y = p.result();
+  p.for_each_window(
+      [&](const Index& o, const std::vector<Index>& e) { element(y, o) = at(g.in[0], largest(g.in[0], e)); });
+  return {y};
+}
+template <class Pool>
+std::vector<Array> max_pool_grad(const Given& g) {
+  const Pool p(g, g.in[0].dims);
+  Array dx = filled(g.in[0].dims, 0);
+  p.for_each_window(
+      [&](const Index& o, const std::vector<Index>& e) { element(dx, largest(g.in[0], e)) += at(g.in[2], o); });
+  return {dx};
+}
+template <class Pool>
+std::vector<Array> max_pool_grad_grad(const Given& g) {
+  const Pool p(g, g.in[0].dims);
+  Array y = p.result();
+  p.for_each_window(
+      [&](const Index& o, const std::vector<Index>& e) { element(y, o) = at(g.in[2], largest(g.in[0], e)); });
+  return {y};
+}
+template <class Pool>
+std::vector<Array> avg_pool(const Given& g) {
+  const Pool p(g, g.in[0].dims);
+  Array y = p.result();
+  p.for_each_window([&](const Index& o, const std::vector<Index>& elements) {
+    for (const Index& e : elements) element(y, o) += at(g.in[0], e) / static_cast<double>(elements.size());
+  });
+  return {y};
+}
+template <class Pool>
+std::vector<Array> avg_pool_grad(const Given& g) {
+  const Pool p(g, integers(g.in[0]));
+  Array dx = filled(p.input, 0);
+  p.for_each_window([&](const Index& o, const std::vector<Index>& elements) {
+    for (const Index& e : elements) element(dx, e) += at(g.in[1], o) / static_cast<double>(elements.size());
+  });
+  return {dx};
+}
+
+// The attributes that pools have.
+inline Attrs pool_attrs(const char* padding, std::vector<int64_t> ksize, std::vector<int64_t> strides,
+                        Attrs more = {}) {
+  more.emplace_back("ksize", std::move(ksize));
+  return attrs_of(padding, std::move(strides), std::move(more));
+}
+
 }  // namespace panto::test
