@@ -18,18 +18,19 @@ clang-tidy has its own `// NOLINT(check)`.
   line-length       at most 120 columns, comments too
   header            headers have #pragma once; no <iostream> in them, and in public ones no thread_local or call_once
   built             every source file is in a list of a meson.build
+  precompiled       a source file includes what it uses of the headers that are precompiled, itself or by way of ours
 """
 import argparse
 import concurrent.futures
 import dataclasses
 import functools
-import hashlib
-import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+
+import tidy
 
 MAX_LINES, WARN_LINES, MAX_COLUMNS = 1000, 500, 120
 CPP_SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
@@ -188,6 +189,19 @@ def layer_of(path):
     return max(matches, key=len, default=".")
 
 
+def reachable(project, path):
+    """The project files that a source is compiled from, itself included, and all names it includes."""
+    files, names, todo = {path}, set(), [path]
+    while todo:
+        for _, _, name in project.sources[todo.pop()].includes:
+            names.add(name)
+            inner = name.removeprefix("panto/")
+            if name.startswith("panto/") and inner in project.sources and inner not in files:
+                files.add(inner)
+                todo.append(inner)
+    return files, names
+
+
 # --- our rules: each takes a project and one of its sources and yields (line, message) ---
 
 
@@ -309,6 +323,39 @@ def built(project, source):
     yield 1, f"no meson.build lists this file: add '{path.name}' to {path.parent}/meson.build"
 
 
+# Of precompiled headers: what shows that a file uses one.
+PRECOMPILED = {
+    "fmt/format.h": r"fmt::\w",
+    "algorithm": r"std::(?:ranges::)?(?:all_of|any_of|clamp|copy|copy_n|count|count_if|equal|fill|fill_n|find|find_if|"
+                 r"generate|is_sorted|lower_bound|max|max_element|min|min_element|minmax|none_of|nth_element|partition|"
+                 r"remove_if|replace|reverse|rotate|sort|stable_sort|transform|unique|upper_bound)\(",
+    "cstdint": r"u?int(?:8|16|32|64)_t\b",
+    "functional": r"std::(?:function|hash|multiplies|plus|ref|cref)\b",
+    "map": r"std::(?:multi)?map\b",
+    "memory": r"std::(?:unique_ptr|shared_ptr|weak_ptr|make_unique|make_shared|enable_shared_from_this)\b",
+    "mutex": r"std::(?:mutex|lock_guard|unique_lock|scoped_lock|once_flag|call_once)\b",
+    "optional": r"std::(?:optional|nullopt)\b",
+    "span": r"std::span\b",
+    "string": r"std::(?:string|to_string)\b",
+    "string_view": r"std::string_view\b",
+    "unordered_map": r"std::unordered_map\b",
+    "vector": r"std::vector\b",
+    "boost/test/unit_test.hpp": r"BOOST_(?:AUTO_)?TEST",
+}
+
+
+def precompiled(project, source):
+    if not source.path.endswith(".cc"):
+        return
+    names = reachable(project, source.path)[1]
+    code = "\n".join(source.code)
+    for header, use in PRECOMPILED.items():
+        if header in names or header == "fmt/format.h" and any(name.startswith("fmt/") for name in names):
+            continue
+        if m := re.search(rf"(?<![\w:]){use}", code):
+            yield code.count("\n", 0, m.start()) + 1, f"{m[0].rstrip('(')} is declared in <{header}>: include it"
+
+
 RULES = {
     "include-form": include_form,
     "include-direction": include_direction,
@@ -319,6 +366,7 @@ RULES = {
     "line-length": line_length,
     "header": header,
     "built": built,
+    "precompiled": precompiled,
 }
 
 
@@ -357,71 +405,27 @@ def check_format(project, paths):
     return in_parallel(one, [paths[i:i + 16] for i in range(0, len(paths), 16)])
 
 
-def reachable(project, path):
-    """The project files that a source is compiled from, itself included, and all names it includes."""
-    files, names, todo = {path}, set(), [path]
-    while todo:
-        for _, _, name in project.sources[todo.pop()].includes:
-            names.add(name)
-            inner = name.removeprefix("panto/")
-            if name.startswith("panto/") and inner in project.sources and inner not in files:
-                files.add(inner)
-                todo.append(inner)
-    return files, names
-
-
 def check_tidy(project, build, paths):
-    """clang-tidy over the library's .cc files. A file that was fine is not looked at again until it, a project header
-    it reaches, its compiler flags or the checks change."""
-    cache = build / "lint-cache"
-    cache.mkdir(exist_ok=True)
-    with open(build / "compile_commands.json") as file:
-        entries = json.load(file)
-    commands = {}
-    for entry in entries:
-        # g++'s precompiled headers mean nothing to clang.
-        entry["command"] = re.sub(r" (-fpch-preprocess -include \S+|-fvect-cost-model=\S+)", "", entry["command"])
-        path = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
-        commands[os.path.relpath(path, project.root)] = entry["command"]
-    (cache / "compile_commands.json").write_text(json.dumps(entries))
-    gcc_headers = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
-    arguments = ["-p", str(cache), "--quiet", "--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-error",
-                 # <omp.h> is g++'s, with a form of an attribute that clang does not know.
-                 f"--extra-arg=-idirafter{gcc_headers}", "--extra-arg=-D__malloc__(...)=__malloc__"]
-    version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True).stdout
-    base = hashlib.sha256()
-    for text in (version, (project.root / ".clang-tidy").read_text(), repr(arguments)):
-        base.update(text.encode())
+    """clang-tidy over the library's .cc files."""
+    clang = tidy.Tidy(project.root, build)
 
-    def one(path):
+    def chosen(path):
+        if not (path.endswith(".cc") and path.startswith(LIBRARY + ("apps/",)) and path in clang.commands):
+            return False
+        return not any(re.match(THIRD_PARTY["xtensor"][0], name)  # xtensor 0.24 does not compile under clang 19
+                       for name in reachable(project, path)[1])
+
+    def texts_of(path):
         files, names = reachable(project, path)
-        if any(re.match(THIRD_PARTY["xtensor"][0], name) for name in names):
-            return []  # xtensor 0.24 does not compile under clang 19
-        key = base.copy()
-        key.update(commands[path].encode())
         for name in sorted(files):
-            key.update(name.encode() + b"\0" + project.sources[name].text.encode())
-        for generated in (build / "lib" / "ops" / name.removeprefix("panto/ops/") for name in sorted(names)
-                          if name.startswith("panto/ops/")):
-            key.update(generated.read_bytes() if generated.exists() else b"")
-        mark = cache / key.hexdigest()
-        if mark.exists():
-            mark.touch()
-            return []
-        result = subprocess.run(["clang-tidy-19", *arguments, path], cwd=project.root, capture_output=True, text=True)
-        findings = set()
-        for m in re.finditer(r"^(.+?):(\d+):\d+: (?:warning|error): (.*)$", result.stdout, re.MULTILINE):
-            where = os.path.relpath(os.path.realpath(os.path.join(build, m[1])), project.root)
-            if where in project.sources:  # not in generated headers
-                findings.add(Finding(where, int(m[2]), m[3].replace(",-warnings-as-errors", ""), "tidy"))
-        if result.returncode != 0 and not findings:
-            findings.add(Finding(path, 1, (result.stdout + result.stderr).strip(), "tidy"))
-        if not findings:
-            mark.touch()
-        return findings
+            yield name.encode() + b"\0" + project.sources[name].text.encode()
+        for name in sorted(names):
+            generated = build / "lib" / "ops" / name.removeprefix("panto/ops/")
+            if name.startswith("panto/ops/") and generated.exists():
+                yield generated.read_bytes()
 
-    chosen = [p for p in sorted(paths) if p.endswith(".cc") and p.startswith(LIBRARY + ("apps/",)) and p in commands]
-    return sorted(set(in_parallel(one, chosen)), key=lambda f: (f.path, f.line))
+    found = clang.check([p for p in sorted(paths) if chosen(p)], project.sources, texts_of)
+    return [Finding(*finding, "tidy") for finding in sorted(found)]
 
 
 def main():

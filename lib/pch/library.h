@@ -1,5 +1,5 @@
 // Precompiled for libpanto: what nearly every file of it includes and nobody here changes. Files include what they use
-// all the same: a sanitized build has no precompiled headers and would not compile otherwise.
+// all the same (lint rule `precompiled`).
 
 #include <fmt/format.h>
 

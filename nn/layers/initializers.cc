@@ -1,5 +1,6 @@
 #include "panto/nn/layers/initializers.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "panto/lib/ops/random/random.h"

@@ -1,5 +1,6 @@
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <numeric>

@@ -1,4 +1,5 @@
 // Graphs as people look at them: what differs between two, and what Graphviz is given.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <random>
 

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 

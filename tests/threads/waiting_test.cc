@@ -1,5 +1,6 @@
 // Calls on readers, accumulators, barriers, staging areas and mutexes that wait, on several threads, and what ends
 // their waiting.
+#include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <set>

@@ -1,4 +1,5 @@
 """Each lint rule fires on what it forbids and keeps quiet about what it allows."""
+import json
 import os
 import pathlib
 import shutil
@@ -159,6 +160,36 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.lint("nn/a.cc", "int x;\n", listed=False), ["1 [built]"])
         self.add("nn/meson.build", "panto_sources += files(\n  'a.cc',\n)\n")
         self.quiet("nn/a.cc", "int x;\n")
+
+    def test_precompiled(self):
+        self.fires("precompiled", "nn/a.cc", "\nstd::map<int, int> m;\n", line=2)
+        self.quiet("nn/a.cc", "#include <map>\nstd::map<int, int> m;\n")
+        self.add("lib/core/m.h", "#pragma once\n#include <map>\n")
+        self.quiet("nn/a.cc", '#include "panto/lib/core/m.h"\nstd::map<int, int> m;\n')
+
+    @unittest.skipUnless(shutil.which("clang-tidy-19"), "clang-tidy-19 is not installed")
+    def test_tidy(self):
+        """Files of a folder are read as one; where that is no program, apart."""
+        shutil.copy(ROOT / ".clang-tidy", self.root)
+        build = self.root / "build"
+        build.mkdir()
+        (build / "panto").symlink_to(self.root)
+        fault = "int* {0}() {{ return 0; }}\n"
+        texts = {"a": "", "b": "static const int kSame = 1;\n", "c": "static const int kSame = 2;\n", "d": "using long_t = long;\n",
+                 "e": "typedef int long_t;\n"}
+        entries = []
+        for name, text in texts.items():
+            self.add(f"nn/{name}.cc", text + fault.format(name))
+            entries.append({"directory": str(build), "file": f"../nn/{name}.cc",
+                            "command": f"c++ -I. -std=c++20 -MD -MQ x -MF y -o z -c ../nn/{name}.cc"})
+        (build / "compile_commands.json").write_text(json.dumps(entries))
+        project = lint.Project(self.root)
+        findings = lint.check_tidy(project, build, list(project.sources))
+        self.assertEqual([(f.path, f.line) for f in findings],
+                         [(f"nn/{name}.cc", 1 + len(text.splitlines())) for name, text in texts.items()])
+        self.add("nn/a.cc", "int* a() { return nullptr; }\n")
+        findings = lint.check_tidy(lint.Project(self.root), build, ["nn/a.cc", "nn/b.cc"])
+        self.assertEqual([f.path for f in findings], ["nn/b.cc"])
 
     def test_strings_and_comments_hide_nothing(self):
         self.fires("process-exit", "nn/a.cc", 'const char* s = "// \\" /*";\nvoid f() { exit(1); }\n', line=2)

@@ -1,5 +1,6 @@
 // Functions whose outputs are one value in several roles: an output given twice, an argument or a captured value given
 // back, an output that another one is made of, and what passes merge. Their gradients are those of the eager function.
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>

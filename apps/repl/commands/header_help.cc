@@ -2,6 +2,7 @@
 // against.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <regex>
 #include <sstream>

@@ -1,4 +1,5 @@
 // What Tab offers.
+#include <algorithm>
 #include <cstdio>
 #include <set>
 

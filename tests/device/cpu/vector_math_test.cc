@@ -4,6 +4,8 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "panto/device/math/functors.h"
 #include "panto/lib/ops/ops.h"

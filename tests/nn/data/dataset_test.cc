@@ -1,8 +1,10 @@
 // Pipelines of elements. What several threads may do with them is tested in tests/threads as well.
 #include "panto/nn/data/dataset.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <thread>

@@ -4,8 +4,10 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <random>
 
 #include "panto/lib/base/file.h"

@@ -1,4 +1,5 @@
 // Layers of images against TensorFlow 2.21 (Keras 3.15), and a network of them that learns.
+#include <algorithm>
 #include <cmath>
 
 #include "panto/autograd/tape.h"

@@ -1,4 +1,6 @@
 // Embedding, layer normalisation, Gelu and LSTM against TensorFlow 2.21 (Keras 3.15), and networks of them that learn.
+#include <algorithm>
+
 #include "panto/autograd/tape.h"
 #include "panto/lib/ops/random/random.h"
 #include "panto/nn/layers/embedding.h"

@@ -1,4 +1,5 @@
 // Samples of ops that call functions.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // Samples of ops on lists of tensors.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 
 #include "panto/lib/ops/arrays.h"

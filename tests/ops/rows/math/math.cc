@@ -1,4 +1,5 @@
 // Samples of elementwise arithmetic. Reference values: the C++ standard library in float64.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

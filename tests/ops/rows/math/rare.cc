@@ -1,5 +1,6 @@
 // Samples of elementwise ops that are called seldom: trigonometry, guarded products, truncation, bits, activations.
 // Reference values: the C++ standard library in float64, integers by hand.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <limits>

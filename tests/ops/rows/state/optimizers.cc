@@ -1,5 +1,6 @@
 // Samples of optimizers' steps, of whole variables and of rows: formulas from the papers that the ops' texts name, an
 // element at a time in float64.
+#include <algorithm>
 #include <cmath>
 
 #include "panto/tests/ops/reference.h"
