@@ -1,8 +1,8 @@
 """clang-tidy over a project's files, several at a time.
 
-Most of its time goes into headers, which the files of a folder share: those that are compiled alike are read as one
-unit, as if one included the others. Where that is no program (two have a constant of one name), the files in which
-clang says so are read apart.
+Most of its time goes into headers, which the files share: those that are compiled alike are read as one unit, as if one
+included the others. Where that is no program (two have a constant of one name), the files in which clang says so are
+read apart.
 """
 import collections
 import concurrent.futures
@@ -15,14 +15,17 @@ import subprocess
 
 FILES_OF_UNIT = 12
 # Names that a file defines at the left margin: classes, functions, constants.
-DEFINED = re.compile(r"^(?:.*\b(?:struct|class|enum|using) (\w+)|(?!#|//)\S[^(={]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])", re.MULTILINE)
+DEFINED = re.compile(
+    r"^(?!#|//|namespace\b|template\b|using namespace\b)"
+    r"(?:(?:struct|class|enum|enum class|using) (\w+)|\S[^(={\n]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])",
+    re.MULTILINE)
 
 
 def units_of(root, paths):
     """The files in groups of which no two define one name."""
     units = []
     for path in paths:
-        names = {a or b for a, b in DEFINED.findall((root / path).read_text(errors="replace"))} - {"namespace"}
+        names = {a or b for a, b in DEFINED.findall((root / path).read_text(errors="replace"))}
         for unit, taken in units:
             if len(unit) < FILES_OF_UNIT and not names & taken:
                 unit.append(path)
@@ -43,7 +46,8 @@ class Tidy:
         gcc_headers = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
         self.options = ["--quiet", f"--config-file={config}"]
         # <omp.h> is g++'s, with a form of an attribute that clang does not know.
-        self.extra = ["-Wno-unknown-warning-option", "-Wno-error", f"-idirafter{gcc_headers}", "-D__malloc__(...)=__malloc__"]
+        self.extra = ["-Wno-unknown-warning-option", "-Wno-error", f"-idirafter{gcc_headers}",
+                      "-D__malloc__(...)=__malloc__"]
         version = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True).stdout
         self.base = hashlib.sha256((version + config.read_text() + repr(self.extra)).encode())
 
@@ -100,8 +104,8 @@ class Tidy:
 
     def check(self, paths, known, texts_of):
         """Findings, as (path, line, message), about the files of `paths`, in these and in headers among `known`. A file
-        that was fine is not looked at again until what it is made of (`texts_of(path)`, bytes), its options or the checks
-        change."""
+        that was fine is not looked at again until what it is made of (`texts_of(path)`, bytes), its options or the
+        checks change."""
         marks, groups = {}, collections.defaultdict(list)
         for path in paths:
             key = self.base.copy()
@@ -112,7 +116,7 @@ class Tidy:
             if marks[path].exists():
                 marks[path].touch()
             else:
-                groups[os.path.dirname(path), tuple(self.commands[path])].append(path)
+                groups[tuple(self.commands[path])].append(path)
         units = [unit for group in groups.values() for unit in units_of(self.root, group)]
 
         def one(unit):
