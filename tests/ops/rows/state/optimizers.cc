@@ -2,6 +2,7 @@
 // element at a time in float64.
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
@@ -226,7 +227,10 @@ Row sparse_row(const Rule& rule, const char* op) {
 }
 
 // Names live as long as the table.
-const char* kept(const std::string& name) { return (new std::string(name))->c_str(); }
+const char* kept(const std::string& name) {
+  static std::deque<std::string> names;
+  return names.emplace_back(name).c_str();
+}
 
 std::vector<Row> rows() {
   std::vector<Row> all;
