@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of a build folder and ends with `N passed, N failed` over all of them.
 
-run_tests.py BUILD [--title WORDS] [--interop PYTHON | --under COMMAND] [slow] [NAME...]
+run_tests.py BUILD [--title WORDS] [--light] [--interop PYTHON | --under COMMAND] [slow] [NAME...]
 
 The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
 tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
@@ -13,7 +13,8 @@ A NAME is a test program, or else a Boost.Test filter (graph/import, @label). Su
 when they are named, or all are with `slow`.
 With --interop the scripts of tests/interop run instead, under that Python.
 With --under the programs of suite `boost` run alone, each under that command: an emulator of the machine that they were
-built for. The label `heavy`, of more arithmetic than an emulator does in a minute, then means what `slow` does.
+built for. Then and with --light the label `heavy`, of more arithmetic than an emulator or unoptimized code does in a
+minute, means what `slow` does.
 """
 import argparse
 import collections
@@ -160,6 +161,7 @@ def main():
     parser.add_argument("--title", default="tests")
     parser.add_argument("--interop", metavar="PYTHON")
     parser.add_argument("--under", metavar="COMMAND", type=shlex.split, default=[])
+    parser.add_argument("--light", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     build, names = options.build.resolve(), options.names
@@ -212,7 +214,8 @@ def main():
                 continue
             if boost:
                 start = time.monotonic()
-                chosen = filters or ([] if slow else ["!@slow", "!@heavy"] if options.under else ["!@slow"])
+                left_out = ["!@slow", "!@heavy"] if options.under or options.light else ["!@slow"]
+                chosen = filters or ([] if slow else left_out)
                 command = options.under + for_names(test["cmd"], filters)
                 count = run_boost(name, command, environment | test["env"], test["timeout"], chosen)
                 if count is None:
