@@ -189,6 +189,7 @@ def layer_of(path):
     return max(matches, key=len, default=".")
 
 
+@functools.cache
 def reachable(project, path):
     """The project files that a source is compiled from, itself included, and all names it includes."""
     files, names, todo = {path}, set(), [path]
@@ -407,7 +408,7 @@ def check_format(project, paths):
 
 def check_tidy(project, build, paths):
     """clang-tidy over the library's .cc files."""
-    clang = tidy.Tidy(project.root, build)
+    clang = tidy.Tidy(project.root, build, project.sources)
 
     def chosen(path):
         if not (path.endswith(".cc") and path.startswith(LIBRARY + ("apps/",)) and path in clang.commands):
@@ -424,8 +425,8 @@ def check_tidy(project, build, paths):
             if name.startswith("panto/ops/") and generated.exists():
                 yield generated.read_bytes()
 
-    found = clang.check([p for p in sorted(paths) if chosen(p)], project.sources, texts_of)
-    return [Finding(*finding, "tidy") for finding in sorted(found)]
+    units = clang.units([p for p in sorted(paths) if chosen(p)], texts_of)
+    return [Finding(*finding, "tidy") for finding in sorted(set(in_parallel(clang.check, units)))]
 
 
 def main():

@@ -6,8 +6,9 @@ run_tests.py BUILD [--title WORDS] [--light] [--interop PYTHON | --under COMMAND
 The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
 tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
 of the case it was in. Suite `script`: anything else; its last line of the form `N passed, N failed[, N skipped]` is
-counted, or what Python's unittest says at the end, and without either its exit status is one test. Suite `beside`: it
-keeps one processor busy for long, and runs beside the others.
+counted, or what Python's unittest says at the end, and without either its exit status is one test.
+As many run at once as there are processors, up to four, those of high priority first; a program of many cases runs as
+several processes.
 
 A NAME is a test program, or else a Boost.Test filter (graph/import, @label). Suites with the label `slow` run only
 when they are named, or all are with `slow`.
@@ -34,6 +35,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 
+MANY_CASES = 1000  # from here on a program is worth being divided
+
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:strict_string_checks=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -55,6 +58,7 @@ class Count:
         self.failed += other.failed
         self.skipped += other.skipped
         self.failures += other.failures
+        self.shown += other.shown
         return self
 
     def __str__(self):
@@ -111,9 +115,8 @@ def run_boost(name, command, environment, timeout, filters):
                 count.skipped += 1
                 skipped["cases: " + case.rpartition(": ")[2]] += 1
             elif what == "skip-suite":  # all of it, whatever it has
-                print(f"  {name}: skipped the suite {case}")
-    for reason, number in skipped.items():
-        print(f"  {name}: skipped {number} {reason}")
+                count.shown.append(f"{name}: skipped the suite {case}")
+    count.shown += [f"{name}: skipped {number} {reason}" for reason, number in skipped.items()]
     ended = f"did not end within {timeout} s" if status is None else how_it_ended(status)
     if current is not None:
         count.failed += 1
@@ -148,6 +151,41 @@ def for_names(command, filters):
     """A program's command without the suites that it is declared with, where others are asked for: Boost.Test would run
     both."""
     return [word for word in command if not (filters and word.startswith("--run_test="))]
+
+
+def cases_of(command, environment):
+    """{suite: {suite or case in it: number of cases}} of a Boost.Test program."""
+    listed = subprocess.run([*command, "--list_content"], env=environment, text=True,
+                            stderr=subprocess.PIPE, errors="replace").stderr
+    units = [(len(m[1]) // 4, m[2]) for m in re.finditer(r"^((?: {4})*)(\S.*?)\*?$", listed, re.MULTILINE)]
+    cases, suite, inner = {}, None, None
+    for (depth, name), (depth_after, _) in zip(units, units[1:] + [(0, "")]):
+        if depth == 0:
+            suite = cases.setdefault(name, collections.Counter())
+            continue
+        inner = name if depth == 1 else inner
+        if depth_after <= depth:  # nothing is in it: a case
+            suite[inner] += 1
+    return cases
+
+
+def parts_of(command, environment, number):
+    """Commands that run the cases of a Boost.Test program in so many parts: all but the last run a part of its largest
+    suite; the last runs what is left. Where its declaration chooses suites it stays whole."""
+    cases = cases_of(command, environment) if number > 1 and command == for_names(command, ["x"]) else {}
+    suite = max(cases, key=lambda name: cases[name].total(), default=None)
+    total = sum(inner.total() for inner in cases.values())
+    if total < MANY_CASES or any(set(name) & set("*,/!@+:") for name in cases[suite]):
+        return [command]
+    parts, part, size = [], [], 0
+    for name, inside in cases[suite].items():
+        part.append(name)
+        size += inside
+        if size >= total / number:
+            parts.append(f"{suite}/{','.join(part)}")
+            part, size = [], 0
+    parts = parts[:number - 1]
+    return [*(command + [f"--run_test={part}"] for part in parts), command + [f"--run_test=!{part}" for part in parts]]
 
 
 def declared_tests(build):
@@ -194,40 +232,40 @@ def main():
             environment["PANTO_SLOW"] = "1"
         programs = [n for n in names if n in known]
         filters = [n for n in names if n not in known]
-        matched = not filters
+        left_out = ["!@slow"] + ["!@heavy"] * bool(options.under or options.light)
+        chosen = filters or ([] if slow else left_out)
+        workers = min(4, os.cpu_count())
 
-        def is_of(test, suite):
-            return any(s.endswith(suite) for s in test["suite"])
+        def jobs(test):
+            """Functions that run a test, each a part of it."""
+            surroundings, timeout = environment | test["env"], test["timeout"]
+            boost = any(suite.endswith("boost") for suite in test["suite"])
+            if programs and test["name"] not in programs or not boost and (options.under or filters and not programs):
+                return []
+            if not boost:
+                return [lambda: run_script(test["name"], test["cmd"], surroundings, timeout)]
+            command = options.under + for_names(test["cmd"], filters)
+            commands = [command] if filters else parts_of(command, surroundings, workers)
+            return [lambda c=c: run_boost(test["name"], c, surroundings, timeout, chosen) for c in commands]
 
-        def timed(test):
+        def timed(job):
             start = time.monotonic()
-            count = run_script(test["name"], test["cmd"], environment | test["env"], test["timeout"])
-            return test["name"], count, time.monotonic() - start
+            return job(), time.monotonic() - start
 
-        pool = concurrent.futures.ThreadPoolExecutor()
-        beside = []
-        for test in sorted(tests, key=lambda t: not is_of(t, "beside")):
-            name, boost = test["name"], is_of(test, "boost")
-            if programs and name not in programs or not programs and filters and not boost:
-                continue
-            if options.under and not boost:
-                continue
-            if boost:
-                start = time.monotonic()
-                left_out = ["!@slow", "!@heavy"] if options.under or options.light else ["!@slow"]
-                chosen = filters or ([] if slow else left_out)
-                command = options.under + for_names(test["cmd"], filters)
-                count = run_boost(name, command, environment | test["env"], test["timeout"], chosen)
-                if count is None:
-                    continue
-                matched = True
-                report(name, count, time.monotonic() - start)
-            elif is_of(test, "beside"):
-                beside.append(pool.submit(timed, test))
-            else:
-                report(*timed(test))
-        for running in beside:
-            report(*running.result())
+        results, took = {}, collections.Counter()
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            names_of = {pool.submit(timed, job): test["name"]
+                        for test in sorted(tests, key=lambda test: -test["priority"]) for job in jobs(test)}
+            to_come = collections.Counter(names_of.values())
+            for future in concurrent.futures.as_completed(names_of):
+                name, (count, seconds) = names_of[future], future.result()
+                to_come[name] -= 1
+                took[name] += seconds
+                if count is not None:
+                    results.setdefault(name, Count()).__iadd__(count)
+                if name in results and not to_come[name]:
+                    report(name, results[name], took[name])
+        matched = results or not filters
         if not matched:
             total.failed += 1
             total.failures.append(f"no test is called {' '.join(filters)}")

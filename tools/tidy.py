@@ -5,7 +5,6 @@ included the others. Where that is no program (two have a constant of one name),
 read apart.
 """
 import collections
-import concurrent.futures
 import hashlib
 import json
 import os
@@ -37,11 +36,14 @@ def units_of(root, paths):
 
 
 class Tidy:
-    def __init__(self, root, build):
-        self.root, self.build = root, build
+    """Of the files of a build folder. `known`: the paths from the root that findings may be about, no generated ones."""
+
+    def __init__(self, root, build, known):
+        self.root, self.build, self.known = root, build, known
         self.cache = build / "lint-cache"
         (self.cache / "units").mkdir(parents=True, exist_ok=True)
         self.commands = self.read_commands()
+        self.marks = {}  # by path: the file that is there if all was fine with it as it is
         config = root / ".clang-tidy"
         gcc_headers = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True).stdout.strip()
         self.options = ["--quiet", f"--config-file={config}"]
@@ -56,12 +58,13 @@ class Tidy:
         commands = {}
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
-            if not words[-2] == "-c":
+            if words[-2] != "-c":
                 continue
-            options, skip = [], 0
-            for word in words[1 if words[0] != "ccache" else 2:-2]:
-                if skip or word in ("-include", "-MQ", "-MF", "-o"):  # g++'s precompiled headers mean nothing to clang
-                    skip = 0 if skip else 1
+            words = iter(words[2 if words[0] == "ccache" else 1:-2])
+            options = []
+            for word in words:
+                if word in ("-include", "-MQ", "-MF", "-o"):  # g++'s precompiled headers mean nothing to clang
+                    next(words)
                 elif not re.match(r"-fpch-preprocess|-fvect-cost-model=|-MD$|-I\S+\.p$", word):
                     options.append(word)
             path = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
@@ -79,14 +82,12 @@ class Tidy:
             found.add((where, int(m[2]), m[3].replace(",-warnings-as-errors", "")))
         return found, result.returncode, (result.stdout + result.stderr).strip()
 
-    def look_at(self, paths, known):
-        """Findings in files that are compiled alike."""
-        if not paths:
-            return set()
+    def look_at(self, paths):
+        """Findings, as (path, line, message), in files that are compiled alike and in the headers that they include."""
         options = self.commands[paths[0]]
         if len(paths) == 1:
             found, status, output = self.run(str(self.root / paths[0]), options)
-            found = {finding for finding in found if finding[0] in known}  # not in generated headers
+            found = {finding for finding in found if finding[0] in self.known}
             return {(paths[0], 1, output)} if status != 0 and not found else found
         text = "".join(f'#include "panto/{path}"  // NOLINT\n' for path in paths)
         unit = self.cache / "units" / (hashlib.sha256(text.encode()).hexdigest()[:16] + ".cc")
@@ -94,37 +95,36 @@ class Tidy:
         found, status, _ = self.run(str(unit), options)
         if status == 0:
             return set()
-        apart = [p for p in paths if any(f[0] == p and "[clang-diagnostic-error" in f[2] for f in found)]
-        if not apart and any("[clang-diagnostic-error" in f[2] for f in found):
+        errors = {where for where, _, message in found if "[clang-diagnostic-error" in message}
+        found = {finding for finding in found if finding[0] in self.known}
+        if found and not errors:
+            return found
+        apart = [path for path in paths if path in errors]
+        if not 0 < len(apart) < len(paths):
             apart = paths[len(paths) // 2:]
-        if apart or not found:
-            apart = apart if 0 < len(apart) < len(paths) else paths[len(paths) // 2:]
-            return self.look_at([p for p in paths if p not in apart], known) | self.look_at(apart, known)
-        return {finding for finding in found if finding[0] in known}
+        return self.look_at([path for path in paths if path not in apart]) | self.look_at(apart)
 
-    def check(self, paths, known, texts_of):
-        """Findings, as (path, line, message), about the files of `paths`, in these and in headers among `known`. A file
-        that was fine is not looked at again until what it is made of (`texts_of(path)`, bytes), its options or the
-        checks change."""
-        marks, groups = {}, collections.defaultdict(list)
+    def units(self, paths, texts_of):
+        """The files to look at, in units, the largest first. A file that was fine is not among them until what it is made
+        of (`texts_of(path)`, bytes), its options or the checks change."""
+        groups = collections.defaultdict(list)
         for path in paths:
             key = self.base.copy()
             key.update(repr(self.commands[path]).encode())
             for text in texts_of(path):
                 key.update(text)
-            marks[path] = self.cache / key.hexdigest()
-            if marks[path].exists():
-                marks[path].touch()
+            self.marks[path] = self.cache / key.hexdigest()
+            if self.marks[path].exists():
+                self.marks[path].touch()
             else:
                 groups[tuple(self.commands[path])].append(path)
         units = [unit for group in groups.values() for unit in units_of(self.root, group)]
+        return sorted(units, key=len, reverse=True)
 
-        def one(unit):
-            found = self.look_at(unit, known)
-            if not found:
-                for path in unit:
-                    marks[path].touch()
-            return found
-
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            return set().union(*pool.map(one, sorted(units, key=len, reverse=True)))
+    def check(self, unit):
+        """Findings in one of them; if there are none, its files are marked."""
+        found = self.look_at(unit)
+        if not found:
+            for path in unit:
+                self.marks[path].touch()
+        return found

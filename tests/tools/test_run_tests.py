@@ -21,14 +21,16 @@ class RunnerTest(unittest.TestCase):
                 count = run_tests.run_script("x", [sys.executable, file.name], {}, timeout)
         return (count.passed, count.failed, count.skipped), count.failures
 
-    def boost(self, text, filters=(), timeout=20, said=None):
+    def boost(self, text, filters=(), timeout=20, shown=False):
         """A abstract value for a Boost.Test program: `case(what, name)` writes a line of the log."""
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write("import os, sys\n"
                        "def case(*words): open(os.environ['PANTO_TEST_LOG'], 'a').write(' '.join(words) + '\\n')\n" + text)
             file.flush()
-            with contextlib.redirect_stdout(said or io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with contextlib.redirect_stderr(io.StringIO()):
                 count = run_tests.run_boost("x", [sys.executable, file.name], {}, timeout, list(filters))
+        if shown:
+            return count.shown
         return count and ((count.passed, count.failed, count.skipped), count.failures)
 
     def test_scripts(self):
@@ -65,9 +67,25 @@ class RunnerTest(unittest.TestCase):
     def test_what_was_skipped_is_said(self):
         text = ("case('skip-suite', 'gpu: no GPU here'); case('skip', 'a/b: no kernel'); case('skip', 'a/c: no kernel')\n"
                 "case('start', 'a/d'); case('pass', 'a/d')")
-        said = io.StringIO()
-        self.assertEqual(self.boost(text, said=said), ((1, 0, 2), []))
-        self.assertEqual(said.getvalue(), "  x: skipped the suite gpu: no GPU here\n  x: skipped 2 cases: no kernel\n")
+        self.assertEqual(self.boost(text), ((1, 0, 2), []))
+        self.assertEqual(self.boost(text, shown=True), ["x: skipped the suite gpu: no GPU here", "x: skipped 2 cases: no kernel"])
+
+    def test_a_program_of_many_cases_is_divided(self):
+        listed = "".join(f"{suite}*\n" + "".join(f"    {row}*\n" + "        asked*\n" * cases for row in rows)
+                         for suite, rows, cases in (("a", ["x y", "z"], 2), ("ops", ["A", "B-of 2^53", "C", "D"], 500)))
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(f"import sys\nassert sys.argv[1:] == ['--list_content']\nsys.stderr.write({listed!r})\n")
+            file.flush()
+            command = [sys.executable, file.name]
+            cases = run_tests.cases_of(command, {})
+            parts = run_tests.parts_of(command, {}, 3)
+            one = run_tests.parts_of(command, {}, 1)
+            chosen = run_tests.parts_of([*command, "--run_test=a"], {}, 3)
+        self.assertEqual(cases, {"a": {"x y": 2, "z": 2}, "ops": {"A": 500, "B-of 2^53": 500, "C": 500, "D": 500}})
+        self.assertEqual([part[2:] for part in parts], [["--run_test=ops/A,B-of 2^53"], ["--run_test=ops/C,D"],
+                                                        ["--run_test=!ops/A,B-of 2^53", "--run_test=!ops/C,D"]])
+        self.assertEqual(one, [command])
+        self.assertEqual(chosen, [[*command, "--run_test=a"]])
 
     def test_a_boost_program_that_crashes(self):
         counts, failures = self.boost("case('start', 'a'); case('pass', 'a'); case('start', 'b'); os.abort()")
