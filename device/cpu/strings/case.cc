@@ -30,7 +30,8 @@ std::string in_unicode(std::string_view text, Convert convert) {
   UErrorCode error = U_ZERO_ERROR;
   std::u16string wide(text.size() + 1, u'\0');
   constexpr UChar32 kReplacement = 0xFFFD;
-  u_strFromUTF8WithSub(wide.data(), size(wide), &count, text.data(), size(text), kReplacement, nullptr, &error);
+  u_strFromUTF8WithSub(wide.data(), size(wide), &count, text.data(), static_cast<int32_t>(text.size()), kReplacement,
+                       nullptr, &error);
   expect_success(error);
   std::u16string changed(static_cast<size_t>(count) * 3 + 1, u'\0');
   count = convert(changed.data(), size(changed), wide.data(), count, "", &error);  // of no language
