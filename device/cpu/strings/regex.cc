@@ -12,10 +12,24 @@
 namespace panto {
 namespace {
 
-// Its memory is bounded: 8 MiB unless one asks for more.
+// RE2 counts what a compiled pattern takes, 8 MiB unless one asks for more, but not what it takes before that: a named
+// class, three characters, becomes 30 KB, and there is no other way to such a size.
+re2::StringPiece bounded(std::string_view pattern) {
+  constexpr size_t kLongest = size_t{1} << 20;
+  constexpr int kMostClasses = 1000;
+  if (pattern.size() > kLongest) invalid("pattern: expected at most {} bytes, got {}", kLongest, pattern.size());
+  int classes = 0;
+  for (size_t i = 0; i + 1 < pattern.size(); ++i) {
+    if (pattern[i] == '\\' && (pattern[i + 1] == 'p' || pattern[i + 1] == 'P')) ++classes;
+  }
+  if (classes > kMostClasses) invalid("pattern: expected at most {} named classes, got {}", kMostClasses, classes);
+  return {pattern.data(), pattern.size()};
+}
+
 class Pattern final : public KernelState {
  public:
-  explicit Pattern(std::string_view text) : re_(re2::StringPiece(text.data(), text.size()), options()) {}
+  // Throws where the text is too long; one that is no pattern is told by `get`.
+  explicit Pattern(std::string_view text) : re_(bounded(text), options()) {}
   bool is_valid() const { return re_.ok(); }
   const RE2& get() const {
     if (!re_.ok()) invalid("pattern: expected a regular expression of RE2, got '{}': {}", re_.pattern(), re_.error());
@@ -33,8 +47,12 @@ class Pattern final : public KernelState {
 
 // Of a pattern that is none a call is to tell, not the graph in which it may never run.
 std::shared_ptr<KernelState> prepare_pattern(const KernelContext& c) {
-  auto pattern = std::make_shared<Pattern>(c.text("pattern"));
-  return pattern->is_valid() ? pattern : nullptr;
+  try {
+    auto pattern = std::make_shared<Pattern>(c.text("pattern"));
+    return pattern->is_valid() ? pattern : nullptr;
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 // Calls f with the attribute `pattern`, prepared or not.

@@ -15,8 +15,9 @@ void scalars_beside(ShapeContext& c) {
 
 const Op& kStaticRegexFullMatch = define_op(
     "StaticRegexFullMatch(input: string; pattern: string) -> (output: bool)",
-    {.doc = "Which strings match `pattern` from beginning to end. Patterns are RE2's, of UTF-8; one that is none, or "
-            "that would take more than RE2's 8 MiB, is InvalidArgument.",
+    {.doc = "Which strings match `pattern` from beginning to end. Patterns are RE2's, of UTF-8; one that is none, "
+            "that would take more than RE2's 8 MiB, or that has more than 1 MiB or 1,000 named classes (\\pL), is "
+            "InvalidArgument.",
      .shape = shapes::same_as_input,
      .no_gradient = "strings are not differentiable",
      .batch = batching::elementwise});

@@ -73,6 +73,20 @@ Details matches(bool is_static) {
     }
     d.errors.push_back(std::move(e));
   }
+  std::string classes;
+  for (int i = 0; i < 1001; ++i) classes += i % 2 == 0 ? "\\pL" : "\\PL";
+  for (const auto& [pattern, text] : {std::pair(classes, "named classes, got 1001"),
+                                      std::pair(std::string((1 << 20) + 1, 'a'), "bytes, got 1048577")}) {
+    const bool long_one = pattern.size() > (1 << 20);
+    ErrorSample e{.in = {kSome},
+                  .text = std::string("pattern: expected at most ") + (long_one ? "1048576 " : "1000 ") + text};
+    if (is_static) {
+      e.attrs.emplace_back("pattern", pattern.c_str());
+    } else {
+      e.in.push_back(texts({}, {pattern}));
+    }
+    d.errors.push_back(std::move(e));
+  }
   if (!is_static) d.errors.push_back({.in = {kSome, list({})}, .text = "pattern: expected a scalar, got shape [0]"});
   return d;
 }
