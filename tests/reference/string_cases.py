@@ -130,6 +130,11 @@ def hashes(cases):
     add("StringToHashBucket", "lengths", string_tensor=long, num_buckets=many)
     method = text(b"farmhash64")
     add("Fingerprint", "strings", data=long, method=method)
+    plain = texts(*(bytes((7 * i + k) % 251 + 1 for k in range(i)) for i in range(12)), b"\xff\xef\xff")
+    for pad in (True, False):
+        (encoded,), _ = add("EncodeBase64", f"{pad}", input=plain, pad=pad)
+        add("DecodeBase64", f"{pad}", input=encoded.astype("S"))
+    add("DecodeBase64", "bits too many", input=texts(b"YR", b"YWL="))
     add("Fingerprint", "rows of strings", data=SQUARE, method=method)
     for dtype in (np.int8, I4, F8, np.complex128, np.float16, np.bool_):
         add("Fingerprint", np.dtype(dtype).name, data=np.array([[1, 0, 1], [0, 0, 1]], dtype), method=method)

@@ -17,6 +17,7 @@ namespace {
 void run_string_join(KernelContext& c) {
   const std::string_view separator = c.text("separator");
   auto* out = c.out_data<std::string>(0);
+  if (c.num_inputs() == 0) return out[0].clear();
   for (int i = 0; i < c.num_inputs(); ++i) {
     const auto* in = c.data<std::string>(i);
     BroadcastMap<1> map;

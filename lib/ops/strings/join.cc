@@ -31,13 +31,13 @@ void segments_shape(ShapeContext& c) {
 }  // namespace
 
 const Op& kStringJoin = define_op(
-    "StringJoin(inputs: N*string; N: int >= 1, separator: string = \"\") -> (output: string)",
+    "StringJoin(inputs: N*string; N: int >= 0, separator: string = \"\") -> (output: string)",
     {.doc = "The strings of all inputs one after the other, element by element, with `separator` between them. Inputs "
-            "broadcast (TensorFlow: scalars only).",
+            "broadcast (TensorFlow: scalars only); of none the result is one empty string.",
      .shape =
          [](ShapeContext& c) {
-           PartialShape shape = c.shape(0);
-           for (int i = 1; i < c.num_inputs(); ++i) shape = broadcast_shapes(shape, c.shape(i));
+           PartialShape shape = Shape{};
+           for (int i = 0; i < c.num_inputs(); ++i) shape = broadcast_shapes(shape, c.shape(i));
            c.output(std::move(shape));
          },
      .no_gradient = "strings are not differentiable",

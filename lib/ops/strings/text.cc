@@ -107,4 +107,20 @@ const Op& kStringSplit = define_op(
      .no_gradient = "strings are not differentiable",
      .batch = batching::loop});
 
+const Op& kEncodeBase64 = define_op(
+    "EncodeBase64(input: string; pad: bool = false) -> (output: string)",
+    {.doc = "The bytes of strings in the alphabet of RFC 4648 that is safe in names of files and addresses (with - and "
+            "_), 6 bits in each letter. With `pad`, = at the end makes it a multiple of 4.",
+     .shape = shapes::same_as_input,
+     .no_gradient = "strings are not differentiable",
+     .batch = batching::elementwise});
+
+const Op& kDecodeBase64 = define_op(
+    "DecodeBase64(input: string) -> (output: string)",
+    {.doc = "What EncodeBase64 was given, with padding or without. Other letters are InvalidArgument, and lengths that "
+            "are a multiple of 4 and 1.",
+     .shape = shapes::same_as_input,
+     .no_gradient = "strings are not differentiable",
+     .batch = batching::elementwise});
+
 }  // namespace panto
