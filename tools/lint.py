@@ -64,6 +64,9 @@ THIRD_PARTY = {
     "JSON": (r"nlohmann/", rf"lib/core/io/safetensors\.cc$|lib/runtime/placement/cost_model\.cc$|{PROGRAMS}"),  # slow to compile
     "libpng": (r"png(conf)?\.h$", r"nn/data/png\.cc$"),
     "libjpeg": (r"j(peglib|error|config|morecfg)\.h$", r"nn/data/jpeg\.cc$"),
+    "RE2": (r"re2/", r"device/cpu/strings/regex\.cc$"),
+    "FarmHash": (r"farmhash\.h$", r"device/cpu/strings/hash\.cc$"),
+    "ICU": (r"unicode/", r"device/cpu/strings/case\.cc$"),
     "CLI11": (r"CLI/", r"apps/|tests/"),
     "Boost": (r"boost/", r"tests/|lib/.*\.cc$|device/cpu/special/"),
     "Google Benchmark": (r"benchmark/", r"benchmarks/"),

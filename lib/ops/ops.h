@@ -12,4 +12,5 @@
 #include "panto/ops/random.h"
 #include "panto/ops/readers.h"
 #include "panto/ops/state.h"
+#include "panto/ops/strings.h"
 #include "panto/ops/tables.h"

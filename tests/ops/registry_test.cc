@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(signature_text) {
 BOOST_AUTO_TEST_CASE(typed_functions) {
   std::string header;
   for (const char* family : {"array", "control", "image", "linalg", "lists", "math", "nn", "queues", "random",
-                             "readers", "state", "tables"}) {
+                             "readers", "state", "strings", "tables"}) {
     header += read_file(fmt::format(PANTO_TEST_BUILD "/lib/ops/{}.h", family));
   }
   every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });

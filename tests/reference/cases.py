@@ -73,6 +73,8 @@ class Cases:
     def key(self, array):
         """The key under which the array is stored; the same for equal arrays."""
         array = np.asarray(array)
+        if array.dtype == object:  # strings that come out
+            array = array.astype("S")
         kind = array.dtype.name
         if kind == "bfloat16":
             array = array.view(np.uint16)

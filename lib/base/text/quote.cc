@@ -3,11 +3,10 @@
 #include <cstdint>
 
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/base/text/utf8.h"
 
 namespace panto {
 namespace {
-
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u; }
 
 // Bytes of the UTF-8 character at the beginning of `text`; 0 if there is none (RFC 3629: no surrogates, nothing above
 // U+10FFFF, no longer form than needed).
@@ -18,7 +17,7 @@ size_t character_size(std::string_view text) {
   const size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
   if (first < 0xC2 || first > 0xF4 || text.size() < size) return 0;
   for (size_t i = 1; i < size; ++i) {
-    if (!continues(text[i])) return 0;
+    if (!continues_character(text[i])) return 0;
   }
   const unsigned second = byte(1);
   if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
@@ -76,8 +75,8 @@ std::string escaped(std::string_view text) {
 std::string shortened(std::string_view text, size_t longest) {
   if (text.size() <= longest) return std::string(text);
   size_t first = longest * 2 / 3, last = text.size() - longest / 3;
-  while (first > 0 && continues(text[first])) --first;
-  while (last < text.size() && continues(text[last])) ++last;
+  while (first > 0 && continues_character(text[first])) --first;
+  while (last < text.size() && continues_character(text[last])) ++last;
   return fmt::format("{} ...({} more)... {}", text.substr(0, first), last - first, text.substr(last));
 }
 

@@ -9,6 +9,7 @@
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
+#include "panto/ops/strings.h"
 
 namespace panto {
 namespace {
@@ -77,6 +78,16 @@ const Op& kAddV2 = define_op("AddV2(x: T, y: T; T: numeric) -> (z: T)",
                                     if (g.needs(1)) g.set(1, g.dy());
                                   },
                               .flops = flops_each<1>});
+
+const Op& kAdd = define_op("Add(x: T, y: T; T: numeric|string) -> (z: T)",
+                           {.doc = "AddV2 of numbers; of strings, those of `y` after those of `x`.",
+                            .cpp = "add_v1",
+                            .body =
+                                [](CompositeContext& c) {
+                                  const bool text = c.type("T") == kString;
+                                  c.set_out(0, text ? string_join({c.in(0), c.in(1)}) : add(c.in(0), c.in(1)));
+                                },
+                            .in_tensorflow = true});
 
 const Op& kSub =
     define_op("Sub(x: T, y: T; T: numeric) -> (z: T)", {.doc = "`x - y`. Integers wrap.",

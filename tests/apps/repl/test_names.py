@@ -23,6 +23,7 @@ std::vector<Tensor> g{x};
 GradientTape tape; Tensor loss = sum(v * 2.f);
 """
 SECTIONS = {
+    "Strings": "Tensor s = tensor({\"a b\", \"C\"}); Tensor t = tensor({\"1\", \"2.5\"});\n",
     "Training": "MultiHeadAttention attend(8, {.heads = 2}); std::vector<Variable> v{Variable(x, \"v\")}; Variable b(x, \"b\"); AdamW adamw({b});\n",
     "Transforms": "auto f = [](const Tensor& x) { return x * x; }; auto f2 = [](const Tensor& x, const Tensor& y) { return x * y; };\n"
                   "auto loss_of = [](const Tensor& x) { return sum(x * x); };\n",

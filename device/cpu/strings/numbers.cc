@@ -1,0 +1,145 @@
+// Kernels of ops that make text of numbers, and numbers of text.
+#include <fmt/format.h>
+#include <locale.h>
+
+#include <charconv>
+#include <complex>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/strings/strings.h"
+#include "panto/device/op_kernels.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/tensor/half.h"
+
+namespace panto {
+namespace {
+
+// ---- Text of numbers ------------------------------------------------------------------------------------------------
+
+// The attributes of AsString.
+class Layout {
+ public:
+  explicit Layout(const KernelContext& c)
+      : flag_(c.text("fill").empty() ? '\0' : c.text("fill")[0]), width_(c.integer("width")) {
+    const std::string width = width_ > 0 ? std::to_string(width_) : "";
+    const int64_t precision = c.integer("precision");
+    const char kind = c.flag("scientific") ? 'e' : c.flag("shortest") ? 'g' : 'f';
+    const std::string digits = precision >= 0 ? "." + std::to_string(precision) : "";
+    real_ = "{:" + flag(true) + width + digits + kind + "}";
+    signed_ = "{:" + flag(true) + width + "d}";
+    unsigned_ = "{:" + flag(false) + width + "d}";
+  }
+
+  std::string text(double value) const { return fmt::vformat(real_, fmt::make_format_args(value)); }
+  std::string text(int64_t value) const { return fmt::vformat(signed_, fmt::make_format_args(value)); }
+  std::string text(uint64_t value) const { return fmt::vformat(unsigned_, fmt::make_format_args(value)); }
+  std::string text(const std::string& value) const {
+    const auto width = static_cast<size_t>(std::max<int64_t>(width_, 0));
+    if (value.size() >= width) return value;
+    const std::string space(width - value.size(), ' ');
+    return flag_ == '-' ? value + space : space + value;
+  }
+
+ private:
+  // printf's flag in fmt's words, which puts numbers on the right, but inf and nan on the left.
+  std::string flag(bool has_sign) const {
+    switch (flag_) {
+      case '-': return "<";
+      case '+':
+      case ' ': return has_sign ? std::string(">") + flag_ : ">";
+      case '0': return width_ > 0 ? "0" : "";
+      case '#': return ">#";
+      default: return ">";
+    }
+  }
+
+  char flag_;
+  int64_t width_;
+  std::string real_, signed_, unsigned_;
+};
+
+template <class T>
+std::string text_of(const Layout& layout, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return layout.text(value);
+  } else if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+    return layout.text(int64_t{value});
+  } else if constexpr (std::is_integral_v<T>) {
+    return layout.text(uint64_t{value});
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return layout.text(static_cast<double>(value));
+  } else {
+    return layout.text(static_cast<double>(static_cast<float>(value)));
+  }
+}
+template <class T>
+std::string text_of(const Layout& layout, const std::complex<T>& value) {
+  return "(" + text_of(layout, value.real()) + "," + text_of(layout, value.imag()) + ")";
+}
+
+struct RunAsString {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Layout layout(c);
+    const T* in = c.data<T>(0);
+    auto* out = c.out_data<std::string>(0);
+    strings::for_each_element(c, [&](int64_t i) { out[i] = text_of(layout, in[i]); });
+  }
+};
+
+// ---- Numbers of text ------------------------------------------------------------------------------------------------
+
+bool parse(const std::string& text, float& value, locale_t c_locale, char** end) {
+  value = strtof_l(text.c_str(), end, c_locale);
+  return *end == text.data() + text.size();
+}
+bool parse(const std::string& text, double& value, locale_t c_locale, char** end) {
+  value = strtod_l(text.c_str(), end, c_locale);
+  return *end == text.data() + text.size();
+}
+
+// Whether all of `text`, which has no white space around it, is a number; it is then in `value`. C's function, unlike
+// from_chars, knows 0x, and says what numbers beyond the type's become.
+template <class T>
+bool number_of(std::string_view text, T& value) {
+  if (text.empty()) return false;
+  if constexpr (std::is_floating_point_v<T>) {
+    static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+    if (c_locale == nullptr) fail(Code::kResourceExhausted, "locale: expected memory for it, got none");
+    char* end = nullptr;
+    return parse(std::string(text), value, c_locale, &end);
+  } else {
+    if (text.front() == '+') {
+      text.remove_prefix(1);
+      if (text.starts_with('-')) return false;
+    }
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size();
+  }
+}
+
+struct RunToNumber {
+  template <class T>
+  static void run(KernelContext& c) {
+    const auto* in = c.data<std::string>(0);
+    T* out = c.out_data<T>(0);
+    strings::for_each_in_order(c.out_numel(0), [&](int64_t i) {
+      if (!number_of(strings::stripped(in[i]), out[i])) {
+        invalid("string_tensor[{}]: expected a number that is {}, got '{}'", i, dtype_name(dtype_of<T>), in[i]);
+      }
+    });
+  }
+};
+
+using Shown = types::Join<types::numbers, TypeList<std::string>>::type;
+const CpuKernel as_string_kernel("AsString", Shown{}, RunAsString{});
+const CpuKernel to_number_kernel("StringToNumber", TypeList<float, double, int32_t, int64_t, uint32_t, uint64_t>{},
+                                 RunToNumber{});
+
+}  // namespace
+}  // namespace panto
