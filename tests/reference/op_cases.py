@@ -14,6 +14,7 @@ from elementwise_cases import elementwise
 from image_cases import images
 from linalg_cases import linalg_family
 from segment_cases import segment_family
+from sparse_cases import sparse_family
 from update_cases import update_family
 
 F4, F8, I4, I8 = np.float32, np.float64, np.int32, np.int64
@@ -735,6 +736,7 @@ def make():
         elementwise,
         arrays,
         segment_family,
+        sparse_family,
         images,
         linalg_family,
         update_family,
