@@ -220,6 +220,43 @@ def entries(cases):
         cases.add("SparseSoftmax", label, sp_indices=indices, sp_values=numbers, sp_shape=SHAPE, rtol=1e-3 if "16" in label else 1e-6)
 
 
+def shapes(cases):
+    for label, indices, shape, new in (
+        ("smaller", INDICES, SHAPE, ints(3, 2)),
+        ("vector", INDICES, SHAPE, ints(-1)),
+        ("the rest", INDICES, SHAPE, ints(1, -1, 2)),
+        ("beyond the shape", ints([5, 0], [0, -1]), SHAPE, ints(6)),
+        ("beyond the same shape", ints([5, 0]), SHAPE, SHAPE),
+        ("nothing", NONE, ints(0, 3), ints(-1, 3)),
+        ("scalar", ints([0]), ints(1), ints()),
+    ):
+        cases.add("SparseReshape", label, input_indices=indices, input_shape=shape, new_shape=new)
+    values = np.array([2, 3, 5], F4)
+    for label, indices, start, size in (
+        ("part", INDICES, ints(0, 1), ints(2, 2)),
+        ("beyond the end", INDICES, ints(1, 1), ints(9, 9)),
+        ("behind the end", INDICES, ints(5, 0), ints(1, 1)),
+        ("before the beginning", INDICES, ints(-1, 0), ints(2, 2)),
+        ("unordered", INDICES[::-1].copy(), ints(0, 0), ints(2, 2)),
+        ("no size", INDICES, ints(0, 0), ints(0, 2)),
+        ("beyond the shape", ints([0, 0], [0, 7], [0, -7]), ints(0, 0), ints(2, 9)),
+    ):
+        cases.add("SparseSlice", label, indices=indices, values=values, shape=SHAPE, start=start, size=size)
+    for label, grads, indices, start, part in (
+        ("part", values[:2], INDICES, ints(0, 1), ints([0, 1], [1, 0])),
+        ("nothing", values[:0], INDICES, ints(0, 1), NONE),
+        ("unordered", values[:2], INDICES[::-1].copy(), ints(0, 1), ints([1, 0], [0, 1])),
+    ):
+        cases.add(
+            "SparseSliceGrad",
+            label,
+            backprop_val_grad=grads,
+            input_indices=indices,
+            input_start=start,
+            output_indices=part,
+        )
+
+
 def sparse_family(cases):
-    for part in (segments, dense, entries):
+    for part in (segments, dense, entries, shapes):
         part(cases)
