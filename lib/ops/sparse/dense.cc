@@ -47,7 +47,7 @@ Tensor index_rows(const Tensor& indices, const Tensor& output_shape) {
 // What each entry has of `dense`: of several at one place only the last is seen there.
 Tensor of_entries(const Tensor& dense, const Tensor& indices, const Tensor& output_shape, bool distinct) {
   const Tensor rows = index_rows(indices, output_shape);
-  const Tensor taken = gather_nd(dense, rows);
+  Tensor taken = gather_nd(dense, rows);
   if (distinct) return taken;
   const Tensor numbers = range(int64_t{0}, size(taken, {.out_type = kInt64}), int64_t{1});
   const Tensor seen = sparse_to_dense(rows, output_shape, numbers, int64_t{-1}, {.validate_indices = false});
