@@ -113,6 +113,16 @@ def dense(cases):
                 reduction_axes=np.array(axes, I4),
                 keep_dims=keep,
             )
+    for label, numbers in (("negative", -values), ("NaN first", np.array([NAN, 1, 2], F4)), ("int8", np.array([-1, -2, -3], I1))):
+        for axes in ([0], [1], [0, 1]):
+            cases.add(
+                "SparseReduceMax",
+                f"{label} {axes}",
+                input_indices=INDICES,
+                input_values=numbers,
+                input_shape=SHAPE,
+                reduction_axes=np.array(axes, I4),
+            )
     for label, indices, numbers in (
         ("unordered", ints([1, 1], [0, 2], [0, 0], [1, 1]), np.array([1, 2, 3, 4], F4)),
         ("int8 wraps", INDICES, np.array([100, 100, 3], I1)),

@@ -106,9 +106,24 @@ struct RunProduct {
   }
 };
 
-// ---- SparseReduceSum ------------------------------------------------------------------------------------------------
+// ---- SparseReduceSum, SparseReduceMax ------------------------------------------------------------------------------
 
-struct RunReduceSum {
+struct AddEntries {
+  template <class T>
+  static T join(T so_far, T x) {
+    return k::add(so_far, x);
+  }
+};
+// A NaN gives way to what comes after it, as in TensorFlow.
+struct LargestEntry {
+  template <class T>
+  static T join(T so_far, T x) {
+    return so_far > x ? so_far : x;
+  }
+};
+
+template <class Entries>
+struct Reduction {
   template <class T>
   static void run(KernelContext& c) {
     const EntryIndices indices(c, 0);
@@ -121,6 +136,7 @@ struct RunReduceSum {
     const T* values = c.data<T>(1);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
+    std::vector<bool> begun(static_cast<size_t>(c.out_numel(0)));
     for (int64_t i = 0; i < indices.count(); ++i) {
       int64_t at = 0;
       for (int64_t d = 0; d < rank; ++d) {
@@ -129,7 +145,8 @@ struct RunReduceSum {
         if (!cpu::in_range(index, size)) cpu::out_of_range("input_indices", i, d, size, index);
         at = at * size + index;
       }
-      out[at] = k::add(out[at], values[i]);
+      out[at] = begun[static_cast<size_t>(at)] ? Entries::join(out[at], values[i]) : values[i];
+      begun[static_cast<size_t>(at)] = true;
     }
   }
 };
@@ -197,7 +214,8 @@ struct WithDense {
 
 const CpuKernel to_dense_kernel("SparseToDense", types::every{}, RunToDense{});
 const CpuKernel product_kernel("SparseTensorDenseMatMul", types::arithmetic{}, InWider<RunProduct>{});
-const CpuKernel reduce_sum_kernel("SparseReduceSum", types::arithmetic{}, InWider<RunReduceSum>{});
+const CpuKernel reduce_sum_kernel("SparseReduceSum", types::arithmetic{}, InWider<Reduction<AddEntries>>{});
+const CpuKernel reduce_max_kernel("SparseReduceMax", types::reals{}, InWider<Reduction<LargestEntry>>{});
 const CpuKernel add_kernel("SparseDenseCwiseAdd", types::arithmetic{}, InWider<WithDense<AddDense>>{});
 const CpuKernel mul_kernel("SparseDenseCwiseMul", types::arithmetic{}, InWider<WithDense<MulDense>>{});
 const CpuKernel div_kernel("SparseDenseCwiseDiv", types::arithmetic{}, InWider<WithDense<DivDense>>{});

@@ -108,7 +108,7 @@ void product_gradient(GradContext& g) {
   }
 }
 
-// ---- SparseReduceSum ------------------------------------------------------------------------------------------------
+// ---- SparseReduceSum, SparseReduceMax ------------------------------------------------------------------------------
 
 void reduction_shape(ShapeContext& c) {
   const int64_t rank = sparse::entries(c, 0, 1, 2).rank;
@@ -251,6 +251,17 @@ const Op& kSparseReduceSum = define_op(
      .flops = one_flop_each,
      .batch = batching::loop,
      .jvp = tangents::linear});
+
+const Op& kSparseReduceMax = define_op(
+    "SparseReduceMax(input_indices: int64, input_values: T, input_shape: int64 @host, reduction_axes: int32 @host; "
+    "keep_dims: bool = false, T: real) -> (output: T)",
+    {.doc =
+         "The largest entries of a sparse tensor along `reduction_axes`, as SparseReduceSum: 0 where there are none, "
+         "also if all others are negative. A NaN gives way to an entry that comes after it.",
+     .shape = reduction_shape,
+     .no_gradient = "TensorFlow has none",
+     .flops = one_flop_each,
+     .batch = batching::loop});
 
 const Op& kSparseDenseCwiseAdd = define_op(
     "SparseDenseCwiseAdd(sp_indices: int64, sp_values: T, sp_shape: int64 @host, dense: T; T: numeric) -> (output: T)",

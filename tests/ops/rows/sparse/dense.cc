@@ -1,5 +1,6 @@
 // Samples of ops of sparse and dense tensors together. References write out the dense tensor and go through its
 // elements, in float64.
+#include <algorithm>
 #include <string>
 
 #include "panto/tests/ops/reference.h"
@@ -148,6 +149,35 @@ std::vector<Array> reduced(const Given& g) {
   return {y};
 }
 
+// Of entries that are alone at their places.
+std::vector<Array> largest(const Given& g) {
+  const Index dims = integers(g.in[2]);
+  const size_t rank = dims.size();
+  std::vector<bool> reduces(rank);
+  for (size_t i = 0; i < g.in[3].values.size(); ++i) reduces[normal_axis(integer(g.in[3], i), rank)] = true;
+  Index kept = dims, out;
+  for (size_t d = 0; d < rank; ++d) {
+    if (reduces[d]) kept[d] = 1;
+    if (!reduces[d] || g.flag("keep_dims")) out.push_back(kept[d]);
+  }
+  // Entries in descending order: the first at each place is what is asked for.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < g.in[1].values.size(); ++i) order.push_back(i);
+  std::ranges::sort(order, [&](size_t a, size_t b) { return g.in[1].values[a] > g.in[1].values[b]; });
+  Array y = complex_zeros(out, false);
+  std::vector<bool> found(y.values.size());
+  for (const size_t i : order) {
+    size_t to = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      const size_t index = reduces[d] ? 0 : static_cast<size_t>(integer(g.in[0], i * rank + d));
+      to = to * static_cast<size_t>(kept[d]) + index;
+    }
+    if (!found[to]) y.values[to] = g.in[1].values[i];
+    found[to] = true;
+  }
+  return {y};
+}
+
 const Array kCube = array({4, 3}, {0, 1, 0, 1, 0, 2, 1, 1, 1, 0, 1, 0});
 const std::vector<Sample> kReductions = {
     {.in = {kIndices, draw({3}), kShape, list({0})}},
@@ -241,6 +271,7 @@ const Family dense(
           .reference = reduced,
           .label = "complex",
           .types = dtypes::kComplex}},
+        {"SparseReduceMax", {.samples = kReductions, .reference = largest, .errors = kReductionErrors}},
         {"SparseDenseCwiseAdd",
          {.samples = elementwise(false),
           .reference = with_dense(added),
