@@ -176,6 +176,15 @@ BOOST_AUTO_TEST_CASE(composites) {
                                                      "SegmentSumV2",
                                                      "SelfAdjointEig",
                                                      "SpaceToBatch",
+                                                     "SparseSegmentMean",
+                                                     "SparseSegmentMeanGrad",
+                                                     "SparseSegmentMeanWithNumSegments",
+                                                     "SparseSegmentSqrtN",
+                                                     "SparseSegmentSqrtNGrad",
+                                                     "SparseSegmentSqrtNWithNumSegments",
+                                                     "SparseSegmentSum",
+                                                     "SparseSegmentSumGrad",
+                                                     "SparseSegmentSumWithNumSegments",
                                                      "StatefulPartitionedCall",
                                                      "StatefulStandardNormalV2",
                                                      "StatefulTruncatedNormal",
@@ -256,7 +265,7 @@ BOOST_AUTO_TEST_CASE(signature_text) {
 BOOST_AUTO_TEST_CASE(typed_functions) {
   std::string header;
   for (const char* family : {"array", "control", "image", "linalg", "lists", "math", "nn", "queues", "random",
-                             "readers", "state", "strings", "tables"}) {
+                             "readers", "sparse", "state", "strings", "tables"}) {
     header += read_file(fmt::format(PANTO_TEST_BUILD "/lib/ops/{}.h", family));
   }
   every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });

@@ -14,6 +14,7 @@ from elementwise_cases import elementwise
 from image_cases import images
 from linalg_cases import linalg_family
 from segment_cases import segment_family
+from sparse_cases import sparse_family
 from string_cases import string_family
 from update_cases import update_family
 
@@ -736,6 +737,7 @@ def make():
         elementwise,
         arrays,
         segment_family,
+        sparse_family,
         images,
         linalg_family,
         update_family,

@@ -4,6 +4,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/segments.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/batching.h"
@@ -13,6 +14,19 @@
 #include "panto/ops/math.h"
 
 namespace panto {
+
+Tensor beside_rows(const Tensor& per_row, const Tensor& data) {
+  const int rank = per_row.partial_shape().rank(), whole = data.partial_shape().rank();
+  if (rank < 0 || whole < 0) {
+    const Tensor dims = shape(per_row);
+    const Tensor further = size(shape(data)) - size(dims);
+    return reshape(per_row, concat({dims, fill(reshape(further, {1}), 1)}, 0));
+  }
+  Tensor result = per_row;
+  for (int i = rank; i < whole; ++i) result = expand_dims(result, -1);
+  return result;
+}
+
 namespace {
 
 // The rows of the result, behind the number of segments.
@@ -44,19 +58,6 @@ void sorted_shape(ShapeContext& c) {
   if (c.rank(0) < 0) return c.output(PartialShape::unknown());
   c.expect_equal(c.dim(0, 0), count, "dimension 0 of data and segment_ids");
   output_rows(c, kUnknownDim, 1);
-}
-
-// `per_row`, with dimensions of 1 behind its own, so that it broadcasts along the rows of `data`.
-Tensor beside_rows(const Tensor& per_row, const Tensor& data) {
-  const int rank = per_row.partial_shape().rank(), whole = data.partial_shape().rank();
-  if (rank < 0 || whole < 0) {
-    const Tensor dims = shape(per_row);
-    const Tensor further = size(shape(data)) - size(dims);
-    return reshape(per_row, concat({dims, fill(reshape(further, {1}), 1)}, 0));
-  }
-  Tensor result = per_row;
-  for (int i = rank; i < whole; ++i) result = expand_dims(result, -1);
-  return result;
 }
 
 // For each row of the data that of its segment; 0 where that is negative.

@@ -36,7 +36,10 @@ bool is_in_order(const Bound& b, size_t i) {
   for (const char* op : {"Cholesky", "MatrixLogarithm", "MatrixSquareRoot"}) {
     if (b.op->name() == op) return true;
   }
-  return name == "value_range" || (name == "segment_ids" && !b.op->name().starts_with("Unsorted"));
+  // A slice's entries are among those of the whole.
+  if (b.op->name() == "SparseSliceGrad" && i > 0) return true;
+  return name == "value_range" || name == "sparse_indices" ||
+         (name == "segment_ids" && !b.op->name().starts_with("Unsorted"));
 }
 
 // The input of example e: the sample's elements, moved around, so that examples differ and every one of them is valid
