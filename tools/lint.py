@@ -352,8 +352,8 @@ def precompiled(project, source):
     for header, use in PRECOMPILED.items():
         if header in names or header == "fmt/format.h" and any(name.startswith("fmt/") for name in names):
             continue
-        if m := re.search(rf"(?<![\w:]){use}", code):
-            yield code.count("\n", 0, m.start()) + 1, f"{m[0].rstrip('(')} is declared in <{header}>: include it"
+        if m := re.search(rf"(?<![\w:.>]){use}", code):
+            yield code.count("\n", 0, m.start()) + 1, f"{m[0].rstrip('(')} is declared in {header}: include it"
 
 
 RULES = {

@@ -1,8 +1,8 @@
 """clang-tidy over a project's files, several at a time.
 
-Most of its time goes into headers, which the files of a folder share: those that are compiled alike are read as one
-unit, as if one included the others. Where that is no program (two have a constant of one name), the files in which
-clang says so are read apart.
+Most of its time goes into headers, which the files share: those that are compiled alike are read as one unit, as if one
+included the others. Where that is no program (two have a constant of one name), the files in which clang says so are
+read apart.
 """
 import collections
 import concurrent.futures
@@ -15,14 +15,16 @@ import subprocess
 
 FILES_OF_UNIT = 12
 # Names that a file defines at the left margin: classes, functions, constants.
-DEFINED = re.compile(r"^(?:.*\b(?:struct|class|enum|using) (\w+)|(?!#|//)\S[^(={]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])", re.MULTILINE)
+DEFINED = re.compile(
+    r"^(?!#|//|namespace\b|template\b|using namespace\b)(?:(?:struct|class|enum|enum class|using) (\w+)|\S[^(={\n]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])",
+    re.MULTILINE)
 
 
 def units_of(root, paths):
     """The files in groups of which no two define one name."""
     units = []
     for path in paths:
-        names = {a or b for a, b in DEFINED.findall((root / path).read_text(errors="replace"))} - {"namespace"}
+        names = {a or b for a, b in DEFINED.findall((root / path).read_text(errors="replace"))}
         for unit, taken in units:
             if len(unit) < FILES_OF_UNIT and not names & taken:
                 unit.append(path)
@@ -112,7 +114,7 @@ class Tidy:
             if marks[path].exists():
                 marks[path].touch()
             else:
-                groups[os.path.dirname(path), tuple(self.commands[path])].append(path)
+                groups[tuple(self.commands[path])].append(path)
         units = [unit for group in groups.values() for unit in units_of(self.root, group)]
 
         def one(unit):

@@ -11,5 +11,6 @@
 #include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/readers.h"
+#include "panto/ops/signal.h"
 #include "panto/ops/state.h"
 #include "panto/ops/tables.h"
