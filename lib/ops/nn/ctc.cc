@@ -14,7 +14,7 @@ namespace {
 void ctc_shape(ShapeContext& c) {
   c.expect_rank(0, 3);
   c.expect_rank(1, 2);
-  c.expect_equal(c.dim(1, 1), 2, "the columns of labels_indices");
+  c.expect_equal(2, c.dim(1, 1), "the columns of labels_indices");
   c.expect_rank(2, 1);
   c.expect_equal(c.dim(1, 0), c.dim(2, 0), "the number of labels");
   c.expect_rank(3, 1);

@@ -22,7 +22,7 @@ namespace {
 void expect_range(const ShapeContext& c, int first, bool channels, int64_t depth) {
   for (int i = first; i < c.num_inputs() && i < first + 2; ++i) {
     c.expect_rank(i, channels ? 1 : 0);
-    if (channels) c.expect_equal(c.dim(i, 0), depth, i == first ? "the length of min" : "the length of max");
+    if (channels) c.expect_equal(depth, c.dim(i, 0), i == first ? "the length of min" : "the length of max");
   }
 }
 
@@ -34,13 +34,6 @@ PartialShape one_shape(const ShapeContext& c) {
             c.shape(1).to_string());
   }
   return c.shape(0).fully_known() ? c.shape(0) : c.shape(1);
-}
-
-// The ends of ranges as they are, refused unless they are what `expect_range` expects, where nobody knew: else they
-// would broadcast.
-Tensor number(const Tensor& end) { return reshape(end, Shape{}); }
-Tensor for_channels(const Tensor& end, const Tensor& x) {
-  return reshape(end, slice(shape(x), reshape(rank(x) - 1, {1}), {1}));
 }
 
 // ---- FakeQuant: steps of one size, one of which is 0 --------------------------------------------------------------
@@ -75,73 +68,35 @@ void fake_quant_gradient_shape(ShapeContext& c) {
   c.output(2, kChannels ? PartialShape({c.dim(1, -1)}) : PartialShape(Shape{}));
 }
 
-float minimum(float x, float y) { return std::min(x, y); }
-float maximum(float x, float y) { return std::max(x, y); }
-float rounded(float x) { return std::round(x); }
-Tensor rounded(const Tensor& x) { return floor(x) + cast(x - floor(x) >= 0.5F, kFloat32); }  // x is not negative
-float down(float x) { return std::floor(x); }
-Tensor down(const Tensor& x) { return floor(x); }
-
-// The range from `min` to `max` in 2^bits steps, moved so that 0 is one of them: of numbers or tensors, in float32 and
-// in the order of TensorFlow's kernels, whose bits these are.
-template <class N>
-struct Steps {
-  N low, high, size;
-
-  Steps(const N& min, const N& max, int64_t bits, bool narrow) {
-    const float first = narrow ? 1 : 0, last = static_cast<float>((1 << bits) - 1);
-    size = (max - min) / (last - first);
-    const N zero = first - min / size;
-    const N at = minimum(maximum(rounded(zero), first), last);
-    low = (first - at) * size;
-    high = (last - at) * size;
-  }
-
-  Tensor nearest(const Tensor& x) const {
-    const N per_step = 1.0F / size;
-    const N zero = down(0.5F - low * per_step);
-    const Tensor kept = panto::maximum(panto::minimum(x, high), low);
-    return floor((kept - low) * per_step - zero + 0.5F) * size;
-  }
-  Tensor inside(const Tensor& x) const { return logical_and(x >= low, x <= high); }
-};
-
+// What goes through steps, as TensorFlow has it (the derivative of steps is 0): `inside` where x is in the range,
+// `below` and `above` where it is outside, which belong to the range's ends. Undefined ones are zero. The range is
+// moved so that 0 is one of its steps, in float32 and in the order of the kernels.
 template <class Context>
-Steps<float> fixed_steps(const Context& c) {
-  return {c.real("min"), c.real("max"), c.integer("num_bits"), c.flag("narrow_range")};
-}
-
-// Of ranges that are tensors; one from 0 to 0 makes zeros of all.
-void fake_quant(CompositeContext& c, const Tensor& min, const Tensor& max) {
-  const Tensor& x = c.in(0);
-  const Steps<Tensor> steps(min, max, c.integer("num_bits"), c.flag("narrow_range"));
-  c.set_out(0, select(logical_and(min == 0, max == 0), zeros_like(x), steps.nearest(x)));
-}
-
-// `total` adds up what belongs to one range.
-template <class Total>
-void fake_quant_gradient(CompositeContext& c, const Tensor& min, const Tensor& max, const Total& total) {
-  const Tensor& x = c.in(1);
-  const Tensor dy = with_shape_of(c.in(0), x), nothing = zeros_like(dy);
-  const Steps<Tensor> steps(min, max, c.integer("num_bits"), c.flag("narrow_range"));
-  c.set_out(0, select(logical_or(logical_and(min == 0, max == 0), steps.inside(x)), dy, nothing));
-  c.set_out(1, total(select(x < steps.low, dy, nothing)));
-  c.set_out(2, total(select(x > steps.high, dy, nothing)));
-}
-
-// What goes through is the tangent, as the gradient is: the derivative of steps is 0.
-void fake_quant_tangent(JvpContext& c) {
-  const Tensor &x = c.in(0), &min = c.in(1), &max = c.in(2);
-  const Steps<Tensor> steps(min, max, c.integer("num_bits"), c.flag("narrow_range"));
-  const Tensor nothing = zeros_like(x);
+Tensor through(const Context& c, const Tensor& x, const Tensor& min, const Tensor& max, const Tensor& inside,
+               const Tensor& below, const Tensor& above) {
+  const float first = c.flag("narrow_range") ? 1 : 0, last = static_cast<float>((1 << c.integer("num_bits")) - 1);
+  const Tensor size = (max - min) / (last - first), zero = first - min / size;
+  const Tensor nearest = floor(zero) + cast(zero - floor(zero) >= 0.5F, kFloat32);
+  const Tensor at = minimum(maximum(nearest, first), last);
+  const Tensor low = (first - at) * size, high = (last - at) * size;
   Tensor sum;
-  const auto add = [&](const Tensor& where, int input) {
-    if (c.has_tangent(input)) sum = add_tangents(sum, select(where, c.tangent(input), nothing));
+  const auto add = [&](const Tensor& where, const Tensor& what) {
+    if (what.defined()) sum = add_tangents(sum, select(where, what, zeros_like(x)));
   };
-  add(logical_or(logical_and(min == 0, max == 0), steps.inside(x)), 0);
-  add(x < steps.low, 1);
-  add(x > steps.high, 2);
+  add(logical_or(logical_and(min == 0, max == 0), logical_and(x >= low, x <= high)), inside);
+  add(x < low, below);
+  add(x > high, above);
+  return sum;
+}
+
+void fake_quant_tangent(JvpContext& c) {
+  const Tensor sum = through(c, c.in(0), c.in(1), c.in(2), c.tangent(0), c.tangent(1), c.tangent(2));
   if (sum.defined()) c.set(0, sum);
+}
+// By the gradients, in which the op is linear.
+void fake_quant_second_order(GradContext& g) {
+  const Tensor sum = through(g, g.in(1), g.in(2), g.in(3), g.dy(0), g.dy(1), g.dy(2));
+  if (sum.defined()) g.set(0, sum);
 }
 
 // A batch of inputs of one range is as one of them.
@@ -205,8 +160,6 @@ const Op& kFakeQuantWithMinMaxArgs = define_op(
            expect_bits_and_range(c);
            c.output(c.shape(0));
          },
-     .body = [](CompositeContext& c) { c.set_out(0, fixed_steps(c).nearest(c.in(0))); },
-     .in_tensorflow = true,
      .saves = {in(0)},
      .gradient =
          [](GradContext& g) {
@@ -225,12 +178,14 @@ const Op& kFakeQuantWithMinMaxArgsGradient = define_op(
            expect_bits_and_range(c);
            c.output(one_shape(c));
          },
-     .body =
-         [](CompositeContext& c) {
-           const Tensor dy = with_shape_of(c.in(0), c.in(1));
-           c.set_out(0, select(fixed_steps(c).inside(c.in(1)), dy, zeros_like(dy)));
+     .saves = {in(1)},
+     .gradient =
+         [](GradContext& g) {
+           g.set(0, fake_quant_with_min_max_args_gradient(g.dy(), g.in(1),
+                                                          fixed_attrs<FakeQuantWithMinMaxArgsGradientAttrs>(g)));
          },
-     .in_tensorflow = true});
+     .batch = batching::elementwise,
+     .jvp = tangents::linear_in<0>});
 
 const Op& kFakeQuantWithMinMaxVars = define_op(
     "FakeQuantWithMinMaxVars(inputs: float32, min: float32, max: float32; num_bits: int = 8,"
@@ -239,8 +194,6 @@ const Op& kFakeQuantWithMinMaxVars = define_op(
          "FakeQuantWithMinMaxArgs with a range that is learned: `min` and `max` are numbers (rank 0), whose gradients "
          "are the sums of those of the inputs outside. A range from 0 to 0 gives zeros.",
      .shape = fake_quant_shape<false>,
-     .body = [](CompositeContext& c) { fake_quant(c, number(c.in(1)), number(c.in(2))); },
-     .in_tensorflow = true,
      .saves = {in(0), in(1), in(2)},
      .gradient =
          [](GradContext& g) {
@@ -260,19 +213,16 @@ const Op& kFakeQuantWithMinMaxVarsGradient = define_op(
     " -> (backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32)",
     {.doc = "The gradients of FakeQuantWithMinMaxVars by its inputs, `min` and `max`.",
      .shape = fake_quant_gradient_shape<false>,
-     .body =
-         [](CompositeContext& c) {
-           fake_quant_gradient(c, number(c.in(2)), number(c.in(3)), [](const Tensor& x) { return sum(x); });
-         },
-     .in_tensorflow = true});
+     .saves = {in(1), in(2), in(3)},
+     .gradient = fake_quant_second_order,
+     .batch = batching::loop,
+     .jvp = tangents::linear_in<0>});
 
 const Op& kFakeQuantWithMinMaxVarsPerChannel = define_op(
     "FakeQuantWithMinMaxVarsPerChannel(inputs: float32, min: float32, max: float32; num_bits: int = 8,"
     " narrow_range: bool = false) -> (outputs: float32)",
     {.doc = "FakeQuantWithMinMaxVars with a range for each index of the last dimension: `min` and `max` are vectors.",
      .shape = fake_quant_shape<true>,
-     .body = [](CompositeContext& c) { fake_quant(c, for_channels(c.in(1), c.in(0)), for_channels(c.in(2), c.in(0))); },
-     .in_tensorflow = true,
      .saves = {in(0), in(1), in(2)},
      .gradient =
          [](GradContext& g) {
@@ -292,12 +242,10 @@ const Op& kFakeQuantWithMinMaxVarsPerChannelGradient = define_op(
     " -> (backprops_wrt_input: float32, backprop_wrt_min: float32, backprop_wrt_max: float32)",
     {.doc = "The gradients of FakeQuantWithMinMaxVarsPerChannel by its inputs, `min` and `max`.",
      .shape = fake_quant_gradient_shape<true>,
-     .body =
-         [](CompositeContext& c) {
-           fake_quant_gradient(c, for_channels(c.in(2), c.in(1)), for_channels(c.in(3), c.in(1)),
-                               [](const Tensor& x) { return sum(x, range(0, rank(x) - 1, 1)); });
-         },
-     .in_tensorflow = true});
+     .saves = {in(1), in(2), in(3)},
+     .gradient = fake_quant_second_order,
+     .batch = batching::loop,
+     .jvp = tangents::linear_in<0>});
 
 const Op& kQuantizeAndDequantizeV2 = define_op(
     "QuantizeAndDequantizeV2(input: T, input_min: T, input_max: T; signed_input: bool = true, num_bits: int = 8,"
@@ -365,11 +313,11 @@ const Op& kQuantizeAndDequantizeV4Grad = define_op(
      .cpp = "quantize_and_dequantize_grad",
      .body =
          [](CompositeContext& c) {
-           const Tensor& x = c.in(1);
+           const Tensor x = stop_gradient(c.in(1));
            const Tensor dy = with_shape_of(c.in(0), x);
            const int64_t axis = c.integer("axis");
            const auto end = [&](const Tensor& given) {
-             if (axis < 0) return number(given);
+             if (axis < 0) return reshape(given, Shape{});
              // [n, 1, 1 ...] broadcasts against the input.
              const int32_t at = static_cast<int32_t>(axis);
              const Tensor ones = fill(reshape(rank(x) - (at + 1), {1}), 1);

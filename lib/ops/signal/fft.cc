@@ -58,7 +58,7 @@ template <int kRank>
 std::vector<int64_t> lengths(const ShapeContext& c) {
   c.expect_rank_at_least(0, kRank);
   c.expect_rank(1, 1);
-  c.expect_equal(c.dim(1, 0), kRank, "the size of fft_length");
+  c.expect_equal(kRank, c.dim(1, 0), "the size of fft_length");
   std::vector<int64_t> result(kRank, -1);
   if (const auto values = c.values(1); values && values->size() == kRank) {
     for (size_t k = 0; k < kRank; ++k) {
@@ -76,8 +76,10 @@ int64_t halved(int64_t n) { return n < 0 ? -1 : n / 2 + 1; }
 template <int kRank, bool kForward>
 void real_shape(ShapeContext& c) {
   const DType real = c.type("Treal"), complex = c.type("Tcomplex");
-  if ((real == kFloat64) != (complex == kComplex128)) {
-    invalid("Tcomplex: expected the complex type of {}, got {}", dtype_name(real), dtype_name(complex));
+  const DType wanted =
+      kForward ? (real == kFloat64 ? kComplex128 : kComplex64) : (complex == kComplex128 ? kFloat64 : kFloat32);
+  if (const DType given = kForward ? complex : real; given != wanted) {
+    invalid("{}: expected {}, got {}", kForward ? "Tcomplex" : "Treal", dtype_name(wanted), dtype_name(given));
   }
   const std::vector<int64_t> n = lengths<kRank>(c);
   if (!c.shape(0).known_rank()) {

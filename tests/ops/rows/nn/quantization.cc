@@ -188,7 +188,7 @@ void nan_spreads() {
   BOOST_TEST(kept[1].item<float>() == 1);
 }
 
-const Array kLow = list({-1, 0, -2}), kHigh = list({1, 0, 3});
+const Array kLow = list({-1.1, 0, -2}), kHigh = list({1, 0, 3});
 const Attrs kFourBits = {{"num_bits", 4}, {"narrow_range", true}};
 const Attrs kGiven = {{"range_given", true}};
 
@@ -217,11 +217,11 @@ std::vector<ErrorSample> quantize_errors() {
       {.in = {draw({3}), scalar(0), scalar(1)}, .attrs = {{"axis", -2}}, .text = "axis: expected at least -1, got -2"},
       {.in = {draw({3}), scalar(0), scalar(1)},
        .attrs = {{"axis", 0}},
-       .text = "input_min: expected rank 1, got shape []"},
+       .text = "input_min: expected a vector, got shape []"},
       {.in = {draw({3}), list({0, 0}), list({1, 1})},
        .attrs = {{"axis", 0}},
        .text = "the length of min: expected 3, got 2"},
-      {.in = {draw({3}), list({0}), list({1})}, .text = "input_min: expected rank 0, got shape [1]"}};
+      {.in = {draw({3}), list({0}), list({1})}, .text = "input_min: expected a scalar, got shape [1]"}};
 }
 
 const Family quantization(
@@ -252,7 +252,7 @@ const Family quantization(
                       {.in = {draw({3}), scalar(0), scalar(0)}},
                       {.in = {draw({0}), scalar(-1), scalar(0)}}},
           .reference = learned_reference,
-          .errors = {{.in = {draw({2}), list({1}), scalar(2)}, .text = "min: expected rank 0, got shape [1]"}},
+          .errors = {{.in = {draw({2}), list({1}), scalar(2)}, .text = "min: expected a scalar, got shape [1]"}},
           .own = {{"goes_back", learned_goes_back}},
           .gradient = false}},
         {"FakeQuantWithMinMaxVarsGradient",
@@ -269,7 +269,7 @@ const Family quantization(
           .reference = learned_reference,
           .errors = {{.in = {draw({2, 3}), list({1, 2}), kHigh}, .text = "the length of min: expected 3, got 2"},
                      {.in = {scalar(1), list({1}), list({2})},
-                      .text = "inputs: expected rank at least 1, got shape []"}},
+                      .text = "inputs: expected a rank of at least 1, got shape []"}},
           .own = {{"goes_back", channels_go_back}},
           .gradient = false}},
         {"FakeQuantWithMinMaxVarsPerChannelGradient",
@@ -288,7 +288,7 @@ const Family quantization(
           .reference = quantized,
           .errors = {{.in = {draw({3}), scalar(0), scalar(1), scalar(0)}, .text = "num_bits: expected 1 to 61, got 0"},
                      {.in = {draw({3}), scalar(0), scalar(1), list({4})},
-                      .text = "num_bits: expected rank 0, got shape [1]"}},
+                      .text = "num_bits: expected a scalar, got shape [1]"}},
           .gradient = false}},
         {"QuantizeAndDequantizeV4",
          {.samples = quantize_samples(),

@@ -105,7 +105,8 @@ Details of_complex(size_t rank, const Reference& reference) {
   return {.samples = samples,
           .reference = reference,
           .errors = {{.in = {draw_complex(std::vector<int64_t>(rank - 1, 2))},
-                      .text = "input: expected rank at least " + std::to_string(rank) + ", got shape"}},
+                      .text = "input: expected a rank of at least " + std::to_string(rank) + ", got shape"}},
+          .units = 16,
           .floor = 8};
 }
 
@@ -131,14 +132,22 @@ Details of_real(const std::vector<Lengths>& all, bool forward, Reference referen
                               list(l.lengths)},
                        .attrs = {own, other}});
   }
+  const bool wide = types.real == kFloat64;
+  const Attr wrong =
+      forward ? Attr("Tcomplex", wide ? kComplex64 : kComplex128) : Attr("Treal", wide ? kFloat32 : kFloat64);
+  errors.push_back(
+      {.in = samples[0].in, .attrs = {own, wrong}, .text = forward ? "Tcomplex: expected" : "Treal: expected"});
   for (ErrorSample& e : errors) {
     e.in[0] = e.in[0].as(forward ? types.real : types.complex);
-    e.attrs = {own, other};
+    if (e.attrs.empty()) e.attrs = {own, other};
+    e.type = forward ? types.real : types.complex;
   }
   return {.samples = samples,
           .reference = std::move(reference),
           .errors = std::move(errors),
           .label = types.label,
+          .types = {forward ? types.real : types.complex},
+          .units = 16,
           .floor = 8,
           .gradient = false};  // own tests below: differences are of real outputs
 }
@@ -147,7 +156,7 @@ Details of_real(const std::vector<Lengths>& all, bool forward, Reference referen
 
 // The largest distance of two complex tensors.
 double distance(const Tensor& a, const Tensor& b) {
-  return max(abs(cast(a, kComplex128) - cast(b, kComplex128))).item<double>();
+  return max(complex_abs(cast(a, kComplex128) - cast(b, kComplex128))).item<double>();
 }
 
 // Every way to take a length apart, beside the sums.
@@ -276,7 +285,7 @@ std::vector<ErrorSample> real_errors(bool forward) {
           {.in = {x, list({0})}, .text = "fft_length: expected at least 1, got 0"},
           {.in = {x, list({2, 3})}, .text = "the size of fft_length: expected 1, got 2"},
           {.in = {forward ? draw({}) : draw_complex({}), list({2})},
-           .text = "input: expected rank at least 1, got shape []"}};
+           .text = "input: expected a rank of at least 1, got shape []"}};
 }
 
 Details with(Details d, std::vector<OwnTest> own) {
