@@ -44,6 +44,7 @@
 #include "panto/lib/ops/products.h"
 #include "panto/lib/ops/random/random.h"
 #include "panto/lib/ops/reductions.h"
+#include "panto/lib/ops/signal/signal.h"
 #include "panto/lib/runtime/placement/cost_model.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/lib/runtime/session/nested_fetches.h"

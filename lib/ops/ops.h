@@ -11,6 +11,7 @@
 #include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/readers.h"
+#include "panto/ops/signal.h"
 #include "panto/ops/sparse.h"
 #include "panto/ops/state.h"
 #include "panto/ops/strings.h"

@@ -152,6 +152,12 @@ BOOST_AUTO_TEST_CASE(composites) {
                                                      "DataFormatDimMap",
                                                      "Empty",
                                                      "EuclideanNorm",
+                                                     "FakeQuantWithMinMaxArgs",
+                                                     "FakeQuantWithMinMaxArgsGradient",
+                                                     "FakeQuantWithMinMaxVars",
+                                                     "FakeQuantWithMinMaxVarsGradient",
+                                                     "FakeQuantWithMinMaxVarsPerChannel",
+                                                     "FakeQuantWithMinMaxVarsPerChannelGradient",
                                                      "HSVToRGB",
                                                      "If",
                                                      "InTopK",
@@ -169,6 +175,7 @@ BOOST_AUTO_TEST_CASE(composites) {
                                                      "MatrixSetDiagV2",
                                                      "ParallelConcat",
                                                      "PartitionedCall",
+                                                     "QuantizeAndDequantizeV4Grad",
                                                      "RGBToHSV",
                                                      "SegmentMaxV2",
                                                      "SegmentMinV2",
@@ -265,7 +272,7 @@ BOOST_AUTO_TEST_CASE(signature_text) {
 BOOST_AUTO_TEST_CASE(typed_functions) {
   std::string header;
   for (const char* family : {"array", "control", "image", "linalg", "lists", "math", "nn", "queues", "random",
-                             "readers", "sparse", "state", "strings", "tables"}) {
+                             "readers", "signal", "sparse", "state", "strings", "tables"}) {
     header += read_file(fmt::format(PANTO_TEST_BUILD "/lib/ops/{}.h", family));
   }
   every_op([&](const Op& op) { return header.find(" " + op.cpp_name() + "(") != std::string::npos; });

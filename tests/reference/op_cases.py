@@ -10,9 +10,12 @@ import tensorflow as tf
 
 from array_cases import arrays
 from cases import Cases, Variable
+from ctc_cases import connectionist
 from elementwise_cases import elementwise
+from fft_cases import fourier
 from image_cases import images
 from linalg_cases import linalg_family
+from quantization_cases import quantization
 from segment_cases import segment_family
 from sparse_cases import sparse_family
 from string_cases import string_family
@@ -738,7 +741,10 @@ def make():
         arrays,
         segment_family,
         sparse_family,
+        connectionist,
+        fourier,
         images,
+        quantization,
         linalg_family,
         update_family,
         string_family,

@@ -1,0 +1,360 @@
+#include "panto/device/cpu/signal/fft_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <numbers>
+#include <utility>
+
+#include "panto/lib/base/checked.h"
+#include "panto/lib/base/text/format.h"
+
+namespace panto::cpu {
+namespace {
+
+// Passes of larger prime factors would take longer than the convolution does.
+constexpr int64_t kMostRadix = 31;
+// Three times as many numbers are still counted by 63 bits, and positions times two.
+constexpr int64_t kMostLength = int64_t{1} << 40;
+constexpr size_t kMostKept = 16;
+
+size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+// Factors of 4 first, then the primes that are left, from the smallest.
+std::vector<int64_t> factors_of(int64_t n) {
+  std::vector<int64_t> factors;
+  for (; n % 4 == 0; n /= 4) factors.push_back(4);
+  for (int64_t p = 2; p * p <= n; ++p) {
+    for (; n % p == 0; n /= p) factors.push_back(p);
+  }
+  if (n > 1) factors.push_back(n);
+  return factors;
+}
+
+// What a pass reads and writes, at one position between passes: `Values` neighbours of each of `radix` inputs, which
+// lie `from_step` apart, become as many outputs `to_step` apart.
+template <class T>
+struct Lines {
+  const T *re, *im;
+  T *out_re, *out_im;
+  int64_t from_step, to_step;
+
+  T r(int64_t k, int64_t q) const { return re[k * from_step + q]; }
+  T i(int64_t k, int64_t q) const { return im[k * from_step + q]; }
+  void put(int64_t k, int64_t q, T re_value, T im_value) const {
+    out_re[k * to_step + q] = re_value;
+    out_im[k * to_step + q] = im_value;
+  }
+  // The same times w.
+  void put(int64_t k, int64_t q, T re_value, T im_value, T w_re, T w_im) const {
+    put(k, q, re_value * w_re - im_value * w_im, re_value * w_im + im_value * w_re);
+  }
+};
+
+// Factors of one position: of output k they are w_re[k - 1], w_im[k - 1].
+template <class T>
+struct Factors {
+  T re[4], im[4];
+};
+
+template <class T>
+void pass_of_2(const Lines<T>& x, const Factors<T>& w, int64_t count) {
+#pragma omp simd
+  for (int64_t q = 0; q < count; ++q) {
+    const T ar = x.r(0, q), ai = x.i(0, q), br = x.r(1, q), bi = x.i(1, q);
+    x.put(0, q, ar + br, ai + bi);
+    x.put(1, q, ar - br, ai - bi, w.re[0], w.im[0]);
+  }
+}
+
+template <class T>
+void pass_of_3(const Lines<T>& x, const Factors<T>& w, int64_t count) {
+  const T half = T(0.5), high = std::numbers::sqrt3_v<T> / 2;
+#pragma omp simd
+  for (int64_t q = 0; q < count; ++q) {
+    const T ar = x.r(0, q), ai = x.i(0, q);
+    const T sr = x.r(1, q) + x.r(2, q), si = x.i(1, q) + x.i(2, q);
+    const T dr = high * (x.r(1, q) - x.r(2, q)), di = high * (x.i(1, q) - x.i(2, q));
+    const T mr = ar - half * sr, mi = ai - half * si;
+    x.put(0, q, ar + sr, ai + si);
+    x.put(1, q, mr + di, mi - dr, w.re[0], w.im[0]);
+    x.put(2, q, mr - di, mi + dr, w.re[1], w.im[1]);
+  }
+}
+
+template <class T>
+void pass_of_4(const Lines<T>& x, const Factors<T>& w, int64_t count) {
+#pragma omp simd
+  for (int64_t q = 0; q < count; ++q) {
+    const T ar = x.r(0, q) + x.r(2, q), ai = x.i(0, q) + x.i(2, q);
+    const T br = x.r(0, q) - x.r(2, q), bi = x.i(0, q) - x.i(2, q);
+    const T cr = x.r(1, q) + x.r(3, q), ci = x.i(1, q) + x.i(3, q);
+    const T dr = x.r(1, q) - x.r(3, q), di = x.i(1, q) - x.i(3, q);
+    x.put(0, q, ar + cr, ai + ci);
+    x.put(1, q, br + di, bi - dr, w.re[0], w.im[0]);
+    x.put(2, q, ar - cr, ai - ci, w.re[1], w.im[1]);
+    x.put(3, q, br - di, bi + dr, w.re[2], w.im[2]);
+  }
+}
+
+template <class T>
+void pass_of_5(const Lines<T>& x, const Factors<T>& w, int64_t count) {
+  // Cosines and sines of a fifth and two fifths of a turn.
+  const T c1 = T(0.30901699437494742410), c2 = T(-0.80901699437494742410);
+  const T s1 = T(0.95105651629515357212), s2 = T(0.58778525229247312917);
+#pragma omp simd
+  for (int64_t q = 0; q < count; ++q) {
+    const T ar = x.r(0, q), ai = x.i(0, q);
+    const T pr = x.r(1, q) + x.r(4, q), pi = x.i(1, q) + x.i(4, q);
+    const T mr = x.r(1, q) - x.r(4, q), mi = x.i(1, q) - x.i(4, q);
+    const T ur = x.r(2, q) + x.r(3, q), ui = x.i(2, q) + x.i(3, q);
+    const T vr = x.r(2, q) - x.r(3, q), vi = x.i(2, q) - x.i(3, q);
+    const T er = ar + c1 * pr + c2 * ur, ei = ai + c1 * pi + c2 * ui;
+    const T fr = ar + c2 * pr + c1 * ur, fi = ai + c2 * pi + c1 * ui;
+    const T gr = s1 * mr + s2 * vr, gi = s1 * mi + s2 * vi;
+    const T hr = s2 * mr - s1 * vr, hi = s2 * mi - s1 * vi;
+    x.put(0, q, ar + pr + ur, ai + pi + ui);
+    x.put(1, q, er + gi, ei - gr, w.re[0], w.im[0]);
+    x.put(2, q, fr + hi, fi - hr, w.re[1], w.im[1]);
+    x.put(3, q, fr - hi, fi + hr, w.re[2], w.im[2]);
+    x.put(4, q, er - gi, ei + gr, w.re[3], w.im[3]);
+  }
+}
+
+// exp(-2 pi i position / n), for 0 <= position < n.
+struct UnitRoot {
+  double re, im;
+};
+UnitRoot unit_root(int64_t position, int64_t n) {
+  // By symmetry an angle of at most an eighth of a turn, where sine and cosine are as exact as their argument.
+  int64_t eighths = 8 * position;
+  bool below = false, swapped = false, behind = false;
+  if (eighths > 4 * n) {  // the lower half of the circle
+    eighths = 8 * n - eighths;
+    below = true;
+  }
+  if (eighths > 2 * n) {
+    eighths = 4 * n - eighths;
+    behind = true;
+  }
+  if (eighths > n) {
+    eighths = 2 * n - eighths;
+    swapped = true;
+  }
+  const double angle = static_cast<double>(eighths) / static_cast<double>(n) * (std::numbers::pi / 4);
+  double re = std::cos(angle), im = std::sin(angle);
+  if (swapped) std::swap(re, im);
+  if (behind) re = -re;
+  if (below) im = -im;
+  return {re, -im};
+}
+
+}  // namespace
+
+template <class T>
+FftPlan<T>::FftPlan(int64_t n) : n_(n) {
+  if (n > kMostLength) invalid("fft_length: expected at most {}, got {}", kMostLength, n);
+  const std::vector<int64_t> factors = factors_of(n);
+  if (!factors.empty() && *std::max_element(factors.begin(), factors.end()) > kMostRadix) {
+    make_convolution();
+    return;
+  }
+  int64_t left = n;
+  for (const int64_t p : factors) {
+    add_pass(p, left);
+    left /= p;
+  }
+}
+
+// Output k of position j is multiplied by exp(-2 pi i j k / length).
+template <class T>
+void FftPlan<T>::add_pass(int64_t radix, int64_t length) {
+  Pass pass{.radix = radix, .rest = length / radix};
+  const size_t count = at((radix - 1) * pass.rest);
+  pass.re.resize(count);
+  pass.im.resize(count);
+  for (int64_t k = 1; k < radix; ++k) {
+    for (int64_t j = 0; j < pass.rest; ++j) {
+      const UnitRoot w = unit_root(j * k, length);
+      pass.re[at((k - 1) * pass.rest + j)] = static_cast<T>(w.re);
+      pass.im[at((k - 1) * pass.rest + j)] = static_cast<T>(w.im);
+    }
+  }
+  if (radix > 5) {
+    for (int64_t k = 0; k < radix; ++k) {
+      const UnitRoot w = unit_root(k, radix);
+      pass.roots_re.push_back(static_cast<T>(w.re));
+      pass.roots_im.push_back(static_cast<T>(w.im));
+    }
+  }
+  passes_.push_back(std::move(pass));
+}
+
+template <class T>
+void FftPlan<T>::make_convolution() {
+  int64_t longer = 1;
+  while (longer < 2 * n_ - 1) longer *= 2;
+  // Three quarters of a power of two, where that is enough.
+  if (longer >= 4 && longer / 4 * 3 >= 2 * n_ - 1) longer = longer / 4 * 3;
+  inner_ = std::make_unique<FftPlan>(longer);
+  chirp_re_.resize(at(n_));
+  chirp_im_.resize(at(n_));
+  kernel_re_.assign(at(longer), 0);
+  kernel_im_.assign(at(longer), 0);
+  int64_t square = 0;  // k^2 modulo 2n
+  for (int64_t k = 0; k < n_; ++k) {
+    const UnitRoot w = unit_root(square, 2 * n_);
+    chirp_re_[at(k)] = static_cast<T>(w.re);
+    chirp_im_[at(k)] = static_cast<T>(w.im);
+    for (const int64_t place : {k, k == 0 ? 0 : longer - k}) {
+      kernel_re_[at(place)] = static_cast<T>(w.re / static_cast<double>(longer));
+      kernel_im_[at(place)] = static_cast<T>(-w.im / static_cast<double>(longer));
+    }
+    square = (square + 2 * k + 1) % (2 * n_);
+  }
+  std::vector<T> work(at(inner_->work_size(1)));
+  inner_->run(kernel_re_.data(), kernel_im_.data(), 1, work.data());
+}
+
+template <class T>
+int64_t FftPlan<T>::work_size(int64_t columns) const {
+  const int64_t own = checked_mul(checked_mul(inner_ ? inner_->n_ : n_, columns), 2);
+  return inner_ ? checked_add(own, inner_->work_size(columns)) : own;
+}
+
+template <class T>
+void FftPlan<T>::run(T* re, T* im, int64_t columns, T* work) const {
+  if (inner_) {
+    run_convolution(re, im, columns, work);
+  } else {
+    run_passes(re, im, columns, work);
+  }
+}
+
+// A pass takes elements j, j + rest, j + 2 rest ... of blocks of `step` neighbours and puts what it makes of them side
+// by side; so the last one leaves everything in order.
+template <class T>
+void FftPlan<T>::run_passes(T* re, T* im, int64_t columns, T* work) const {
+  T *from_re = re, *from_im = im, *to_re = work, *to_im = work + n_ * columns;
+  int64_t step = columns;
+  for (const Pass& pass : passes_) {
+    const int64_t p = pass.radix, rest = pass.rest;
+    for (int64_t j = 0; j < rest; ++j) {
+      const Lines<T> lines{from_re + j * step,   from_im + j * step, to_re + j * p * step,
+                           to_im + j * p * step, rest * step,        step};
+      if (p > 5) {
+        for (int64_t k = 0; k < p; ++k) {
+          const T w_re = k == 0 ? T(1) : pass.re[at((k - 1) * rest + j)];
+          const T w_im = k == 0 ? T(0) : pass.im[at((k - 1) * rest + j)];
+          for (int64_t q = 0; q < step; ++q) {
+            T sum_re = 0, sum_im = 0;
+            for (int64_t r = 0; r < p; ++r) {
+              const T c = pass.roots_re[at(r * k % p)], s = pass.roots_im[at(r * k % p)];
+              sum_re += lines.r(r, q) * c - lines.i(r, q) * s;
+              sum_im += lines.r(r, q) * s + lines.i(r, q) * c;
+            }
+            lines.put(k, q, sum_re, sum_im, w_re, w_im);
+          }
+        }
+        continue;
+      }
+      Factors<T> w;
+      for (int64_t k = 1; k < p; ++k) {
+        w.re[k - 1] = pass.re[at((k - 1) * rest + j)];
+        w.im[k - 1] = pass.im[at((k - 1) * rest + j)];
+      }
+      switch (p) {
+        case 2: pass_of_2(lines, w, step); break;
+        case 3: pass_of_3(lines, w, step); break;
+        case 4: pass_of_4(lines, w, step); break;
+        default: pass_of_5(lines, w, step); break;
+      }
+    }
+    step *= p;
+    std::swap(from_re, to_re);
+    std::swap(from_im, to_im);
+  }
+  if (from_re != re) {
+    std::copy_n(from_re, n_ * columns, re);
+    std::copy_n(from_im, n_ * columns, im);
+  }
+}
+
+// X[k] = w[k] * sum over j of (x[j] w[j]) conj(w[k - j]), where w[k] = exp(-pi i k^2 / n).
+template <class T>
+void FftPlan<T>::run_convolution(T* re, T* im, int64_t columns, T* work) const {
+  const int64_t longer = inner_->n_;
+  T *a_re = work, *a_im = work + longer * columns, *rest = a_im + longer * columns;
+  const auto multiply = [columns](const T* x_re, const T* x_im, const std::vector<T>& w_re, const std::vector<T>& w_im,
+                                  int64_t rows, T* y_re, T* y_im) {
+    for (int64_t j = 0; j < rows; ++j) {
+      const T c = w_re[at(j)], s = w_im[at(j)];
+      for (int64_t q = j * columns; q < (j + 1) * columns; ++q) {
+        const T r = x_re[q], i = x_im[q];
+        y_re[q] = r * c - i * s;
+        y_im[q] = r * s + i * c;
+      }
+    }
+  };
+  multiply(re, im, chirp_re_, chirp_im_, n_, a_re, a_im);
+  std::fill(a_re + n_ * columns, a_re + longer * columns, T(0));
+  std::fill(a_im + n_ * columns, a_im + longer * columns, T(0));
+  inner_->run(a_re, a_im, columns, rest);
+  multiply(a_re, a_im, kernel_re_, kernel_im_, longer, a_re, a_im);
+  inner_->run(a_im, a_re, columns, rest);  // back: the other sign
+  multiply(a_re, a_im, chirp_re_, chirp_im_, n_, re, im);
+}
+
+template <class T>
+FftRoots<T>::FftRoots(int64_t length) : n(length) {
+  for (int64_t k = 0; k <= length / 2; ++k) {
+    const UnitRoot w = unit_root(k, length);
+    re.push_back(static_cast<T>(w.re));
+    im.push_back(static_cast<T>(w.im));
+  }
+}
+
+namespace {
+
+// That of this length; those used last are kept.
+template <class Made>
+std::shared_ptr<const Made> kept(int64_t n) {
+  static std::mutex mutex;
+  static std::list<std::shared_ptr<const Made>> all;  // the one used last is first
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = std::find_if(all.begin(), all.end(), [n](const auto& made) { return made->length() == n; });
+    if (found != all.end()) {
+      all.splice(all.begin(), all, found);
+      return all.front();
+    }
+  }
+  auto made = std::make_shared<const Made>(n);
+  const std::lock_guard lock(mutex);
+  all.push_front(made);
+  if (all.size() > kMostKept) all.pop_back();
+  return made;
+}
+
+}  // namespace
+
+template <class T>
+std::shared_ptr<const FftPlan<T>> fft_plan(int64_t n) {
+  return kept<FftPlan<T>>(n);
+}
+template <class T>
+std::shared_ptr<const FftRoots<T>> fft_roots(int64_t n) {
+  return kept<FftRoots<T>>(n);
+}
+
+template class FftPlan<float>;
+template class FftPlan<double>;
+template std::shared_ptr<const FftPlan<float>> fft_plan(int64_t n);
+template std::shared_ptr<const FftPlan<double>> fft_plan(int64_t n);
+template std::shared_ptr<const FftRoots<float>> fft_roots(int64_t n);
+template std::shared_ptr<const FftRoots<double>> fft_roots(int64_t n);
+
+}  // namespace panto::cpu

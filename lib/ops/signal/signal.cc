@@ -1,0 +1,172 @@
+#include "panto/lib/ops/signal/signal.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/call/caller.h"
+#include "panto/lib/ops/arrays.h"
+#include "panto/lib/ops/create.h"
+#include "panto/lib/ops/operators.h"
+#include "panto/ops/array.h"
+#include "panto/ops/math.h"
+#include "panto/ops/signal.h"
+
+namespace panto {
+namespace {
+
+Tensor as_real(const Tensor& x) {
+  if (dtypes::kComplex.contains(x.dtype())) invalid("x: expected real numbers, got {}", dtype_name(x.dtype()));
+  return x.dtype() == kFloat64 ? x : cast(x, kFloat32);
+}
+DType complex_of(const Tensor& real) { return real.dtype() == kFloat64 ? kComplex128 : kComplex64; }
+Tensor as_complex(const Tensor& x) {
+  if (dtypes::kComplex.contains(x.dtype())) return x;
+  const Tensor real = as_real(x);
+  return cast(real, complex_of(real));
+}
+
+std::vector<int64_t> one(std::optional<int64_t> n) { return n ? std::vector<int64_t>{*n} : std::vector<int64_t>{}; }
+
+// The sizes of the last dimensions of x.
+Tensor last_sizes(const Tensor& x, int rank) {
+  const PartialShape& shape = x.partial_shape();
+  if (shape.known_rank() && shape.rank() < rank) {
+    invalid("x: expected rank at least {}, got shape {}", rank, shape.to_string());
+  }
+  const Tensor dims = panto::shape(x);
+  return slice(dims, reshape(size(dims) - rank, {1}), {rank});
+}
+
+Tensor given(const std::vector<int64_t>& lengths, int rank) {
+  if (static_cast<int>(lengths.size()) != rank) invalid("lengths: expected {}, got {}", rank, lengths.size());
+  for (const int64_t n : lengths) {
+    if (n < 1 || n > INT32_MAX) invalid("lengths: expected 1 to 2147483647, got {}", n);
+  }
+  return cast(constant(tensor(lengths), kInt64), kInt32);
+}
+
+// The last dimensions of x cut, or with zeros behind, to `sizes`.
+Tensor fitted(const Tensor& x, const Tensor& sizes, int rank) {
+  const Tensor missing = maximum(sizes - last_sizes(x, rank), 0);
+  const Tensor none = fill(reshape(panto::rank(x) - rank, {1}), 0);
+  const Tensor behind = concat({none, missing}, 0);
+  const Tensor longer = pad(x, pack({zeros_like(behind), behind}, {.axis = 1}));
+  const Tensor others = slice(panto::shape(x), {0}, reshape(panto::rank(x) - rank, {1}));
+  return slice(longer, zeros_like(behind), concat({others, sizes}, 0));
+}
+
+using ComplexOp = Tensor (*)(Arg);
+Tensor transformed(const Tensor& x, const std::vector<int64_t>& lengths, int rank, ComplexOp op) {
+  const Tensor z = as_complex(x);
+  return op(lengths.empty() ? z : fitted(z, given(lengths, rank), rank));
+}
+
+template <class Attrs>
+Tensor forward(const Tensor& x, const std::vector<int64_t>& lengths, int rank, Tensor (*op)(Arg, Arg, const Attrs&)) {
+  const Tensor real = as_real(x);
+  const Tensor sizes = lengths.empty() ? last_sizes(real, rank) : given(lengths, rank);
+  return op(lengths.empty() ? real : fitted(real, sizes, rank), sizes, {.Tcomplex = complex_of(real)});
+}
+
+// Of the last dimension about half is there.
+template <class Attrs>
+Tensor backward(const Tensor& y, const std::vector<int64_t>& lengths, int rank, Tensor (*op)(Arg, Arg, const Attrs&)) {
+  const Tensor z = as_complex(y);
+  const Tensor there = last_sizes(z, rank);
+  const Tensor others = slice(there, {0}, {rank - 1});
+  const Tensor sizes =
+      lengths.empty() ? concat({others, 2 * (slice(there, {rank - 1}, {1}) - 1)}, 0) : given(lengths, rank);
+  const Tensor needed = concat({slice(sizes, {0}, {rank - 1}), slice(sizes, {rank - 1}, {1}) / 2 + 1}, 0);
+  return op(lengths.empty() ? z : fitted(z, needed, rank), sizes,
+            {.Treal = z.dtype() == kComplex128 ? kFloat64 : kFloat32});
+}
+
+// `sign` times half the length of each axis.
+Tensor shifted(const Tensor& x, std::vector<int64_t> axes, int sign) {
+  const PartialShape& shape = x.partial_shape();
+  if (axes.empty()) {
+    if (!shape.known_rank()) invalid("x: expected a known rank, or axes, got shape {}", shape.to_string());
+    for (int k = 0; k < shape.rank(); ++k) axes.push_back(k);
+  }
+  if (axes.empty()) return x;
+  const Tensor positions = cast(constant(tensor(axes), kInt64), kInt32);
+  const Tensor sizes = gather(panto::shape(x), floor_mod(positions, panto::rank(x)));
+  return roll(x, sizes / 2 * sign, positions);
+}
+
+void expect_samples(int64_t n) {
+  if (n < 1) invalid("n: expected at least 1, got {}", n);
+}
+
+}  // namespace
+
+namespace {
+
+// f of the tensor that was given, reported from where the caller wrote it.
+template <class F>
+Tensor of(Arg x, const F& f) {
+  return from_caller(x.where(), [&] { return f(identity(std::move(x))); });
+}
+
+}  // namespace
+
+Tensor fft(Arg x, std::optional<int64_t> n) {
+  return of(std::move(x), [&](const Tensor& t) { return transformed(t, one(n), 1, complex_fft); });
+}
+Tensor ifft(Arg x, std::optional<int64_t> n) {
+  return of(std::move(x), [&](const Tensor& t) { return transformed(t, one(n), 1, complex_ifft); });
+}
+Tensor fft2(Arg x, const std::vector<int64_t>& lengths) {
+  return of(std::move(x), [&](const Tensor& t) { return transformed(t, lengths, 2, complex_fft_2d); });
+}
+Tensor ifft2(Arg x, const std::vector<int64_t>& lengths) {
+  return of(std::move(x), [&](const Tensor& t) { return transformed(t, lengths, 2, complex_ifft_2d); });
+}
+Tensor fft3(Arg x, const std::vector<int64_t>& lengths) {
+  return of(std::move(x), [&](const Tensor& t) { return transformed(t, lengths, 3, complex_fft_3d); });
+}
+Tensor ifft3(Arg x, const std::vector<int64_t>& lengths) {
+  return of(std::move(x), [&](const Tensor& t) { return transformed(t, lengths, 3, complex_ifft_3d); });
+}
+
+Tensor rfft(Arg x, std::optional<int64_t> n) {
+  return of(std::move(x), [&](const Tensor& t) { return forward(t, one(n), 1, real_fft); });
+}
+Tensor irfft(Arg y, std::optional<int64_t> n) {
+  return of(std::move(y), [&](const Tensor& t) { return backward(t, one(n), 1, real_ifft); });
+}
+Tensor rfft2(Arg x, const std::vector<int64_t>& lengths) {
+  return of(std::move(x), [&](const Tensor& t) { return forward(t, lengths, 2, real_fft_2d); });
+}
+Tensor irfft2(Arg y, const std::vector<int64_t>& lengths) {
+  return of(std::move(y), [&](const Tensor& t) { return backward(t, lengths, 2, real_ifft_2d); });
+}
+Tensor rfft3(Arg x, const std::vector<int64_t>& lengths) {
+  return of(std::move(x), [&](const Tensor& t) { return forward(t, lengths, 3, real_fft_3d); });
+}
+Tensor irfft3(Arg y, const std::vector<int64_t>& lengths) {
+  return of(std::move(y), [&](const Tensor& t) { return backward(t, lengths, 3, real_ifft_3d); });
+}
+
+Tensor fftshift(Arg x, const std::vector<int64_t>& axes) {
+  return of(std::move(x), [&](const Tensor& t) { return shifted(t, axes, 1); });
+}
+Tensor ifftshift(Arg x, const std::vector<int64_t>& axes) {
+  return of(std::move(x), [&](const Tensor& t) { return shifted(t, axes, -1); });
+}
+
+Tensor fftfreq(int64_t n, double d) {
+  expect_samples(n);
+  const Tensor k = cast(range(0, static_cast<int32_t>(n), 1), kFloat64);
+  const double length = static_cast<double>(n);
+  return cast(select(2 * k < length, k, k - length) / (length * d), kFloat32);
+}
+Tensor rfftfreq(int64_t n, double d) {
+  expect_samples(n);
+  return cast(cast(range(0, static_cast<int32_t>(n / 2 + 1), 1), kFloat64) / (static_cast<double>(n) * d), kFloat32);
+}
+
+}  // namespace panto

@@ -1,0 +1,35 @@
+"""Calls of connectionist temporal classification, for op_cases.py."""
+
+import numpy as np
+
+
+def connectionist(cases):
+    random = np.random.Generator(np.random.PCG64(3))
+    for dtype, near in ((np.float32, 4e-6), (np.float64, 1e-13)):
+        x = np.round(random.uniform(-3, 3, (12, 4, 6)), 3).astype(dtype)
+        rows = [[0, 1, 1, 2], [4], [3, 3, 3, 0, 2], [2, 0]]
+        places = np.array([[b, i] for b, row in enumerate(rows) for i in range(len(row))], np.int64)
+        values = np.array(sum(rows, []), np.int32)
+        blanks = values.copy()
+        blanks[[3, 9]] = 5  # the last of two rows
+        name = np.dtype(dtype).name
+        for label, lengths, labels, attrs in (
+            ("plain", [12, 12, 12, 12], values, {}),
+            ("short", [8, 1, 8, 3], values, {}),
+            ("apart", [12, 12, 9, 4], values, dict(ctc_merge_repeated=False)),
+            ("collapsed", [12, 12, 9, 4], values, dict(preprocess_collapse_repeated=True)),
+            ("ignored", [3, 0, 12, 2], values, dict(ignore_longer_outputs_than_inputs=True)),
+            ("impossible", [12, 5, 5, 2], values, {}),
+            ("blanks", [12, 5, 12, 2], blanks, {}),
+        ):
+            cases.add(
+                "CTCLoss",
+                f"{name}-{label}",
+                inputs=x,
+                labels_indices=places,
+                labels_values=labels,
+                sequence_length=np.array(lengths, np.int32),
+                rtol=near,
+                atol=near,
+                **attrs,
+            )
