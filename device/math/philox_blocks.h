@@ -97,4 +97,27 @@ struct FullIntegerBlock {
   }
 };
 
+// A stream's words, one after the other.
+class WordsInOrder {
+ public:
+  PANTO_PHILOX_FN explicit WordsInOrder(const Stream& stream) : stream_(stream) {}
+  PANTO_PHILOX_FN uint32_t next() {
+    if (at_ == 4) {
+      words_ = stream_.block(block_++);
+      at_ = 0;
+    }
+    return words_.w[at_++];
+  }
+  PANTO_PHILOX_FN uint64_t next_long() {
+    const uint64_t low = next();
+    return low | static_cast<uint64_t>(next()) << 32;
+  }
+
+ private:
+  Stream stream_;
+  uint64_t block_ = 0;
+  Words words_{};
+  int at_ = 4;
+};
+
 }  // namespace panto::philox

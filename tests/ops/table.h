@@ -99,6 +99,7 @@ struct Details {
   double floor = 1;               // ... of values of at least this size
   bool gradient = true;           // false: the samples are at kinks
   bool second_order = true;
+  std::vector<size_t> constant = {};  // floating outputs that no gradient goes through
   bool data_dependent_shape = false;
   bool random = false;  // two calls differ
   bool effect = false;  // reads or changes something outside: not run twice, nor symbolically

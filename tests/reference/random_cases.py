@@ -177,7 +177,36 @@ def further(cases):
         if dtype in (np.int32, np.int64):  # TensorFlow has kernels for others on GPUs only
             add("StatefulUniformInt", name, resource=Variable(state), **drawn, **ends)
         add("StatefulUniformFullInt", name, resource=Variable(state), **drawn, dtype=dtype)
+    candidates(cases)
     add("RngSkip", "three", resource=Variable(state), algorithm=np.int64(1), delta=np.int64(3))
+
+
+def candidates(cases):
+    """Classes that are drawn for sampled losses; `unique` draws until there are enough that differ."""
+    seeds, close = dict(seed=3, seed2=4), dict(rtol=2e-6, atol=1e-9)
+    true_classes = np.array([[0, 5], [2, 9], [3, 3]], np.int64)
+    for unique in (False, True):
+        shape = dict(true_classes=true_classes, num_true=2, num_sampled=7, unique=unique)
+        for range_max in (10, 16, 10**7):
+            for op in ("UniformCandidateSampler", "LogUniformCandidateSampler"):
+                cases.add(op, f"{range_max} {unique}", **shape, range_max=range_max, **seeds, **close)
+        cases.add("AllCandidateSampler", f"{unique}", **shape, **seeds)
+        weights = [3.0, 1.0, 0.0, 0.25, 2.0, 7.5, 1.0, 1.0, 0.125, 4.0]
+        for more in (
+            dict(range_max=10),
+            dict(range_max=10, distortion=0.75),
+            dict(range_max=13, num_reserved_ids=3),
+        ):
+            name = " ".join(f"{k} {v}" for k, v in more.items())
+            cases.add(
+                "FixedUnigramCandidateSampler", f"{name} {unique}", **shape, unigrams=weights, **more, **seeds, **close
+            )
+    more = dict(range_max=5, num_shards=2, shard=1, unigrams=weights)
+    shape = dict(true_classes=true_classes, num_true=2, num_sampled=20, unique=False)
+    cases.add("FixedUnigramCandidateSampler", "shard", **shape, **more, **seeds, **close)
+    for name, drawn in (("some", [9, 3, 4, 9, 0]), ("none", [8]), ("empty", [])):
+        sampled = np.array(drawn, np.int64)
+        cases.add("ComputeAccidentalHits", name, true_classes=true_classes, sampled_candidates=sampled, num_true=2)
 
 
 def check_the_rest():

@@ -24,25 +24,6 @@ namespace {
 using philox::Stream;
 using philox::Words;
 
-// A stream's words, one after the other.
-class WordsInOrder {
- public:
-  explicit WordsInOrder(const Stream& stream) : stream_(stream) {}
-  uint32_t next() {
-    if (at_ == 4) {
-      words_ = stream_.block(block_++);
-      at_ = 0;
-    }
-    return words_.w[at_++];
-  }
-
- private:
-  Stream stream_;
-  uint64_t block_ = 0;
-  Words words_{};
-  int at_ = 4;
-};
-
 // Uniform and normal numbers of one sample: pairs, of which the second is taken first, each from the next block.
 class Pairs {
  public:
@@ -85,7 +66,7 @@ struct RunShuffle {
     const int64_t width = c.numel(0) / rows;
     std::vector<int64_t> order(static_cast<size_t>(rows));
     std::iota(order.begin(), order.end(), int64_t{0});
-    WordsInOrder words(next_stream(c, static_cast<uint64_t>(rows + 2) / 4));
+    philox::WordsInOrder words(next_stream(c, static_cast<uint64_t>(rows + 2) / 4));
     for (size_t i = 0; i + 1 < order.size(); ++i) {
       const size_t choice = words.next() % static_cast<uint32_t>(order.size() - i);
       std::swap(order[i], order[i + choice]);

@@ -23,6 +23,8 @@ std::vector<Tensor> g{x};
 GradientTape tape; Tensor loss = sum(v * 2.f);
 """
 SECTIONS = {
+    "Sparse tensors": "Tensor i = cast(tensor({{0, 1}, {1, 0}}), kInt64); Tensor s = tensor({5.f, 6.f});\n"
+                      "Tensor n = cast(tensor({2, 2}), kInt64); Tensor t = x;\n",
     "Strings": "Tensor s = tensor({\"a b\", \"C\"}); Tensor t = tensor({\"1\", \"2.5\"});\n",
     "Training": "MultiHeadAttention attend(8, {.heads = 2}); std::vector<Variable> v{Variable(x, \"v\")}; Variable b(x, \"b\"); AdamW adamw({b});\n",
     "Transforms": "auto f = [](const Tensor& x) { return x * x; }; auto f2 = [](const Tensor& x, const Tensor& y) { return x * y; };\n"

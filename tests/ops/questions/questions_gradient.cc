@@ -83,8 +83,9 @@ std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs, c
   }
   outputs = call ? call(b.in) : b.call();
   std::vector<Tensor> targets, seeds;
-  for (const Tensor& t : outputs) {
-    if (!is_floating(t)) continue;
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor& t = outputs[k];
+    if (!is_floating(t) || std::ranges::count(b.row->d.constant, k) > 0) continue;
     targets.push_back(t);
     const std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end());
     seeds.push_back(to_tensor(draw(dims, 0.5, 1.5), t.dtype()));

@@ -129,7 +129,8 @@ const Family ctc(
             wrong(array({2, 2}, {0, 0, 1, 0}), list({0, 1}), {4}, "the number of sequences: expected 2, got 1"),
             wrong(array({2, 2}, {0, 0, 1, 0}), list({0}), {4, 4}, "the number of labels: expected 2, got 1")},
        .own = {{"derivatives", derivatives}},
-       .gradient = false}}});
+       .gradient = false,
+       .constant = {1}}}});
 
 }  // namespace
 }  // namespace panto::test

@@ -1,0 +1,116 @@
+// Kernels of FakeQuant, in float32 and in the order of TensorFlow's, whose bits these are
+// (tensorflow/core/kernels/fake_quant_ops_functor.h).
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/op_kernels.h"
+
+namespace panto {
+namespace {
+
+// The range from `min` to `max` in 2^bits steps (one fewer if narrow), moved so that 0 is one of them. One from 0 to 0
+// makes zeros of all, and lets all through.
+struct Steps {
+  float low, high, size, per_step, zero;
+  bool none;
+
+  Steps(float min, float max, int64_t bits, bool narrow) : none(min == 0 && max == 0) {
+    const float first = narrow ? 1 : 0, last = static_cast<float>((1 << bits) - 1);
+    size = (max - min) / (last - first);
+    const float at = std::min(std::max(std::round(first - min / size), first), last);
+    low = (first - at) * size;
+    high = (last - at) * size;
+    per_step = 1.0F / size;
+    zero = std::floor(0.5F - low * per_step);
+  }
+
+  float nearest(float x) const {
+    if (none) return 0;
+    const float kept = x < low ? low : x > high ? high : x;
+    return std::floor((kept - low) * per_step - zero + 0.5F) * size;
+  }
+  bool inside(float x) const { return none || (x >= low && x <= high); }
+};
+
+// One, of attributes or of numbers, or one for each index of the last dimension.
+std::vector<Steps> steps_of(const KernelContext& c, int first) {
+  const int64_t bits = c.integer("num_bits");
+  const bool narrow = c.flag("narrow_range");
+  if (c.num_inputs() <= first) return {Steps(c.real("min"), c.real("max"), bits, narrow)};
+  const float *min = c.data<float>(first), *max = c.data<float>(first + 1);
+  std::vector<Steps> steps;
+  for (int64_t i = 0; i < c.numel(first); ++i) steps.emplace_back(min[i], max[i], bits, narrow);
+  return steps;
+}
+
+// Calls f(i, steps) for the elements from `begin` to `end`, which begin a row.
+template <class F>
+void for_elements(const std::vector<Steps>& steps, int64_t begin, int64_t end, const F& f) {
+  if (steps.size() == 1) {
+    for (int64_t i = begin; i < end; ++i) f(i, steps[0]);
+    return;
+  }
+  for (int64_t row = begin; row < end; row += static_cast<int64_t>(steps.size())) {
+    int64_t i = row;
+    for (const Steps& s : steps) f(i++, s);
+  }
+}
+
+// f(begin, end) for ranges of whole rows, in parallel.
+template <class F>
+void for_rows(const std::vector<Steps>& steps, int64_t numel, const F& f) {
+  const auto row = static_cast<int64_t>(steps.size());
+  if (numel == 0) return;
+  cpu::parallel_ranges(numel / row, numel * static_cast<int64_t>(2 * sizeof(float)),
+                       [&](int64_t begin, int64_t end) { f(begin * row, end * row); });
+}
+
+void quantize(KernelContext& c) {
+  const std::vector<Steps> steps = steps_of(c, 1);
+  const float* x = c.data<float>(0);
+  float* y = c.out_data<float>(0);
+  for_rows(steps, c.numel(0), [&](int64_t begin, int64_t end) {
+    for_elements(steps, begin, end, [&](int64_t i, const Steps& s) { y[i] = s.nearest(x[i]); });
+  });
+}
+
+void pass_inside(KernelContext& c, const std::vector<Steps>& steps) {
+  const float *dy = c.data<float>(0), *x = c.data<float>(1);
+  float* dx = c.out_data<float>(0);
+  for_rows(steps, c.numel(0), [&](int64_t begin, int64_t end) {
+    for_elements(steps, begin, end, [&](int64_t i, const Steps& s) { dx[i] = s.inside(x[i]) ? dy[i] : 0; });
+  });
+}
+
+void fixed_gradient(KernelContext& c) { pass_inside(c, steps_of(c, 2)); }
+
+// What is outside belongs to the ends: sums in float64, which no order of the elements changes much.
+void learned_gradient(KernelContext& c) {
+  const std::vector<Steps> steps = steps_of(c, 2);
+  // The sums read what the first output may be written over.
+  std::vector<double> below(steps.size()), above(steps.size());
+  const float *dy = c.data<float>(0), *x = c.data<float>(1);
+  for_elements(steps, 0, c.numel(0), [&](int64_t i, const Steps& s) {
+    const auto k = static_cast<size_t>(&s - steps.data());
+    if (s.inside(x[i])) return;
+    if (x[i] < s.low) below[k] += dy[i];
+    if (x[i] > s.high) above[k] += dy[i];
+  });
+  pass_inside(c, steps);
+  std::ranges::transform(below, c.out_data<float>(1), [](double v) { return static_cast<float>(v); });
+  std::ranges::transform(above, c.out_data<float>(2), [](double v) { return static_cast<float>(v); });
+}
+
+const CpuKernel args_kernel("FakeQuantWithMinMaxArgs", quantize);
+const CpuKernel args_gradient_kernel("FakeQuantWithMinMaxArgsGradient", fixed_gradient);
+const CpuKernel vars_kernel("FakeQuantWithMinMaxVars", quantize);
+const CpuKernel vars_gradient_kernel("FakeQuantWithMinMaxVarsGradient", learned_gradient);
+const CpuKernel channels_kernel("FakeQuantWithMinMaxVarsPerChannel", quantize);
+const CpuKernel channels_gradient_kernel("FakeQuantWithMinMaxVarsPerChannelGradient", learned_gradient);
+
+}  // namespace
+}  // namespace panto
