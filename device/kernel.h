@@ -15,6 +15,7 @@
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -82,6 +83,16 @@ Kernel make_kernel() {
   return kernel;
 }
 
+// Types for which kernels are made: all, or few where they are compiled only to see that they do.
+#ifdef PANTO_FEW_TYPES
+template <class T>
+constexpr bool kMade = std::is_same_v<T, float> || std::is_same_v<T, int32_t> || std::is_same_v<T, Half> ||
+                       std::is_same_v<T, bool> || std::is_same_v<T, std::complex<float>>;
+#else
+template <class T>
+constexpr bool kMade = true;
+#endif
+
 template <LiteralName kKind>
 class KernelObject {
  public:
@@ -98,7 +109,7 @@ class KernelObject {
   }
   template <class... Ts, class Maker>
   KernelObject([[maybe_unused]] const char* op, TypeList<Ts...>, Maker) noexcept {
-    (KernelEntry(op, kKind.text, dtype_of<Ts>, make_kernel<Maker, Ts>()), ...);
+    (add<Maker, Ts>(op), ...);
   }
   template <class Maker>
   KernelObject(const char* op, types::plain, Maker) noexcept {
@@ -114,6 +125,10 @@ class KernelObject {
   }
 
  private:
+  template <class Maker, class T>
+  static void add([[maybe_unused]] const char* op) noexcept {
+    if constexpr (kMade<T>) KernelEntry(op, kKind.text, dtype_of<T>, make_kernel<Maker, T>());
+  }
   template <class Maker, size_t Size>
   static void add_plain(const char* op, std::initializer_list<DType> dtypes) noexcept {
     for (DType type : dtypes) KernelEntry(op, kKind.text, type, make_kernel<Maker, UnsignedOfSize<Size>>());

@@ -113,10 +113,7 @@ class FixedUnigram {
     for (const float w : weights_) total_ += w;
   }
   int64_t draw(WordsInOrder& words) const { return alias_.draw(words); }
-  float probability(int64_t k) const {
-    if (k < 0 || k >= static_cast<int64_t>(weights_.size())) return 0;
-    return weights_[static_cast<size_t>(k)] / total_;
-  }
+  float probability(int64_t k) const { return weights_[static_cast<size_t>(k)] / total_; }
 
   int64_t range;
 
@@ -176,9 +173,19 @@ float expected_count(float probability, int64_t sampled, int64_t draws) {
   return -std::expm1(static_cast<float>(draws) * std::log1p(-probability));
 }
 
+void expect_classes(const KernelContext& c, int64_t range) {
+  const auto* classes = c.data<int64_t>(0);
+  for (int64_t i = 0; i < c.numel(0); ++i) {
+    if (classes[i] < 0 || classes[i] >= range) {
+      invalid("true_classes[{}]: expected 0 to {}, got {}", i, range - 1, classes[i]);
+    }
+  }
+}
+
 template <class Sampler>
 void sample(KernelContext& c) {
   const Sampler sampler(c);
+  expect_classes(c, sampler.range);
   const int64_t count = c.integer("num_sampled");
   WordsInOrder words(next_stream(c, static_cast<uint64_t>(count) * 512));
   auto* out = c.out_data<int64_t>(0);
@@ -203,6 +210,7 @@ void sample(KernelContext& c) {
 }
 
 void sample_all(KernelContext& c) {
+  expect_classes(c, c.out_numel(0));
   auto* out = c.out_data<int64_t>(0);
   for (int64_t n = 0; n < c.out_numel(0); ++n) out[n] = n;
   std::fill_n(c.out_data<float>(1), c.out_numel(1), 1.0F);

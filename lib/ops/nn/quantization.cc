@@ -81,7 +81,9 @@ Tensor through(const Context& c, const Tensor& x, const Tensor& min, const Tenso
   const Tensor low = (first - at) * size, high = (last - at) * size;
   Tensor sum;
   const auto add = [&](const Tensor& where, const Tensor& what) {
-    if (what.defined()) sum = add_tangents(sum, select(where, what, zeros_like(x)));
+    if (!what.defined()) return;
+    const Tensor part = select(where, what, zeros_like(x));
+    sum = sum.defined() ? add_tangents(sum, part) : part;
   };
   add(logical_or(logical_and(min == 0, max == 0), logical_and(x >= low, x <= high)), inside);
   add(x < low, below);
@@ -184,7 +186,7 @@ const Op& kFakeQuantWithMinMaxArgsGradient = define_op(
            g.set(0, fake_quant_with_min_max_args_gradient(g.dy(), g.in(1),
                                                           fixed_attrs<FakeQuantWithMinMaxArgsGradientAttrs>(g)));
          },
-     .batch = batching::elementwise,
+     .batch = batching::trailing,
      .jvp = tangents::linear_in<0>});
 
 const Op& kFakeQuantWithMinMaxVars = define_op(

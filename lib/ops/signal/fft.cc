@@ -103,7 +103,7 @@ void real_shape(ShapeContext& c) {
 // 1 for the numbers of a halved line that are their own conjugates, `others` for those that stand for two.
 Tensor weights(const Tensor& lengths, double others, DType type) {
   const Tensor n = reshape(last_of(lengths, 1), Shape{});
-  const Tensor k = range(0, n / 2 + 1, 1);
+  const Tensor k = range(0, floor_div(n, 2) + 1, 1);
   const Tensor alone = logical_or(k == 0, 2 * k == n);
   return select(alone, cast(1, type), cast(others, type));
 }

@@ -79,7 +79,7 @@ Tensor backward(const Tensor& y, const std::vector<int64_t>& lengths, int rank, 
   const Tensor others = slice(there, {0}, {rank - 1});
   const Tensor sizes =
       lengths.empty() ? concat({others, 2 * (slice(there, {rank - 1}, {1}) - 1)}, 0) : given(lengths, rank);
-  const Tensor needed = concat({slice(sizes, {0}, {rank - 1}), slice(sizes, {rank - 1}, {1}) / 2 + 1}, 0);
+  const Tensor needed = concat({slice(sizes, {0}, {rank - 1}), floor_div(slice(sizes, {rank - 1}, {1}), 2) + 1}, 0);
   return op(lengths.empty() ? z : fitted(z, needed, rank), sizes,
             {.Treal = z.dtype() == kComplex128 ? kFloat64 : kFloat32});
 }
@@ -94,7 +94,7 @@ Tensor shifted(const Tensor& x, std::vector<int64_t> axes, int sign) {
   if (axes.empty()) return x;
   const Tensor positions = cast(constant(tensor(axes), kInt64), kInt32);
   const Tensor sizes = gather(panto::shape(x), floor_mod(positions, panto::rank(x)));
-  return roll(x, sizes / 2 * sign, positions);
+  return roll(x, floor_div(sizes, 2) * sign, positions);
 }
 
 void expect_samples(int64_t n) {
