@@ -209,6 +209,7 @@ def main():
     environment.update({k: v for k, v in SANITIZERS.items() if k not in environment})
     environment["PANTO"] = str(build / "apps" / "panto")
     environment["PANTO_BUILD"] = str(build)
+    environment.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait leave the processor to other tests
     environment["XDG_CACHE_HOME"] = str(build / "cache")  # not the user's
 
     total = Count()

@@ -5,7 +5,8 @@ import numpy as np
 
 def connectionist(cases):
     random = np.random.Generator(np.random.PCG64(3))
-    for dtype, near in ((np.float32, 4e-6), (np.float64, 1e-13)):
+    # TensorFlow computes some of it in float32 whatever the type.
+    for dtype, near in ((np.float32, 2e-5), (np.float64, 2e-7)):
         x = np.round(random.uniform(-3, 3, (12, 4, 6)), 3).astype(dtype)
         rows = [[0, 1, 1, 2], [4], [3, 3, 3, 0, 2], [2, 0]]
         places = np.array([[b, i] for b, row in enumerate(rows) for i in range(len(row))], np.int64)

@@ -30,7 +30,8 @@ struct Steps {
 
   float nearest(float x) const {
     if (none) return 0;
-    const float kept = x < low ? low : x > high ? high : x;
+    float kept = x > high ? high : x;
+    kept = kept < low ? low : kept;  // this counts where max is less than min
     return std::floor((kept - low) * per_step - zero + 0.5F) * size;
   }
   bool inside(float x) const { return none || (x >= low && x <= high); }

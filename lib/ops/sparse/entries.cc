@@ -183,7 +183,7 @@ const Op& kSparseReorder = define_op(
 const Op& kSparseAdd = define_op(
     "SparseAdd(a_indices: int64, a_values: T, a_shape: int64 @host, b_indices: int64, b_values: T, b_shape: int64 "
     "@host, thresh: "
-    "Treal; T: numeric, Treal: real) -> (sum_indices: int64, sum_values: T, sum_shape: int64)",
+    "Treal; T: numeric, Treal: real) -> (sum_indices: int64, sum_values: T, sum_shape: int64 @host)",
     {.doc = "The sum of two sparse tensors of one shape, whose entries are in the ascending order of their indices, as "
             "a sparse tensor. Where both have an entry and the magnitude of the sum is less than `thresh`, or NaN, "
             "there is none.",

@@ -21,12 +21,12 @@ namespace {
 
 const Array kTrue = array({2, 2}, {0, 3, 1, 4}).as(kInt64);
 
-Attrs attrs(bool unique, int64_t sampled, Attrs more = {}) {
+Attrs attrs(bool unique, int sampled, Attrs more = {}) {
   Attrs all = {{"num_true", 2}, {"num_sampled", sampled}, {"unique", unique}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
-Attrs ranged(bool unique, int64_t sampled, int64_t range) { return attrs(unique, sampled, {{"range_max", range}}); }
+Attrs ranged(bool unique, int sampled, int range) { return attrs(unique, sampled, {{"range_max", range}}); }
 
 std::vector<Sample> samples() {
   return {{.in = {kTrue}, .attrs = ranged(false, 9, 5)},
@@ -47,7 +47,7 @@ std::vector<ErrorSample> errors() {
 
 // Frequencies of many draws, to five standard errors; and the expected counts.
 void follows(const char* op, const std::vector<double>& probabilities, Attrs more) {
-  constexpr int64_t kDraws = 40000;
+  constexpr int kDraws = 40000;
   std::vector<std::pair<std::string, AttrValue>> given;
   for (const auto& a : attrs(false, kDraws, std::move(more))) given.emplace_back(a.name, a.value);
   given.emplace_back("seed", int64_t{5});
@@ -83,9 +83,9 @@ void vocabulary() {
   std::ofstream(path) << "the,1\na,4\nno comma here,0\nof,a,16\nto,9\n";
   std::ofstream(wrong) << "the,1\na,b\n";
   follows("FixedUnigramCandidateSampler", {1. / 30, 4. / 30, 0, 16. / 30, 9. / 30},
-          {{"range_max", 5}, {"vocab_file", path}});
-  BOOST_CHECK_EXCEPTION(follows("FixedUnigramCandidateSampler", {}, {{"range_max", 2}, {"vocab_file", wrong}}), Error,
-                        [](const Error& e) {
+          {{"range_max", 5}, {"vocab_file", path.c_str()}});
+  BOOST_CHECK_EXCEPTION(follows("FixedUnigramCandidateSampler", {}, {{"range_max", 2}, {"vocab_file", wrong.c_str()}}),
+                        Error, [](const Error& e) {
                           return std::string(e.what()).find("line 2: expected a number in the last column, got 'b'") !=
                                  std::string::npos;
                         });
