@@ -125,10 +125,17 @@ std::string traced_against_eager(const Program& p, std::span<const Tensor> input
 }
 
 // What their gradients take for granted, a random program does not keep to: that labels add up to 1; that the first
-// inputs are constants, by which TensorFlow gives none; that a sample is a quantile, though it jumps to another one.
+// inputs are constants, by which TensorFlow gives none; that a sample is a quantile, though it jumps to another one;
+// that nobody sees the steps of quantized numbers.
 bool has_limited_gradient(const Op& op) {
-  constexpr std::string_view kSuch[] = {"Betainc", "Polygamma", "SoftmaxCrossEntropyWithLogits",
-                                        "StatelessRandomGammaV2", "Zeta"};
+  constexpr std::string_view kSuch[] = {"Betainc",
+                                        "Polygamma",
+                                        "QuantizeAndDequantizeV2",
+                                        "QuantizeAndDequantizeV3",
+                                        "QuantizeAndDequantizeV4",
+                                        "SoftmaxCrossEntropyWithLogits",
+                                        "StatelessRandomGammaV2",
+                                        "Zeta"};
   return std::ranges::find(kSuch, op.name()) != std::end(kSuch);
 }
 
