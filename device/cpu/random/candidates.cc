@@ -109,7 +109,7 @@ class Alias {
 class FixedUnigram {
  public:
   explicit FixedUnigram(const KernelContext& c)
-      : range(c.integer("range_max")), weights_(weights_of(c)), alias_(checked(weights_, range)) {
+      : range(c.integer("range_max")), weights_(weights_of(c)), alias_(weights_) {
     for (const float w : weights_) total_ += w;
   }
   int64_t draw(WordsInOrder& words) const { return alias_.draw(words); }
@@ -136,6 +136,12 @@ class FixedUnigram {
     };
     for (int64_t i = 0; i < static_cast<int64_t>(unigrams.n); ++i) add_unigram(given[i]);
     if (const std::string path(c.text("vocab_file")); !path.empty()) read(path, add_unigram);
+    if (const int64_t range = c.integer("range_max"); static_cast<int64_t>(weights.size()) != range) {
+      invalid("range_max: expected as many as there are classes, {}, got {}", weights.size(), range);
+    }
+    if (std::ranges::none_of(weights, [](float w) { return w > 0; })) {
+      invalid("unigrams: expected one above 0, got none");
+    }
     return weights;
   }
   template <class Add>
@@ -153,15 +159,6 @@ class FixedUnigram {
       add(weight);
     }
   }
-  static const std::vector<float>& checked(const std::vector<float>& weights, int64_t range) {
-    if (static_cast<int64_t>(weights.size()) != range) {
-      invalid("range_max: expected as many as there are classes, {}, got {}", weights.size(), range);
-    }
-    if (std::ranges::none_of(weights, [](float w) { return w > 0; }))
-      invalid("unigrams: expected one above 0, got none");
-    return weights;
-  }
-
   std::vector<float> weights_;
   Alias alias_;
   float total_ = 0;
