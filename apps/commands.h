@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "panto/apps/programs/settings.h"
+
 namespace panto::apps {
 
 // "cpu:N": makes the process have N CPU devices. Throws InvalidArgument for anything else.
@@ -65,6 +67,21 @@ struct OpsOptions {
 };
 void ops(const OpsOptions& options);
 
+struct InspectOptions {
+  std::string file;
+  std::vector<std::string> names;  // of what is shown; none: all
+  bool values = false;
+};
+void inspect(const InspectOptions& options);
+
+struct ReportOptions {
+  std::string folder;
+  std::string out = "report.html";
+  std::string title;
+  std::string profile;  // a trace in Chrome's format
+};
+void report(const ReportOptions& options);
+
 void list_devices();
 
 struct DemoOptions {
@@ -74,5 +91,12 @@ struct DemoOptions {
   int traced_epochs = 8;
 };
 void demo(const DemoOptions& options);
+
+struct TrainOptions {
+  std::string name;   // of a program (apps/programs)
+  bool list = false;  // names them all instead
+  RunSettings run;
+};
+void train(const TrainOptions& options);
 
 }  // namespace panto::apps

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "panto/apps/commands.h"
+#include "panto/apps/data.h"
 #include "panto/apps/digits.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/panto.h"
@@ -28,19 +29,6 @@ struct Row {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Beside the installed command, or in the source tree of a build.
-std::string find_data(const std::string& asked) {
-  if (!asked.empty()) return asked;
-  std::error_code ignored;
-  const std::filesystem::path exe = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path candidates[] = {exe.parent_path() / "../share/panto/mnist10k",
-                                              std::filesystem::path(PANTO_SOURCE_ROOT) / "apps/data/mnist10k"};
-  for (const auto& c : candidates) {
-    if (std::filesystem::is_directory(c, ignored)) return c.lexically_normal().string();
-  }
-  fail(Code::kNotFound, "data: expected the folder mnist10k beside the command, got none (say --data FOLDER)");
 }
 
 // Trains for some epochs and returns steps per second.
@@ -109,7 +97,7 @@ void print_table(const std::vector<Row>& rows) {
 }  // namespace
 
 void demo(const DemoOptions& options) {
-  const std::string folder = find_data(options.data);
+  const std::string folder = find_data(options.data, "mnist10k");
   const LabelledImages train_set = read_mnist(folder, "train");
   const LabelledImages test_set = read_mnist(folder, "t10k");
   fmt::print("{} training and {} test digits\n", train_set.images.dim(0), test_set.images.dim(0));

@@ -1,5 +1,5 @@
-// The command: `panto run|show|diff|optimize|ops|devices|demo|repl`. The one file that includes CLI11, which takes long
-// to compile. Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
+// The command `panto`, with what it can do as subcommands. The one file that includes CLI11, which takes long to
+// compile. Exit status: 0; 1 with one line `error: <Code>: <message>` on standard error; 2 for wrong usage.
 #include <CLI/CLI.hpp>
 
 #include <csignal>
@@ -48,8 +48,10 @@ void add_run_command(CLI::App& app) {
   command->add_option("--out", options->out,
                       "FILE.npz or FILE.safetensors: write results there, by the names as typed, instead of printing");
   add_passes(command, options->passes, options->pass_libraries);
-  command->add_option("--profile", options->profile,
-                      "FILE.json: write when each node ran, for chrome://tracing and ui.perfetto.dev");
+  command->add_option(
+      "--profile", options->profile,
+      "FILE.json: write when each node ran, for chrome://tracing and ui.perfetto.dev, and print the ten "
+      "ops that took most");
   add_libraries(command, options->libraries);
   command->add_option("--devices", options->devices, "cpu:N: have N CPU devices");
   command->add_flag("--no-files", options->no_files,
@@ -137,6 +139,29 @@ void add_ops_command(CLI::App& app) {
   command->callback([options] { ops(*options); });
 }
 
+void add_inspect_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("inspect", "List what a file of tensors, records or events holds");
+  auto options = std::make_shared<InspectOptions>();
+  command
+      ->add_option("FILE", options->file,
+                   "a checkpoint (its prefix, .index or folder), a SavedModel's folder, .safetensors, .npz, .npy, a "
+                   "TFRecord file, an event file or a folder of them")
+      ->required();
+  command->add_option("--name", options->names, "NAME: only what is called so; repeatable")->allow_extra_args(false);
+  command->add_flag("--values", options->values, "print the values too");
+  command->callback([options] { inspect(*options); });
+}
+
+void add_report_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("report", "Write what event files hold as one HTML page");
+  auto options = std::make_shared<ReportOptions>();
+  command->add_option("RUN", options->folder, "an event file, or a folder with such in it or below")->required();
+  command->add_option("--out", options->out, "FILE.html; default report.html");
+  command->add_option("--title", options->title, "of the page; default: the folder's name");
+  command->add_option("--profile", options->profile, "FILE.json: what a Profiler or `panto run --profile` wrote");
+  command->callback([options] { report(*options); });
+}
+
 void add_demo_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("demo", "Train on handwritten digits, trace, save, load and compare");
   auto options = std::make_shared<DemoOptions>();
@@ -146,6 +171,27 @@ void add_demo_command(CLI::App& app) {
   command->add_option("--traced-epochs", options->traced_epochs, "to train the graph; default 8")
       ->check(CLI::Range(1, 1000));
   command->callback([options] { demo(*options); });
+}
+
+void add_train_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("train", "Run one of the programs that come with Pantograph");
+  auto options = std::make_shared<TrainOptions>();
+  auto* name = command->add_option("NAME", options->name, "of a program");
+  auto* list = command->add_flag("--list", options->list, "name the programs, with a line each")->excludes(name);
+  RunSettings& run = options->run;
+  command->add_flag("--quick", run.quick, "take seconds: fewer steps, less data");
+  command->add_option("--steps", run.steps, "N: take so many steps")->check(CLI::PositiveNumber);
+  command->add_option("--seed", run.seed, "of all that is drawn; default 1")->check(CLI::NonNegativeNumber);
+  command->add_option("--data", run.data, "what it learns from instead: a folder or a file, as the program has it");
+  command->add_option("--save", run.save, "FILE.npz or FILE.safetensors: write what was learned");
+  command->add_option("--start", run.start, "FILE.npz: first values of variables by name, and the order of examples");
+  command->add_option("--losses", run.losses, "FILE.npy: write the loss of each step");
+  command->add_option("--picture", run.picture, "FILE.png: what a program draws");
+  command->add_option("--graph", run.graph, "FILE.pb: write what was learned as a graph with its variables in it");
+  command->callback([options, name, list] {
+    if (name->count() + list->count() == 0) throw CLI::RequiredError("NAME or --list");
+    train(*options);
+  });
 }
 
 void add_repl_command(CLI::App& app) {
@@ -183,8 +229,11 @@ int main(int argc, char** argv) {
   add_diff_command(app);
   add_optimize_command(app);
   add_ops_command(app);
+  add_inspect_command(app);
+  add_report_command(app);
   app.add_subcommand("devices", "List the devices")->callback(list_devices);
   add_demo_command(app);
+  add_train_command(app);
   add_repl_command(app);
   try {
     app.parse(argc, argv);

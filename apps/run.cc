@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@
 #include "panto/lib/graph/functions/endpoints.h"
 #include "panto/lib/runtime/optimizer.h"
 #include "panto/lib/runtime/placement/cost_model.h"
+#include "panto/lib/runtime/profile/profiler.h"
 #include "panto/lib/runtime/session.h"
-#include "panto/lib/runtime/session/run_metadata.h"
 
 namespace panto::apps {
 namespace {
@@ -91,11 +92,13 @@ void run(const RunOptions& options) {
                                      .placement = options.by_cost ? "by_cost" : ""});
   if (!options.costs.empty() && std::filesystem::exists(options.costs)) session.costs().load(options.costs);
   for (const std::string& target : targets) wanted.emplace_back("^" + target);
-  panto::RunOptions how;
-  RunMetadata metadata;
-  if (!options.profile.empty()) how.trace = panto::RunOptions::Trace::kFull;
-  const std::vector<Tensor> results = session.run(wanted, feeds, how, options.profile.empty() ? nullptr : &metadata);
-  if (!options.profile.empty()) write_file(options.profile, metadata.chrome_trace());
+  std::optional<Profiler> profiler;
+  if (!options.profile.empty()) profiler.emplace(options.profile);
+  const std::vector<Tensor> results = session.run(wanted, feeds);
+  if (profiler) {
+    profiler->stop();
+    fmt::print(stderr, "{}", profiler->table());
+  }
   if (options.by_cost) fmt::print(stderr, "{}\n", placement_report(session.plan_stats()));
   if (!options.costs.empty()) session.costs().save(options.costs);
   std::vector<NamedTensor> named;

@@ -16,9 +16,7 @@ bool passes_rows(const Entry& e) {
          (e.op->has(Trait::kIdentity) || e.op->is(OpKind::kReadVariable));
 }
 
-void accumulate(Tensor& sum, Tensor more) {
-  sum = sum.defined() ? add_tangents(std::move(sum), std::move(more)) : std::move(more);
-}
+void accumulate(Tensor& sum, Tensor more) { sum = add_tangents(std::move(sum), std::move(more)); }
 
 }  // namespace
 

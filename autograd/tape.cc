@@ -361,14 +361,10 @@ Gradient GradientTape::sparse_gradient(const Tensor& target, const GradSource& s
   return std::move(sparse_gradient(target, std::span(&source, 1), seed, where)[0]);
 }
 
-std::vector<Tensor> detail::graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
-                                            std::span<const GradSource> sources, std::span<const Tensor> seeds,
-                                            bool* stopped) {
-  std::vector<Tensor> result;
-  for (Gradient& g : tape.impl_->gradients(targets, sources, seeds, false, stopped)) {
-    result.push_back(std::move(g.whole));
-  }
-  return result;
+std::vector<Gradient> detail::graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
+                                              std::span<const GradSource> sources, std::span<const Tensor> seeds,
+                                              bool sparse, bool* stopped) {
+  return tape.impl_->gradients(targets, sources, seeds, sparse, stopped);
 }
 
 Tensor detail::own_argument(const Tensor& t) { return identity(t); }

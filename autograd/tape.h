@@ -27,12 +27,14 @@ namespace panto {
 
 class GradSource;
 class GradientTape;
+struct Gradient;
 namespace detail {
-// Gradients as GradientTape::gradients gives them, without a word of where that was called. Unless `stopped` is null,
-// calls on the way that have no gradient are taken for constants, and `*stopped` says whether there was one. Internal.
-PANTO_EXPORT std::vector<Tensor> graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
-                                                 std::span<const GradSource> sources, std::span<const Tensor> seeds,
-                                                 bool* stopped);
+// Gradients as GradientTape::gradients gives them, or with `sparse` as sparse_gradient does, without a word of where
+// that was called. Unless `stopped` is null, calls on the way that have no gradient are taken for constants, and
+// `*stopped` says whether there was one. Internal.
+PANTO_EXPORT std::vector<Gradient> graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
+                                                   std::span<const GradSource> sources, std::span<const Tensor> seeds,
+                                                   bool sparse, bool* stopped);
 }  // namespace detail
 
 // What one can ask a gradient for: a tensor that the tape watches, or a variable.
@@ -58,6 +60,9 @@ struct PANTO_EXPORT Gradient {
 
   bool defined() const { return whole.defined() || rows.defined(); }
   bool sparse() const { return rows.defined(); }
+  // The rows, or the whole tensor; undefined if there is neither.
+  Tensor& elements() { return sparse() ? rows : whole; }
+  const Tensor& elements() const { return sparse() ? rows : whole; }
   // The whole tensor, which is made if there are rows; undefined if there is neither. Throws InvalidArgument for an
   // index that is not below num_rows.
   Tensor dense() const;
@@ -126,9 +131,9 @@ class PANTO_EXPORT GradientTape {
   size_t size() const;
 
  private:
-  friend std::vector<Tensor> detail::graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
-                                                     std::span<const GradSource> sources, std::span<const Tensor> seeds,
-                                                     bool* stopped);
+  friend std::vector<Gradient> detail::graph_gradients(GradientTape& tape, std::span<const Tensor> targets,
+                                                       std::span<const GradSource> sources,
+                                                       std::span<const Tensor> seeds, bool sparse, bool* stopped);
   class Impl;
   // For the templates: spans of a vector are slow to compile (see Node).
   std::vector<Tensor> gradient_of(const Tensor& target, const std::vector<GradSource>& sources, const Tensor& seed,

@@ -2,8 +2,11 @@
 // an item and, where something is kept, its bytes; both should stay the same from line to line.
 #include <malloc.h>
 
+#include <algorithm>
+
 #include "panto/autograd/tape.h"
 #include "panto/benchmarks/support.h"
+#include "panto/lib/base/varint.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/graph/files/io.h"
 #include "panto/lib/ops/ops.h"
@@ -103,6 +106,52 @@ void load_and_plan(benchmark::State& state) {
   for (auto _ : state) made = planned(parse_graph(bytes));
 }
 
+// The same nodes in functions of a thousand each, called one after the other.
+void functions(benchmark::State& state) {
+  const Growth growth(state);
+  constexpr int64_t kEach = 1000;
+  const int64_t count = std::max<int64_t>(1, state.range(0) / kEach), nodes = state.range(0) / count;
+  std::string bytes, library;
+  const auto field = [](std::string& to, char tag, const std::string& message) {
+    to += tag;
+    append_varint(to, message.size());
+    to += message;
+  };
+  Graph arguments;
+  {
+    const GraphScope in(arguments);
+    placeholder(kFloat32, {4, 4}, "x");
+  }
+  for (int64_t f = 0; f < count; ++f) {
+    const Function body = trace(
+        [&](const Tensor& a) {
+          Tensor b = a;
+          for (int64_t i = 0; i < nodes; ++i) b = i % 4 == 0 ? matmul(b, a) : mul(b, a);
+          return b;
+        },
+        {TensorSpec(kFloat32, {4, 4}, "a")});
+    const std::string name = "f" + std::to_string(f);
+    field(library, 0x0a, body.to_function_def(name));
+    // A node that is called as the function: PartitionedCall, once it is read.
+    std::string node;
+    field(node, 0x0a, name);
+    field(node, 0x12, name);
+    field(node, 0x1a, f == 0 ? "x" : "f" + std::to_string(f - 1));
+    field(bytes, 0x0a, node);
+  }
+  std::string end;
+  field(end, 0x0a, "end");
+  field(end, 0x12, "Identity");
+  field(end, 0x1a, "f" + std::to_string(count - 1));
+  const std::string type("\x0a\x01T\x12\x02\x30\x01", 7);  // T: DT_FLOAT
+  field(end, 0x2a, type);
+  field(bytes, 0x0a, end);
+  bytes = to_graph_def(arguments) + bytes;
+  field(bytes, 0x12, library);
+  std::shared_ptr<Executable> made;
+  for (auto _ : state) made = planned(parse_graph(bytes));
+}
+
 void run(benchmark::State& state) {
   const Growth growth(state);
   const std::shared_ptr<Executable> executable = planned(long_graph(state.range(0)));
@@ -140,8 +189,9 @@ void traced_calls(benchmark::State& state) {
 
 void enter_growth() {
   const std::pair<const char*, void (*)(benchmark::State&)> all[] = {
-      {"build", build_graph}, {"export", export_graph}, {"import", import_graph}, {"plan", plan},
-      {"run", run},           {"tape", tape},           {"calls", traced_calls},
+      {"build", build_graph}, {"export", export_graph}, {"import", import_graph},
+      {"plan", plan},         {"functions", functions}, {"run", run},
+      {"tape", tape},         {"calls", traced_calls},
   };
   for (const auto& [name, run] : all) {
     for (const int64_t items : {100, 10'000, 1'000'000}) {

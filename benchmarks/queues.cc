@@ -1,5 +1,6 @@
-// What an element costs that goes through a queue: 1000 of them by nodes of a session that is run once for each, and
-// eagerly, one at a time and many at once; and what a staging area, which is found by its name, costs beside it.
+// What an element costs that goes through a queue: 1000 of them by nodes of a session that is run once for each, by
+// name or by callables, and eagerly, one at a time and many at once; and what a staging area, which is found by its
+// name, costs beside it.
 #include "panto/benchmarks/support.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/arrays.h"
@@ -36,7 +37,8 @@ void queue_many(benchmark::State& state) {
 }
 BENCHMARK(queue_many);
 
-void queue_session(benchmark::State& state) {
+// A node "put" that puts a number into a queue, and "y" that takes it out.
+Graph queue_graph() {
   Graph graph;
   {
     const GraphScope building(graph);
@@ -46,7 +48,11 @@ void queue_session(benchmark::State& state) {
     group(effects.operations(), "put");
     named("y", identity(queue_dequeue(queue, kFloats)[0]));
   }
-  Session session(graph);
+  return graph;
+}
+
+void queue_session(benchmark::State& state) {
+  Session session(queue_graph());
   for (auto _ : state) {
     for (int i = 0; i < kElements; ++i) session.run("put");
     for (int i = 0; i < kElements; ++i) benchmark::DoNotOptimize(session.run("y"));
@@ -54,6 +60,17 @@ void queue_session(benchmark::State& state) {
   per_item(state, "element", kElements);
 }
 BENCHMARK(queue_session);
+
+void queue_callables(benchmark::State& state) {
+  Session session(queue_graph());
+  const SessionCallable put = session.make_callable({"put"}), take = session.make_callable({"y"});
+  for (auto _ : state) {
+    for (int i = 0; i < kElements; ++i) put();
+    for (int i = 0; i < kElements; ++i) benchmark::DoNotOptimize(take());
+  }
+  per_item(state, "element", kElements);
+}
+BENCHMARK(queue_callables);
 
 void staging_eager(benchmark::State& state) {
   const Tensor element = tensor(1.f);

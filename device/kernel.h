@@ -14,13 +14,13 @@
 // stands for the op's primary type attribute.
 #pragma once
 
-#include <algorithm>
 #include <complex>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <type_traits>
 
+#include "panto/lib/base/text/literal_name.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/kernel.h"
 
@@ -34,19 +34,11 @@ using numeric = TypeList<float, double, int32_t, int64_t>;
 using numeric_and_bool = TypeList<float, double, int32_t, int64_t, bool>;
 using real = TypeList<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 // Every dtype, by how its elements are stored: kernels that only move elements are instantiated once for each size of
-// a plain type (as an unsigned integer or Bytes16) and for std::string, ResourceHandle and Variant.
+// a type that is bytes (as an unsigned integer or Bytes16) and for std::string, ResourceHandle and Variant.
 struct every {};
-// The plain dtypes, by storage.
+// The dtypes that are bytes, by storage.
 struct plain {};
 }  // namespace types
-
-// A name as an argument of a template: of an op, of a kind of devices.
-template <size_t N>
-struct LiteralName {
-  char text[N];
-  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
-  consteval LiteralName(const char (&name)[N]) { std::copy_n(name, N, text); }
-};
 
 // The storage of an element of complex128.
 struct Bytes16 {
@@ -113,9 +105,9 @@ class KernelObject {
   }
   template <class Maker>
   KernelObject(const char* op, types::plain, Maker) noexcept {
-    add_plain<Maker, 1>(op, {kBool, kInt8, kUint8});
-    add_plain<Maker, 2>(op, {kInt16, kUint16, kFloat16, kBFloat16});
-    add_plain<Maker, 4>(op, {kInt32, kUint32, kFloat32});
+    add_plain<Maker, 1>(op, {kBool, kInt8, kUint8, kQInt8, kQUint8});
+    add_plain<Maker, 2>(op, {kInt16, kUint16, kFloat16, kBFloat16, kQInt16, kQUint16});
+    add_plain<Maker, 4>(op, {kInt32, kUint32, kFloat32, kQInt32});
     add_plain<Maker, 8>(op, {kInt64, kUint64, kFloat64, kComplex64});
     add_plain<Maker, 16>(op, {kComplex128});
   }

@@ -1,5 +1,6 @@
-// Kernels for exactly the types that an op's signature allows.
+// Kernels for exactly the types that an op's signature allows. A generated header of the op's family says which.
 //
+//   #include "panto/lib/ops/math_types.h"
 //   const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, Reduction<SumOf>{});
 //   const TableKernels<"CPU", Unary, types::common> unary_kernels(UnaryOps{});  // every op of a table
 #pragma once
@@ -12,8 +13,8 @@
 #include <type_traits>
 
 #include "panto/device/kernel.h"
+#include "panto/lib/core/op/op_types.h"
 #include "panto/lib/core/tensor/half.h"
-#include "panto/lib/ops/op_types.h"
 
 namespace panto {
 
@@ -41,14 +42,6 @@ using reals =
     TypeList<float, double, Half, BFloat16, int32_t, int64_t, int8_t, int16_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 using arithmetic = Join<reals, TypeList<std::complex<float>, std::complex<double>>>::type;
 
-// Of an op whose kernels are selected by an attribute. Any other does not compile.
-consteval const OpTypes& known_op(std::string_view op) {
-  for (const OpTypes& known : kOpTypes) {
-    if (known.op == op) return known;
-  }
-  throw "no op of this name has kernels by type";
-}
-
 template <class List, class Has>
 struct Filter;
 template <class... Ts, class Has>
@@ -57,7 +50,7 @@ struct Filter<TypeList<Ts...>, Has> {
 };
 template <LiteralName kOp>
 struct AllowedBy {
-  static constexpr DTypeSet kSet = known_op(kOp.text).types;
+  static constexpr DTypeSet kSet = OpTypes<kOp>::kTypes;
   static consteval bool value(DType type) { return kSet.contains(type); }
 };
 template <class List>
@@ -94,8 +87,7 @@ struct OpTable {
   template <class F>
   static consteval int flops() {
     int result = 0;
-    ((result = std::is_same_v<F, typename Lines::Functor> ? std::max(result, types::known_op(Lines::kName.text).flops)
-                                                          : result),
+    ((result = std::is_same_v<F, typename Lines::Functor> ? std::max(result, OpTypes<Lines::kName>::kFlops) : result),
      ...);
     return result;
   }

@@ -1,8 +1,8 @@
 #include "panto/device/random_stream.h"
 
-#include <mutex>
-
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/base/varint.h"
+#include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/random/random.h"
 
@@ -11,9 +11,14 @@ namespace panto {
 using philox::Stream;
 using philox::Words;
 
-Stream given_stream(const KernelContext& c) {
-  const int64_t alg = host_integer(c.in(3));
+namespace {
+void expect_philox(int64_t alg) {
   if (alg != 1 && alg != 3) invalid("alg: expected 1 (Philox) or 3 (automatic), got {}", alg);
+}
+}  // namespace
+
+Stream given_stream(const KernelContext& c) {
+  expect_philox(host_integer(c.in(3)));
   const auto* counter = c.data<uint64_t>(2);
   return {*c.data<uint64_t>(1), counter[0], counter[1]};
 }
@@ -48,41 +53,54 @@ template void find_key_and_counter<int64_t>(KernelContext&);
 
 namespace {
 
-// The generator of one prepared call: a node of a session keeps its own.
-class NodeGenerator final : public KernelState {
- public:
-  explicit NodeGenerator(Stream start) : stream_(start) {}
-  Stream take(uint64_t blocks) {
-    const std::lock_guard lock(mutex_);
-    const Stream start = stream_;
-    stream_ = stream_.advanced(blocks);
-    return start;
-  }
-
- private:
-  std::mutex mutex_;
-  Stream stream_;
-};
-
 Stream seeded_stream(const KernelContext& c) {
   return {static_cast<uint64_t>(c.integer("seed")), 0, static_cast<uint64_t>(c.integer("seed2"))};
 }
 
 bool has_seed(const KernelContext& c) { return c.integer("seed") != 0 || c.integer("seed2") != 0; }
 
-}  // namespace
-
-std::shared_ptr<KernelState> prepare_generator(const KernelContext& c) {
-  if (has_seed(c)) return std::make_shared<NodeGenerator>(seeded_stream(c));
+Stream drawn_stream(const KernelContext& c) {
   // A stream of its own for every node: its key is drawn from the process's generator.
   const detail::RandomStart drawn = detail::take_random(c.step(), 1);
   const Words w = Stream{drawn.key, drawn.low, drawn.high}.block(0);
-  return std::make_shared<NodeGenerator>(
-      Stream{w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)});
+  return {w.w[0] | (static_cast<uint64_t>(w.w[1]) << 32), 0, w.w[2] | (static_cast<uint64_t>(w.w[3]) << 32)};
 }
 
+}  // namespace
+
+NodeGenerator::NodeGenerator(const KernelContext& c)
+    : first_(has_seed(c) ? std::optional(seeded_stream(c)) : std::nullopt) {}
+
+Stream NodeGenerator::take(const KernelContext& c, uint64_t blocks) {
+  const std::lock_guard lock(mutex_);
+  const Stream start = stream_ ? *stream_ : first_ ? *first_ : drawn_stream(c);
+  stream_ = start.advanced(blocks);
+  return start;
+}
+
+std::string NodeGenerator::position() const {
+  const std::lock_guard lock(mutex_);
+  std::string bytes;
+  if (!stream_) return bytes;
+  for (const uint64_t number : {stream_->key, stream_->low, stream_->high}) append_varint(bytes, number);
+  return bytes;
+}
+
+void NodeGenerator::go_to(std::string_view position) {
+  std::optional<Stream> stream;
+  if (!position.empty()) {
+    const uint64_t key = take_varint(position), low = take_varint(position), high = take_varint(position);
+    stream = Stream{key, low, high};
+    if (!position.empty()) fail(Code::kDataLoss, "generator: expected three numbers, got more");
+  }
+  const std::lock_guard lock(mutex_);
+  stream_ = stream;
+}
+
+std::shared_ptr<KernelState> prepare_generator(const KernelContext& c) { return std::make_shared<NodeGenerator>(c); }
+
 Stream next_stream(KernelContext& c, uint64_t blocks) {
-  if (auto* generator = c.state<NodeGenerator>()) return generator->take(blocks);
+  if (auto* generator = c.state<NodeGenerator>()) return generator->take(c, blocks);
   if (has_seed(c)) return seeded_stream(c);
   const uint64_t elements = blocks / philox::kBlocksPerElement + (blocks % philox::kBlocksPerElement != 0 ? 1 : 0);
   const detail::RandomStart start = detail::take_random(c.step(), elements);
@@ -92,5 +110,38 @@ Stream next_stream(KernelContext& c, uint64_t blocks) {
 Stream next_stream(KernelContext& c) {
   return next_stream(c, static_cast<uint64_t>(c.out_numel(0)) * philox::kBlocksPerElement);
 }
+
+namespace {
+
+// The three numbers of a generator are the last ones of its variable, behind `before` others.
+Stream advance_generator(KernelContext& c, int64_t before, uint64_t delta) {
+  VariableResource& generator = variable_of(c.in(0));
+  if (generator.dtype() != kInt64) {
+    invalid("resource: expected a generator, an int64 variable, got one of {}", dtype_name(generator.dtype()));
+  }
+  Stream stream;
+  generator.update(c.device(), [&](Tensor& state) {
+    if (state.numel() != before + 3) {
+      invalid("resource: expected a generator of {} numbers, got {}", before + 3, state.numel());
+    }
+    auto* numbers = mutable_data<int64_t>(state);
+    if (before > 0) expect_philox(*numbers);
+    numbers += before;
+    stream = {.key = static_cast<uint64_t>(numbers[2]),
+              .low = static_cast<uint64_t>(numbers[0]),
+              .high = static_cast<uint64_t>(numbers[1])};
+    detail::advance_random(numbers, delta);
+  });
+  return stream;
+}
+
+}  // namespace
+
+Stream generator_stream(KernelContext& c, uint64_t delta) {
+  expect_philox(host_integer(c.in(1)));
+  return advance_generator(c, 0, delta);
+}
+
+Stream tagged_generator_stream(KernelContext& c, uint64_t delta) { return advance_generator(c, 1, delta); }
 
 }  // namespace panto

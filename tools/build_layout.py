@@ -30,9 +30,10 @@ def main() -> None:
         link.symlink_to(target)
 
     # As it is included, and as Meson makes it.
-    generated = {"lib/base/version.h": "lib/base/version.h", "lib/ops/op_types.h": "lib/ops/op_types.h"}
+    generated = {"lib/base/version.h": "lib/base/version.h"}
     families = {p.parent.name for p in source.glob("lib/ops/*/*.cc")}
     generated |= {f"ops/{family}.h": f"lib/ops/{family}.h" for family in sorted(families)}
+    generated |= {f"lib/ops/{family}_types.h": f"lib/ops/{family}_types.h" for family in sorted(families)}
     for proto in sorted(source.glob("lib/graph/proto/*.proto")):
         header = proto.relative_to(source).with_suffix(".pb.h").as_posix()
         generated[header] = header

@@ -61,12 +61,16 @@ THIRD_PARTY = {
              rf"device/cuda/|tests/|benchmarks/"),
     "protobuf": (r"(google/protobuf/|panto/lib/graph/proto/)",
                  rf"lib/graph/|lib/runtime/.*\.cc$|trace/.*\.cc$|(apps|tests|benchmarks)/.*"),
-    "JSON": (r"nlohmann/", rf"lib/core/io/safetensors\.cc$|lib/runtime/placement/cost_model\.cc$|{PROGRAMS}"),  # slow to compile
-    "libpng": (r"png(conf)?\.h$", r"nn/data/png\.cc$"),
-    "libjpeg": (r"j(peglib|error|config|morecfg)\.h$", r"nn/data/jpeg\.cc$"),
+    "JSON": (r"nlohmann/",
+             r"lib/core/io/safetensors\.cc$|lib/runtime/placement/cost_model\.cc$|"
+             rf"nn/summaries/profile_table\.cc$|{PROGRAMS}"),  # slow to compile
+    "libpng": (r"png(conf)?\.h$", r"lib/core/media/png\.cc$"),
+    "libjpeg": (r"j(peglib|error|config|morecfg)\.h$", r"lib/core/media/jpeg\.cc$"),
+    "giflib": (r"gif_lib\.h$", r"lib/core/media/gif\.cc$"),
     "RE2": (r"re2/", r"device/cpu/strings/regex\.cc$"),
     "FarmHash": (r"farmhash\.h$", r"device/cpu/strings/hash\.cc$"),
-    "ICU": (r"unicode/", r"device/cpu/strings/case\.cc$"),
+    "ICU": (r"unicode/", r"device/cpu/strings/(case|unicode)\.cc$"),
+    "Snappy": (r"snappy", r"lib/graph/checkpoints/table\.cc$"),
     "CLI11": (r"CLI/", r"apps/|tests/"),
     "Boost": (r"boost/", r"tests/|lib/.*\.cc$|device/cpu/special/"),
     "Google Benchmark": (r"benchmark/", r"benchmarks/"),

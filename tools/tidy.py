@@ -8,31 +8,14 @@ import collections
 import hashlib
 import json
 import os
+import pathlib
 import re
 import shlex
 import subprocess
 
+import units
+
 FILES_OF_UNIT = 12
-# Names that a file defines at the left margin: classes, functions, constants.
-DEFINED = re.compile(
-    r"^(?!#|//|namespace\b|template\b|using namespace\b)"
-    r"(?:(?:struct|class|enum|enum class|using) (\w+)|\S[^(={\n]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])",
-    re.MULTILINE)
-
-
-def units_of(root, paths):
-    """The files in groups of which no two define one name."""
-    units = []
-    for path in paths:
-        names = {a or b for a, b in DEFINED.findall((root / path).read_text(errors="replace"))}
-        for unit, taken in units:
-            if len(unit) < FILES_OF_UNIT and not names & taken:
-                unit.append(path)
-                taken |= names
-                break
-        else:
-            units.append(([path], names))
-    return [unit for unit, _ in units]
 
 
 class Tidy:
@@ -68,8 +51,16 @@ class Tidy:
                 elif not re.match(r"-fpch-preprocess|-fvect-cost-model=|-MD$|-I\S+\.p$", word):
                     options.append(word)
             path = os.path.realpath(os.path.join(entry["directory"], entry["file"]))
-            commands[os.path.relpath(path, self.root)] = options
+            for file in self.files_in(pathlib.Path(path)):
+                commands[os.path.relpath(file, self.root)] = options
         return commands
+
+    def files_in(self, source):
+        """What a unit of the build (-Dunit_files) is made of; else the file itself."""
+        table = source.parent / "units.json"
+        if not source.name.startswith("unit-") or not table.exists():
+            return [source]
+        return [self.root / path for path in json.loads(table.read_text())[source.name]]
 
     def run(self, file, options):
         """The lines `path:line: message` about it, as (path from the root, line, message), and clang-tidy's exit status
@@ -118,8 +109,8 @@ class Tidy:
                 self.marks[path].touch()
             else:
                 groups[tuple(self.commands[path])].append(path)
-        units = [unit for group in groups.values() for unit in units_of(self.root, group)]
-        return sorted(units, key=len, reverse=True)
+        together = [unit for group in groups.values() for unit in units.units_of(self.root, group, FILES_OF_UNIT)]
+        return sorted(together, key=len, reverse=True)
 
     def check(self, unit):
         """Findings in one of them; if there are none, its files are marked."""

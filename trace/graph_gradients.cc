@@ -13,6 +13,7 @@
 #include "panto/lib/graph/flow/raise.h"
 #include "panto/lib/graph/functions/expand.h"
 #include "panto/lib/graph/functions/replay.h"
+#include "panto/ops/array.h"
 #include "panto/trace/control/function_gradients.h"
 #include "panto/trace/control/raise_arrays.h"
 #include "panto/trace/graph_scope.h"
@@ -53,14 +54,19 @@ void replay_symbolically(Graph& graph, Replay& replay, int id) {
   }
 }
 
+// Whether the node reads one of `xs`, which are sorted, or a node with a mark in `reads_x`.
+bool reads_any(const Node& node, const std::vector<uint8_t>& reads_x, std::span<const NodeOutput> xs) {
+  return std::ranges::any_of(node.inputs(), [&](NodeOutput in) {
+    return reads_x[static_cast<size_t>(in.node)] != 0 || std::ranges::binary_search(xs, in);
+  });
+}
+
 // Of the nodes that the ys depend on those that depend on one of `xs`, which are sorted; in topological order.
 std::vector<int> on_the_way(const Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs) {
   std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
   std::vector<int> order = ancestors(graph, ys);
   std::erase_if(order, [&](int id) {
-    const bool reads = std::ranges::any_of(graph.at(id).inputs(), [&](NodeOutput in) {
-      return reads_x[static_cast<size_t>(in.node)] != 0 || std::ranges::binary_search(xs, in);
-    });
+    const bool reads = reads_any(graph.at(id), reads_x, xs);
     reads_x[static_cast<size_t>(id)] = reads ? 1 : 0;
     return !reads;
   });
@@ -76,10 +82,16 @@ bool has_ready_form(const Node& node) {
   return (node.is(OpKind::kCond) || node.is(OpKind::kCase) || node.is(OpKind::kLoop)) && !is_unknown(node);
 }
 
-// `stopped` as in detail::graph_gradients.
-std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
-                                      std::span<const NodeOutput> seeds,
-                                      std::span<const std::pair<NodeOutput, Tensor>> known, bool* stopped) {
+// The parts of a Gradient as outputs; those that it lacks are invalid.
+struct GradientOutputs {
+  NodeOutput whole, indices, rows, num_rows;
+};
+
+// `sparse` and `stopped` as in detail::graph_gradients.
+std::vector<GradientOutputs> add_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                           std::span<const NodeOutput> seeds,
+                                           std::span<const std::pair<NodeOutput, Tensor>> known, bool sparse,
+                                           bool* stopped) {
   const RecorderPause quiet;
   expand_for_gradients(graph, ys, xs);
   Replay replay(graph);
@@ -119,12 +131,56 @@ std::vector<NodeOutput> add_gradients(Graph& graph, std::span<const NodeOutput> 
   Tracer tracer(graph, {.symbolic = true, .order_effects = false, .capture = false});
   const RecorderScope recording(&tracer);
   const NameScope scope("gradients");
-  const std::vector<Tensor> grads = detail::graph_gradients(tape, targets, sources, seed_values, stopped);
-  std::vector<NodeOutput> result(xs.size());
+  const std::vector<Gradient> grads = detail::graph_gradients(tape, targets, sources, seed_values, sparse, stopped);
+  const auto output = [&tracer](const Tensor& t) { return t.defined() ? tracer.output_of(t) : NodeOutput(); };
+  std::vector<GradientOutputs> result(xs.size());
   for (size_t i = 0; i < grads.size(); ++i) {
-    if (grads[i].defined()) result[positions[i]] = tracer.output_of(grads[i]);
+    const Gradient& g = grads[i];
+    result[positions[i]] = {output(g.whole), output(g.indices), output(g.rows), output(g.num_rows)};
   }
   return result;
+}
+
+std::vector<NodeOutput> wholes(const std::vector<GradientOutputs>& gradients) {
+  std::vector<NodeOutput> result;
+  for (const GradientOutputs& g : gradients) result.push_back(g.whole);
+  return result;
+}
+
+std::vector<GradientOutputs> gradients_of(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
+                                          std::span<const NodeOutput> seeds,
+                                          std::span<const std::pair<NodeOutput, Tensor>> known, bool sparse) {
+  if (!graph.has_control_flow()) return add_gradients(graph, ys, xs, seeds, known, sparse, nullptr);
+  // Loops and conditionals of TensorFlow 1 have gradients as While and If.
+  std::vector<int> kept;
+  for (const std::span<const NodeOutput> outputs : {ys, xs, seeds}) {
+    for (const NodeOutput& o : outputs) {
+      if (o.valid()) kept.push_back(o.node);
+    }
+  }
+  raise_arrays(graph, kept);
+  const Raised raised = raise_control_flow(graph, kept);
+  const auto moved = [&](std::span<const NodeOutput> outputs) {
+    std::vector<NodeOutput> found;
+    for (const NodeOutput& o : outputs) found.push_back(o.valid() ? raised.find(graph, o) : o);
+    return found;
+  };
+  return add_gradients(graph, moved(ys), moved(xs), moved(seeds), known, sparse, nullptr);
+}
+
+// The output that a symbolic tensor of the open graph stands for.
+NodeOutput expect_output(const Graph& graph, const char* what, const Tensor& t) {
+  const NodeOutput output = graph.output_of(t);
+  if (!output.valid()) invalid("{} of the open graph, got {}", what, t.to_string());
+  return output;
+}
+
+std::vector<NodeOutput> expect_sources(const Graph& graph, std::span<const GradSource> xs) {
+  std::vector<NodeOutput> sources;
+  for (const GradSource& x : xs) {
+    sources.push_back(expect_output(graph, "source: expected a tensor or variable", x.tensor()));
+  }
+  return sources;
 }
 
 }  // namespace
@@ -142,10 +198,25 @@ void expand_for_gradients(Graph& graph, std::span<const NodeOutput> ys, std::spa
   CallTrail trail;
   for (bool again = true; again;) {  // bodies may have composites in them
     again = false;
-    for (int id : on_the_way(graph, ys, sorted)) {
+    const std::vector<int> way = on_the_way(graph, ys, sorted);
+    std::vector<uint8_t> reads_x(static_cast<size_t>(graph.id_limit()), 0);
+    for (const int id : way) reads_x[static_cast<size_t>(id)] = 1;
+    const auto expand = [&](int id) {
+      const auto first = static_cast<size_t>(graph.id_limit());
+      expand_in_place(graph, id, trail);
+      reads_x.resize(static_cast<size_t>(graph.id_limit()), 0);
+      for (size_t made = first; made < reads_x.size(); ++made) {
+        const Node* node = graph.find(static_cast<int>(made));
+        reads_x[made] = node != nullptr && reads_any(*node, reads_x, sorted) ? 1 : 0;
+      }
+    };
+    const auto goes_on = [&](int id) {
+      return reads_x[static_cast<size_t>(id)] != 0 && has_no_gradient_as_a_whole(graph.at(id));
+    };
+    for (const int id : way) {
       if (has_ready_form(graph.at(id)) && !is_ready_for_gradients(graph, id, ys)) make_ready_for_gradients(graph, id);
       if (!has_no_gradient_as_a_whole(graph.at(id))) continue;
-      expand_in_place(graph, id, trail);
+      for_calls_within(graph, id, goes_on, expand);
       again = true;
     }
   }
@@ -198,22 +269,7 @@ std::vector<std::vector<uint64_t>> gradient_ways(const Graph& graph, std::span<c
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                   std::span<const NodeOutput> seeds,
                                   std::span<const std::pair<NodeOutput, Tensor>> known) {
-  if (!graph.has_control_flow()) return add_gradients(graph, ys, xs, seeds, known, nullptr);
-  // Loops and conditionals of TensorFlow 1 have gradients as While and If.
-  std::vector<int> kept;
-  for (const std::span<const NodeOutput> outputs : {ys, xs, seeds}) {
-    for (const NodeOutput& o : outputs) {
-      if (o.valid()) kept.push_back(o.node);
-    }
-  }
-  raise_arrays(graph, kept);
-  const Raised raised = raise_control_flow(graph, kept);
-  const auto moved = [&](std::span<const NodeOutput> outputs) {
-    std::vector<NodeOutput> found;
-    for (const NodeOutput& o : outputs) found.push_back(o.valid() ? raised.find(graph, o) : o);
-    return found;
-  };
-  return add_gradients(graph, moved(ys), moved(xs), moved(seeds), known, nullptr);
+  return wholes(gradients_of(graph, ys, xs, seeds, known, false));
 }
 
 std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
@@ -228,29 +284,37 @@ std::vector<NodeOutput> gradients(Graph& graph, std::span<const NodeOutput> ys, 
 std::vector<NodeOutput> possible_gradients(Graph& graph, std::span<const NodeOutput> ys, std::span<const NodeOutput> xs,
                                            std::span<const NodeOutput> seeds,
                                            std::span<const std::pair<NodeOutput, Tensor>> known, bool& stopped) {
-  return add_gradients(graph, ys, xs, seeds, known, &stopped);
+  return wholes(add_gradients(graph, ys, xs, seeds, known, false, &stopped));
 }
 
 std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs) {
   Graph& graph = current_graph();
-  const NodeOutput target = graph.output_of(y);
-  if (!target.valid()) invalid("target: expected a tensor of the open graph, got {}", y.to_string());
-  std::vector<NodeOutput> sources;
-  for (const GradSource& x : xs) {
-    const NodeOutput source = graph.output_of(x.tensor());
-    if (!source.valid())
-      invalid("source: expected a tensor or variable of the open graph, got {}", x.tensor().to_string());
-    sources.push_back(source);
-  }
+  const NodeOutput target = expect_output(graph, "target: expected a tensor", y);
+  const std::vector<NodeOutput> sources = expect_sources(graph, xs);
   std::vector<Tensor> result;
-  for (NodeOutput g : gradients(graph, {&target, 1}, sources)) {
-    if (!g.valid()) {
-      result.emplace_back();
-      continue;
+  for (NodeOutput g : gradients(graph, {&target, 1}, sources)) result.push_back(symbol_of(graph, g));
+  return result;
+}
+
+std::vector<Gradient> sparse_gradients(const Tensor& y, std::span<const GradSource> xs, const Tensor& seed) {
+  Graph& graph = current_graph();
+  const NodeOutput target = expect_output(graph, "target: expected a tensor", y);
+  const std::vector<NodeOutput> sources = expect_sources(graph, xs);
+  std::vector<NodeOutput> seeds;
+  if (seed.defined()) {
+    if (seed.dtype() != y.dtype() || !seed.partial_shape().compatible_with(y.partial_shape())) {
+      invalid("seed: expected the target's {}{}, got {}{}", dtype_name(y.dtype()), y.partial_shape().to_string(),
+              dtype_name(seed.dtype()), seed.partial_shape().to_string());
     }
-    const OutputInfo& info = graph.info(g);
-    result.push_back(meta_tensor(info.dtype, info.shape, std::nullopt, graph.identity()));
-    graph.bind(result.back(), g);
+    // A value from outside becomes a node.
+    seeds.push_back(expect_output(graph, "seed: expected a tensor", seed.is_meta() ? seed : identity(seed)));
+  }
+  std::vector<Gradient> result;
+  for (const GradientOutputs& g : gradients_of(graph, {&target, 1}, sources, seeds, {}, true)) {
+    result.push_back({.whole = symbol_of(graph, g.whole),
+                      .indices = symbol_of(graph, g.indices),
+                      .rows = symbol_of(graph, g.rows),
+                      .num_rows = symbol_of(graph, g.num_rows)});
   }
   return result;
 }

@@ -31,5 +31,9 @@ PANTO_EXPORT std::vector<NodeOutput> gradients(Graph& graph, std::span<const Nod
 
 // The same with the symbolic tensors of the innermost open GraphScope. Undefined tensors where there is no dependence.
 PANTO_EXPORT std::vector<Tensor> gradients(const Tensor& y, std::span<const GradSource> xs);
+// The same, rows where GradientTape::sparse_gradient gives rows. `seed`, of y's dtype and shape, is the gradient that
+// flows into y; undefined: ones. Throws InvalidArgument for one that is not like y.
+PANTO_EXPORT std::vector<Gradient> sparse_gradients(const Tensor& y, std::span<const GradSource> xs,
+                                                    const Tensor& seed = {});
 
 }  // namespace panto

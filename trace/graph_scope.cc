@@ -1,6 +1,9 @@
 #include "panto/trace/graph_scope.h"
 
+#include <algorithm>
+
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/core/call/thread_state.h"
 #include "panto/trace/tracer.h"
 
 namespace panto {
@@ -49,6 +52,10 @@ GraphScope::~GraphScope() {
   end_recorder(std::shared_ptr<Recorder>(impl_.shared(), tracer));
 }
 
+bool in_graph_scope() { return symbolic_recorders() > 0 && has_variable_maker(); }
+
+void set_graph_seed(int64_t seed) { current_graph().set_seed(seed); }
+
 Graph& current_graph() { return current_tracer().graph(); }
 
 Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name) {
@@ -72,10 +79,47 @@ void append_nodes(const Graph& graph, const GraphElements& elements, std::vector
 }
 
 bool is_trained(const GraphVariable& v) {
-  return v.trained && v.symbol.defined() && dtypes::kFloating.contains(v.dtype);
+  return v.use == VariableUse::kTrained && dtypes::kFloating.contains(v.dtype);
+}
+bool is_local(const GraphVariable& v) { return v.use == VariableUse::kLocal; }
+bool is_global(const GraphVariable& v) { return !is_local(v); }
+
+Variable variable_of(const Graph& graph, const GraphVariable& v, Tensor initial = {}) {
+  Operation initializer = v.initializer < 0 ? Operation() : graph.operation(v.initializer);
+  return Variable::from_handle(v.symbol, v.dtype, v.shape, v.name, std::move(initial), std::move(initializer));
 }
 
-Variable variable_of(const GraphVariable& v) { return Variable::from_handle(v.symbol, v.dtype, v.shape, v.name); }
+// With the value that its initializer assigns, a tensor of the open graph.
+Variable made_variable(Graph& graph, const GraphVariable& v) {
+  const NodeOutput initial = v.initializer < 0 ? NodeOutput() : graph.at(v.initializer).input(1);
+  return variable_of(graph, v, symbol_of(graph, initial));
+}
+
+using IsMeant = bool (*)(const GraphVariable&);
+std::vector<const GraphVariable*> variables_of(const Graph& graph, std::string_view scope, IsMeant is_meant) {
+  std::vector<const GraphVariable*> found;
+  for (const GraphVariable& v : graph.variables()) {
+    if (v.symbol.defined() && v.name.starts_with(scope) && is_meant(v)) found.push_back(&v);
+  }
+  return found;
+}
+
+Operation initializer_of(std::string_view name, IsMeant is_meant) {
+  Tracer& tracer = current_tracer();
+  std::vector<int> ids;
+  for (const GraphVariable& v : tracer.graph().variables()) {
+    if (is_meant(v)) ids.push_back(v.initializer);
+  }
+  return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
+}
+
+// Of the open graph.
+std::vector<Variable> made_variables(std::string_view scope, IsMeant is_meant) {
+  Graph& graph = current_graph();
+  std::vector<Variable> made;
+  for (const GraphVariable* v : variables_of(graph, scope, is_meant)) made.push_back(made_variable(graph, *v));
+  return made;
+}
 
 }  // namespace
 
@@ -86,19 +130,50 @@ Operation group(const GraphElements& elements, std::string_view name) {
   return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
 }
 
-Operation global_variables_initializer(std::string_view name) {
+Operation global_variables_initializer(std::string_view name) { return initializer_of(name, is_global); }
+Operation local_variables_initializer(std::string_view name) { return initializer_of(name, is_local); }
+
+Operation variables_initializer(const std::vector<Variable>& variables, std::string_view name) {
   Tracer& tracer = current_tracer();
   std::vector<int> ids;
-  for (const GraphVariable& v : tracer.graph().variables()) ids.push_back(v.initializer);
+  for (const Variable& v : variables) {
+    const NodeOutput handle = v.defined() ? tracer.graph().output_of(v.handle()) : NodeOutput();
+    const auto made = std::ranges::find(tracer.graph().variables(), handle, &GraphVariable::handle);
+    if (!handle.valid() || made == tracer.graph().variables().end()) {
+      invalid("variables: expected some that were made in the open graph, got '{}'", v.name());
+    }
+    ids.push_back(made->initializer);
+  }
   return tracer.operation(tracer.add_no_op(std::string(name), std::move(ids)));
 }
 
-std::vector<Variable> trainable_variables() {
-  std::vector<Variable> trained;
-  for (const GraphVariable& v : current_graph().variables()) {
-    if (is_trained(v)) trained.push_back(variable_of(v));
+std::vector<Variable> trainable_variables(std::string_view scope) { return made_variables(scope, is_trained); }
+std::vector<Variable> global_variables(std::string_view scope) { return made_variables(scope, is_global); }
+std::vector<Variable> local_variables(std::string_view scope) { return made_variables(scope, is_local); }
+
+std::optional<Variable> find_variable(std::string_view name) {
+  Graph& graph = current_graph();
+  for (const GraphVariable& v : graph.variables()) {
+    if (v.name == name && v.symbol.defined()) return made_variable(graph, v);
   }
-  return trained;
+  return std::nullopt;
+}
+
+Tensor get_tensor_by_name(std::string_view name) {
+  Graph& graph = current_graph();
+  return symbol_of(graph, graph.output(name));
+}
+
+std::vector<Tensor> collected_tensors(std::string_view key, std::string_view scope) {
+  Graph& graph = current_graph();
+  std::vector<Tensor> tensors;
+  for (const NodeOutput& item : graph.collection(key)) {
+    const std::string& name = graph.at(item.node).name();
+    if (!name.starts_with(scope)) continue;
+    if (item.index == Graph::kNoOutput) invalid("collection '{}': expected tensors, got operation '{}'", key, name);
+    tensors.push_back(symbol_of(graph, item));
+  }
+  return tensors;
 }
 
 void add_to_collection(std::string_view key, const GraphElements& elements) {
@@ -112,18 +187,19 @@ void add_to_collection(std::string_view key, const GraphElements& elements) {
 
 std::vector<GraphElement> get_collection(const Graph& graph, std::string_view key, std::string_view scope) {
   std::vector<GraphElement> found;
-  const bool all = key == "variables", trained = key == "trainable_variables";
-  for (const GraphVariable& v : graph.variables()) {
-    if (v.name.starts_with(scope) && v.symbol.defined() && (all || (trained && is_trained(v)))) {
-      found.emplace_back(variable_of(v));
-    }
+  const IsMeant is_meant = key == "variables"             ? is_global
+                           : key == "trainable_variables" ? is_trained
+                           : key == "local_variables"     ? is_local
+                                                          : nullptr;
+  if (is_meant != nullptr) {
+    for (const GraphVariable* v : variables_of(graph, scope, is_meant)) found.emplace_back(variable_of(graph, *v));
   }
   for (const NodeOutput& item : graph.collection(key)) {
     const Node& node = graph.at(item.node);
     if (!node.name().starts_with(scope)) continue;
     const auto variable = std::ranges::find(graph.variables(), item, &GraphVariable::handle);
     if (variable != graph.variables().end() && variable->symbol.defined()) {
-      found.emplace_back(variable_of(*variable));
+      found.emplace_back(variable_of(graph, *variable));
     } else {
       found.emplace_back(item.index == Graph::kNoOutput ? "^" + node.name() : graph.output_name(item));
     }

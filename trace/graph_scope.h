@@ -15,8 +15,10 @@
 // made it.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,17 +50,39 @@ class PANTO_EXPORT GraphScope {
 // The graph of the innermost GraphScope or symbolic trace of this thread. Throws FailedPrecondition outside of one.
 PANTO_EXPORT Graph& current_graph();
 
+// Whether what this thread makes are nodes and variables of a graph that is built by hand: false eagerly, and inside a
+// function that is traced, where variables are made before the trace.
+PANTO_EXPORT bool in_graph_scope();
+
 // A value that is fed when the graph runs. Inside a GraphScope or trace only.
 PANTO_EXPORT Tensor placeholder(DType dtype, const PartialShape& shape = PartialShape(),
                                 std::string_view name = "Placeholder");
 // {} is a scalar's shape here, not an unknown one.
 PANTO_EXPORT Tensor placeholder(DType dtype, std::initializer_list<Dim> dims, std::string_view name = "Placeholder");
 
+// Random nodes that are made in the open graph from now on, and have no seed of their own, draw the numbers that
+// TensorFlow's draw after tf.compat.v1.set_random_seed(seed): the same in every new session. Without it each session
+// draws others. Throws FailedPrecondition outside of a graph.
+PANTO_EXPORT void set_graph_seed(int64_t seed);
+
 // A node that does nothing after all of these have run: group({step, "other", average}). Throws NotFound for a name
 // that is no node's, InvalidArgument for what is not of the open graph.
 PANTO_EXPORT Operation group(const GraphElements& elements, std::string_view name = "group");
-// A node that initializes every variable made in the open graph so far.
+// A node that initializes every variable made in the open graph so far, but for local ones.
 PANTO_EXPORT Operation global_variables_initializer(std::string_view name = "init");
+// The same of local ones (VariableUse::kLocal), and of these. Throws InvalidArgument for a variable that was not made
+// in the open graph.
+PANTO_EXPORT Operation local_variables_initializer(std::string_view name = "init_local");
+PANTO_EXPORT Operation variables_initializer(const std::vector<Variable>& variables, std::string_view name = "init");
+// What TensorFlow called them before: initialize_all_variables(), initialize_local_variables(),
+// initialize_variables({w, b}).
+inline Operation initialize_all_variables(std::string_view name = "init") { return global_variables_initializer(name); }
+inline Operation initialize_local_variables(std::string_view name = "init") {
+  return local_variables_initializer(name);
+}
+inline Operation initialize_variables(const std::vector<Variable>& variables, std::string_view name = "init") {
+  return variables_initializer(variables, name);
+}
 
 // Puts them into a collection of the open graph, where `get_collection` finds them again.
 //
@@ -69,13 +93,24 @@ PANTO_EXPORT Operation global_variables_initializer(std::string_view name = "ini
 PANTO_EXPORT void add_to_collection(std::string_view key, const GraphElements& elements);
 // What was added by that key, in that order: tensors and operations by their names; if `scope` is not empty, only those
 // whose names begin so. "variables": the variables of the graph, "trainable_variables": those that optimizers train,
-// whatever else was added there. Can be fetched, grouped and waited for.
+// whatever else was added there; "local_variables". Can be fetched, grouped and waited for.
 PANTO_EXPORT std::vector<GraphElement> get_collection(const Graph& graph, std::string_view key,
                                                       std::string_view scope = "");
 
-// The floating variables made in the open graph so far, but for what layers and optimizers keep beside them (running
-// statistics, moments): what an optimizer trains that was not told which.
-PANTO_EXPORT std::vector<Variable> trainable_variables();
+// What is in a collection of the open graph as tensors, to compute with. Throws InvalidArgument where a node without
+// outputs is in it.
+PANTO_EXPORT std::vector<Tensor> collected_tensors(std::string_view key, std::string_view scope = "");
+// "x" or "x:0" of the open graph. Throws NotFound, and OutOfRange for an output that the node does not have.
+PANTO_EXPORT Tensor get_tensor_by_name(std::string_view name);
+
+// The floating variables made in the open graph so far whose names begin with `scope`, but for what layers and
+// optimizers keep beside them (running statistics, moments): what an optimizer trains that was not told which.
+PANTO_EXPORT std::vector<Variable> trainable_variables(std::string_view scope = "");
+// All but local ones.
+PANTO_EXPORT std::vector<Variable> global_variables(std::string_view scope = "");
+PANTO_EXPORT std::vector<Variable> local_variables(std::string_view scope = "");
+// The one that was made in the open graph under this name, if there is.
+PANTO_EXPORT std::optional<Variable> find_variable(std::string_view name);
 
 // Nodes made while it lives run after these.
 class PANTO_EXPORT ControlDependencies {

@@ -63,6 +63,7 @@ void ConcreteFunction::inline_call(Arguments args, std::span<Tensor> outputs) co
   Replay replay(inlined.graph);
   for (size_t i = 0; i < args.size(); ++i) replay.set(parts_.inputs[i].node, {*args[i]});
   for (const Capture& c : parts_.captures) replay.set(c.input.node, {c.value});
+  replay.must_run(parts_.effects);
   for (int id : inlined.nodes) replay.run(id);
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = replay.value(parts_.outputs[i]);
 }

@@ -8,6 +8,7 @@
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/graph/device_function.h"
+#include "panto/lib/graph/infer.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -20,8 +21,6 @@ SourceLine line_of(const Call& call) {
   if (where == nullptr) return {};
   return {where->file_name(), static_cast<int>(where->line())};
 }
-
-OutputInfo info_of(const Tensor& t) { return {t.dtype(), t.partial_shape()}; }
 
 // Calls f(flat input, what the call does to the resource there) for each resource.
 template <class F>
@@ -39,6 +38,14 @@ void for_each_resource(const Call& call, const F& f) {
 }
 
 }  // namespace
+
+Tensor symbol_of(Graph& graph, NodeOutput output) {
+  if (!output.valid()) return {};
+  const OutputInfo& info = graph.info(output);
+  Tensor symbol = meta_tensor(info.dtype, info.shape, std::nullopt, graph.identity());
+  graph.bind(symbol, output);
+  return symbol;
+}
 
 Tensor Tracer::add_input(DType dtype, const PartialShape& shape, const std::string& name, const Tensor& value) {
   NodeSpec spec = placeholder_spec(graph_.unique_name(scoped(name)), {dtype, shape});
@@ -88,6 +95,7 @@ NodeOutput Tracer::output_of(const Tensor& t) {
 
 std::vector<int> Tracer::order(const Call& call, std::span<const NodeOutput> inputs) const {
   std::vector<int> after = control_inputs_;
+  after.insert(after.end(), also_.begin(), also_.end());
   if (!options_.order_effects) return after;
   const Op& op = *call.op;
   for_each_resource(call, [&](size_t i, uint8_t effect) {
@@ -113,6 +121,17 @@ void Tracer::note_effects(const Call& call, std::span<const NodeOutput> inputs, 
   if (op.has_effect(Effect::kWrites | Effect::kExternal)) effects_.push_back(node);
 }
 
+void Tracer::give_seeds(NodeSpec& spec) {
+  if (!spec.op->has_effect(Effect::kRandom)) return;
+  const int at[] = {spec.op->signature().find_attr("seed"), spec.op->signature().find_attr("seed2")};
+  for (const int attr : at) {
+    if (attr < 0 || spec.attrs[static_cast<size_t>(attr)].as<int64_t>() != 0) return;
+  }
+  const auto [seed, seed2] = graph_.next_seeds();
+  spec.attrs[static_cast<size_t>(at[0])] = AttrValue(seed);
+  spec.attrs[static_cast<size_t>(at[1])] = AttrValue(seed2);
+}
+
 void Tracer::record(const Call& call) {
   std::vector<NodeOutput> inputs;
   inputs.reserve(call.inputs.size());
@@ -123,6 +142,7 @@ void Tracer::record(const Call& call) {
   spec.inputs = inputs;
   const auto& defs = call.op->signature().attrs;
   for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(to_value(call.attrs[i], defs[i].kind));
+  give_seeds(spec);
   for (const Tensor& t : call.outputs) spec.outputs.push_back(info_of(t));
   spec.control_inputs = order(call, inputs);
   spec.where = line_of(call);
@@ -144,7 +164,11 @@ Operation Tracer::latest_operation() const { return latest_ < 0 ? Operation() : 
 void Tracer::name_value(const Tensor& value, std::string_view name) {
   const NodeOutput output = graph_.output_of(value);
   if (!output.valid()) return;
-  graph_.rename(output.node, graph_.unique_name(scoped(name)));
+  if (name.ends_with('/')) {
+    graph_.rename(output.node, std::string(name.substr(0, name.size() - 1)));
+  } else {
+    graph_.rename(output.node, graph_.unique_name(scoped(name)));
+  }
 }
 
 void Tracer::value_read(const Tensor& value, const std::source_location& where) {
@@ -161,16 +185,25 @@ int Tracer::add_no_op(const std::string& name, std::vector<int> after) {
   return graph_.add(std::move(spec));
 }
 
-Variable Tracer::make(const Tensor& initial, std::string_view name, const std::source_location& where) {
+Variable Tracer::make(const Tensor& initial, const PartialShape& shape, std::string_view name,
+                      const std::source_location& where) {
   if (!options_.make_variables) {
     fail(Code::kFailedPrecondition,
          fmt::format("variable '{}': expected it to be made before the function is traced, got one inside [at {}:{}]",
                      name, where.file_name(), where.line()));
   }
+  // A variable is initialized before anything runs, so its nodes do not wait for what others made here wait for.
+  struct NoControlInputs {
+    explicit NoControlInputs(Tracer& tracer) : tracer(tracer), before(tracer.set_control_inputs({})) {}
+    ~NoControlInputs() { tracer.set_control_inputs(std::move(before)); }
+    NoControlInputs(const NoControlInputs&) = delete;
+    NoControlInputs& operator=(const NoControlInputs&) = delete;
+    Tracer& tracer;
+    std::vector<int> before;
+  } const apart(*this);
   const std::string unique = graph_.unique_name(scoped(name));
-  const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(initial.dtype())},
-                                                     {"shape", AttrValue(initial.partial_shape())},
-                                                     {"shared_name", AttrValue(unique)}};
+  const std::pair<std::string, AttrValue> attrs[] = {
+      {"dtype", AttrValue(initial.dtype())}, {"shape", AttrValue(shape)}, {"shared_name", AttrValue(unique)}};
   const Tensor handle = std::move(dispatch::call("VarHandleOp", {}, attrs)[0]);
   graph_.rename(graph_.output_of(handle).node, unique);
   const Tensor assign_inputs[] = {handle, initial};
@@ -178,9 +211,9 @@ Variable Tracer::make(const Tensor& initial, std::string_view name, const std::s
   dispatch::call("AssignVariableOp", assign_inputs, assign_attrs);
   const int initializer = latest_;
   graph_.rename(initializer, graph_.unique_name(unique + "/Assign"));
-  graph_.add_variable({unique, graph_.output_of(handle), initializer, initial.dtype(), initial.partial_shape(), handle,
-                       !UntrainedVariables::open()});
-  return Variable::from_handle(handle, initial.dtype(), initial.partial_shape(), unique, initial);
+  graph_.add_variable(
+      {unique, graph_.output_of(handle), initializer, initial.dtype(), shape, handle, VariableUseScope::current()});
+  return Variable::from_handle(handle, initial.dtype(), shape, unique, initial, operation(initializer));
 }
 
 }  // namespace panto

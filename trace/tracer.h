@@ -4,10 +4,12 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/tensor/variable.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
@@ -18,7 +20,10 @@ struct Capture {
   NodeOutput input;  // its Placeholder
 };
 
-class Tracer final : public Recorder, public VariableMaker {
+// A symbolic tensor, another each time, that stands for the output; undefined where that is invalid.
+Tensor symbol_of(Graph& graph, NodeOutput output);
+
+class Tracer final : public Recorder, public VariableMaker, public ReplayWriter {
  public:
   struct Options {
     bool symbolic = true;
@@ -61,17 +66,25 @@ class Tracer final : public Recorder, public VariableMaker {
   void record_custom(std::span<const Tensor> inputs, std::span<const Tensor> outputs,
                      std::shared_ptr<CustomBackward> backward) override;
   void name_value(const Tensor& value, std::string_view name) override;
+  std::string scope_name(std::string wanted) override { return graph_.unique_scope(wanted); }
   void value_read(const Tensor& value, const std::source_location& where) override;
   bool inlines_functions() const override { return true; }
   bool symbolic() const override { return options_.symbolic; }
   bool makes_constants() const override { return !options_.capture; }
   Operation latest_operation() const override;
+  int latest_node() const override { return latest_; }
+  std::vector<int> wait_also(std::vector<int> nodes) override { return std::exchange(also_, std::move(nodes)); }
+  void must_run(int node) override { effects_.push_back(node); }
   // The node `id` of the graph, as a value.
   Operation operation(int id) const { return graph_.operation(id); }
 
-  Variable make(const Tensor& initial, std::string_view name, const std::source_location& where) override;
+  Variable make(const Tensor& initial, const PartialShape& shape, std::string_view name,
+                const std::source_location& where) override;
+  bool makes_variables() const override { return options_.make_variables; }
 
  private:
+  // Those of the graph, to a random node that has none.
+  void give_seeds(NodeSpec& spec);
   // Since the last write of one resource.
   struct Access {
     int last_write = -1;
@@ -88,6 +101,7 @@ class Tracer final : public Recorder, public VariableMaker {
   std::vector<std::string> baked_;
   std::vector<int> effects_;
   std::vector<int> control_inputs_;
+  std::vector<int> also_;  // what replayed calls wait for besides
   std::map<NodeOutput, Access> accesses_;
   int last_effect_ = -1;
   int latest_ = -1;  // node

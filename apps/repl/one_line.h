@@ -21,7 +21,7 @@ PANTO_EXPORT std::string line_of(const Layer& layer);
 PANTO_EXPORT std::string line_of(const Optimizer& optimizer);
 PANTO_EXPORT std::string line_of(const Function& f);
 PANTO_EXPORT std::string line_of(const Graph& g);
-PANTO_EXPORT std::string line_of(const Session& session);
+PANTO_EXPORT std::string line_of(const panto::Session& session);
 // Of other types: the first line of `shown`, unless that is no more than the type's name.
 PANTO_EXPORT std::string line_of(const std::type_info& type, const std::string& shown);
 
@@ -41,7 +41,7 @@ class PANTO_EXPORT LineList {
 template <class T>
 std::string one_line(const T& value) {
   if constexpr (std::is_same_v<T, Tensor> || std::is_same_v<T, Variable> || std::is_same_v<T, Graph> ||
-                std::is_same_v<T, Session>) {
+                std::is_same_v<T, panto::Session>) {
     return line_of(value);
   } else if constexpr (std::is_base_of_v<Layer, T>) {
     return line_of(static_cast<const Layer&>(value));

@@ -11,6 +11,7 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -18,8 +19,6 @@
 
 namespace panto {
 namespace {
-
-Tensor conjugated(const Tensor& t) { return dtypes::kComplex.contains(t.dtype()) ? conj(t) : t; }
 
 Tensor spread_to(const Tensor& t, const Tensor& like) {
   const PartialShape &from = t.partial_shape(), &to = like.partial_shape();
@@ -55,9 +54,9 @@ void elementwise_tangent(JvpContext& c) {
   Tensor total;
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (!c.has_tangent(i)) continue;
-    const Tensor dx = gradient_by(c, i, conjugated(spread_to(c.tangent(i), c.out())));
+    const Tensor dx = gradient_by(c, i, conjugate(spread_to(c.tangent(i), c.out())));
     if (!dx.defined()) continue;
-    const Tensor part = conjugated(dx);
+    const Tensor part = conjugate(dx);
     total = total.defined() ? add(total, part) : part;
   }
   if (total.defined()) c.set(0, spread_to(total, c.out()));
@@ -67,7 +66,7 @@ void elementwise_tangent(JvpContext& c) {
 // has all derivatives.
 void reduction_tangent(JvpContext& c) {
   const Tensor dx = gradient_by(c, 0, ones_like(c.out()));
-  c.set(0, sum(conjugated(dx) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
+  c.set(0, sum(conjugate(dx) * c.tangent(0), c.in(1), {.keep_dims = c.flag("keep_dims")}));
 }
 
 // The gradient is linear in what flows into it, v: its derivative by v, times the tangents, is what is looked for.

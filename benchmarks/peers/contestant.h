@@ -10,8 +10,14 @@
 // their mean, the mean of their magnitudes, a mean with weights, and, of a few thousand places, the elements there.
 //
 // An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers. A
-// further :LAYOUT says what the dimensions are, for libraries that want them in another order: nhwc or nchw of images,
-// hwio or hwio_nchw of the filters that go with them.
+// further :FORM says how they are held, or what the dimensions are, for libraries that want them in another order:
+//
+//   nhwc nchw ndhwc           of images and volumes; hwio hwio_nchw depthwise dhwio: of the filters that go with them
+//   bfloat16                  rounded
+//   complex                   the last dimension is a real and an imaginary part
+//   symmetric definite        matrices M made (M + M') / 2, or M M' / n + 1
+//   sorted bool text          of classes: in order; 0 or not; "item 17" for 17
+//   entries                   of classes: COUNT places in a matrix of N rows and columns, the rows in order
 // No library is included here: every contestant is compiled by itself against its own.
 #pragma once
 
@@ -47,9 +53,35 @@ struct Input {
   std::vector<int64_t> shape;
   std::vector<float> floats;
   std::vector<int32_t> classes;  // in place of floats
-  std::string text;              // as it was asked for
-  std::string form;              // how it is held: a layout, or "bfloat16"; "" where there is nothing to say
+  std::vector<std::string> texts() const {
+    std::vector<std::string> result;
+    for (const int32_t c : classes) result.push_back("item " + std::to_string(c));
+    return result;
+  }
+  std::string text;  // as it was asked for
+  std::string form;  // how it is held: a layout, or "bfloat16"; "" where there is nothing to say
 };
+
+// Of each n x n matrix M of `floats` (M + M') / 2, or M M' / n + 1.
+inline void make_symmetric(std::vector<float>& floats, int64_t n, bool definite) {
+  const auto size = static_cast<size_t>(n);
+  for (size_t first = 0; first < floats.size(); first += size * size) {
+    const std::vector<float> m(floats.begin() + static_cast<int64_t>(first),
+                               floats.begin() + static_cast<int64_t>(first + size * size));
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t j = 0; j < size; ++j) {
+        double sum = 0;
+        if (definite) {
+          for (size_t k = 0; k < size; ++k) sum += static_cast<double>(m[i * size + k]) * m[j * size + k];
+          sum = sum / static_cast<double>(n) + (i == j ? 1.0 : 0.0);
+        } else {
+          sum = (static_cast<double>(m[i * size + j]) + m[j * size + i]) / 2;
+        }
+        floats[first + i * size + j] = static_cast<float>(sum);
+      }
+    }
+  }
+}
 
 inline Input input(const std::string& text, int seed) {
   Input result;
@@ -68,9 +100,12 @@ inline Input input(const std::string& text, int seed) {
   }
   if (low == "class") {
     const double n = std::stod(high);
-    result.classes.resize(static_cast<size_t>(count));
+    const bool entries = result.form == "entries";
+    if (entries) result.shape.push_back(2);
     for (int64_t i = 0; i < count; ++i) {
-      result.classes[static_cast<size_t>(i)] = static_cast<int32_t>(number(i, seed) * n);
+      const int64_t in_order = i * static_cast<int64_t>(n) / count;
+      if (entries || result.form == "sorted") result.classes.push_back(static_cast<int32_t>(in_order));
+      if (result.form != "sorted") result.classes.push_back(static_cast<int32_t>(number(i, seed) * n));
     }
     return result;
   }
@@ -79,6 +114,8 @@ inline Input input(const std::string& text, int seed) {
   for (int64_t i = 0; i < count; ++i) {
     result.floats[static_cast<size_t>(i)] = static_cast<float>(from + (to - from) * number(i, seed));
   }
+  const bool definite = result.form == "definite";
+  if (definite || result.form == "symmetric") make_symmetric(result.floats, result.shape.back(), definite);
   return result;
 }
 
@@ -177,6 +214,33 @@ class Works {
  private:
   std::map<std::string, std::function<std::optional<Workload>(const std::string&, const std::vector<Input>&)>> makers_;
 };
+
+// What is compared of a work's output, where libraries may differ: of random numbers their moments; of vectors that are
+// unique but for their signs the magnitudes; of different elements, and where each element is among them, the elements
+// that there are.
+inline Parts compared(const std::string& work, Parts output) {
+  if (work == "normal") {
+    double moments[4] = {};
+    for (const float v : output[0]) {
+      double power = 1;
+      for (double& m : moments) m += power *= static_cast<double>(v);
+    }
+    const auto n = static_cast<double>(output[0].size());
+    return parts(std::vector<float>{static_cast<float>(n), static_cast<float>(1 + moments[0] / n),
+                                    static_cast<float>(moments[1] / n), static_cast<float>(1 + moments[2] / n),
+                                    static_cast<float>(moments[3] / n)});
+  }
+  if (work == "qr" || work == "svd" || work == "eigh") {
+    for (std::vector<float>& part : output) {
+      for (float& v : part) v = std::abs(v);
+    }
+  }
+  if (work == "unique") {
+    for (float& at : output[1]) at = output[0][static_cast<size_t>(at)];
+    std::sort(output[0].begin(), output[0].end());
+  }
+  return output;
+}
 
 // How many elements of an output are compared one by one, in all its parts, and in one at least.
 inline constexpr int64_t kCompared = 4096, kComparedOfPart = 64;
@@ -297,7 +361,7 @@ int serve(std::istream& in, std::ostream& out, const Make& make) {
         for (std::string text; words >> text;) inputs.push_back(input(text, static_cast<int>(inputs.size()) + 1));
         current.reset();  // its memory first
         current = make(work, mode, inputs);
-        out << (current ? "ready " + text_of(current->output()) : "none") << std::endl;
+        out << (current ? "ready " + text_of(compared(work, current->output())) : "none") << std::endl;
       } else if (verb == "measure" && current) {
         out << measure(*current, std::stod(what)) << std::endl;
       } else if (verb == "turns" && current) {

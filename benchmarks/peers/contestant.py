@@ -1,5 +1,7 @@
 """A contestant of `./dev bench peers` in Python: the protocol of contestant.h."""
 import gc
+import os
+import pathlib
 import sys
 import time
 
@@ -23,14 +25,30 @@ def input_array(text, seed):
     shape = [int(d) for d in dims.split("x")]
     values = fractions(int(np.prod(shape)), seed).reshape(shape)
     if low == "class":
-        return (values * float(high)).astype(np.int32)
+        classes = (values * float(high)).astype(np.int32)
+        in_order = (np.arange(len(classes)) * int(high) // len(classes)).astype(np.int32)
+        return {"sorted": lambda: in_order, "bool": lambda: classes != 0,
+                "entries": lambda: np.stack([in_order, classes], 1),
+                "text": lambda: np.array([f"item {c}" for c in classes], object)}.get(form, lambda: classes)()
     floats = (float(low) + (float(high) - float(low)) * values).astype(np.float32)
+    if form in ("symmetric", "definite"):
+        m = floats.astype(np.float64)
+        turned = m.swapaxes(-1, -2)
+        m = m @ turned / shape[-1] + np.eye(shape[-1]) if form == "definite" else (m + turned) / 2
+        return m.astype(np.float32)
+    if form == "complex":
+        return floats.view(np.complex64)[..., 0]
     return floats.astype(ml_dtypes.bfloat16) if form == "bfloat16" else floats
 
 
 def form_of(text):
     """The layout that the text of an input names, "" if none."""
     return (text.split(":") + 4 * [""])[3]
+
+
+def network_file(work, ending):
+    """Where a network is that networks.py made."""
+    return pathlib.Path(os.environ["PEERS_NETWORKS"]) / f"{work}.{ending}"
 
 
 def chain(x, factor):
@@ -74,6 +92,29 @@ def training(step, host, parameters, wait=None):
     return Workload(step, host, output, wait)
 
 
+def floats(part):
+    """As numbers: complex ones as their parts, a text as a sum of its bytes, each by its place."""
+    part = np.asarray(part)
+    if part.dtype.kind in "OS":
+        return np.array([sum((at + 1) * byte for at, byte in enumerate(bytes(t))) for t in part.ravel()], np.float32)
+    if part.dtype.kind == "c":
+        return np.ascontiguousarray(part.astype(np.complex64)).view(np.float32).ravel()
+    return part.astype(np.float32).ravel()
+
+
+def compared(work, output):
+    """As contestant.h has it."""
+    parts = [floats(p) for p in (output if isinstance(output, (list, tuple)) else [output])]
+    if work == "normal":
+        v = parts[0].astype(np.float64)
+        return [np.array([len(v), 1 + v.mean(), (v * v).mean(), 1 + (v**3).mean(), (v**4).mean()], np.float32)]
+    if work in ("qr", "svd", "eigh"):
+        return [np.abs(p) for p in parts]
+    if work == "unique":
+        return [np.sort(parts[0]), parts[0][parts[1].astype(np.int64)]]
+    return parts
+
+
 COMPARED, COMPARED_OF_PART = 4096, 64  # how many elements of an output, and in a part at least, are compared one by one
 
 
@@ -84,9 +125,8 @@ def places(count, n):
     return ((np.arange(n) + at) * (count / max(n, 1))).astype(np.int64)
 
 
-def text_of(output):
+def text_of(parts):
     """As contestant.h has it."""
-    parts = [np.asarray(p).astype(np.float32).ravel() for p in (output if isinstance(output, (list, tuple)) else [output])]
     each, texts = max(COMPARED_OF_PART, COMPARED // max(1, len(parts))), []
     for part in parts:
         values = part.astype(np.float64)
@@ -133,7 +173,7 @@ def serve(make):
                 current = None  # its memory first
                 gc.collect()
                 current = make(work, mode, arrays, [form_of(text) for text in inputs])
-                print(f"ready {text_of(current.output())}" if current else "none", flush=True)
+                print(f"ready {text_of(compared(work, current.output()))}" if current else "none", flush=True)
             elif verb == "measure" and current:
                 print(measure(current, float(rest[0])), flush=True)
             else:

@@ -55,6 +55,13 @@ What is not comparable:
   peer, tuned" is the best of PyTorch, MLX, JAX and TensorFlow where the allocator of the C library keeps all memory and
   asks for huge pages (GLIBC_TUNABLES, as `benchmarks/peers/roster.py` has them). In Eigen and xtensor the result is the
   same memory each time, as one writes it there.
+- ONNX Runtime and OpenVINO are called from Python with models of one operator, in float32 and with channels first, as
+  ONNX has them; where the row says so, weights are constants of the model and of our traced function, else its inputs.
+- Networks in files are Keras's, with weights that a seed draws, as `benchmarks/peers/networks.py` makes them.
+  Pantograph, TensorFlow, XLA and OpenVINO read the frozen graph, ONNX Runtime what tf2onnx makes of it. PyTorch and
+  JAX read neither.
+- Of random numbers moments are compared, of factors that are unique but for signs magnitudes, of different elements
+  which there are: libraries order them in their own ways. JAX's kernels are called under jit in all rows.
 - Eigen and xtensor are compiled for this processor (`-O3 -march=native`, xtensor with xsimd, OpenMP and OpenBLAS);
   everything else chooses at run time.
 - Of an expression of several ops Eigen and xtensor make one loop when it is compiled: GELU is compared with traced

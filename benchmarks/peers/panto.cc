@@ -7,6 +7,7 @@
 
 #include "panto/benchmarks/peers/contestant.h"
 #include "panto/benchmarks/peers/panto_graphs.h"
+#include "panto/benchmarks/peers/panto_kernels.h"
 #include "panto/benchmarks/peers/panto_resnet.h"
 
 namespace panto {
@@ -14,7 +15,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-std::vector<float> host(const Tensor& t) { return cast(t, kFloat32).to_vector<float>(); }
+using peer_kernels::host;
 peers::Parts host(const Tensors& list) {
   return peers::each(list, [](const Tensor& t) { return host(t); });
 }
@@ -120,16 +121,20 @@ struct Library {
 
   static inline Device* device = nullptr;  // where the inputs are, and so all that is done with them
 
-  static Tensor tensor(const peers::Input& in) {
-    const Shape shape(in.shape);
-    const Tensor t = in.classes.empty() ? panto::tensor(in.floats, shape) : panto::tensor(in.classes, shape);
-    return (in.form == "bfloat16" ? cast(t, kBFloat16) : t).to(*device);
-  }
+  static Tensor tensor(const peers::Input& in) { return peer_kernels::tensor_of(in).to(*device); }
 
   template <class F>
   static std::optional<peers::Workload> make(const std::string& mode, F f, const Tensors& x) {
     if (mode == "eager") return calls_of([f, x] { return f(x); });
     if (mode == "traced") return calls_of(traced(f, x), x);
+    if (mode == "frozen") {
+      const auto whole = [f, rest = x](const Tensors& in) {
+        Tensors all = rest;
+        all[0] = in[0];
+        return f(all);
+      };
+      return calls_of(function_of(traced(whole, {x[0]}).frozen_graph()), {x[0]});
+    }
     if constexpr (std::is_same_v<decltype(f(x)), Tensor>) {
       if (mode == "grad") return calls_of([f, x] { return with_gradient(f, x); });
       if (mode == "traced_grad") return calls_of(traced([f](const Tensors& in) { return with_gradient(f, in); }, x), x);
@@ -412,6 +417,7 @@ peers::Works<Library> works() {
   w.add("transformer", transformer);
   w.add("gpt2", gpt2);
   w.add("l2hmc", l2hmc);
+  peer_kernels::add(w);
   return w;
 }
 
@@ -424,6 +430,13 @@ std::optional<peers::Workload> resnet_work(const std::string& work, const std::s
   if (work == "resnet_inference" && mode == "eager") return resnet_inference(x, false);
   if (work == "resnet_inference" && mode == "traced") return resnet_inference(x, true);
   return std::nullopt;
+}
+
+// A network in a file that networks.py made.
+peers::Workload network_in_file(const std::string& work, const peers::Input& in) {
+  const char* folder = std::getenv("PEERS_NETWORKS");
+  if (folder == nullptr) throw Error(Code::kInvalidArgument, "expected PEERS_NETWORKS to name a folder");
+  return calls_of(load(std::string(folder) + "/" + work + ".pb", {"x"}, {"y"}), {Library::tensor(in)});
 }
 
 // Runs are over when the device has done them.
@@ -448,6 +461,7 @@ int main(int argc, char** argv) {
   const auto all = panto::works();
   return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
     if (mode == "session") return panto::peer_graphs::workload(work, inputs.at(0));
+    if (mode == "file") return panto::awaited(panto::network_in_file(work, inputs.at(0)));
     return panto::awaited(work.starts_with("resnet") ? panto::resnet_work(work, mode, inputs)
                                                      : all.make(work, mode, inputs));
   });

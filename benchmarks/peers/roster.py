@@ -12,7 +12,8 @@ from workloads import ALL_LARGE, LARGE
 HERE = pathlib.Path(__file__).resolve().parent
 OURS, TRACED, NO_CACHE, REFERENCE = "Pantograph", "traced", "no cache", "reference"
 COMPILED, AHEAD = "torch.compile", "AOTInductor"
-PEERS = ["PyTorch", COMPILED, AHEAD, "MLX", "JAX", "TensorFlow", "XLA", "Eigen", "xtensor"]
+ONNX, OPENVINO = "ONNX Runtime", "OpenVINO"
+PEERS = ["PyTorch", COMPILED, AHEAD, "MLX", "JAX", "TensorFlow", "XLA", ONNX, OPENVINO, "Eigen", "xtensor"]
 # Those whose results are new memory at each run, with the memory that they could have been given: {what: who}.
 TUNED = {f"{name}, tuned": name for name in ("PyTorch", "MLX", "JAX", "TensorFlow")}
 # Ours first, as they are listed.
@@ -31,6 +32,7 @@ class Places:
 
     def __init__(self, build, own, venv, gpu=False):
         self.build, self.own, self.gpu = build, own, gpu
+        self.networks = own / "networks"
         self.python = venv / "bin" / "python3"
         self.packages = next(venv.glob("lib/python3*/site-packages"), venv / "absent")
 
@@ -90,6 +92,8 @@ def command(name, places, threads):
     if name in ("JAX", "TensorFlow", "XLA"):
         script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
         return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]
+    if name in (ONNX, OPENVINO):
+        return [str(places.python), str(HERE / "onnx_contestant.py"), threads, *(["openvino"] if name == OPENVINO else [])]
     if name == COMPILED:
         return [str(places.python), str(HERE / "torch_contestant.py"), threads]
     if name == AHEAD:
@@ -111,6 +115,11 @@ def mode(name):
     return lambda row: row.mode
 
 
+def make_networks(places, works):
+    """The files that rows of these works in the mode `file` are of, where they are not there yet."""
+    subprocess.run([str(places.python), str(HERE / "networks.py"), str(places.networks), *works], check=True)
+
+
 def environment(threads, tuned=False):
     """Two threads for each library that asks its environment; the others are told in their programs. `tuned`: with
     memory as TUNING says."""
@@ -122,7 +131,8 @@ def environment(threads, tuned=False):
 
 
 def start(places, threads, names=None):
-    return [Contestant(name, command(name, places, str(threads)), environment(str(threads), name in TUNED),
+    return [Contestant(name, command(name, places, str(threads)),
+                       environment(str(threads), name in TUNED) | {"PEERS_NETWORKS": str(places.networks)},
                        name == REFERENCE, mode(name))
             for name in names or (ON_GPU if places.gpu else NAMES)]
 
@@ -134,7 +144,8 @@ def versions(places):
         found = subprocess.run(query, capture_output=True, text=True).stdout.split() or ["?", "?"]
         return dict(zip(("PyTorch", "JAX"), found))
     pins = dict(re.findall(r"^([\w-]+)==([\w.]+)", (HERE / "requirements.txt").read_text(), re.MULTILINE))
-    found = {"PyTorch": pins["torch"], "MLX": pins["mlx"], "JAX": pins["jax"], "TensorFlow": pins["tensorflow-cpu"]}
+    found = {"PyTorch": pins["torch"], "MLX": pins["mlx"], "JAX": pins["jax"], "TensorFlow": pins["tensorflow-cpu"],
+             ONNX: pins["onnxruntime"], OPENVINO: pins["openvino"]}
     for name, package in {"Eigen": "libeigen3-dev", "xtensor": "libxtensor-dev", "oneDNN": "libdnnl-dev"}.items():
         query = ["dpkg-query", "-W", "-f", "${Version}", package]
         found[name] = subprocess.run(query, capture_output=True, text=True).stdout or "?"

@@ -160,6 +160,8 @@ def main():
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
     gpu = gpu_model() if options.gpu else None
     places = roster.Places(options.build, options.own, options.venv, options.gpu)
+    if files := [ROWS[name].work for name in options.workloads or (() if options.gpu else ROWS) if ROWS[name].mode == "file"]:
+        roster.make_networks(places, files)
     contestants = roster.start(places, options.threads)
     ours = next(c for c in contestants if c.name == roster.OURS)
 

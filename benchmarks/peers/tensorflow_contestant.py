@@ -226,7 +226,52 @@ def fall(x):
                          (tf.constant(0), x), maximum_iterations=100000)[1]
 
 
-WORKS = {
+def batch_norm(training):
+    """Of images, with scale, offset, mean and variance by channel."""
+    def of(x, scale, offset, mean, variance):
+        y, batch_mean, _ = tf.compat.v1.nn.fused_batch_norm(x, scale, offset, None if training else mean,
+                                                            None if training else variance, 1e-3, is_training=training)
+        return [y, batch_mean] if training else y
+    return of
+
+
+KERNELS = {
+    "depthwise": lambda x, kernel: tf.nn.depthwise_conv2d(x, kernel, (1, 1, 1, 1), "SAME"),
+    "grouped": lambda x, kernel: tf.nn.conv2d(x, kernel, 1, "SAME"),
+    "conv3d": lambda x, kernel: tf.nn.conv3d(x, kernel, (1, 1, 1, 1, 1), "SAME"),
+    "max_pool": lambda x: tf.nn.max_pool2d(x, 3, 2, "VALID"),
+    "avg_pool": lambda x: tf.nn.avg_pool2d(x, 2, 2, "VALID"),
+    "resize": lambda x: tf.image.resize(x, (2 * x.shape[1], 2 * x.shape[2])),
+    "batch_norm": batch_norm(False),
+    "batch_norm_training": batch_norm(True),
+    "sort": tf.sort,
+    "top_k": lambda x: list(tf.math.top_k(x, 100)),
+    "cumsum": lambda x: tf.cumsum(x, -1),
+    "gather": tf.gather,
+    "scatter_add": lambda table, rows, updates: tf.tensor_scatter_nd_add(table, rows[:, None], updates),
+    "segment_sum": lambda x, ids: tf.math.unsorted_segment_sum(x, ids, 100000),
+    "embedding_bag": lambda table, rows, bags: tf.sparse.segment_sum(table, rows, bags),
+    "unique": lambda x: list(tf.unique(x)),
+    "one_hot": lambda x: tf.one_hot(x, 256),
+    "where": tf.where,
+    "nonzero": tf.where,
+    "normal": lambda x: tf.random.stateless_normal(x.shape, (1, 2), alg="philox"),
+    "fft": tf.signal.fft,
+    "rfft": tf.signal.rfft,
+    "fft2": tf.signal.fft2d,
+    "cholesky": tf.linalg.cholesky,
+    "qr": lambda x: list(tf.linalg.qr(x)),
+    "svd": lambda x: list(tf.linalg.svd(x)),
+    "eigh": lambda x: list(tf.linalg.eigh(x)),
+    "solve": tf.linalg.solve,
+    "sparse_dense": lambda places, values, x: tf.sparse.sparse_dense_matmul(
+        tf.SparseTensor(places, values, (x.shape[0],) * 2), x),
+    "hash": lambda x: tf.strings.to_hash_bucket_fast(x, 1 << 20),
+    "strong_hash": lambda x: tf.strings.to_hash_bucket_strong(x, 1 << 20, (1, 2)),
+    "regex": lambda x: tf.strings.regex_replace(x, "[0-9]+", "#"),
+}
+
+WORKS = KERNELS | {
     "add": tf.add,
     "mul": tf.multiply,
     "matmul": tf.matmul,
@@ -328,7 +373,17 @@ def training(f, x, labels, parameters, compiled, xla):
     return contestant.training(call_of(step, [], xla) if compiled else step, host, lambda: parameters)
 
 
+def frozen(work, x, xla):
+    """A network in a file."""
+    definition = tf.compat.v1.GraphDef.FromString(contestant.network_file(work, "pb").read_bytes())
+    wrapped = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
+    network = wrapped.prune("x:0", "y:0")
+    return call_of(lambda a: network(a), [x], True) if xla else call_of(network, [x], False)
+
+
 def make(work, mode, arrays, xla, threads):
+    if mode == "file":
+        return contestant.Workload(frozen(work, tf.constant(arrays[0]), xla), host)
     if mode == "session":
         return None if xla else session(GRAPHS[work], arrays[0], threads)
     if xla and work == "l2hmc":
@@ -339,8 +394,12 @@ def make(work, mode, arrays, xla, threads):
     if not f or xla and mode in ("eager", "taped", "grad", "train"):
         return None
     x = [tf.constant(a) for a in arrays]
+    if work == "sparse_dense":
+        x[0] = tf.cast(x[0], tf.int64)
     if mode == "cold":
         return contestant.Workload(lambda: function(lambda *a: f(*a), xla)(*x), host)
+    if mode == "frozen":  # arrays become constants of a graph
+        return contestant.Workload(call_of(lambda first: f(first, *arrays[1:]), x[:1], xla), host)
     if mode == "taped":
         return taped(f, x)
     if mode in ("train", "traced_train"):

@@ -18,6 +18,7 @@ using torch::Tensor;
 using Tensors = std::vector<Tensor>;
 
 std::vector<float> host(const Tensor& t) {
+  if (t.is_complex()) return host(torch::view_as_real(t));
   const Tensor flat = t.detach().to(torch::kFloat).contiguous().reshape({-1});
   return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
 }
@@ -34,18 +35,23 @@ struct Library {
   using Tensor = torch::Tensor;
 
   static Tensor tensor(const peers::Input& in) {
-    if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong);
+    if (in.form == "bool") return torch::tensor(in.classes).to(torch::kBool);
+    if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong).reshape(in.shape);
     const Tensor t = torch::tensor(in.floats).reshape(in.shape);
     if (in.form == "bfloat16") return t.to(torch::kBFloat16);
     if (in.form == "nhwc") return t.permute({0, 3, 1, 2}).contiguous(at::MemoryFormat::ChannelsLast);
     if (in.form == "hwio") return t.permute({3, 2, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
+    if (in.form == "depthwise") return t.permute({2, 3, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
+    if (in.form == "ndhwc") return t.permute({0, 4, 1, 2, 3}).contiguous(at::MemoryFormat::ChannelsLast3d);
+    if (in.form == "dhwio") return t.permute({4, 3, 0, 1, 2}).contiguous(at::MemoryFormat::ChannelsLast3d);
+    if (in.form == "complex") return torch::view_as_complex(t);
     if (in.form == "hwio_nchw") return t.permute({3, 2, 0, 1}).contiguous();
     return t;
   }
 
   template <class F>
   static std::optional<peers::Workload> make(const std::string& mode, F f, std::vector<Tensor> x) {
-    if (mode == "eager") {
+    if (mode == "eager" || mode == "frozen") {
       peers::Workload work = calls([f, x] { return f(x); });
       work.runs = [runs = work.runs](int64_t count) {
         const c10::InferenceMode inference;
@@ -290,6 +296,93 @@ Tensor l2hmc(const Tensors& in) {
   return torch::mean(0.001 / jump - 0.1 * jump);
 }
 
+// Images and volumes with channels last in memory, as they came.
+Tensor channels_last(const Tensor& x) { return x.dim() == 4 ? x.permute({0, 2, 3, 1}) : x.permute({0, 2, 3, 4, 1}); }
+
+// The sparse matrix of these entries, as PyTorch multiplies it fastest, made when it is first asked for.
+class Rows {
+ public:
+  const Tensor& of(const Tensor& places, const Tensor& values, int64_t n) {
+    if (!values_.is_same(values)) {
+      const c10::InferenceMode off(false);
+      rows_ = torch::sparse_coo_tensor(places.t().clone(), values.clone(), {n, n}).coalesce().to_sparse_csr();
+      values_ = values;
+    }
+    return rows_;
+  }
+
+ private:
+  Tensor values_, rows_;
+};
+
+void add_kernels(peers::Works<Library>& w) {
+  w.add("depthwise", [](const Tensor& x, const Tensor& filter) {
+    return channels_last(torch::conv2d(x, filter, {}, 1, filter.size(2) / 2, 1, x.size(1)));
+  });
+  w.add("grouped", [](const Tensor& x, const Tensor& filter) {
+    return channels_last(torch::conv2d(x, filter, {}, 1, 1, 1, x.size(1) / filter.size(1)));
+  });
+  w.add("conv3d",
+        [](const Tensor& x, const Tensor& filter) { return channels_last(torch::conv3d(x, filter, {}, 1, 1)); });
+  w.add("max_pool", [](const Tensor& x) { return channels_last(torch::max_pool2d(x, 3, 2)); });
+  w.add("avg_pool", [](const Tensor& x) { return channels_last(torch::avg_pool2d(x, 2, 2)); });
+  w.add("resize", [](const Tensor& x) {
+    return channels_last(torch::upsample_bilinear2d(x, {2 * x.size(2), 2 * x.size(3)}, false));
+  });
+  w.add("batch_norm", [](const Tensors& in) {
+    return channels_last(torch::batch_norm(in[0], in[1], in[2], in[3], in[4], false, 0.0, 1e-3, false));
+  });
+  w.add("batch_norm_training", [](const Tensors& in) {
+    const auto all = torch::native_batch_norm(in[0], in[1], in[2], {}, {}, true, 0.0, 1e-3);
+    return Tensors{channels_last(std::get<0>(all)), std::get<1>(all)};
+  });
+  w.add("sort", [](const Tensor& x) { return std::get<0>(torch::sort(x)); });
+  w.add("top_k", [](const Tensor& x) {
+    const auto [values, indices] = torch::topk(x, 100);
+    return Tensors{values, indices};
+  });
+  w.add("cumsum", [](const Tensor& x) { return torch::cumsum(x, -1); });
+  w.add("gather", [](const Tensor& table, const Tensor& rows) { return torch::index_select(table, 0, rows); });
+  w.add("scatter_add", [](const Tensor& table, const Tensor& rows, const Tensor& updates) {
+    return torch::index_add(table, 0, rows, updates);
+  });
+  w.add("segment_sum", [](const Tensor& x, const Tensor& ids) {
+    return torch::index_add(torch::zeros({100000, x.size(1)}), 0, ids, x);
+  });
+  w.add("embedding_bag", [](const Tensor& table, const Tensor& rows, const Tensor& bags) {
+    const int64_t each = std::min<int64_t>(32, bags.size(0));
+    return std::get<0>(torch::embedding_bag(table, rows, torch::arange(bags.size(0) / each) * each));
+  });
+  w.add("unique", [](const Tensor& x) {
+    const auto [values, positions, counts] = torch::_unique2(x, true, true);
+    return Tensors{values, positions};
+  });
+  w.add("one_hot", [](const Tensor& x) { return torch::one_hot(x, 256).to(torch::kFloat); });
+  w.add("where", [](const Tensor& c, const Tensor& x, const Tensor& y) { return torch::where(c, x, y); });
+  w.add("nonzero", [](const Tensor& x) { return torch::nonzero(x); });
+  w.add("normal", [](const Tensor& x) { return torch::randn(x.sizes()); });
+  w.add("fft", [](const Tensor& x) { return torch::fft_fft(x); });
+  w.add("rfft", [](const Tensor& x) { return torch::fft_rfft(x); });
+  w.add("fft2", [](const Tensor& x) { return torch::fft_fft2(x); });
+  w.add("cholesky", [](const Tensor& x) { return torch::linalg_cholesky(x); });
+  w.add("qr", [](const Tensor& x) {
+    const auto [q, r] = torch::linalg_qr(x);
+    return Tensors{q, r};
+  });
+  w.add("svd", [](const Tensor& x) {
+    const auto [u, s, v] = torch::linalg_svd(x, false);
+    return Tensors{s, u, v.t()};
+  });
+  w.add("eigh", [](const Tensor& x) {
+    const auto [e, v] = torch::linalg_eigh(x);
+    return Tensors{e, v};
+  });
+  w.add("solve", [](const Tensor& a, const Tensor& b) { return torch::linalg_solve(a, b); });
+  w.add("sparse_dense", [rows = std::make_shared<Rows>()](const Tensor& places, const Tensor& values, const Tensor& x) {
+    return torch::mm(rows->of(places, values, x.size(0)), x);
+  });
+}
+
 peers::Works<Library> works() {
   peers::Works<Library> w;
   w.add("add", [](const Tensor& x, const Tensor& y) { return x + y; });
@@ -329,6 +422,7 @@ peers::Works<Library> works() {
   w.add("l2hmc", l2hmc);
   w.add("resnet", ResNet(true));
   w.add("resnet_inference", ResNet(false));
+  add_kernels(w);
   return w;
 }
 

@@ -102,6 +102,19 @@ def resnet_rows(suffix, images, batch):
               1e-4)
 
 
+# Networks as files; networks.py makes them.
+FILES = [("resnet50", "ResNet-50, one image of 224x224"), ("mobilenet_v2", "MobileNetV2, the same"),
+         ("efficientnet_b0", "EfficientNet-B0, the same"), ("bert_base", "the encoder of BERT-base, 128 tokens")]
+
+
+def file_rows():
+    for work, what in FILES:
+        inputs = "1x128:class:30522" if work == "bert_base" else "1x224x224x3:-1:1"
+        # EfficientNet takes bytes: it divides by 255 first.
+        inputs = "1x224x224x3:0:255" if work == "efficientnet_b0" else inputs
+        yield Row(f"{work}_file", what, work, "file", inputs, 1, 1e-3)
+
+
 # Width and depth of graphs in the shapes of TensorFlow's benchmark of its executor, and how many nodes they have.
 def graph_row(name, what, work, width, depth):
     nodes = width + width * depth + 1
@@ -113,6 +126,78 @@ def bfloat16_row(name, sizes):
     inputs = f"{m}x{k}:-1:1:bfloat16 {k}x{n}:-1:1:bfloat16"
     return Row(name, f"MatMul, {m}x{k} by {k}x{n}, bfloat16", "matmul_bfloat16", "eager", inputs, 1, 8e-3)
 
+
+def frozen_as_well(row):
+    yield row
+    yield row._replace(name=f"{row.name}_frozen", what="the same, weights as constants", mode="frozen")
+
+
+def layer_rows():
+    depthwise = [("112", 1, 112, 32, 3), ("14", 4, 14, 576, 3), ("28_5", 1, 28, 240, 5)]
+    for name, batch, side, channels, size in depthwise:
+        yield from frozen_as_well(Row(
+            f"depthwise_{name}", f"depthwise convolution {size}x{size}, {batch}x{side}x{side}x{channels}", "depthwise",
+            "eager", f"{batch}x{side}x{side}x{channels}:-1:1:nhwc {size}x{size}x{channels}x1:-1:1:depthwise", 1, 1e-5))
+    yield from frozen_as_well(Row("grouped_56", "convolution 3x3 of 32 groups, 4x56x56x128", "grouped", "eager",
+                                  "4x56x56x128:-1:1:nhwc 3x3x4x128:-1:1:hwio", 1, 1e-5))
+    yield from frozen_as_well(Row("conv3d_28", "convolution 3x3x3, 1x8x28x28x64 to 64", "conv3d", "eager",
+                                  "1x8x28x28x64:-1:1:ndhwc 3x3x3x64x64:-0.1:0.1:dhwio", 1, 1e-5))
+    yield Row("max_pool_113", "max pool 3x3 by 2, 8x113x113x64", "max_pool", "eager", "8x113x113x64:-1:1:nhwc")
+    yield Row("avg_pool_112", "average pool 2x2 by 2, 8x112x112x64", "avg_pool", "eager", "8x112x112x64:-1:1:nhwc")
+    yield Row("resize_128", "resize to twice the size, bilinear, 4x128x128x32", "resize", "eager",
+              "4x128x128x32:-1:1:nhwc", 1, 1e-5)
+    yield Row("resize_512", "the same, 1x512x512x3", "resize", "eager", "1x512x512x3:-1:1:nhwc", 1, 1e-5)
+    norm = "8x56x56x64:-1:1:nhwc 64:0.9:1.1 64:-0.1:0.1 64:-0.1:0.1 64:0.9:1.1"
+    yield Row("batch_norm_56", "batch norm, 8x56x56x64", "batch_norm", "eager", norm, 1, 1e-5)
+    yield Row("batch_norm_56_training", "the same, of the batch's moments", "batch_norm_training", "eager", norm, 1, 5e-5)
+
+
+ORDERS = [
+    Row("sort_1m", "sort, 1 M", "sort", "eager", "1000000:-1:1"),
+    Row("sort_rows", "sort of rows, 1024x1024", "sort", "eager", "1024x1024:-1:1"),
+    Row("top_k_1m", "the 100 largest of 1 M", "top_k", "eager", "1000000:-1:1"),
+    Row("top_k_rows", "the 100 largest of each row, 1024x1024", "top_k", "eager", "1024x1024:-1:1"),
+    Row("cumsum_1m", "running sum, 1 M", "cumsum", "eager", "1000000:-1:1", 1, 1e-4),
+    Row("cumsum_rows", "running sums of rows, 4096x1024", "cumsum", "eager", "4096x1024:-1:1", 1, 1e-4),
+    Row("gather_1m", "1 M rows of 16 out of 100,000", "gather", "eager", "100000x16:-1:1 1000000:class:100000"),
+    Row("scatter_add_1m", "1 M rows of 16 added to 100,000", "scatter_add", "eager",
+        "100000x16:-1:1 1000000:class:100000 1000000x16:-1:1", 1, 1e-5),
+    Row("segment_sum_1m", "sums of 1 M rows of 16 by segment, in any order", "segment_sum", "eager",
+        "1000000x16:-1:1 1000000:class:100000", 1, 1e-5),
+    Row("embedding_bag", "embedding bags: 16,384 sums of 32 rows of 64", "embedding_bag", "eager",
+        "100000x64:-1:1 524288:class:100000 524288:class:16384:sorted", 1, 1e-5),
+    Row("unique_1m", "different ones of 1 M integers below 100,000", "unique", "eager", "1000000:class:100000"),
+    Row("one_hot", "one-hot, 65,536 of 256", "one_hot", "eager", "65536:class:256"),
+    Row("where_16m", "elements of one tensor or another, 16 M", "where", "eager",
+        "16777216:class:2:bool 16777216:-1:1 16777216:-1:1"),
+    Row("nonzero_4m", "positions of what is true, 4 M", "nonzero", "eager", "4194304:class:2:bool"),
+    Row("normal_16m", "random normal numbers, 16 M", "normal", "eager", LARGE, 1, 2e-2),
+]
+
+ALGEBRA = [
+    Row("fft_1m", "FFT, 2^20", "fft", "eager", "1048576x2:-1:1:complex", 1, 1e-5),
+    Row("rfft_1m", "FFT of real numbers, 2^20", "rfft", "eager", "1048576:-1:1", 1, 1e-5),
+    Row("fft_rows", "FFTs of rows, 1024x1024", "fft", "eager", "1024x1024x2:-1:1:complex", 1, 1e-5),
+    Row("fft2_1024", "FFT in two dimensions, 1024x1024", "fft2", "eager", "1024x1024x2:-1:1:complex", 1, 1e-5),
+    Row("cholesky_512", "Cholesky, 512x512", "cholesky", "eager", "512x512:-1:1:definite", 1, 1e-5),
+    Row("qr_512", "QR, 512x512", "qr", "eager", "512x512:-1:1", 1, 1e-2),
+    Row("svd_512", "SVD, 512x512", "svd", "eager", "512x512:-1:1", 1, 1e-2),
+    Row("eigh_512", "eigenvectors of a symmetric matrix, 512x512", "eigh", "eager", "512x512:-1:1:symmetric", 1, 1e-2),
+    Row("solve_512", "solution of linear equations, 512x512, for 64 vectors", "solve", "eager",
+        "512x512:-1:1:definite 512x64:-1:1", 1, 1e-4),
+    Row("solve_8", "solutions of 10,000 linear equations, 8x8", "solve", "eager",
+        "10000x8x8:-1:1:definite 10000x8x1:-1:1", 1, 1e-4),
+    Row("cholesky_8", "Cholesky, 10,000 of 8x8", "cholesky", "eager", "10000x8x8:-1:1:definite", 1, 1e-5),
+    Row("sparse_dense", "a matrix 4096x4096 with one element in a hundred, by one of 128 columns", "sparse_dense", "eager",
+        "167772:class:4096:entries 167772:-1:1 4096x128:-1:1", 1, 1e-4),
+]
+
+TEXTS = [
+    Row("hash_1m", "hash numbers of 1 M short strings (FarmHash)", "hash", "eager", "1000000:class:1000000:text"),
+    Row("strong_hash_1m", "the same with a key (SipHash)", "strong_hash", "eager", "1000000:class:1000000:text"),
+    Row("regex_1m", "numbers in 1 M short strings replaced, by a regular expression", "regex", "eager",
+        "1000000:class:1000000:text"),
+]
 
 SECTIONS = [
     ("Calls on small tensors", [
@@ -182,6 +267,11 @@ SECTIONS = [
         bfloat16_row("matmul_1_bfloat16", (1, 4096, 4096)),
     ]),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
+    ("Layers of networks", list(layer_rows())),
+    ("Orders, indices and random numbers", ORDERS),
+    ("Fourier transforms and linear algebra", ALGEBRA),
+    ("Texts", TEXTS),
+    ("Networks in files: frozen graphs of Keras", list(file_rows())),
     ("Transforms", [
         # MLX adds up the 401,408 squares of a matrix one by one: its sums are off by 7e-5.
         Row("gradient_norms", "dense 784-512-256-10, batch 64: norms of the gradients by example", "gradient_norms", "eager",

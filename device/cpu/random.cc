@@ -5,9 +5,11 @@
 #include <cmath>
 #include <type_traits>
 
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/philox_blocks.h"
+#include "panto/device/math/vector_math.h"
 #include "panto/device/random_stream.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/half.h"
@@ -23,21 +25,118 @@ using philox::NormalBlock;
 using philox::Stream;
 using philox::UniformBlock;
 
+// Bytes moved in the time that one element takes.
+constexpr int64_t kUniformCost = 6;
+constexpr int64_t kNormalCost = 16;
+
+// Blocks are made some at a time, side by side, as vectors hold them: word k of block j is words[k][j].
+constexpr int64_t kGroup = 16;
+struct Group {
+  alignas(64) uint32_t words[4][kGroup];
+
+  // Stream::block of the numbers from `first` on.
+  [[gnu::always_inline]] inline void make(const Stream& stream, uint64_t first) {
+    for (uint64_t j = 0; j < kGroup; ++j) {
+      const uint64_t low = stream.low + first + j;
+      const uint64_t high = stream.high + (low < stream.low ? 1 : 0);
+      words[0][j] = static_cast<uint32_t>(low);
+      words[1][j] = static_cast<uint32_t>(low >> 32);
+      words[2][j] = static_cast<uint32_t>(high);
+      words[3][j] = static_cast<uint32_t>(high >> 32);
+    }
+    auto k0 = static_cast<uint32_t>(stream.key), k1 = static_cast<uint32_t>(stream.key >> 32);
+    for (int round = 0; round < philox::kRounds; ++round) {
+      for (int64_t j = 0; j < kGroup; ++j) {
+        philox::Words block{{words[0][j], words[1][j], words[2][j], words[3][j]}};
+        philox::mix(block, k0, k1);
+        for (int k = 0; k < 4; ++k) words[k][j] = block.w[k];
+      }
+      philox::next_key(k0, k1);
+    }
+  }
+  philox::Words block(int64_t j) const { return {{words[0][j], words[1][j], words[2][j], words[3][j]}}; }
+};
+
+// Calls body(blocks of group g, g) for the groups [begin, end).
+template <class Body>
+void over_groups(const Stream& stream, int64_t begin, int64_t end, const Body& body) {
+  constexpr int64_t kAtOnce = 8;
+  Group groups[kAtOnce];
+  for (int64_t first = begin; first < end; first += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, end - first);
+    cpu::multiversioned([&] {
+      for (int64_t g = 0; g < count; ++g) groups[g].make(stream, static_cast<uint64_t>((first + g) * kGroup));
+    });
+    for (int64_t g = 0; g < count; ++g) body(groups[g], first + g);
+  }
+}
+
 // Elements of output 0, blocks from `stream`. `cost`: bytes moved in the time that one element takes.
 template <class T, class Block>
 void fill(KernelContext& c, const Stream& stream, int64_t cost, const Block& make = {}) {
   constexpr int kCount = Block::kCount;
   T* out = c.out_data<T>(0);
   const int64_t n = c.out_numel(0);
-  const int64_t blocks = n / kCount;
-  cpu::parallel_ranges(blocks, n * cost, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) make(stream.block(static_cast<uint64_t>(b)), out + b * kCount);
+  const int64_t blocks = n / kCount, groups = blocks / kGroup;
+  cpu::parallel_ranges(groups, n * cost, [&](int64_t begin, int64_t end) {
+    over_groups(stream, begin, end, [&](const Group& group, int64_t g) {
+      for (int64_t j = 0; j < kGroup; ++j) make(group.block(j), out + (g * kGroup + j) * kCount);
+    });
   });
+  for (int64_t b = groups * kGroup; b < blocks; ++b) make(stream.block(static_cast<uint64_t>(b)), out + b * kCount);
   if (const int64_t left = n - blocks * kCount; left > 0) {
     std::array<T, kCount> last;
     make(stream.block(static_cast<uint64_t>(blocks)), last.data());
     for (int64_t i = 0; i < left; ++i) out[blocks * kCount + i] = last[static_cast<size_t>(i)];
   }
+}
+
+// What philox::normal_pair makes of a group's words, in the order of NormalBlock, by functions that the compiler makes
+// vectors of.
+[[gnu::always_inline]] inline void normal_numbers(const Group& group, float* out) {
+  for (int pair = 0; pair < 2; ++pair) {
+    alignas(64) float first[kGroup], second[kGroup];
+    for (int64_t j = 0; j < kGroup; ++j) {
+      const float u = philox::uniform_float(group.words[2 * pair][j]);
+      const float v = philox::uniform_float(group.words[2 * pair + 1][j]);
+      const auto angle = static_cast<float>(6.283185307179586 * static_cast<double>(v));
+      const float radius = std::sqrt(-2.F * vmath::log(u < 1e-7F ? 1e-7F : u));
+      first[j] = vmath::BoundedSin::value(angle) * radius;
+      second[j] = vmath::BoundedCos::value(angle) * radius;
+    }
+    for (int64_t j = 0; j < kGroup; ++j) {
+      out[4 * j + 2 * pair] = first[j];
+      out[4 * j + 2 * pair + 1] = second[j];
+    }
+  }
+}
+
+// Floats, or numbers that are rounded from them. The last ones, too, are part of a whole group: an element does not
+// depend on how many there are.
+template <class T>
+void fill_normal(KernelContext& c, const Stream& stream) {
+  constexpr int64_t kCount = 4 * kGroup;
+  T* out = c.out_data<T>(0);
+  const int64_t n = c.out_numel(0), groups = n / kCount + (n % kCount != 0 ? 1 : 0);
+  cpu::parallel_ranges(
+      groups, n * kNormalCost,
+      [&](int64_t begin, int64_t end) {
+        cpu::multiversioned([&] {
+          for (int64_t g = begin; g < end; ++g) {
+            Group group;
+            group.make(stream, static_cast<uint64_t>(g * kGroup));
+            alignas(64) float numbers[kCount];
+            normal_numbers(group, numbers);
+            const int64_t here = std::min(kCount, n - g * kCount);
+            for (int64_t i = 0; i < here; ++i) out[g * kCount + i] = static_cast<T>(numbers[i]);
+          }
+        });
+      },
+      16);
+}
+template <>
+void fill_normal<double>(KernelContext& c, const Stream& stream) {
+  fill<double, NormalBlock<double>>(c, stream, kNormalCost);
 }
 
 // Normal numbers of which those of an absolute value of 2 or more are thrown away. As many elements as a block of words
@@ -67,9 +166,6 @@ void fill_truncated(KernelContext& c, const Stream& stream) {
   });
 }
 
-constexpr int64_t kUniformCost = 16;
-constexpr int64_t kNormalCost = 128;
-
 // ---- Stateless -----------------------------------------------------------------------------------------------------
 
 struct RunStatelessUniform {
@@ -82,7 +178,7 @@ struct RunStatelessUniform {
 struct RunStatelessNormal {
   template <class T>
   static void run(KernelContext& c) {
-    fill<T, NormalBlock<T>>(c, given_stream(c), kNormalCost);
+    fill_normal<T>(c, given_stream(c));
   }
 };
 
@@ -134,7 +230,7 @@ struct RunUniform : Stateful {
 struct RunNormal : Stateful {
   template <class T>
   static void run(KernelContext& c) {
-    fill<T, NormalBlock<T>>(c, next_stream(c), kNormalCost);
+    fill_normal<T>(c, next_stream(c));
   }
 };
 
@@ -154,30 +250,21 @@ struct RunUniformInt : Stateful {
   }
 };
 
-// Of inputs 0 to 2, a generator, an algorithm and a number of elements: `see` is shown the generator's numbers before
-// it advances by what these need.
-template <class See>
-void skip(KernelContext& c, uint64_t delta, const See& see) {
-  VariableResource& generator = variable_of(c.in(0));
-  const int64_t alg = host_integer(c.in(1));
-  if (alg != 1 && alg != 3) invalid("alg: expected 1 (Philox) or 3 (automatic), got {}", alg);
-  if (generator.dtype() != kInt64) {
-    invalid("resource: expected a generator, an int64 variable, got one of {}", dtype_name(generator.dtype()));
-  }
-  generator.update(c.device(), [&](Tensor& state) {
-    if (state.numel() != 3) invalid("resource: expected a generator of 3 numbers, got {}", state.numel());
-    see(mutable_data<int64_t>(state));
-    detail::advance_random(mutable_data<int64_t>(state), delta);
-  });
-}
-
 void run_read_and_skip(KernelContext& c) {
-  skip(c, *c.data<uint64_t>(2), [&](const int64_t* state) { std::copy_n(state, 3, c.out_data<int64_t>(0)); });
+  const Stream stream = generator_stream(c, *c.data<uint64_t>(2));
+  auto* out = c.out_data<int64_t>(0);
+  for (const uint64_t number : {stream.low, stream.high, stream.key}) *out++ = static_cast<int64_t>(number);
 }
 
-void run_skip(KernelContext& c) {
-  skip(c, static_cast<uint64_t>(*c.data<int64_t>(2)), [](const int64_t*) {});
-}
+struct RunGeneratorNormal {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Stream stream = tagged_generator_stream(c, static_cast<uint64_t>(c.out_numel(0)));
+    fill<T, NormalBlock<T>>(c, stream, kNormalCost);
+  }
+};
+
+void run_skip(KernelContext& c) { generator_stream(c, static_cast<uint64_t>(*c.data<int64_t>(2))); }
 
 using Floats = TypeList<float, double, Half, BFloat16>;
 const CpuKernel uniform_kernel("RandomUniform", Floats{}, RunUniform{});
@@ -193,6 +280,7 @@ const CpuKernel uniform_int_kernel("RandomUniformInt", types::index{}, RunUnifor
 const CpuKernel stateless_truncated_kernel("StatelessTruncatedNormalV2", Floats{}, RunStatelessTruncated{});
 const CpuKernel full_int_kernel("StatelessRandomUniformFullIntV2", TypeList<int32_t, int64_t, uint32_t, uint64_t>{},
                                 RunStatelessFullInt{});
+const CpuKernel generator_normal_kernel("StatefulStandardNormal", Floats{}, RunGeneratorNormal{});
 const CpuKernel read_and_skip_kernel("RngReadAndSkip", run_read_and_skip);
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/ops/state_types.h"
 
 namespace panto {
 namespace {

@@ -4,6 +4,8 @@
 #include "panto/device/cuda/elementwise/loops.cuh"
 #include "panto/device/cuda/kernel.h"
 #include "panto/device/op_kernels.h"
+#include "panto/lib/ops/array_types.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {
@@ -29,7 +31,7 @@ struct Fill {
 };
 const CudaKernel fill_kernel("Fill", types::plain{}, Fill{});
 
-const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kPlain, [](KernelContext& c) {
+const CudaKernel zeros_like_kernel("ZerosLike", dtypes::kBytes, [](KernelContext& c) {
   const cuda::DeviceUse stream = cuda::device_of(c).use();
   if (c.out(0).nbytes() == 0) return;
   cuda::check(cudaMemsetAsync(c.out_data<void>(0), 0, c.out(0).nbytes(), stream), "filling with zeros");
@@ -83,13 +85,13 @@ const CudaKernel add_n_kernel("AddN", types::of<"AddN">{}, AddN{});
 void run_identity(KernelContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) c.set_out(i, view_tensor(c.in(i), c.shape(i)));
 }
-const CudaKernel identity_kernel("Identity", dtypes::kPlain, run_identity);
-const CudaKernel stop_gradient_kernel("StopGradient", dtypes::kPlain, run_identity);
+const CudaKernel identity_kernel("Identity", dtypes::kBytes, run_identity);
+const CudaKernel stop_gradient_kernel("StopGradient", dtypes::kBytes, run_identity);
 
 void run_view(KernelContext& c) { c.set_out(0, view_tensor(c.in(0), c.inferred_shape(0))); }
-const CudaKernel reshape_kernel("Reshape", dtypes::kPlain, run_view);
-const CudaKernel expand_dims_kernel("ExpandDims", dtypes::kPlain, run_view);
-const CudaKernel squeeze_kernel("Squeeze", dtypes::kPlain, run_view);
+const CudaKernel reshape_kernel("Reshape", dtypes::kBytes, run_view);
+const CudaKernel expand_dims_kernel("ExpandDims", dtypes::kBytes, run_view);
+const CudaKernel squeeze_kernel("Squeeze", dtypes::kBytes, run_view);
 
 }  // namespace
 }  // namespace panto

@@ -14,8 +14,8 @@ void run_is_initialized(KernelContext& c) {
 }
 
 const CudaKernel var_is_initialized_kernel("VarIsInitializedOp", run_is_initialized);
-const CudaKernel read_variable_kernel("ReadVariableOp", dtypes::kPlain, state::read);
-const CudaKernel assign_variable_kernel("AssignVariableOp", dtypes::kPlain, state::assign);
+const CudaKernel read_variable_kernel("ReadVariableOp", dtypes::kBytes, state::read);
+const CudaKernel assign_variable_kernel("AssignVariableOp", dtypes::kBytes, state::assign);
 
 // Calls change(i) for each of n elements.
 template <class Change>

@@ -7,6 +7,8 @@
 #include "panto/device/math/functors.h"
 #include "panto/device/math/rare_functors.h"
 #include "panto/device/op_kernels.h"
+#include "panto/lib/ops/math_types.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 

@@ -20,6 +20,8 @@ GivenTerms given_terms(const KernelContext& call, const Epilogue& epilogue, int6
     given.terms.mean = arg(at + 2, channels, "mean");
     given.variance = arg(at + 3, channels, "variance");
   }
+  if (epilogue.scale) given.terms.factor = arg(epilogue.scale_at(), channels, "scale");
+  if (epilogue.offset) given.terms.offset = arg(epilogue.offset_at(), channels, "offset");
   if (epilogue.add) given.terms.added = arg(epilogue.add_at(), call.out_numel(0), "Add");
   return given;
 }

@@ -12,11 +12,11 @@
 namespace panto {
 
 // What the loop before an activation reads: an element for each channel, but for `added`, which is like the result.
-// Null where there is none.
+// Null where there is none. A factor without a mean multiplies, and its offset, if there is one, is added then.
 struct EpilogueTerms {
   const float *bias = nullptr, *mean = nullptr, *factor = nullptr, *offset = nullptr, *added = nullptr;
 
-  bool any() const { return bias != nullptr || mean != nullptr || added != nullptr; }
+  bool any() const { return bias != nullptr || mean != nullptr || factor != nullptr || added != nullptr; }
   // Those of the result from this element on, which is of this channel.
   EpilogueTerms from(int64_t channel, int64_t element) const {
     const auto at = [](const float* v, int64_t i) { return v == nullptr ? nullptr : v + i; };
@@ -40,7 +40,7 @@ struct Identity {
   PANTO_FN float operator()(float x) const { return x; }
 };
 struct Relu6 {
-  PANTO_FN float operator()(float x) const { return k::min(k::max(x, 0.f), 6.f); }
+  PANTO_FN float operator()(float x) const { return k::select(k::is_negative(x), 0.f, k::select(x > 6.f, 6.f, x)); }
 };
 struct Elu {
   static constexpr int kWork = 50;

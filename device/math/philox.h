@@ -25,6 +25,19 @@ struct Words {
   uint32_t w[4];
 };
 
+// One of the ten rounds, and the key of the next.
+constexpr int kRounds = 10;
+PANTO_PHILOX_FN void mix(Words& b, uint32_t k0, uint32_t k1) {
+  const uint64_t p0 = uint64_t{0xD2511F53u} * b.w[0];
+  const uint64_t p1 = uint64_t{0xCD9E8D57u} * b.w[2];
+  b = {{static_cast<uint32_t>(p1 >> 32) ^ b.w[1] ^ k0, static_cast<uint32_t>(p1),
+        static_cast<uint32_t>(p0 >> 32) ^ b.w[3] ^ k1, static_cast<uint32_t>(p0)}};
+}
+PANTO_PHILOX_FN void next_key(uint32_t& k0, uint32_t& k1) {
+  k0 += 0x9E3779B9u;
+  k1 += 0xBB67AE85u;
+}
+
 struct Stream {
   uint64_t key = 0;
   uint64_t low = 0;  // the counter
@@ -38,20 +51,14 @@ struct Stream {
   // Block n.
   PANTO_PHILOX_FN Words block(uint64_t n) const {
     const Stream at = advanced(n);
-    uint32_t c0 = static_cast<uint32_t>(at.low), c1 = static_cast<uint32_t>(at.low >> 32);
-    uint32_t c2 = static_cast<uint32_t>(at.high), c3 = static_cast<uint32_t>(at.high >> 32);
+    Words b{{static_cast<uint32_t>(at.low), static_cast<uint32_t>(at.low >> 32), static_cast<uint32_t>(at.high),
+             static_cast<uint32_t>(at.high >> 32)}};
     uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-    for (int round = 0; round < 10; ++round) {
-      const uint64_t p0 = uint64_t{0xD2511F53u} * c0;
-      const uint64_t p1 = uint64_t{0xCD9E8D57u} * c2;
-      c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
-      c1 = static_cast<uint32_t>(p1);
-      c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
-      c3 = static_cast<uint32_t>(p0);
-      k0 += 0x9E3779B9u;
-      k1 += 0xBB67AE85u;
+    for (int round = 0; round < kRounds; ++round) {
+      mix(b, k0, k1);
+      next_key(k0, k1);
     }
-    return {{c0, c1, c2, c3}};
+    return b;
   }
 };
 

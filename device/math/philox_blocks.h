@@ -120,4 +120,22 @@ class WordsInOrder {
   int at_ = 4;
 };
 
+// Below n, which is at least 1; n - 1 may be any number of the type. Words below the remainder of their number by n
+// would make some numbers more likely, and are left out, as by TensorFlow (lib/random/exact_uniform_int.h).
+template <class Word>
+Word below(Word n, WordsInOrder& words) {
+  const auto next = [&]() -> Word {
+    if constexpr (sizeof(Word) == sizeof(uint64_t)) {
+      return words.next_long();
+    } else {
+      return words.next();
+    }
+  };
+  if ((n & (n - 1)) == 0) return next() & (n - 1);
+  const Word remainder = static_cast<Word>(~Word{0}) % n + 1;
+  for (;;) {
+    if (const Word word = next(); word >= remainder) return word % n;
+  }
+}
+
 }  // namespace panto::philox

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -20,7 +21,6 @@
 #include "panto/lib/base/text/format.h"
 
 namespace panto {
-namespace {}  // namespace
 
 Code code_of_errno(int number) noexcept {
   switch (number) {
@@ -31,6 +31,7 @@ Code code_of_errno(int number) noexcept {
     case EACCES:
     case EPERM:
     case EROFS: return Code::kPermissionDenied;
+    case EEXIST: return Code::kAlreadyExists;
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
@@ -193,6 +194,17 @@ bool is_folder(const std::string& path) noexcept {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool is_file(const std::string& path) noexcept {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+void make_folders(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail_file(error.value(), "make", path);
+}
+
 FileSizeErrors::FileSizeErrors() noexcept {
   sigset_t set, before;
   sigemptyset(&set);
@@ -272,5 +284,42 @@ void NewFile::commit() {
   const Descriptor folder(open_retrying(folder_of(path_), O_RDONLY | O_DIRECTORY));
   if (folder.get() >= 0) static_cast<void>(fsync(folder.get()));
 }
+
+void remove_abandoned_files(const std::string& folder) {
+  constexpr time_t kDay = 24 * 60 * 60;
+  std::error_code error;  // what cannot be looked at stays
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    int process = 0;
+    unsigned number = 0;
+    char last = 0;
+    const std::string path = entry->path().string(), name = entry->path().filename().string();
+    // NOLINTNEXTLINE(cert-err34-c): a number that is too large is that of no process
+    if (std::sscanf(name.c_str(), ".panto-%d-%u.tm%c", &process, &number, &last) != 3 || last != 'p') continue;
+    if (process <= 0 || kill(process, 0) == 0 || errno != ESRCH) continue;
+    struct stat info{};
+    if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (info.st_mtime + kDay < std::time(nullptr)) unlink(path.c_str());
+  }
+}
+
+GrowingFile::GrowingFile(const std::string& path) : path_(path) {
+  file_ = open_retrying(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0666);
+  if (file_ < 0) fail_file(errno, "make", path);
+}
+
+GrowingFile::~GrowingFile() { close(file_); }
+
+void GrowingFile::append(std::string_view bytes) {
+  try {
+    write_all(file_, bytes, path_);
+  } catch (const Error&) {
+    // Half of a record would make all that is appended later unreadable. Best effort: the fault to tell is the first.
+    [[maybe_unused]] const int cut = ftruncate(file_, static_cast<off_t>(size_));
+    throw;
+  }
+  size_ += bytes.size();
+}
+
+void GrowingFile::sync() { panto::sync(file_, path_); }
 
 }  // namespace panto

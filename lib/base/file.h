@@ -42,8 +42,11 @@ class PANTO_EXPORT RandomAccessFile {
   uint64_t size_ = 0;
 };
 
-// False too where nobody can tell: opening it says why.
+// Through links. False too where nobody can tell: opening it says why.
 PANTO_EXPORT bool is_folder(const std::string& path) noexcept;
+PANTO_EXPORT bool is_file(const std::string& path) noexcept;  // no pipe and no device either
+// Makes a folder, and those above it, where they are not there.
+PANTO_EXPORT void make_folders(const std::string& path);
 
 // Makes `path` hold `bytes`, or leaves what was there. Pipes and devices are written to as they are.
 PANTO_EXPORT void write_file(const std::string& path, std::string_view bytes);
@@ -67,6 +70,30 @@ class PANTO_EXPORT NewFile {
   std::string path_;
   std::string temporary_;  // empty once committed, and for pipes and devices
   int file_ = -1;
+};
+
+// Removes what NewFiles in this folder left there when their process was killed: files of processes that are gone,
+// which nobody has written to for a day (a process of another machine may be there and not be seen). Best effort.
+PANTO_EXPORT void remove_abandoned_files(const std::string& folder);
+
+// A file that others read while it grows.
+class PANTO_EXPORT GrowingFile {
+ public:
+  // Creates it. Throws AlreadyExists where there is one of that name.
+  explicit GrowingFile(const std::string& path);
+  ~GrowingFile();
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+
+  // Others see the bytes at once; where it throws, none of them.
+  void append(std::string_view bytes);
+  // What was appended is on the disk.
+  void sync();
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  uint64_t size_ = 0;
 };
 
 // A file that grows beyond what the process may write (`ulimit -f`) is an error where this lives, not a signal that

@@ -1,6 +1,7 @@
 #include "panto/lib/graph/graph.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_set>
 
 #include "panto/lib/base/text/format.h"
@@ -395,6 +396,12 @@ bool Graph::is_valid_name(std::string_view name) noexcept {
   return true;
 }
 
+std::string Graph::unique_scope(std::string_view wanted) {
+  std::string name = unique_name(wanted);
+  index_->take_scope(name);
+  return name;
+}
+
 std::string Graph::unique_name(std::string_view wanted) {
   std::string base(wanted.substr(0, kMaxNameLength - 16));
   for (char& c : base) {
@@ -410,6 +417,20 @@ void Graph::set_versions(GraphVersions versions) {
   edit();
   versions_ = std::move(versions);
 }
+void Graph::set_seed(int64_t seed) {
+  edit();
+  index_->seed = seed;
+}
+
+// As TensorFlow's get_seed, for which two zeros mean that there is no seed.
+std::pair<int64_t, int64_t> Graph::next_seeds() {
+  if (!index_->seed) return {0, 0};
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const auto below = [](int64_t seed) { return ((seed % kMost) + kMost) % kMost; };
+  const std::pair<int64_t, int64_t> seeds(below(*index_->seed), below(index_->seeds_given++));
+  return seeds == std::pair<int64_t, int64_t>(0, 0) ? std::pair<int64_t, int64_t>(0, kMost) : seeds;
+}
+
 void Graph::set_library(std::string serialized) {
   edit();
   library_ = std::move(serialized);

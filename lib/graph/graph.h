@@ -30,6 +30,7 @@
 #include "panto/lib/core/tensor/dtype.h"
 #include "panto/lib/core/tensor/shape.h"
 #include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
 
 namespace panto {
 
@@ -166,8 +167,8 @@ struct GraphVariable {
   int initializer = -1;  // id of the node that assigns the first value; -1: none
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  Tensor symbol = {};   // what stands for the handle while the graph is built
-  bool trained = true;  // by an optimizer that is not told which
+  Tensor symbol = {};  // what stands for the handle while the graph is built
+  VariableUse use = VariableUse::kTrained;
 };
 
 class PANTO_EXPORT Graph {
@@ -239,11 +240,17 @@ class PANTO_EXPORT Graph {
   // A free name: `wanted`, else `wanted_1`, `wanted_2` ... Like TensorFlow's, names that differ in case only are not
   // given out. Characters that a name may not have become "_".
   std::string unique_name(std::string_view wanted);
+  // A name for a scope of names that is to be opened, which is not free from then on: opened again, "net" is "net_1".
+  std::string unique_scope(std::string_view wanted);
   static bool is_valid_name(std::string_view name) noexcept;
 
   // ---- What belongs to the whole graph --------------------------------------------------------------------------
   const GraphVersions& versions() const noexcept { return versions_; }
   void set_versions(GraphVersions versions);
+  // Random nodes that are recorded from now on without seeds of their own get some of these: trace/graph_scope.h.
+  void set_seed(int64_t seed);
+  // The next two; {0, 0} where none was set.
+  std::pair<int64_t, int64_t> next_seeds();
   // The function library as it stood in the file: kept, not understood yet (calling a function is Unimplemented).
   const std::string& library() const noexcept { return library_; }
   void set_library(std::string serialized);

@@ -83,6 +83,7 @@ void Graph::Index::make_lower_names(const Nodes& nodes) {
   for (const auto& node : nodes) {
     if (node != nullptr) count_lower(node->name());
   }
+  for (const std::string& scope : scopes_) count_lower(scope);
   lower_names_made_ = true;
 }
 
@@ -103,6 +104,11 @@ std::string Graph::Index::free_name(const Nodes& nodes, const std::string& base)
   }
 }
 
+void Graph::Index::take_scope(const std::string& name) {
+  scopes_.push_back(name);
+  count_lower(name);
+}
+
 // ---- Symbolic tensors -------------------------------------------------------------------------------------------
 
 void Graph::Index::bind(int64_t tensor, NodeOutput output) {
@@ -120,9 +126,12 @@ NodeOutput Graph::Index::output_of(int64_t tensor) const {
 }
 
 void Graph::Index::copy_but_names(const Index& other) {
+  scopes_ = other.scopes_;
   next_suffix_ = other.next_suffix_;
   bindings_ = other.bindings_;
   collections = other.collections;
+  seed = other.seed;
+  seeds_given = other.seeds_given;
 }
 
 }  // namespace panto

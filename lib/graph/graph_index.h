@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,13 +32,18 @@ class Graph::Index {
   // False, with nothing done, if the node's name is taken. `nodes`: the others.
   bool add(const Nodes& nodes, const Node& node);
   void remove(const Node& node);
-  // A name that no node has, nor one that differs in case only: `base`, else `base_1`, `base_2` ...
+  // A name that no node and no scope has, nor one that differs in case only: `base`, else `base_1`, `base_2` ...
   std::string free_name(const Nodes& nodes, const std::string& base);
+  // A name that free_name gave is one of a scope now.
+  void take_scope(const std::string& name);
 
   void bind(int64_t tensor, NodeOutput output);
   NodeOutput output_of(int64_t tensor) const;
 
   std::map<std::string, std::vector<NodeOutput>, std::less<>> collections;  // by key
+
+  std::optional<int64_t> seed;  // of the graph's random nodes
+  int64_t seeds_given = 0;
 
   void copy_but_names(const Index& other);
 
@@ -51,10 +57,11 @@ class Graph::Index {
   std::mutex making_;
   std::atomic<bool> names_made_{false};
   HashTable<uint32_t, int, -1> names_;  // ids
-  // How many nodes have a name of this hash in lower case. That two names have one by accident takes a free name away,
-  // no more.
+  // How many nodes and scopes have a name of this hash in lower case. That two names have one by accident takes a free
+  // name away, no more.
   bool lower_names_made_ = false;
   HashTable<uint64_t, int, -1> lower_names_;
+  std::vector<std::string> scopes_;
   std::unordered_map<std::string, int> next_suffix_;        // wanted name in lower case -> where to go on looking
   HashTable<uint64_t, NodeOutput, NodeOutput{}> bindings_;  // by tensor id, mixed
 };

@@ -8,6 +8,7 @@
 #include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
+#include "panto/ops/quantized.h"
 #include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/readers.h"
@@ -15,4 +16,5 @@
 #include "panto/ops/sparse.h"
 #include "panto/ops/state.h"
 #include "panto/ops/strings.h"
+#include "panto/ops/summaries.h"
 #include "panto/ops/tables.h"

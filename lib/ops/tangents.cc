@@ -1,5 +1,7 @@
 #include "panto/lib/ops/tangents.h"
 
+#include "panto/lib/base/text/format.h"
+
 #include "panto/lib/core/op/gradient.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -11,6 +13,8 @@ JvpContext::JvpContext(const Call& call, std::span<const Tensor> inputs, std::sp
     : RuleContext(call), inputs_(inputs), tangents_(tangents), outputs_(outputs), results_(outputs.size()) {}
 
 Tensor add_tangents(Tensor a, Tensor b) {
+  if (!a.defined()) return b;
+  if (!b.defined()) return a;
   return a.dtype() == kVariant ? add_n({std::move(a), std::move(b)}) : add(std::move(a), std::move(b));
 }
 
@@ -56,6 +60,10 @@ void multilinear(JvpContext& c) {
     }
   }
   set_all(c, std::move(total));
+}
+
+void none(JvpContext& c) {
+  failf(Code::kUnimplemented, "jvp of {0}: expected an op with a rule for tangents, got {0}", c.op().name());
 }
 
 }  // namespace tangents

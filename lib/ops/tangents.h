@@ -37,12 +37,14 @@ class PANTO_EXPORT JvpContext : public RuleContext {
   std::vector<Tensor> results_;
 };
 
-// The sum of two tangents, or gradients, of one tensor: of numbers, or of lists of them.
+// The sum of two tangents, or gradients, of one tensor: of numbers, or of lists of them. An undefined one is none.
 PANTO_EXPORT Tensor add_tangents(Tensor a, Tensor b);
 
 // Rules that ops share.
 namespace tangents {
 
+// For an op with a gradient that has no derivative: throws Unimplemented.
+[[noreturn]] PANTO_EXPORT void none(JvpContext& c);
 // The op is linear in all differentiable inputs together (sums, what moves elements): it is applied to the tangents.
 PANTO_EXPORT void linear(JvpContext& c);
 // The op is linear in each of its differentiable inputs (products): the sum of what it gives with one after the other

@@ -150,7 +150,7 @@ std::shared_ptr<Executable> Executable::make(const Graph& given, std::span<const
     return made;
   };
   WorkGraph work = make_work();
-  if (options.log_device_placement) log_placement(work.graph, work.sink);
+  if (options.log_device_placement) log_placement(work.graph, work.sink, options.log_scope);
   const auto optimize_work = [&](std::string_view passes) {
     PassContext context{work.graph, work.sink, work.feeds, abstract_values};
     std::vector<PassRun> went = run_passes(context, passes, [&] { return make_work().graph; });

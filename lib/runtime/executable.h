@@ -59,6 +59,11 @@ class PANTO_EXPORT NodeStates {
   Identity identity() const noexcept { return identity_; }
   // What is kept for that node, or `fresh`, which is kept from now on.
   std::shared_ptr<KernelState> share(const std::string& node, std::shared_ptr<KernelState> fresh);
+  // Where those stand that can say (ResumableState), as bytes; and from such bytes on, also for nodes that are made
+  // later. The others go to their beginning. `positions` throws FailedPrecondition where one cannot say, go_to DataLoss
+  // for other bytes.
+  std::string positions();
+  void go_to(std::string_view positions);
   // The instance of what differentiates a function, which has nodes of its own.
   std::shared_ptr<NodeStates> gradients();
 
@@ -78,6 +83,7 @@ struct ExecutableOptions {
   // is fed, else on the first CPU.
   Device* device = nullptr;
   bool log_device_placement = false;  // on standard error, as TensorFlow does: a line for each node
+  std::string log_scope = {};         // before the nodes' names there: the function that they are of
   // "": as asked, else on `device`. "by_cost": what may be on several devices is where the simulation of
   // lib/runtime/placement/cost_placer.h ends soonest. Throws InvalidArgument for anything else.
   std::string placement = {};

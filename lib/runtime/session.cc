@@ -51,6 +51,8 @@ void Session::reset(const std::vector<std::string>& containers) { Impl::reset(co
 const Graph& Session::graph() const { return impl_->graph(); }
 ResourceManager& Session::resources() { return impl_->resources(); }
 CostModel& Session::costs() { return impl_->costs(); }
+std::string Session::node_positions() const { return impl_->states().positions(); }
+void Session::go_to(std::string_view positions) { impl_->states().go_to(positions); }
 PlanStats Session::plan_stats() const {
   const std::shared_ptr<Executable> latest = impl_->latest();
   PlanStats stats = latest->stats();

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -75,7 +76,8 @@ struct SessionOptions {
   // Where nodes run that ask for no device, "/gpu:0"; "": where the feeds are. A run throws NotFound if there is none.
   std::string device = {};
   // One line for each node on standard error when it is placed, as TensorFlow writes it:
-  // "b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1".
+  // "b: (MatMul): /job:localhost/replica:0/task:0/device:CPU:1". Branches and bodies of loops are placed when they are
+  // first run.
   bool log_device_placement = false;
   // "" as above; "by_cost": nodes that may run on several devices run where a simulation ends soonest
   // (lib/runtime/placement/cost_model.h; docs/devices.md).
@@ -96,6 +98,9 @@ struct SessionOptions {
   // shapes of feeds do not tell all others. What is fed and given out is not counted, nor what functions need that
   // nodes call.
   int64_t memory_limit = -1;
+  // Whether what runs here may open files that the graph names. True says nothing against a process that forbids it
+  // (lib/core/io/graph_files.h).
+  bool allow_files = true;
   // CPU devices that there are to be at least. They share the hardware, and other sessions see them too.
   int cpu_devices = 0;
   // Of each combination of fetches and feeds: plans for other shapes that are kept.
@@ -196,6 +201,11 @@ class PANTO_EXPORT Session {
   const Graph& graph() const;
   // The session's variables.
   ResourceManager& resources();
+  // Where nodes stand that go on from run to run, as those that draw random numbers do, as bytes; and from there on.
+  // They are known by their places in the graph. The first throws FailedPrecondition where such nodes in a conditional
+  // or a loop have run, whose places are not known; the second DataLoss for other bytes.
+  std::string node_positions() const;
+  void go_to(std::string_view positions);
   // What placement by cost asks: nothing but estimates at first. The first runs of each plan are noted in it; what was
   // saved earlier may be loaded before the first.
   CostModel& costs();

@@ -32,28 +32,47 @@ StepStats::StepStats()
 
 int64_t StepStats::now() const noexcept { return nanoseconds_of<std::chrono::steady_clock>() - zero_; }
 
-void StepStats::add(const Node& node, const Device& device, int64_t start, std::span<const Tensor> outputs) {
-  add(node.name(), node.op().name(), device, start, outputs);
-}
+StepStats::~StepStats() = default;
 
-void StepStats::add(std::string name, std::string op, const Device& device, int64_t start,
-                    std::span<const Tensor> outputs) {
+NodeStats StepStats::stats_of_run(std::string name, std::string op, const Device& device, int64_t start,
+                                  std::span<const Tensor> outputs) const {
   NodeStats node;
+  node.end = now();
   node.name = std::move(name);
   node.op = std::move(op);
   node.device = device.name();
   node.depth = CallDepth::current();
   node.start = start;
-  node.end = now();
   for (const Tensor& t : outputs) {
     if (t.defined()) node.outputs.push_back(stats_of(t));
   }
+  return node;
+}
+
+void StepStats::add(const Graph& graph, const Node& node, const Device& device, int64_t start,
+                    std::span<const Tensor> outputs) {
+  NodeStats stats = stats_of_run(node.name(), node.op().name(), device, start, outputs);
+  keep(std::move(stats), wants_work() ? work_of(graph, node) : NodeWork());
+}
+
+void StepStats::add(std::string name, std::string op, const Device& device, int64_t start,
+                    std::span<const Tensor> outputs) {
+  keep(stats_of_run(std::move(name), std::move(op), device, start, outputs), NodeWork());
+}
+
+int StepStats::thread_number() {
   const std::lock_guard lock(mutex_);
   const auto id = std::this_thread::get_id();
   const auto known = std::ranges::find(threads_, id);
-  node.thread = static_cast<int>(known - threads_.begin());
+  const auto number = static_cast<int>(known - threads_.begin());
   if (known == threads_.end()) threads_.push_back(id);
-  nodes_.push_back(std::move(node));
+  return number;
+}
+
+void StepStats::keep(NodeStats stats, const NodeWork&) {
+  stats.thread = thread_number();
+  const std::lock_guard lock(mutex_);
+  nodes_.push_back(std::move(stats));
 }
 
 std::vector<NodeStats> StepStats::nodes() const {

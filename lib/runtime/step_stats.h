@@ -14,6 +14,7 @@
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
+#include "panto/lib/runtime/placement/node_work.h"
 #include "panto/lib/runtime/session/run_metadata.h"
 
 namespace panto {
@@ -22,9 +23,12 @@ namespace panto {
 class StepStats {
  public:
   StepStats();
+  virtual ~StepStats();
+  StepStats(const StepStats&) = delete;
+  StepStats& operator=(const StepStats&) = delete;
   // Nanoseconds since it was made.
   int64_t now() const noexcept;
-  void add(const Node& node, const Device& device, int64_t start, std::span<const Tensor> outputs);
+  void add(const Graph& graph, const Node& node, const Device& device, int64_t start, std::span<const Tensor> outputs);
   void add(std::string name, std::string op, const Device& device, int64_t start, std::span<const Tensor> outputs);
   // What was noted so far.
   std::vector<NodeStats> nodes() const;
@@ -32,7 +36,17 @@ class StepStats {
   // For an error: which nodes made the most, of the run that has no memory left.
   std::string largest_outputs() const;
 
+ protected:
+  // Whether `keep` is to hear what the node computes, which takes time.
+  virtual bool wants_work() const { return false; }
+  // Of one execution, whose end is known.
+  virtual void keep(NodeStats stats, const NodeWork& work);
+  // Of the calling thread.
+  int thread_number();
+
  private:
+  NodeStats stats_of_run(std::string name, std::string op, const Device& device, int64_t start,
+                         std::span<const Tensor> outputs) const;
   const int64_t began_;  // nanoseconds since 1970
   const int64_t zero_;   // of the steady clock
   mutable std::mutex mutex_;

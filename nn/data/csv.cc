@@ -1,293 +1,125 @@
 #include "panto/nn/data/csv.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <memory>
 #include <new>
-#include <type_traits>
 
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/nn/data/files/csv_fields.h"
+#include "panto/nn/data/stages/stage.h"
 
 namespace panto {
 namespace {
 
-constexpr size_t kMaxColumns = size_t{1} << 20;
-
-// ---- Lines and fields ----------------------------------------------------------------------------------------------
-
-struct Field {
-  std::string text;
-  size_t line = 0;  // where it begins
-};
-
-class LineReader {
- public:
-  LineReader(std::string_view text, char separator) : text_(text), separator_(separator) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
-  }
-
-  // The fields of the next line that is not empty; false at the end. A field in quotes may span several lines of text.
-  bool read(std::vector<Field>& fields) {
-    while (at_ < text_.size() && take_line_end()) {
+// What empty fields of each column stand for. Throws InvalidArgument for columns that are not there and for text that
+// is no value of the type.
+std::vector<std::optional<std::string>> defaults_of(const CsvOptions& options, const std::vector<std::string>& names,
+                                                    size_t label) {
+  std::vector<std::optional<std::string>> defaults(names.size());
+  for (const auto& [column, text] : options.defaults) {
+    const size_t i = csv::find_column(names, column);
+    const DType dtype = i == label ? options.label_dtype : options.dtype;
+    if (!csv::values_of(dtype, std::nullopt)->add(text)) {
+      invalid("csv: expected a default of column '{}' that is {}, got '{}'", column, dtype_name(dtype), text);
     }
-    if (at_ >= text_.size()) return false;
-    size_t count = 0;
-    for (bool more = true; more; ++count) {
-      if (count == kMaxColumns) fault("at most 1048576 columns", "more");
-      if (fields.size() <= count) fields.emplace_back();
-      more = read_field(fields[count]);
-    }
-    fields.resize(count);
-    return true;
+    defaults[i] = text;
   }
-
- private:
-  [[noreturn]] void fault(std::string_view expected, std::string_view got) const {
-    invalid("csv: expected {}, got {} [line {}]", expected, whole(got), line_);
-  }
-  bool take_line_end() {
-    if (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] == '\n') ++at_;
-    if (text_[at_] != '\n') return false;
-    ++at_;
-    ++line_;
-    return true;
-  }
-  // True if another field follows on the line.
-  bool read_field(Field& field) {
-    field.line = line_;
-    field.text.clear();
-    const bool quoted = at_ < text_.size() && text_[at_] == '"';
-    quoted ? read_quoted(field.text) : read_plain(field.text);
-    if (at_ >= text_.size()) return false;
-    if (text_[at_] == separator_) {
-      ++at_;
-      return true;
-    }
-    if (take_line_end()) return false;
-    if (quoted) fault("a separator or the line's end behind the closing quote", shown(text_[at_]));
-    fault(text_[at_] == '"' ? "quotes around the whole field" : "a line feed after a carriage return",
-          text_[at_] == '"' ? "one inside it" : "something else");
-  }
-  void read_plain(std::string& to) {
-    const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n' && text_[at_] != '\r' &&
-           text_[at_] != '"') {
-      ++at_;
-    }
-    to.assign(text_.substr(begin, at_ - begin));
-  }
-  void read_quoted(std::string& to) {
-    const size_t first = line_;
-    for (++at_;; ++at_) {
-      const size_t quote = text_.find('"', at_);
-      if (quote == std::string_view::npos) {
-        line_ = first;
-        fault("a closing quote", "the end of the text");
-      }
-      const std::string_view part = text_.substr(at_, quote - at_);
-      to.append(part);
-      line_ += static_cast<size_t>(std::ranges::count(part, '\n'));
-      at_ = quote + 1;
-      if (at_ >= text_.size() || text_[at_] != '"') return;
-      to += '"';  // it was written twice
-    }
-  }
-  static std::string shown(char c) { return fmt::format("'{}'", printable({&c, 1})); }
-
-  std::string_view text_;
-  char separator_;
-  size_t at_ = 0, line_ = 1;
-};
-
-// ---- Values --------------------------------------------------------------------------------------------------------
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  return defaults;
 }
 
-template <class T>
-bool parse(std::string_view text, T& value) {
-  if (text.starts_with('+') && !text.substr(1).starts_with('-')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size()) return false;
-  if (error == std::errc{}) return true;
-  if constexpr (std::is_same_v<T, float>) {
-    // What is too small for a float is zero or nearly so; only what is too large for one does not fit.
-    double wide;
-    if (error == std::errc::result_out_of_range && parse(text, wide) &&
-        std::fabs(wide) <= double{std::numeric_limits<float>::max()}) {
-      value = static_cast<float>(wide);
-      return true;
-    }
-  }
-  return false;
+// Numbers of the classes in the place of their names, which are put in order.
+void number_classes(CsvTable& table) {
+  const std::vector<std::string> labels = table.labels.to_vector<std::string>();
+  table.classes = labels;
+  std::ranges::sort(table.classes);
+  const auto doubles = std::ranges::unique(table.classes);
+  table.classes.erase(doubles.begin(), doubles.end());
+  const Tensor numbers = allocate_tensor(cpu_device(), kInt32, table.labels.shape());
+  std::ranges::transform(labels, mutable_data<int32_t>(numbers), [&](const std::string& label) {
+    return static_cast<int32_t>(std::ranges::lower_bound(table.classes, label) - table.classes.begin());
+  });
+  table.labels = numbers;
 }
 
-// The values of a part of the table, as they are read.
-class Values {
- public:
-  virtual ~Values() = default;
-  // False where the text is no such value.
-  virtual bool add(std::string_view text) = 0;
-  virtual bool add_missing() = 0;
-  virtual Tensor finish(const Shape& shape) = 0;
-};
+// `where`: the context of faults.
+CsvTable parse_table(std::string_view text, const CsvOptions& options, const std::string& where) {
+  csv::check_separator(options.separator);
+  if (options.classes && options.label.empty())
+    invalid("csv: expected a label, whose classes are to be numbered, got none");
+  const DType label_dtype = options.classes ? kString : options.label_dtype;
+  const std::unique_ptr<csv::Values> values = csv::values_of(options.dtype, options.missing);
+  const std::unique_ptr<csv::Values> labels =
+      options.label.empty() ? nullptr : csv::values_of(label_dtype, options.missing);
 
-template <class T>
-class Numbers final : public Values {
- public:
-  explicit Numbers(std::optional<double> missing) : has_missing_(missing.has_value()) {
-    if (!missing) return;
-    missing_ = static_cast<T>(0);
-    // Compared before it is converted: what does not fit an integer type would be undefined behaviour.
-    constexpr double kLimit = static_cast<double>(std::numeric_limits<T>::max()) + 1.0;
-    constexpr auto kLeast = static_cast<double>(std::numeric_limits<T>::lowest());
-    if (std::is_integral_v<T> && !(*missing >= kLeast && *missing < kLimit && std::trunc(*missing) == *missing)) {
-      invalid("csv: expected a number for missing fields that fits {}, got {}", dtype_name(dtype_of<T>), *missing);
-    }
-    missing_ = static_cast<T>(*missing);
-  }
-  bool add(std::string_view text) override {
-    T value{};
-    if (!parse(trimmed(text), value)) return false;
-    values_.push_back(value);
-    return true;
-  }
-  bool add_missing() override {
-    if (has_missing_) values_.push_back(missing_);
-    return has_missing_;
-  }
-  Tensor finish(const Shape& shape) override {
-    const Tensor t = allocate_tensor(cpu_device(), dtype_of<T>, shape);
-    std::ranges::copy(values_, mutable_data<T>(t));
-    return t;
-  }
-
- private:
-  bool has_missing_;
-  T missing_{};
-  std::vector<T> values_;
-};
-
-class Texts final : public Values {
- public:
-  bool add(std::string_view text) override {
-    values_.emplace_back(text);
-    return true;
-  }
-  bool add_missing() override { return add(""); }
-  Tensor finish(const Shape& shape) override { return tensor_from_strings(shape, std::move(values_)); }
-
- private:
-  std::vector<std::string> values_;
-};
-
-std::unique_ptr<Values> values_of(DType dtype, std::optional<double> missing) {
-  switch (dtype) {
-    case kFloat32: return std::make_unique<Numbers<float>>(missing);
-    case kFloat64: return std::make_unique<Numbers<double>>(missing);
-    case kInt8: return std::make_unique<Numbers<int8_t>>(missing);
-    case kInt16: return std::make_unique<Numbers<int16_t>>(missing);
-    case kInt32: return std::make_unique<Numbers<int32_t>>(missing);
-    case kInt64: return std::make_unique<Numbers<int64_t>>(missing);
-    case kUint8: return std::make_unique<Numbers<uint8_t>>(missing);
-    case kUint16: return std::make_unique<Numbers<uint16_t>>(missing);
-    case kUint32: return std::make_unique<Numbers<uint32_t>>(missing);
-    case kUint64: return std::make_unique<Numbers<uint64_t>>(missing);
-    case kString: return std::make_unique<Texts>();
-    default: invalid("csv: expected float32, float64, an integer type or string, got {}", dtype_name(dtype));
-  }
-}
-
-// ---- The table -----------------------------------------------------------------------------------------------------
-
-size_t find_column(const std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    std::string all;
-    for (const std::string& n : names) {
-      all.append(all.empty() ? "" : ", ").append(printable(n));
-      if (all.size() > kLongestShown) break;
-    }
-    invalid("csv: expected a column called '{}', got {}", name, all);
-  }
-  if (std::find(found + 1, names.end(), name) != names.end()) {
-    invalid("csv: expected one column called '{}', got several", name);
-  }
-  return static_cast<size_t>(found - names.begin());
-}
-
-void add(Values& values, const Field& field, DType dtype, const std::string& column) {
-  const bool empty = trimmed(field.text).empty();
-  if (empty && dtype != kString ? values.add_missing() : values.add(field.text)) return;
-  invalid("csv: expected {}, got {} [line {}, column '{}']", dtype_name(dtype),
-          whole(empty ? "an empty field" : "'" + printable(field.text) + "'"), field.line, column);
-}
-
-CsvTable parse_table(std::string_view text, const CsvOptions& options) {
-  if (std::string_view("\"\r\n").find(options.separator) != std::string_view::npos) {
-    invalid("csv: expected a separator that is neither a quote nor a line's end, got 0x{:02x}",
-            static_cast<unsigned>(static_cast<unsigned char>(options.separator)));
-  }
-  const std::unique_ptr<Values> values = values_of(options.dtype, options.missing);
-  const std::unique_ptr<Values> labels =
-      options.label.empty() ? nullptr : values_of(options.label_dtype, options.missing);
-
-  LineReader lines(text, options.separator);
-  std::vector<Field> fields;
+  csv::LineReader lines(text, options.separator);
+  std::vector<csv::Field> fields;
   bool more = lines.read(fields);
   std::vector<std::string> names;
+  const size_t first_row = options.header ? lines.position() : 0;
   if (more) {
-    for (const Field& f : fields) names.push_back(options.header ? f.text : std::to_string(names.size()));
-    if (options.header) more = lines.read(fields);
+    for (const csv::Field& f : fields) names.push_back(options.header ? f.text : std::to_string(names.size()));
   } else if (options.header) {
     invalid("csv: expected a line with the columns' names, got none");
   }
 
-  const size_t label = labels != nullptr ? find_column(names, options.label) : names.size();
+  const size_t label = labels != nullptr ? csv::find_column(names, options.label) : names.size();
   std::vector<size_t> chosen;
-  for (const std::string& name : options.columns) chosen.push_back(find_column(names, name));
+  for (const std::string& name : options.columns) chosen.push_back(csv::find_column(names, name));
   for (size_t i = 0; i < names.size() && options.columns.empty(); ++i) {
     if (i != label) chosen.push_back(i);
   }
+  CsvOptions typed = options;
+  typed.label_dtype = label_dtype;
+  const std::vector<std::optional<std::string>> defaults = defaults_of(typed, names, label);
 
+  const data::BadInputs bad("csv", options.skip_bad, options.on_bad);
   int64_t rows = 0;
-  for (; more; more = lines.read(fields)) {
-    if (fields.size() != names.size()) {
-      invalid("csv: expected {} fields, got {} [line {}]", names.size(), fields.size(), fields[0].line);
+  for (bool first = first_row == 0;; first = false) {
+    bool whole_row = false;
+    try {
+      if (!(first ? more : lines.read(fields))) break;
+      whole_row = true;
+      if (fields.size() != names.size()) {
+        invalid("csv: expected {} fields, got {} [line {}]", names.size(), fields.size(), fields[0].line);
+      }
+      for (const size_t i : chosen) csv::add(*values, fields[i], options.dtype, names[i], defaults[i]);
+      if (labels != nullptr) csv::add(*labels, fields[label], label_dtype, names[label], defaults[label]);
+      ++rows;
+    } catch (Error& error) {
+      if (!options.skip_bad) throw;
+      if (!where.empty()) error.add_context(where);
+      if (!bad.left_out(error)) throw;
+      values->truncate(static_cast<size_t>(rows) * chosen.size());
+      if (labels != nullptr) labels->truncate(static_cast<size_t>(rows));
+      if (!whole_row) lines.recover();
     }
-    for (const size_t i : chosen) add(*values, fields[i], options.dtype, names[i]);
-    if (labels != nullptr) add(*labels, fields[label], options.label_dtype, names[label]);
-    ++rows;
   }
 
   CsvTable table;
   table.values = values->finish(Shape{rows, static_cast<int64_t>(chosen.size())});
   if (labels != nullptr) table.labels = labels->finish(Shape{rows});
+  if (options.classes) number_classes(table);
   for (const size_t i : chosen) table.columns.push_back(names[i]);
   return table;
 }
 
-}  // namespace
-
-CsvTable parse_csv(std::string_view text, const CsvOptions& options) {
+CsvTable parse_text(std::string_view text, const CsvOptions& options, const std::string& where) {
   try {
-    return parse_table(text, options);
+    return parse_table(text, options, where);
   } catch (const std::bad_alloc&) {
     failf(Code::kResourceExhausted, "csv: expected room for the values of {} bytes, got none", text.size());
   }
 }
 
+}  // namespace
+
+CsvTable parse_csv(std::string_view text, const CsvOptions& options) { return parse_text(text, options, {}); }
+
 CsvTable read_csv(const std::string& path, const CsvOptions& options) {
   const std::string text = read_file(path);
-  return with_context([&] { return fmt::format("in file '{}'", printable(path)); },
-                      [&] { return parse_csv(text, options); });
+  const std::string where = fmt::format("in file '{}'", printable(path));
+  return with_context([&] { return std::string(where); }, [&] { return parse_text(text, options, where); });
 }
 
 }  // namespace panto

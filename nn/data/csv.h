@@ -12,8 +12,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "panto/lib/base/callable.h"
+#include "panto/lib/base/error.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/tensor.h"
 
@@ -27,12 +30,21 @@ struct CsvOptions {
   DType dtype = kFloat32;                 // float32, float64, an integer type, or string
   DType label_dtype = kFloat32;           // the same
   std::optional<double> missing = {};     // the number in empty fields; none: an empty field is an error
+  // Of single columns, before that: {{"age", "0"}, {"city", "unknown"}}, as text that stands for an empty field.
+  std::vector<std::pair<std::string, std::string>> defaults = {};
+  // The label's values are names of classes: `labels` has their numbers, int32, in the order of the names.
+  bool classes = false;
+  // Rows that are none, behind the first line, are left out: `on_bad` is told; without it, the first is logged as a
+  // warning. What follows a quote that does not close is read again from the next line on.
+  bool skip_bad = false;
+  Callable<void(const Error&)> on_bad = {};
 };
 
 struct CsvTable {
-  std::vector<std::string> columns;  // the names of those in `values`
-  Tensor values;                     // [rows, columns], of options.dtype
-  Tensor labels;                     // [rows], of options.label_dtype; undefined without options.label
+  std::vector<std::string> columns;       // the names of those in `values`
+  Tensor values;                          // [rows, columns], of options.dtype
+  Tensor labels;                          // [rows], of options.label_dtype; undefined without options.label
+  std::vector<std::string> classes = {};  // with options.classes: their names, in order
 };
 
 // The file is read as a whole, up to 2 GiB. Throw NotFound and as read_file; InvalidArgument for what is no such table

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "panto/lib/base/export.h"
 #include "panto/nn/layers/layer.h"
@@ -11,7 +10,9 @@ namespace panto {
 
 struct EmbeddingOptions {
   Initializer initializer = uniform_initializer(-0.05, 0.05);  // Keras's
-  std::string name = "embedding";                              // of the variable: "embedding/table"
+  Regularizer regularizer = nullptr, activity_regularizer = nullptr;
+  Constraint constraint = nullptr;
+  std::string name = "embedding";  // of the variable: "embedding/table"
   DType dtype = kFloat32;
 };
 
@@ -26,13 +27,41 @@ class PANTO_EXPORT Embedding final : public BuiltInLayer {
   Embedding(int64_t rows, int64_t features);
   // x int16, int32 or int64. Throws InvalidArgument for another dtype and for an index that is not in [0, rows).
   Tensor forward(const Tensor& x) const override;
-  std::vector<Variable> variables() const override;
+  Parts parts() const override { return {table_}; }
   std::string to_string() const override;
   const Variable& table() const { return table_; }
 
  private:
   int64_t rows_, features_;
   Variable table_;
+};
+
+struct ReversibleEmbeddingOptions {
+  bool tie_weights = true;    // the way back is by the same table; else by one of its own
+  double logit_soft_cap = 0;  // scores s become cap * tanh(s / cap); 0: they stay
+  Initializer initializer = uniform_initializer(-0.05, 0.05);
+  std::string name = "reversible_embedding";  // of the variables: "reversible_embedding/table", ".../reverse"
+  DType dtype = kFloat32;
+};
+
+// An Embedding with a way back: a score of each row for vectors, as language models end. As Keras's.
+class PANTO_EXPORT ReversibleEmbedding final : public BuiltInLayer {
+ public:
+  // Throws InvalidArgument unless rows and features are positive, for a cap below 0.
+  ReversibleEmbedding(int64_t rows, int64_t features, const ReversibleEmbeddingOptions& options = {});
+  // As Embedding.
+  Tensor forward(const Tensor& x) const override { return embedding_(x); }
+  // [..., features] -> [..., rows]. Throws InvalidArgument for an x of another last dimension.
+  Tensor reverse(const Tensor& x) const;
+  Parts parts() const override { return {embedding_, reverse_}; }
+  std::string to_string() const override;
+  const Variable& table() const { return embedding_.table(); }
+
+ private:
+  int64_t rows_, features_;
+  double cap_;
+  Embedding embedding_;
+  Variable reverse_;  // [features, rows], undefined where weights are tied
 };
 
 }  // namespace panto

@@ -1,17 +1,14 @@
 #include "panto/nn/layers/layer.h"
 
-#include <typeinfo>
+#include <map>
 #include <utility>
 
 #include "panto/lib/base/checked.h"
-#include "panto/lib/base/text/demangle.h"
 #include "panto/lib/base/text/format.h"
-#include "panto/lib/core/call/caller.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/products.h"
-#include "panto/lib/ops/random/random.h"
-#include "panto/nn/layers/watch.h"
+#include "panto/nn/layers/summary.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
@@ -29,44 +26,7 @@ namespace {
 
 }  // namespace
 
-Layer::~Layer() = default;
-
-Tensor Layer::operator()(const Tensor& x, std::source_location where) const {
-  // A layer within another that is looked at needs no look of its own, unless it is one that might forget something.
-  const int mode = in_training() ? 2 : 1;
-  const bool look = !seen_.has(mode) && !(built_in() && UseWatch::open());
-  const auto called = [&] {
-    try {
-      if (!look) return forward(x);
-      const UseWatch watch;
-      Tensor y = forward(x);
-      watch.expect_listed(*this, built_in());
-      seen_.add(mode);
-      return y;
-    } catch (Error& error) {
-      // A layer of several lines has layers that say more.
-      if (const std::string text = to_string(); text.find('\n') == std::string::npos) error.add_context("in " + text);
-      throw;
-    }
-  };
-  if (built_in()) return from_caller(where, called);
-  const CallerScope own(nullptr);
-  return called();
-}
-
-std::string Layer::to_string() const {
-  std::string name = demangled(typeid(*this).name());
-  const size_t scope = name.rfind("::", name.find('<'));  // what stands before it says where the class is
-  if (scope != std::string::npos) name.erase(0, scope + 2);
-  return name + "()";
-}
-Parts Layer::parts() const { return {}; }
-std::vector<Variable> Layer::variables() const { return parts().variables(); }
-std::vector<Variable> Layer::state() const { return parts().state(); }
-std::vector<NamedVariable> Layer::named_variables() const {
-  const std::vector<Variable> lists[] = {variables(), state()};
-  return panto::named_variables(lists);
-}
+std::string Layer::to_string() const { return class_name(*this) + "()"; }
 void Layer::save(const std::string& path) const {
   const std::vector<NamedVariable> named = named_variables();
   if (named.empty() && !built_in()) nothing_listed("save", *this);
@@ -76,6 +36,27 @@ void Layer::load(const std::string& path) const {
   const std::vector<NamedVariable> named = named_variables();
   if (named.empty() && !built_in()) nothing_listed("load", *this);
   load_variables(path, named);
+}
+
+void Layer::copy_values(const Layer& from) const {
+  const std::vector<NamedVariable> mine = named_variables();
+  std::map<std::string, Variable> theirs;
+  for (auto& [name, v] : from.named_variables()) theirs.emplace(name, v);
+  const auto text = [](const Variable& v) { return std::string(dtype_name(v.dtype())) + v.shape().to_string(); };
+  std::vector<const Variable*> sources;
+  for (const auto& [name, v] : mine) {
+    const auto found = theirs.find(name);
+    if (found == theirs.end()) invalid("copy_values: expected a variable '{}', got none of that name", name);
+    if (found->second.dtype() != v.dtype() || !(found->second.shape() == v.shape())) {
+      invalid("copy_values: expected '{}' to be {}, got {}", name, whole(text(v)), whole(text(found->second)));
+    }
+    sources.push_back(&found->second);
+  }
+  if (theirs.size() != mine.size()) {
+    for (const auto& [name, v] : mine) theirs.erase(name);
+    invalid("copy_values: expected no other variables, got '{}'", theirs.begin()->first);
+  }
+  for (size_t i = 0; i < mine.size(); ++i) mine[i].second.assign(sources[i]->value());
 }
 
 namespace {
@@ -95,7 +76,12 @@ Dense::Dense(int64_t inputs, int64_t units, DenseOptions options)
     : inputs_(inputs), units_(units), activation_(std::move(options.activation)) {
   if (inputs < 1 || units < 1) invalid("Dense: expected positive sizes, got {} and {}", inputs, units);
   kernel_ = Variable(options.kernel_initializer({inputs, units}, options.dtype), options.name + "/kernel");
-  if (options.use_bias) bias_ = Variable(constant_initializer(0)({units}, options.dtype), options.name + "/bias");
+  if (options.use_bias) bias_ = Variable(options.bias_initializer({units}, options.dtype), options.name + "/bias");
+  regularize(kernel_, options.kernel_regularizer);
+  regularize(bias_, options.bias_regularizer);
+  constrain(kernel_, options.kernel_constraint);
+  constrain(bias_, options.bias_constraint);
+  set_activity_regularizer(options.activity_regularizer);
 }
 
 Tensor Dense::forward(const Tensor& x) const {
@@ -107,11 +93,6 @@ Tensor Dense::forward(const Tensor& x) const {
   Tensor y = rank > 2 ? batch_matmul(x, kernel_) : matmul(x, kernel_);
   if (bias_.defined()) y = bias_add(std::move(y), bias_);
   return activation_ ? activation_(y) : y;
-}
-
-std::vector<Variable> Dense::variables() const {
-  if (!bias_.defined()) return {kernel_};
-  return {kernel_, bias_};
 }
 
 std::string Dense::to_string() const { return fmt::format("Dense({}, {})", inputs_, units_); }
@@ -138,20 +119,6 @@ Lambda::Lambda(Activation function, std::string name) : function_(std::move(func
 
 Tensor gelu_erf(const Tensor& x) { return gelu(x); }
 Tensor gelu_tanh(const Tensor& x) { return gelu(x, {.approximate = true}); }
-
-Dropout::Dropout(double rate) : rate_(rate) {
-  if (!(rate >= 0 && rate < 1)) invalid("Dropout: expected a rate in [0, 1), got {}", rate);
-}
-
-Tensor Dropout::forward(const Tensor& x) const {
-  if (!in_training() || rate_ == 0) return x;
-  const bool known = x.partial_shape().fully_known();
-  const RandomUniformOptions options{.dtype = x.dtype()};
-  const Tensor draws = known ? random_uniform(x.shape(), options) : random_uniform(shape(x), options);
-  return select(greater_equal(draws, rate_), x * (1 / (1 - rate_)), zeros_like(x));
-}
-
-std::string Dropout::to_string() const { return fmt::format("Dropout({})", rate_); }
 
 Sequential::Sequential(std::vector<std::shared_ptr<const Layer>> layers) : layers_(std::move(layers)) {}
 

@@ -45,7 +45,7 @@ Parts::Parts(std::initializer_list<Parts> parts) {
 std::vector<Variable> Parts::variables() const {
   Unique trained;
   for (const Entry& e : entries_) {
-    if (e.frozen) continue;
+    if (e.frozen || (e.layer != nullptr && !e.layer->trainable())) continue;
     if (e.layer != nullptr) {
       trained.add_all(e.layer->variables());
     } else if (trainable(e.variable)) {
@@ -66,6 +66,14 @@ std::vector<Variable> Parts::state() const {
     }
   }
   return kept.take();
+}
+
+std::vector<const Layer*> Parts::layers() const {
+  std::vector<const Layer*> all;
+  for (const Entry& e : entries_) {
+    if (e.layer != nullptr) all.push_back(e.layer);
+  }
+  return all;
 }
 
 Parts frozen(Parts parts) {

@@ -87,6 +87,8 @@ class PANTO_EXPORT Parts {
   std::vector<Variable> variables() const;
   // The others.
   std::vector<Variable> state() const;
+  // The layers, in order, frozen ones too.
+  std::vector<const Layer*> layers() const;
 
  private:
   friend PANTO_EXPORT Parts frozen(Parts parts);

@@ -14,7 +14,7 @@ namespace panto {
 namespace {
 
 Tensor& value_of(Tensor& gradient) { return gradient; }
-Tensor& value_of(Gradient& gradient) { return gradient.sparse() ? gradient.rows : gradient.whole; }
+Tensor& value_of(Gradient& gradient) { return gradient.elements(); }
 
 // The elements of those that are defined.
 template <class G>
@@ -119,5 +119,11 @@ Tensor clip_by_value(const Tensor& x, double low, double high) {
   return std::move(clip_by_value(std::span(&x, 1), low, high)[0]);
 }
 Tensor clip_by_norm(const Tensor& x, double norm) { return std::move(clip_by_norm(std::span(&x, 1), norm)[0]); }
+Gradient clip_by_value(const Gradient& gradient, double low, double high) {
+  return std::move(clip_by_value(std::span(&gradient, 1), low, high)[0]);
+}
+Gradient clip_by_norm(const Gradient& gradient, double norm) {
+  return std::move(clip_by_norm(std::span(&gradient, 1), norm)[0]);
+}
 
 }  // namespace panto

@@ -18,11 +18,13 @@ namespace panto {
 
 // Each element brought into [low, high]. Throws InvalidArgument unless low <= high.
 PANTO_EXPORT Tensor clip_by_value(const Tensor& x, double low, double high);
+PANTO_EXPORT Gradient clip_by_value(const Gradient& gradient, double low, double high);
 PANTO_EXPORT std::vector<Tensor> clip_by_value(std::span<const Tensor> gradients, double low, double high);
 PANTO_EXPORT std::vector<Gradient> clip_by_value(std::span<const Gradient> gradients, double low, double high);
 
 // Each gradient whose Euclidean norm is above `norm` scaled to it. Throws InvalidArgument unless norm is positive.
 PANTO_EXPORT Tensor clip_by_norm(const Tensor& x, double norm);
+PANTO_EXPORT Gradient clip_by_norm(const Gradient& gradient, double norm);
 PANTO_EXPORT std::vector<Tensor> clip_by_norm(std::span<const Tensor> gradients, double norm);
 PANTO_EXPORT std::vector<Gradient> clip_by_norm(std::span<const Gradient> gradients, double norm);
 

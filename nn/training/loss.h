@@ -6,13 +6,15 @@
 // Predictions come first, then what they should be, of the same shape (of which nothing is broadcast) and, where that
 // has another type, cast to that of the predictions. A loss has one value for each sample: [batch, ...] without the
 // last dimension, over which the mean is taken (mean_..., huber, binary_...) or which are the classes (categorical). Of
-// a vector of predictions each element is a sample, where there are no classes. Values are Keras's.
+// a vector of predictions each element is a sample, where there are no classes. Values are Keras's. More losses:
+// losses/regression.h, losses/classification.h, losses/sampled.h; metrics that add up over batches: nn/metrics.
 //
 // All throw InvalidArgument where shapes do not fit, predictions are not floating or options are out of range.
 // Thread-safety: as that of ops.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/call/arg.h"
@@ -23,7 +25,8 @@ namespace panto {
 enum class LossReduction : uint8_t {
   kMean,  // the sum divided by the number of samples, whatever their weights
   kSum,
-  kNone,  // a value for each sample
+  kNone,          // a value for each sample
+  kWeightedMean,  // the sum divided by that of the weights; 0 where they are all 0
 };
 
 struct LossOptions {
@@ -47,6 +50,7 @@ PANTO_EXPORT Tensor huber(Arg prediction, Arg target, const HuberOptions& option
 struct CrossEntropyOptions {
   bool from_logits = false;    // predictions are logits, not probabilities
   double label_smoothing = 0;  // in [0, 1]: this share of each label goes to all classes alike
+  int64_t axis = -1;           // of the classes, or what the mean of binary losses is taken over
   Tensor weights = {};
   LossReduction reduction = LossReduction::kMean;
 };
@@ -59,6 +63,8 @@ PANTO_EXPORT Tensor categorical_cross_entropy(Arg prediction, Arg target, const 
 
 struct SparseCrossEntropyOptions {
   bool from_logits = false;
+  std::optional<int64_t> ignore_class = std::nullopt;  // samples with this label do not count: any integer
+  int64_t axis = -1;                                   // of the classes
   Tensor weights = {};
   LossReduction reduction = LossReduction::kMean;
 };

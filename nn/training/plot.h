@@ -1,8 +1,8 @@
-// Curves: as text in a terminal, or as a picture in an SVG file.
+// Curves: as text in a terminal, or as a picture in an SVG or PNG file.
 //
 //   plot(losses);                                            // a vector, or a tensor of rank 1
 //   plot({{"training", losses}, {"validation", others}}, {.title = "loss", .log_y = true});
-//   plot(losses, {.path = "losses.svg"});
+//   plot(losses, {.path = "losses.svg"});                    // or .png
 //
 // One curve is drawn in dots of Braille, eight to a character, several with a mark for each. Values that are not
 // finite, and of a logarithmic axis those that are not positive, are gaps. Thread-safety: plain functions.
@@ -40,15 +40,17 @@ struct PlotOptions {
   int64_t width = 64;     // of the text, in characters between the axes: 2 to 1000
   int64_t height = 11;    // in lines: 2 to 1000
   bool ascii = false;     // marks instead of Braille, in characters that everything shows
-  std::string path = "";  // "x.svg": a picture there instead of text
+  std::string path = "";  // "x.svg", "x.png": a picture there instead of text
 };
 
-// Writes plot_text to standard output, or plot_svg to options.path, whole or not at all. Throw InvalidArgument for
-// sizes that cannot be, more than 8 curves, and a path that does not end with .svg; and as write_file.
+// Writes plot_text to standard output, or plot_svg or plot_png to options.path, whole or not at all. Throw
+// InvalidArgument for sizes that cannot be, more than 8 curves, and a path that ends otherwise; and as write_file.
 PANTO_EXPORT void plot(const Curve& curve, const PlotOptions& options = {});
 PANTO_EXPORT void plot(const std::vector<Curve>& curves, const PlotOptions& options = {});
 PANTO_EXPORT void plot(std::initializer_list<double> values, const PlotOptions& options = {});
 PANTO_EXPORT std::string plot_text(const std::vector<Curve>& curves, const PlotOptions& options = {});
 PANTO_EXPORT std::string plot_svg(const std::vector<Curve>& curves, const PlotOptions& options = {});
+// The same picture in 1300 x 800 pixels. Letters are those of ASCII; others are boxes.
+PANTO_EXPORT std::string plot_png(const std::vector<Curve>& curves, const PlotOptions& options = {});
 
 }  // namespace panto

@@ -34,6 +34,12 @@ void expect_floating_scalar(const char* what, const Tensor& rate) {
 
 Tensor real_step(const Tensor& step) { return cast(step, kFloat64); }
 
+// How many times `steps` steps have been made; with `whole`, only full times count.
+Tensor periods(const Tensor& step, int64_t steps, bool whole) {
+  const Tensor times = real_step(step) / static_cast<double>(steps);
+  return whole ? floor(times) : times;
+}
+
 }  // namespace
 
 Schedule::Schedule(double rate) : constant_(checked_rate("learning rate", rate)), counts_steps_(false) {}
@@ -96,11 +102,7 @@ Schedule exponential_decay(double initial, int64_t steps, double factor, Exponen
   if (!(factor > 0) || !std::isfinite(factor)) {
     invalid("factor of exponential_decay: expected a positive number, got {}", factor);
   }
-  return [=](const Tensor& step) {
-    Tensor exponent = real_step(step) / static_cast<double>(steps);
-    if (options.staircase) exponent = floor(exponent);
-    return initial * pow(tensor(factor), exponent);
-  };
+  return [=](const Tensor& step) { return initial * pow(tensor(factor), periods(step, steps, options.staircase)); };
 }
 
 Schedule cosine_decay(double initial, int64_t steps, CosineDecayOptions options) {
@@ -120,6 +122,77 @@ Schedule cosine_decay(double initial, int64_t steps, CosineDecayOptions options)
     if (options.warmup_steps == 0) return rate;
     const Tensor growing = options.warmup_from + (initial - options.warmup_from) / warmup * now;
     return where(now < warmup, growing, rate);
+  };
+}
+
+Schedule polynomial_decay(double initial, int64_t steps, PolynomialDecayOptions options) {
+  checked_rate("initial rate of polynomial_decay", initial);
+  checked_rate("end of polynomial_decay", options.end);
+  expect_positive("steps of polynomial_decay", steps);
+  if (!(options.power > 0) || !std::isfinite(options.power)) {
+    invalid("power of polynomial_decay: expected a positive number, got {}", options.power);
+  }
+  return [=](const Tensor& step) {
+    const auto all = static_cast<double>(steps);
+    const Tensor now = real_step(step);
+    // How much of the way is done.
+    const Tensor done = options.cycle ? now / (all * maximum(ceil(now / all), 1.0)) : minimum(now / all, 1.0);
+    return (initial - options.end) * pow(1.0 - done, tensor(options.power)) + options.end;
+  };
+}
+
+Schedule inverse_time_decay(double initial, int64_t steps, double factor, InverseTimeDecayOptions options) {
+  checked_rate("initial rate of inverse_time_decay", initial);
+  checked_rate("factor of inverse_time_decay", factor);
+  expect_positive("steps of inverse_time_decay", steps);
+  return [=](const Tensor& step) { return initial / (1.0 + factor * periods(step, steps, options.staircase)); };
+}
+
+Schedule natural_exp_decay(double initial, int64_t steps, double factor, NaturalExpDecayOptions options) {
+  checked_rate("initial rate of natural_exp_decay", initial);
+  checked_rate("factor of natural_exp_decay", factor);
+  expect_positive("steps of natural_exp_decay", steps);
+  return [=](const Tensor& step) { return initial * exp(-factor * periods(step, steps, options.staircase)); };
+}
+
+Schedule cosine_decay_restarts(double initial, int64_t first_steps, CosineDecayRestartsOptions options) {
+  checked_rate("initial rate of cosine_decay_restarts", initial);
+  checked_rate("m_mul of cosine_decay_restarts", options.m_mul);
+  checked_rate("alpha of cosine_decay_restarts", options.alpha);
+  expect_positive("first_steps of cosine_decay_restarts", first_steps);
+  if (!(options.t_mul >= 1) || !std::isfinite(options.t_mul)) {
+    invalid("t_mul of cosine_decay_restarts: expected a finite number of at least 1, got {}", options.t_mul);
+  }
+  return [=](const Tensor& step) {
+    const Tensor now = periods(step, first_steps, false);
+    Tensor restarts, done;
+    if (options.t_mul == 1) {
+      restarts = floor(now);
+      done = now - restarts;
+    } else {
+      // Period i begins at (t_mul^i - 1) / (t_mul - 1). The logarithm may be off by a little, where one ends.
+      const auto length = [&](const Tensor& i) { return pow(tensor(options.t_mul), i); };
+      const auto begin = [&](const Tensor& i) { return (length(i) - 1.0) / (options.t_mul - 1); };
+      const Tensor guess = floor(log(1.0 + now * (options.t_mul - 1)) / std::log(options.t_mul));
+      const Tensor late = where(begin(guess) > now, guess - 1.0, guess);
+      restarts = where(begin(late + 1.0) <= now, late + 1.0, late);
+      done = (now - begin(restarts)) / length(restarts);
+    }
+    const Tensor wave = 0.5 * pow(tensor(options.m_mul), restarts) * (1.0 + cos(std::numbers::pi * done));
+    return initial * ((1 - options.alpha) * wave + options.alpha);
+  };
+}
+
+Schedule linear_cosine_decay(double initial, int64_t steps, LinearCosineDecayOptions options) {
+  checked_rate("initial rate of linear_cosine_decay", initial);
+  checked_rate("periods of linear_cosine_decay", options.periods);
+  checked_rate("alpha of linear_cosine_decay", options.alpha);
+  checked_rate("beta of linear_cosine_decay", options.beta);
+  expect_positive("steps of linear_cosine_decay", steps);
+  return [=](const Tensor& step) {
+    const Tensor done = minimum(periods(step, steps, false), 1.0);
+    const Tensor wave = 0.5 * (1.0 + cos(2 * std::numbers::pi * options.periods * done));
+    return initial * ((options.alpha + 1.0 - done) * wave + options.beta);
   };
 }
 

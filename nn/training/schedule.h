@@ -79,4 +79,49 @@ struct CosineDecayOptions {
 // and Hutter 2017, without restarts). Throws InvalidArgument unless steps is positive and warmup_steps is not negative.
 PANTO_EXPORT Schedule cosine_decay(double initial, int64_t steps, CosineDecayOptions options = {});
 
+struct PolynomialDecayOptions {
+  double end = 0.0001;  // as Keras
+  double power = 1;     // positive
+  bool cycle = false;   // when it has come down it begins anew, over the next multiple of `steps`
+};
+// From `initial` to `end` in `steps` steps, by (1 - step / steps)^power, and `end` from then on: float64. Throws
+// InvalidArgument unless steps and power are positive.
+PANTO_EXPORT Schedule polynomial_decay(double initial, int64_t steps, PolynomialDecayOptions options = {});
+
+struct InverseTimeDecayOptions {
+  bool staircase = false;  // only whole multiples of `steps` count
+};
+// initial / (1 + factor * step / steps): float64. Throws InvalidArgument unless steps is positive and factor is not
+// negative.
+PANTO_EXPORT Schedule inverse_time_decay(double initial, int64_t steps, double factor,
+                                         InverseTimeDecayOptions options = {});
+
+struct NaturalExpDecayOptions {
+  bool staircase = false;  // only whole multiples of `steps` count
+};
+// initial * exp(-factor * step / steps): float64 (TensorFlow 1's natural_exp_decay). Throws InvalidArgument unless
+// steps is positive and factor is not negative.
+PANTO_EXPORT Schedule natural_exp_decay(double initial, int64_t steps, double factor,
+                                        NaturalExpDecayOptions options = {});
+
+struct CosineDecayRestartsOptions {
+  double t_mul = 2;  // each period is so many times as long as the one before; at least 1
+  double m_mul = 1;  // and begins with a rate so many times as large
+  double alpha = 0;  // what stays, as a share of `initial`
+};
+// Half a cosine after the other, the first of `first_steps` steps, each down to alpha * initial: float64 (Loshchilov
+// and Hutter 2017). Throws InvalidArgument unless first_steps is positive and t_mul at least 1.
+PANTO_EXPORT Schedule cosine_decay_restarts(double initial, int64_t first_steps,
+                                            CosineDecayRestartsOptions options = {});
+
+struct LinearCosineDecayOptions {
+  double periods = 0.5;  // of the cosine, in `steps` steps
+  double alpha = 0;      // added to what falls linearly
+  double beta = 0.001;   // added to the product
+};
+// initial * ((alpha + 1 - step / steps) * (1 + cos(2 pi * periods * step / steps)) / 2 + beta), and from `steps` on
+// what it is there: float64 (Bello et al. 2017; TensorFlow 1's linear_cosine_decay). Throws InvalidArgument unless
+// steps is positive.
+PANTO_EXPORT Schedule linear_cosine_decay(double initial, int64_t steps, LinearCosineDecayOptions options = {});
+
 }  // namespace panto

@@ -1,5 +1,6 @@
 """The command's contract: options, exit status, what goes to standard output and what to standard error."""
 import ast
+import html.parser
 import json
 import os
 import pathlib
@@ -52,6 +53,52 @@ def npy(values, dims=None, descr="<f4"):
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
     return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
             struct.pack(f"<{len(values)}{ {'<f4': 'f', '<f8': 'd', '<i4': 'i'}[descr] }", *values))
+
+
+def tfevents(scalars):
+    """An event file with these tags and numbers, a step each. (Of its checksums, which are masked CRC-32Cs.)"""
+    def crc(data):
+        value = 0xFFFFFFFF
+        for byte in data:
+            value ^= byte
+            for _ in range(8):
+                value = value >> 1 ^ 0x82F63B78 * (value & 1)
+        value ^= 0xFFFFFFFF
+        return struct.pack("<I", ((value >> 15 | value << 17 & 0xFFFFFFFF) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    def field(number, data):
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    records = [field(3, b"brain.Event:2")]
+    for step, (tag, number) in enumerate(scalars):
+        value = field(1, tag.encode()) + b"\x15" + struct.pack("<f", number)
+        records.append(bytes([2 << 3, step]) + field(5, field(1, value)))
+    length = [struct.pack("<Q", len(record)) for record in records]
+    return b"".join(n + crc(n) + record + crc(record) for n, record in zip(length, records))
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.attributes, self.text = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [name for name, _ in attrs]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += [name for name, _ in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.text.append(data)
 
 
 def read_npy(data):
@@ -130,12 +177,12 @@ class CommandTest(unittest.TestCase):
         self.usage("ops", "A", "B")
 
     def test_help_everywhere(self):
-        for command in ([], ["run"], ["show"], ["diff"], ["optimize"], ["ops"], ["devices"], ["demo"]):
+        for command in ([], ["run"], ["show"], ["diff"], ["optimize"], ["ops"], ["devices"], ["demo"], ["train"]):
             text = self.good(*command, "--help")
             self.assertIn("--help", text)
         for option in ("--feed", "--feeds", "--fetch", "--target", "--signature", "--out", "--optimize", "--library"):
             self.assertIn(option, self.good("run", "--help"))
-        for command in ("run", "show", "diff", "optimize", "ops", "devices", "demo"):
+        for command in ("run", "show", "diff", "optimize", "ops", "devices", "demo", "train"):
             self.assertIn(command, self.good("--help"))
 
     def test_version(self):
@@ -162,13 +209,40 @@ class CommandTest(unittest.TestCase):
 
     def test_a_profile_for_chrome(self):
         out = self.folder / "t.json"
-        self.good("run", "m.pbtxt", *self.FEEDS, "--fetch", "y", "--optimize", "off", "--profile", out)
+        status, _, errors = self.panto("run", "m.pbtxt", *self.FEEDS, "--fetch", "y", "--optimize", "off", "--profile",
+                                       out)
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(errors, r"\Aop +device +calls +self ms[^\n]+\n(AddV2|Mul) [^\n]+\n(AddV2|Mul) [^\n]+\n\Z")
         events = json.loads(out.read_text())["traceEvents"]
         nodes = [e["args"]["name"] for e in events if e["ph"] == "X"]
         self.assertEqual(nodes, ["square", "y"])
-        self.assertTrue(all(e["dur"] >= 0 and e["args"]["bytes"] == 12 for e in events if e["ph"] == "X"))
+        self.assertTrue(all(e["dur"] >= 0 and e["args"]["bytes"] >= 24 for e in events if e["ph"] == "X"))
+        self.assertTrue(all(e["args"]["flops"] >= 3 and e["args"]["outputs"] == "float32[3]" for e in events
+                            if e["ph"] == "X"))
         self.assertTrue([e for e in events if e["name"] == "process_name" and "CPU:0" in e["args"]["name"]])
         self.bad("NotFound: ", "run", "m.pbtxt", *self.FEEDS, "--profile", self.folder / "none" / "t.json")
+
+    def test_a_report_is_a_page_without_anything_from_outside(self):
+        """Of TensorFlow's own kinds of values, written by hand; tags are hostile."""
+        events = tfevents(
+            [('</title><script>alert("x")</script>', 0.5), ("loss & more", 2.0), ("loss & more", 1.0)])
+        (self.folder / "run").mkdir()
+        (self.folder / "run" / "events.out.tfevents.1").write_bytes(events)
+        out = self.folder / "r.html"
+        self.assertEqual(self.good("report", self.folder / "run", "--out", out, "--title", "<b>"), f"{out}\n")
+        page = Page()
+        page.feed(out.read_text())
+        page.close()
+        self.assertEqual(page.open, [])
+        self.assertEqual(page.elements.count("svg"), 2)
+        self.assertLessEqual(set(page.elements), {"html", "head", "meta", "style", "title", "body", "h1", "h2", "section",
+                                                  "figure", "figcaption", "small", "svg", "path", "text"})
+        self.assertIn('</title><script>alert("x")</script> ', page.text)
+        self.assertIn("loss & more ", page.text)
+        self.assertIn("<b>", page.text)
+        self.assertFalse([name for name in page.attributes if name.startswith("on") or name in ("href", "src")])
+        self.bad("NotFound: ", "report", self.folder / "none")
+        self.bad("NotFound: ", "report", self.folder / "run", "--profile", self.folder / "none.json")
 
     def test_feeds_by_npz_and_by_tensor_name(self):
         with zipfile.ZipFile(self.folder / "f.npz", "w") as archive:
@@ -644,9 +718,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(self.good("show", "calls.pbtxt", "--functions"),
                          "f(a: float32?) -> (float32?) = n\n"
                          "a = Placeholder(; dtype=float32) -> float32?\nn = Neg(a) -> float32?\n\n")
-        self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_QINT8")))
+        self.write("type.pbtxt", node("x", "Placeholder", (), ATTR.format("dtype", "type: DT_INT4")))
         text = self.good("show", "type.pbtxt", "--nodes")
-        self.assertRegex(text, r"\Ax = Placeholder\?\(; dtype=\.\.\.\)\ncannot be run here: node 'x' [^\n]*QINT8[^\n]*\n\Z")
+        self.assertRegex(text, r"\Ax = Placeholder\?\(; dtype=\.\.\.\)\ncannot be run here: node 'x' [^\n]*INT4[^\n]*\n\Z")
 
     def test_ops_as_lists(self):
         text = self.good("ops", "--pbtxt", "MatMul")
@@ -666,12 +740,12 @@ class CommandTest(unittest.TestCase):
             op { name: "Tanh" input_arg { name: "y" type_attr: "T" } output_arg { name: "y" type_attr: "T" }
                  attr { name: "T" type: "type" } }
             op { name: "Foo" }
-            op { name: "Abs" input_arg { name: "x" type: DT_QINT8 } }""")
+            op { name: "Abs" input_arg { name: "x" type: DT_INT4 } }""")
         text = re.sub(r"float32\|[a-z0-9|]+", "TYPES", self.good("ops", "--compare", "theirs.pbtxt"))
         self.assertEqual(re.sub(r"float32, [a-z0-9, ]+, got", "ALL, got", text), textwrap.dedent("""\
             Tanh: inputs: (y: T) there, (x: T) here; attribute T: types: any there, TYPES here
             Foo: not here
-            Abs: dtype: expected one of ALL, got DT_QINT8
+            Abs: dtype: expected one of ALL, got DT_INT4
             0 the same, 1 differ, 1 cannot be read, 1 not here
             """))
         self.write("bad.pbtxt", "op { nam: 1 }")

@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "panto/lib/core/io/npy.h"
@@ -214,6 +218,38 @@ BOOST_AUTO_TEST_CASE(links_and_modes_stay) {
   struct stat info{};
   BOOST_TEST(stat((folder / "f").c_str(), &info) == 0);
   BOOST_TEST((info.st_mode & 07777) == 0640U);
+}
+
+BOOST_AUTO_TEST_CASE(files_of_killed_processes_are_removed) {
+  const TestFolder folder;
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  BOOST_REQUIRE(waitpid(gone, nullptr, 0) == gone);
+  const std::string old = folder / (".panto-" + std::to_string(gone) + "-3.tmp");
+  const std::string young = folder / (".panto-" + std::to_string(gone) + "-4.tmp");
+  const std::string ours = folder / (".panto-" + std::to_string(getpid()) + "-3.tmp");
+  const std::string other = folder / (".panto-" + std::to_string(gone) + "-3.tmq");
+  for (const std::string& path : {old, young, ours, other}) {
+    write_file(path, "x");
+    if (path != young) fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(25));
+  }
+  remove_abandoned_files(folder.path().string());
+  remove_abandoned_files(folder / "none");
+  BOOST_TEST(!fs::exists(old));
+  for (const std::string& path : {young, ours, other}) BOOST_TEST(fs::exists(path), path);
+}
+
+BOOST_AUTO_TEST_CASE(a_growing_file) {
+  const TestFolder folder;
+  GrowingFile file(folder / "g");
+  BOOST_TEST(read_file(folder / "g").empty());
+  file.append("one");
+  BOOST_TEST(read_file(folder / "g") == "one");
+  file.append("two");
+  file.sync();
+  BOOST_TEST(read_file(folder / "g") == "onetwo");
+  expect_error([&] { const GrowingFile again(folder / "g"); },
+               "AlreadyExists: cannot make file '" + (folder / "g") + "': File exists");
 }
 
 BOOST_AUTO_TEST_CASE(devices_and_pipes_are_written_to) {

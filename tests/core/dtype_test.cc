@@ -4,6 +4,8 @@
 #include <sstream>
 #include <vector>
 
+#include "panto/lib/core/tensor/tensor.h"
+
 namespace panto {
 namespace {
 
@@ -22,16 +24,17 @@ BOOST_AUTO_TEST_SUITE(dtype)
 BOOST_AUTO_TEST_CASE(numbers_are_tensorflows) {
   // tensorflow/core/framework/types.proto
   const std::vector<std::pair<int, std::string_view>> enumerators = {
-      {1, "DT_FLOAT"},     {2, "DT_DOUBLE"},  {3, "DT_INT32"},       {4, "DT_UINT8"}, {5, "DT_INT16"},
-      {6, "DT_INT8"},      {7, "DT_STRING"},  {8, "DT_COMPLEX64"},   {9, "DT_INT64"}, {10, "DT_BOOL"},
-      {14, "DT_BFLOAT16"}, {17, "DT_UINT16"}, {18, "DT_COMPLEX128"}, {19, "DT_HALF"}, {20, "DT_RESOURCE"},
+      {1, "DT_FLOAT"},     {2, "DT_DOUBLE"},  {3, "DT_INT32"},       {4, "DT_UINT8"},   {5, "DT_INT16"},
+      {6, "DT_INT8"},      {7, "DT_STRING"},  {8, "DT_COMPLEX64"},   {9, "DT_INT64"},   {10, "DT_BOOL"},
+      {11, "DT_QINT8"},    {12, "DT_QUINT8"}, {13, "DT_QINT32"},     {15, "DT_QINT16"}, {16, "DT_QUINT16"},
+      {14, "DT_BFLOAT16"}, {17, "DT_UINT16"}, {18, "DT_COMPLEX128"}, {19, "DT_HALF"},   {20, "DT_RESOURCE"},
       {21, "DT_VARIANT"},  {22, "DT_UINT32"}, {23, "DT_UINT64"}};
   BOOST_TEST(all_types().size() == enumerators.size());
   for (const auto& [number, name] : enumerators) {
     BOOST_TEST(is_dtype(number));
     BOOST_TEST(static_cast<int>(parse_dtype(name)) == number);
   }
-  for (int number : {-1, 0, 11, 12, 13, 15, 16, 24, 101, 1 << 20}) BOOST_TEST(!is_dtype(number));
+  for (int number : {-1, 0, 24, 101, 111, 1 << 20}) BOOST_TEST(!is_dtype(number));
 }
 
 BOOST_AUTO_TEST_CASE(names_and_sizes) {
@@ -42,7 +45,7 @@ BOOST_AUTO_TEST_CASE(names_and_sizes) {
   BOOST_TEST((parse_dtype("float") == kFloat32));
   BOOST_TEST((parse_dtype("double") == kFloat64));
   BOOST_TEST((parse_dtype("half") == kFloat16));
-  for (std::string_view name : {"", "float128", "FLOAT", "DT_QINT8", "invalid", "int"}) {
+  for (std::string_view name : {"", "float128", "FLOAT", "DT_QINT4", "invalid", "int"}) {
     BOOST_TEST((parse_dtype(name) == kInvalid), name);
   }
   BOOST_TEST(dtype_name(kInvalid) == "invalid");
@@ -61,6 +64,26 @@ BOOST_AUTO_TEST_CASE(sets) {
   BOOST_TEST((dtypes::kNumeric - dtypes::kReal == dtypes::kComplex));
   BOOST_TEST((dtypes::kInteger & dtypes::kSigned).contains(kInt8));
   BOOST_TEST((TypeList<float, bool>::set == DTypeSet{kFloat32, kBool}));
+}
+
+// Integers of a range are no integers to calculate with: nothing is converted to or from them unasked.
+BOOST_AUTO_TEST_CASE(quantized_types_stand_alone) {
+  for (const DType t : {kQInt8, kQUint8, kQInt16, kQUint16, kQInt32}) {
+    BOOST_TEST(is_plain(t));
+    BOOST_TEST(!(dtypes::kNumeric | dtypes::kPlain).contains(t));
+    BOOST_TEST((promote(t, t) == t));
+    for (const DType other : {kInt8, kUint8, kInt32, kFloat32, kBool, kString}) {
+      BOOST_TEST((promote(t, other) == kInvalid));
+      BOOST_TEST((promote(other, t) == kInvalid));
+    }
+  }
+  BOOST_TEST(dtype_size(kQInt16) == 2U);
+  BOOST_TEST(dtype_size(kQInt32) == sizeof(QInt32));
+  BOOST_TEST(dtype_set_text(dtypes::kQuantized) == "qint8, quint8, qint32, qint16, quint16");
+  const int8_t values[] = {-128, 0, 7};
+  const Tensor q = tensor_from_bytes(kQInt8, Shape{3}, values, sizeof(values));
+  BOOST_TEST(q.to_string() == "[-128    0    7]");
+  BOOST_TEST(q.data<QInt8>()[0].value == -128);
 }
 
 // The table of dtype.h, written out: rows and columns are

@@ -91,7 +91,8 @@ BOOST_AUTO_TEST_CASE(types) {
   const std::pair<DType, const char*> table[] = {
       {kBool, "|b1"},    {kInt8, "|i1"},    {kInt16, "<i2"},     {kInt32, "<i4"},       {kInt64, "<i8"},
       {kUint8, "|u1"},   {kUint16, "<u2"},  {kUint32, "<u4"},    {kUint64, "<u8"},      {kFloat16, "<f2"},
-      {kFloat32, "<f4"}, {kFloat64, "<f8"}, {kComplex64, "<c8"}, {kComplex128, "<c16"}, {kBFloat16, "<V2"}};
+      {kFloat32, "<f4"}, {kFloat64, "<f8"}, {kComplex64, "<c8"}, {kComplex128, "<c16"}, {kBFloat16, "<V2"},
+      {kQInt8, "|i1"},   {kQUint8, "|u1"},  {kQInt16, "<i2"},    {kQUint16, "<u2"},     {kQInt32, "<i4"}};
   for (const auto& [dtype, text] : table) {
     const std::string data(dtype_size(dtype) * 3, '\1');
     const Tensor t = tensor_from_bytes(dtype, Shape{3}, data.data(), data.size());

@@ -1,6 +1,8 @@
 // TFRecord files: what is written is read, TensorFlow's bytes are ours, and no damage goes unnoticed.
 #include "panto/lib/core/io/record_file.h"
 
+#include <sys/resource.h>
+
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <vector>
@@ -80,6 +82,26 @@ BOOST_AUTO_TEST_CASE(nothing_is_there_before_it_is_closed) {
                       "FailedPrecondition: record writer: expected an open one, got one that was closed");
 }
 
+// What may end within a record is never put in place.
+BOOST_AUTO_TEST_CASE(a_write_that_failed) {
+  const TestFolder folder;
+  RecordWriter writer(folder / "records");
+  rlimit before{};
+  BOOST_REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  BOOST_REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  {
+    const FileSizeErrors errors;
+    BOOST_CHECK_THROW(writer.write(std::string(1 << 20, 'x')), Error);
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  const char* const refused =
+      "FailedPrecondition: record writer: expected one whose writes succeeded, got one that failed";
+  expect_error_begins([&] { writer.write("one"); }, refused);
+  expect_error_begins([&] { writer.close(); }, refused);
+  BOOST_CHECK_THROW(read_file(folder / "records"), Error);
+}
+
 // Every byte that is missing or another is noticed.
 BOOST_AUTO_TEST_CASE(damage) {
   const TestFolder folder;
@@ -149,6 +171,29 @@ BOOST_AUTO_TEST_CASE(lines_of_any_length) {
   BOOST_TEST(line == "x");
   BOOST_TEST(!stream.read_line(line));
   expect_error_begins([&] { InputStream none(folder / "none"); }, "NotFound: ");
+}
+
+BOOST_AUTO_TEST_CASE(going_on_at_a_byte) {
+  const TestFolder folder;
+  const std::vector<std::string> records = {"one", std::string(600000, 'x'), "three"};
+  for (const Compression c : {Compression::kNone, Compression::kGzip}) {
+    write_records(folder / "r", records, c);
+    std::vector<uint64_t> begins;
+    std::string record;
+    for (RecordReader reader(folder / "r", c); begins.push_back(reader.offset()), reader.read(record);) {
+    }
+    BOOST_TEST((begins == std::vector<uint64_t>{0, 19, 600035, 600056}));
+    for (size_t i = 0; i < begins.size(); ++i) {
+      RecordReader reader(folder / "r", c);
+      reader.skip_to(begins[i]);
+      BOOST_TEST(reader.offset() == begins[i]);
+      BOOST_TEST(reader.read(record) == (i < records.size()));
+      if (i < records.size()) BOOST_TEST((record == records[i]));
+    }
+    RecordReader reader(folder / "r", c);
+    expect_error_begins([&] { reader.skip_to(600057); }, "DataLoss: file '");
+    expect_error([&] { reader.skip_to(3); }, "InvalidArgument: record reader: expected a byte from 600056 on, got 3");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

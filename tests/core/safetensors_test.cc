@@ -1,5 +1,5 @@
 // .safetensors: files put together byte by byte from the format's description are read, ours are what it describes,
-// and nothing in a file can harm. tests/interop/test_safetensors.py compares with the format's own library.
+// and nothing in a file can harm. tests/interop/files/test_safetensors.py compares with the format's own library.
 #include "panto/lib/core/io/safetensors.h"
 
 #include <complex>

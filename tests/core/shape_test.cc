@@ -33,6 +33,26 @@ BOOST_AUTO_TEST_CASE(dimensions_by_index) {
   expect_error([] { Shape{}[0]; }, "OutOfRange: dimension: expected one in [0, 0), got 0");
 }
 
+// The same by dim(i), of what is not fully known, too.
+BOOST_AUTO_TEST_CASE(dimensions_of_any_shape) {
+  const PartialShape p{4, -1, 6};
+  BOOST_TEST(p.dim(0) == 4);
+  BOOST_TEST(p.dim(1) == kUnknownDim);
+  BOOST_TEST(p.dim(-1) == 6);
+  BOOST_TEST(p.dim(-3) == 4);
+  BOOST_TEST((Shape{2, 3}.dim(-1)) == 3);
+  const PartialShape of_many(std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8});  // which do not lie inside
+  BOOST_TEST(of_many.dim(7) == 8);
+  BOOST_TEST(of_many.dim(-8) == 1);
+  expect_error([&] { (void)p.dim(3); }, "OutOfRange: dimension: expected one in [-3, 3), got 3");
+  expect_error([&] { (void)p.dim(-4); }, "OutOfRange: dimension: expected one in [-3, 3), got -4");
+  expect_error([] { (void)Shape{}.dim(-1); }, "OutOfRange: dimension: expected one in [0, 0), got -1");
+  for (const int i : {0, -1}) {
+    expect_error([&] { (void)PartialShape().dim(i); },
+                 "OutOfRange: dimension: expected one of a shape of known rank, got " + std::to_string(i) + " of ?");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(sizes_that_overflow) {
   constexpr int64_t k32 = int64_t{1} << 32;
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/tests/expect.h"
 
@@ -26,7 +27,60 @@ bool all_are(const Tensor& t, uint8_t value) {
   return true;
 }
 
+// Holds tensors of any kind: nested by a program's data, as deep as it likes.
+class Box final : public VariantValue {
+ public:
+  explicit Box(std::vector<Tensor> in) : in_(std::move(in)) { ++alive; }
+  ~Box() override { --alive; }
+  std::string_view kind() const noexcept override { return "Box"; }
+  std::string to_string() const override { return "box"; }
+  static inline std::atomic<int> alive{0};
+
+ private:
+  std::vector<Tensor> in_;
+};
+class BoxResource final : public Resource {
+ public:
+  explicit BoxResource(Tensor in) : Resource("", "box"), in_(std::move(in)) { ++Box::alive; }
+  ~BoxResource() override { --Box::alive; }
+  std::string_view kind() const noexcept override { return "Box"; }
+
+ private:
+  Tensor in_;
+};
+Tensor box_of(std::vector<Tensor> in) {
+  Tensor t = allocate_tensor(cpu_device(), kVariant, Shape{});
+  mutable_data<Variant>(t)->value = std::make_shared<Box>(std::move(in));
+  return t;
+}
+
 BOOST_AUTO_TEST_SUITE(tensor_alloc)
+
+// What destroys one must not call itself for each one inside of it.
+BOOST_AUTO_TEST_CASE(values_within_values_need_no_deep_stack) {
+  constexpr int kLevels = 1'000'000;
+  const auto destroy_all = [](int levels, auto wrap) {
+    Tensor t = bytes_of(1, 1);
+    for (int i = 0; i < levels; ++i) t = wrap(std::move(t));
+    t = Tensor();
+    BOOST_TEST(Box::alive == 0);
+  };
+  destroy_all(kLevels, [](Tensor t) { return box_of({std::move(t)}); });
+  destroy_all(kLevels, [](Tensor t) { return resource_tensor(std::make_shared<BoxResource>(std::move(t))); });
+  destroy_all(kLevels / 20, [i = 0](Tensor t) mutable {  // in one another, beside others, as views
+    const Tensor beside = box_of({bytes_of(300, 2)});
+    Tensor both = box_of({beside, view_tensor(t, t.shape()), std::move(t)});
+    return ++i % 2 == 0 ? std::move(both) : resource_tensor(std::make_shared<BoxResource>(std::move(both)));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(values_within_values_go_when_the_last_holder_does) {
+  const Tensor inner = box_of({});
+  Tensor outer = box_of({inner, box_of({inner})});
+  BOOST_TEST(Box::alive == 3);
+  outer = Tensor();
+  BOOST_TEST(Box::alive == 1);
+}
 
 BOOST_AUTO_TEST_CASE(data_is_aligned_and_never_null) {
   for (DType t : {kFloat32, kComplex128, kInt8, kString, kResource, kVariant}) {

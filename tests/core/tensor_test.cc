@@ -142,7 +142,8 @@ BOOST_AUTO_TEST_CASE(values_of_symbolic_tensors) {
   const Tensor t = meta_tensor(kFloat32, {-1, 2});
   const char* text =
       "FailedPrecondition: value: expected a tensor that has one, got symbolic float32[?,2] (it gets values when the "
-      "graph runs); to decide by a value inside a trace use select, of which both sides are computed, or trace with "
+      "graph runs); to decide by a value inside a trace use cond, switch_case or while_loop, or select, of which both "
+      "sides are computed, or trace with "
       "real values (trace_with), which lists what it baked in";
   expect_error([&] { (void)t.item<float>(); }, here(text, __LINE__));
   expect_error([&] { (void)t.data<float>(); }, here(text, __LINE__));

@@ -27,9 +27,9 @@ class Listener final : public Recorder {
 
 class Maker final : public VariableMaker {
  public:
-  Variable make(const Tensor& initial, std::string_view name, const std::source_location&) override {
-    return Variable::from_handle(meta_tensor(kResource, Shape{}), initial.dtype(), initial.partial_shape(),
-                                 std::string(name) + "/made");
+  Variable make(const Tensor& initial, const PartialShape& shape, std::string_view name,
+                const std::source_location&) override {
+    return Variable::from_handle(meta_tensor(kResource, Shape{}), initial.dtype(), shape, std::string(name) + "/made");
   }
 };
 
@@ -49,6 +49,17 @@ BOOST_AUTO_TEST_CASE(reads_and_assignments) {
   // A value may be added to itself.
   v.assign_add(v.value());
   BOOST_TEST((v.value().to_vector<float>() == std::vector<float>{10, 12}));
+}
+
+BOOST_AUTO_TEST_CASE(shapes_of_values) {
+  const Variable fixed(tensor({1.f, 2.f}), "fixed"), loose(tensor({1.f, 2.f}), "loose", {.validate_shape = false});
+  BOOST_TEST(error_text([&] { fixed.assign(tensor({1.f})); }).starts_with("InvalidArgument: "));
+  loose.assign(tensor({1.f}));
+  BOOST_TEST((loose.value().to_vector<float>() == std::vector<float>{1}));
+  loose.assign(tensor({{1.f, 2.f}}));
+  BOOST_TEST(loose.value().shape().to_string() == "[1,2]");
+  BOOST_TEST(error_text([&] { loose.assign(tensor({1})); }).starts_with("InvalidArgument: "));
+  BOOST_TEST(!loose.initializer().defined());
 }
 
 BOOST_AUTO_TEST_CASE(are_ops) {

@@ -46,6 +46,26 @@ BOOST_AUTO_TEST_CASE(the_table_is_of_old_ops_only) {
   BOOST_TEST(find_adapter("SelectV2") == nullptr);
 }
 
+// TensorFlow has Send and Recv by two names each.
+BOOST_AUTO_TEST_CASE(sends_and_receives) {
+  const std::string meets = R"(
+      attr { key: "tensor_name" value { s: "t" } }
+      attr { key: "send_device" value { s: "/job:localhost/replica:0/task:0/device:CPU:0" } }
+      attr { key: "send_device_incarnation" value { i: 1 } }
+      attr { key: "recv_device" value { s: "/job:localhost/replica:0/task:0/device:CPU:0" } }
+      attr { key: "client_terminated" value { b: false } } )";
+  const Graph graph = parse_graph(constant("x", "DT_FLOAT", "", "float_val: 2.5 ") + R"(
+    node { name: "send" op: "Send" input: "x" attr { key: "T" value { type: DT_FLOAT } } )" +
+                                  meets + R"(}
+    node { name: "y" op: "Recv" attr { key: "tensor_type" value { type: DT_FLOAT } } )" +
+                                  meets + R"(}
+    versions { producer: 1200 })");
+  BOOST_TEST(graph.at("send").op().name() == "_Send");
+  BOOST_TEST(graph.at("y").op().name() == "_Recv");
+  Session session(graph);
+  BOOST_TEST(session.run({"y", "send"})[0].item<float>() == 2.5f);
+}
+
 // Ops of TensorFlow 1 that take or give references, all of which can be read.
 BOOST_AUTO_TEST_CASE(old_names_are_read) {
   for (const char* op : {"FIFOQueue",

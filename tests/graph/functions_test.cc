@@ -1,5 +1,7 @@
 // Functions of files: read, called, written.
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "panto/autograd/tape.h"
 #include "panto/lib/graph/files/io.h"
@@ -65,6 +67,52 @@ BOOST_AUTO_TEST_CASE(a_call_by_the_functions_own_name) {
       argument("n", "DT_INT32") + node("y", "next", {"n"}, "") +
       library(function("next", kIntToInt, kOne + inner("sum", "AddV2", {"n", "one:output:0"}, kIntT), "sum:z:0"))));
   expect_near(session.run("y", {{"n", tensor(3)}}), 4);
+}
+
+// A node that nothing reads runs where `control_ret` says so, or where another one waits for it, also one without
+// effects; wherever the function is called. In TensorFlow 2.21 all of these are InvalidArgumentError.
+BOOST_AUTO_TEST_CASE(nodes_that_nothing_reads) {
+  const auto checked = [](const std::string& waits, const std::string& control_ret) {
+    const std::string arguments = kFloatToFloat + (control_ret.empty() ? "" : "control_output: 'done' ");
+    return library("function { signature { name: 'checked' " + arguments + "} " +
+                   inner("check", "CheckNumerics", {"x"}, kFloatT + attr("message", "s: 'checked'")) +
+                   inner("square", "Square",
+                         waits.empty() ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", waits},
+                         kFloatT) +
+                   "ret { key: 'r' value: 'square:y:0' } " + control_ret + "}\n");
+  };
+  const std::string x = placeholder("x", "DT_FLOAT", "");
+  const std::string call = x + node("y", "PartitionedCall", {"x"}, call_attrs("checked", kFloat));
+  const std::string branch = x + placeholder("p", "DT_BOOL", "") +
+                             node("y", "StatelessIf", {"p", "x"}, if_attrs("checked", "checked", kFloat));
+  const std::string done = "control_ret { key: 'done' value: 'check' } ";
+  for (const std::string& text : {call + checked("^check", ""), call + checked("", done),
+                                  branch + checked("^check", ""), branch + checked("", done)}) {
+    const Graph read = parse_graph(text);
+    const Graph again = parse_graph(to_graph_def(read));
+    for (const Graph* graph : {&read, &again}) {
+      Feeds good{{"x", 3}}, bad{{"x", tensor(INFINITY)}};
+      std::vector<std::string> names{"x"};
+      std::vector<Tensor> inputs{tensor(3.f)}, wrong{tensor(INFINITY)};
+      if (graph->find("p") != nullptr) {
+        for (Feeds* feeds : {&good, &bad}) feeds->emplace_back("p", true);
+        for (std::vector<Tensor>* values : {&inputs, &wrong}) values->push_back(tensor(true));
+        names.emplace_back("p");
+      }
+      for (const char* passes : {"", "off"}) {
+        Session session(*graph, {.passes = passes});
+        BOOST_TEST(session.run("y", good).item<float>() == 9);
+        const std::string error = error_text([&] { session.run("y", bad); });
+        BOOST_TEST(error.starts_with("InvalidArgument: checked"), error);
+      }
+      const Function f = function_of(*graph, {names.begin(), names.end()}, {"y"});
+      const auto outer = trace([&](const std::vector<Tensor>& in) { return f.call(in)[0] + 1.f; });
+      BOOST_TEST(f.call(inputs)[0].item<float>() == 9);
+      BOOST_TEST(outer(inputs).item<float>() == 10);
+      BOOST_CHECK_THROW(f.call(wrong), Error);
+      BOOST_CHECK_THROW(outer(wrong), Error);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(symbolic_gradients) {

@@ -60,11 +60,13 @@ BOOST_AUTO_TEST_CASE(loads_and_fails_when_it_is_reached) {
       {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_FLOAT_REF } } }",
        "attribute DstT: reference type: expected one of float32, float64, int32, uint8, int16, int8, string, "
        "complex64, "
-       "int64, bool, bfloat16, uint16, complex128, float16, resource, variant, uint32, uint64, got DT_FLOAT_REF [node "
+       "int64, bool, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, float16, resource, variant, "
+       "uint32, uint64, got DT_FLOAT_REF [node "
        "'y']"},
-      {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_QINT8 } } }",
+      {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { type: DT_INT4 } } }",
        "attribute DstT: dtype: expected one of float32, float64, int32, uint8, int16, int8, string, complex64, int64, "
-       "bool, bfloat16, uint16, complex128, float16, resource, variant, uint32, uint64, got DT_QINT8 [node 'y']"},
+       "bool, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, float16, resource, variant, "
+       "uint32, uint64, got DT_INT4 [node 'y']"},
       {"node { name: 'y' op: 'Cast' input: 'x' attr { key: 'DstT' value { placeholder: 'U' } } }",
        "attribute DstT: expected type, got a placeholder 'U' for one [node 'y']"},
       {"node { name: 'y' op: 'Tanh' input: 'x' attr { key: 'alpha' value { f: 0.5 } } }",
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(is_written_as_it_was_read) {
       "versions { producer: 2000 min_consumer: 12 } " + pair("x") +
       "node { name: 'c' op: 'NoOp' } "
       "node { name: 'y' op: 'Foo' input: 'x' input: 'x' input: '^c' device: '/cpu:0' "
-      "  attr { key: 'i' value { i: 0 } } attr { key: 'd' value { type: DT_QINT8 } } "
+      "  attr { key: 'i' value { i: 0 } } attr { key: 'd' value { type: DT_INT4 } } "
       "  attr { key: 'f' value { func { name: 'g' attr { key: 'z' value { i: 1 } } } } } "
       "  attr { key: 'fs' value { list { func { name: 'g' } func { name: 'h' attr { key: 'T' value { placeholder: 'T' "
       "} } "
@@ -196,7 +198,7 @@ BOOST_AUTO_TEST_CASE(is_written_as_it_was_read) {
 
 // TensorFlow 1's loops: there is one way back, also between nodes that cannot run here.
 BOOST_AUTO_TEST_CASE(a_loop_is_kept) {
-  const std::string type = "attr { key: 'T' value { type: DT_QINT8 } } ";
+  const std::string type = "attr { key: 'T' value { type: DT_INT4 } } ";
   const std::string loop = "versions { producer: 175 } " + pair("x") +
                            "node { name: 'c' op: 'Foo' } "
                            "node { name: 'enter' op: 'Enter' input: 'c' " +

@@ -41,6 +41,18 @@ Dataset::from_tensors({x, zeros({4})})
 // InvalidArgument: from_tensors: expected the same first dimension, got shapes [3,2] and [4]
 pairs.take(2).batch(2, {.drop_remainder = true})
 // Dataset of 1 element
+Dataset::range(2, 8, 3).concatenate(Dataset::from_range(std::vector<int>{4})).enumerate()
+// Dataset of 3 elements
+pairs.shard(2, 1).cache().padded_batch(2)
+// Dataset of 1 element
+pairs.filter([](const Tensor&, const Tensor& b) { return b > 0; })
+// Dataset of elements
+Dataset::range(3).flat_map([](const Tensor& n) { return Dataset::range(n.item<int64_t>()); }).begin()->to_string()
+// "(int64[])"
+std::string position = pairs.state();
+pairs.restore(position);
+pairs.batch(3).restore(position);
+// InvalidArgument: state: expected one of a pipeline with 'batch' here, got one with 'from_tensors'
 FILE* table = fopen((folder + "t.csv").c_str(), "w");
 fputs("a,b,k\n1,2,0\n3,4,1\n", table);
 fclose(table);
@@ -69,6 +81,26 @@ png_bytes(read_image(folder + "i.png")).size() > 60
 write_jpeg(folder + "i.jpg", zeros({8, 8, 3}, kUint8), {.quality = 80});
 read_image(folder + "i.jpg").shape()
 // [8,8,3]
+write_image(folder + "i.bmp", read_image(folder + "i.png"));
+decode_bmp(bmp_bytes(read_image(folder + "i.bmp"))).shape()
+// [2,3,1]
+Tensor contents = tensor(jpeg_bytes(read_image(folder + "i.jpg")));
+decode_jpeg(contents, {.channels = 1}).shape()
+// [8,8,1]
+encode_jpeg(decode_jpeg(contents), {.quality = 90}).shape()
+// []
+write_wav(folder + "a.wav", zeros({8, 2}), 8000);
+read_wav(folder + "a.wav").samples.shape()
+// [8,2]
+decode_wav(wav_bytes(zeros({8, 2}), 8000), {.desired_channels = 1}).audio.shape()
+// [8,1]
+audio_spectrogram(zeros({8, 2}), 4, 2).shape()
+// [2,3,3]
+SummaryWriter writer(folder + "runs");
+writer.add_summary(merge_summary({scalar_summary("loss", 0.5f), histogram_summary("x", zeros({2}))}), 10);
+writer.close();
+read_events(folder + "runs").back().values.size()
+// 2
 std::vector<double> losses = {4, 2, 1};
 plot(losses, {.path = folder + "l.svg"});
 plot_text({losses}, {.width = 3, .height = 3, .ascii = true}).substr(0, 6)

@@ -45,6 +45,12 @@ Operation descend = Sgd({.learning_rate = 0.5}).minimize(error * 0.5f);
 Tensor lr = placeholder(kFloat32, {}, "lr");
 Operation descend_by = Sgd({.learning_rate = lr}).minimize(error);
 Operation descend_adam = Adam({.learning_rate = 1e-3}).minimize(error);
+Variable global_step(tensor(int64_t{0}), "global_step");
+Sgd halves({.learning_rate = 0.5});
+auto gv = halves.compute_gradients(error, {.var_list = {slope}});
+for (auto& [gradient, variable] : gv) gradient = clip_by_norm(gradient, 0.5);
+Operation clipped = halves.apply_gradients(gv, {.global_step = global_step});
+Operation counted = halves.minimize(error * 0.f, {.global_step = global_step});
 trainable_variables().size()
 // 1
 Operation start_all = global_variables_initializer();
@@ -56,6 +62,20 @@ sess_1.run(descend).defined()
 // false
 sess_1.run(slope)
 // 1.5  float32[], CPU:0
+sess_1.run(start_all).defined()
+// false
+sess_1.run(clipped).defined()
+// false
+sess_1.run(counted).defined()
+// false
+sess_1.run(global_step)
+// 2  int64[], CPU:0
+sess_1.run(slope)
+// 2.75  float32[], CPU:0
+sess_1.run(start).defined()
+// false
+sess_1.run(descend).defined()
+// false
 sess_1.run(descend_by, {{lr, 0.25f}}).defined()
 // false
 sess_1.run(slope)

@@ -15,6 +15,26 @@ AdamW adamw({v}, {.learning_rate = 1e-3, .weight_decay = 0.01});
 adamw.exclude_from_weight_decay({v});
 RMSprop rms({v}, {.learning_rate = 1e-3, .momentum = 0.9, .centered = true});
 Adagrad adagrad({v}, {.learning_rate = 0.1});
+Adam amsgrad({v}, {.learning_rate = 1e-3, .amsgrad = true});
+amsgrad.slot_names()
+// ["m", "v", "vhat"]
+Adamax adamax({v}, {.learning_rate = 1e-3});
+ScheduleFreeAdamW schedule_free({v}, {.learning_rate = 0.0025});
+Nadam nadam({v}, {.learning_rate = 1e-3});
+Adadelta adadelta({v}, {.learning_rate = 1e-3, .rho = 0.95});
+Ftrl ftrl({v}, {.learning_rate = 0.1});
+Lion lion({v}, {.learning_rate = 1e-4});
+Lamb lamb({v}, {.learning_rate = 1e-3});
+Adafactor adafactor({v}, {.learning_rate = 1e-3});
+Muon muon({v}, {.learning_rate = 0.02});
+Momentum heavy({v}, {.learning_rate = 0.01, .momentum = 0.9});
+AdagradDA dual({v}, {.learning_rate = 0.1});
+ProximalGradientDescent proximal({v}, {.learning_rate = 0.1});
+ProximalAdagrad proximal_adagrad({v}, {.learning_rate = 0.1});
+AddSign add_sign({v}, {.learning_rate = 0.1});
+PowerSign power_sign({v}, {.learning_rate = 0.1});
+adam.get_slot(v, "m").value()
+// [0. 0.]  float32[2], CPU:0
 adam.slots().size()
 // 5
 adam.slots().back().value()
@@ -24,6 +44,31 @@ Sgd ascent({v}, {.learning_rate = -1});
 Schedule steps = piecewise_constant({1000, 2000}, {0.1, 0.01, 0.001});
 Schedule decay = exponential_decay(0.1, 1000, 0.5, {.staircase = true});
 Schedule cosine = cosine_decay(1e-3, 10000, {.warmup_steps = 500});
+polynomial_decay(0.1, 1000, {.end = 0})(tensor(int64_t{500}))
+// 0.05  float64[], CPU:0
+inverse_time_decay(0.1, 1000, 1)(tensor(int64_t{1000}))
+// 0.05  float64[], CPU:0
+natural_exp_decay(0.1, 1000, 0.5)(tensor(int64_t{0}))
+// 0.1  float64[], CPU:0
+linear_cosine_decay(0.1, 1000, {.beta = 0})(tensor(int64_t{1000}))
+// 0.0  float64[], CPU:0
+cosine_decay_restarts(0.1, 1000)(tensor(int64_t{1000}))
+// 0.1  float64[], CPU:0
+Variable trained(tensor({3.f, 5.f}), "trained");
+Sgd descent({trained}, {.learning_rate = 0.5});
+descent.minimize([&] { return sum(square(trained)); }, {.var_list = {trained}}).defined()
+// false
+trained.value()
+// [0. 0.]  float32[2], CPU:0
+ExponentialMovingAverage average({v}, {.decay = 0.999});
+average.apply().defined()
+// false
+GradientAccumulator accumulator(descent, {.steps = 4});
+accumulator.apply(std::vector<Tensor>{tensor({1.f, 1.f})}).defined()
+// false
+LossScale scaler;
+scaler.scale_loss(tensor(2.f))
+// 65536.0  float32[], CPU:0
 cosine(tensor(int64_t{250}))
 // 0.0005  float64[], CPU:0
 Adam scheduled({v}, {.learning_rate = cosine});
@@ -74,6 +119,49 @@ softmax_cross_entropy_with_logits(zeros({1, 2}), tensor({{0, 1}}))
 // [0.6931472]  float32[1], CPU:0
 sigmoid_cross_entropy_with_logits(tensor({0.f, 1000.f, -1000.f}), tensor({1.f, 1.f, 1.f}))
 // [6.931472e-01 0.000000e+00 1.000000e+03]  float32[3], CPU:0
+log_cosh(y, target)
+// 0.06005726  float32[], CPU:0
+cosine_similarity(tensor({{3.f, 4.f}}), tensor({{4.f, 3.f}}))
+// -0.96000004  float32[], CPU:0
+binary_focal_cross_entropy(y, target, {.gamma = 3})
+// 0.0433217  float32[], CPU:0
+dice(y, target)
+// 0.33333337  float32[], CPU:0
+metrics::Mean mean_loss;
+mean_loss.update_state(tensor({1.f, 2.f}));
+mean_loss.update_state(tensor({6.f}));
+mean_loss.result()
+// 3.0  float32[], CPU:0
+mean_loss.reset_state();
+mean_loss(5.0)
+// 5.0  float32[], CPU:0
+metrics::SparseCategoricalAccuracy right;
+right(tensor({{0.f, 1.f}, {1.f, 0.f}, {0.f, 3.f}, {2.f, 1.f}}), tensor({1, 0, 0, 0}))
+// 0.75  float32[], CPU:0
+metrics::Recall({.thresholds = {0.25, 0.75}})(tensor({0.5f, 0.9f}), tensor({1, 1}))
+// [1.  0.5]  float32[2], CPU:0
+metrics::AUC()(tensor({0.f, 0.5f, 0.3f, 0.9f}), tensor({0, 0, 1, 1}))
+// 0.75  float32[], CPU:0
+metrics::MeanMetricWrapper(huber, {.delta = 0.25})(y, target)
+// 0.046875  float32[], CPU:0
+metrics::confusion_matrix(tensor({0, 1, 1}), tensor({0, 1, 0}), 2)
+// [[1 1]
+//  [0 1]]
+// int32[2,2], CPU:0
+metrics::Precision()(tensor({1, 0}), tensor({1, 0}))
+// InvalidArgument: prediction: expected a floating tensor, got int32[2]
+Dense(2, 3, {.kernel_initializer = "orthogonal"}).kernel().shape()
+// [2,3]
+Dense(2, 3, {.kernel_initializer = "hee"})
+// InvalidArgument: initializer: expected "glorot_uniform"
+variance_scaling({.scale = 2, .mode = "fan_out", .seed = 1})({2, 3}, kFloat32).shape()
+// [2,3]
+regularizers::l2(0.5)(tensor({1.f, 2.f}))
+// 2.5  float32[], CPU:0
+constraints::max_norm(1)(tensor({{3.f}, {4.f}}))
+// [[0.6]
+//  [0.8]]
+// float32[2,1], CPU:0
 struct Net : Layer {
   Dense a{784, 128, {.activation = relu}}, b{128, 10};
   Variable scale{ones({10}), "scale"};

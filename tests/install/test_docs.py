@@ -66,8 +66,9 @@ class DocumentsTest(InstalledCase):
         for block in programs:
             with self.subTest(block=block.where):
                 self.check_printed(block, self.build_and_run([block.located]))
-                # It compiles in a second; lines are counted, since a busy machine takes longer.
-                self.assertLess(self.lines_to_compile(block.located), 60_000, "are the public headers still light?")
+                # It compiles in a second; lines are counted, since a busy machine takes longer. The standard library's
+                # are five of six: what brings one more of its large headers along goes beyond this.
+                self.assertLess(self.lines_to_compile(block.located), 64_000, "are the public headers still light?")
 
     def test_readme_sections(self):
         blocks = [b for b in blocks_of(ROOT / "README.md") if not b.is_program]

@@ -1,6 +1,9 @@
 """What the interop tests share: running the `panto` command, comparing arrays, and the closing line of counts."""
 
 import contextlib
+import dataclasses
+import hashlib
+import io
 import os
 import pathlib
 import subprocess
@@ -17,6 +20,7 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "tests" / "reference"
+CASES = [str(REFERENCE), str(REFERENCE / "ops")]  # where its modules are
 PANTO = os.environ.get("PANTO")
 
 needs_panto = unittest.skipUnless(PANTO, "the environment variable PANTO does not name the panto command")
@@ -92,11 +96,19 @@ def panto_fails(*arguments):
     return errors[0]
 
 
+graphs = set()  # that TensorFlow made and our command read, in this process
+
+
+def note_graph(graph_def):
+    graphs.add(hashlib.sha256(graph_def.SerializeToString(deterministic=True)).hexdigest())
+
+
 @contextlib.contextmanager
 def saved(graph_def, suffix=".pb"):
     """A file with the graph, for as long as the block runs."""
     from google.protobuf import text_format
 
+    note_graph(graph_def)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / f"graph{suffix}"
         if suffix == ".pbtxt":
@@ -121,7 +133,9 @@ def run_graph_def(graph_def, feeds=None, fetches=(), targets=()):
         tf.import_graph_def(graph_def, name="")
     with tf.compat.v1.Session(graph=graph) as session:
         results = session.run(
-            [*map(tensor_name, fetches), *targets], {tensor_name(name): value for name, value in (feeds or {}).items()}
+            # Copies: some ops write to what they are given.
+            [*map(tensor_name, fetches), *targets],
+            {tensor_name(name): np.array(value) for name, value in (feeds or {}).items()},
         )
     return {name: as_array(value) for name, value in zip(fetches, results)}
 
@@ -168,21 +182,51 @@ class _Result(unittest.TextTestResult):
         self.passed += 1
 
 
+@dataclasses.dataclass
+class Outcome:
+    """What running tests came to."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: list = dataclasses.field(default_factory=list)  # a reason for each
+    messages: str = ""
+    graphs: set = dataclasses.field(default_factory=set)  # that TensorFlow made
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.graphs |= other.graphs
+
+    def report(self):
+        """Prints, last, `N passed, N failed`. Returns the exit status."""
+        for reason in sorted(set(self.skipped)):
+            print(f"skipped: {reason}")
+        if self.graphs:
+            print(f"{len(self.graphs)} graphs that TensorFlow made")
+        print(f"{self.passed} passed, {self.failed} failed" + (f", {len(self.skipped)} skipped" if self.skipped else ""))
+        return 1 if self.failed else 0
+
+
 def run_suite(suite):
-    """Runs it; prints each failure and, last, `N passed, N failed`. Returns the exit status."""
-    result = unittest.TextTestRunner(stream=sys.stderr, verbosity=1, resultclass=_Result).run(suite)
+    """Runs it here; the messages tell what failed, and why."""
+    messages = io.StringIO()
+    result = unittest.TextTestRunner(stream=messages, verbosity=1, resultclass=_Result).run(suite)
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
-    for reason in sorted({reason for _, reason in result.skipped}):
-        print(f"skipped: {reason}")
-    skipped = f", {len(result.skipped)} skipped" if result.skipped else ""
-    print(f"{result.passed} passed, {failed} failed{skipped}")
-    return 1 if failed else 0
+    return Outcome(result.passed, failed, [reason for _, reason in result.skipped], messages.getvalue(), set(graphs))
+
+
+def run_tests(names):
+    """Runs the tests of these names (module.Class.test_x), in this process."""
+    return run_suite(unittest.defaultTestLoader.loadTestsFromNames(names))
 
 
 def main():
-    """For `python test_x.py [NAME ...]`: this file's tests, or those whose name contains one of the words given."""
+    """For `PYTHONPATH=tests/interop python test_x.py [NAME ...]`: this file's tests, or those whose name contains one of the words given."""
     words = sys.argv[1:]
     loader = unittest.TestLoader()
     if words:
         loader.testNamePatterns = [f"*{word}*" for word in words]
-    sys.exit(run_suite(loader.loadTestsFromModule(sys.modules["__main__"])))
+    outcome = run_suite(loader.loadTestsFromModule(sys.modules["__main__"]))
+    print(outcome.messages, file=sys.stderr)
+    sys.exit(outcome.report())

@@ -36,12 +36,20 @@ void with_type(DType t, F f) {
     case DType::kBool: f(bool{}); return;
     case DType::kComplex64: f(std::complex<float>{}); return;
     case DType::kComplex128: f(std::complex<double>{}); return;
+    case DType::kQInt8: f(QInt8{}); return;
+    case DType::kQUint8: f(QUint8{}); return;
+    case DType::kQInt16: f(QInt16{}); return;
+    case DType::kQUint16: f(QUint16{}); return;
+    case DType::kQInt32: f(QInt32{}); return;
     case DType::kString: f(std::string{}); return;
     case DType::kResource: f(ResourceHandle{}); return;
     case DType::kVariant: f(Variant{}); return;
     default: fail(Code::kInternal, "test array: expected a type with values, got " + std::string(dtype_name(t)));
   }
 }
+
+template <class T>
+constexpr bool kIsQuantized = dtypes::kQuantized.contains(dtype_of<T>);
 
 // What a resource or variant of a test holds.
 class Number final : public Resource {
@@ -65,6 +73,8 @@ T element(double value) {
     return value != 0;
   } else if constexpr (std::is_same_v<T, std::complex<float>>) {
     return {static_cast<float>(value), 0};
+  } else if constexpr (kIsQuantized<T>) {
+    return T(static_cast<decltype(T::value)>(value));
   } else {
     return static_cast<T>(value);
   }
@@ -83,13 +93,16 @@ double number(const T& value) {
     return static_cast<double>(static_cast<float>(value));
   } else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
     return static_cast<double>(value.real());
+  } else if constexpr (kIsQuantized<T>) {
+    return static_cast<double>(value.value);
   } else {
     return static_cast<double>(value);
   }
 }
 
 bool is_complex(DType t) { return dtypes::kComplex.contains(t); }
-bool is_whole(DType t) { return (dtypes::kInteger | DTypeSet{kBool}).contains(t); }
+bool is_whole(DType t) { return (dtypes::kInteger | dtypes::kQuantized | DTypeSet{kBool}).contains(t); }
+bool has_sign(DType t) { return (dtypes::kSigned | DTypeSet{kQInt8, kQInt16, kQInt32}).contains(t); }
 
 template <class T>
 bool is_nan(const T& value) {
@@ -271,7 +284,7 @@ Array rounded_to(const Array& a, DType t) {
   with_type(t, [&]<class T>(T) {
     for (double& v : result.values) {
       if (is_whole(t)) v = std::round(v);
-      if ((dtypes::kInteger - dtypes::kSigned).contains(t)) v = std::abs(v);
+      if (is_whole(t) && t != kBool && !has_sign(t)) v = std::abs(v);
       v = number(element<T>(v));
     }
   });
@@ -382,7 +395,7 @@ Whole wrapped(Whole v, DType t) {
   if (t == kBool) return v;
   const Whole count = Whole{1} << (8 * dtype_size(t));
   v = ((v % count) + count) % count;
-  return dtypes::kSigned.contains(t) && v >= count / 2 ? v - count : v;
+  return has_sign(t) && v >= count / 2 ? v - count : v;
 }
 
 }  // namespace

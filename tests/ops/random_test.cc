@@ -8,6 +8,7 @@
 #include "panto/device/math/philox.h"
 #include "panto/lib/base/error.h"
 #include "panto/lib/core/step/threads.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/lib/ops/random/random.h"
 
@@ -156,6 +157,18 @@ BOOST_AUTO_TEST_CASE(moments) {
       mean_and_deviation(random_uniform({n}, {.seed = 1, .dtype = kFloat64, .min = -1, .max = 1}).to_vector<double>());
   BOOST_TEST(std::abs(um) < 0.005);
   BOOST_TEST(std::abs(us - 1 / std::sqrt(3.)) < 0.005);
+}
+
+// tf.random.stateless_truncated_normal([5], [1, 0]); tf.random.Generator.from_seed(7).truncated_normal([3], 3, 2).
+BOOST_AUTO_TEST_CASE(truncated_normal_is_tensorflows) {
+  check_close(truncated_normal({5}, {.seed = 1}), {0.1266503f, -0.49301657f, 0.6311907f, -0.78884655f, -0.9098563f});
+  set_seed(7);
+  check_close(truncated_normal({3}, {.mean = 3, .stddev = 2}), {0.35192084f, 3.5757134f, 1.2484198f});
+  const Tensor many = truncated_normal({100'000}, {.seed = 2, .dtype = kFloat64, .mean = 1, .stddev = 3});
+  const double farthest = reduce_max(abs(many - 1.0)).item<double>();
+  BOOST_TEST(farthest < 6);
+  BOOST_TEST(farthest > 5.99);
+  BOOST_TEST(dtype_name(truncated_normal({2}, {.dtype = kBFloat16}).dtype()) == "bfloat16");
 }
 
 BOOST_AUTO_TEST_CASE(threads_draw_different_numbers) {

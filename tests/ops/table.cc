@@ -208,9 +208,11 @@ std::vector<int> argument_of_inputs(const Op& op, size_t count, const Attrs& att
     int64_t n = 1;
     if (s.inputs[a].is_list()) {
       n = static_cast<int64_t>(count) - (static_cast<int64_t>(s.inputs.size()) - lists);
-      const int number = s.inputs[a].number_attr;
-      const Attr* given = number < 0 ? nullptr : find_attr(attrs, s.attrs[static_cast<size_t>(number)].name);
-      n = given != nullptr ? given->value.as<int64_t>() : n / std::max<int64_t>(1, lists);
+      const int number = s.inputs[a].number_attr, types = s.inputs[a].type_list_attr;
+      const Attr* given = find_attr(attrs, s.attrs[static_cast<size_t>(number >= 0 ? number : types)].name);
+      n = given == nullptr ? n / std::max<int64_t>(1, lists)
+          : number >= 0    ? given->value.as<int64_t>()
+                           : static_cast<int64_t>(given->value.as<std::vector<DType>>().size());
     }
     for (int64_t i = 0; i < n; ++i) result.push_back(static_cast<int>(a));
   }

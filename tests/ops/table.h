@@ -100,6 +100,7 @@ struct Details {
   bool gradient = true;           // false: the samples are at kinks
   bool second_order = true;
   std::vector<size_t> constant = {};  // floating outputs that no gradient goes through
+  std::vector<size_t> fixed = {};     // the signature's inputs whose elements, in another order, would not be valid
   bool data_dependent_shape = false;
   bool random = false;  // two calls differ
   bool effect = false;  // reads or changes something outside: not run twice, nor symbolically

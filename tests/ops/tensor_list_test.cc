@@ -115,10 +115,35 @@ BOOST_AUTO_TEST_CASE(lists_in_lists) {
              boost::test_tools::per_element());
   BOOST_TEST(numbers(tensor_list_get_item(zeros_like(outer), 1, -1, kVariant)) == std::vector<float>({0, 0, 0}),
              boost::test_tools::per_element());
-  const auto deeper = [&] {
-    for (int i = 0; i < 100; ++i) outer = tensor_list_push_back(empty_tensor_list(-1, -1, kVariant), outer);
+}
+
+// As many as a program likes: none is destroyed by the one around it.
+BOOST_AUTO_TEST_CASE(lists_in_lists_a_hundred_thousand_deep) {
+  constexpr int kLevels = 100'000;
+  const auto around = [](const Tensor& inner) {
+    return tensor_list_push_back(empty_tensor_list(-1, -1, kVariant), inner);
   };
-  expect_error_begins(deeper, "InvalidArgument: element: expected at most 64 lists within each other, got more");
+  const auto inside = [](const Tensor& outer) { return tensor_list_get_item(outer, 0, -1, kVariant); };
+  Tensor list = list_of_numbers({1, 2});
+  for (int i = 0; i < kLevels; ++i) list = around(list);
+  for (int i = 0; i < kLevels; ++i) list = inside(list);
+  BOOST_TEST(numbers(list) == std::vector<float>({1, 2}), boost::test_tools::per_element());
+  for (int i = 0; i < kLevels; ++i) list = around(list);
+  list = list_of_numbers({3});  // all are gone
+  for (int i = 0; i < 999; ++i) list = around(list);
+  Tensor twice = add_n({list, list}), zeros = zeros_like(list);
+  for (int i = 0; i < 999; ++i) {
+    twice = inside(twice);
+    zeros = inside(zeros);
+  }
+  BOOST_TEST(numbers(twice) == std::vector<float>({6}), boost::test_tools::per_element());
+  BOOST_TEST(numbers(zeros) == std::vector<float>({0}), boost::test_tools::per_element());
+  list = around(list);
+  const char* too_deep =
+      "ResourceExhausted: sums and zeros of lists: expected at most 1000 within each other, got more";
+  expect_error_begins([&] { add_n({list, list}); }, too_deep);
+  expect_error_begins([&] { zeros_like(list); }, too_deep);
+  BOOST_TEST(numbers(zeros_like(list_of_numbers({1}))) == std::vector<float>({0}), boost::test_tools::per_element());
 }
 
 // A list in its own memory would never be freed.

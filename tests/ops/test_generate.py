@@ -56,11 +56,16 @@ class Generate(unittest.TestCase):
                 define("Chosen(x: T, y: U; T: real, U: plain|string - int8|bool) -> (z: T)",
                        '{.primary = "U", .flops = flops_each<20>}', "kChosen") +
                 define("Listed(x: T; T: list(type)) -> (y: bool)", name="kListed"), encoding="utf-8")
-            subprocess.run([*COMMAND, "--header", "ops.h", "--source", "ops.cc", "--types", "op_types.h",
+            subprocess.run([*COMMAND, "--header", "ops.h", "--source", "ops.cc", "--types", "family_types.h",
                             "family.cc"], cwd=folder, check=True, timeout=60)
-            text = (folder / "op_types.h").read_text(encoding="utf-8")
-        self.assertIn('    {"First", dtypes::kFloating | DTypeSet{kInt32}, 0},\n', text)
-        self.assertIn('    {"Chosen", ((dtypes::kPlain | DTypeSet{kString}) - DTypeSet{kInt8}) | DTypeSet{kBool}, 20},\n', text)
+            text = (folder / "family_types.h").read_text(encoding="utf-8")
+        self.assertIn('template <>\nstruct OpTypes<"First"> {\n'
+                      "  static constexpr DTypeSet kTypes = dtypes::kFloating | DTypeSet{kInt32};\n"
+                      "  static constexpr int kFlops = 0;\n};\n", text)
+        self.assertIn('struct OpTypes<"Chosen"> {\n'
+                      "  static constexpr DTypeSet kTypes = "
+                      "((dtypes::kPlain | DTypeSet{kString}) - DTypeSet{kInt8}) | DTypeSet{kBool};\n"
+                      "  static constexpr int kFlops = 20;\n};\n", text)
         self.assertNotIn("Listed", text)
 
     def test_attributes_become_a_struct_and_slots_in_signature_order(self):

@@ -86,9 +86,9 @@ bool export_program(const Program& p, const std::string& base) {
         arrays.emplace_back(fmt::format("tol_{}", k), tolerances(expected[k], noisy[k]));
       }
     }
-    write_graph(graph, base + ".pb");
-    write_npz(base + ".npz", arrays);
+    write_npz(base + ".npz", arrays);  // first: it refuses strings
     write_file(base + ".txt", names);
+    write_graph(graph, base + ".pb");
     return true;
   } catch (const Error&) {
     return false;

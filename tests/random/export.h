@@ -1,4 +1,4 @@
-// Programs as files, for another library to run: tests/interop/test_random.py.
+// Programs as files, for another library to run: tests/interop/graphs/test_random.py.
 #pragma once
 
 #include <string>

@@ -173,9 +173,14 @@ class Interpreter {
       const Statement& s = body.statements[failed[f]];
       // Of a function only what its outputs need has to run, which is not known here.
       if (s.kind != Statement::Kind::kOp) continue;
-      std::set<int> hit(s.out.begin(), s.out.end());
-      outcome.failures[f].needed = spread(body, failed[f] + 1, hit) || writes(s) ||
-                                   std::ranges::any_of(body.outputs, [&](Ref r) { return hit.contains(r); });
+      const auto leads_out = [&](std::set<int> hit) {
+        return spread(body, failed[f] + 1, hit) ||
+               std::ranges::any_of(body.outputs, [&](Ref r) { return hit.contains(r); });
+      };
+      // What a composite checks of its inputs for one of its outputs, it need not check for another.
+      outcome.failures[f].needed = writes(s) || (s.op->body() != nullptr && !s.out.empty()
+                                                     ? std::ranges::all_of(s.out, [&](int v) { return leads_out({v}); })
+                                                     : leads_out({s.out.begin(), s.out.end()}));
     }
   }
 

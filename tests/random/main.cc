@@ -1,14 +1,18 @@
 // random_programs [--programs N] [--seed S] [--only SEED] [--mode MODE] [--no-shrink] [--all] [--print] [--coverage]
 //                 [--export FOLDER]
+// random_programs --calls N [--only OP/NUMBER]
 //
 // Makes N programs (2,000, or what PANTO_PROGRAMS says; 12,000 where PANTO_SLOW is set) from seed S (1) on and asks
 // each for its answer in every mode (modes.h). Programs run in a child process: one that crashes or does not end is a
 // failure with a seed, and the search goes on behind it. First failures of different kinds are made smaller and
 // printed as C++; --all prints a line for every one. Ends with how many pairs of op and type were rarely tried
 // (--coverage: each of them), and "N passed, M failed". With --export the programs are written to files (export.h).
+// With --calls each op gets N calls that are wrong (hostile.h; 200 where PANTO_SLOW is set) and must answer or throw
+// Error, within a second and a limit of memory.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -29,7 +34,9 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/log.h"
 #include "panto/lib/core/step/threads.h"
+#include "panto/tests/folder.h"
 #include "panto/tests/random/export.h"
+#include "panto/tests/random/hostile.h"
 #include "panto/tests/random/interpret.h"
 #include "panto/tests/random/modes.h"
 #include "panto/tests/random/oracle.h"
@@ -59,6 +66,7 @@ struct Failed {
 struct Board {
   std::atomic<uint64_t> seed, steps, programs, wrong, asked, skipped, legal, failures;
   char mode[64];
+  char call[2000];
   Failed failed[kMaxFailures];
   std::atomic<uint32_t> tried[kMaxOps][kDTypeSlots];
 };
@@ -261,8 +269,8 @@ void print_coverage(const Board& board, bool all) {
 }
 
 struct Options {
-  uint64_t programs = 2000, seed = 1;
-  std::string mode, folder;
+  uint64_t programs = 2000, seed = 1, calls = 0;
+  std::string mode, folder, only_call;
   bool shrinks = true, prints = false, coverage = false, all = false;
 };
 
@@ -281,8 +289,16 @@ Options parse(int count, char** arguments) {
     } else if (name == "--seed") {
       o.seed = std::stoull(value());
     } else if (name == "--only") {
-      o.seed = std::stoull(value());
-      o.programs = 1;
+      const std::string only = value();
+      if (only.find('/') != std::string::npos) {
+        o.only_call = only;
+      } else {
+        o.seed = std::stoull(only);
+        o.programs = 1;
+      }
+    } else if (name == "--calls") {
+      o.calls = std::stoull(value());
+      if (std::getenv("PANTO_SLOW") != nullptr) o.calls = std::max<uint64_t>(o.calls, 200);
     } else if (name == "--mode") {
       o.mode = value();
     } else if (name == "--export") {
@@ -315,8 +331,103 @@ int export_programs(const Options& o) {
   return 0;
 }
 
+// ---- Calls that are wrong -------------------------------------------------------------------------------------------
+
+constexpr uint64_t kCallsOfOneChild = 4000;
+constexpr int64_t kMemoryOfCalls = int64_t{256} << 20;  // of tensors
+constexpr int64_t kMemoryInAll = int64_t{1} << 30;      // what a kernel keeps beside them included
+
+// Memory of the sanitizers' own is no fault of a call.
+extern "C" __attribute__((weak)) void __asan_init();  // NOLINT(bugprone-reserved-identifier)
+
+int64_t most_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+// Call `number` of all: each op has `calls`.
+[[noreturn]] void work_calls(Board& board, uint64_t from, uint64_t to, uint64_t calls) {
+  prepare_child();
+  cpu::set_memory_limit(kMemoryOfCalls);
+  if (std::freopen("/dev/null", "w", stdout) == nullptr) leave(8);
+  for (uint64_t k = from; k < to; ++k) {
+    const Op& op = *hostile_ops()[k / calls];
+    put(board.mode, sizeof board.mode, fmt::format("{}/{}", op.name(), k % calls));
+    board.seed = k;
+    const HostileCall call = make_hostile_call(op, k % calls);
+    put(board.call, sizeof board.call, call.text());
+    auto [wrong, answered] = try_hostile_call(call);
+    board.legal += answered ? 1 : 0;
+    const bool much = &__asan_init == nullptr && most_memory() > kMemoryInAll;
+    if (much && wrong.empty()) wrong = fmt::format("took {} MiB", most_memory() >> 20);
+    if (!wrong.empty()) {
+      note_failure(board, k, board.mode, wrong + " [" + call.text() + "]");
+      ++board.wrong;
+    }
+    ++board.programs;
+    if (much) leave(0);  // the most that a process had stays what it is
+  }
+  leave(0);
+}
+
+void print_call(const std::string& name) {
+  const size_t slash = name.find('/');
+  prepare_child();
+  const HostileCall call = make_hostile_call(get_op(name.substr(0, slash)), std::stoull(name.substr(slash + 1)));
+  fmt::print("{}\n", call.text());
+  std::fflush(stdout);
+  const auto [wrong, answered] = try_hostile_call(call);
+  fmt::print("{}\n", answered ? "an answer" : wrong.empty() ? "an Error" : wrong);
+}
+
+int run_calls(const Options& o) {
+  // What is written is written there.
+  const TestFolder folder;
+  std::filesystem::current_path(folder.path());
+  if (!o.only_call.empty()) {
+    print_call(o.only_call);
+    return 0;
+  }
+  Board& board = *shared<Board>();
+  const auto begin = Clock::now();
+  const uint64_t end = hostile_ops().size() * o.calls;
+  for (uint64_t from = 0; from < end;) {
+    std::fflush(stdout);
+    board.seed = from;
+    const off_t errors = lseek(errors_file(), 0, SEEK_END);
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        work_calls(board, from, std::min(end, from + kCallsOfOneChild), o.calls);
+      } catch (const std::exception& error) {
+        note_failure(board, board.seed, board.mode, fmt::format("the generator: {}", error.what()));
+        leave(7);
+      }
+    }
+    const int status = wait_for(child, [&] { return board.seed.load(); });
+    if (status != 0) {
+      ++board.programs;
+      ++board.wrong;
+      note_failure(board, board.seed, board.mode, how_it_ended(status) + " [" + board.call + "]");
+      const std::string report = last_errors(errors);
+      if (!report.empty()) fmt::print("{}:\n{}\n", board.mode, report);
+    }
+    from = board.seed + 1;
+  }
+  for (uint64_t i = 0; i < std::min<uint64_t>(board.failures, kMaxFailures); ++i) {
+    fmt::print("{}: {}\n", board.failed[i].mode, board.failed[i].text);
+  }
+  fmt::print("{} calls of {} ops, {} answered, in {:.1f} s\n", board.programs.load(), hostile_ops().size(),
+             board.legal.load(), std::chrono::duration<double>(Clock::now() - begin).count());
+  fmt::print("{} passed, {} failed\n", board.programs - board.wrong, board.wrong.load());
+  std::filesystem::current_path("/");
+  return board.wrong == 0 ? 0 : 1;
+}
+
 int run(const Options& o) {
   if (!o.folder.empty()) return export_programs(o);
+  if (o.calls > 0 || !o.only_call.empty()) return run_calls(o);
   Board& board = *shared<Board>();
   const auto begin = Clock::now();
   const uint64_t end = o.seed + o.programs;

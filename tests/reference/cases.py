@@ -8,8 +8,10 @@ Each entry of the list "cases" is one call:
     variables keys of the variables' values before the call (absent if there are none)
     outputs   keys of the values that come out
     after     keys of the variables' values after the call
+    producer  the version of the graph that the op is in, where later ones do not have it
     rtol      how far a float may be off, relative; with it atol, absolute. Absent: the same value; -0 equals 0 and NaN
               equals NaN
+Quantized arrays are structures of one integer, which has the name of the type.
 An array whose key is in the top-level "bfloat16" list holds bfloat16 bit patterns as uint16. Equal arrays share a key.
 """
 
@@ -39,6 +41,8 @@ def plain(value):
         return None if value.shape.unknown_rank else [dim.size for dim in value.shape.dim]
     if kind == "list":
         for field, entries in value.list.ListFields():
+            if field.name == "shape":
+                return [None if e.unknown_rank else [dim.size for dim in e.dim] for e in entries]
             return [dtype_name(e) if field.name == "type" else e.decode() if field.name == "s" else e for e in entries]
         return []
     if kind == "f":
@@ -62,11 +66,20 @@ class Variable:
         self.value = np.asarray(value)
 
 
+def made_by(producer):
+    """Makes the default graph, which has no nodes, one of this version, if any is given."""
+    if producer is not None:
+        older = tf.compat.v1.get_default_graph().as_graph_def()
+        older.versions.producer = producer
+        tf.import_graph_def(older)
+
+
 class Cases:
     def __init__(self):
         self.cases = []
         self.arrays = {}
         self.bfloat16 = []
+        self.calls = []  # (op, arguments, tolerance): what `add` was asked for, in order
         self._keys = {}
         self._names = set()
 
@@ -75,7 +88,7 @@ class Cases:
         array = np.asarray(array)
         if array.dtype == object:  # strings that come out
             array = array.astype("S")
-        kind = array.dtype.name
+        kind = str(array.dtype) if array.dtype.names else array.dtype.name  # quantized ones are structures
         if kind == "bfloat16":
             array = array.view(np.uint16)
         identity = (kind, array.shape, array.tobytes())
@@ -87,14 +100,16 @@ class Cases:
                 self.bfloat16.append(key)
         return self._keys[identity]
 
-    def add(self, op, label, rtol=0.0, atol=0.0, **arguments):
+    def add(self, op, label, rtol=0.0, atol=0.0, producer=None, **arguments):
         """Runs one call in TensorFlow and keeps it. The arguments are called as in the OpDef; its inputs are arrays,
-        lists of them or Variables. Returns the outputs and, where there are Variables, their new values."""
+        lists of them or Variables. `producer`: the version of the graph, for ops that later ones do not have. Returns
+        the outputs and, where there are Variables, their new values."""
         name = f"{op}/{label}"
         assert name not in self._names, f"two cases are called {name}"
-        self._names.add(name)
+        given = dict(arguments)
         definition = op_def_registry.get(op)
         inputs, variables, feeds, call, initializers = [], [], {}, {}, []
+        arguments = dict(arguments)
 
         def feed(value):
             if isinstance(value, Variable):
@@ -107,8 +122,8 @@ class Cases:
                 return variable
             value = np.asarray(value)
             placeholder = tf.compat.v1.placeholder(value.dtype, value.shape)
-            feeds[placeholder] = value
-            inputs.append(self.key(value))
+            feeds[placeholder] = value.copy()  # some ops write to what they are given
+            inputs.append(value)
             return placeholder
 
         told = {
@@ -121,6 +136,7 @@ class Cases:
                 arguments.setdefault(attr.name, None)  # None is TensorFlow's word for "the default"
         graph = tf.Graph()
         with graph.as_default():
+            made_by(producer)
             for argument in definition.input_arg:
                 value = arguments.pop(argument.name)
                 call[argument.name] = [feed(v) for v in value] if isinstance(value, list) else feed(value)
@@ -130,8 +146,17 @@ class Cases:
             with tf.compat.v1.Session() as session:
                 session.run(initializers)
                 outputs = session.run([node, list(node.outputs)], feeds)[1]
+                # A session gives quantized tensors as plain integers.
+                outputs = [
+                    np.asarray(value).view(tensor.dtype.as_numpy_dtype) if tensor.dtype.is_quantized else value
+                    for value, tensor in zip(outputs, node.outputs)
+                ]
                 after = session.run(reads)
 
+        # Of several lists of tensors the numbers tell which is which.
+        lists = {argument.number_attr or argument.type_list_attr for argument in definition.input_arg} - {""}
+        if len(lists) > 1:
+            told -= lists
         defaults = {attr.name: attr.default_value for attr in definition.attr if attr.HasField("default_value")}
         attrs = {
             key: plain(value)
@@ -142,7 +167,7 @@ class Cases:
             "name": name,
             "op": op,
             "attrs": attrs,
-            "inputs": inputs,
+            "inputs": [value if isinstance(value, str) else self.key(value) for value in inputs],
         }
         if variables:
             case["variables"] = [self.key(value) for _, value in variables]
@@ -151,8 +176,29 @@ class Cases:
             case["after"] = [self.key(value) for value in after]
         if rtol or atol:
             case["rtol"], case["atol"] = rtol, atol
+        if producer is not None:
+            case["producer"] = producer
+        self._names.add(name)
         self.cases.append(case)
+        self.calls.append((op, given, dict(rtol=rtol, atol=atol, producer=producer)))
         return outputs, after
+
+    def extend(self, other):
+        """Adds the cases of another collection."""
+        for case in other.cases:
+            case = dict(case)
+            assert case["name"] not in self._names, f"two cases are called {case['name']}"
+            self._names.add(case["name"])
+            for field in ("inputs", "outputs", "variables", "after"):
+                if field in case:
+                    case[field] = [key if key.startswith("@") else self.key(other.array(key)) for key in case[field]]
+            self.cases.append(case)
+        self.calls += other.calls
+
+    def array(self, key):
+        """What is stored under a key."""
+        array = self.arrays[key]
+        return array.view(tf.bfloat16.as_numpy_dtype) if key in self.bfloat16 else array
 
     def save(self, folder, name, **extra):
         """Writes NAME.json and NAME.npz."""

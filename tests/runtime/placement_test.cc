@@ -104,6 +104,63 @@ BOOST_AUTO_TEST_CASE(functions_end_with_their_scopes_and_are_asked_of_nodes_only
   BOOST_TEST(graph.at("y").device().empty());
 }
 
+// tf.device(None), as tf.Graph.device has it; and what is outside goes on behind it.
+BOOST_AUTO_TEST_CASE(no_device_forgets_scopes_and_functions) {
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    const Tensor x = placeholder(kFloat32, {});
+    const auto add = [&x](std::string_view name) { named(name, neg(x)); };
+    const DeviceFunction there = [](const Node&) { return std::string("/device:CPU:3"); };
+    {
+      const DeviceScope outer("/job:localhost/device:CPU:1");
+      {
+        const DeviceScope none(nullptr);
+        add("b");
+        const DeviceScope inner("/task:0");
+        add("c");
+      }
+      add("d");
+    }
+    {
+      const DeviceFunctionScope function(there);
+      {
+        const DeviceScope none(nullptr);
+        add("h");
+        const DeviceScope inner("/cpu:1");
+        add("i");
+      }
+      add("j");
+    }
+    const DeviceScope outer("/cpu:1");
+    {
+      const DeviceFunctionScope function(there);
+      const DeviceScope none(nullptr);
+      add("k");
+    }
+    const DeviceScope none(nullptr);
+    const DeviceFunctionScope function(there);
+    add("l");
+  }
+  const std::map<std::string, std::string> expected = {
+      {"b", ""}, {"c", "/task:0"},       {"d", "/job:localhost/device:CPU:1"},
+      {"h", ""}, {"i", "/device:CPU:1"}, {"j", "/device:CPU:3"},
+      {"k", ""}, {"l", "/device:CPU:3"}};
+  for (const auto& [name, device] : expected) {
+    BOOST_TEST_CONTEXT(name) { BOOST_TEST(graph.at(name).device() == device); }
+  }
+  // Of calls that run at once, too; one that is not there is no matter.
+  set_cpu_device_count(4);
+  const Tensor one = tensor(1.F);
+  const DeviceScope away("/job:elsewhere/cpu:7");
+  expect_error_begins([&] { (void)neg(one); }, "NotFound: device: expected one of");
+  {
+    const DeviceScope none(nullptr);
+    BOOST_TEST(neg(one).device().name() == "/device:CPU:0");
+  }
+  expect_error_begins([&] { (void)neg(one); }, "NotFound: device: expected one of");
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_that_is_no_device_is_an_error) {
   Graph graph;
   const GraphScope building(graph);

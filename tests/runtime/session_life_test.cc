@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "panto/lib/base/file.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/core/tensor/resource.h"
@@ -13,9 +14,14 @@
 #include "panto/lib/ops/random/random.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/lib/runtime/session/run_metadata.h"
+#include "panto/ops/files.h"
+#include "panto/ops/queues.h"
+#include "panto/ops/readers.h"
 #include "panto/panto.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/folder.h"
 #include "panto/tests/graph/text_graph.h"
+#include "panto/tests/threads/waiting.h"
 #include "panto/trace/graph_scope.h"
 
 namespace panto::test {
@@ -245,6 +251,53 @@ BOOST_AUTO_TEST_CASE(a_session_is_extended) {
 }
 
 // ---- Options -------------------------------------------------------------------------------------------------------
+
+// Each session for itself, wherever the file is opened: by a node, in a function, by a reader that got its name later
+// on another session's thread, by a dataset's threads.
+BOOST_AUTO_TEST_CASE(a_session_may_open_no_files) {
+  const TestFolder folder;
+  write_file(folder / "a", "x\n");
+  const std::vector<DType> texts = {kString};
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    const Tensor path = placeholder(kString, {}, "path");
+    named("bytes", read_file_op(path));
+    named("in_branch", cond(path == tensor(folder / "a"), [&] { return read_file_op(path); }, [&] { return path; }));
+    const Tensor queue = named("queue", fifo_queue(texts, {.shapes = {Shape{}}}));
+    named("line", reader_read(text_line_reader(), queue).value);
+    const CollectEffects effects;
+    queue_enqueue(queue, {path});
+    group(effects.operations(), "put");
+  }
+  const Feeds feeds{{"path", tensor(folder / "a")}};
+  const char* const refused = "PermissionDenied: file '";
+  Session open(graph), closed(graph, {.allow_files = false});
+  for (const char* fetch : {"bytes", "in_branch"}) {
+    BOOST_TEST(open.run(fetch, feeds).item<std::string>() == "x\n");
+    expect_error_begins([&] { closed.run(fetch, feeds); }, refused);
+  }
+  for (Session* session : {&open, &closed}) {
+    Waiting reads([&] { session->run("line"); });
+    BOOST_TEST(reads.waits());
+    session->run("put", feeds);  // opens the file for the other run
+    const std::string text = reads.join();
+    BOOST_TEST((session == &open ? text == "fine" : text.starts_with(refused)), text);
+  }
+  // Nobody allows what is forbidden around it.
+  const Function inner = trace([&](const Tensor&) {
+    return host_call([&](const std::vector<Tensor>&) { return std::vector{open.run("bytes", feeds)}; }, {},
+                     {{kString, {}}})[0];
+  });
+  Graph around;
+  {
+    const GraphScope building(around);
+    named("y", inner(tensor(1.f)));
+  }
+  Session strict(around, {.allow_files = false});
+  expect_error_begins([&] { strict.run("y"); }, refused);
+  BOOST_TEST(Session(around).run("y").item<std::string>() == "x\n");
+}
 
 BOOST_AUTO_TEST_CASE(options_that_cannot_be) {
   const auto made = [](SessionOptions options) {

@@ -448,7 +448,7 @@ class Libraries(unittest.TestCase):
 
     def test_every_library_has_a_smallest_program(self):
         self.assertEqual(set(libraries.PROGRAMS), 
-                         {roster.OURS, *roster.PEERS} - {"XLA", roster.COMPILED, roster.AHEAD})
+                         {roster.OURS, *roster.PEERS} - {"XLA", roster.COMPILED, roster.AHEAD, roster.ONNX, roster.OPENVINO})
 
     def test_seconds_of_a_command(self):
         self.assertGreater(libraries.seconds_of(["sleep", "0.02"]), 0.02)
@@ -493,10 +493,23 @@ SMALL = {"resnet": RESNET, "resnet_inference": RESNET,
          "hessian_matrix": "4 4x5 5", "product": "2x3 2x3 2x3", "hessian": "2x3 2x3 2x3 2x3", "add_transposed": "4x5 5x4",
          "gpt2": "32:class:9 32:class:9 9x8:-1:1 4x8:-1:1" + 2 * (
              " 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8") + " 8 8",
-         "l2hmc": workloads.L2HMC.replace("200x2", "3x2")}
+         "l2hmc": workloads.L2HMC.replace("200x2", "3x2"),
+         "depthwise": "2x5x5x3:-1:1:nhwc 3x3x3x1:-1:1:depthwise", "grouped": "2x5x5x4:-1:1:nhwc 3x3x2x6:-1:1:hwio",
+         "conv3d": "1x3x4x4x2:-1:1:ndhwc 3x3x3x2x3:-1:1:dhwio", "max_pool": "2x7x7x3:-1:1:nhwc",
+         "avg_pool": "2x7x7x3:-1:1:nhwc", "resize": "2x4x5x3:-1:1:nhwc",
+         "batch_norm": "2x4x4x3:-1:1:nhwc 3:0.9:1.1 3:-0.1:0.1 3:-0.1:0.1 3:0.9:1.1",
+         "batch_norm_training": "2x4x4x3:-1:1:nhwc 3:0.9:1.1 3:-0.1:0.1 3:-0.1:0.1 3:0.9:1.1",
+         "top_k": "3x120:-1:1", "gather": "5x4:-1:1 7:class:5", "scatter_add": "5x4:-1:1 7:class:5 7x4:-1:1",
+         "segment_sum": "7x4:-1:1 7:class:5", "embedding_bag": "9x4:-1:1 64:class:9 64:class:2:sorted",
+         "unique": "20:class:6", "one_hot": "5:class:256", "where": "12:class:2:bool 12:-1:1 12:-1:1",
+         "nonzero": "20:class:2:bool", "normal": "1000000:-1:1", "fft": "4x8x2:-1:1:complex",
+         "fft2": "4x8x2:-1:1:complex", "rfft": "4x8:-1:1", "cholesky": "5x5:-1:1:definite", "qr": "5x5:-1:1",
+         "svd": "5x5:-1:1", "eigh": "5x5:-1:1:symmetric", "solve": "5x5:-1:1:definite 5x2:-1:1",
+         "sparse_dense": "12:class:5:entries 12:-1:1 5x3:-1:1",
+         **dict.fromkeys(["hash", "strong_hash", "regex"], "9:class:50:text")}
 
 
-LONG = {"resnet", "resnet_inference", "l2hmc", "gpt2"}
+LONG = {"resnet", "resnet_inference", "l2hmc", "gpt2", "normal"}
 BUILD = pathlib.Path(os.environ.get("PANTO_BUILD", "")).resolve()
 VENV = ROOT / "build" / "peers-venv"
 
@@ -522,6 +535,8 @@ class Contestants(unittest.TestCase):
     def test_ours_does_every_row_and_traced_the_same(self):
         outputs = collections.defaultdict(dict)
         for row in map(on_less, workloads.ROWS.values()):
+            if row.mode == "file":
+                continue  # test_a_network_in_a_file has a file
             output = self.ours.prepare(row)
             self.assertTrue(output, row.name)
             self.assertGreater(self.ours.measure(0.001)[0], 0)
@@ -544,7 +559,8 @@ class Contestants(unittest.TestCase):
 
     def compare(self, *names):
         """Every row that they do, but those of which compiling takes minutes, unless there is time for it."""
-        rows = [row for row in workloads.ROWS.values() if os.environ.get("PANTO_SLOW") or row.work not in LONG]
+        rows = [row for row in workloads.ROWS.values()
+                if row.mode != "file" and (os.environ.get("PANTO_SLOW") or row.work not in LONG)]
         for name in names:
             contestant = roster.start(self.places, 1, [name])[0]
             done = []
@@ -559,6 +575,20 @@ class Contestants(unittest.TestCase):
             contestant.close()
             self.assertGreaterEqual(len(done), 4, name)
 
+    @unittest.skipUnless((VENV / "requirements.txt").exists(), "./dev bench peers makes build/peers-venv")
+    def test_a_network_in_a_file(self):
+        """The smallest of them, as networks.py makes it: all who read it say the same of an image."""
+        row = workloads.ROWS["mobilenet_v2_file"]
+        roster.make_networks(self.places, [row.work])
+        names = [roster.OURS, "TensorFlow", "XLA", roster.ONNX, roster.OPENVINO]
+        contestants = roster.start(self.places, 1, names)
+        outputs = {c.name: c.prepare(row) for c in contestants}
+        for c in contestants:
+            c.close()
+        self.assertGreater(outputs[roster.OURS][0].magnitude, 1e-3)
+        for name in names:
+            self.assertEqual(race.difference(outputs[roster.OURS], outputs[name], row), "", name)
+
     def test_xtensor(self):  # which every build has
         self.compare("xtensor")
 
@@ -568,7 +598,7 @@ class Contestants(unittest.TestCase):
 
     @unittest.skipUnless((VENV / "requirements.txt").exists(), "./dev bench peers makes build/peers-venv")
     def test_libraries_of_the_private_environment(self):
-        self.compare("PyTorch", "MLX", "JAX", "TensorFlow", "XLA")
+        self.compare("PyTorch", "MLX", "JAX", "TensorFlow", "XLA", "ONNX Runtime", "OpenVINO")
 
     @unittest.skipUnless((VENV / "requirements.txt").exists(), "./dev bench peers makes build/peers-venv")
     @unittest.skipUnless(os.environ.get("PANTO_SLOW"), "compiles for minutes: ./dev test slow")

@@ -1,5 +1,6 @@
 // What nodes keep between runs, generators of random numbers and counts of prints, belongs to the function: it goes on
 // for new shapes, under other passes and under a tape.
+#include <string>
 #include <vector>
 
 #include "panto/autograd/tape.h"
@@ -7,10 +8,12 @@
 #include "panto/lib/core/tensor/variable.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/ops/random/random.h"
 #include "panto/lib/runtime/session.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/near.h"
 #include "panto/tests/written.h"
+#include "panto/trace/control/control_flow.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/trace.h"
 
@@ -188,6 +191,56 @@ BOOST_AUTO_TEST_CASE(nodes_of_sessions_are_known_by_id) {
   graph.remove(graph.at("d").id());
   graph.rename(graph.at("c").id(), "e");
   BOOST_TEST((values_of(session.run("e")) == numbers[1]));
+}
+
+// Another session of the graph goes on where one stood, whether its nodes are made by then or not; and those that did
+// not run begin.
+BOOST_AUTO_TEST_CASE(sessions_go_on_where_others_stood) {
+  const auto numbers = drawn(4);
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    named("seeded", draw());
+    named("free", random_uniform({4}, {.dtype = kFloat64}));
+    named("later", draw());
+  }
+  Session first(graph), second(graph);
+  BOOST_TEST(first.node_positions().empty());
+  for (int i = 0; i < 2; ++i) first.run({"seeded", "free"});
+  const std::string position = first.node_positions();
+  std::vector<std::vector<double>> free;
+  for (int i = 0; i < 2; ++i) free.push_back(values_of(first.run("free")));
+  second.run("later");
+  second.go_to(position);
+  BOOST_TEST((second.node_positions() == position));
+  const std::vector<int64_t> before = random_generator().value().to_vector<int64_t>();
+  for (size_t i = 0; i < 2; ++i) BOOST_TEST((values_of(second.run("free")) == free[i]));
+  BOOST_TEST(random_generator().value().to_vector<int64_t>() == before);  // a node that goes on draws no seed
+  BOOST_TEST((values_of(second.run("seeded")) == numbers[2]));
+  BOOST_TEST((values_of(second.run("later")) == numbers[0]));
+  second.go_to(position);  // of nodes that there are
+  BOOST_TEST((values_of(second.run("free")) == free[0]));
+  BOOST_TEST((values_of(second.run("later")) == numbers[0]));
+  for (const char* bytes : {"\x7f", "\x01", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x01g"}) {
+    expect_error_begins([&] { second.go_to(bytes); }, "DataLoss: ");
+  }
+  BOOST_TEST((values_of(second.run("free")) == free[1]));  // as before
+}
+
+// Their nodes are made when they run: nobody could tell them where to begin.
+BOOST_AUTO_TEST_CASE(nodes_in_conditionals_have_no_position) {
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    const Tensor yes = placeholder(kBool, {}, "yes");
+    named("seldom", cond(yes, [] { return draw(); }, [] { return tensor({0.0, 0.0, 0.0, 0.0}); }));
+  }
+  Session session(graph);
+  session.run("seldom", {{"yes", false}});
+  BOOST_TEST(session.node_positions().empty());
+  session.run("seldom", {{"yes", true}});
+  expect_error_begins([&] { (void)session.node_positions(); },
+                      "FailedPrecondition: place of random numbers: expected none in conditionals and loops");
 }
 
 // Passes give other names to other nodes, never to these.

@@ -79,7 +79,7 @@ void branches_gradient(GradContext& g) {
   std::vector<DType> given(inputs, DType::kInvalid);  // the gradient's, where a branch has one
   std::vector<Tensor> dys = output_gradients(g, *branches[0]);
   for (const ReadyFunction* branch : branches) {
-    const std::shared_ptr<const Gradient::Part> part = branch->gradient->part(needed, dys);
+    const std::shared_ptr<const FunctionGradient::Part> part = branch->gradient->part(needed, dys);
     // It may have been made for more outputs than are asked about.
     for (const int source : part->sources) {
       if (source < 0 && !dys[static_cast<size_t>(~source)].defined()) zeros_too.push_back(~source);

@@ -60,11 +60,13 @@ std::vector<uint8_t> unchanged(const GraphFunction& body) {
 Tensor like(const OutputInfo& info) { return meta_tensor(info.dtype, info.shape); }
 
 // Whether a round makes value k of value i.
-bool makes(const Gradient& gradient, size_t i, size_t k) { return ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0; }
+bool makes(const FunctionGradient& gradient, size_t i, size_t k) {
+  return ((gradient.ways[k][i / 64] >> (i % 64)) & 1) != 0;
+}
 
 // Values whose gradient is asked for, or is on the way to one that is, perhaps some rounds before.
 // `count`: of the loop's values; of higher orders more is recorded of a round, which is inside it.
-std::vector<uint8_t> on_the_way(const Gradient& gradient, const GradContext& g, size_t count) {
+std::vector<uint8_t> on_the_way(const FunctionGradient& gradient, const GradContext& g, size_t count) {
   std::vector<uint8_t> wanted(count, 0);
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = g.needs(static_cast<int>(i)) ? 1 : 0;
   for (bool more = true; more;) {
@@ -81,7 +83,7 @@ std::vector<uint8_t> on_the_way(const Gradient& gradient, const GradContext& g, 
 }
 
 // What is made in a round of a value whose gradient flows has one that flows, too, if it is wanted.
-void spread(const Gradient& gradient, const GradContext& g, std::span<const uint8_t> wanted,
+void spread(const FunctionGradient& gradient, const GradContext& g, std::span<const uint8_t> wanted,
             std::vector<uint8_t>& flows) {
   for (bool more = true; more;) {
     more = false;
@@ -100,7 +102,7 @@ void spread(const Gradient& gradient, const GradContext& g, std::span<const uint
 
 ReadyLoop make_loop_ready(const FunctionRef& condition, const FunctionRef& body, std::span<const OutputInfo> infos) {
   const std::shared_ptr<const GraphFunction> before = graph_function(body);
-  const std::shared_ptr<Gradient> gradient = concrete_of(*before)->gradient(false);
+  const std::shared_ptr<FunctionGradient> gradient = concrete_of(*before)->gradient(false);
   const ConcreteFunction& forward = *gradient->forward;
   const std::vector<uint8_t> same = unchanged(*before);
   const size_t count = infos.size();
@@ -109,8 +111,8 @@ ReadyLoop make_loop_ready(const FunctionRef& condition, const FunctionRef& body,
   note->gradient = gradient;
   note->inputs = note->outputs = count;
   note->previous = std::static_pointer_cast<const ReadyFunction>(before->note());
-  std::vector<Gradient::Kept> listed;  // a list for each
-  for (const Gradient::Kept& kept : gradient->kept) {
+  std::vector<FunctionGradient::Kept> listed;  // a list for each
+  for (const FunctionGradient::Kept& kept : gradient->kept) {
     const auto k = static_cast<size_t>(kept.index);
     if (kept.argument && same[k] != 0) {
       note->kept.push_back(kept.index);
@@ -171,7 +173,7 @@ void make_loop_ready(Graph& graph, int id) {
 
 void loop_gradient(GradContext& g) {
   const ReadyFunction& ready = ready_info(g.function("body"), g);
-  const Gradient& gradient = *ready.gradient;
+  const FunctionGradient& gradient = *ready.gradient;
   const size_t count = ready.outputs;
 
   // Values whose gradient is not zero: those that are asked about, and what they are made of in a round, also where the
@@ -182,7 +184,7 @@ void loop_gradient(GradContext& g) {
   // Variables that a round reads: their gradients are sums over the rounds.
   std::vector<Tensor> seeds(gradient.recorded);
   std::vector<uint8_t> needed(count, 0);
-  std::shared_ptr<const Gradient::Part> part;
+  std::shared_ptr<const FunctionGradient::Part> part;
   for (bool more = true; more;) {
     spread(gradient, g, wanted, flows);
     for (size_t i = 0; i < count; ++i) {
@@ -224,7 +226,7 @@ void loop_gradient(GradContext& g) {
   }
   const auto& parts = gradient.forward->parts();
   const auto element_info = [&](size_t i) {
-    const Gradient::Kept& kept = gradient.kept[i];
+    const FunctionGradient::Kept& kept = gradient.kept[i];
     return parts.graph.info(kept.argument ? parts.inputs[static_cast<size_t>(kept.index)]
                                           : parts.outputs[static_cast<size_t>(kept.index)]);
   };

@@ -45,7 +45,7 @@ const ReadyFunction& ready_info(const FunctionRef& function, const GradContext& 
 std::vector<Tensor> inputs_gradients(const ReadyFunction& ready, std::span<const Tensor> kept,
                                      std::span<const Tensor> dys, std::span<const uint8_t> needed) {
   std::vector<Tensor> dxs(ready.inputs);
-  const std::shared_ptr<const Gradient::Part> part = ready.gradient->part(needed, dys);
+  const std::shared_ptr<const FunctionGradient::Part> part = ready.gradient->part(needed, dys);
   if (part->function == nullptr) return dxs;
   std::vector<const Tensor*> inputs;
   for (const int source : part->sources) {
@@ -59,7 +59,7 @@ std::vector<Tensor> inputs_gradients(const ReadyFunction& ready, std::span<const
   return dxs;
 }
 
-DType gradient_type(const Gradient::Part& part, size_t i) {
+DType gradient_type(const FunctionGradient::Part& part, size_t i) {
   const auto& parts = part.function->parts();
   return parts.graph.info(parts.outputs[static_cast<size_t>(part.results[i])]).dtype;
 }
@@ -91,7 +91,7 @@ NodeOutput add_fake(Graph& graph, const OutputInfo& info) {
 ReadyBranches make_branches_ready(std::span<const FunctionRef> functions) {
   ReadyBranches result;
   const size_t outputs = functions[0].body->output_types().size();
-  std::vector<std::shared_ptr<Gradient>> gradients;
+  std::vector<std::shared_ptr<FunctionGradient>> gradients;
   std::vector<std::vector<OutputInfo>> extras;  // by branch: what it gives besides
   for (const FunctionRef& function : functions) {
     gradients.push_back(concrete_of(*graph_function(function))->gradient(false));
@@ -118,7 +118,7 @@ ReadyBranches make_branches_ready(std::span<const FunctionRef> functions) {
     note->inputs = parts.inputs.size();
     note->outputs = outputs;
     note->previous = note_of(functions[b]);
-    for (const Gradient::Kept& kept : gradients[b]->kept) {
+    for (const FunctionGradient::Kept& kept : gradients[b]->kept) {
       const auto k = static_cast<size_t>(kept.index);
       note->kept.push_back(kept.argument ? kept.index : ~static_cast<int>(k < outputs ? k : first_extra + k - outputs));
     }

@@ -11,13 +11,14 @@
 
 namespace panto {
 
-using Gradient = ConcreteFunction::Gradient;
+using FunctionGradient = ConcreteFunction::Gradient;
 
 // What such a function says of itself: GraphFunction::note.
 struct ReadyFunction {
-  std::shared_ptr<Gradient> gradient;
+  std::shared_ptr<FunctionGradient> gradient;
   size_t inputs = 0, outputs = 0;  // of the function before
-  // By Gradient::kept: which input of the node, or output (~k) of it, has the value. Of a loop ~k is a list of values.
+  // By FunctionGradient::kept: which input of the node, or output (~k) of it, has the value. Of a loop ~k is a list of
+  // values.
   std::vector<int> kept;
   // Where the function was ready before: what it said then. What is made ready twice has gradients of gradients.
   std::shared_ptr<const ReadyFunction> previous;
@@ -46,11 +47,11 @@ const ReadyFunction* find_ready_info(const FunctionRef& function);
 // not for gradients of that order.
 const ReadyFunction& ready_info(const FunctionRef& function, const GradContext& g);
 // The gradients of the function's inputs, from those of its outputs: calls of the ops that compute them. `kept`: by
-// Gradient::kept. Undefined where there is none.
+// FunctionGradient::kept. Undefined where there is none.
 std::vector<Tensor> inputs_gradients(const ReadyFunction& ready, std::span<const Tensor> kept,
                                      std::span<const Tensor> dys, std::span<const uint8_t> needed);
 // Of input i, which has one.
-DType gradient_type(const Gradient::Part& part, size_t i);
+DType gradient_type(const FunctionGradient::Part& part, size_t i);
 // Zeros of a value's shape; of a variable's, where `value` is a handle.
 Tensor zeros_for(const Tensor& value, DType dtype);
 

@@ -53,7 +53,7 @@ std::vector<std::string> Session::names() const {
 }
 
 // Without a semicolon the value of what was declared shows, as an expression's does.
-bool Session::show_variable(const Piece& piece, const Variable& variable, const Origin& origin) {
+bool Session::show_variable(const Piece& piece, const Declaration& variable, const Origin& origin) {
   if (piece.semicolon || variable.names.size() > 1) return true;
   Piece name = piece;
   name.text = variable.names[0];
@@ -62,7 +62,7 @@ bool Session::show_variable(const Piece& piece, const Variable& variable, const 
 }
 
 // `x = 3` assigns where that compiles; otherwise it declares x, for the first time or with another type.
-bool Session::run_assignment(const Piece& piece, const Variable& variable, const Origin& origin) {
+bool Session::run_assignment(const Piece& piece, const Declaration& variable, const Origin& origin) {
   const bool show = !piece.semicolon;
   const CodeWriter w = writer(origin);
   const Compiled assigned = compile(w.run(piece, show), true);
@@ -86,7 +86,7 @@ bool Session::run_assignment(const Piece& piece, const Variable& variable, const
   return report(places_.contains(name) && !failed.interrupted ? assigned : failed, piece, origin);
 }
 
-bool Session::run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed) {
+bool Session::run_variable(const Piece& piece, const Declaration& variable, const Origin& origin, Compiled& failed) {
   const CodeWriter w = writer(origin);
   failed = compile(w.make(piece, variable), true);
   if (!failed.fine) return false;
@@ -96,7 +96,7 @@ bool Session::run_variable(const Piece& piece, const Variable& variable, const O
 }
 
 // Gives the object that was kept its name: that of an older object of the same type, which it replaces, or a new one.
-bool Session::bind(const CodeWriter& writer, const Variable& variable) {
+bool Session::bind(const CodeWriter& writer, const Declaration& variable) {
   const PantoReplObject object = *host().object;
   const std::string& name = variable.names[0];
   const auto old = variables_.find(name);

@@ -80,7 +80,7 @@ std::string line_of(const Function& f) { return first_line(describe(f)); }
 
 std::string line_of(const Graph& g) { return first_line(describe(g)); }
 
-std::string line_of(const Session& session) {
+std::string line_of(const panto::Session& session) {
   return fmt::format("Session of a graph with {}", counted(session.graph().num_nodes(), "node"));
 }
 

@@ -209,7 +209,7 @@ bool Session::execute(const Piece& piece, const Origin& origin) {
   if (p.kind == Piece::Kind::kDirective || p.kind == Piece::Kind::kDeclaration) return run_plain(p, origin);
   if (p.kind == Piece::Kind::kStatement) return run_statement(p, origin);
   if (auto v = read_variable(p.text)) {
-    const bool product = v->pointer && v->form == Variable::Form::kNone &&
+    const bool product = v->pointer && v->form == Declaration::Form::kNone &&
                          (variables_.contains(v->type.substr(0, v->type.find_first_of(" *"))) || !p.semicolon);
     if (!product) {
       if (v->constant && is_constant(p, origin)) return run_initialized(p, origin);
@@ -217,7 +217,7 @@ bool Session::execute(const Piece& piece, const Origin& origin) {
       if (run_variable(p, *v, origin, failed)) return show_variable(p, *v, origin);
       if (failed.messages.empty() && !failed.interrupted) return false;  // it ran, and threw
       // `int f(int);` looks like a variable.
-      if (v->form == Variable::Form::kParentheses && !failed.interrupted) {
+      if (v->form == Declaration::Form::kParentheses && !failed.interrupted) {
         Piece declaration = p;
         declaration.kind = Piece::Kind::kDeclaration;
         CodeWriter w = writer(origin);

@@ -90,14 +90,14 @@ class Session {
   Compiled compile(const std::string& code, bool entered);
   bool execute(const Piece& piece, const Origin& origin);
   bool run_statement(const Piece& piece, const Origin& origin);
-  bool run_variable(const Piece& piece, const Variable& variable, const Origin& origin, Compiled& failed);
+  bool run_variable(const Piece& piece, const Declaration& variable, const Origin& origin, Compiled& failed);
   // Declares what a text uses of shown values; the text gets names that C++ can read. Throws panto::Error for numbers
   // of inputs that showed none.
   std::string use_results(std::string& text);
   // Keeps the value that just was shown, if it can be.
   void note_shown(int serial);
-  bool run_assignment(const Piece& piece, const Variable& variable, const Origin& origin);
-  bool show_variable(const Piece& piece, const Variable& variable, const Origin& origin);
+  bool run_assignment(const Piece& piece, const Declaration& variable, const Origin& origin);
+  bool show_variable(const Piece& piece, const Declaration& variable, const Origin& origin);
   bool run_plain(const Piece& piece, const Origin& origin);
   // The command that a piece is: also what people who come from Python or a shell type, `exit`, `quit()`, `help` or
   // `help(matmul)`, unless the session has such a name. "" of others.
@@ -109,7 +109,7 @@ class Session {
   bool call_entered(int shown = 0);
   // `!m` may be a shell's command or an expression: which one it is, what was declared says.
   Piece as_code(const Piece& piece) const;
-  bool bind(const CodeWriter& writer, const Variable& variable);
+  bool bind(const CodeWriter& writer, const Declaration& variable);
   bool report(const Compiled& failed, const Piece& piece, const Origin& origin);
   void go_deeper();
   void note_names(const std::vector<std::string>& names, bool variables);

@@ -8,7 +8,7 @@ namespace panto::repl {
 namespace {
 
 // "a", "[a, b]"
-std::string name_list(const Variable& v) {
+std::string name_list(const Declaration& v) {
   std::string names;
   for (const std::string& n : v.names) names.append(names.empty() ? "" : ", ").append(n);
   return v.names.size() > 1 ? "[" + names + "]" : names;
@@ -58,7 +58,7 @@ std::string CodeWriter::typed(const Piece& piece) const {
                   results_, at_origin(piece, piece.text, 0)));
 }
 
-std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
+std::string CodeWriter::make(const Piece& piece, const Declaration& v) const {
   const std::string init = v.init.empty() ? "" : at_origin(piece, v.init, v.init_offset);
   const bool deduced = v.type.starts_with("auto");
   const std::string qualifier = v.constant ? "const " : "";
@@ -67,7 +67,7 @@ std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
   const size_t type_offset = piece.text.find(v.type);  // none in `x = 3`
   const std::string type =
       qualifier + (type_offset == std::string::npos ? v.type : at_origin(piece, v.type, type_offset));
-  if (v.form == Variable::Form::kEquals) {
+  if (v.form == Declaration::Form::kEquals) {
     // Inline, not static: a lambda's type, and with it the variable, would be another one in each input. A function's
     // result is initialized as a variable is by `=`, and made where it is to stay.
     const bool to_constant = deduced && v.pointer && v.constant;  // `const auto* p`: the pointer is none
@@ -75,12 +75,12 @@ std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
     code = fmt::format("inline {} {}() {{{} return {}; }}\n", deduced ? value : type, name("value"), results_, init);
     object = deduced ? fmt::format("new {}auto({}())", to_constant ? "" : qualifier, name("value"))
                      : fmt::format("new {}({}())", type, name("value"));
-  } else if (v.form == Variable::Form::kBraces) {
+  } else if (v.form == Declaration::Form::kBraces) {
     object = fmt::format("new {}{{{}}}", type, init);
   } else {
     object = fmt::format("new {}({})", type, init);
   }
-  const std::string results = v.form == Variable::Form::kEquals ? "" : results_;
+  const std::string results = v.form == Declaration::Form::kEquals ? "" : results_;
   code += fmt::format("inline auto* {}() {{{} return {}; }}", name("object"), results, object);
   if (v.names.size() > 1) {  // whether it can be taken apart is known before it is made
     const size_t names = piece.text.find('[');
@@ -90,7 +90,7 @@ std::string CodeWriter::make(const Piece& piece, const Variable& v) const {
   return in_scope(code) + entered(fmt::format("panto::repl::keep({}());", name("object")));
 }
 
-std::string CodeWriter::bind(const Variable& v, const std::string& scope) const {
+std::string CodeWriter::bind(const Declaration& v, const std::string& scope) const {
   return fmt::format("namespace {} {{\nauto& {} = panto::repl::kept(&{});\n}}\n", scope, name_list(v), name("object"));
 }
 

@@ -37,9 +37,9 @@ class CodeWriter {
   // Runs the piece; with `show`, an expression whose value is handed over.
   std::string run(const Piece& piece, bool show) const;
   // Runs what makes the variable's object and keeps it.
-  std::string make(const Piece& piece, const Variable& variable) const;
+  std::string make(const Piece& piece, const Declaration& variable) const;
   // Gives the kept object its name, in namespace `scope`.
-  std::string bind(const Variable& variable, const std::string& scope) const;
+  std::string bind(const Declaration& variable, const std::string& scope) const;
   // As it stands. `outside`: at file scope, as directives and specializations of std's templates are.
   std::string plain(const Piece& piece, bool outside) const;
   // The same without running initializers: only good for finding errors.

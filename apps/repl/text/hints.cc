@@ -194,12 +194,16 @@ std::string by_syntax(const Fault& f) {
 }
 
 std::string hint(const std::string& shown) {
+  std::string of_a_word;
   for (const Fault& f : faults_of(shown)) {
     for (const std::string& text : {by_name(f), by_type(f, shown), by_sign(f), by_syntax(f), by_call(f)}) {
-      if (!text.empty()) return text;
+      if (text.empty()) continue;
+      // `model.trainable = False`: what stands before the word says more.
+      if (text != "false" && text != "true") return text;
+      if (of_a_word.empty()) of_a_word = text;
     }
   }
-  return "";
+  return of_a_word;
 }
 
 }  // namespace

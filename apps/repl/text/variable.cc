@@ -99,11 +99,11 @@ void add_name(std::vector<std::string>& names, std::string_view name) {
 
 }  // namespace
 
-std::optional<Variable> read_variable(std::string_view text) {
+std::optional<Declaration> read_variable(std::string_view text) {
   const Words words = scan(text).list;
   const auto head = read_head(words);
   if (!head || head->specifiers || head->reference) return std::nullopt;
-  Variable v;
+  Declaration v;
   v.pointer = head->pointer;
   v.constant = head->constant;
   v.type = between(text, words[head->type].offset, words[head->type_end - 1].end());
@@ -126,15 +126,15 @@ std::optional<Variable> read_variable(std::string_view text) {
   const Token& next = words[i + 1];
   size_t begin = i + 2, end = words.size();
   if (next.is("=")) {
-    v.form = Variable::Form::kEquals;
+    v.form = Declaration::Form::kEquals;
     if (begin == end) return std::nullopt;
     if (has_comma(words, begin)) return std::nullopt;                // `a = 1, b = 2` declares two
     if (head->is_auto && words[begin].is("{")) return std::nullopt;  // an initializer_list
   } else if (next.is("(") || next.is("{")) {
-    v.form = next.is("(") ? Variable::Form::kParentheses : Variable::Form::kBraces;
+    v.form = next.is("(") ? Declaration::Form::kParentheses : Declaration::Form::kBraces;
     end = closing(words, i + 1);
     if (end + 1 != words.size()) return std::nullopt;
-    if (head->is_auto && v.form == Variable::Form::kBraces) v.form = Variable::Form::kParentheses;
+    if (head->is_auto && v.form == Declaration::Form::kBraces) v.form = Declaration::Form::kParentheses;
   } else {
     return std::nullopt;
   }
@@ -143,16 +143,16 @@ std::optional<Variable> read_variable(std::string_view text) {
   return v;
 }
 
-std::optional<Variable> read_assignment(std::string_view text) {
+std::optional<Declaration> read_assignment(std::string_view text) {
   const Words words = scan(text).list;
   if (words.size() < 3 || !words[0].is_name() || !words[1].is("=") || words[2].is("{")) return std::nullopt;
   if (is_keyword(words[0]) || is_builtin_type(words[0]) || is_specifier(words[0]) || has_comma(words, 2)) {
     return std::nullopt;
   }
-  Variable v;
+  Declaration v;
   v.names.emplace_back(words[0].text);
   v.type = "auto";
-  v.form = Variable::Form::kEquals;
+  v.form = Declaration::Form::kEquals;
   v.init_offset = words[2].offset;
   v.init = between(text, v.init_offset, words.back().end());
   return v;

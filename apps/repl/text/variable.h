@@ -12,7 +12,7 @@ namespace panto::repl {
 
 // A variable whose object the session keeps, so that a failing initializer leaves nothing behind and `auto x = ...` may
 // come again: `type name = init`, `type name(init)`, `type name{init}`, `type name`, `auto [a, b] = init`.
-struct Variable {
+struct Declaration {
   enum class Form { kNone, kEquals, kParentheses, kBraces };
   std::vector<std::string> names;  // several: a structured binding
   std::string type;                // "auto" or as written
@@ -22,9 +22,9 @@ struct Variable {
   bool pointer = false;    // `a * b` may be a product
   bool constant = false;   // `const type name = init`
 };
-std::optional<Variable> read_variable(std::string_view text);
+std::optional<Declaration> read_variable(std::string_view text);
 // `name = init`, read as `auto name = init`: what it is where there is no such variable yet.
-std::optional<Variable> read_assignment(std::string_view text);
+std::optional<Declaration> read_assignment(std::string_view text);
 
 // What a text uses of the values that were shown: `_`, the last one, and `Out[3]`, that of input 3.
 struct ResultUses {

@@ -34,6 +34,9 @@ class FirstFault {
 
 // Of an index that is out of range nothing is copied; the caller throws the output away.
 struct Gather : GatherDims {
+  // Rows that are asked for before they are copied: nobody else can foresee where they are.
+  static constexpr int64_t kAhead = 16;
+
   template <class T, class Index>
   void run(const T* params, const Index* indices, T* out, FirstFault& fault) const {
     const int64_t rows = batch * outer * each;
@@ -46,6 +49,10 @@ struct Gather : GatherDims {
           for (int64_t row = begin; row < end; ++row) {
             const int64_t position = block / outer * each + j;
             const auto index = static_cast<int64_t>(indices[position]);
+            if (inner > 1 && j + kAhead < each) {
+              const auto next = static_cast<int64_t>(indices[position + kAhead]);
+              if (next >= 0 && next < limit) __builtin_prefetch(params + (block * limit + next) * inner);
+            }
             if (index < 0 || index >= limit) [[unlikely]] {
               fault.report(position);
             } else if (inner == 1) {

@@ -1,9 +1,14 @@
 // Gathering and scattering by positions in several dimensions, and bands of matrices. Positions are checked before
 // anything is read or written by them.
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "panto/device/cpu/array/positions.h"
+#include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/functors.h"
@@ -11,6 +16,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -37,21 +43,45 @@ struct RunGatherNd {
   }
 };
 
+// Joins each row of updates, the input after `indices`, and what is at its place, one after the other where several go
+// to one place: each thread has a part of the output, and passes over all places.
+template <class Join, class T>
+void scatter(KernelContext& c, int indices, const Positions& positions, T* out) {
+  constexpr int64_t kPiece = 1 << 16;  // elements
+  const int64_t inner = positions.inner;
+  const T* updates = c.data<T>(indices + 1);
+  std::vector<int64_t> places(static_cast<size_t>(positions.rows));
+  with_index_type(c.in(indices).dtype(), [&]<class Index>() {
+    const auto* index = c.data<Index>(indices);
+    for (int64_t r = 0; r < positions.rows; ++r) places[static_cast<size_t>(r)] = positions.at(index, r);
+  });
+  if (inner == 0) return;
+  cpu::parallel_for(
+      c.out_numel(0) / inner, positions.rows * inner * static_cast<int64_t>(4 * sizeof(T)),
+      [&](int64_t begin, int64_t end) {
+        cpu::in_pieces(positions.rows, std::max<int64_t>(1, kPiece / inner), [&](int64_t first, int64_t last) {
+          cpu::multiversioned_for<T>([&] {
+            for (int64_t r = first; r < last; ++r) {
+              const int64_t place = places[static_cast<size_t>(r)];
+              if (place < begin * inner || place >= end * inner) continue;
+              T* to = out + place;
+              const T* from = updates + r * inner;
+              PANTO_INDEPENDENT
+              for (int64_t i = 0; i < inner; ++i) to[i] = Join{}(to[i], from[i]);
+            }
+          });
+        });
+      },
+      1);
+}
+
 struct RunScatterNd {
   template <class T>
   static void run(KernelContext& c) {
     const Positions positions(c.shape(0), c.out_shape(0));
-    const T* updates = c.data<T>(1);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
-    with_index_type(c.in(0).dtype(), [&]<class Index>() {
-      const auto* indices = c.data<Index>(0);
-      // One after the other: several may go to one place.
-      for (int64_t r = 0; r < positions.rows; ++r) {
-        T* to = out + positions.at(indices, r);
-        for (int64_t i = 0; i < positions.inner; ++i) to[i] = k::add(to[i], updates[r * positions.inner + i]);
-      }
-    });
+    scatter<AddFn>(c, 0, positions, out);
   }
 };
 
@@ -71,22 +101,14 @@ struct RunTensorScatterUpdate {
   }
 };
 
-// What is there and the update, one after the other: several may go to one place.
 template <class Combine>
 struct RunTensorScatter {
   template <class T>
   static void run(KernelContext& c) {
     const Positions positions(c.shape(1), c.shape(0));
-    const T* updates = c.data<T>(2);
     T* out = c.out_data<T>(0);
     std::copy_n(c.data<T>(0), c.out_numel(0), out);
-    with_index_type(c.in(1).dtype(), [&]<class Index>() {
-      const auto* indices = c.data<Index>(1);
-      for (int64_t r = 0; r < positions.rows; ++r) {
-        T* to = out + positions.at(indices, r);
-        for (int64_t i = 0; i < positions.inner; ++i) to[i] = Combine{}(to[i], updates[r * positions.inner + i]);
-      }
-    });
+    scatter<Combine>(c, 1, positions, out);
   }
 };
 
@@ -126,7 +148,7 @@ const CpuKernel tensor_scatter_max_kernel("TensorScatterMax", types::of<"TensorS
                                           InWider<RunTensorScatter<MaximumFn>>{});
 const CpuKernel tensor_scatter_min_kernel("TensorScatterMin", types::of<"TensorScatterMin">{},
                                           InWider<RunTensorScatter<MinimumFn>>{});
-const CpuKernel band_part_kernel("MatrixBandPart", types::plain{}, RunBandPart{});
+const UnquantizedKernel<RunBandPart> band_part_kernel("MatrixBandPart");
 
 }  // namespace
 }  // namespace panto

@@ -9,6 +9,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape_kernels.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -150,7 +151,7 @@ const CpuKernel zeros_like_string_kernel("ZerosLike", TypeList<std::string>{}, R
 const CpuKernel ones_like_kernel("OnesLike", types::of<"OnesLike">{}, RunOnes{});
 const CpuKernel fill_kernel("Fill", types::every{}, RunFill{});
 const CpuKernel lin_space_kernel("LinSpace", types::of<"LinSpace">{}, InWider<RunLinSpace>{});
-const CpuKernel bitcast_kernel("Bitcast", dtypes::kNumeric, run_bitcast);
+const CpuKernel bitcast_kernel("Bitcast", dtypes::kNumeric | dtypes::kQuantized, run_bitcast);
 const CpuKernel check_numerics_kernel("CheckNumerics", types::of<"CheckNumerics">{}, RunCheckNumerics{});
 const CpuKernel range_kernel("Range", types::of<"Range">{}, InWider<RunRange>{});
 

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -124,9 +126,9 @@ struct RunDiagPart {
 
 const CpuKernel diag_kernel("Diag", types::of<"Diag">{}, RunDiag{});
 const CpuKernel diag_part_kernel("DiagPart", types::of<"DiagPart">{}, RunDiagPart{});
-const CpuKernel matrix_diag_kernel("MatrixDiagV3", types::plain{}, RunMatrixDiag{});
-const CpuKernel matrix_diag_part_kernel("MatrixDiagPartV3", types::plain{}, RunMatrixDiagPart{});
-const CpuKernel matrix_set_diag_kernel("MatrixSetDiagV3", types::plain{}, RunMatrixSetDiag{});
+const UnquantizedKernel<RunMatrixDiag> matrix_diag_kernel("MatrixDiagV3");
+const UnquantizedKernel<RunMatrixDiagPart> matrix_diag_part_kernel("MatrixDiagPartV3");
+const UnquantizedKernel<RunMatrixSetDiag> matrix_set_diag_kernel("MatrixSetDiagV3");
 
 }  // namespace
 }  // namespace panto

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -91,7 +93,7 @@ struct RunMirrorPadGrad {
   }
 };
 
-const CpuKernel mirror_pad_kernel("MirrorPad", types::plain{}, RunMirrorPad{});
+const UnquantizedKernel<RunMirrorPad> mirror_pad_kernel("MirrorPad");
 const CpuKernel mirror_pad_string_kernel("MirrorPad", TypeList<std::string>{}, RunMirrorPad{});
 const CpuKernel mirror_pad_grad_kernel("MirrorPadGrad", types::of<"MirrorPadGrad">{}, InWider<RunMirrorPadGrad>{});
 

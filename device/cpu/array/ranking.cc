@@ -11,6 +11,7 @@
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {

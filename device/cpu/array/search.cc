@@ -1,13 +1,12 @@
-// Where elements are, which are the largest, which are different, how often they occur.
+// Where elements are, which are different, how often they occur.
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
-#include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
@@ -15,73 +14,84 @@
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
 
-// The positions of the k largest of x[0 ... n), the first of equal ones first.
-template <class T>
-void find_largest(const T* x, int64_t n, int64_t k, std::vector<int64_t>& positions) {
-  positions.resize(static_cast<size_t>(n));
-  std::iota(positions.begin(), positions.end(), int64_t{0});
-  const auto before = [x](int64_t a, int64_t b) {
-    const T u = x[a], v = x[b];
-    const bool u_nan = u != u, v_nan = v != v;
-    if (u_nan != v_nan) return u_nan;
-    if (u_nan || u == v) return a < b;
-    return v < u;
-  };
-  std::partial_sort(positions.begin(), positions.begin() + k, positions.end(), before);
-}
-
-struct RunTopK {
-  template <class T>
-  static void run(KernelContext& c) {
-    const int64_t n = c.shape(0).dim(c.shape(0).rank() - 1), k = c.out_shape(0).dim(c.shape(0).rank() - 1);
-    if (c.out_numel(0) == 0) return;
-    const int64_t rows = c.numel(0) / n;
-    const T* x = c.data<T>(0);
-    T* values = c.out_data<T>(0);
-    with_index_type(c.type("index_type"), [&]<class Index>() {
-      auto* indices = c.out_data<Index>(1);
-      cpu::parallel_ranges(
-          rows, c.numel(0) * 64,
-          [&](int64_t begin, int64_t end) {
-            std::vector<int64_t> positions;
-            for (int64_t r = begin; r < end; ++r) {
-              find_largest(x + r * n, n, k, positions);
-              for (int64_t i = 0; i < k; ++i) {
-                const int64_t at = positions[static_cast<size_t>(i)];
-                values[r * k + i] = x[r * n + at];
-                indices[r * k + i] = static_cast<Index>(at);
-              }
-            }
-          },
-          1);
-    });
-  }
-};
-
+// Elements are counted in parts first, so that each part's positions have their place.
 struct RunWhere {
   template <class T>
   static void run(KernelContext& c) {
     const T* x = c.data<T>(0);
-    const int64_t n = c.numel(0);
+    const int64_t n = c.numel(0), parts = n < kShared ? 1 : cpu::tiles_for_processors();
     const Shape& shape = c.shape(0);
     const int rank = shape.rank();
-    const int64_t count = std::count_if(x, x + n, [](T v) { return v != T{}; });
+    std::vector<int64_t> counts(static_cast<size_t>(parts));
+    over_parts(n, parts, [&](int64_t part, int64_t begin, int64_t end) {
+      counts[static_cast<size_t>(part)] = std::count_if(x + begin, x + end, [](T v) { return v != T{}; });
+    });
+    int64_t count = 0;
+    for (int64_t& of_part : counts) count += std::exchange(of_part, count);
     Tensor out = allocate_tensor(c.device(), kInt64, Shape{count, rank});
     auto* at = mutable_data<int64_t>(out);
-    for (int64_t i = 0; i < n; ++i) {
-      if (x[i] == T{}) continue;
-      int64_t rest = i;
-      for (int d = rank; d-- > 0;) {
-        at[d] = rest % shape.dim(d);
-        rest /= shape.dim(d);
+    const int64_t row = rank == 0 ? 1 : shape.dim(rank - 1);
+    over_parts(n, parts, [&](int64_t part, int64_t begin, int64_t end) {
+      int64_t* to = at + counts[static_cast<size_t>(part)] * rank;
+      for (int64_t first = begin; first < end;) {
+        const int64_t column = first % row, width = std::min(end - first, row - column);
+        to = put_row(x + first, width, column, first / row, shape, to);
+        first += width;
       }
-      at += rank;
-    }
+    });
     c.set_out(0, std::move(out));
+  }
+
+ private:
+  static constexpr int64_t kShared = 1 << 16;
+
+  template <class Body>
+  static void over_parts(int64_t n, int64_t parts, const Body& body) {
+    const int64_t each = (n + parts - 1) / parts;
+    cpu::parallel_ranges(
+        parts, parts > 1 ? n * 8 : 0,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t p = begin; p < end; ++p) body(p, std::min(n, p * each), std::min(n, (p + 1) * each));
+        },
+        1);
+  }
+
+  // Positions of `width` elements from `column` on of a row of the last dimension.
+  template <class T>
+  static int64_t* put_row(const T* x, int64_t width, int64_t column, int64_t row, const Shape& shape, int64_t* to) {
+    const int rank = shape.rank();
+    int64_t leading[kMaxRank];
+    for (int d = rank - 1; d-- > 0;) {
+      leading[d] = row % shape.dim(d);
+      row /= shape.dim(d);
+    }
+    constexpr int64_t kBlock = 64;
+    for (int64_t begin = 0; begin < width; begin += kBlock) {
+      // Without a branch for each element, which nobody could foresee.
+      uint8_t found[kBlock];
+      int64_t count = 0;
+      const int64_t end = std::min(kBlock, width - begin);
+      for (int64_t i = 0; i < end; ++i) {
+        found[count] = static_cast<uint8_t>(i);
+        count += x[begin + i] != T{} ? 1 : 0;
+      }
+      const int64_t first = column + begin;
+      if (rank == 1) {
+        for (int64_t i = 0; i < count; ++i) to[i] = first + found[i];
+        to += count;
+        continue;
+      }
+      for (int64_t i = 0; i < count; ++i, to += rank) {
+        for (int d = 0; d < rank - 1; ++d) to[d] = leading[d];
+        if (rank > 0) to[rank - 1] = first + found[i];
+      }
+    }
+    return to;
   }
 };
 
@@ -100,22 +110,101 @@ struct HashOf {
   }
 };
 
+// Which elements there are, in the order in which they came: a table of their numbers, of which at least half are free
+// (linear probing). NaN, which is no element, itself included, is in no table: each is another.
+template <class T>
+class Different {
+ public:
+  // `x`: what all positions are of.
+  explicit Different(const T* x) : x_(x), slots_(size_t{1} << bits_, kFree) {}
+
+  // The number of the element at this position, which is new where it is that of how many there were.
+  int64_t number(int64_t at) {
+    if (is_nan(x_[at])) return add(at);
+    Slot* slot = find(x_[at]);
+    if (slot->number >= 0) return slot->number;
+    *slot = {tag_of(x_[at]), count()};
+    const int64_t made = add(at);
+    if (2 * taken_++ >= slots_.size()) grow();
+    return made;
+  }
+  bool contains(const T& x) { return !is_nan(x) && find(x)->number >= 0; }
+  int64_t count() const { return static_cast<int64_t>(first_.size()); }
+  const std::vector<int64_t>& first() const { return first_; }  // where each came first
+
+ private:
+  // Numbers are their own tags; of others it tells most apart before they are looked at.
+  static constexpr bool kTagIsAll = std::is_integral_v<T>;
+  using Tag = std::conditional_t<kTagIsAll, T, size_t>;
+  struct Slot {
+    Tag tag;
+    int64_t number;
+  };
+  static constexpr Slot kFree{Tag{}, -1};
+
+  static bool is_nan(const T& x) {
+    if constexpr (std::is_integral_v<T> || std::is_same_v<T, std::string>) {
+      return false;
+    } else {
+      return x != x;
+    }
+  }
+  static Tag tag_of(const T& x) {
+    if constexpr (kTagIsAll) {
+      return x;
+    } else {
+      return HashOf{}(x);
+    }
+  }
+  size_t place(Tag tag) const {
+    return static_cast<size_t>(static_cast<uint64_t>(tag) * 0x9e3779b97f4a7c15u >> (64 - bits_));
+  }
+  Slot* find(const T& x) {
+    const Tag tag = tag_of(x);
+    for (size_t at = place(tag);; at = (at + 1) & (slots_.size() - 1)) {
+      Slot& slot = slots_[at];
+      if (slot.number < 0) return &slot;
+      if (slot.tag != tag) continue;
+      if constexpr (kTagIsAll) return &slot;
+      if (x_[first_[static_cast<size_t>(slot.number)]] == x) return &slot;
+    }
+  }
+  int64_t add(int64_t at) {
+    first_.push_back(at);
+    return count() - 1;
+  }
+  void grow() {
+    bits_ += 2;
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size_t{1} << bits_, kFree));
+    for (const Slot& slot : old) {
+      if (slot.number < 0) continue;
+      size_t at = place(slot.tag);
+      while (slots_[at].number >= 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+
+  const T* x_;
+  int bits_ = 10;
+  size_t taken_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<int64_t> first_;
+};
+
 struct RunUnique {
   template <class T>
   static void run(KernelContext& c) {
     const T* x = c.data<T>(0);
     const int64_t n = c.numel(0);
     Tensor idx = allocate_tensor(c.device(), c.type("out_idx"), Shape{n});
-    std::unordered_map<T, int64_t, HashOf> numbers;
-    std::vector<int64_t> first;  // positions in x
+    Different<T> different(x);
     with_index_type(c.type("out_idx"), [&]<class Index>() {
       auto* to = mutable_data<Index>(idx);
-      for (int64_t i = 0; i < n; ++i) {
-        const auto [known, is_new] = numbers.emplace(x[i], static_cast<int64_t>(first.size()));
-        if (is_new) first.push_back(i);
-        to[i] = static_cast<Index>(known->second);
-      }
+      cpu::in_pieces(n, 1 << 16, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) to[i] = static_cast<Index>(different.number(i));
+      });
     });
+    const std::vector<int64_t>& first = different.first();
     Tensor y = allocate_tensor(c.device(), c.in(0).dtype(), Shape{static_cast<int64_t>(first.size())});
     auto* values = mutable_data<T>(y);
     for (size_t k = 0; k < first.size(); ++k) values[k] = x[first[k]];
@@ -191,7 +280,8 @@ struct RunListDiff {
   template <class T>
   static void run(KernelContext& c) {
     const T *x = c.data<T>(0), *y = c.data<T>(1);
-    const std::unordered_set<T, HashOf> left_out(y, y + c.numel(1));
+    Different<T> left_out(y);
+    for (int64_t i = 0; i < c.numel(1); ++i) left_out.number(i);
     std::vector<int64_t> kept;  // positions in x
     for (int64_t i = 0; i < c.numel(0); ++i) {
       if (!left_out.contains(x[i])) kept.push_back(i);
@@ -273,7 +363,6 @@ struct RunHistogram {
 };
 
 using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
-const CpuKernel top_k_kernel("TopKV2", types::of<"TopKV2">{}, InWider<RunTopK, AsCommon>{});
 const CpuKernel where_kernel("Where", types::of<"Where">{}, RunWhere{});
 const CpuKernel bincount_kernel("DenseBincount", types::of<"DenseBincount">{}, RunBincount{});
 const CpuKernel histogram_kernel("HistogramFixedWidth", types::of<"HistogramFixedWidth">{}, RunHistogram{});

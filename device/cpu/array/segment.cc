@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/stream.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/ops/array_types.h"
 
 namespace panto {
 namespace {
@@ -114,30 +118,46 @@ struct UnsortedSegments {
           invalid("segment_ids[{}]: expected one below {}, got {}", r, segments, static_cast<int64_t>(ids[r]));
         }
       }
-      if (c.numel(0) > 0) join(c.data<T>(0), ids, rows, c.numel(0) / rows, out);
+      if (c.numel(0) > 0) join(c.data<T>(0), ids, rows, c.numel(0) / rows, segments, out);
     });
   }
 
  private:
-  // Columns are shared between threads, never the rows that are joined.
+  // Long rows are cut for threads; of short ones each thread has the rows of some segments, and passes over all ids.
   template <class T, class Index>
-  static void join(const T* data, const Index* ids, int64_t rows, int64_t columns, T* out) {
-    constexpr int64_t kPiece = 1 << 20;  // elements
-    cpu::parallel_for(columns, rows * columns * static_cast<int64_t>(2 * sizeof(T)), [&](int64_t begin, int64_t end) {
-      const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
-      cpu::in_pieces(rows, piece, [&](int64_t first, int64_t last) {
-        for (int64_t r = first; r < last; ++r) {
-          const auto id = static_cast<int64_t>(ids[r]);
-          if (id < 0) continue;
-          T* to = out + id * columns;
-          const T* from = data + r * columns;
-          for (int64_t i = begin; i < end; ++i) {
-            to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
-          }
-        }
+  static void join(const T* data, const Index* ids, int64_t rows, int64_t columns, int64_t segments, T* out) {
+    const int64_t work = rows * columns * static_cast<int64_t>(4 * sizeof(T));
+    if (columns >= kLongRow) {
+      cpu::parallel_for(columns, work, [&](int64_t begin, int64_t end) {
+        join_part(data, ids, rows, columns, 0, segments, begin, end, out);
       });
+    } else {
+      cpu::parallel_for(
+          segments, work,
+          [&](int64_t begin, int64_t end) { join_part(data, ids, rows, columns, begin, end, 0, columns, out); }, 1);
+    }
+  }
+
+  // Of the segments [first, last) the columns [begin, end).
+  template <class T, class Index>
+  static void join_part(const T* data, const Index* ids, int64_t rows, int64_t columns, int64_t first, int64_t last,
+                        int64_t begin, int64_t end, T* out) {
+    constexpr int64_t kPiece = 1 << 20;  // elements
+    const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
+    cpu::in_pieces(rows, piece, [&](int64_t from_row, int64_t to_row) {
+      for (int64_t r = from_row; r < to_row; ++r) {
+        const auto id = static_cast<int64_t>(ids[r]);
+        if (id < first || id >= last) continue;
+        T* to = out + id * columns;
+        const T* from = data + r * columns;
+        PANTO_INDEPENDENT
+        for (int64_t i = begin; i < end; ++i) {
+          to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
+        }
+      }
     });
   }
+  static constexpr int64_t kLongRow = 1024;
 };
 
 // ---- Numbers in order -----------------------------------------------------------------------------------------------
@@ -231,6 +251,75 @@ struct SortedSegments {
   }
 };
 
+// ---- Numbers in order, of rows that are looked up -------------------------------------------------------------------
+
+// What gathering the rows and joining them gives, without the rows in between.
+template <bool kMean>
+struct ChosenSegments {
+  template <class T>
+  static void run(KernelContext& c) {
+    const Shape& shape = c.shape(0);
+    const int64_t limit = shape.dim(0), columns = limit == 0 ? 0 : c.numel(0) / limit;
+    std::vector<int64_t> rows(static_cast<size_t>(c.numel(1)));
+    with_index_type(c.in(1).dtype(), [&]<class Index>() { look_up(c.data<Index>(1), limit, rows); });
+    std::vector<Run> runs;
+    with_index_type(c.in(2).dtype(), [&]<class Index>() { runs = runs_of(c.data<Index>(2), c.numel(2)); });
+    std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
+    sizes[0] = runs.empty() ? 0 : runs.back().segment + 1;
+    Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), Shape(sizes));
+    auto* to = mutable_data<T>(out);
+    if (static_cast<int64_t>(runs.size()) < sizes[0]) std::fill_n(to, out.numel(), T{});
+    join(c.data<T>(0), rows, runs, columns, to);
+    c.set_out(0, std::move(out));
+  }
+
+ private:
+  template <class Index>
+  static void look_up(const Index* indices, int64_t limit, std::vector<int64_t>& rows) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i] = static_cast<int64_t>(indices[i]);
+      if (rows[i] < 0 || rows[i] >= limit) {
+        invalid("indices[{}]: expected one in [0, {}), got {}", i, limit, rows[i]);
+      }
+    }
+  }
+
+  template <class T>
+  static void join(const T* data, const std::vector<int64_t>& rows, const std::vector<Run>& runs, int64_t columns,
+                   T* out) {
+    constexpr int64_t kColumns = 256;  // joined at a time
+    constexpr size_t kAhead = 4;  // rows that are asked for before they are read: nobody can foresee where they are
+    const int64_t tiles = (columns + kColumns - 1) / kColumns;
+    const int64_t elements = static_cast<int64_t>(rows.size()) * columns;
+    cpu::parallel_ranges(
+        static_cast<int64_t>(runs.size()) * tiles, elements * static_cast<int64_t>(2 * sizeof(T)),
+        [&](int64_t begin, int64_t end) {
+          cpu::multiversioned([&] {
+            T joined[kColumns];
+            for (int64_t task = begin; task < end; ++task) {
+              const Run& run = runs[static_cast<size_t>(task / tiles)];
+              const int64_t column = task % tiles * kColumns, width = std::min(kColumns, columns - column);
+              const auto first = static_cast<size_t>(run.begin);
+              std::copy_n(data + rows[first] * columns + column, width, joined);
+              cpu::in_pieces(run.end - run.begin - 1, 1 << 14, [&](int64_t from, int64_t to) {
+                for (size_t r = first + 1 + static_cast<size_t>(from); r <= first + static_cast<size_t>(to); ++r) {
+                  const T* row = data + rows[r] * columns + column;
+                  if (r + kAhead < rows.size()) cpu::prefetch(data + rows[r + kAhead] * columns + column, width);
+                  for (int64_t i = 0; i < width; ++i) joined[i] += row[i];
+                }
+              });
+              T* to = out + run.segment * columns + column;
+              const T count = kMean ? static_cast<T>(run.end - run.begin) : T{1};
+              for (int64_t i = 0; i < width; ++i) to[i] = joined[i] / count;
+            }
+          });
+        },
+        1);
+  }
+};
+
+const CpuKernel chosen_sum("SparseSegmentSum", TypeList<float, double>{}, ChosenSegments<false>{});
+const CpuKernel chosen_mean("SparseSegmentMean", TypeList<float, double>{}, ChosenSegments<true>{});
 const CpuKernel unsorted_sum("UnsortedSegmentSum", types::of<"UnsortedSegmentSum">{},
                              InWider<UnsortedSegments<AddRows>>{});
 const CpuKernel unsorted_prod("UnsortedSegmentProd", types::of<"UnsortedSegmentProd">{},

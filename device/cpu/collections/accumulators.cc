@@ -297,7 +297,7 @@ void run_count(KernelContext& c) {
       checked_cast<int32_t>(resource_as<Accumulator>(c.in(0), "accumulator")->count(), "number of gradients");
 }
 
-const CpuKernel make_kernel("ConditionalAccumulator", run_make<DenseAccumulator>);
+const CpuKernel make_accumulator_kernel("ConditionalAccumulator", run_make<DenseAccumulator>);
 const CpuKernel make_sparse_kernel("SparseConditionalAccumulator", run_make<SparseAccumulator>);
 const CpuKernel apply_kernel("AccumulatorApplyGradient", kTypes, run_apply);
 const CpuKernel apply_rows_kernel("SparseAccumulatorApplyGradient", kTypes, run_apply_rows);

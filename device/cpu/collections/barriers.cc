@@ -204,7 +204,7 @@ void run_incomplete(KernelContext& c) {
   *c.out_data<int32_t>(0) = checked_cast<int32_t>(barrier_in(c)->incomplete(), "number of elements");
 }
 
-const CpuKernel make_kernel("Barrier", run_make);
+const CpuKernel make_barrier_kernel("Barrier", run_make);
 const CpuKernel insert_kernel("BarrierInsertMany", dtypes::kAny, run_insert);
 const CpuKernel take_kernel("BarrierTakeMany", Kernel{.start = start_take});
 const CpuKernel close_kernel("BarrierClose", run_close);

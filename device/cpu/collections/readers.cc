@@ -18,6 +18,7 @@
 #include "panto/lib/core/io/graph_files.h"
 #include "panto/lib/core/io/input_stream.h"
 #include "panto/lib/core/io/record_file.h"
+#include "panto/lib/core/step/step.h"
 
 namespace panto {
 namespace {
@@ -231,8 +232,7 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
     for (;;) {
       try {
         if (error_) std::rethrow_exception(error_);
-        std::string work;
-        while (!reader_->read(most_, records_) && reader_->take_back(work)) reader_->begin(work);
+        read();
         if (static_cast<int64_t>(records_.size()) >= most_ || !records_.empty()) {
           give_(*context_, records_);
           return finish(nullptr);
@@ -242,6 +242,13 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
       }
       if (!ask()) return;
     }
+  }
+
+  // On whatever thread: for the call's step.
+  void read() {
+    const StepScope ours(context_->step());
+    std::string work;
+    while (!reader_->read(most_, records_) && reader_->take_back(work)) reader_->begin(work);
   }
 
   // Takes a name out of the queue. False: whoever puts one in goes on.
@@ -270,7 +277,12 @@ class ReadCall : public std::enable_shared_from_this<ReadCall> {
       const Tensor& name = elements[0][0];
       if (name.numel() != 1) invalid("queue: expected one name in an element, got {}", name.numel());
       const std::string& work = name.data<std::string>()[0];
-      asking ? reader_->begin(work) : reader_->give_back(work);
+      if (asking) {
+        const StepScope ours(context_->step());
+        reader_->begin(work);
+      } else {
+        reader_->give_back(work);
+      }
     } catch (...) {
       error_ = std::current_exception();
     }

@@ -191,6 +191,30 @@ const CpuKernel from_tensor_kernel("TensorListFromTensor", dtypes::kAny, run_fro
 
 // ---- Arithmetic ----------------------------------------------------------------------------------------------------
 
+// While one lives, this thread computes with what lies so deep in lists and optionals: what does so calls itself for
+// each of them.
+class Nesting {
+ public:
+  static constexpr int kMost = 1000;
+
+  Nesting() {
+    if (depth() == kMost) {
+      failf(Code::kResourceExhausted, "sums and zeros of lists: expected at most {} within each other, got more",
+            kMost);
+    }
+    ++depth();
+  }
+  ~Nesting() { --depth(); }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  static int& depth() noexcept {
+    thread_local constinit int depth = 0;
+    return depth;
+  }
+};
+
 TensorList sum_of_lists(const KernelContext& c, const std::vector<const TensorList*>& lists) {
   const TensorList& first = *lists[0];
   PartialShape shape = first.element_shape();
@@ -242,6 +266,7 @@ OptionalValue sum_of_optionals(const KernelContext& c, const std::vector<const O
 // What nothing was put into (FakeParam) counts for nothing.
 std::shared_ptr<VariantValue> sum_of_variants(const KernelContext& c, const std::vector<const Variant*>& terms) {
   if (terms.empty()) return nullptr;
+  const Nesting deeper;
   if (optional_in(*terms[0]) == nullptr) {
     std::vector<const TensorList*> lists;
     for (const Variant* term : terms) lists.push_back(&list_in(*term));
@@ -290,6 +315,7 @@ TensorList zeros_like_list(const TensorList& list) {
 
 std::shared_ptr<VariantValue> zeros_like_variant(const Variant& variant) {
   if (variant.value == nullptr) return nullptr;
+  const Nesting deeper;
   const OptionalValue* optional = optional_in(variant);
   if (optional == nullptr) return std::make_shared<TensorList>(zeros_like_list(list_in(variant)));
   if (!optional->has_value()) return std::make_shared<OptionalValue>();

@@ -15,6 +15,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {

@@ -97,12 +97,15 @@ struct RunCast {
 const CpuKernel cast_kernel("Cast", types::numbers{}, RunCast{});
 
 // Other types only become themselves.
-const CpuKernel copy_kernel("Cast", TypeList<std::string, ResourceHandle, Variant>{}, []<class T>(KernelContext& c) {
-  if (c.in(0).dtype() != dtype_of<T>) {
-    failf(Code::kUnimplemented, "x: expected {}, got {}", dtype_name(dtype_of<T>), dtype_name(c.in(0).dtype()));
-  }
-  for (int64_t i = 0; i < c.out_numel(0); ++i) c.out_data<T>(0)[i] = c.data<T>(0)[i];
-});
+const CpuKernel copy_kernel("Cast",
+                            TypeList<QInt8, QUint8, QInt16, QUint16, QInt32, std::string, ResourceHandle, Variant>{},
+                            []<class T>(KernelContext& c) {
+                              if (c.in(0).dtype() != dtype_of<T>) {
+                                failf(Code::kUnimplemented, "x: expected {}, got {}", dtype_name(dtype_of<T>),
+                                      dtype_name(c.in(0).dtype()));
+                              }
+                              for (int64_t i = 0; i < c.out_numel(0); ++i) c.out_data<T>(0)[i] = c.data<T>(0)[i];
+                            });
 
 }  // namespace
 

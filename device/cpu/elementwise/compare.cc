@@ -35,6 +35,18 @@ using comparable = types::Join<types::numbers, TypeList<std::string>>::type;
 const CpuKernel equal_kernel("Equal", comparable{}, Equality<EqualFn, false>{});
 const CpuKernel not_equal_kernel("NotEqual", comparable{}, Equality<NotEqualFn, true>{});
 
+// Quantized elements are equal where their integers are: what range they are of is not theirs to know.
+template <class Maker>
+struct EqualBytes {
+  explicit EqualBytes(const char* op) noexcept {
+    (void)CpuKernel(op, DTypeSet{kQInt8, kQUint8}, make_kernel<Maker, uint8_t>());
+    (void)CpuKernel(op, DTypeSet{kQInt16, kQUint16}, make_kernel<Maker, uint16_t>());
+    (void)CpuKernel(op, DTypeSet{kQInt32}, make_kernel<Maker, int32_t>());
+  }
+};
+const EqualBytes<Equality<EqualFn, false>> equal_bytes("Equal");
+const EqualBytes<Equality<NotEqualFn, true>> not_equal_bytes("NotEqual");
+
 const TableKernels<"CPU", Binary, types::common> comparison_kernels(ComparisonOps{});
 
 const CpuKernel logical_and_kernel("LogicalAnd", Binary<LogicalAndFn>::kernel<bool>());

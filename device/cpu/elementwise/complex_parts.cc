@@ -5,6 +5,7 @@
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/op_kernels.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {

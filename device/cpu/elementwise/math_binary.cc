@@ -4,6 +4,7 @@
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/elementwise_ops.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {

@@ -21,15 +21,24 @@ template <class F>
   for (int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
 }
 
+// What is done by a factor for each channel.
+enum class Scaling : uint8_t { kNone, kNormalise, kMultiply };
+
+Scaling scaling_of(const EpilogueTerms& t) {
+  if (t.mean != nullptr) return Scaling::kNormalise;
+  return t.factor == nullptr ? Scaling::kNone : Scaling::kMultiply;
+}
+
 // Either along channels, or within one.
-template <bool kAlong, bool kBias, bool kNorm, bool kAdd, class F>
+template <bool kAlong, bool kBias, Scaling kScaling, bool kAdd, class F>
 [[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, F f, int64_t n, float* y) {
   PANTO_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     const int64_t c = kAlong ? i : 0;
     float v = y[i];
     if constexpr (kBias) v += t.bias[c];
-    if constexpr (kNorm) v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
+    if constexpr (kScaling == Scaling::kNormalise) v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
+    if constexpr (kScaling == Scaling::kMultiply) v *= t.factor[c];
     if constexpr (kAdd) v += t.added[i];
     y[i] = f(v);
   }
@@ -41,19 +50,41 @@ template <class Body>
   flag ? body(std::true_type{}) : body(std::false_type{});
 }
 
+// body(std::integral_constant<Scaling, s>).
+template <class Body>
+[[gnu::always_inline]] inline void with_scaling(Scaling s, const Body& body) {
+  switch (s) {
+    case Scaling::kNone: return body(std::integral_constant<Scaling, Scaling::kNone>{});
+    case Scaling::kNormalise: return body(std::integral_constant<Scaling, Scaling::kNormalise>{});
+    case Scaling::kMultiply: return body(std::integral_constant<Scaling, Scaling::kMultiply>{});
+  }
+}
+
+// `joined`: the activation where it is part of the loop.
 template <bool kAlong>
-[[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, bool relu, int64_t n, float* y) {
+[[gnu::always_inline]] inline void add_in_one_loop(const EpilogueTerms& t, FusedActivation joined, int64_t n,
+                                                   float* y) {
   with_flag(t.bias != nullptr, [&](auto bias) __attribute__((always_inline)) {
-    with_flag(t.mean != nullptr, [&](auto norm) __attribute__((always_inline)) {
+    with_scaling(scaling_of(t), [&](auto scaling) __attribute__((always_inline)) {
       with_flag(t.added != nullptr, [&](auto add) __attribute__((always_inline)) {
-        if (relu) {
-          add_terms<kAlong, bias, norm, add>(t, ReluFn{}, n, y);
-        } else {
-          add_terms<kAlong, bias, norm, add>(t, epilogue::Identity{}, n, y);
+        switch (joined) {
+          case FusedActivation::kRelu: return add_terms<kAlong, bias, scaling, add>(t, ReluFn{}, n, y);
+          case FusedActivation::kRelu6: return add_terms<kAlong, bias, scaling, add>(t, epilogue::Relu6{}, n, y);
+          default: return add_terms<kAlong, bias, scaling, add>(t, epilogue::Identity{}, n, y);
         }
       });
     });
   });
+}
+
+// The same; products that something is added to in a loop of their own: in one the compiler would make one rounding of
+// the two.
+template <bool kAlong>
+[[gnu::always_inline]] inline void add_terms(const EpilogueTerms& t, FusedActivation joined, int64_t n, float* y) {
+  const bool apart = t.mean == nullptr && t.factor != nullptr && (t.offset != nullptr || t.added != nullptr);
+  if (!apart) return add_in_one_loop<kAlong>(t, joined, n, y);
+  add_in_one_loop<kAlong>({.bias = t.bias, .factor = t.factor}, FusedActivation::kNone, n, y);
+  add_in_one_loop<kAlong>({.bias = t.offset, .added = t.added}, joined, n, y);
 }
 
 }  // namespace
@@ -82,11 +113,11 @@ void BoundEpilogue::finish_rows(float* result, int64_t at, int64_t rows, int64_t
       if (terms_.any()) {
         EpilogueTerms t = terms_.from(first, y - result);
         for (int64_t i = 0; i < height; ++i) {
-          add_terms<true>(t, joins_relu(), count, y + i * row_step);
+          add_terms<true>(t, joined(), count, y + i * row_step);
           if (t.added != nullptr) t.added += row_step;
         }
       }
-      if (joins_relu()) continue;
+      if (joined() != FusedActivation::kNone) continue;
       with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) {
         if (whole) return activate(f, height * count, y);
         for (int64_t i = 0; i < height; ++i) activate(f, count, y + i * row_step);
@@ -101,8 +132,8 @@ void BoundEpilogue::finish_plane(float* result, int64_t at, int64_t channel, int
     for (int64_t i = 0; i < count; i += kPiece) {
       const int64_t n = std::min(kPiece, count - i);
       float* y = result + at + i;
-      if (terms_.any()) add_terms<false>(terms_.from(channel, at + i), joins_relu(), n, y);
-      if (joins_relu()) continue;
+      if (terms_.any()) add_terms<false>(terms_.from(channel, at + i), joined(), n, y);
+      if (joined() != FusedActivation::kNone) continue;
       with_activation(epilogue_, [&](auto f) __attribute__((always_inline)) { activate(f, n, y); });
     }
   });

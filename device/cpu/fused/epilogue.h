@@ -29,8 +29,12 @@ class BoundEpilogue {
   void finish_all(float* result, int64_t outer, int64_t inner) const;
 
  private:
-  // Then the activation is part of the loop over the terms.
-  bool joins_relu() const { return terms_.any() && epilogue_.activation == FusedActivation::kRelu; }
+  // The activation, where it is part of the loop over the terms.
+  FusedActivation joined() const {
+    const FusedActivation a = epilogue_.activation;
+    const bool joins = terms_.any() && (a == FusedActivation::kRelu || a == FusedActivation::kRelu6);
+    return joins ? a : FusedActivation::kNone;
+  }
   bool does_nothing() const { return !terms_.any() && epilogue_.activation == FusedActivation::kNone; }
 
   Epilogue epilogue_;

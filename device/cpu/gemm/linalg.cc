@@ -19,6 +19,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/gemm_size.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {

@@ -14,6 +14,7 @@
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/image_types.h"
 
 namespace panto {
 namespace {
@@ -48,7 +49,9 @@ struct Rules {
 };
 
 // One after the other, by scores. A box whose score was lowered waits for its turn again.
-std::vector<Chosen> choose(const std::vector<Box>& boxes, const std::vector<float>& scores, const Rules& rules) {
+// overlap(i, j): what boxes i and j share.
+template <class Overlap>
+std::vector<Chosen> choose_by(const std::vector<float>& scores, const Rules& rules, const Overlap& overlap) {
   struct Candidate {
     int32_t box;
     float score;
@@ -58,7 +61,7 @@ std::vector<Chosen> choose(const std::vector<Box>& boxes, const std::vector<floa
     }
   };
   std::vector<Candidate> all;
-  for (size_t i = 0; i < boxes.size(); ++i) {
+  for (size_t i = 0; i < scores.size(); ++i) {
     if (scores[i] > rules.score) all.push_back({static_cast<int32_t>(i), scores[i], 0});
   }
   std::priority_queue<Candidate> waiting({}, std::move(all));
@@ -73,7 +76,7 @@ std::vector<Chosen> choose(const std::vector<Box>& boxes, const std::vector<floa
     const float before = next.score;
     bool out = false;
     for (size_t j = chosen.size(); j > next.seen && !out; --j) {
-      const float shared = overlap(boxes[static_cast<size_t>(next.box)], boxes[static_cast<size_t>(chosen[j - 1].box)]);
+      const float shared = overlap(next.box, chosen[j - 1].box);
       if (soft) {
         next.score *= std::exp(scale * shared * shared);
         if (next.score <= rules.score) break;
@@ -90,6 +93,12 @@ std::vector<Chosen> choose(const std::vector<Box>& boxes, const std::vector<floa
     }
   }
   return chosen;
+}
+
+std::vector<Chosen> choose(const std::vector<Box>& boxes, const std::vector<float>& scores, const Rules& rules) {
+  return choose_by(scores, rules, [&](int32_t i, int32_t j) {
+    return overlap(boxes[static_cast<size_t>(i)], boxes[static_cast<size_t>(j)]);
+  });
 }
 
 float number(const Tensor& t) {
@@ -141,6 +150,19 @@ struct SuppressionKernel {
     }
   }
 };
+
+// Of what boxes share a matrix is given.
+void run_with_overlaps(KernelContext& c) {
+  const int64_t n = c.numel(1);
+  if (n > std::numeric_limits<int32_t>::max()) invalid("scores: expected as many as int32 counts, got {}", n);
+  const auto* overlaps = c.data<float>(0);
+  const std::vector<float> scores(c.data<float>(1), c.data<float>(1) + n);
+  const Rules rules{host_integer(c.in(2)), number(c.in(3)), number(c.in(4)), 0};
+  const auto chosen = choose_by(scores, rules, [&](int64_t i, int64_t j) { return overlaps[i * n + j]; });
+  const Tensor indices = allocate_tensor(c.device(), kInt32, Shape{static_cast<int64_t>(chosen.size())});
+  std::ranges::transform(chosen, mutable_data<int32_t>(indices), &Chosen::box);
+  c.set_out(0, indices);
+}
 
 // One image of CombinedNonMaxSuppression.
 void combined(KernelContext& c, int64_t image, const Rules& rules) {
@@ -194,6 +216,7 @@ void run_combined(KernelContext& c) {
 const CpuKernel v3_kernel("NonMaxSuppressionV3", types::of<"NonMaxSuppressionV3">{}, SuppressionKernel{});
 const CpuKernel v4_kernel("NonMaxSuppressionV4", types::of<"NonMaxSuppressionV4">{}, SuppressionKernel{});
 const CpuKernel v5_kernel("NonMaxSuppressionV5", types::of<"NonMaxSuppressionV5">{}, SuppressionKernel{});
+const CpuKernel overlaps_kernel("NonMaxSuppressionWithOverlaps", run_with_overlaps);
 const CpuKernel combined_kernel("CombinedNonMaxSuppression", run_combined);
 
 }  // namespace

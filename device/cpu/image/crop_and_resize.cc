@@ -9,6 +9,7 @@
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/ops/image_types.h"
 
 namespace panto {
 namespace {

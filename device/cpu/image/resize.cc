@@ -11,6 +11,7 @@
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
+#include "panto/lib/ops/image_types.h"
 
 namespace panto {
 namespace cpu {
@@ -123,6 +124,9 @@ struct BilinearKernel {
       return;
     }
     const auto rows = cpu::bilinear_places(r.height), columns = cpu::bilinear_places(r.width);
+    if (r.channels < kFewChannels && r.width.from * r.channels < std::numeric_limits<int32_t>::max()) {
+      return few_channels(r, rows, columns, in, out);
+    }
     over_rows<T>(r, 4, [&](int64_t n, int64_t y) {
       const cpu::Between& row = rows[static_cast<size_t>(y)];
       const T *top = in + r.original(n, row.lower, 0), *bottom = in + r.original(n, row.upper, 0);
@@ -139,6 +143,57 @@ struct BilinearKernel {
         }
       }
     });
+  }
+
+ private:
+  // Pixels of fewer make no vector of channels: rows are stretched first, of which the two that are next to a row of
+  // the result are mixed. The numbers are the same.
+  static constexpr int64_t kFewChannels = 8;
+  template <class T>
+  static void few_channels(const Resize& r, const std::vector<cpu::Between>& rows,
+                           const std::vector<cpu::Between>& columns, const T* in, float* out) {
+    const int64_t width = r.width.to * r.channels;
+    std::vector<int32_t> left(static_cast<size_t>(width)), right(left.size());
+    std::vector<float> way(left.size());
+    for (size_t i = 0; i < left.size(); ++i) {
+      const cpu::Between& column = columns[i / static_cast<size_t>(r.channels)];
+      const auto channel = static_cast<int64_t>(i) % r.channels;
+      left[i] = static_cast<int32_t>(column.lower * r.channels + channel);
+      right[i] = static_cast<int32_t>(column.upper * r.channels + channel);
+      way[i] = column.way;
+    }
+    const auto stretch = [&](const T* from, float* to) {
+      PANTO_INDEPENDENT
+      for (int64_t i = 0; i < width; ++i) {
+        const float low = as_float(from[left[static_cast<size_t>(i)]]);
+        to[i] = low + (as_float(from[right[static_cast<size_t>(i)]]) - low) * way[static_cast<size_t>(i)];
+      }
+    };
+    cpu::parallel_ranges(
+        r.images * r.height.to, r.images * r.height.to * width * 16,
+        [&](int64_t begin, int64_t end) {
+          std::vector<float> lower(static_cast<size_t>(width)), upper(lower.size());
+          int64_t in_lower = -1, in_upper = -1;  // where they are of
+          cpu::multiversioned_for<T>([&] {
+            for (int64_t i = begin; i < end; ++i) {
+              const cpu::Between& row = rows[static_cast<size_t>(i % r.height.to)];
+              const int64_t low = r.original(i / r.height.to, row.lower, 0);
+              const int64_t high = r.original(i / r.height.to, row.upper, 0);
+              if (low == in_upper && low != in_lower) {
+                lower.swap(upper);
+                std::swap(in_lower, in_upper);
+              }
+              if (low != in_lower) stretch(in + low, lower.data());
+              if (high != in_upper) stretch(in + high, upper.data());
+              in_lower = low;
+              in_upper = high;
+              float* to = out + i * width;
+              PANTO_INDEPENDENT
+              for (int64_t k = 0; k < width; ++k) to[k] = lower[k] + (upper[k] - lower[k]) * row.way;
+            }
+          });
+        },
+        16);
   }
 };
 

@@ -1,4 +1,5 @@
-// Kernel of CTCLoss: the sums over all readings, forwards and backwards in time, in logarithms and float64.
+// Kernels of CTCLoss and CTCLossV2: the sums over all readings, forwards and backwards in time, in logarithms and
+// float64.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {
@@ -22,10 +24,11 @@ double log_of_sum(double a, double b) {
   return larger == kImpossible ? kImpossible : larger + std::log1p(std::exp(std::min(a, b) - larger));
 }
 
-// The labels of each sequence, checked.
+// The labels of each sequence, checked. They end at the first blank where that is the last class; where it is the first
+// one, it is no label.
 class Labels {
  public:
-  Labels(const KernelContext& c, int64_t batch, int64_t blank) : of_(static_cast<size_t>(batch)) {
+  Labels(const KernelContext& c, int64_t batch, int64_t classes, bool blank_first) : of_(static_cast<size_t>(batch)) {
     const int64_t *indices = c.data<int64_t>(1), count = c.numel(2);
     const int32_t* values = c.data<int32_t>(2);
     const bool collapse = c.flag("preprocess_collapse_repeated");
@@ -40,23 +43,24 @@ class Labels {
                 indices[2 * i - 1]);
       }
       const int32_t label = values[i];
+      if (blank_first && (label < 1 || label >= classes)) {
+        invalid("labels_values: expected 1 to {}, got {}", classes - 1, label);
+      }
       if (label < 0) invalid("labels_values: expected at least 0, got {}", label);
       std::vector<int32_t>& labels = of_[static_cast<size_t>(row)];
-      if (label >= blank) {
+      if (!blank_first && label >= classes - 1) {
         ended[static_cast<size_t>(row)] = 1;
       } else if (ended[static_cast<size_t>(row)] != 0) {
         invalid("labels_values: expected nothing but blanks after a blank in sequence {}, got {}", row, label);
-      } else if (!collapse || labels.empty() || label != before_) {
+      } else if (!collapse || labels.empty() || label != labels.back()) {
         labels.push_back(label);
       }
-      before_ = label;
     }
   }
   const std::vector<int32_t>& of(int64_t row) const { return of_[static_cast<size_t>(row)]; }
 
  private:
   std::vector<std::vector<int32_t>> of_;
-  int32_t before_ = -1;
 };
 
 // One sequence: states are its labels with a blank before, between and behind them.
@@ -131,13 +135,14 @@ void log_probabilities(const T* scores, int64_t classes, double* to) {
   for (int64_t k = 0; k < classes; ++k) to[k] = static_cast<double>(scores[k]) - most - std::log(sum);
 }
 
+template <bool kBlankFirst>
 struct CtcLoss {
   template <class T>
   static void run(KernelContext& c) {
     const int64_t time = c.shape(0).dim(0), batch = c.shape(0).dim(1), classes = c.shape(0).dim(2);
-    const int32_t blank = checked_cast<int32_t>(classes - 1, "number of classes");
+    const int32_t last = checked_cast<int32_t>(classes - 1, "number of classes"), blank = kBlankFirst ? 0 : last;
     const int32_t* lengths = c.data<int32_t>(3);
-    const Labels labels(c, batch, blank);
+    const Labels labels(c, batch, classes, kBlankFirst);
     const bool ignore = c.flag("ignore_longer_outputs_than_inputs"), merge = c.flag("ctc_merge_repeated");
     for (int64_t b = 0; b < batch; ++b) {
       const auto count = static_cast<int64_t>(labels.of(b).size());
@@ -182,7 +187,8 @@ struct CtcLoss {
   }
 };
 
-const CpuKernel ctc_loss_kernel("CTCLoss", types::of<"CTCLoss">{}, CtcLoss{});
+const CpuKernel ctc_loss_kernel("CTCLoss", types::of<"CTCLoss">{}, CtcLoss<false>{});
+const CpuKernel ctc_loss_v2_kernel("CTCLossV2", [](KernelContext& c) { CtcLoss<true>::run<float>(c); });
 
 }  // namespace
 }  // namespace panto

@@ -4,6 +4,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/op_kernels.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {

@@ -8,6 +8,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/op_kernels.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {

@@ -13,6 +13,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {

@@ -12,6 +12,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/ops/nn/window.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {

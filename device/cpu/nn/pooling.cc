@@ -15,6 +15,7 @@
 #include "panto/device/pool.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {

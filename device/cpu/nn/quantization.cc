@@ -6,11 +6,15 @@
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/quantized/ranges.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/ops/nn_types.h"
 
 namespace panto {
 namespace {
+
+using quantized::Channels;
 
 // What the integers may be, and how a range is scaled to them: by the largest factor for which both ends fit.
 template <class T>
@@ -30,19 +34,6 @@ struct Scale {
       step = high / most;
       low = least * step;
     }
-  }
-};
-
-// A tensor as [outer, depth, inner]: a range for each index of the middle.
-struct Channels {
-  int64_t outer = 1, depth = 1, inner = 1;
-  Channels(const Shape& shape, int64_t axis) {
-    for (int k = 0; k < shape.rank(); ++k) (k < axis ? outer : k == axis ? depth : inner) *= shape.dim(k);
-  }
-  // Calls f(first, count) for each row of an index.
-  template <class F>
-  void for_rows(int64_t index, const F& f) const {
-    for (int64_t o = 0; o < outer; ++o) f((o * depth + index) * inner, inner);
   }
 };
 

@@ -1,11 +1,14 @@
 // Candidate samplers: TensorFlow's methods, which words of the stream they take included
 // (tensorflow/core/kernels/range_sampler.cc, lib/random/distribution_sampler.cc).
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,31 +18,18 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/philox_blocks.h"
 #include "panto/device/random_stream.h"
+#include "panto/device/scratch.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/io/graph_files.h"
 #include "panto/lib/core/io/input_stream.h"
+#include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto {
 namespace {
 
+using philox::below;
 using philox::WordsInOrder;
-
-// Below n: words below the remainder of their number by n would make some numbers more likely, and are left out.
-uint64_t below(uint64_t n, WordsInOrder& words) {
-  if ((n & (n - 1)) == 0) return words.next_long() & (n - 1);
-  const uint64_t remainder = std::numeric_limits<uint64_t>::max() % n + 1;
-  for (;;) {
-    if (const uint64_t word = words.next_long(); word >= remainder) return word % n;
-  }
-}
-uint32_t below(uint32_t n, WordsInOrder& words) {
-  if ((n & (n - 1)) == 0) return words.next() & (n - 1);
-  const uint32_t remainder = std::numeric_limits<uint32_t>::max() % n + 1;
-  for (;;) {
-    if (const uint32_t word = words.next(); word >= remainder) return word % n;
-  }
-}
 
 struct Uniform {
   explicit Uniform(const KernelContext& c) : range(c.integer("range_max")) {}
@@ -67,82 +57,89 @@ struct LogUniform {
 };
 
 // Numbers in proportion to weights, by one uniform number and one of a table: of each either itself or another, so that
-// all are as likely (Walker 1977).
+// all are as likely (Walker 1977). Memory is the device's: graphs say how many there are.
 class Alias {
  public:
-  explicit Alias(const std::vector<float>& weights) : items_(weights.size()) {
+  Alias(Device& device, const float* weights, int64_t count) : count_(count), items_(device, count) {
+    Item* items = items_.data();
     double sum = 0;
-    for (const float w : weights) sum += w;
-    std::vector<double> left(weights.size());  // what an item still has to give away
-    std::vector<size_t> high, low;
-    for (size_t i = 0; i < weights.size(); ++i) {
-      left[i] = static_cast<double>(weights[i] * static_cast<float>(weights.size())) / sum;
-      (left[i] < 1 ? low : high).push_back(i);
+    for (int64_t i = 0; i < count; ++i) sum += weights[i];
+    const Scratch<double> all_left(device, count);  // what an item still has to give away
+    double* left = all_left.data();
+    // Two stacks in one place: those that have less than their part, and those that have more.
+    const Scratch<int64_t> stacks(device, count);
+    int64_t *low = stacks.data(), *high = low + count;
+    const auto push = [&](int64_t i) { left[i] < 1 ? * low++ = i : * --high = i; };
+    for (int64_t i = 0; i < count; ++i) {
+      items[i] = {};
+      left[i] = static_cast<double>(weights[i] * static_cast<float>(count)) / sum;
+      push(i);
     }
-    while (!high.empty() && !low.empty()) {
-      const size_t from = high.back(), to = low.back();
-      high.pop_back();
-      low.pop_back();
-      items_[to].other = from;
+    while (high != stacks.data() + count && low != stacks.data()) {
+      const int64_t from = *high++, to = *--low;
+      items[to].other = from;
       left[from] -= 1.0 - left[to];
-      (left[from] < 1 ? low : high).push_back(from);
+      push(from);
     }
-    for (size_t i = 0; i < left.size(); ++i) items_[i].own = static_cast<float>(left[i]);
-    for (const std::vector<size_t>& rest : {high, low}) {
-      for (const size_t i : rest) items_[i] = {1.0F, i};  // 1 but for rounding
-    }
+    for (int64_t i = 0; i < count; ++i) items[i].own = static_cast<float>(left[i]);
+    const auto keep = [&](int64_t i) { items[i] = {1.0F, i}; };  // 1 but for rounding
+    std::for_each(stacks.data(), low, keep);
+    std::for_each(high, stacks.data() + count, keep);
   }
   int64_t draw(WordsInOrder& words) const {
     const float at = philox::uniform_float(words.next());
-    const uint32_t i = below(static_cast<uint32_t>(items_.size()), words);
-    return at < items_[i].own ? int64_t{i} : static_cast<int64_t>(items_[i].other);
+    const int64_t i = below(static_cast<uint32_t>(count_), words);
+    const Item& item = items_.data()[i];
+    return at < item.own ? i : item.other;
   }
 
  private:
   struct Item {
     float own = 0;
-    size_t other = 0;
+    int64_t other = 0;
   };
-  std::vector<Item> items_;
+  int64_t count_;
+  Scratch<Item> items_;
 };
 
 class FixedUnigram {
  public:
   explicit FixedUnigram(const KernelContext& c)
-      : range(c.integer("range_max")), weights_(weights_of(c)), alias_(weights_) {
-    for (const float w : weights_) total_ += w;
+      : range(c.integer("range_max")), weights_(weights_of(c)), alias_(c.device(), weights_.data(), range) {
+    for (int64_t i = 0; i < range; ++i) total_ += weights_.data()[i];
   }
   int64_t draw(WordsInOrder& words) const { return alias_.draw(words); }
-  float probability(int64_t k) const { return weights_[static_cast<size_t>(k)] / total_; }
+  float probability(int64_t k) const { return weights_.data()[k] / total_; }
 
   int64_t range;
 
  private:
-  static std::vector<float> weights_of(const KernelContext& c) {
-    const int64_t shards = c.integer("num_shards"), shard = c.integer("shard");
+  static Scratch<float> weights_of(const KernelContext& c) {
+    const int64_t range = c.integer("range_max"), shards = c.integer("num_shards"), shard = c.integer("shard");
+    const int64_t reserved = c.integer("num_reserved_ids");
+    Scratch<float> all(c.device(), range);
+    float* weights = all.data();
+    int64_t count = reserved > shard ? (reserved - shard - 1) / shards + 1 : 0;  // of this shard's classes
+    std::fill_n(weights, std::min(count, range), 0.0F);
+    int64_t place = reserved % shards;  // of the next class among the shards
     const float distortion = c.real("distortion");
-    int64_t number = 0;
-    std::vector<float> weights;
+    bool some = false;
     const auto add = [&](float weight) {
-      if (number++ % shards == shard) weights.push_back(weight);
+      if (!(weight >= 0) || std::isinf(weight)) invalid("unigrams: expected finite ones of at least 0, got {}", weight);
+      if (place == shard) {
+        if (count < range) weights[count] = std::pow(weight, distortion);
+        some = some || (count < range && weights[count] > 0);
+        ++count;
+      }
+      place = place + 1 == shards ? 0 : place + 1;
     };
-    const int64_t reserved = std::min(c.integer("num_reserved_ids"), c.integer("range_max") * shards);
-    for (int64_t i = 0; i < reserved; ++i) add(0);
     const AttrSlot& unigrams = c.slot("unigrams");
     const auto* given = static_cast<const float*>(unigrams.p);
-    const auto add_unigram = [&](float weight) {
-      if (!(weight >= 0) || std::isinf(weight)) invalid("unigrams: expected finite ones of at least 0, got {}", weight);
-      add(std::pow(weight, distortion));
-    };
-    for (int64_t i = 0; i < static_cast<int64_t>(unigrams.n); ++i) add_unigram(given[i]);
-    if (const std::string path(c.text("vocab_file")); !path.empty()) read(path, add_unigram);
-    if (const int64_t range = c.integer("range_max"); static_cast<int64_t>(weights.size()) != range) {
-      invalid("range_max: expected as many as there are classes, {}, got {}", weights.size(), range);
-    }
-    if (std::ranges::none_of(weights, [](float w) { return w > 0; })) {
-      invalid("unigrams: expected one above 0, got none");
-    }
-    return weights;
+    std::for_each(given, given + unigrams.n, add);
+    if (const std::string path(c.text("vocab_file")); !path.empty()) read(path, add);
+    if (count != range) invalid("range_max: expected as many as there are classes, {}, got {}", count, range);
+    if (!some) invalid("unigrams: expected one above 0, got none");
+    return all;
   }
   template <class Add>
   static void read(const std::string& path, const Add& add) {
@@ -159,9 +156,48 @@ class FixedUnigram {
       add(weight);
     }
   }
-  std::vector<float> weights_;
+  Scratch<float> weights_;
   Alias alias_;
   float total_ = 0;
+};
+
+// Weights that grow, in sums by which a number is found: sums[i] is that of the i & -i weights up to number i - 1
+// (Fenwick 1994, A new data structure for cumulative frequency tables).
+class Learned {
+ public:
+  explicit Learned(const KernelContext& c)
+      : range(c.integer("range_max")), weights_(c.device(), range), sums_(c.device(), range + 1), total_(range) {
+    std::fill_n(weights_.data(), range, 1);
+    for (int64_t i = 0; i <= range; ++i) sums_.data()[i] = i & -i;
+  }
+  int64_t draw(WordsInOrder& words) const {
+    int64_t left = below(static_cast<uint32_t>(total_), words), at = 0;
+    for (auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(range))); step > 0; step /= 2) {
+      if (at + step > range || sums_.data()[at + step] > left) continue;
+      at += step;
+      left -= sums_.data()[at];
+    }
+    return at;
+  }
+  float probability(int64_t k) const { return static_cast<float>(weights_.data()[k]) / static_cast<float>(total_); }
+  void learn(const int64_t* classes, int64_t count) {
+    if (total_ > std::numeric_limits<int32_t>::max() - count) {
+      failf(Code::kResourceExhausted, "true classes: expected at most {} in all runs, got more",
+            std::numeric_limits<int32_t>::max() - range);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      ++weights_.data()[classes[i]];
+      for (int64_t at = classes[i] + 1; at <= range; at += at & -at) ++sums_.data()[at];
+    }
+    total_ += count;
+  }
+
+  int64_t range;
+
+ private:
+  Scratch<int32_t> weights_;
+  Scratch<int64_t> sums_;
+  int64_t total_;
 };
 
 // How often a class of a probability is expected among `sampled` classes that took so many draws.
@@ -180,8 +216,7 @@ void expect_classes(const KernelContext& c, int64_t range) {
 }
 
 template <class Sampler>
-void sample(KernelContext& c) {
-  const Sampler sampler(c);
+void sample_by(KernelContext& c, const Sampler& sampler) {
   expect_classes(c, sampler.range);
   const int64_t count = c.integer("num_sampled");
   WordsInOrder words(next_stream(c, static_cast<uint64_t>(count) * 512));
@@ -194,6 +229,7 @@ void sample(KernelContext& c) {
       if (++draws > std::numeric_limits<int32_t>::max()) {
         failf(Code::kResourceExhausted, "expected {} classes that differ, got {} of {} draws", count, n, draws);
       }
+      if (draws % 65536 == 0) throw_if_cancelled();
       const int64_t drawn = sampler.draw(words);
       if (seen.insert(drawn).second) out[n++] = drawn;
     }
@@ -204,6 +240,53 @@ void sample(KernelContext& c) {
   const auto* classes = c.data<int64_t>(0);
   std::transform(classes, classes + c.numel(0), c.out_data<float>(1), expected);
   std::transform(out, out + count, c.out_data<float>(2), expected);
+}
+
+template <class Sampler>
+void sample(KernelContext& c) {
+  sample_by(c, Sampler(c));
+}
+
+// A node makes its table, and reads its file, once: when it first runs, as a graph may have nodes that never do.
+class UnigramNode final : public NodeGenerator {
+ public:
+  using NodeGenerator::NodeGenerator;
+  const FixedUnigram& sampler(const KernelContext& c) {
+    const std::lock_guard lock(mutex_);
+    if (!sampler_) sampler_.emplace(c);
+    return *sampler_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<FixedUnigram> sampler_;
+};
+
+std::shared_ptr<KernelState> prepare_unigram(const KernelContext& c) { return std::make_shared<UnigramNode>(c); }
+void sample_unigram(KernelContext& c) {
+  if (auto* node = c.state<UnigramNode>()) return sample_by(c, node->sampler(c));
+  sample<FixedUnigram>(c);
+}
+
+class LearningNode final : public NodeGenerator {
+ public:
+  using NodeGenerator::NodeGenerator;
+  void sample(KernelContext& c) {
+    const std::lock_guard lock(mutex_);
+    if (!sampler_) sampler_.emplace(c);
+    sample_by(c, *sampler_);
+    sampler_->learn(c.data<int64_t>(0), c.numel(0));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Learned> sampler_;
+};
+
+std::shared_ptr<KernelState> prepare_learned(const KernelContext& c) { return std::make_shared<LearningNode>(c); }
+void sample_learned(KernelContext& c) {
+  if (auto* node = c.state<LearningNode>()) return node->sample(c);
+  sample<Learned>(c);
 }
 
 void sample_all(KernelContext& c) {
@@ -240,7 +323,8 @@ void find_hits(KernelContext& c) {
 
 const CpuKernel uniform_kernel("UniformCandidateSampler", sample<Uniform>, prepare_generator);
 const CpuKernel log_uniform_kernel("LogUniformCandidateSampler", sample<LogUniform>, prepare_generator);
-const CpuKernel unigram_kernel("FixedUnigramCandidateSampler", sample<FixedUnigram>, prepare_generator);
+const CpuKernel unigram_kernel("FixedUnigramCandidateSampler", sample_unigram, prepare_unigram);
+const CpuKernel learned_kernel("LearnedUnigramCandidateSampler", sample_learned, prepare_learned);
 const CpuKernel all_kernel("AllCandidateSampler", sample_all);
 const CpuKernel hits_kernel("ComputeAccidentalHits", find_hits);
 

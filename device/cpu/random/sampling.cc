@@ -9,6 +9,7 @@
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/random/pairs.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/math/philox_blocks.h"
 #include "panto/device/op_kernels.h"
@@ -17,47 +18,27 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/half.h"
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/random_types.h"
 
 namespace panto {
 namespace {
 
+using cpu::Pairs;
 using philox::Stream;
 using philox::Words;
 
-// Uniform and normal numbers of one sample: pairs, of which the second is taken first, each from the next block.
-class Pairs {
- public:
-  explicit Pairs(const Stream& stream) : stream_(stream) {}
-  double uniform() { return take<philox::UniformBlock<double>>(uniforms_); }
-  double normal() { return take<philox::NormalBlock<double>>(normals_); }
-
- private:
-  struct Pair {
-    double values[2];
-    int left = 0;
-  };
-  template <class Block>
-  double take(Pair& pair) {
-    if (pair.left == 0) {
-      Block{}(stream_.block(block_++), pair.values);
-      pair.left = 2;
-    }
-    return pair.values[--pair.left];
-  }
-  Stream stream_;
-  uint64_t block_ = 0;
-  Pair uniforms_, normals_;
-};
-
 // ---- Orders ---------------------------------------------------------------------------------------------------------
 
+// kSeeded: of a stream that is given.
+template <bool kSeeded>
 struct RunShuffle {
   template <class T>
   static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
-    return prepare_generator(c);
+    return kSeeded ? nullptr : prepare_generator(c);
   }
   template <class T>
   static void run(KernelContext& c) {
+    if constexpr (kSeeded) given_stream(c);  // which checks it, whatever there is to do
     const Shape& shape = c.shape(0);
     const T* from = c.data<T>(0);
     T* to = c.out_data<T>(0);
@@ -66,7 +47,7 @@ struct RunShuffle {
     const int64_t width = c.numel(0) / rows;
     std::vector<int64_t> order(static_cast<size_t>(rows));
     std::iota(order.begin(), order.end(), int64_t{0});
-    philox::WordsInOrder words(next_stream(c, static_cast<uint64_t>(rows + 2) / 4));
+    philox::WordsInOrder words(kSeeded ? given_stream(c) : next_stream(c, static_cast<uint64_t>(rows + 2) / 4));
     for (size_t i = 0; i + 1 < order.size(); ++i) {
       const size_t choice = words.next() % static_cast<uint32_t>(order.size() - i);
       std::swap(order[i], order[i + choice]);
@@ -184,6 +165,16 @@ double sample_gamma(double alpha, Pairs& numbers) {
   }
 }
 
+// By a key, a counter and an algorithm.
+struct RunGammaOfStream {
+  template <class T>
+  static void run(KernelContext& c) {
+    const T* alpha = c.data<T>(4);
+    sample_each<T>(c, given_stream(c), c.numel(4),
+                   [alpha](int64_t p, Pairs& numbers) { return sample_gamma(convert<double>(alpha[p]), numbers); });
+  }
+};
+
 template <bool kSeeded>
 struct RunGamma {
   template <class T>
@@ -270,12 +261,14 @@ struct RunPoisson {
 
 using Floats = TypeList<Half, float, double>;
 using Counts = TypeList<Half, float, double, int32_t, int64_t>;
-const CpuKernel shuffle_kernel("RandomShuffle", types::every{}, RunShuffle{});
+const CpuKernel shuffle_kernel("RandomShuffle", types::every{}, RunShuffle<false>{});
+const CpuKernel stateless_shuffle_kernel("StatelessShuffle", types::every{}, RunShuffle<true>{});
 const CpuKernel multinomial_kernel("Multinomial", types::of<"Multinomial">{}, RunMultinomial{});
 const CpuKernel stateless_multinomial_kernel("StatelessMultinomial", types::of<"StatelessMultinomial">{},
                                              RunStatelessMultinomial{});
 const CpuKernel gamma_kernel("RandomGamma", Floats{}, RunGamma<false>{});
 const CpuKernel stateless_gamma_kernel("StatelessRandomGammaV2", Floats{}, RunGamma<true>{});
+const CpuKernel stateless_gamma_v3_kernel("StatelessRandomGammaV3", Floats{}, RunGammaOfStream{});
 const CpuKernel poisson_kernel("RandomPoissonV2", Counts{}, RunPoisson<false>{});
 const CpuKernel stateless_poisson_kernel("StatelessRandomPoisson", Counts{}, RunPoisson<true>{});
 

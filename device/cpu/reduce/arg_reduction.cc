@@ -10,6 +10,7 @@
 #include "panto/device/shape/axes.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {

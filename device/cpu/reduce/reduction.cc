@@ -9,6 +9,7 @@
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/axes.h"
 #include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {

@@ -9,6 +9,9 @@
 #include <numbers>
 #include <utility>
 
+#include "panto/device/cpu/isa.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/signal/fft_tiles.h"
 #include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
 
@@ -34,8 +37,8 @@ std::vector<int64_t> factors_of(int64_t n) {
   return factors;
 }
 
-// What a pass reads and writes, at one position between passes: `Values` neighbours of each of `radix` inputs, which
-// lie `from_step` apart, become as many outputs `to_step` apart.
+// What a pass reads and writes at one position: neighbours of each of its inputs, which lie `from_step` apart, become
+// neighbours of as many outputs, `to_step` apart.
 template <class T>
 struct Lines {
   const T *re, *im;
@@ -155,17 +158,41 @@ UnitRoot unit_root(int64_t position, int64_t n) {
 }  // namespace
 
 template <class T>
-FftPlan<T>::FftPlan(int64_t n) : n_(n) {
+FftPlan<T>::FftPlan(int64_t n, bool may_split) : n_(n) {
   if (n > kMostLength) invalid("fft_length: expected at most {}, got {}", kMostLength, n);
   const std::vector<int64_t> factors = factors_of(n);
   if (!factors.empty() && *std::max_element(factors.begin(), factors.end()) > kMostRadix) {
     make_convolution();
     return;
   }
+  if (may_split && n >= kLong) {
+    split();
+    return;
+  }
   int64_t left = n;
   for (const int64_t p : factors) {
     add_pass(p, left);
     left /= p;
+  }
+}
+
+// In two lengths that are as near to each other as there are factors for.
+template <class T>
+void FftPlan<T>::split() {
+  int64_t rows = 1;
+  for (int64_t k = 1; k * k <= n_; ++k) {
+    if (n_ % k == 0) rows = k;
+  }
+  rows_.reset(new FftPlan(rows, false));
+  columns_.reset(new FftPlan(n_ / rows, false));
+  between_re_.resize(at(n_));
+  between_im_.resize(at(n_));
+  for (int64_t k = 0; k < n_ / rows; ++k) {
+    for (int64_t j = 0; j < rows; ++j) {
+      const UnitRoot w = unit_root(j * k, n_);
+      between_re_[at(k * rows + j)] = static_cast<T>(w.re);
+      between_im_[at(k * rows + j)] = static_cast<T>(w.im);
+    }
   }
 }
 
@@ -222,6 +249,7 @@ void FftPlan<T>::make_convolution() {
 template <class T>
 int64_t FftPlan<T>::work_size(int64_t columns) const {
   const int64_t own = checked_mul(checked_mul(inner_ ? inner_->n_ : n_, columns), 2);
+  if (rows_) return checked_add(own / columns, checked_mul(tiles_for_processors(), part_size()));
   return inner_ ? checked_add(own, inner_->work_size(columns)) : own;
 }
 
@@ -229,9 +257,93 @@ template <class T>
 void FftPlan<T>::run(T* re, T* im, int64_t columns, T* work) const {
   if (inner_) {
     run_convolution(re, im, columns, work);
+  } else if (rows_) {
+    run_split(re, im, work);
   } else {
-    run_passes(re, im, columns, work);
+    multiversioned([&] { run_passes(re, im, columns, work); });
   }
+}
+
+namespace {
+
+// Tiles of lines, each with its own memory to work with: body(first line, lines, work).
+template <class T, class Body>
+void over_tiles(int64_t lines, int64_t length, int64_t size, T* work, const Body& body) {
+  const int64_t parts = tiles_for_processors(), tiles = (lines + kTogether<T> - 1) / kTogether<T>;
+  const int64_t each = (tiles + parts - 1) / parts;
+  parallel_ranges(
+      parts, lines * length * static_cast<int64_t>(8 * sizeof(T)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t part = begin; part < end; ++part) {
+          for (int64_t tile = part * each; tile < std::min(tiles, (part + 1) * each); ++tile) {
+            const int64_t first = tile * kTogether<T>;
+            body(first, std::min(kTogether<T>, lines - first), work + part * size);
+          }
+        }
+      },
+      1);
+}
+
+}  // namespace
+
+template <class T>
+int64_t FftPlan<T>::part_size() const {
+  const int64_t longest = std::max(rows_->n_, columns_->n_), most = kTogether<T>;
+  return checked_add(checked_mul(2 * longest, most), std::max(rows_->work_size(most), columns_->work_size(most)));
+}
+
+// x[j1 b + j2], with b the rows' length, is transformed along j1 to k1, multiplied by exp(-2 pi i j2 k1 / n), and
+// transformed along j2 to k2: that is X[k1 + a k2], with a the columns' length.
+template <class T>
+void FftPlan<T>::run_split(T* re, T* im, T* work) const {
+  const int64_t a = columns_->n_, b = rows_->n_, size = part_size();
+  T *half_re = work, *half_im = work + n_, *parts = work + 2 * n_;
+  over_tiles(b, a, size, parts, [&](int64_t first, int64_t lines, T* own) {
+    T *own_re = own, *own_im = own + a * lines, *rest = own_im + a * lines;
+    multiversioned([&] {
+      with_lines<T>(lines, [&](auto width) __attribute__((always_inline)) {
+        for (int64_t j = 0; j < a; ++j) {
+          const T *x_re = re + j * b + first, *x_im = im + j * b + first;
+          for (int64_t q = 0; q < width; ++q) own_re[j * width + q] = x_re[q];
+          for (int64_t q = 0; q < width; ++q) own_im[j * width + q] = x_im[q];
+        }
+      });
+    });
+    columns_->run(own_re, own_im, lines, rest);
+    multiversioned([&] {
+      with_lines<T>(lines, [&](auto width) __attribute__((always_inline)) {
+        for (int64_t k = 0; k < a; ++k) {
+          const T *w_re = between_re_.data() + k * b + first, *w_im = between_im_.data() + k * b + first;
+          const T *x_re = own_re + k * width, *x_im = own_im + k * width;
+          T *to_re = half_re + k * b + first, *to_im = half_im + k * b + first;
+#pragma omp simd
+          for (int64_t q = 0; q < width; ++q) {
+            to_re[q] = x_re[q] * w_re[q] - x_im[q] * w_im[q];
+            to_im[q] = x_re[q] * w_im[q] + x_im[q] * w_re[q];
+          }
+        }
+      });
+    });
+  });
+  over_tiles(a, b, size, parts, [&](int64_t first, int64_t lines, T* own) {
+    T *own_re = own, *own_im = own + b * lines, *rest = own_im + b * lines;
+    multiversioned([&] {
+      with_lines<T>(lines, [&](auto width) __attribute__((always_inline)) {
+        turn(half_re + first * b, b, width, b, own_re);
+        turn(half_im + first * b, b, width, b, own_im);
+      });
+    });
+    rows_->run(own_re, own_im, lines, rest);
+    multiversioned([&] {
+      with_lines<T>(lines, [&](auto width) __attribute__((always_inline)) {
+        for (int64_t k = 0; k < b; ++k) {
+          T *y_re = re + k * a + first, *y_im = im + k * a + first;
+          for (int64_t q = 0; q < width; ++q) y_re[q] = own_re[k * width + q];
+          for (int64_t q = 0; q < width; ++q) y_im[q] = own_im[k * width + q];
+        }
+      });
+    });
+  });
 }
 
 // A pass takes elements j, j + rest, j + 2 rest ... of blocks of `step` neighbours and puts what it makes of them side

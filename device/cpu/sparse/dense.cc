@@ -18,7 +18,9 @@
 namespace panto {
 namespace {
 
+using cpu::AddEntries;
 using cpu::EntryIndices;
+using cpu::LargestEntry;
 
 // ---- SparseToDense --------------------------------------------------------------------------------------------------
 
@@ -107,20 +109,6 @@ struct RunProduct {
 };
 
 // ---- SparseReduceSum, SparseReduceMax ------------------------------------------------------------------------------
-
-struct AddEntries {
-  template <class T>
-  static T join(T so_far, T x) {
-    return k::add(so_far, x);
-  }
-};
-// A NaN gives way to what comes after it, as in TensorFlow.
-struct LargestEntry {
-  template <class T>
-  static T join(T so_far, T x) {
-    return so_far > x ? so_far : x;
-  }
-};
 
 template <class Entries>
 struct Reduction {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <numeric>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -22,17 +22,9 @@ namespace {
 
 using cpu::compare_indices;
 using cpu::EntryIndices;
+using cpu::order_of;
 
 // ---- SparseReorder --------------------------------------------------------------------------------------------------
-
-// The numbers of the entries in their order.
-std::vector<int64_t> order_of(const EntryIndices& indices) {
-  std::vector<int64_t> order(static_cast<size_t>(indices.count()));
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::ranges::stable_sort(
-      order, [&](int64_t a, int64_t b) { return compare_indices(indices[a], indices[b], indices.rank()) < 0; });
-  return order;
-}
 
 struct RunReorder {
   template <class T>
@@ -73,45 +65,15 @@ long double threshold(const Tensor& t) {
 struct RunAdd {
   template <class T>
   static void run(KernelContext& c) {
-    const EntryIndices a(c, 0), b(c, 3);
-    const int64_t rank = a.rank();
-    for (int64_t d = 0; d < rank; ++d) {
-      const int64_t dim_a = c.data<int64_t>(2)[d], dim_b = c.data<int64_t>(5)[d];
-      if (dim_a != dim_b) invalid("dimensions of a_shape and b_shape: expected {}, got {}", dim_a, dim_b);
-    }
+    cpu::check_one_shape(c);
     const T *x = c.data<T>(1), *y = c.data<T>(4);
     const long double thresh = threshold(c.in(6));
-    std::vector<const int64_t*> indices;
-    std::vector<T> values;
-    const auto most = static_cast<size_t>(a.count()) + static_cast<size_t>(b.count());
-    indices.reserve(most);
-    values.reserve(most);
-    int64_t i = 0, j = 0;
-    while (i < a.count() || j < b.count()) {
-      const int order = i == a.count() ? 1 : j == b.count() ? -1 : compare_indices(a[i], b[j], rank);
-      if (order == 0) {
-        const T sum = convert<T>(k::add(convert<Compute<T>>(x[i]), convert<Compute<T>>(y[j])));
-        if (reaches(sum, thresh)) {
-          indices.push_back(a[i]);
-          values.push_back(sum);
-        }
-        ++i, ++j;
-      } else if (order < 0) {
-        indices.push_back(a[i]);
-        values.push_back(x[i++]);
-      } else {
-        indices.push_back(b[j]);
-        values.push_back(y[j++]);
-      }
-    }
-    const auto count = static_cast<int64_t>(values.size());
-    Tensor out = allocate_tensor(c.device(), kInt64, Shape{count, rank});
-    auto* to = mutable_data<int64_t>(out);
-    for (const int64_t* index : indices) to = std::copy_n(index, rank, to);
-    Tensor sums = allocate_tensor(c.device(), dtype_of<T>, Shape{count});
-    std::ranges::copy(values, mutable_data<T>(sums));
-    c.set_out(0, std::move(out));
-    c.set_out(1, std::move(sums));
+    cpu::put_out_merged<T>(c, [&](int64_t i, int64_t j) -> std::optional<T> {
+      if (i < 0) return y[j];
+      if (j < 0) return x[i];
+      const T sum = convert<T>(k::add(convert<Compute<T>>(x[i]), convert<Compute<T>>(y[j])));
+      return reaches(sum, thresh) ? std::optional(sum) : std::nullopt;
+    });
     c.set_out(2, c.in(2));
   }
 };

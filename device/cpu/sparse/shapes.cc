@@ -8,6 +8,7 @@
 #include "panto/device/cpu/sparse/entries.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
+#include "panto/device/shape/strided_dims.h"
 #include "panto/lib/ops/sparse/coo.h"
 
 namespace panto {
@@ -17,13 +18,6 @@ using cpu::EntryIndices;
 
 std::span<const int64_t> integers(const KernelContext& c, int i) {
   return {c.data<int64_t>(i), static_cast<size_t>(c.numel(i))};
-}
-
-// The distances of elements along each dimension.
-std::vector<int64_t> strides_of(std::span<const int64_t> dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
-  return strides;
 }
 
 void run_reshape(KernelContext& c) {
@@ -37,9 +31,9 @@ void run_reshape(KernelContext& c) {
     return;
   }
   if (indices.count() == 0) return;
-  // Strides that are 0, or do not fit an integer, are those of shapes without elements.
-  if (std::ranges::count(to, 0) > 0) invalid("input_indices: expected none in a shape without elements, got some");
-  const std::vector<int64_t> strides = strides_of(from), new_strides = strides_of(to);
+  std::vector<int64_t> strides, new_strides;
+  row_major_strides(from, strides);
+  row_major_strides(to, new_strides);
   for (int64_t i = 0; i < indices.count(); ++i) {
     int64_t at = 0;  // wraps, where an index is out of range
     for (size_t d = 0; d < from.size(); ++d) at = k::add(at, k::mul(indices[i][d], strides[d]));

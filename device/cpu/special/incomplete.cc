@@ -43,9 +43,10 @@ Value lower_series(double a, double x) {
 // Q by its continued fraction 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), for larger x (6.5.31): numerators p and
 // denominators q of its convergents, and their derivatives.
 Value upper_fraction(double a, double x) {
-  double p0 = 0, p1 = 1, q0 = 1, q1 = x + 1 - a;
-  double dp0 = 0, dp1 = 0, dq0 = 0, dq1 = -1;
-  Value last = {p1 / q1, (dp1 - p1 / q1 * dq1) / q1};
+  // By q1 from the start: products of larger numbers than 1e154 are none.
+  double p0 = 0, p1 = 1 / (x + 1 - a), q0 = p1, q1 = 1;
+  double dp0 = 0, dp1 = 0, dq0 = 0, dq1 = -p1;
+  Value last = {p1, dp1 - p1 * dq1};
   for (double n = 1; n < 1e6; ++n) {
     const double b = x + 2 * n + 1 - a, c = -n * (n - a), dc = n;  // the next partial quotient; b' is -1
     const double p2 = b * p1 + c * p0, q2 = b * q1 + c * q0;
@@ -57,7 +58,7 @@ Value upper_fraction(double a, double x) {
     const bool settled = std::fabs(now.value - last.value) <= std::fabs(now.value) * 1e-16 &&
                          std::fabs(now.by_a - last.by_a) <= std::fabs(now.by_a) * 1e-15;
     last = now;
-    if (settled) break;
+    if (settled || !std::isfinite(now.value) || !std::isfinite(now.by_a)) break;
   }
   return last;
 }
@@ -157,7 +158,8 @@ double gamma_p_by_a(double a, double x) {
   if (x < 0 || a <= 0) return kNan;
   if (std::isinf(a) || std::isinf(x)) return std::isinf(a) && std::isinf(x) ? kNan : 0;
   if (a > kLarge) return slope_between(a, x);
-  return x * boost::math::gamma_p_derivative(a, x, Policy()) * slope_without_factor(a, x);
+  const double factor = x * boost::math::gamma_p_derivative(a, x, Policy());
+  return factor == 0 ? 0 : factor * slope_without_factor(a, x);
 }
 
 // P(a, x(a)) stays the same: the derivative of x is that of P by a, by the density, with another sign.

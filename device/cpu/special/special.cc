@@ -5,6 +5,8 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/special/special_functions.h"
+#include "panto/lib/ops/math_types.h"
+#include "panto/lib/ops/random_types.h"
 
 namespace panto {
 namespace {

@@ -1,26 +1,23 @@
 // Kernels of ops that find numbers for strings.
 #include <farmhash.h>
 
-#include <bit>
-#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/strings/hashes.h"
 #include "panto/device/cpu/strings/strings.h"
 #include "panto/lib/base/text/format.h"
 
 namespace panto {
+
+uint64_t cpu::farm_hash(std::string_view text) { return util::Fingerprint64(text.data(), text.size()); }
+
 namespace {
 
-uint64_t farm_hash(std::string_view text) { return util::Fingerprint64(text.data(), text.size()); }
-
-// Up to 8 bytes, the lowest first.
-uint64_t low_first(std::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  return value;
-}
+using cpu::farm_hash;
+using cpu::low_first;
+using cpu::SipHash;
 
 // Austin Appleby's MurmurHash64A, with TensorFlow's seed.
 uint64_t murmur_hash(std::string_view text) {
@@ -35,44 +32,6 @@ uint64_t murmur_hash(std::string_view text) {
   hash = (hash ^ (hash >> 47)) * kFactor;
   return hash ^ (hash >> 47);
 }
-
-// Aumasson and Bernstein, "SipHash: a fast short-input PRF" (2012): two rounds for each word, four at the end.
-class SipHash {
- public:
-  SipHash(uint64_t key0, uint64_t key1)
-      : v_{key0 ^ 0x736f6d6570736575, key1 ^ 0x646f72616e646f6d, key0 ^ 0x6c7967656e657261, key1 ^ 0x7465646279746573} {
-  }
-  uint64_t operator()(std::string_view text) const {
-    SipHash state = *this;
-    const uint64_t size = text.size();
-    for (; text.size() >= 8; text.remove_prefix(8)) state.add(low_first(text.substr(0, 8)));
-    state.add(low_first(text) | size << 56);
-    state.v_[2] ^= 0xff;
-    for (int i = 0; i < 4; ++i) state.round();
-    return state.v_[0] ^ state.v_[1] ^ state.v_[2] ^ state.v_[3];
-  }
-
- private:
-  void add(uint64_t word) {
-    v_[3] ^= word;
-    round();
-    round();
-    v_[0] ^= word;
-  }
-  void round() {
-    v_[0] += v_[1];
-    v_[1] = std::rotl(v_[1], 13) ^ v_[0];
-    v_[0] = std::rotl(v_[0], 32);
-    v_[2] += v_[3];
-    v_[3] = std::rotl(v_[3], 16) ^ v_[2];
-    v_[0] += v_[3];
-    v_[3] = std::rotl(v_[3], 21) ^ v_[0];
-    v_[2] += v_[1];
-    v_[1] = std::rotl(v_[1], 17) ^ v_[2];
-    v_[2] = std::rotl(v_[2], 32);
-  }
-  uint64_t v_[4];
-};
 
 template <class Hash>
 void run_buckets(KernelContext& c, const Hash& hash) {

@@ -1,14 +1,12 @@
 // Kernels of ops that make text of numbers, and numbers of text.
 #include <fmt/format.h>
-#include <locale.h>
 
-#include <charconv>
 #include <complex>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/strings/parsed_number.h"
 #include "panto/device/cpu/strings/strings.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
@@ -94,42 +92,13 @@ struct RunAsString {
 
 // ---- Numbers of text ------------------------------------------------------------------------------------------------
 
-bool parse(const std::string& text, float& value, locale_t c_locale, char** end) {
-  value = strtof_l(text.c_str(), end, c_locale);
-  return *end == text.data() + text.size();
-}
-bool parse(const std::string& text, double& value, locale_t c_locale, char** end) {
-  value = strtod_l(text.c_str(), end, c_locale);
-  return *end == text.data() + text.size();
-}
-
-// Whether all of `text`, which has no white space around it, is a number; it is then in `value`. C's function, unlike
-// from_chars, knows 0x, and says what numbers beyond the type's become.
-template <class T>
-bool number_of(std::string_view text, T& value) {
-  if (text.empty()) return false;
-  if constexpr (std::is_floating_point_v<T>) {
-    static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
-    if (c_locale == nullptr) fail(Code::kResourceExhausted, "locale: expected memory for it, got none");
-    char* end = nullptr;
-    return parse(std::string(text), value, c_locale, &end);
-  } else {
-    if (text.front() == '+') {
-      text.remove_prefix(1);
-      if (text.starts_with('-')) return false;
-    }
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-  }
-}
-
 struct RunToNumber {
   template <class T>
   static void run(KernelContext& c) {
     const auto* in = c.data<std::string>(0);
     T* out = c.out_data<T>(0);
     strings::for_each_in_order(c.out_numel(0), [&](int64_t i) {
-      if (!number_of(strings::stripped(in[i]), out[i])) {
+      if (!strings::parse_number(in[i], out[i])) {
         invalid("string_tensor[{}]: expected a number that is {}, got '{}'", i, dtype_name(dtype_of<T>), in[i]);
       }
     });

@@ -8,16 +8,16 @@ namespace {
 
 using namespace kernels;
 
-const CudaKernel placeholder_kernel("Placeholder", dtypes::kPlain, run_placeholder);
-const CudaKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kPlain, run_identity);
+const CudaKernel placeholder_kernel("Placeholder", dtypes::kBytes, run_placeholder);
+const CudaKernel placeholder_with_default_kernel("PlaceholderWithDefault", dtypes::kBytes, run_identity);
 const CudaKernel identity_n_kernel("IdentityN", run_identity);
 const CudaKernel custom_gradient_kernel("_CustomGradient", run_first_inputs);
 const CudaKernel barrier_kernel("_OptimizationBarrier", run_first_inputs);
 const CudaKernel no_op_kernel("NoOp", run_no_op);
 
-const CudaKernel shape_kernel("Shape", dtypes::kPlain, run_shape);
-const CudaKernel rank_kernel("Rank", dtypes::kPlain, run_rank);
-const CudaKernel size_kernel("Size", dtypes::kPlain, run_size);
+const CudaKernel shape_kernel("Shape", dtypes::kBytes, run_shape);
+const CudaKernel rank_kernel("Rank", dtypes::kBytes, run_rank);
+const CudaKernel size_kernel("Size", dtypes::kBytes, run_size);
 const CudaKernel broadcast_gradient_args_kernel("BroadcastGradientArgs", types::index{}, RunBroadcastGradientArgs{});
 
 }  // namespace

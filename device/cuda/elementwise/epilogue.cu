@@ -42,7 +42,12 @@ __global__ void __launch_bounds__(kThreads)
       const int64_t c = first + j * step;
       float v = all.v[j];
       if (t.bias != nullptr) v += t.bias[c];
-      if (t.mean != nullptr) v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
+      if (t.mean != nullptr) {
+        v = normalised(v, t.mean[c], t.factor[c], t.offset[c]);
+      } else if (t.factor != nullptr) {
+        v = __fmul_rn(v, t.factor[c]);  // rounded before anything is added
+        if (t.offset != nullptr) v += t.offset[c];
+      }
       if (t.added != nullptr) v += added.v[j];
       all.v[j] = f(v);
     }

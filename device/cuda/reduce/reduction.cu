@@ -3,6 +3,7 @@
 #include "panto/device/cuda/reduce/reduce.cuh"
 #include "panto/device/op_kernels.h"
 #include "panto/device/shape/axes.h"
+#include "panto/lib/ops/math_types.h"
 
 namespace panto {
 namespace {

@@ -60,6 +60,15 @@ void append_escaped(std::string& out, std::string_view text, bool quotes) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 std::string quote(std::string_view text) {
   std::string out = "\"";
   append_escaped(out, text, true);

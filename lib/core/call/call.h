@@ -72,6 +72,10 @@ class PANTO_EXPORT CallView {
     const AttrSlot& s = slot(name);
     return {static_cast<const int64_t*>(s.p), s.n};
   }
+  std::span<const std::string> texts(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const std::string*>(s.p), s.n};
+  }
   std::span<const DType> types(AttrName name) const {
     const AttrSlot& s = slot(name);
     return {static_cast<const DType*>(s.p), s.n};

@@ -7,12 +7,19 @@
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/bind.h"
 #include "panto/lib/core/call/call_steps.h"
+#include "panto/lib/core/call/call_watch.h"
 #include "panto/lib/core/call/composite.h"
 #include "panto/lib/core/call/moved_inputs.h"
 #include "panto/lib/core/call/thread_state.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/tensor/resource.h"
+
+namespace panto {
+
+thread_local constinit CallWatch* call_watch = nullptr;
+
+}  // namespace panto
 
 namespace panto::dispatch {
 namespace {
@@ -189,10 +196,21 @@ void add_call_context(Error& error, const Call& call, int depth) {
   if (known && depth == 0 && thread_state().caller == nullptr) error.add_context(location_text(*call.where));
 }
 
+[[gnu::noinline]] void execute_watched(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
+  CallWatch* const watch = call_watch;
+  const int64_t begun = watch->begin();
+  execute(call, storage, donated, asked);
+  watch->end(call, begun);
+}
+
 void execute_with_context(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
   const int depth = thread_state().library_depth;
   try {
-    execute(call, storage, donated, asked);
+    if (call_watch != nullptr) [[unlikely]] {
+      execute_watched(call, storage, donated, asked);
+    } else {
+      execute(call, storage, donated, asked);
+    }
   } catch (Error& error) {
     add_call_context(error, call, depth);
     throw;
@@ -329,7 +347,8 @@ Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> a
   call.attrs = attrs;
   call.where = &where;
   BindStorage storage;
-  std::vector<Tensor> converted;  // list items that were cast to a common type
+  std::vector<Tensor> converted;          // list items that were cast to a common type
+  std::vector<std::vector<DType>> types;  // of the items of lists of any types
   SmallVector<const Tensor*, 8> inputs;
   uint64_t donated = 0;
   try {
@@ -344,6 +363,14 @@ Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> a
       const ArgDef& def = op.signature().inputs[a];
       const size_t count = args[a].list->tensors().size();
       if (def.number_attr >= 0) attrs[static_cast<size_t>(def.number_attr)] = AttrSlot(static_cast<int64_t>(count));
+      // Where there are several lists these tell how long each is.
+      if (def.type_list_attr >= 0) {
+        std::vector<DType>& own = types.emplace_back();
+        for (size_t i = used; i < used + count; ++i) {
+          own.push_back(converted[i].defined() ? converted[i].dtype() : DType::kInvalid);
+        }
+        attrs[static_cast<size_t>(def.type_list_attr)] = AttrSlot(own);
+      }
       for (size_t i = 0; i < count; ++i) inputs.push_back(&converted[used++]);
     }
   } catch (Error& error) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <source_location>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "panto/lib/base/export.h"
@@ -43,6 +44,8 @@ class PANTO_EXPORT Recorder {
     static_cast<void>(value);
     static_cast<void>(name);
   }
+  // The name of a scope that the user opens as `wanted`: another one where a graph has had a scope of that name.
+  virtual std::string scope_name(std::string wanted) { return wanted; }
   // Somebody looked at the elements of `value` from C++ (`item`, `data`, printing): what a trace with real values bakes
   // in.
   virtual void value_read(const Tensor& value, const std::source_location& where) {

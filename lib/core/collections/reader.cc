@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/base/varint.h"
 #include "panto/lib/core/collections/handle.h"
 
 namespace panto {
@@ -13,16 +14,11 @@ namespace {
 enum Field : uint32_t { kWorkStarted = 1, kWorkFinished = 2, kRecordsProduced = 3, kCurrentWork = 4 };
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-void put_varint(std::string& to, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to += static_cast<char>(value | 0x80);
-  to += static_cast<char>(value);
-}
-
 // Fields with default values are not written.
 void put_number(std::string& to, Field field, int64_t value) {
   if (value == 0) return;
-  put_varint(to, field << 3 | kVarint);
-  put_varint(to, static_cast<uint64_t>(value));
+  append_varint(to, field << 3 | kVarint);
+  append_varint(to, static_cast<uint64_t>(value));
 }
 
 class ProtoReader {
@@ -131,8 +127,8 @@ std::string Reader::state() const {
   put_number(bytes, kWorkFinished, finished_);
   put_number(bytes, kRecordsProduced, produced_);
   if (!work_.empty()) {
-    put_varint(bytes, kCurrentWork << 3 | kBytes);
-    put_varint(bytes, work_.size());
+    append_varint(bytes, kCurrentWork << 3 | kBytes);
+    append_varint(bytes, work_.size());
     bytes += work_;
   }
   return bytes;

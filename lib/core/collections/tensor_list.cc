@@ -12,9 +12,6 @@
 namespace panto {
 namespace {
 
-// What destroys a list calls itself for each list within it.
-constexpr int kMostNested = 64;
-
 // Memory of the first CPU, which has a limit: a few bytes of a file may ask for more elements than there is memory.
 template <class T>
 struct CpuAllocator {
@@ -77,25 +74,16 @@ std::vector<Tensor> TensorList::elements() const {
   return {storage_->elements.begin(), storage_->elements.begin() + size_};
 }
 
-TensorList TensorList::with_storage(std::shared_ptr<Storage> storage, int64_t size, int depth) const {
+TensorList TensorList::with_storage(std::shared_ptr<Storage> storage, int64_t size) const {
   TensorList list(element_dtype_, element_shape_, most_);
   if (size > 0) list.storage_ = std::move(storage);
   list.size_ = size;
-  list.depth_ = depth;
   return list;
 }
 
-int TensorList::depth_with(const Tensor& element) const {
+void TensorList::expect_element(const Tensor& element) const {
   expect_list_dtype(element_dtype_, element.dtype());
   expect_element_shape(element_shape_, element.partial_shape(), "element");
-  if (element_dtype_ != kVariant || element.is_meta()) return depth_;
-  int depth = depth_;
-  for (const Variant& v : element.data<Variant>()) {
-    const auto* inner = dynamic_cast<const TensorList*>(v.value.get());
-    if (inner != nullptr) depth = std::max(depth, inner->depth_ + 1);
-  }
-  if (depth > kMostNested) invalid("element: expected at most {} lists within each other, got more", kMostNested);
-  return depth;
 }
 
 // Whoever else had the storage read it under the lock, so that what is changed afterwards, under the lock, they do not
@@ -142,15 +130,14 @@ std::shared_ptr<TensorList::Storage> TensorList::pushed_storage(Tensor element, 
 }
 
 TensorList TensorList::with_pushed(Tensor element, bool last) const {
-  const int depth = depth_with(element);
-  return with_storage(pushed_storage(std::move(element), last), size_ + 1, depth);
+  expect_element(element);
+  return with_storage(pushed_storage(std::move(element), last), size_ + 1);
 }
 
 void TensorList::push(Tensor element) {
-  const int depth = depth_with(element);
+  expect_element(element);
   storage_ = pushed_storage(std::move(element), true);
   ++size_;
-  depth_ = depth;
 }
 
 Tensor TensorList::pop() {
@@ -174,34 +161,33 @@ Tensor TensorList::pop() {
 }
 
 TensorList TensorList::with_element(int64_t i, Tensor element, bool last) const {
-  const int depth = depth_with(element);
+  expect_element(element);
   const int64_t size = std::max(size_, i + 1);
   std::shared_ptr<Storage> own = own_storage(size, changes_in_place(element, last));
   {
     const std::lock_guard lock(own->mutex);
     std::swap(own->elements[static_cast<size_t>(i)], element);
   }
-  return with_storage(std::move(own), size, depth);
+  return with_storage(std::move(own), size);
 }
 
 TensorList TensorList::with_popped(bool last) const {
-  if (last && storage_.use_count() == 1) return with_storage(own_storage(size_ - 1, last), size_ - 1, depth_);
+  if (last && storage_.use_count() == 1) return with_storage(own_storage(size_ - 1, last), size_ - 1);
   return without_last(1);
 }
 
 TensorList TensorList::with_size(int64_t size, bool last) const {
-  if (size == 0) return with_storage(nullptr, 0, depth_);
-  return with_storage(own_storage(size, last), size, depth_);
+  if (size == 0) return with_storage(nullptr, 0);
+  return with_storage(own_storage(size, last), size);
 }
 
 TensorList TensorList::with_elements(std::span<const Tensor> elements) const {
-  int depth = depth_;
   for (const Tensor& element : elements) {
-    if (element.defined()) depth = std::max(depth, depth_with(element));
+    if (element.defined()) expect_element(element);
   }
   auto own = std::make_shared<Storage>();
   own->elements.assign(elements.begin(), elements.end());
-  return with_storage(std::move(own), static_cast<int64_t>(elements.size()), depth);
+  return with_storage(std::move(own), static_cast<int64_t>(elements.size()));
 }
 
 TensorList TensorList::with_rows(Tensor rows, int64_t count) const {
@@ -210,7 +196,7 @@ TensorList TensorList::with_rows(Tensor rows, int64_t count) const {
   auto own = std::make_shared<Storage>();
   own->rows = std::move(rows);
   own->count = count;
-  return with_storage(std::move(own), count, depth_);
+  return with_storage(std::move(own), count);
 }
 
 Tensor TensorList::rows() const {
@@ -219,7 +205,7 @@ Tensor TensorList::rows() const {
   return storage_->rows;
 }
 
-TensorList TensorList::without_last(int64_t count) const { return with_storage(storage_, size_ - count, depth_); }
+TensorList TensorList::without_last(int64_t count) const { return with_storage(storage_, size_ - count); }
 
 Tensor list_tensor(TensorList list) {
   Tensor t = allocate_tensor(cpu_device(), kVariant, Shape{});

@@ -70,18 +70,17 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   std::shared_ptr<Storage> own_storage(int64_t size, bool last) const;
   // Storage whose first size() + 1 elements are this list's and `element`.
   std::shared_ptr<Storage> pushed_storage(Tensor element, bool last) const;
-  TensorList with_storage(std::shared_ptr<Storage> storage, int64_t size, int depth) const;
+  TensorList with_storage(std::shared_ptr<Storage> storage, int64_t size) const;
   // Whether a change that puts `element` in may be made in the list's own memory. A list that had itself in its memory
   // would never be freed.
   bool changes_in_place(const Tensor& element, bool last) const;
-  // How deep lists are nested with this element. Throws InvalidArgument for an element that does not fit.
-  int depth_with(const Tensor& element) const;
+  // Throws InvalidArgument for an element that does not fit.
+  void expect_element(const Tensor& element) const;
 
   DType element_dtype_;
   PartialShape element_shape_;
   int64_t most_;
   int64_t size_ = 0;
-  int depth_ = 1;                     // at least as many lists as lie within each other
   std::shared_ptr<Storage> storage_;  // null: empty. It may have more elements, which are other lists'
 };
 

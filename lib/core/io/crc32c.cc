@@ -33,9 +33,9 @@ constexpr Tables kTables = make_tables();
 
 }  // namespace
 
-uint32_t crc32c(std::string_view bytes) noexcept {
+uint32_t extended_crc32c(uint32_t before, std::string_view bytes) noexcept {
   static_assert(std::endian::native == std::endian::little);
-  uint32_t crc = 0xffffffff;
+  uint32_t crc = ~before;
   const char* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= kSlices; at += kSlices, left -= kSlices) {
@@ -49,9 +49,10 @@ uint32_t crc32c(std::string_view bytes) noexcept {
   return ~crc;
 }
 
-uint32_t masked_crc32c(std::string_view bytes) noexcept {
-  const uint32_t crc = crc32c(bytes);
-  return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
-}
+uint32_t crc32c(std::string_view bytes) noexcept { return extended_crc32c(0, bytes); }
+
+uint32_t masked_crc32c(std::string_view bytes) noexcept { return mask_crc32c(crc32c(bytes)); }
+
+uint32_t mask_crc32c(uint32_t crc) noexcept { return ((crc >> 15) | (crc << 17)) + 0xa282ead8u; }
 
 }  // namespace panto

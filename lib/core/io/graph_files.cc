@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/core/step/step.h"
 
 namespace panto {
 namespace {
@@ -20,7 +21,7 @@ std::atomic<bool>& allowed() {
 }  // namespace
 
 void allow_graph_files(bool value) noexcept { allowed().store(value); }
-bool graph_files_allowed() noexcept { return allowed().load(); }
+bool graph_files_allowed() noexcept { return allowed().load() && current_step().graph_files; }
 
 void expect_graph_files_allowed(const std::string& path) {
   if (graph_files_allowed()) return;

@@ -2,6 +2,7 @@
 // runs graphs of strangers may refuse that.
 //
 //   allow_graph_files(false);   // from now on, in this process; also PANTO_GRAPH_FILES=0, `panto run --no-files`
+//   Session session(graph, {.allow_files = false});   // in the runs of one session
 //
 // Thread-safe.
 #pragma once
@@ -14,7 +15,7 @@ namespace panto {
 
 // They may, unless the environment variable PANTO_GRAPH_FILES is 0, or the last call said otherwise.
 PANTO_EXPORT void allow_graph_files(bool allowed) noexcept;
-PANTO_EXPORT bool graph_files_allowed() noexcept;
+PANTO_EXPORT bool graph_files_allowed() noexcept;  // in this process, and in the step of this thread
 // For kernels that open `path`. Throws PermissionDenied where graphs may not.
 PANTO_EXPORT void expect_graph_files_allowed(const std::string& path);
 

@@ -58,7 +58,7 @@ struct InputStream::Impl {
 
   // More bytes into `ahead`, all of which was read; 0 at the end.
   void refill() {
-    begin = 0;
+    begin = end = 0;  // nothing that was read before is read again, whatever happens
     if (!inflater) {
       end = read_file(ahead.data(), ahead.size());
       return;
@@ -134,6 +134,12 @@ void InputStream::read(uint64_t count, std::string& to) {
 uint64_t InputStream::skip(uint64_t count) {
   uint64_t done = 0;
   while (done < count) {
+    if (impl_->begin == impl_->end && !impl_->inflater) {  // the rest lies in the file as it is
+      const uint64_t rest = std::min<uint64_t>(count - done, impl_->file.size() - impl_->file_position);
+      impl_->file_position += rest;
+      impl_->position += rest;
+      return done + rest;
+    }
     const size_t some = std::min<uint64_t>(impl_->next().size(), count - done);
     if (some == 0) break;
     impl_->pass(some);

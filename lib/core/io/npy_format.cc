@@ -22,6 +22,29 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxHeaderBytes = size_t{1} << 16;  // 254 dimensions of 20 digits need 6 KB
 constexpr int64_t kMaxEmptyStrings = int64_t{1} << 20;
 
+// The element type, as Python writes it.
+std::string type_text(DType dtype, size_t string_bytes) {
+  const size_t size = dtype_size(dtype);
+  switch (dtype) {
+    case kBool: return "'|b1'";
+    case kInt8: return "'|i1'";
+    case kUint8: return "'|u1'";
+    case kBFloat16: return "'<V2'";
+    case kQInt8: return "[('qint8', '|i1')]";
+    case kQUint8: return "[('quint8', '|u1')]";
+    case kQInt16: return "[('qint16', '<i2')]";
+    case kQUint16: return "[('quint16', '<u2')]";
+    case kQInt32: return "[('qint32', '<i4')]";
+    case kString: return fmt::format("'|S{}'", string_bytes);
+    default: break;
+  }
+  if (dtypes::kSigned.contains(dtype)) return fmt::format("'<i{}'", size);
+  if (dtypes::kUnsigned.contains(dtype)) return fmt::format("'<u{}'", size);
+  if (dtypes::kFloating.contains(dtype)) return fmt::format("'<f{}'", size);
+  if (dtypes::kComplex.contains(dtype)) return fmt::format("'<c{}'", size);
+  failf(Code::kUnimplemented, "npy: expected a tensor of numbers, bools or strings, got {}", dtype_name(dtype));
+}
+
 // ---- The dictionary ------------------------------------------------------------------------------------------------
 
 class DictParser {
@@ -38,10 +61,7 @@ class DictParser {
       expect(':');
       bool fresh = false;
       if (key == "descr") {
-        if (peek() == '[') {
-          fail(Code::kUnimplemented, "npy header: expected a plain element type, got a structured one");
-        }
-        fresh = !std::exchange(descr, quoted());
+        fresh = !std::exchange(descr, peek() == '[' ? quantized() : quoted());
       } else if (key == "fortran_order") {
         fresh = !std::exchange(fortran, boolean());
       } else if (key == "shape") {
@@ -62,6 +82,13 @@ class DictParser {
     }
     Header header;
     set_type(header, *descr);
+    if (quantized_ != DType::kInvalid) {
+      if (header.dtype() == DType::kInvalid || type_text(quantized_, 0).find("'" + *descr + "'") == std::string::npos) {
+        failf(Code::kUnimplemented, "npy header: expected {} for {}, got '{}'", type_text(quantized_, 0),
+              dtype_name(quantized_), *descr);
+      }
+      header.quantized = quantized_;
+    }
     header.fortran_order = *fortran;
     header.shape = Shape(*shape);
     return header;
@@ -97,6 +124,18 @@ class DictParser {
     std::string word(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return word;
+  }
+  // TensorFlow's quantized types are to NumPy structures of one integer, which has the type's name: [('qint8', 'i1')].
+  std::string quantized() {
+    expect('[');
+    if (take('(')) {
+      quantized_ = peek() == '\'' || peek() == '"' ? parse_dtype(quoted()) : DType::kInvalid;
+      if (dtypes::kQuantized.contains(quantized_) && take(',')) {
+        std::string descr = quoted();
+        if (take(')') && take(']')) return descr;
+      }
+    }
+    fail(Code::kUnimplemented, "npy header: expected a plain element type, got a structured one");
   }
   bool word(std::string_view expected) {
     skip_blanks();
@@ -148,6 +187,7 @@ class DictParser {
 
   std::string_view text_;
   size_t at_ = 0;
+  DType quantized_ = DType::kInvalid;
 };
 
 // ---- Elements ------------------------------------------------------------------------------------------------------
@@ -269,30 +309,13 @@ Tensor read_elements(const Header& header, Source& source) {
 
 // ---- Writing -------------------------------------------------------------------------------------------------------
 
-std::string type_text(DType dtype, size_t string_bytes) {
-  const size_t size = dtype_size(dtype);
-  switch (dtype) {
-    case kBool: return "|b1";
-    case kInt8: return "|i1";
-    case kUint8: return "|u1";
-    case kBFloat16: return "<V2";
-    case kString: return fmt::format("|S{}", string_bytes);
-    default: break;
-  }
-  if (dtypes::kSigned.contains(dtype)) return fmt::format("<i{}", size);
-  if (dtypes::kUnsigned.contains(dtype)) return fmt::format("<u{}", size);
-  if (dtypes::kFloating.contains(dtype)) return fmt::format("<f{}", size);
-  if (dtypes::kComplex.contains(dtype)) return fmt::format("<c{}", size);
-  failf(Code::kUnimplemented, "npy: expected a tensor of numbers, bools or strings, got {}", dtype_name(dtype));
-}
-
 // The same bytes as NumPy 2 writes, the room for a growing first dimension included.
 std::string header_text(DType dtype, size_t string_bytes, const Shape& shape) {
   std::string dims;
   for (int64_t d : shape.dims()) dims.append(dims.empty() ? "" : ", ").append(std::to_string(d));
   if (shape.rank() == 1) dims += ',';
   std::string dict =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type_text(dtype, string_bytes), dims);
+      fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': ({}), }}", type_text(dtype, string_bytes), dims);
   constexpr size_t kGrowthDigits = 21;
   constexpr size_t kAlignment = 64;
   if (shape.rank() > 0) dict.append(kGrowthDigits - std::to_string(shape.dim(0)).size(), ' ');
@@ -311,6 +334,7 @@ std::string header_text(DType dtype, size_t string_bytes, const Shape& shape) {
 }  // namespace
 
 DType Header::dtype() const {
+  if (quantized != DType::kInvalid) return quantized;
   const size_t n = item_bytes;
   switch (kind) {
     case 'b': return n == 1 ? kBool : DType::kInvalid;

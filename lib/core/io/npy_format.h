@@ -16,6 +16,7 @@ struct Header {
   bool swapped = false;  // most significant byte first
   bool fortran_order = false;
   Shape shape;
+  DType quantized = DType::kInvalid;  // which these integers are, if any
   DType dtype() const;
 };
 

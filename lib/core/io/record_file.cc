@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <utility>
 
 #include "panto/lib/base/file.h"
 #include "panto/lib/base/text/format.h"
@@ -44,7 +45,20 @@ void check(const InputStream& stream, uint64_t offset, uint64_t wanted, std::str
         stream.path(), stored, part, offset, actual);
 }
 
+// What stands in front of a record.
+std::string head_of(std::string_view record) {
+  if (record.size() > kMaxFileBytes) {
+    invalid("record: expected at most {} bytes, got {}", kMaxFileBytes, record.size());
+  }
+  const std::string length = bytes_of(static_cast<uint64_t>(record.size()));
+  return length + bytes_of(masked_crc32c(length));
+}
+
 }  // namespace
+
+void append_record(std::string_view record, std::string& to) {
+  to.append(head_of(record)).append(record).append(bytes_of(masked_crc32c(record)));
+}
 
 RecordReader::RecordReader(const std::string& path, Compression compression) : stream_(path, compression) {}
 
@@ -61,6 +75,17 @@ bool RecordReader::read(std::string& record) {
   stream_.read(length + kChecksumBytes, record);
   check(stream_, begin, length + kChecksumBytes, record, "data");
   return true;
+}
+
+void RecordReader::skip_to(uint64_t offset) {
+  if (offset < stream_.position()) {
+    invalid("record reader: expected a byte from {} on, got {}", stream_.position(), offset);
+  }
+  stream_.skip(offset - stream_.position());
+  if (stream_.position() < offset) {
+    failf(Code::kDataLoss, "file '{}': expected a record at byte {}, got {} bytes", stream_.path(), offset,
+          stream_.position());
+  }
 }
 
 struct RecordWriter::Impl {
@@ -80,14 +105,21 @@ struct RecordWriter::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void put(std::string_view bytes, bool last) {
-    if (!stream) {
-      pending += bytes;
-    } else {
-      deflate_all(bytes, last);
+    if (std::exchange(failed, true)) {
+      fail(Code::kFailedPrecondition, "record writer: expected one whose writes succeeded, got one that failed");
     }
-    if (pending.size() < kPiece && !last) return;
-    file.append(pending);
-    pending.clear();
+    const bool large = !stream && bytes.size() >= kPiece;  // such a piece is not copied
+    if (stream) {
+      deflate_all(bytes, last);
+    } else if (!large) {
+      pending += bytes;
+    }
+    if (pending.size() >= kPiece || last || large) {
+      file.append(pending);
+      pending.clear();
+    }
+    if (large) file.append(bytes);
+    failed = false;
   }
 
   void deflate_all(std::string_view bytes, bool last) {
@@ -111,6 +143,7 @@ struct RecordWriter::Impl {
   std::string pending;
   std::optional<z_stream> stream;
   bool closed = false;
+  bool failed = false;  // what is in the file may end within a record
 };
 
 RecordWriter::RecordWriter(const std::string& path, Compression compression)
@@ -119,12 +152,7 @@ RecordWriter::~RecordWriter() = default;
 
 void RecordWriter::write(std::string_view record) {
   if (impl_->closed) fail(Code::kFailedPrecondition, "record writer: expected an open one, got one that was closed");
-  if (record.size() > kMaxFileBytes) {
-    invalid("record: expected at most {} bytes, got {}", kMaxFileBytes, record.size());
-  }
-  const std::string length = bytes_of(static_cast<uint64_t>(record.size()));
-  impl_->put(length, false);
-  impl_->put(bytes_of(masked_crc32c(length)), false);
+  impl_->put(head_of(record), false);
   impl_->put(record, false);
   impl_->put(bytes_of(masked_crc32c(record)), false);
 }

@@ -21,12 +21,17 @@
 
 namespace panto {
 
+// Appends a record as files have it: for those who write files that others read while they grow.
+PANTO_EXPORT void append_record(std::string_view record, std::string& to);
+
 class PANTO_EXPORT RecordReader {
  public:
   explicit RecordReader(const std::string& path, Compression compression = Compression::kNone);
 
-  // The next record; false at the end.
+  // The next record; false at the end. Where it throws for a checksum of data, the one behind it may be read.
   bool read(std::string& record);
+  // Goes on at a later byte, where a record begins. Throws DataLoss for a file that ends before.
+  void skip_to(uint64_t offset);
   // Where the next one begins, as bytes are decompressed.
   uint64_t offset() const noexcept { return stream_.position(); }
 
@@ -42,6 +47,7 @@ class PANTO_EXPORT RecordWriter {
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
+  // Throw FailedPrecondition after one that failed.
   void write(std::string_view record);
   void close();
 

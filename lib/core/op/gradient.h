@@ -78,6 +78,7 @@ class PANTO_EXPORT GradContext {
   DType type(AttrName name) const { return view_.type(name); }
   std::string_view text(AttrName name) const { return view_.text(name); }
   std::span<const int64_t> integers(AttrName name) const { return view_.integers(name); }
+  std::span<const std::string> texts(AttrName name) const { return view_.texts(name); }
   const PartialShape& shape_attr(AttrName name) const { return view_.shape_attr(name); }
   const Tensor& tensor_attr(AttrName name) const { return view_.tensor_attr(name); }
   const FunctionRef& function(AttrName name) const { return view_.function(name); }

@@ -161,7 +161,7 @@ struct OpBlock {
 };
 
 // What the dispatcher has room for: ops with more are refused when they are linked. An argument may be a list.
-inline constexpr size_t kMaxOpArguments = 16;
+inline constexpr size_t kMaxOpArguments = 20;
 inline constexpr size_t kMaxOpAttributes = 32;
 
 class PANTO_EXPORT Op {

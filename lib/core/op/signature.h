@@ -10,7 +10,7 @@
 //   attr      := name ":" ( kind | typeset | "{" "text", ... "}" ) [ ">=" integer ] [ "=" default ]
 //   kind      := int | float | bool | string | shape | tensor | func | type | list(int) | list(type) | ...
 //   typeset   := word { ("|" | "-") word }; a word is a dtype or one of any plain numeric real floating integer
-//                signed index complex; an attribute with a typeset is of kind type
+//                signed index complex quantized; an attribute with a typeset is of kind type
 //
 // Names and order are TensorFlow's (OpDef), so that the text is all that GraphDef import and export need.
 #pragma once

@@ -13,9 +13,11 @@ struct TypeWord {
 };
 
 constexpr TypeWord kTypeWords[] = {
-    {"any", dtypes::kAny},       {"plain", dtypes::kPlain},       {"numeric", dtypes::kNumeric},
-    {"real", dtypes::kReal},     {"floating", dtypes::kFloating}, {"integer", dtypes::kInteger},
-    {"signed", dtypes::kSigned}, {"index", dtypes::kIndex},       {"complex", dtypes::kComplex},
+    {"any", dtypes::kAny},           {"plain", dtypes::kPlain},
+    {"numeric", dtypes::kNumeric},   {"real", dtypes::kReal},
+    {"floating", dtypes::kFloating}, {"integer", dtypes::kInteger},
+    {"signed", dtypes::kSigned},     {"index", dtypes::kIndex},
+    {"complex", dtypes::kComplex},   {"quantized", dtypes::kQuantized},
 };
 
 // Those of <cctype> ask the locale.

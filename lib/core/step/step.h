@@ -56,7 +56,11 @@ struct PANTO_EXPORT Step {
   int threads = 0;                                       // that a loop may be shared by; 0: the process's number
   // A generator (an int64 variable of three numbers) that unseeded random kernels draw from; null: the process's.
   std::shared_ptr<VariableResource> random = nullptr;
-  bool training = false;  // of layers
+  bool training = false;    // of layers
+  bool graph_files = true;  // graphs may open files, unless the process says otherwise (lib/core/io/graph_files.h)
+  // Of plans that are made on the way, for branches and bodies of loops: as in SessionOptions.
+  bool soft_placement = false;
+  bool log_device_placement = false;
   // Where Send and Recv meet; null: nowhere. A run of a graph that has some makes its own.
   std::shared_ptr<Rendezvous> rendezvous = nullptr;
   // Which run of a loop the calls are in, and which round of it. A key of the rendezvous has both.

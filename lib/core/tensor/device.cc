@@ -214,6 +214,7 @@ struct DeviceScope::Impl {
   DeviceSpec in_function;
   Device* device;
   bool missing;
+  const DeviceFunctionScope* function;
 };
 
 DeviceScope::DeviceScope(std::string_view name) {
@@ -234,7 +235,14 @@ DeviceScope::DeviceScope(std::string_view name) {
   }
   impl_ = new Impl{std::exchange(state.device_spec, std::move(spec)),
                    std::exchange(state.device_in_function, std::move(in_function)), std::exchange(state.device, device),
-                   std::exchange(state.device_missing, missing)};
+                   std::exchange(state.device_missing, missing), state.device_function};
+}
+
+DeviceScope::DeviceScope(std::nullptr_t) {
+  ThreadState& state = thread_state();
+  impl_ = new Impl{std::exchange(state.device_spec, {}), std::exchange(state.device_in_function, {}),
+                   std::exchange(state.device, nullptr), std::exchange(state.device_missing, false),
+                   std::exchange(state.device_function, nullptr)};
 }
 
 DeviceScope::~DeviceScope() {
@@ -243,6 +251,7 @@ DeviceScope::~DeviceScope() {
   state.device_in_function = std::move(impl_->in_function);
   state.device = impl_->device;
   state.device_missing = impl_->missing;
+  state.device_function = impl_->function;
   delete impl_;
 }
 

@@ -161,6 +161,8 @@ class PANTO_EXPORT DeviceScope {
   // Throws InvalidArgument for a malformed name. Whether such a device exists is checked when an op runs (a graph may
   // be built for a machine with other devices).
   explicit DeviceScope(std::string_view name);
+  // As if no scope, and no device function (lib/graph/device_function.h), were around it: tf.device(None).
+  explicit DeviceScope(std::nullptr_t);
   ~DeviceScope();
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;

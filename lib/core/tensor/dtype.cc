@@ -15,13 +15,18 @@ struct Row {
   std::string_view tf_enum;  // DataType's spelling
 };
 
-constexpr std::array<Row, 18> kRows{{
+constexpr std::array<Row, 23> kRows{{
     {kFloat32, 4, 3, "float32", "float", "DT_FLOAT"},
     {kFloat64, 8, 3, "float64", "double", "DT_DOUBLE"},
     {kInt32, 4, 2, "int32", "", "DT_INT32"},
     {kUint8, 1, 2, "uint8", "", "DT_UINT8"},
     {kInt16, 2, 2, "int16", "", "DT_INT16"},
     {kInt8, 1, 2, "int8", "", "DT_INT8"},
+    {kQInt8, 1, 0, "qint8", "", "DT_QINT8"},
+    {kQUint8, 1, 0, "quint8", "", "DT_QUINT8"},
+    {kQInt32, 4, 0, "qint32", "", "DT_QINT32"},
+    {kQInt16, 2, 0, "qint16", "", "DT_QINT16"},
+    {kQUint16, 2, 0, "quint16", "", "DT_QUINT16"},
     {kString, sizeof(std::string), 0, "string", "", "DT_STRING"},
     {kComplex64, 8, 4, "complex64", "", "DT_COMPLEX64"},
     {kInt64, 8, 2, "int64", "", "DT_INT64"},

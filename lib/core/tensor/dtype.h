@@ -14,6 +14,7 @@
 
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/half.h"
+#include "panto/lib/core/tensor/quantized.h"
 
 namespace panto {
 
@@ -29,7 +30,12 @@ enum class DType : uint8_t {
   kComplex64 = 8,
   kInt64 = 9,
   kBool = 10,
+  kQInt8 = 11,
+  kQUint8 = 12,
+  kQInt32 = 13,
   kBFloat16 = 14,
+  kQInt16 = 15,
+  kQUint16 = 16,
   kUint16 = 17,
   kComplex128 = 18,
   kFloat16 = 19,
@@ -56,6 +62,11 @@ inline constexpr DType kUint64 = DType::kUint64;
 inline constexpr DType kBool = DType::kBool;
 inline constexpr DType kComplex64 = DType::kComplex64;
 inline constexpr DType kComplex128 = DType::kComplex128;
+inline constexpr DType kQInt8 = DType::kQInt8;
+inline constexpr DType kQUint8 = DType::kQUint8;
+inline constexpr DType kQInt16 = DType::kQInt16;
+inline constexpr DType kQUint16 = DType::kQUint16;
+inline constexpr DType kQInt32 = DType::kQInt32;
 inline constexpr DType kString = DType::kString;
 inline constexpr DType kResource = DType::kResource;
 inline constexpr DType kVariant = DType::kVariant;
@@ -102,8 +113,10 @@ inline constexpr DTypeSet kReal = kFloating | kInteger;  // TensorFlow's realnum
 inline constexpr DTypeSet kNumeric = kReal | kComplex;   // TensorFlow's numbertype, without the quantized ones
 inline constexpr DTypeSet kDifferentiable = kFloating | kComplex;  // numbers that gradients flow through
 inline constexpr DTypeSet kIndex{kInt32, kInt64};
-inline constexpr DTypeSet kPlain = kNumeric | DTypeSet{kBool};  // may be copied as bytes
-inline constexpr DTypeSet kAny = kPlain | DTypeSet{kString, kResource, kVariant};
+inline constexpr DTypeSet kPlain = kNumeric | DTypeSet{kBool};
+inline constexpr DTypeSet kQuantized{kQInt8, kQUint8, kQInt16, kQUint16, kQInt32};  // TensorFlow's quantizedtype
+inline constexpr DTypeSet kBytes = kPlain | kQuantized;                             // may be copied as bytes
+inline constexpr DTypeSet kAny = kBytes | DTypeSet{kString, kResource, kVariant};
 }  // namespace dtypes
 
 // Bytes of one element; of a string, resource or variant: of its C++ object.
@@ -119,7 +132,8 @@ PANTO_EXPORT std::string dtype_set_text(DTypeSet set);
 constexpr bool is_dtype(int64_t number) {
   return number > 0 && number < kDTypeSlots && dtypes::kAny.contains(static_cast<DType>(number));
 }
-constexpr bool is_plain(DType t) { return dtypes::kPlain.contains(t); }
+// May be copied as bytes.
+constexpr bool is_plain(DType t) { return dtypes::kBytes.contains(t); }
 
 // The common type of arithmetic between tensors of two types:
 //   - the same type: that type;
@@ -127,7 +141,8 @@ constexpr bool is_plain(DType t) { return dtypes::kPlain.contains(t); }
 //     (int64 with float32 is float32; float64 with complex64 is complex128);
 //   - the same category: the wider one; float16 with bfloat16 is float32; a signed and an unsigned integer: the
 //     smallest signed type that holds both.
-// kInvalid where there is none (uint64 with a signed integer; string, resource and variant with anything else).
+// kInvalid where there is none (uint64 with a signed integer; a quantized type, string, resource or variant with
+// anything else).
 PANTO_EXPORT DType promote(DType a, DType b) noexcept;
 
 template <class T>
@@ -150,6 +165,11 @@ template <> struct DTypeOf<uint16_t> : DTypeValue<kUint16> {};
 template <> struct DTypeOf<uint32_t> : DTypeValue<kUint32> {};
 template <> struct DTypeOf<uint64_t> : DTypeValue<kUint64> {};
 template <> struct DTypeOf<bool> : DTypeValue<kBool> {};
+template <> struct DTypeOf<QInt8> : DTypeValue<kQInt8> {};
+template <> struct DTypeOf<QUint8> : DTypeValue<kQUint8> {};
+template <> struct DTypeOf<QInt16> : DTypeValue<kQInt16> {};
+template <> struct DTypeOf<QUint16> : DTypeValue<kQUint16> {};
+template <> struct DTypeOf<QInt32> : DTypeValue<kQInt32> {};
 template <> struct DTypeOf<std::string> : DTypeValue<kString> {};
 template <> struct DTypeOf<ResourceHandle> : DTypeValue<kResource> {};
 template <> struct DTypeOf<Variant> : DTypeValue<kVariant> {};

@@ -115,12 +115,17 @@ Word word_of(const Tensor& t, const std::vector<int64_t>& positions, int precisi
     case kBFloat16: return floats(as(static_cast<BFloat16*>(nullptr)), positions, scalar, precision);
     case kComplex64: return complexes<float>(data, positions, scalar, precision);
     case kComplex128: return complexes<double>(data, positions, scalar, precision);
-    case kInt8: return aligned_integers(as(static_cast<int8_t*>(nullptr)), positions);
-    case kInt16: return aligned_integers(as(static_cast<int16_t*>(nullptr)), positions);
-    case kInt32: return aligned_integers(as(static_cast<int32_t*>(nullptr)), positions);
+    case kInt8:
+    case kQInt8: return aligned_integers(as(static_cast<int8_t*>(nullptr)), positions);
+    case kInt16:
+    case kQInt16: return aligned_integers(as(static_cast<int16_t*>(nullptr)), positions);
+    case kInt32:
+    case kQInt32: return aligned_integers(as(static_cast<int32_t*>(nullptr)), positions);
     case kInt64: return aligned_integers(as(static_cast<int64_t*>(nullptr)), positions);
-    case kUint8: return aligned_integers(as(static_cast<uint8_t*>(nullptr)), positions);
-    case kUint16: return aligned_integers(as(static_cast<uint16_t*>(nullptr)), positions);
+    case kUint8:
+    case kQUint8: return aligned_integers(as(static_cast<uint8_t*>(nullptr)), positions);
+    case kUint16:
+    case kQUint16: return aligned_integers(as(static_cast<uint16_t*>(nullptr)), positions);
     case kUint32: return aligned_integers(as(static_cast<uint32_t*>(nullptr)), positions);
     case kUint64: return aligned_integers(as(static_cast<uint64_t*>(nullptr)), positions);
     case kBool:

@@ -108,13 +108,20 @@ Shape::Shape(const PartialShape& shape) : PartialShape(shape) {
   if (!fully_known()) invalid("shape: expected a fully known one, got {}", to_string());
 }
 
-int64_t Shape::operator[](int i) const {
-  const int r = rank();
-  if (i < -r || i >= r) {
-    failf(Code::kOutOfRange, "dimension: expected one in [{}, {}), got {}", -r, r, i);
+int dimension_of(int i, int rank) {
+  if (i < -rank || i >= rank) {
+    failf(Code::kOutOfRange, "dimension: expected one in [{}, {}), got {}", -rank, rank, i);
   }
-  return dim(i < 0 ? i + r : i);
+  return i < 0 ? i + rank : i;
 }
+
+int64_t PartialShape::dim_from_end(int i) const {
+  if (!known_rank_)
+    failf(Code::kOutOfRange, "dimension: expected one of a shape of known rank, got {} of {}", i, to_string());
+  return dims_[static_cast<size_t>(dimension_of(i, rank()))];
+}
+
+int64_t Shape::operator[](int i) const { return dim(i); }
 
 std::ostream& operator<<(std::ostream& out, const PartialShape& shape) { return out << shape.to_string(); }
 

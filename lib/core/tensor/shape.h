@@ -73,8 +73,11 @@ class PANTO_EXPORT PartialShape {
   bool known_rank() const noexcept { return known_rank_; }
   // -1 if unknown.
   int rank() const noexcept { return known_rank_ ? static_cast<int>(dims_.size()) : -1; }
-  // -1 if unknown. `i` in [0, rank).
-  int64_t dim(int i) const noexcept { return dims_[static_cast<size_t>(i)]; }
+  // -1 if unknown. Negative i counts from the end. Throws OutOfRange, where the rank is unknown for every i.
+  int64_t dim(int i) const {
+    const auto at = static_cast<size_t>(i);  // of a negative i: beyond every rank
+    return at < dims_.size() ? dims_[at] : dim_from_end(i);
+  }
   template <class Int = int64_t>
   std::span<const Int> dims() const noexcept {
     return {dims_.data(), dims_.size()};
@@ -177,6 +180,8 @@ class PANTO_EXPORT PartialShape {
     };
   };
 
+  int64_t dim_from_end(int i) const;
+
   friend class Arg;
   Dims dims_;
   bool known_rank_ = false;
@@ -194,12 +199,15 @@ class PANTO_EXPORT Shape : public PartialShape {
   // Throws InvalidArgument if `shape` is not fully known.
   explicit Shape(const PartialShape& shape);
 
-  // Dimension i; negative i counts from the end. Throws OutOfRange.
+  // As dim(i).
   int64_t operator[](int i) const;
 
  private:
   Shape(Checked, std::span<const int64_t> dims);
 };
+
+// Dimension i of `rank`: negative i counts from the end. Throws OutOfRange.
+PANTO_EXPORT int dimension_of(int i, int rank);
 
 // As to_string: [2,3].
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const PartialShape& shape);

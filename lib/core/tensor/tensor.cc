@@ -40,8 +40,8 @@ void check_readable(const TensorImpl& impl, const std::source_location& where) {
         Code::kFailedPrecondition,
         fmt::format(
             "value: expected a tensor that has one, got symbolic {}{} (it gets values when the graph runs); to "
-            "decide by a value inside a trace use select, of which both sides are computed, or trace with real values "
-            "(trace_with), which lists what it baked in",
+            "decide by a value inside a trace use cond, switch_case or while_loop, or select, of which both sides are "
+            "computed, or trace with real values (trace_with), which lists what it baked in",
             dtype_name(impl.dtype), impl.shape.to_string()),
         where);
   }
@@ -84,12 +84,17 @@ To number_at(DType dtype, const void* data) {
     case kFloat64: return convert<To>(as(static_cast<double*>(nullptr)));
     case kFloat16: return convert<To>(static_cast<float>(as(static_cast<Half*>(nullptr))));
     case kBFloat16: return convert<To>(static_cast<float>(as(static_cast<BFloat16*>(nullptr))));
-    case kInt8: return convert<To>(as(static_cast<int8_t*>(nullptr)));
-    case kInt16: return convert<To>(as(static_cast<int16_t*>(nullptr)));
-    case kInt32: return convert<To>(as(static_cast<int32_t*>(nullptr)));
+    case kInt8:
+    case kQInt8: return convert<To>(as(static_cast<int8_t*>(nullptr)));
+    case kInt16:
+    case kQInt16: return convert<To>(as(static_cast<int16_t*>(nullptr)));
+    case kInt32:
+    case kQInt32: return convert<To>(as(static_cast<int32_t*>(nullptr)));
     case kInt64: return convert<To>(as(static_cast<int64_t*>(nullptr)));
-    case kUint8: return convert<To>(as(static_cast<uint8_t*>(nullptr)));
-    case kUint16: return convert<To>(as(static_cast<uint16_t*>(nullptr)));
+    case kUint8:
+    case kQUint8: return convert<To>(as(static_cast<uint8_t*>(nullptr)));
+    case kUint16:
+    case kQUint16: return convert<To>(as(static_cast<uint16_t*>(nullptr)));
     case kUint32: return convert<To>(as(static_cast<uint32_t*>(nullptr)));
     case kUint64: return convert<To>(as(static_cast<uint64_t*>(nullptr)));
     case kBool: return convert<To>(static_cast<uint8_t>(as(static_cast<bool*>(nullptr))));
@@ -128,6 +133,13 @@ const Shape& Tensor::shape() const {
           impl.shape.to_string());
   }
   return impl.shape;
+}
+
+int64_t Tensor::known_dim(int i) const {
+  const PartialShape& known = get().shape;
+  if (!known.known_rank()) return shape()[i];
+  const int64_t dim = known.dim(dimension_of(i, known.rank()));
+  return dim == kUnknownDim ? shape()[i] : dim;
 }
 
 size_t Tensor::nbytes() const { return static_cast<size_t>(numel()) * dtype_size(dtype()); }
@@ -321,10 +333,11 @@ Tensor tensor(std::string value) {
   return tensor_from_strings(Shape{}, std::move(values));
 }
 
-Tensor tensor(std::initializer_list<const char*> values) {
-  return tensor(std::vector<std::string>(values.begin(), values.end()));
+Tensor tensor(std::initializer_list<detail::StringItem> list) {
+  std::vector<std::string> values;
+  for (const detail::StringItem& item : list) values.push_back(item.text());
+  return tensor(values);
 }
-Tensor tensor(std::initializer_list<std::string> values) { return tensor(std::vector<std::string>(values)); }
 Tensor detail::from_vector(const std::vector<std::string>& values) {
   return tensor_from_strings(Shape{static_cast<int64_t>(values.size())}, values);
 }
@@ -344,8 +357,11 @@ void detail::ListReader::append(const void* elements, size_t bytes) {
   bytes_.append(static_cast<const char*>(elements), bytes);
 }
 
+void detail::ListReader::append(std::string text) { strings_.push_back(std::move(text)); }
+
 Tensor detail::ListReader::finish(DType dtype) const {
   const Shape shape(std::span<const int64_t>(dims_, static_cast<size_t>(rank_)));
+  if (dtype == kString) return tensor_from_strings(shape, strings_);
   return tensor_from_bytes(dtype, shape, bytes_.data(), bytes_.size());
 }
 

@@ -96,8 +96,12 @@ class PANTO_EXPORT Tensor {
   // Throws FailedPrecondition on a META tensor with unknowns: `partial_shape()` gives those, op `shape(x)` the values.
   const Shape& shape() const;
   const PartialShape& partial_shape() const { return get().shape; }
-  int rank() const { return shape().rank(); }
-  int64_t dim(int i) const { return shape()[i]; }
+  // Throw FailedPrecondition where just this is unknown.
+  int rank() const {
+    const TensorImpl& impl = get();
+    return impl.shape.known_rank() ? impl.shape.rank() : shape().rank();
+  }
+  int64_t dim(int i) const { return get().numel < 0 ? known_dim(i) : shape()[i]; }
   int64_t numel() const { return shape().numel(); }
   Device& device() const { return *get().device; }
   bool is_meta() const { return get().device->is_meta(); }
@@ -242,6 +246,7 @@ class PANTO_EXPORT Tensor {
     return *impl_;
   }
   [[noreturn]] static void undefined();
+  int64_t known_dim(int i) const;
   const void* read_host(DType expected, std::source_location where) const;
   // This tensor, or an unrecorded copy of one on a device.
   Tensor on_host(std::source_location where) const;
@@ -294,18 +299,34 @@ Tensor tensor(const std::vector<T>& values) {
   return detail::from_vector(values);
 }
 
-// Nested lists of one C++ type: tensor({1, 2}) is int32, tensor({1.f, 2.f}) float32, tensor({1., 2.}) float64.
+// Nested lists of one C++ type: tensor({1, 2}) is int32, tensor({1.f, 2.f}) float32, tensor({1., 2.}) float64,
+// tensor({{"a", "b"}, {"c", "d"}}) string.
 PANTO_EXPORT Tensor tensor(float value);
 PANTO_EXPORT Tensor tensor(double value);
 PANTO_EXPORT Tensor tensor(int32_t value);
 PANTO_EXPORT Tensor tensor(int64_t value);
 PANTO_EXPORT Tensor tensor(bool value);
 PANTO_EXPORT Tensor tensor(const char* value);
-PANTO_EXPORT Tensor tensor(std::initializer_list<const char*> values);
-PANTO_EXPORT Tensor tensor(std::initializer_list<std::string> values);
 PANTO_EXPORT Tensor tensor(std::string value);
 
 namespace detail {
+
+// Of a list with literals and strings, {"a", s}. (No std::string, which {"a", "b"} is also: a range that begins here
+// and ends there.)
+class StringItem {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): in braces
+  StringItem(const char* text) : text_(text) {}
+  StringItem(std::string text) : text_(std::move(text)) {}
+  // NOLINTEND(google-explicit-constructor)
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+template <class T>
+concept ListElement = std::is_arithmetic_v<T> || std::is_same_v<T, const char*> || std::is_same_v<T, std::string>;
 
 // Collects the elements and the dimensions of a nested list.
 class PANTO_EXPORT ListReader {
@@ -313,11 +334,13 @@ class PANTO_EXPORT ListReader {
   // Enters a list of this depth. Throws InvalidArgument if an earlier one of that depth had another size.
   void enter(int depth, size_t size);
   void append(const void* elements, size_t bytes);
+  void append(std::string text);
   Tensor finish(DType dtype) const;
 
  private:
   static constexpr int kMaxDepth = 4;
-  std::string bytes_;  // of the elements so far
+  std::string bytes_;                 // of the elements so far ...
+  std::vector<std::string> strings_;  // ... or they
   int64_t dims_[kMaxDepth] = {};
   int rank_ = 0;
 };
@@ -325,7 +348,11 @@ class PANTO_EXPORT ListReader {
 template <class T>
 void read_list(ListReader& reader, int depth, const std::initializer_list<T>& list) {
   reader.enter(depth, list.size());
-  reader.append(list.begin(), list.size() * sizeof(T));
+  if constexpr (std::is_arithmetic_v<T>) {
+    reader.append(list.begin(), list.size() * sizeof(T));
+  } else {
+    for (const T& text : list) reader.append(std::string(text));
+  }
 }
 template <class T>
 void read_list(ListReader& reader, int depth, const std::initializer_list<std::initializer_list<T>>& list) {
@@ -336,31 +363,32 @@ template <class T, class List>
 Tensor from_list(const List& list) {
   ListReader reader;
   read_list(reader, 0, list);
-  return reader.finish(dtype_of<T>);
+  if constexpr (std::is_arithmetic_v<T>) {
+    return reader.finish(dtype_of<T>);
+  } else {
+    return reader.finish(kString);
+  }
 }
 
 }  // namespace detail
 
-template <class T>
-  requires std::is_arithmetic_v<T>
+template <detail::ListElement T>
 Tensor tensor(std::initializer_list<T> list) {
   return detail::from_list<T>(list);
 }
-template <class T>
-  requires std::is_arithmetic_v<T>
+template <detail::ListElement T>
 Tensor tensor(std::initializer_list<std::initializer_list<T>> list) {
   return detail::from_list<T>(list);
 }
-template <class T>
-  requires std::is_arithmetic_v<T>
+template <detail::ListElement T>
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<T>>> list) {
   return detail::from_list<T>(list);
 }
-template <class T>
-  requires std::is_arithmetic_v<T>
+template <detail::ListElement T>
 Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>> list) {
   return detail::from_list<T>(list);
 }
+PANTO_EXPORT Tensor tensor(std::initializer_list<detail::StringItem> list);
 
 }  // namespace panto
 

@@ -193,12 +193,44 @@ int64_t next_tensor_id() noexcept {
   return cache.next_id++;
 }
 
-void TensorImpl::destroy(TensorImpl* impl) noexcept {
+namespace {
+
+void destroy_now(TensorImpl* impl) noexcept {
   const BlockSize size = impl->inline_data ? kWithData : kHeaderOnly;
   if (impl->buffer != nullptr) impl->buffer->release();
   delete impl->meta;
   impl->~TensorImpl();
   free_block(size, impl);
+}
+
+// A variant, and what a handle refers to, may hold tensors of such elements: optionals of optionals, lists of lists,
+// queues of queues, as many within each other as a program likes. Were each destroyed by the one around it, the stack
+// would not be deep enough: so those that come up while one is destroyed wait in a line, which the outermost works off.
+// The line is linked through a field that nobody reads any more, since there may be no memory for anything else.
+struct HolderLine {
+  TensorImpl* first = nullptr;
+  bool worked_off = false;
+};
+__attribute__((tls_model("initial-exec"))) thread_local constinit HolderLine holders;
+
+[[gnu::noinline]] void destroy_holder(TensorImpl* impl) noexcept {
+  impl->data = holders.first;
+  holders.first = impl;
+  if (holders.worked_off) return;
+  holders.worked_off = true;
+  while (holders.first != nullptr) {
+    TensorImpl* next = holders.first;
+    holders.first = static_cast<TensorImpl*>(next->data);
+    destroy_now(next);
+  }
+  holders.worked_off = false;
+}
+
+}  // namespace
+
+void TensorImpl::destroy(TensorImpl* impl) noexcept {
+  if (impl->buffer != nullptr && (impl->dtype == kVariant || impl->dtype == kResource)) return destroy_holder(impl);
+  destroy_now(impl);
 }
 
 // ---- Buffer --------------------------------------------------------------------------------------------------------

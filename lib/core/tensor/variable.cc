@@ -16,7 +16,7 @@ namespace panto {
 namespace {
 
 thread_local constinit VariableMaker* current_maker = nullptr;
-thread_local constinit bool makes_untrained = false;
+thread_local constinit VariableUse current_use = VariableUse::kTrained;
 
 struct Naming {
   std::string name;  // "k", then "k_1", "k_2", ...: once in the process
@@ -89,11 +89,17 @@ Operation call_assign(const Op& op, const Variable& variable, Arg& value) {
 
 VariableMaker* set_variable_maker(VariableMaker* maker) noexcept { return std::exchange(current_maker, maker); }
 
-UntrainedVariables::UntrainedVariables() noexcept : previous_(std::exchange(makes_untrained, true)) {}
-UntrainedVariables::~UntrainedVariables() { makes_untrained = previous_; }
-bool UntrainedVariables::open() noexcept { return makes_untrained; }
+bool has_variable_maker() noexcept { return current_maker != nullptr && current_maker->makes_variables(); }
 
-Variable::Variable(const Tensor& initial, std::string_view name, std::source_location where) {
+VariableUseScope::VariableUseScope(VariableUse use) noexcept : previous_(std::exchange(current_use, use)) {}
+VariableUseScope::~VariableUseScope() { current_use = previous_; }
+VariableUse VariableUseScope::current() noexcept { return current_use; }
+
+Variable::Variable(const Tensor& initial, std::string_view name, std::source_location where)
+    : Variable(initial, name, VariableOptions(), where) {}
+
+Variable::Variable(const Tensor& initial, std::string_view name, const VariableOptions& options,
+                   std::source_location where) {
   if (symbolic_recorders() > 0) {
     if (current_maker == nullptr) {
       failf(
@@ -102,11 +108,12 @@ Variable::Variable(const Tensor& initial, std::string_view name, std::source_loc
           "one made inside a trace; make it outside and use it inside [at {}:{}]",
           name, where.file_name(), where.line());
     }
-    *this = current_maker->make(initial, name, where);
+    *this =
+        current_maker->make(initial, options.validate_shape ? initial.partial_shape() : PartialShape(), name, where);
     return;
   }
   dtype_ = initial.dtype();
-  shape_ = initial.shape();
+  if (options.validate_shape) shape_ = initial.shape();
   Naming naming = unique_name(name);
   name_ = std::move(naming.name);
   auto resource = std::make_shared<VariableResource>("", name_, dtype_, shape_, std::move(naming.base));
@@ -114,13 +121,15 @@ Variable::Variable(const Tensor& initial, std::string_view name, std::source_loc
   handle_ = resource_tensor(std::move(resource));
 }
 
-Variable Variable::from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial) {
+Variable Variable::from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial,
+                               Operation initializer) {
   Variable v;
   v.handle_ = std::move(handle);
   v.dtype_ = dtype;
   v.shape_ = std::move(shape);
   v.name_ = std::move(name);
   v.initial_ = std::move(initial);
+  v.initializer_ = std::move(initializer);
   return v;
 }
 

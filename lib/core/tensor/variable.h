@@ -8,6 +8,7 @@
 // Thread-safety: as its resource's: every read sees one whole value.
 #pragma once
 
+#include <cstdint>
 #include <source_location>
 #include <span>
 #include <string>
@@ -25,6 +26,12 @@ namespace panto {
 class Arg;
 class VariablePart;
 
+struct VariableOptions {
+  // Whether only values of the first one's shape may be assigned: else the variable has no shape of its own, and each
+  // value may have another one.
+  bool validate_shape = true;
+};
+
 class PANTO_EXPORT Variable {
  public:
   Variable() = default;
@@ -32,9 +39,13 @@ class PANTO_EXPORT Variable {
   // symbolic trace (make it before tracing); inside a GraphScope it makes VarHandleOp and an initializer instead.
   explicit Variable(const Tensor& initial, std::string_view name = "Variable",
                     std::source_location where = std::source_location::current());
+  Variable(const Tensor& initial, std::string_view name, const VariableOptions& options,
+           std::source_location where = std::source_location::current());
   // Around an existing handle (a scalar resource tensor, or a symbolic one with the given dtype and shape).
-  // `initial`: what `initialized_value` gives; undefined: what the variable holds.
-  static Variable from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial = {});
+  // `initial`: what `initialized_value` gives; undefined: what the variable holds. `initializer`: the node that assigns
+  // it.
+  static Variable from_handle(Tensor handle, DType dtype, PartialShape shape, std::string name, Tensor initial = {},
+                              Operation initializer = {});
 
   bool defined() const { return handle_.defined(); }
   const std::string& name() const { return name_; }
@@ -57,6 +68,9 @@ class PANTO_EXPORT Variable {
   // Of a variable made inside a GraphScope: its initial value, to make another variable's from, whichever of the two is
   // initialized first. Of another one: its value.
   Tensor initialized_value(std::source_location where = std::source_location::current()) const;
+  // Of a variable made inside a GraphScope: the node that gives it its first value, to be run before anything reads it.
+  // Of another one, which has its value: undefined.
+  const Operation& initializer() const { return initializer_; }
   // Where a graph is being built these give the node that will assign; elsewhere they assign, and give an undefined
   // Operation. Numbers and lists of integers become tensors of the variable's dtype. Throw InvalidArgument for a tensor
   // of another dtype or shape.
@@ -70,6 +84,7 @@ class PANTO_EXPORT Variable {
   PartialShape shape_;
   std::string name_;
   Tensor initial_;
+  Operation initializer_;
 };
 
 // The value, as of a tensor; of a variable of a graph its name.
@@ -104,23 +119,36 @@ PANTO_EXPORT Tensor with_part(const Tensor& x, std::span<const Index> indices, A
 class PANTO_EXPORT VariableMaker {
  public:
   virtual ~VariableMaker() = default;
-  virtual Variable make(const Tensor& initial, std::string_view name, const std::source_location& where) = 0;
+  // `shape`: of the values that may be assigned.
+  virtual Variable make(const Tensor& initial, const PartialShape& shape, std::string_view name,
+                        const std::source_location& where) = 0;
+  // False: `make` says that variables cannot be made here (the trace of a function).
+  virtual bool makes_variables() const { return true; }
 };
 // For this thread; returns the one before, to be put back. Null: none.
 PANTO_EXPORT VariableMaker* set_variable_maker(VariableMaker* maker) noexcept;
+// Whether there is one that makes variables.
+PANTO_EXPORT bool has_variable_maker() noexcept;
 
-// Variables that this thread makes in a graph while one lives are none that are trained: statistics, an optimizer's
-// own.
-class PANTO_EXPORT UntrainedVariables {
+// What variables are for.
+enum class VariableUse : uint8_t {
+  kTrained,  // by optimizers, if they are floating
+  kKept,     // beside those: statistics, an optimizer's own
+  kLocal,    // to one process: counters. They are initialized by themselves, and not saved
+};
+
+// What variables are for that this thread makes in a graph while one lives.
+class PANTO_EXPORT VariableUseScope {
  public:
-  UntrainedVariables() noexcept;
-  ~UntrainedVariables();
-  UntrainedVariables(const UntrainedVariables&) = delete;
-  UntrainedVariables& operator=(const UntrainedVariables&) = delete;
-  static bool open() noexcept;
+  explicit VariableUseScope(VariableUse use) noexcept;
+  ~VariableUseScope();
+  VariableUseScope(const VariableUseScope&) = delete;
+  VariableUseScope& operator=(const VariableUseScope&) = delete;
+  // What the innermost one says; kTrained without any.
+  static VariableUse current() noexcept;
 
  private:
-  bool previous_;
+  VariableUse previous_;
 };
 
 }  // namespace panto

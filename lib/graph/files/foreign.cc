@@ -115,6 +115,8 @@ constexpr const char* kFreeze =
     "and write its graph.as_graph_def()";
 constexpr const char* kWeights =
     "it holds weights: save them there as .npz or .safetensors, and read them with read_npz or read_safetensors";
+constexpr const char* kCheckpoint =
+    "it holds values: for read_checkpoint and a model's load, and panto inspect lists them";
 
 // The first that fits.
 constexpr std::array kFormats{
@@ -124,8 +126,8 @@ constexpr std::array kFormats{
     Format{is_meta_graph, ".meta", Code::kUnimplemented, "a MetaGraphDef (.meta)",
            "in TensorFlow, import it, restore the checkpoint beside it, and write "
            "graph_util.convert_variables_to_constants(session, graph_def, outputs)"},
-    Format{is_checkpoint, ".index", Code::kUnimplemented, "a TensorFlow checkpoint", kWeights},
-    Format{nullptr, ".data-#####-of-#####", Code::kUnimplemented, "a TensorFlow checkpoint's data", kWeights},
+    Format{is_checkpoint, ".index", Code::kInvalidArgument, "a TensorFlow checkpoint", kCheckpoint},
+    Format{nullptr, ".data-#####-of-#####", Code::kInvalidArgument, "a TensorFlow checkpoint's data", kCheckpoint},
     Format{is_hdf5, ".h5", Code::kUnimplemented, "an HDF5 file (Keras saves models in such)", kWeights},
     Format{is_keras, ".keras", Code::kUnimplemented, "a Keras model (.keras)", kWeights},
     Format{is_torch, ".pt", Code::kUnimplemented, "a PyTorch file (.pt)", kWeights},

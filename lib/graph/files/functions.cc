@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "panto/lib/base/fnv.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
 #include "panto/lib/graph/check.h"
 #include "panto/lib/graph/files/graph_def.h"
 #include "panto/lib/graph/files/import/adapters.h"
 #include "panto/lib/graph/files/unknown.h"
+#include "panto/lib/graph/files/wire/tensor_proto.h"
 #include "panto/lib/graph/flow/raise.h"
 
 namespace panto {
@@ -211,9 +213,7 @@ std::string attrs_text(const Attrs& attrs) {
   for (const auto& [name, value] : attrs) sorted[name] = value.SerializeAsString();
   std::string text;
   for (const auto& [name, bytes] : sorted) text += fmt::format("{}:{}={}:{};", name.size(), name, bytes.size(), bytes);
-  uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", fnv1a(text));
 }
 
 bool acts(const Node& node) { return !is_unknown(node) && node.op().has_effect(Effect::kWrites | Effect::kExternal); }
@@ -266,6 +266,26 @@ FunctionRef FileFunctions::reference(const graphdef::NameAttrList& function) {
     made.body = instantiate(key);
   }
   return made;
+}
+
+FileFunctions::Types FileFunctions::types_of(const FunctionRef& function) {
+  if (function.body != nullptr) {
+    const std::span<const DType> inputs = function.body->input_types(), outputs = function.body->output_types();
+    return {.inputs = {inputs.begin(), inputs.end()},
+            .outputs = {outputs.begin(), outputs.end()},
+            .acts = function.body->effects() != 0};
+  }
+  const std::lock_guard lock(mutex_);
+  const Instance& instance = instances_.at(function.name);
+  const graphdef::OpDef& signature = instance.definition->signature();
+  Types types{.inputs = {}, .outputs = {}, .acts = signature.is_stateful()};
+  for (const auto& argument : signature.input_arg()) {
+    for (const int type : panto::types_of(argument, instance.attrs)) types.inputs.push_back(dtype_from_proto(type));
+  }
+  for (const auto& argument : signature.output_arg()) {
+    for (const int type : panto::types_of(argument, instance.attrs)) types.outputs.push_back(dtype_from_proto(type));
+  }
+  return types;
 }
 
 std::shared_ptr<const FunctionBody> FileFunctions::find(const std::string& name) const {

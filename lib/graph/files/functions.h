@@ -28,6 +28,13 @@ class FileFunctions final : public FunctionLibrary, public std::enable_shared_fr
   // Of an attribute's value. Throws Unimplemented where the file has no such function, InvalidArgument for one that
   // cannot be.
   FunctionRef reference(const graphdef::NameAttrList& function);
+  // What a call of a function that `reference` gave gets and gives, and whether it has effects: of one that is not made
+  // yet, as one that calls itself, what its definition says.
+  struct Types {
+    std::vector<DType> inputs, outputs;
+    bool acts = false;
+  };
+  Types types_of(const FunctionRef& function);
   // For FunctionRef::library: names are those of references.
   std::shared_ptr<const FunctionBody> find(const std::string& name) const override;
 

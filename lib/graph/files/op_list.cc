@@ -120,7 +120,8 @@ std::string attr_text(const OpDef::AttrDef& attr) {
     text += attr.type() == "type" ? allowed_types_text(attr.allowed_values()) : attr.type();
   }
   if (attr.has_minimum()) text += fmt::format(" >= {}", attr.minimum());
-  if (attr.has_default_value()) {
+  // What stands for a tensor in a signature is nothing.
+  if (attr.has_default_value() && attr.type() != "tensor") {
     ExpansionBudget none(0);
     const std::optional<AttrValue> value = value_to_show(attr.default_value(), none);
     if (!value) failf(Code::kUnimplemented, "attribute {}: expected a default of a plain kind", attr.name());

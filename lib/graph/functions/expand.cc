@@ -1,11 +1,14 @@
 #include "panto/lib/graph/functions/expand.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "panto/lib/base/fnv.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
 #include "panto/lib/core/call/composite.h"
@@ -14,6 +17,7 @@
 #include "panto/lib/graph/files/unknown.h"
 #include "panto/lib/graph/flow/flow.h"
 #include "panto/lib/graph/functions/graph_function.h"
+#include "panto/lib/graph/functions/replay.h"
 #include "panto/lib/graph/nodes.h"
 
 namespace panto {
@@ -24,11 +28,25 @@ AttrValue value_of(const Call& call, size_t position) {
   return to_value(call.attrs[position], call.op->signature().attrs[position].kind);
 }
 
+constexpr size_t kLong = 200;  // of names and identities, in characters
+
+// Of what comes out of a node of that name. Where it is long, as in calls in calls in calls, that stands beside it:
+// names that grew with each of them would take the square of their number.
+std::string scope_of(const std::string& name) {
+  return name.size() < kLong ? name : name.substr(0, std::min(name.rfind('/'), name.size()));
+}
+
+// The same of an identity: one that stands for it.
+std::string short_identity(const std::string& identity) {
+  if (identity.size() < kLong) return identity;
+  return fmt::format("#{:016x}", fnv1a(identity));
+}
+
 // Writes down what a body does.
-class BodyRecorder final : public Recorder {
+class BodyRecorder final : public Recorder, public ReplayWriter {
  public:
   BodyRecorder(Graph& graph, const NodeSpec& outer, std::span<const Tensor* const> inputs, bool in_flow)
-      : graph_(graph), outer_(outer), in_flow_(in_flow) {
+      : graph_(graph), outer_(outer), scope_(scope_of(outer.name)), in_flow_(in_flow) {
     for (size_t i = 0; i < inputs.size(); ++i) outputs_[inputs[i]->id()] = outer.inputs[i];
   }
 
@@ -43,7 +61,7 @@ class BodyRecorder final : public Recorder {
     if (outer_.op != nullptr && outer_.op->is_composite()) dispatch::expect_effects(*outer_.op, *call.op);
     spec.op = call.op;
     spec.place = outer_.place;
-    spec.name = graph_.unique_name(fmt::format("{}/{}", outer_.name, call.op->name()));
+    spec.name = name_within(call.op->name());
     spec.device = outer_.device;
     spec.where = outer_.where;
     bool reads_new = false;
@@ -52,10 +70,11 @@ class BodyRecorder final : public Recorder {
       reads_new = reads_new || spec.inputs.back().node >= first_;
     }
     if (!reads_new) spec.control_inputs = call.inputs.empty() && in_flow_ ? anchors() : outer_.control_inputs;
+    spec.control_inputs.insert(spec.control_inputs.end(), also_.begin(), also_.end());
     for (size_t i = 0; i < call.attrs.size(); ++i) spec.attrs.push_back(value_of(call, i));
     if (call.op->has_effects() || call.op->is_composite()) give_identity(spec);
     for (const Tensor& output : call.outputs) spec.outputs.push_back(info_of(output));
-    const int id = graph_.add(std::move(spec));
+    const int id = latest_ = graph_.add(std::move(spec));
     if (call.op->has_effect(Effect::kWrites | Effect::kExternal)) effects_.push_back(id);
     for (size_t k = 0; k < call.outputs.size(); ++k) {
       outputs_[call.outputs[k].id()] = {id, static_cast<int>(k)};
@@ -67,7 +86,7 @@ class BodyRecorder final : public Recorder {
     if (const auto found = outputs_.find(tensor.id()); found != outputs_.end()) return found->second;
     if (tensor.is_meta())
       fail(Code::kInternal, "composite op: expected tensors of its own, got a foreign symbolic one");
-    NodeSpec spec = const_spec(graph_.unique_name(outer_.name + "/Const"), tensor);
+    NodeSpec spec = const_spec(name_within("Const"), tensor);
     spec.where = outer_.where;
     spec.place = outer_.place;
     if (in_flow_) spec.control_inputs = anchors();
@@ -85,7 +104,7 @@ class BodyRecorder final : public Recorder {
     for (const NodeOutput& input : outer_.inputs) {
       int id = input.node;
       if (graph_.at(id).is(OpKind::kSwitch)) {  // to wait for it does not tell its outputs apart
-        NodeSpec spec = identity_spec(graph_.unique_name(outer_.name + "/Identity"), input, graph_.info(input));
+        NodeSpec spec = identity_spec(name_within("Identity"), input, graph_.info(input));
         spec.device = outer_.device;
         spec.where = outer_.where;
         spec.place = outer_.place;
@@ -100,9 +119,15 @@ class BodyRecorder final : public Recorder {
   void give_identity(NodeSpec& spec) {
     for (const auto& [name, value] : outer_.internal_attrs) {
       if (name != kNodeIdentity) continue;
-      spec.internal_attrs.emplace_back(kNodeIdentity,
-                                       AttrValue(fmt::format("{}/{}", value.as<std::string>(), num_identities_++)));
+      spec.internal_attrs.emplace_back(
+          kNodeIdentity, AttrValue(fmt::format("{}/{}", short_identity(value.as<std::string>()), num_identities_++)));
     }
+  }
+
+  int latest_node() const override { return latest_; }
+  std::vector<int> wait_also(std::vector<int> nodes) override { return std::exchange(also_, std::move(nodes)); }
+  void must_run(int node) override {
+    if (std::ranges::find(effects_, node) == effects_.end()) effects_.push_back(node);
   }
 
   bool made_here(NodeOutput output) const { return output.node >= first_; }
@@ -110,14 +135,24 @@ class BodyRecorder final : public Recorder {
   const std::vector<int>& effects() const { return effects_; }
 
  private:
+  // A free name; not the outer one, which what gives the outputs will have.
+  std::string name_within(std::string_view of) {
+    std::string base = fmt::format("{}/{}", scope_, of), name = graph_.unique_name(base);
+    while (name == outer_.name) name = graph_.unique_name(base += "_1");
+    return name;
+  }
+
   Graph& graph_;
   const NodeSpec& outer_;
+  const std::string scope_;
   const bool in_flow_;  // the composite may be in a loop or a branch
   std::vector<int> anchors_;
   const int first_ = graph_.id_limit();
   std::unordered_map<int64_t, NodeOutput> outputs_;  // by tensor id
   std::vector<Tensor> kept_;
   std::vector<int> effects_;  // node ids
+  int latest_ = -1;
+  std::vector<int> also_;  // what calls wait for besides
   int num_identities_ = 0;
 };
 
@@ -249,28 +284,42 @@ Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor
   return named(graph, spec, record_body(graph, spec, inputs, graph.has_control_flow(), body));
 }
 
+bool CallTrail::is_in(const Callee& callee, int place) const {
+  // Where calls are many levels deep not at every level, which would take the square of their number: one that always
+  // calls itself comes again.
+  constexpr int kEveryLevel = 64;
+  const int depth = place < 0 ? 0 : places_[static_cast<size_t>(place)].depth;
+  if (depth > kEveryLevel && !std::has_single_bit(static_cast<unsigned>(depth))) return false;
+  for (; place >= 0; place = places_[static_cast<size_t>(place)].around) {
+    if (places_[static_cast<size_t>(place)].callee == callee) return true;
+  }
+  return false;
+}
+
 void CallTrail::expanding(const Graph& graph, int id, const std::function<void()>& expand) {
-  std::vector<Callee> callers;
+  int place = -1;
   if (const auto known = within_.find(id); known != within_.end()) {
-    callers = std::move(known->second);
+    place = known->second;
     within_.erase(known);
   }
   for_each_function(graph.at(id), [&](const FunctionRef& function) {
     Callee callee = function.body != nullptr ? Callee{function.body, ""} : Callee{function.library, function.name};
-    if (std::ranges::find(callers, callee) != callers.end()) {
+    if (is_in(callee, place)) {
       invalid("function '{}': expected one that ends, got one that always calls itself", printable(function.name));
     }
-    callers.push_back(std::move(callee));
+    const int depth = place < 0 ? 1 : places_[static_cast<size_t>(place)].depth + 1;
+    places_.push_back({.callee = std::move(callee), .around = place, .depth = depth});
+    place = static_cast<int>(places_.size() - 1);
   });
   const int first = graph.id_limit();
   expand();
-  if (callers.empty()) return;
+  if (place < 0) return;
   for (int made = first; made < graph.id_limit(); ++made) {
     const Node* node = graph.find(made);
     if (node == nullptr || !is_composite(*node)) continue;
     bool calls = false;
     for_each_function(*node, [&](const FunctionRef&) { calls = true; });
-    if (calls) within_[made] = callers;
+    if (calls) within_[made] = place;
   }
 }
 
@@ -280,10 +329,7 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
   // Bodies may have composites in them.
   while (std::ranges::any_of(graph.ids(), expands)) {
     StandIns stand_ins(graph);
-    const std::vector<FlowPlace> places = flow_of(graph).places;
-    for (int id : graph.topological_order()) {
-      if (!expands(id)) continue;
-      const bool in_flow = !places.empty() && places[static_cast<size_t>(id)] != FlowPlace::kOutside;
+    const auto expand = [&](int id, bool in_flow) {
       const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
       const NodeSpec spec = outer_spec(graph.at(id));
       graph.rename(id, graph.unique_name(spec.name));  // what gives the outputs takes the name
@@ -294,6 +340,27 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
       }
       graph.replace_control(id, graph.at(spec.name).id());
       graph.remove(id);
+    };
+    const std::vector<FlowPlace> places = flow_of(graph).places;
+    for (int id : graph.topological_order()) {
+      if (!expands(id)) continue;
+      const bool in_flow = !places.empty() && places[static_cast<size_t>(id)] != FlowPlace::kOutside;
+      for_calls_within(graph, id, expands, [&](int call) { expand(call, in_flow); });
+    }
+  }
+}
+
+void for_calls_within(const Graph& graph, int id, const std::function<bool(int)>& which,
+                      const std::function<void(int)>& expand) {
+  std::vector<int> calls = {id};
+  while (!calls.empty()) {
+    const int call = calls.back();
+    calls.pop_back();
+    const int first = graph.id_limit();
+    expand(call);
+    for (int made = graph.id_limit() - 1; made >= first; --made) {
+      const Node* node = graph.find(made);
+      if (node != nullptr && node->is(OpKind::kCall) && which(made)) calls.push_back(made);
     }
   }
 }

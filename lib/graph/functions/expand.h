@@ -45,8 +45,21 @@ class CallTrail {
     std::string name;
     bool operator==(const Callee&) const = default;
   };
-  std::unordered_map<int, std::vector<Callee>> within_;  // by node id
+  struct Place {
+    Callee callee;
+    int around;  // the place that this call came out of; -1: none
+    int depth;
+  };
+  bool is_in(const Callee& callee, int place) const;
+
+  std::vector<Place> places_;
+  std::unordered_map<int, int> within_;  // node id -> the place that the node came out of
 };
+
+// Calls `expand` for node `id`, and then for those calls that came out of that, for which `which` is true, and out of
+// these: at once, so that the graph is not gone through for each level of calls in calls.
+void for_calls_within(const Graph& graph, int id, const std::function<bool(int)>& which,
+                      const std::function<void(int)>& expand);
 
 // The same of one node, which stays, with its id and name, as an identity of what the nodes of its body give.
 void expand_in_place(Graph& graph, int id, CallTrail& trail);

@@ -80,9 +80,34 @@ std::optional<double> known_real(const ShapeContext& c, int i) {
   }
 }
 
+// Of uint64, whose numbers may be beyond those of int64: nothing where they are not told.
+std::optional<uint64_t> known_unsigned(const ShapeContext& c, int i) {
+  const TensorImpl& impl = *c.in(i).impl();
+  if (impl.meta != nullptr || !impl.device->host_memory()) return std::nullopt;
+  return *static_cast<const uint64_t*>(impl.data);
+}
+
+// Whether that was such a range.
+bool unsigned_range(ShapeContext& c) {
+  if (c.in(0).dtype() != kUint64) return false;
+  const auto start = known_unsigned(c, 0), limit = known_unsigned(c, 1), delta = known_unsigned(c, 2);
+  if (!start || !limit || !delta) return false;
+  if (*delta == 0) invalid("delta: expected a number other than 0, got 0");
+  if (*start > *limit) {
+    invalid("limit: expected it at or beyond start {} in the direction of delta {}, got {}", *start, *delta, *limit);
+  }
+  const uint64_t distance = *limit - *start, count = distance / *delta + (distance % *delta != 0 ? 1 : 0);
+  if (count > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    invalid("number of elements: expected fewer than 2^63, got {}", count);
+  }
+  c.output({static_cast<int64_t>(count)});
+  return true;
+}
+
 void range_shape(ShapeContext& c) {
   for (int i = 0; i < 3; ++i) c.expect_scalar(i);
   c.output({kUnknownDim});
+  if (unsigned_range(c)) return;
   if (dtypes::kFloating.contains(c.in(0).dtype())) {
     const auto start = known_real(c, 0);
     const auto limit = known_real(c, 1);
@@ -172,7 +197,7 @@ const Op& kLinSpace = define_op(
      .jvp = tangents::linear});
 
 const Op& kBitcast = define_op(
-    "Bitcast(input: T; T: numeric, type: numeric) -> (output: type)",
+    "Bitcast(input: T; T: numeric|quantized, type: numeric|quantized) -> (output: type)",
     {.doc = "The same bytes, read as elements of another type. Where those are smaller, each element becomes several, "
             "along a new last dimension; where they are larger, the last dimension becomes one element, and goes.",
      .shape = bitcast_shape,

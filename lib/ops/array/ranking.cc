@@ -97,6 +97,24 @@ const Op& kInTopK = define_op("InTopK(predictions: float32, targets: T; k: int, 
                                    },
                                .in_tensorflow = true});
 
+const Op& kNearestNeighbors = define_op(
+    "NearestNeighbors(points: float32, centers: float32, k: int64 @host) -> (nearest_center_indices: int64, "
+    "nearest_center_distances: float32)",
+    {.doc = "For each of `points` [points, dimensions] the numbers of the `k` nearest of `centers` [centers, "
+            "dimensions], of all if there are fewer, and the squares of their distances; the nearest is first, of "
+            "equal ones the first of `centers`.",
+     .body =
+         [](CompositeContext& c) {
+           const Tensor &points = c.in(0), &centers = c.in(1);
+           const Tensor squares = expand_dims(sum(square(points), 1), 1) + sum(square(centers), 1);
+           const Tensor count = slice(shape(centers), {0}, {1});
+           const Tensor k = minimum(cast(c.in(2), kInt32), reshape(count, Shape{}));
+           auto [nearness, numbers] = top_k(2 * mm(points, centers, {.transpose_b = true}) - squares, k);
+           c.set_out(0, cast(numbers, kInt64));
+           c.set_out(1, -nearness);
+         },
+     .in_tensorflow = true});
+
 const Op& kLowerBound = define_op(
     "LowerBound(sorted_inputs: T, values: T; T: real, out_type: index = int32) -> (output: out_type)",
     {.doc = "For each of `values` how many elements in the same row of `sorted_inputs`, whose rows are in order, are "

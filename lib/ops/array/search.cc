@@ -1,4 +1,5 @@
 // Where elements are, which are the largest, which are different, how often they occur.
+#include <cstdint>
 #include <string>
 
 #include "panto/lib/base/text/format.h"
@@ -23,6 +24,9 @@ void top_shape(ShapeContext& c) {
     return c.output(1, PartialShape());
   }
   const int64_t size = in.dim(in.rank() - 1);
+  if (c.type("index_type") == kInt16 && size > int64_t{INT16_MAX} + 1) {
+    c.invalid("index_type: expected one that has positions up to " + std::to_string(size - 1) + ", got int16");
+  }
   if (k && size >= 0 && *k > size) {
     c.invalid("k: expected at most " + std::to_string(size) + ", the size of the last dimension, got " +
               std::to_string(*k));
@@ -68,7 +72,7 @@ void bins_shape(ShapeContext& c) {
 }
 
 void top_tangent(JvpContext& c) {
-  if (c.has_tangent(0)) c.set(0, gather(c.tangent(0), c.out(1), -1, {.batch_dims = -1}));
+  if (c.has_tangent(0)) c.set(0, gather(c.tangent(0), cast(c.out(1), kInt64), -1, {.batch_dims = -1}));
 }
 
 void histogram_shape(ShapeContext& c) {
@@ -108,8 +112,8 @@ void bincount_batch(BatchContext& c) {
 }  // namespace
 
 const Op& kTopK = define_op(
-    "TopKV2(input: T, k: Tk @host; sorted: bool = true, T: real, Tk: index = int32, index_type: index = int32)"
-    " -> (values: T, indices: index_type)",
+    "TopKV2(input: T, k: Tk @host; sorted: bool = true, T: real, Tk: int16|int32|int64 = int32, index_type: "
+    "int16|int32|int64 = int32) -> (values: T, indices: index_type)",
     {.doc = "The `k` largest elements of the last dimension, the largest first, and their positions. Of equal ones the "
             "first comes first; NaN is larger than any number. (They are in order without `sorted` too.)",
      .shape = top_shape,
@@ -141,6 +145,9 @@ const Op& kUnique = define_op(
      .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x",
      .types_reason = "nothing compares resources and variants"});
 
+constexpr const char* kNoGradientOfCounts =
+    "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum";
+
 const Op& kDenseBincount = define_op(
     "DenseBincount(input: Tidx, size: Tidx @host, weights: T; Tidx: index, T: int32|int64|float32|float64, "
     "binary_output: bool = false) -> (output: T)",
@@ -151,7 +158,7 @@ const Op& kDenseBincount = define_op(
          "bincount.",
      .primary = "T",
      .shape = bins_shape,
-     .no_gradient = "counts are whole numbers; sums of weights that have a gradient are unsorted_segment_sum",
+     .no_gradient = kNoGradientOfCounts,
      .batch = bincount_batch});
 
 const Op& kUniqueWithCounts =
@@ -173,7 +180,8 @@ const Op& kUniqueWithCounts =
                      c.set_out(1, idx);
                      c.set_out(2, dense_bincount(idx, size(y, {.out_type = type}), none));
                    },
-               .in_tensorflow = true});
+               .in_tensorflow = true,
+               .no_gradient = "which elements are alike is not differentiable; gather(y, idx) is x"});
 
 const Op& kUniqueV2 = define_op(
     "UniqueV2(x: T, axis: Taxis @host; T: type, Taxis: index = int64, out_idx: index = int32) -> (y: T, idx: out_idx)",
@@ -208,7 +216,8 @@ const Op& kUniqueWithCountsV2 = define_op(
            c.set_out(1, idx);
            c.set_out(2, dense_bincount(idx, count, none));
          },
-     .in_tensorflow = true});
+     .in_tensorflow = true,
+     .no_gradient = "which slices are alike is not differentiable; gather(y, idx, axis) is x"});
 
 const Op& kListDiff = define_op(
     "ListDiff(x: T, y: T; T: type, out_idx: index = int32) -> (out: T, idx: out_idx)",
@@ -234,7 +243,8 @@ const Op& kBincount =
                    [](CompositeContext& c) {
                      c.set_out(0, dense_bincount(reshape(c.in(0), {-1}), c.in(1), reshape(c.in(2), {-1})));
                    },
-               .in_tensorflow = true});
+               .in_tensorflow = true,
+               .no_gradient = kNoGradientOfCounts});
 
 const Op& kHistogramFixedWidth = define_op(
     "HistogramFixedWidth(values: T, value_range: T, nbins: int32 @host; T: int32|int64|float32|float64, "

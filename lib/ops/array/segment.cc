@@ -1,4 +1,6 @@
 // Rows that are added up, multiplied or compared by segment: those that have the same number in `segment_ids`.
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -15,6 +17,35 @@
 
 namespace panto {
 
+namespace {
+
+// The rows of the result, behind the number of segments.
+void output_rows(ShapeContext& c, int64_t segments, int first) {
+  const PartialShape& data = c.shape(0);
+  SmallVector<int64_t, 8> dims;
+  dims.push_back(segments);
+  for (int i = first; i < data.rank(); ++i) dims.push_back(data.dim(i));
+  c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
+}
+
+}  // namespace
+
+void unsorted_segment_shape(ShapeContext& c) {
+  const PartialShape &data = c.shape(0), &ids = c.shape(1);
+  const std::string& name = c.op().signature().inputs[0].name;
+  const std::optional<int64_t> count = known_scalar(c, 2);
+  if (count && *count < 0) invalid("num_segments: expected at least 0, got {}", *count);
+  if (!data.known_rank() || !ids.known_rank()) return c.output(PartialShape::unknown());
+  if (ids.rank() > data.rank()) {
+    invalid("rank of segment_ids: expected at most {}, that of {}, got {}", data.rank(), name, ids.rank());
+  }
+  for (int i = 0; i < ids.rank(); ++i) {
+    if (data.dim(i) == ids.dim(i)) continue;
+    c.expect_equal(data.dim(i), ids.dim(i), fmt::format("leading dimensions of {} and segment_ids", name));
+  }
+  output_rows(c, count.value_or(kUnknownDim), ids.rank());
+}
+
 Tensor beside_rows(const Tensor& per_row, const Tensor& data) {
   const int rank = per_row.partial_shape().rank(), whole = data.partial_shape().rank();
   if (rank < 0 || whole < 0) {
@@ -28,29 +59,6 @@ Tensor beside_rows(const Tensor& per_row, const Tensor& data) {
 }
 
 namespace {
-
-// The rows of the result, behind the number of segments.
-void output_rows(ShapeContext& c, int64_t segments, int first) {
-  const PartialShape& data = c.shape(0);
-  SmallVector<int64_t, 8> dims;
-  dims.push_back(segments);
-  for (int i = first; i < data.rank(); ++i) dims.push_back(data.dim(i));
-  c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
-}
-
-void unsorted_shape(ShapeContext& c) {
-  const PartialShape& data = c.shape(0);
-  const PartialShape& ids = c.shape(1);
-  const std::optional<int64_t> count = known_scalar(c, 2);
-  if (!data.known_rank() || !ids.known_rank()) return c.output(PartialShape::unknown());
-  if (ids.rank() > data.rank()) {
-    invalid("rank of segment_ids: expected at most {}, that of data, got {}", data.rank(), ids.rank());
-  }
-  for (int i = 0; i < ids.rank(); ++i)
-    c.expect_equal(data.dim(i), ids.dim(i), "leading dimensions of data and segment_ids");
-  if (count && *count < 0) invalid("num_segments: expected at least 0, got {}", *count);
-  output_rows(c, count.value_or(kUnknownDim), ids.rank());
-}
 
 void sorted_shape(ShapeContext& c) {
   c.expect_rank_at_least(0, 1);
@@ -187,7 +195,7 @@ const Op& kUnsortedSegmentSum = define_op(
     {.doc =
          "Row s of the result is the sum of the rows of `data` whose segment_ids are s. Rows with a negative one are "
          "left out; one of num_segments or more is an error.",
-     .shape = unsorted_shape,
+     .shape = unsorted_segment_shape,
      .saves = {shape_of(0), in(1)},
      .gradient = [](GradContext& g) { g.set(0, spread(g.dy(), g.in(1))); },
      .flops = one_flop_each,
@@ -201,7 +209,7 @@ const Op& kUnsortedSegmentProd = define_op(
          "Row s of the result is the product of the rows of `data` whose segment_ids are s, 1 where there are none. "
          "Rows with a negative one are left out; one of num_segments or more is an error. Derivatives of every order "
          "hold for factors of 0 as well.",
-     .shape = unsorted_shape,
+     .shape = unsorted_segment_shape,
      .saves = {in(0), in(1)},
      .gradient = product_gradient<false>,
      .flops = one_flop_each,
@@ -215,7 +223,7 @@ const Op& kUnsortedSegmentMax = define_op(
          "Row s of the result has the largest elements of the rows of `data` whose segment_ids are s: NaN if there is "
          "one among them, the lowest finite number of the type where there are no rows. Rows with a negative one are "
          "left out; one of num_segments or more is an error. Equal elements share the gradient.",
-     .shape = unsorted_shape,
+     .shape = unsorted_segment_shape,
      .saves = {in(0), in(1), out(0)},
      .gradient = extreme_gradient,
      .flops = one_flop_each,
@@ -229,7 +237,7 @@ const Op& kUnsortedSegmentMin = define_op(
          "Row s of the result has the smallest elements of the rows of `data` whose segment_ids are s: NaN if there is "
          "one among them, the highest finite number of the type where there are no rows. Rows with a negative one are "
          "left out; one of num_segments or more is an error. Equal elements share the gradient.",
-     .shape = unsorted_shape,
+     .shape = unsorted_segment_shape,
      .saves = {in(0), in(1), out(0)},
      .gradient = extreme_gradient,
      .flops = one_flop_each,

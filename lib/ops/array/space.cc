@@ -49,13 +49,13 @@ void space_to_depth_shape(ShapeContext& c) {
   const int64_t size = block_size(c);
   const Image in = image(c);
   output_image(c, {in.batch, quotient(in.height, size, "height"), quotient(in.width, size, "width"),
-                   product(in.channels, size * size)});
+                   product(in.channels, checked_mul(size, size))});
 }
 void depth_to_space_shape(ShapeContext& c) {
   const int64_t size = block_size(c);
   const Image in = image(c);
-  output_image(
-      c, {in.batch, product(in.height, size), product(in.width, size), quotient(in.channels, size * size, "channels")});
+  output_image(c, {in.batch, product(in.height, size), product(in.width, size),
+                   quotient(in.channels, checked_mul(size, size), "channels")});
 }
 
 // ---- Into the batch and back ----------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ struct Blocks {
     if (!margins || !(*margins)[2 * static_cast<size_t>(i)] || !(*margins)[2 * static_cast<size_t>(i) + 1]) {
       return std::nullopt;
     }
-    return *(*margins)[2 * static_cast<size_t>(i)] + *(*margins)[2 * static_cast<size_t>(i) + 1];
+    return checked_add(*(*margins)[2 * static_cast<size_t>(i)], *(*margins)[2 * static_cast<size_t>(i) + 1]);
   }
   // -1: unknown.
   int64_t all() const {
@@ -111,7 +111,8 @@ void batch_shape(ShapeContext& c) {
     if (dim < 0 || !size || !margin) {
       dims.push_back(kUnknownDim);
     } else if (kToBatch) {
-      dims.push_back(quotient(dim + *margin, *size, "dimension " + std::to_string(i + 1) + " with its paddings"));
+      dims.push_back(
+          quotient(checked_add(dim, *margin), *size, "dimension " + std::to_string(i + 1) + " with its paddings"));
     } else {
       const int64_t whole = checked_mul(dim, *size);
       if (*margin > whole) invalid("crops of dimension {}: expected at most {}, got {}", i + 1, whole, *margin);

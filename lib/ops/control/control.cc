@@ -37,12 +37,17 @@ bool is_true(const Tensor& condition) {
     case kString: return !static_cast<const std::string*>(on_host.impl()->data)->empty();
     case kFloat32: return not_zero<float>(on_host);
     case kFloat64: return not_zero<double>(on_host);
-    case kInt8: return not_zero<int8_t>(on_host);
-    case kInt16: return not_zero<int16_t>(on_host);
-    case kInt32: return not_zero<int32_t>(on_host);
+    case kInt8:
+    case kQInt8: return not_zero<int8_t>(on_host);
+    case kInt16:
+    case kQInt16: return not_zero<int16_t>(on_host);
+    case kInt32:
+    case kQInt32: return not_zero<int32_t>(on_host);
     case kInt64: return not_zero<int64_t>(on_host);
-    case kUint8: return not_zero<uint8_t>(on_host);
-    case kUint16: return not_zero<uint16_t>(on_host);
+    case kUint8:
+    case kQUint8: return not_zero<uint8_t>(on_host);
+    case kUint16:
+    case kQUint16: return not_zero<uint16_t>(on_host);
     case kUint32: return not_zero<uint32_t>(on_host);
     case kUint64: return not_zero<uint64_t>(on_host);
     case kFloat16: return static_cast<float>(*static_cast<const Half*>(on_host.impl()->data)) != 0;

@@ -31,6 +31,15 @@ void suppression_shape(ShapeContext& c) {
   if (outputs >= 2) c.output(outputs - 1, PartialShape::of_rank(0));
 }
 
+void overlaps_shape(ShapeContext& c) {
+  c.expect_rank(0, 2);
+  c.merge(c.dim(0, 0), c.dim(0, 1), "dimensions of overlaps");
+  c.merge(c.dim(0, 0), c.vector(1), "number of boxes in overlaps and scores");
+  count_of(c, 2, "max_output_size");
+  for (int i = 3; i < 5; ++i) c.expect_scalar(i);
+  c.output({kUnknownDim});
+}
+
 void combined_shape(ShapeContext& c) {
   c.expect_rank(0, 4);
   c.expect_rank(1, 3);
@@ -101,6 +110,16 @@ const Op& kNonMaxSuppressionV5 = define_op(
      .cpp = "non_max_suppression_with_scores",
      .traits = {Trait::kSelfAllocating},
      .shape = suppression_shape,
+     .no_gradient = kWhy,
+     .batch = batching::loop});
+
+const Op& kNonMaxSuppressionWithOverlaps = define_op(
+    "NonMaxSuppressionWithOverlaps(overlaps: float32, scores: float32, max_output_size: int32 @host, "
+    "overlap_threshold: float32, score_threshold: float32) -> (selected_indices: int32)",
+    {.doc = "NonMaxSuppressionV3 by what boxes share, whatever that is: `overlaps` [boxes, boxes], of which those with "
+            "what is chosen are at most `overlap_threshold`.",
+     .traits = {Trait::kSelfAllocating},
+     .shape = overlaps_shape,
      .no_gradient = kWhy,
      .batch = batching::loop});
 

@@ -12,18 +12,18 @@ namespace panto::images {
 
 inline int64_t dim_of(const PartialShape& shape, int k) { return shape.known_rank() ? shape.dim(k) : kUnknownDim; }
 
-// A height and width that input i spells; throws InvalidArgument where one is not positive.
+// A height and width that input i spells; throws InvalidArgument where one is below `least`.
 struct Size {
   int64_t height = kUnknownDim, width = kUnknownDim;
 };
-inline Size size_from(const ShapeContext& c, int i, const char* name) {
+inline Size size_from(const ShapeContext& c, int i, const char* name, int64_t least = 1) {
   const int64_t count = c.vector(i);
   if (count >= 0 && count != 2) invalid("{}: expected a height and a width, got {} numbers", name, count);
   const KnownIntegers values(c, i, 2);
   Size size;
   for (int k = 0; k < 2; ++k) {
     const std::optional<int64_t> value = values.get(k);
-    if (value && *value <= 0) invalid("{}[{}]: expected at least 1, got {}", name, k, *value);
+    if (value && *value < least) invalid("{}[{}]: expected at least {}, got {}", name, k, least, *value);
     (k == 0 ? size.height : size.width) = value.value_or(kUnknownDim);
   }
   return size;

@@ -14,6 +14,7 @@
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/linalg/matrices.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -278,9 +279,6 @@ void tangent_of_self_adjoint_eig(JvpContext& c) {
 
 // Columns of vectors of length 1: what changes that is taken off. `turned`: V' dx.
 Tensor real_diagonal(const Tensor& turned) { return of_diagonal(real_of(diagonal(turned))); }
-
-// The element type of complex numbers whose parts are of this type.
-DType complex_of(DType type) { return type == kFloat64 || type == kComplex128 ? kComplex128 : kComplex64; }
 
 void gradient_of_eig(GradContext& g) {
   Tensor inner, v;

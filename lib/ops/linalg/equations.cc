@@ -9,6 +9,7 @@
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/linalg/matrices.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -138,13 +139,12 @@ Diagonals rows_of(const Tensor& t) {
 Tensor in_one(const Diagonals& d) { return concat({d.above, d.main, d.below}, -2); }
 Diagonals adjoint_of(const Diagonals& d) {
   const auto none = [](const Tensor& x) { return zeros_like(x(Ellipsis, Slice({}, 1))); };
-  const auto conjugate = [](const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? conj(x) : x; };
   return {conjugate(concat({d.below(Ellipsis, Slice(1)), none(d.below)}, -1)), conjugate(d.main),
           conjugate(concat({none(d.above), d.above(Ellipsis, Slice({}, -1))}, -1))};
 }
 // The three diagonals of `x y'`.
 Diagonals diagonals_of_product(const Tensor& x, const Tensor& y) {
-  const Tensor z = dtypes::kComplex.contains(y.dtype()) ? conj(y) : y;
+  const Tensor z = conjugate(y);
   const auto row = [](const Tensor& t) { return expand_dims(sum(t, -1), -2); };
   return {row(x * next_rows(z)), row(x * z), row(x * previous_rows(z))};
 }

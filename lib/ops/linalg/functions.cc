@@ -6,6 +6,7 @@
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/linalg/matrices.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -91,6 +92,7 @@ const Op& kCross = define_op(
            c.expect_rank_at_least(0, 1);
            const PartialShape &a = c.shape(0), &b = c.shape(1);
            if (!a.compatible_with(b)) c.invalid("b: expected shape " + a.to_string() + ", got " + b.to_string());
+           c.expect_rank_at_least(1, 1);  // where nothing is known of a
            const PartialShape both = a.merged_with(b);
            if (!both.known_rank()) return c.output(both);
            c.expect_equal(3, both.dim(both.rank() - 1), "last dimension");
@@ -112,7 +114,7 @@ const Op& kConjugateTranspose =
                .body =
                    [](CompositeContext& c) {
                      const Tensor y = transpose(c.in(0), c.in(1));
-                     c.set_out(0, dtypes::kComplex.contains(y.dtype()) ? conj(y) : y);
+                     c.set_out(0, conjugate(y));
                    },
                .in_tensorflow = true});
 

@@ -7,6 +7,7 @@
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/linalg/matrices.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/ops/array.h"
@@ -15,8 +16,6 @@
 
 namespace panto::linalg {
 namespace {
-
-DType complex_of(DType type) { return type == kFloat64 || type == kComplex128 ? kComplex128 : kComplex64; }
 
 // Values in a complex type that are real.
 Tensor as_real(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? real(x) : x; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/linalg.h"
@@ -61,10 +62,7 @@ Tensor swapped(const Tensor& x) {
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return transpose(x, perm);
 }
-Tensor adjoint(const Tensor& x) {
-  const Tensor t = swapped(x);
-  return dtypes::kComplex.contains(x.dtype()) ? conj(t) : t;
-}
+Tensor adjoint(const Tensor& x) { return conjugate(swapped(x)); }
 
 Tensor mul(const Tensor& a, const Tensor& b) { return batch_matmul(a, b); }
 Tensor adjoint_mul(const Tensor& a, const Tensor& b) { return batch_matmul(a, b, {.adj_x = true}); }

@@ -1,6 +1,8 @@
 // Complex numbers made of two real ones, and taken apart. Gradients are those of real and imaginary part, as one
 // complex number. None has the trait kElementwise: the type of the result is an attribute that the shape function has
 // to look at, and calls of elementwise ops need not ask it.
+#include "panto/lib/ops/math/complex.h"
+
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/batching.h"
@@ -11,9 +13,11 @@
 #include "panto/ops/math.h"
 
 namespace panto {
+
+Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? conj(x) : x; }
+
 namespace {
 
-DType complex_of(DType part) { return part == kFloat64 ? kComplex128 : kComplex64; }
 DType part_of(DType complex) { return complex == kComplex128 ? kFloat64 : kFloat32; }
 
 void expect_result(const ShapeContext& c, DType wanted) {

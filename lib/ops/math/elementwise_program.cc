@@ -25,7 +25,9 @@ DType step_result(const Op& op, DType type, std::span<const DType> operands) {
   const int primary = op.primary_attr();
   // Cast reads any plain type; its kernel is selected by what it makes.
   if (op.is(OpKind::kCast))
-    return operands.size() == 1 && is_plain(operands[0]) && is_plain(type) ? type : DType::kInvalid;
+    return operands.size() == 1 && dtypes::kPlain.contains(operands[0]) && dtypes::kPlain.contains(type)
+               ? type
+               : DType::kInvalid;
   const auto declared = [&](const ArgDef& arg) {
     if (arg.type_attr < 0) return arg.dtype;
     return arg.type_attr == primary ? type : DType::kInvalid;
@@ -106,7 +108,9 @@ ElementwiseProgram parse_elementwise_program(const CallView& call) {
   const std::span<const int64_t> outputs = call.integers("outputs");
   program.inputs.assign(in.begin(), in.end());
   if (in.size() > 64) invalid("Tin: expected at most 64 inputs, got {}", in.size());
-  if (!std::ranges::all_of(in, is_plain)) invalid("Tin: expected plain types, got another");
+  if (!std::ranges::all_of(in, [](DType t) { return dtypes::kPlain.contains(t); })) {
+    invalid("Tin: expected numbers or truth values, got another type");
+  }
   if (types.size() != ops.size())
     invalid("types: expected {}, one for each of `ops`, got {}", ops.size(), types.size());
   for (size_t s = 0; s < ops.size(); ++s) program.steps.push_back(parse_step(program, ops[s], types[s], operands));

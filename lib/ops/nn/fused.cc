@@ -63,8 +63,11 @@ Epilogue parse_epilogue(const CallView& call) {
   };
   epilogue.bias = take("BiasAdd");
   epilogue.batch_norm = convolution && take("FusedBatchNorm");
+  epilogue.scale = convolution && !epilogue.batch_norm && take("Mul");
+  epilogue.offset = epilogue.scale && take("BiasAdd");
   epilogue.add = take("Add");
-  const char* before = convolution ? "BiasAdd, FusedBatchNorm, Add in this order" : "BiasAdd, Add in this order";
+  const char* before =
+      convolution ? "BiasAdd, FusedBatchNorm (or Mul, BiasAdd), Add in this order" : "BiasAdd, Add in this order";
   if (!names.empty()) epilogue.activation = activation_named(names.front(), before);
   if (names.size() > 1) invalid("fused_ops: expected at most one op after {}, got {}", before, names.size());
   const int64_t args = call.integer("num_args");
@@ -103,7 +106,8 @@ const Op& kFusedConv2D = define_op(
     " leakyrelu_alpha: float = 0.2) -> (output: T)",
     {.doc = "conv2d(input, filter), then what `fused_ops` lists, in this order, any of which may be absent: BiasAdd "
             "with a vector; FusedBatchNorm with scale, offset, mean and variance, as FusedBatchNormV3 is after "
-            "training, with `epsilon`; Add with a tensor of the result's shape; and one of the activations of "
+            "training, with `epsilon`, or in place of it Mul with a vector and BiasAdd with another; Add with a tensor "
+            "of the result's shape; and one of the activations of "
             "_FusedMatMul. `args` are their tensors. Made by the optimizer; the result is that of the separate ops, "
             "bit by bit.",
      .cpp = "fused_conv2d",
@@ -123,6 +127,8 @@ const Op& kFusedConv2D = define_op(
              int at = epilogue.batch_norm_at();
              for (const char* name : {"scale", "offset", "mean", "variance"}) by_channel(at++, name);
            }
+           if (epilogue.scale) by_channel(epilogue.scale_at(), "scale");
+           if (epilogue.offset) by_channel(epilogue.offset_at(), "offset");
            c.output(with_added(c, epilogue, convolution.output()));
          },
      .no_gradient = "the optimizer makes it after gradients were taken",

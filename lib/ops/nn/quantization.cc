@@ -81,9 +81,7 @@ Tensor through(const Context& c, const Tensor& x, const Tensor& min, const Tenso
   const Tensor low = (first - at) * size, high = (last - at) * size;
   Tensor sum;
   const auto add = [&](const Tensor& where, const Tensor& what) {
-    if (!what.defined()) return;
-    const Tensor part = select(where, what, zeros_like(x));
-    sum = sum.defined() ? add_tangents(sum, part) : part;
+    if (what.defined()) sum = add_tangents(sum, select(where, what, zeros_like(x)));
   };
   add(logical_or(logical_and(min == 0, max == 0), logical_and(x >= low, x <= high)), inside);
   add(x < low, below);

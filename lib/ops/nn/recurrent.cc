@@ -1,11 +1,9 @@
 // Steps of recurrent networks.
-#include <algorithm>
 #include <vector>
 
-#include "panto/lib/base/checked.h"
-#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/create.h"
+#include "panto/lib/ops/nn/recurrent.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/run_time_checks.h"
 #include "panto/ops/array.h"
@@ -15,33 +13,14 @@
 namespace panto {
 namespace {
 
-void expect_shape(const CompositeContext& c, int i, const char* name, const PartialShape& expected) {
-  const PartialShape& got = c.in(i).partial_shape();
-  if (!expected.compatible_with(got))
-    invalid("{}: expected shape {}, got {}", name, expected.to_string(), got.to_string());
-}
-
-// -1 also where another rank is expected.
-int64_t dim_of(const CompositeContext& c, int i, int k, int rank) {
-  const PartialShape& s = c.in(i).partial_shape();
-  return s.rank() == rank ? s.dim(k) : kUnknownDim;
-}
-
-int64_t first_known(std::initializer_list<int64_t> dims) {
-  const auto found = std::ranges::find_if(dims, [](int64_t d) { return d >= 0; });
-  return found == dims.end() ? kUnknownDim : *found;
-}
-
-// A quarter of the gates.
-int64_t units_of(int64_t gates) { return gates < 0 ? kUnknownDim : gates / 4; }
-
 // wci, wcf, wco and b: vectors of as many elements as there are units, b of four times as many.
-std::vector<Tensor> unit_vectors(const CompositeContext& c, int64_t units) {
-  bool known = dim_of(c, 1, 1, 2) >= 0 && dim_of(c, 2, 1, 2) >= 0;
+std::vector<Tensor> unit_vectors(const CompositeContext& c) {
+  const int64_t units = recurrent::dim_of(c, 1, 1, 2);
+  bool known = units >= 0 && recurrent::dim_of(c, 2, 1, 2) >= 0;
   for (const int i : {4, 5, 6, 7}) known = known && c.in(i).partial_shape().fully_known();
   if (known) return {c.in(4), c.in(5), c.in(6), c.in(7)};
   const DType type = c.in(1).dtype();
-  const Tensor like = dim_of(c, 1, 1, 2) >= 0 ? zeros({units}, type) : zeros(slice(shape(c.in(1)), {1}, {1}), type);
+  const Tensor like = units >= 0 ? zeros({units}, type) : zeros(slice(shape(c.in(1)), {1}, {1}), type);
   std::vector<Tensor> all = split(0, c.in(7), 4);
   all.insert(all.begin(), {like, c.in(4), c.in(5), c.in(6)});
   all = of_one_shape(all);
@@ -50,23 +29,11 @@ std::vector<Tensor> unit_vectors(const CompositeContext& c, int64_t units) {
 
 void lstm_cell_body(CompositeContext& c) {
   const Tensor &x = c.in(0), &cs_prev = c.in(1), &w = c.in(3);
-  expect_shape(c, 0, "x", {-1, -1});
-  const int64_t inputs = dim_of(c, 0, 1, 2);
-  const int64_t batch = first_known({dim_of(c, 0, 0, 2), dim_of(c, 1, 0, 2), dim_of(c, 2, 0, 2)});
-  expect_shape(c, 1, "cs_prev", {batch, -1});
-  const int64_t units = first_known({dim_of(c, 1, 1, 2), dim_of(c, 2, 1, 2), dim_of(c, 4, 0, 1), dim_of(c, 5, 0, 1),
-                                     dim_of(c, 6, 0, 1), units_of(dim_of(c, 3, 1, 2)), units_of(dim_of(c, 7, 0, 1))});
-  const int64_t gates = units < 0 ? kUnknownDim : checked_mul(4, units);
-  expect_shape(c, 2, "h_prev", {batch, units});
-  expect_shape(c, 3, "w", {inputs < 0 || units < 0 ? kUnknownDim : inputs + units, gates});
-  expect_shape(c, 4, "wci", {units});
-  expect_shape(c, 5, "wcf", {units});
-  expect_shape(c, 6, "wco", {units});
-  expect_shape(c, 7, "b", {gates});
+  recurrent::expect_lstm(c, 0, false);
 
   // What is not known is left to ops that do not broadcast: of x concat asks for a matrix, of w matmul does.
   const Tensor h_prev = with_shape_of(c.in(2), cs_prev);
-  const std::vector<Tensor> vectors = unit_vectors(c, units);
+  const std::vector<Tensor> vectors = unit_vectors(c);
   const Tensor &wci = vectors[0], &wcf = vectors[1], &wco = vectors[2], &b = vectors[3];
 
   const bool peephole = c.flag("use_peephole");

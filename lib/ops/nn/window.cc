@@ -143,7 +143,8 @@ void part_channels(Convolution& c, const PartialShape& filter) {
 Convolution convolution_of(const CallView& call, const PartialShape& input, const PartialShape& filter,
                            FilterKind kind) {
   Convolution c;
-  c.axes = image_axes(call.text("data_format"));
+  const bool says = call.op().signature().find_attr("data_format") >= 0;
+  c.axes = image_axes(says ? call.text("data_format") : "NHWC");
   const auto strides = numbers_of(call, "strides", 4), dilations = numbers_of(call, "dilations", 4);
   expect_one_for_each_image(strides, c.axes, "strides", Code::kInvalidArgument);
   expect_one_for_each_image(dilations, c.axes, "dilations", Code::kInvalidArgument);

@@ -1,5 +1,7 @@
 // Classes drawn at random, for losses that do not look at all classes: sampled softmax (Jean et al. 2015) and noise
 // contrastive estimation.
+#include <cstdint>
+
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/op/op.h"
@@ -30,8 +32,19 @@ void unigram_shape(ShapeContext& c) {
   if (shards < 1) invalid("num_shards: expected at least 1, got {}", shards);
   if (shard < 0 || shard >= shards) invalid("shard: expected 0 to {}, got {}", shards - 1, shard);
   if (reserved < 0) invalid("num_reserved_ids: expected at least 0, got {}", reserved);
+  if (const int64_t range = c.integer("range_max"); range > INT32_MAX) {
+    invalid("range_max: expected at most {}, got {}", INT32_MAX, range);
+  }
   if (c.text("vocab_file").empty() == (c.slot("unigrams").n == 0)) {
     invalid("expected vocab_file or unigrams, got {}", c.text("vocab_file").empty() ? "neither" : "both");
+  }
+  ranged_shape(c);
+}
+
+void learned_shape(ShapeContext& c) {
+  // So many weights are kept.
+  if (const int64_t range = c.integer("range_max"); range > INT32_MAX) {
+    invalid("range_max: expected at most {}, got {}", INT32_MAX, range);
   }
   ranged_shape(c);
 }
@@ -45,10 +58,9 @@ const Op& kUniformCandidateSampler = define_op(
     "int = 0, seed2: int = 0) -> (sampled_candidates: int64, true_expected_count: float32, sampled_expected_count: "
     "float32)",
     {.doc = "`num_sampled` classes from 0 to `range_max` - 1, each as likely as another, and how often a class is "
-            "expected "
-            "among them: of each of `true_classes` [batch, num_true] and of each that was drawn. With `unique` all "
-            "differ: "
-            "classes are drawn until there are enough. Seeds: as in RandomUniform.",
+            "expected among them: of each of `true_classes` [batch, num_true] and of each that was drawn. With "
+            "`unique` all differ: classes are drawn until there are enough. A true class out of range is an error. "
+            "Seeds: as in RandomUniform.",
      .effects = {effects::random()},
      .shape = ranged_shape,
      .no_gradient = kClasses,
@@ -78,6 +90,18 @@ const Op& kFixedUnigramCandidateSampler = define_op(
             "`num_shards`-th class from `shard` on, and numbers them from 0.",
      .effects = {effects::random()},
      .shape = unigram_shape,
+     .no_gradient = kClasses,
+     .batch = batching::loop});
+
+const Op& kLearnedUnigramCandidateSampler = define_op(
+    "LearnedUnigramCandidateSampler(true_classes: int64; num_true: int >= 1, num_sampled: int >= 1, unique: bool, "
+    "range_max: int >= 1, seed: int = 0, seed2: int = 0) -> (sampled_candidates: int64, true_expected_count: float32, "
+    "sampled_expected_count: float32)",
+    {.doc = "UniformCandidateSampler with probabilities that a node learns: in proportion to one more than how often "
+            "a class was among the `true_classes` of its runs so far.",
+     .aliases = {"ThreadUnsafeUnigramCandidateSampler"},
+     .effects = {effects::random()},
+     .shape = learned_shape,
      .no_gradient = kClasses,
      .batch = batching::loop});
 

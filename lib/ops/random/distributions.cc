@@ -6,6 +6,8 @@
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/math/elementwise.h"
 #include "panto/lib/ops/operators.h"
+#include "panto/lib/ops/random/samples_shape.h"
+#include "panto/lib/ops/random/stream_inputs.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -35,23 +37,14 @@ void sampled_shape(ShapeContext& c) {
   c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
 }
 
-// Input 0 spells the shape of all samples, which ends with that of input 2; input 1 is the seed.
+// Input 0 spells the shape of all samples, which ends with that of input `parameter`.
+void ending_shape(ShapeContext& c, int parameter) {
+  samples_shape(c, 0, c.shape(parameter), c.op().signature().inputs[static_cast<size_t>(parameter)].name);
+}
+// By a seed, which is input 1.
 void seeded_shape(ShapeContext& c) {
-  const PartialShape samples = c.shape_from(0);
   c.expect_equal(2, c.vector(1), "length of seed");
-  const PartialShape& each = c.shape(2);
-  c.output(samples);
-  if (!samples.known_rank() || !each.known_rank()) return;
-  const int further = samples.rank() - each.rank();
-  bool fits = further >= 0;
-  for (int i = 0; fits && i < each.rank(); ++i) {
-    const int64_t a = samples.dim(i + further), b = each.dim(i);
-    fits = a < 0 || b < 0 || a == b;
-  }
-  if (!fits) {
-    invalid("shape: expected one that ends with {}, that of {}, got {}", each.to_string(),
-            c.op().signature().inputs[2].name, samples.to_string());
-  }
+  ending_shape(c, 2);
 }
 
 // The derivative of each sample by its alpha.
@@ -81,6 +74,19 @@ const Op& kRandomShuffle =
                .shape = shapes::same_as_input,
                .no_gradient = "TensorFlow has none",
                .batch = batching::loop});
+
+const Op& kStatelessShuffle = define_op(
+    "StatelessShuffle(value: T, key: uint64 @host, counter: uint64 @host, alg: int32 @host; T: type) -> (output: T)",
+    {.doc =
+         "RandomShuffle by a key, a counter and an algorithm, as in StatelessRandomUniformV2: the same arguments give "
+         "the same order.",
+     .shape =
+         [](ShapeContext& c) {
+           expect_stream(c);
+           shapes::same_as_input(c);
+         },
+     .no_gradient = "TensorFlow has none",
+     .batch = batching::loop});
 
 const Op& kMultinomial = define_op(
     "Multinomial(logits: T, num_samples: int32 @host; seed: int = 0, seed2: int = 0, T: real, output_dtype: index = "
@@ -129,6 +135,22 @@ const Op& kStatelessRandomGammaV2 = define_op(
      .gradient = [](GradContext& g) { gamma_gradient(g, 2); },
      .batch = batching::loop,
      .jvp = [](JvpContext& c) { gamma_tangent(c, 2); }});
+
+const Op& kStatelessRandomGammaV3 = define_op(
+    "StatelessRandomGammaV3(shape: shape_dtype @host, key: uint64 @host, counter: uint64 @host, alg: int32 @host, "
+    "alpha: dtype; dtype: float16|float32|float64, shape_dtype: index = int32) -> (output: dtype)",
+    {.doc = "StatelessRandomGammaV2 by a key, a counter and an algorithm: as in StatelessRandomUniformV2.",
+     .cpp = "stateless_random_gamma_v3",
+     .primary = "dtype",
+     .shape =
+         [](ShapeContext& c) {
+           expect_stream(c);
+           ending_shape(c, 4);
+         },
+     .saves = {in(0), in(4), out(0)},
+     .gradient = [](GradContext& g) { gamma_gradient(g, 4); },
+     .batch = batching::loop,
+     .jvp = [](JvpContext& c) { gamma_tangent(c, 4); }});
 
 const Op& kRandomGammaGrad = define_op(
     "RandomGammaGrad(alpha: T, sample: T; T: float32|float64) -> (output: T)",

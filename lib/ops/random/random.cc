@@ -5,6 +5,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/random/stream_inputs.h"
 
 namespace panto {
 namespace {
@@ -13,12 +14,7 @@ void sample_shape(ShapeContext& c) { c.output(c.shape_from(0)); }
 
 void stateless_shape(ShapeContext& c) {
   sample_shape(c);
-  c.expect_equal(c.vector(1), 1, "length of key");
-  if (const int64_t n = c.vector(2); n >= 0 && n < 2) invalid("length of counter: expected at least 2, got {}", n);
-  if (const auto alg = known_scalar(c, 3); alg && *alg != 1 && *alg != 3) {
-    if (*alg == 2) fail(Code::kUnimplemented, "alg: expected 1 (Philox) or 3 (automatic), got 2 (ThreeFry)");
-    invalid("alg: expected 1 (Philox) or 3 (automatic), got {}", *alg);
-  }
+  expect_stream(c);
 }
 
 }  // namespace

@@ -48,6 +48,10 @@ PANTO_EXPORT Tensor random_normal(Arg shape, const RandomNormalOptions& options 
 PANTO_EXPORT Tensor random_normal(Arg shape, double mean, double stddev = 1, DType dtype = kFloat32,
                                   std::optional<int64_t> seed = std::nullopt);
 
+// Normal numbers without those that are further from the mean than 2 stddev, which are drawn again. CPUs draw them, for
+// other devices, too.
+PANTO_EXPORT Tensor truncated_normal(Arg shape, const RandomNormalOptions& options = {});
+
 // Integers in [low, high), or in [0, high). Throws InvalidArgument unless low < high and both fit the dtype, int32 or
 // int64.
 PANTO_EXPORT Tensor randint(int64_t low, int64_t high, Arg shape, DType dtype = kInt64);

@@ -9,6 +9,7 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/step/step.h"
+#include "panto/lib/core/tensor/device.h"
 #include "panto/lib/core/tensor/resource.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/operators.h"
@@ -59,17 +60,26 @@ KeyCounter key_and_counter(const std::optional<int64_t>& seed, const Tensor& sha
   return {cast(slice(state, {2}, {1}), kUint64), cast(slice(state, {0}, {2}), kUint64)};
 }
 
+// Where no seed was given inside a GraphScope: numbers are drawn by a node that a file can hold, which the generator's
+// own handle cannot be in. It draws from the generator too, unless the graph has a seed.
+bool a_node_draws(const std::optional<int64_t>& seed) {
+  const Recorder* recorder = seed ? nullptr : symbolic_recorder();
+  return recorder != nullptr && recorder->makes_constants();
+}
+
 // Integers in [low, high), whose bounds are scalars of their type.
 Tensor integers_between(const Tensor& dims, const std::optional<int64_t>& seed, const Tensor& low, const Tensor& high) {
+  if (a_node_draws(seed)) {
+    const Tensor inputs[] = {dims, low, high};
+    return std::move(dispatch::call("RandomUniformInt", inputs, {})[0]);
+  }
   const auto [key, counter] = key_and_counter(seed, dims);
   return stateless_random_uniform_int(dims, key, counter, kPhilox, low, high);
 }
 
-// Numbers of `op` (RandomUniform, RandomStandardNormal) where no seed was given inside a GraphScope: a node that draws
-// from the generator too, and that a file can hold, which the generator's own handle cannot be in. Undefined elsewhere.
+// Numbers of `op` (RandomUniform, RandomStandardNormal) where a node draws them. Undefined elsewhere.
 Tensor drawn_by_node(std::string_view op, const Tensor& dims, DType dtype, const std::optional<int64_t>& seed) {
-  const Recorder* recorder = seed ? nullptr : symbolic_recorder();
-  if (recorder == nullptr || !recorder->makes_constants()) return {};
+  if (!a_node_draws(seed)) return {};
   const std::pair<std::string, AttrValue> attrs[] = {{"dtype", AttrValue(dtype)}};
   return std::move(dispatch::call(op, {&dims, 1}, attrs)[0]);
 }
@@ -168,6 +178,19 @@ Tensor random_normal(Arg shape, const RandomNormalOptions& options) {
     if (!x.defined()) {
       const auto [key, counter] = key_and_counter(options.seed, dims);
       x = stateless_random_normal(dims, key, counter, kPhilox, {.dtype = options.dtype});
+    }
+    return scaled(x, options.stddev, options.mean);
+  });
+}
+
+Tensor truncated_normal(Arg shape, const RandomNormalOptions& options) {
+  return from_caller(shape.where(), [&]() -> Tensor {
+    const Tensor dims = shape_tensor(shape);
+    const DeviceScope only_there("CPU:0");
+    Tensor x = drawn_by_node("TruncatedNormal", dims, options.dtype, options.seed);
+    if (!x.defined()) {
+      const auto [key, counter] = key_and_counter(options.seed, dims);
+      x = stateless_truncated_normal(dims, key, counter, kPhilox, {.dtype = options.dtype});
     }
     return scaled(x, options.stddev, options.mean);
   });

@@ -1,6 +1,7 @@
 // Random numbers by a seed of two numbers, or by a generator that is a variable: the ops that take a key and a counter,
 // which these are found for.
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/create.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
@@ -160,6 +161,21 @@ const Op& kStatefulUniform = define_op(
          },
      .in_tensorflow = true,
      .no_gradient = kNone});
+
+const Op& kStatefulStandardNormal = define_op(
+    "StatefulStandardNormal(resource: resource, shape: shape_dtype @host; dtype: floating = float32, shape_dtype: "
+    "index = int64) -> (output: dtype)",
+    {.doc = "StatefulStandardNormalV2 with a generator of four numbers, of which the first is the algorithm.",
+     .cpp = "generator_normal_v1",
+     .effects = {effects::updates(0), effects::random()},
+     .primary = "dtype",
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_scalar(0);
+           c.output(c.shape_from(1));
+         },
+     .no_gradient = kNone,
+     .batch = batching::loop});
 
 const Op& kStatefulStandardNormalV2 = define_op(
     "StatefulStandardNormalV2(resource: resource, algorithm: int64 @host, shape: shape_dtype @host; dtype: floating = "

@@ -149,4 +149,20 @@ const Op& kReaderResetV2 = define_op(  //
      .shape = reset_shape,
      .no_gradient = "it has no outputs"});
 
+const Op& kImmutableConst = define_op(
+    "ImmutableConst(; dtype: type, shape: shape, memory_region_name: string) -> (tensor: dtype)",
+    {.doc = "The numbers with which the file `memory_region_name` begins, as this machine's memory holds them. "
+            "DataLoss where it has fewer.",
+     .traits = {Trait::kSelfAllocating},
+     .effects = {effects::external()},
+     .shape =
+         [](ShapeContext& c) {
+           if (!c.shape_attr("shape").fully_known()) {
+             c.invalid("shape: expected a known one, got " + c.shape_attr("shape").to_string());
+           }
+           c.output(c.shape_attr("shape"));
+         },
+     .no_gradient = "it has no inputs",
+     .types_reason = "strings, handles and variants are no numbers"});
+
 }  // namespace panto

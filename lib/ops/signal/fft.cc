@@ -8,6 +8,7 @@
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/op/op.h"
 #include "panto/lib/ops/batching.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/tangents.h"
 #include "panto/ops/array.h"
@@ -23,7 +24,6 @@ template <class Attrs>
 using RealTransform = Tensor (*)(Arg, Arg, const Attrs&);
 
 DType real_of(const Tensor& x) { return x.dtype() == kComplex128 || x.dtype() == kFloat64 ? kFloat64 : kFloat32; }
-DType complex_of(const Tensor& x) { return real_of(x) == kFloat64 ? kComplex128 : kComplex64; }
 Tensor last_of(const Tensor& dims, int count) { return slice(dims, reshape(size(dims) - count, {1}), {count}); }
 
 // How many numbers each result is made of, in the real type that belongs to x's.
@@ -126,7 +126,7 @@ template <int kRank, class Attrs, RealTransform<Attrs> kForward>
 void real_inverse_gradient(GradContext& g) {
   const DType real = g.type("Treal");
   const Tensor scale = weights(g.in(1), 2, real) / count(g.in(1), g.dy());
-  const Tensor dx = times(kForward(g.dy(), g.in(1), {.Tcomplex = complex_of(g.dy())}), scale);
+  const Tensor dx = times(kForward(g.dy(), g.in(1), {.Tcomplex = complex_of(g.dy().dtype())}), scale);
   g.set(0, padded(dx, g.shape(0), g.in_shape(0)));
 }
 
@@ -150,6 +150,7 @@ const Op& kFFT = define_op(
     "FFT(input: Tcomplex; Tcomplex: complex = complex64) -> (output: Tcomplex)",
     {.doc = "The discrete Fourier transform of the last dimension: y[k] = sum over j of x[j] exp(-2 pi i j k / n).",
      .cpp = "complex_fft",
+     .aliases = {"BatchFFT"},
      .shape = complex_shape<1>,
      .gradient = forward_gradient<1, complex_ifft>,
      .flops = fft_flops,
@@ -160,6 +161,7 @@ const Op& kIFFT =
     define_op("IFFT(input: Tcomplex; Tcomplex: complex = complex64) -> (output: Tcomplex)",
               {.doc = "The inverse of FFT: y[j] = 1 / n times the sum over k of x[k] exp(2 pi i j k / n).",
                .cpp = "complex_ifft",
+               .aliases = {"BatchIFFT"},
                .shape = complex_shape<1>,
                .gradient = inverse_gradient<1, complex_fft>,
                .flops = fft_flops,
@@ -169,6 +171,7 @@ const Op& kIFFT =
 const Op& kFFT2D = define_op("FFT2D(input: Tcomplex; Tcomplex: complex = complex64) -> (output: Tcomplex)",
                              {.doc = "FFT of the last two dimensions.",
                               .cpp = "complex_fft_2d",
+                              .aliases = {"BatchFFT2D"},
                               .shape = complex_shape<2>,
                               .gradient = forward_gradient<2, complex_ifft_2d>,
                               .flops = fft_flops,
@@ -178,6 +181,7 @@ const Op& kFFT2D = define_op("FFT2D(input: Tcomplex; Tcomplex: complex = complex
 const Op& kIFFT2D = define_op("IFFT2D(input: Tcomplex; Tcomplex: complex = complex64) -> (output: Tcomplex)",
                               {.doc = "IFFT of the last two dimensions.",
                                .cpp = "complex_ifft_2d",
+                               .aliases = {"BatchIFFT2D"},
                                .shape = complex_shape<2>,
                                .gradient = inverse_gradient<2, complex_fft_2d>,
                                .flops = fft_flops,
@@ -187,6 +191,7 @@ const Op& kIFFT2D = define_op("IFFT2D(input: Tcomplex; Tcomplex: complex = compl
 const Op& kFFT3D = define_op("FFT3D(input: Tcomplex; Tcomplex: complex = complex64) -> (output: Tcomplex)",
                              {.doc = "FFT of the last three dimensions.",
                               .cpp = "complex_fft_3d",
+                              .aliases = {"BatchFFT3D"},
                               .shape = complex_shape<3>,
                               .gradient = forward_gradient<3, complex_ifft_3d>,
                               .flops = fft_flops,
@@ -196,6 +201,7 @@ const Op& kFFT3D = define_op("FFT3D(input: Tcomplex; Tcomplex: complex = complex
 const Op& kIFFT3D = define_op("IFFT3D(input: Tcomplex; Tcomplex: complex = complex64) -> (output: Tcomplex)",
                               {.doc = "IFFT of the last three dimensions.",
                                .cpp = "complex_ifft_3d",
+                               .aliases = {"BatchIFFT3D"},
                                .shape = complex_shape<3>,
                                .gradient = inverse_gradient<3, complex_fft_3d>,
                                .flops = fft_flops,
@@ -220,8 +226,7 @@ const Op& kIRFFT = define_op(
     "IRFFT(input: Tcomplex, fft_length: int32 @host; Treal: float32|float64 = float32, Tcomplex: complex = complex64)"
     " -> (output: Treal)",
     {.doc = "The inverse of RFFT: n real numbers of the first n / 2 + 1 elements, where `fft_length` is the vector "
-            "[n]. The "
-            "imaginary part of element 0, and of element n / 2 of an even n, is not looked at.",
+            "[n]. The imaginary part of element 0, and of element n / 2 of an even n, is not looked at.",
      .cpp = "real_ifft",
      .shape = real_shape<1, false>,
      .saves = {shape_of(0), in(1)},

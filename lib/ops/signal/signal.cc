@@ -9,6 +9,7 @@
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/create.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
@@ -21,11 +22,10 @@ Tensor as_real(const Tensor& x) {
   if (dtypes::kComplex.contains(x.dtype())) invalid("x: expected real numbers, got {}", dtype_name(x.dtype()));
   return x.dtype() == kFloat64 ? x : cast(x, kFloat32);
 }
-DType complex_of(const Tensor& real) { return real.dtype() == kFloat64 ? kComplex128 : kComplex64; }
 Tensor as_complex(const Tensor& x) {
   if (dtypes::kComplex.contains(x.dtype())) return x;
   const Tensor real = as_real(x);
-  return cast(real, complex_of(real));
+  return cast(real, complex_of(real.dtype()));
 }
 
 std::vector<int64_t> one(std::optional<int64_t> n) { return n ? std::vector<int64_t>{*n} : std::vector<int64_t>{}; }
@@ -68,7 +68,7 @@ template <class Attrs>
 Tensor forward(const Tensor& x, const std::vector<int64_t>& lengths, int rank, Tensor (*op)(Arg, Arg, const Attrs&)) {
   const Tensor real = as_real(x);
   const Tensor sizes = lengths.empty() ? last_sizes(real, rank) : given(lengths, rank);
-  return op(lengths.empty() ? real : fitted(real, sizes, rank), sizes, {.Tcomplex = complex_of(real)});
+  return op(lengths.empty() ? real : fitted(real, sizes, rank), sizes, {.Tcomplex = complex_of(real.dtype())});
 }
 
 // Of the last dimension about half is there.
@@ -82,6 +82,29 @@ Tensor backward(const Tensor& y, const std::vector<int64_t>& lengths, int rank, 
   const Tensor needed = concat({slice(sizes, {0}, {rank - 1}), floor_div(slice(sizes, {rank - 1}, {1}), 2) + 1}, 0);
   return op(lengths.empty() ? z : fitted(z, needed, rank), sizes,
             {.Treal = z.dtype() == kComplex128 ? kFloat64 : kFloat32});
+}
+
+// The dimensions of fftn and the like, and what their lengths are.
+struct Several {
+  Tensor lengths, axes;
+};
+// `halved`: the last line has about half of its elements.
+Several several(const Tensor& x, const std::vector<int64_t>& lengths, std::vector<int64_t> axes, bool halved) {
+  if (axes.empty()) {
+    const PartialShape& shape = x.partial_shape();
+    if (lengths.empty() && !shape.known_rank()) {
+      invalid("x: expected a known rank, or axes, got shape {}", shape.to_string());
+    }
+    const auto count = static_cast<int64_t>(lengths.empty() ? static_cast<size_t>(shape.rank()) : lengths.size());
+    for (int64_t k = -count; k < 0; ++k) axes.push_back(k);
+  }
+  if (axes.empty()) invalid("x: expected at least one dimension, got shape []");
+  const Tensor positions = cast(constant(tensor(axes), kInt64), kInt32);
+  if (!lengths.empty()) return {given(lengths, static_cast<int>(axes.size())), positions};
+  const Tensor sizes = gather(panto::shape(x), floor_mod(positions, panto::rank(x)));
+  if (!halved) return {sizes, positions};
+  const auto before = static_cast<int64_t>(axes.size()) - 1;
+  return {concat({slice(sizes, {0}, {before}), 2 * (slice(sizes, {before}, {1}) - 1)}, 0), positions};
 }
 
 // `sign` times half the length of each axis.
@@ -99,11 +122,8 @@ Tensor shifted(const Tensor& x, std::vector<int64_t> axes, int sign) {
 
 void expect_samples(int64_t n) {
   if (n < 1) invalid("n: expected at least 1, got {}", n);
+  if (n > INT32_MAX) invalid("n: expected at most {}, got {}", INT32_MAX, n);
 }
-
-}  // namespace
-
-namespace {
 
 // f of the tensor that was given, reported from where the caller wrote it.
 template <class F>
@@ -149,6 +169,33 @@ Tensor rfft3(Arg x, const std::vector<int64_t>& lengths) {
 }
 Tensor irfft3(Arg y, const std::vector<int64_t>& lengths) {
   return of(std::move(y), [&](const Tensor& t) { return backward(t, lengths, 3, real_ifft_3d); });
+}
+
+Tensor fftn(Arg x, const std::vector<int64_t>& lengths, const std::vector<int64_t>& axes) {
+  return of(std::move(x), [&](const Tensor& t) {
+    const auto [sizes, positions] = several(t, lengths, axes, false);
+    return complex_fft_nd(as_complex(t), sizes, positions);
+  });
+}
+Tensor ifftn(Arg x, const std::vector<int64_t>& lengths, const std::vector<int64_t>& axes) {
+  return of(std::move(x), [&](const Tensor& t) {
+    const auto [sizes, positions] = several(t, lengths, axes, false);
+    return complex_ifft_nd(as_complex(t), sizes, positions);
+  });
+}
+Tensor rfftn(Arg x, const std::vector<int64_t>& lengths, const std::vector<int64_t>& axes) {
+  return of(std::move(x), [&](const Tensor& t) {
+    const auto [sizes, positions] = several(t, lengths, axes, false);
+    const Tensor real = as_real(t);
+    return real_fft_nd(real, sizes, positions, {.Tcomplex = complex_of(real.dtype())});
+  });
+}
+Tensor irfftn(Arg y, const std::vector<int64_t>& lengths, const std::vector<int64_t>& axes) {
+  return of(std::move(y), [&](const Tensor& t) {
+    const auto [sizes, positions] = several(t, lengths, axes, true);
+    const Tensor z = as_complex(t);
+    return real_ifft_nd(z, sizes, positions, {.Treal = z.dtype() == kComplex128 ? kFloat64 : kFloat32});
+  });
 }
 
 Tensor fftshift(Arg x, const std::vector<int64_t>& axes) {

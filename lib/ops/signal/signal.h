@@ -2,9 +2,9 @@
 //
 //   fft(x);  ifft(x);  rfft(x);  irfft(y);  rfft(x, 256);  fft2(x);  rfft2(x, {64, 64});  fftshift(fft(x))
 //
-// They transform the last dimension, or the last two or three. Forward sums are not divided, inverse ones by the number
-// of elements. Lengths that are given cut lines, or put zeros behind them. Ops of TensorFlow's conventions are beside
-// them: real_fft(x, fft_length).
+// They transform the last dimension, or the last two or three, or those that are named: fftn(x, {8, 8}, {0, 2}).
+// Forward sums are not divided, inverse ones by the number of elements. Lengths that are given cut lines, or put zeros
+// behind them. Ops of TensorFlow's conventions are beside them: real_fft(x, fft_length).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,13 @@ PANTO_EXPORT Tensor rfft3(Arg x, const std::vector<int64_t>& lengths = {});
 PANTO_EXPORT Tensor irfft(Arg y, std::optional<int64_t> n = std::nullopt);
 PANTO_EXPORT Tensor irfft2(Arg y, const std::vector<int64_t>& lengths = {});
 PANTO_EXPORT Tensor irfft3(Arg y, const std::vector<int64_t>& lengths = {});
+
+// Of the dimensions `axes`, which may be negative, or of the last as many as there are lengths; of all without both.
+// Along the last of them rfftn has about half, and irfftn makes 2 (m - 1) numbers of m, unless it is told.
+PANTO_EXPORT Tensor fftn(Arg x, const std::vector<int64_t>& lengths = {}, const std::vector<int64_t>& axes = {});
+PANTO_EXPORT Tensor ifftn(Arg x, const std::vector<int64_t>& lengths = {}, const std::vector<int64_t>& axes = {});
+PANTO_EXPORT Tensor rfftn(Arg x, const std::vector<int64_t>& lengths = {}, const std::vector<int64_t>& axes = {});
+PANTO_EXPORT Tensor irfftn(Arg y, const std::vector<int64_t>& lengths = {}, const std::vector<int64_t>& axes = {});
 
 // Moves the zero frequency from the beginning of `axes` (all, where none are given) to the middle, and back.
 PANTO_EXPORT Tensor fftshift(Arg x, const std::vector<int64_t>& axes = {});

@@ -7,6 +7,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
+#include "panto/ops/sparse.h"
 
 namespace panto::sparse {
 
@@ -23,6 +24,16 @@ Tensor broadcast_positions(const Tensor& indices, const Tensor& dims) {
   const Tensor added = rank - reshape(size(dims, {.out_type = kInt64}), {1});
   const Tensor last = slice(indices, concat({fill({1}, int64_t{0}), added}, 0), {-1, -1});
   return last * cast(not_equal(dims, int64_t{1}), kInt64);
+}
+
+Tensor moved(const Tensor& values, const Tensor& from, const Tensor& to) {
+  return sparse_add_grad(values, to, to, from).a_val_grad;
+}
+
+void expect_none_negative(const KnownIntegers& dims, const char* what) {
+  for (int64_t i = 0; dims.counted() && i < dims.count(); ++i) {
+    if (dims.known(i) && dims[i] < 0) invalid("{}[{}]: expected at least 0, got {}", what, i, dims[i]);
+  }
 }
 
 std::vector<int64_t> reshaped(std::span<const int64_t> from, std::span<const int64_t> to) {

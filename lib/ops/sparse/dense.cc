@@ -10,6 +10,7 @@
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/lib/ops/linalg/linalg.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/reductions.h"
 #include "panto/lib/ops/sparse/coo.h"
@@ -20,8 +21,6 @@
 
 namespace panto {
 namespace {
-
-Tensor conjugate(const Tensor& t) { return dtypes::kComplex.contains(t.dtype()) ? conj(t) : t; }
 
 // ---- SparseToDense --------------------------------------------------------------------------------------------------
 
@@ -195,7 +194,7 @@ void div_gradient(GradContext& g) {
 void div_tangent(JvpContext& c) {
   Tensor change;
   if (c.has_tangent(3)) change = -c.out() * at_entries(c.in(0), c.tangent(3));
-  if (c.has_tangent(1)) change = change.defined() ? c.tangent(1) + change : c.tangent(1);
+  change = add_tangents(c.tangent(1), change);
   if (change.defined()) c.set(0, change / at_entries(c.in(0), c.in(3)));
 }
 

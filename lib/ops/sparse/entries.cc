@@ -16,6 +16,8 @@
 namespace panto {
 namespace {
 
+using sparse::moved;
+
 // ---- SparseReorder --------------------------------------------------------------------------------------------------
 
 void reorder_shape(ShapeContext& c) {
@@ -56,25 +58,18 @@ void add_grad_shape(ShapeContext& c) {
   c.output(1, PartialShape{c.dim(2, 0)});
 }
 
-// The values that entries at `from` have at the indices `to`, 0 where they have none. Both are in order.
-Tensor moved(const Tensor& values, const Tensor& from, const Tensor& to) {
-  return sparse_add_grad(values, to, to, from).a_val_grad;
-}
-
-Tensor sum_if_any(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : a + b; }
-
 void add_tangent(JvpContext& c) {
   Tensor a, b;
   if (c.has_tangent(1)) a = moved(c.tangent(1), c.in(0), c.out(0));
   if (c.has_tangent(4)) b = moved(c.tangent(4), c.in(3), c.out(0));
-  if (const Tensor both = sum_if_any(a, b); both.defined()) c.set(1, both);
+  if (const Tensor both = add_tangents(a, b); both.defined()) c.set(1, both);
 }
 
 void add_grad_gradient(GradContext& g) {
   Tensor a, b;
   if (g.has_dy(0)) a = moved(g.dy(0), g.in(1), g.in(3));
   if (g.has_dy(1)) b = moved(g.dy(1), g.in(2), g.in(3));
-  if (const Tensor both = sum_if_any(a, b); both.defined()) g.set(0, both);
+  if (const Tensor both = add_tangents(a, b); both.defined()) g.set(0, both);
 }
 
 // ---- SparseFillEmptyRows --------------------------------------------------------------------------------------------
@@ -107,7 +102,7 @@ Tensor in_filled(const Tensor& map, const Tensor& values, const Tensor& filled, 
   if (filled.defined()) {
     const Tensor taken = scatter_nd(at, ones_like(map), dims);
     const Tensor rest = cast(equal(taken, int64_t{0}), filled.dtype()) * filled;
-    result = result.defined() ? result + rest : rest;
+    result = add_tangents(result, rest);
   }
   return result;
 }
@@ -182,8 +177,7 @@ const Op& kSparseReorder = define_op(
 
 const Op& kSparseAdd = define_op(
     "SparseAdd(a_indices: int64, a_values: T, a_shape: int64 @host, b_indices: int64, b_values: T, b_shape: int64 "
-    "@host, thresh: "
-    "Treal; T: numeric, Treal: real) -> (sum_indices: int64, sum_values: T, sum_shape: int64 @host)",
+    "@host, thresh: Treal; T: numeric, Treal: real) -> (sum_indices: int64, sum_values: T, sum_shape: int64 @host)",
     {.doc = "The sum of two sparse tensors of one shape, whose entries are in the ascending order of their indices, as "
             "a sparse tensor. Where both have an entry and the magnitude of the sum is less than `thresh`, or NaN, "
             "there is none.",

@@ -1,7 +1,10 @@
 // Sums, means and sums over square roots of segments of rows that indices choose: embeddings that are looked up and
 // joined.
-#include "panto/lib/ops/array/segments.h"
+#include <cstdint>
+#include <vector>
+
 #include "panto/lib/core/op/gradient.h"
+#include "panto/lib/ops/array/segments.h"
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
@@ -30,6 +33,16 @@ Tensor divisors(const Tensor& counts) {
 template <Norm kNorm>
 Tensor divided(const Tensor& sums, const Tensor& counts) {
   return sums / beside_rows(as(divisors<kNorm>(counts), sums.dtype()), sums);
+}
+
+// There are as many segments as the last id says.
+void chosen_shape(ShapeContext& c) {
+  c.expect_rank_at_least(0, 1);
+  c.expect_equal(c.vector(1), c.vector(2), "dimension 0 of data and segment_ids");
+  if (c.rank(0) < 0) return c.output(PartialShape::unknown());
+  std::vector<int64_t> dims(c.shape(0).dims().begin(), c.shape(0).dims().end());
+  dims[0] = kUnknownDim;
+  c.output(PartialShape(dims));
 }
 
 template <Norm kNorm>
@@ -87,6 +100,8 @@ const Op& kSparseSegmentSum = define_op(
             "indices[i] where segment_ids[i] is s, 0 where there are none. The ids, as many as there are indices, do "
             "not decrease; there are as many segments as the last one says. An index out of range is an error. "
             "`sparse_gradient` changes no value here.",
+     .traits = {Trait::kSelfAllocating},
+     .shape = chosen_shape,
      .body = segment_body<Norm::kSum>,
      .in_tensorflow = true});
 
@@ -94,6 +109,8 @@ const Op& kSparseSegmentMean = define_op(
     "SparseSegmentMean(data: T, indices: Tidx, segment_ids: Tsegmentids; T: floating, Tidx: index = int32, "
     "Tsegmentids: index = int32, sparse_gradient: bool = false) -> (output: T)",
     {.doc = "SparseSegmentSum over the numbers of rows: the means of the rows that `indices` chooses, by segment.",
+     .traits = {Trait::kSelfAllocating},
+     .shape = chosen_shape,
      .body = segment_body<Norm::kMean>,
      .in_tensorflow = true});
 
@@ -101,6 +118,7 @@ const Op& kSparseSegmentSqrtN = define_op(
     "SparseSegmentSqrtN(data: T, indices: Tidx, segment_ids: Tsegmentids; T: floating, Tidx: index = int32, "
     "Tsegmentids: index = int32, sparse_gradient: bool = false) -> (output: T)",
     {.doc = "SparseSegmentSum over the square roots of the numbers of rows of each segment.",
+     .shape = chosen_shape,
      .body = segment_body<Norm::kRoot>,
      .in_tensorflow = true});
 

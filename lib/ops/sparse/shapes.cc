@@ -27,6 +27,9 @@ void reshape_shape(ShapeContext& c) {
   const KnownIntegers from(c, 1), to(c, 2);
   if (from.counted() && from.complete() && to.counted() && to.complete()) {
     const std::vector<int64_t> dims = sparse::reshaped(from.values(), to.values());
+    if (count > 0 && !std::ranges::equal(from.values(), dims) && std::ranges::count(dims, 0) > 0) {
+      invalid("input_indices: expected none in a shape without elements, got some");
+    }
     c.output_values(1, PartialValues(dims.begin(), dims.end()));
   }
 }
@@ -38,9 +41,7 @@ void slice_shape(ShapeContext& c) {
   rank = c.merge(rank, c.vector(3), "rank of indices and start");
   rank = c.merge(rank, c.vector(4), "rank of indices and size");
   const KnownIntegers size(c, 4, rank);
-  for (int64_t i = 0; size.counted() && i < size.count(); ++i) {
-    if (size.known(i) && size[i] < 0) invalid("size[{}]: expected at least 0, got {}", i, size[i]);
-  }
+  sparse::expect_none_negative(size, "size");
   c.output(0, PartialShape{kUnknownDim, rank});
   c.output(1, PartialShape{kUnknownDim});
   c.output(2, PartialShape{rank});
@@ -94,8 +95,7 @@ const Op& kSparseSlice = define_op(
 
 const Op& kSparseSliceGrad = define_op(
     "SparseSliceGrad(backprop_val_grad: T, input_indices: int64, input_start: int64, output_indices: int64; T: "
-    "numeric) "
-    "-> (val_grad: T)",
+    "numeric) -> (val_grad: T)",
     {.doc =
          "The gradient of SparseSlice: for each entry that was sliced the gradient of its like in the slice, 0 where "
          "it has none. Both are in one order; a gradient whose entry is not there is an error. TensorFlow has no "

@@ -55,8 +55,7 @@ const Op& kEditDistance = define_op(
             "sequences are the last dimension of two sparse tensors, given by indices, values and shape, as far as "
             "they have values; the result has the other dimensions, the larger of both. With `normalize` it is in "
             "parts of the length of `truth`: infinite where that is empty and the hypothesis is not. The last column "
-            "of the "
-            "indices is not looked at: the values of a sequence come in the order in which they are given.",
+            "of the indices is not looked at: the values of a sequence come in the order in which they are given.",
      .primary = "T",
      .shape = distance_shape,
      .no_gradient = "distances are whole numbers",

@@ -3,7 +3,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
-#include "panto/lib/ops/array/values.h"
+#include "panto/lib/ops/array/segments.h"
 #include "panto/lib/ops/batching.h"
 #include "panto/ops/strings.h"
 
@@ -11,21 +11,8 @@ namespace panto {
 namespace {
 
 void segments_shape(ShapeContext& c) {
-  const PartialShape &data = c.shape(0), &ids = c.shape(1);
-  const std::optional<int64_t> count = known_scalar(c, 2);
-  if (count && *count < 0) invalid("num_segments: expected at least 0, got {}", *count);
   c.expect_rank_at_least(1, 1);
-  if (!data.known_rank() || !ids.known_rank()) return c.output(PartialShape::unknown());
-  if (ids.rank() > data.rank()) {
-    invalid("rank of segment_ids: expected at most {}, that of inputs, got {}", data.rank(), ids.rank());
-  }
-  for (int i = 0; i < ids.rank(); ++i) {
-    c.expect_equal(data.dim(i), ids.dim(i), "leading dimensions of inputs and segment_ids");
-  }
-  SmallVector<int64_t, 8> dims;
-  dims.push_back(count.value_or(kUnknownDim));
-  for (int i = ids.rank(); i < data.rank(); ++i) dims.push_back(data.dim(i));
-  c.output(PartialShape(std::span<const int64_t>(dims.data(), dims.size())));
+  unsorted_segment_shape(c);
 }
 
 }  // namespace

@@ -8,7 +8,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/base/text/quote.h"
@@ -21,6 +24,7 @@
 #include "panto/lib/runtime/control/depth.h"
 #include "panto/lib/runtime/control/scalar_loop.h"
 #include "panto/lib/runtime/plan/function_plans.h"
+#include "panto/lib/runtime/plan/planning.h"
 #include "panto/lib/runtime/step_stats.h"
 
 namespace panto {
@@ -38,77 +42,124 @@ Tensor on_device_of(const KernelContext& c, Tensor t) {
   return copy_to_device(t, c.device());
 }
 
+// Of nodes of what a node calls: they are made at the first run, so that nobody could give them a place before.
+void expect_at_beginning(NodeStates& states) {
+  if (states.positions().empty()) return;
+  fail(Code::kFailedPrecondition,
+       "place of random numbers: expected none in conditionals and loops, got a node in one that has drawn some (draw "
+       "them outside, or by a seed: stateless_random_uniform)");
+}
+
 // Calls of one function by one node.
 class PlannedFunction {
  public:
-  PlannedFunction(std::shared_ptr<const GraphFunction> function, Device* device)
+  PlannedFunction(std::shared_ptr<const GraphFunction> function, Device* device,
+                  std::shared_ptr<const Planning> planning)
       : function_(std::move(function)),
+        planning_(std::move(planning)),
         plans_({.graph = function_->graph(),
                 .inputs = function_->endpoints().inputs,
                 .outputs = function_->endpoints().outputs,
                 .effects = function_->endpoints().effects,
                 .states = &states_,
                 .device = device,
+                .name = function_->name(),
+                .planning = planning_,
                 .check = [this](Inputs inputs) { function_->check_inputs(inputs); }}) {}
   PlannedFunction(const PlannedFunction&) = delete;
   PlannedFunction& operator=(const PlannedFunction&) = delete;
 
-  const GraphFunction& function() const { return *function_; }
+  bool is_of(const FunctionBody* function, const std::shared_ptr<const Planning>& planning) const {
+    return function_.get() == function && same_planning(planning_, planning);
+  }
+  void expect_at_beginning() { panto::expect_at_beginning(states_); }
   void run(const Step& step, Inputs inputs, std::span<Tensor> outputs) {
     with_context([&] { return fmt::format("in function '{}'", function_->name()); },
-                 [&] { plans_.run(step, inputs, "", outputs); });
+                 [&] { plans_.run(step, inputs, planning_ == nullptr ? kAllPasses : planning_->passes, outputs); });
   }
 
  private:
+  static const std::string kAllPasses;
+
   std::shared_ptr<const GraphFunction> function_;
+  std::shared_ptr<const Planning> planning_;
   NodeStates states_{NodeStates::Identity::kId};
   FunctionPlans plans_;
 };
 
+const std::string PlannedFunction::kAllPasses;
+
+// What a node keeps, and how a plan of it wants functions planned.
+template <class Kept>
+struct InPlan final : FunctionPlanner {
+  explicit InPlan(std::shared_ptr<Kept> of, std::shared_ptr<const Planning> how = nullptr)
+      : kept(std::move(of)), planning(std::move(how)) {}
+  std::string position() const override {
+    kept->expect_at_beginning();
+    return {};
+  }
+  void go_to(std::string_view) override {}
+  std::shared_ptr<KernelState> in_plan(std::shared_ptr<const Planning> how) override {
+    return std::make_shared<InPlan>(kept, std::move(how));
+  }
+
+  const std::shared_ptr<Kept> kept;
+  const std::shared_ptr<const Planning> planning;
+};
+
 // What a node of a conditional keeps: the functions that it called.
-class CondState final : public KernelState {
+class CondState {
  public:
+  void expect_at_beginning() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [function, planned] : functions_) planned->expect_at_beginning();
+  }
   // `types`: of what the node gives.
-  PlannedFunction& planned(const FunctionRef& reference, Device* device, std::span<const DType> types) {
+  PlannedFunction& planned(const FunctionRef& reference, const std::shared_ptr<const Planning>& planning,
+                           Device* device, std::span<const DType> types) {
     for (const std::atomic<PlannedFunction*>& known : first_) {
       PlannedFunction* found = known.load(std::memory_order_acquire);
-      if (found != nullptr && &found->function() == reference.body.get()) return *found;
+      if (found != nullptr && found->is_of(reference.body.get(), planning)) return *found;
     }
-    return find(reference, device, types);
+    return find(reference, planning, device, types);
   }
 
  private:
-  PlannedFunction& find(const FunctionRef& reference, Device* device, std::span<const DType> types) {
+  PlannedFunction& find(const FunctionRef& reference, const std::shared_ptr<const Planning>& planning, Device* device,
+                        std::span<const DType> types) {
     std::shared_ptr<const GraphFunction> function = graph_function(reference);
     detail::expect_outputs(*function, types);
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<PlannedFunction>& found = functions_[function.get()];
-    if (found == nullptr) {
-      found = std::make_unique<PlannedFunction>(std::move(function), device);
-      if (functions_.size() <= first_.size())
-        first_[functions_.size() - 1].store(found.get(), std::memory_order_release);
+    const auto [begin, end] = functions_.equal_range(function.get());
+    for (auto known = begin; known != end; ++known) {
+      if (known->second->is_of(function.get(), planning)) return *known->second;
     }
-    return *found;
+    const FunctionBody* key = function.get();
+    PlannedFunction* made =
+        functions_.emplace(key, std::make_unique<PlannedFunction>(std::move(function), device, planning))->second.get();
+    if (functions_.size() <= first_.size()) first_[functions_.size() - 1].store(made, std::memory_order_release);
+    return *made;
   }
 
   std::array<std::atomic<PlannedFunction*>, 2> first_ = {};  // are found without the lock
   std::mutex mutex_;
-  std::map<const GraphFunction*, std::unique_ptr<PlannedFunction>> functions_;
+  std::multimap<const FunctionBody*, std::unique_ptr<PlannedFunction>> functions_;
 };
 
-std::shared_ptr<KernelState> prepare_cond(const KernelContext&) { return std::make_shared<CondState>(); }
+std::shared_ptr<KernelState> prepare_cond(const KernelContext&) {
+  return std::make_shared<InPlan<CondState>>(std::make_shared<CondState>());
+}
 
 void run_branch(KernelContext& c, const FunctionRef& branch) {
   const CallDepth deeper;
   const Inputs inputs = c.call().inputs.subspan(1);
   SmallVector<Tensor, 4> outputs(static_cast<size_t>(c.num_outputs()));
   const std::span<Tensor> made(outputs.data(), outputs.size());
-  auto* state = c.state<CondState>();
-  if (state != nullptr) {
-    state->planned(branch, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
+  if (const auto* in_plan = c.state<InPlan<CondState>>()) {
+    in_plan->kept->planned(branch, in_plan->planning, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
   } else {  // a call that was not prepared, and will not come again
     CondState once;
-    once.planned(branch, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
+    once.planned(branch, nullptr, usual_device(c), c.types("Tout")).run(c.step(), inputs, made);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     c.set_out(static_cast<int>(k), on_device_of(c, std::move(outputs[k])));
@@ -177,10 +228,22 @@ class Round {
 // What a node of a loop keeps.
 class LoopState final : public KernelState {
  public:
-  LoopState(std::shared_ptr<const GraphFunction> condition, std::shared_ptr<const GraphFunction> body, Device* device)
-      : body_(std::move(body)), device_(device), condition_(condition, device), round_(*condition, *body_) {}
+  LoopState(std::shared_ptr<const GraphFunction> condition, std::shared_ptr<const GraphFunction> body, Device* device,
+            std::shared_ptr<const Planning> planning)
+      : body_(std::move(body)),
+        device_(device),
+        planning_(std::move(planning)),
+        condition_(condition, device, planning_),
+        round_(*condition, *body_) {}
 
   const GraphFunction& body() const { return *body_; }
+  bool is_of(const GraphFunction* body, const std::shared_ptr<const Planning>& planning) const {
+    return body_.get() == body && same_planning(planning_, planning);
+  }
+  void expect_at_beginning() {
+    condition_.expect_at_beginning();
+    panto::expect_at_beginning(states_);
+  }
   PlannedFunction& condition() { return condition_; }
   const std::vector<size_t>& made() const { return round_.made(); }
 
@@ -191,7 +254,7 @@ class LoopState final : public KernelState {
     std::unique_ptr<RunState> state;
     std::shared_ptr<const ScalarLoop> scalars;  // null: rounds are more than arithmetic on scalars
   };
-  std::unique_ptr<Ready> take(Inputs values) {
+  std::unique_ptr<Ready> take(const Step& step, Inputs values) {
     const auto fits = [&](const Ready& r) {
       for (size_t i = 0; i < values.size(); ++i) {
         if (!(values[i]->partial_shape() == r.begins_with[i].shape)) return false;
@@ -209,7 +272,7 @@ class LoopState final : public KernelState {
       // A round reads what the one before it made, and makes another.
       feeds.back().given_away = std::ranges::find(round_.made(), i) != round_.made().end();
     }
-    ExecutableOptions options;
+    ExecutableOptions options = function_options(step, planning_.get(), body_->name());
     options.states = &states_;
     options.device = device_;
     made->executable =
@@ -223,6 +286,7 @@ class LoopState final : public KernelState {
  private:
   std::shared_ptr<const GraphFunction> body_;
   Device* device_;
+  std::shared_ptr<const Planning> planning_;
   PlannedFunction condition_;
   Round round_;
   NodeStates states_{NodeStates::Identity::kId};
@@ -230,28 +294,34 @@ class LoopState final : public KernelState {
 };
 
 // Made at the first run: what a loop calls may not be able to run, and the loop may not be reached.
-class LoopHolder final : public KernelState {
+class LoopHolder {
  public:
-  LoopState& get(const KernelContext& c) {
+  void expect_at_beginning() {
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<LoopState>& loop : loops_) loop->expect_at_beginning();
+  }
+  LoopState& get(const KernelContext& c, const std::shared_ptr<const Planning>& planning) {
     std::shared_ptr<const GraphFunction> body = graph_function(c.function("body"));
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<LoopState>& found = loops_[body.get()];
-    if (found == nullptr) {
-      std::shared_ptr<const GraphFunction> condition = graph_function(c.function("cond"));
-      for (const auto& function : {body, condition}) function->check_inputs(c.call().inputs);
-      detail::expect_outputs(*body, c.types("T"));
-      detail::expect_condition(*condition);
-      found = std::make_unique<LoopState>(std::move(condition), std::move(body), usual_device(c));
+    for (const std::unique_ptr<LoopState>& known : loops_) {
+      if (known->is_of(body.get(), planning)) return *known;
     }
-    return *found;
+    std::shared_ptr<const GraphFunction> condition = graph_function(c.function("cond"));
+    for (const auto& function : {body, condition}) function->check_inputs(c.call().inputs);
+    detail::expect_outputs(*body, c.types("T"));
+    detail::expect_condition(*condition);
+    loops_.push_back(std::make_unique<LoopState>(std::move(condition), std::move(body), usual_device(c), planning));
+    return *loops_.back();
   }
 
  private:
   std::mutex mutex_;
-  std::map<const GraphFunction*, std::unique_ptr<LoopState>> loops_;
+  std::vector<std::unique_ptr<LoopState>> loops_;
 };
 
-std::shared_ptr<KernelState> prepare_loop(const KernelContext&) { return std::make_shared<LoopHolder>(); }
+std::shared_ptr<KernelState> prepare_loop(const KernelContext&) {
+  return std::make_shared<InPlan<LoopHolder>>(std::make_shared<LoopHolder>());
+}
 
 // Input i as the loop's own value. What a variant holds it takes, if nobody reads that afterwards: then the rounds find
 // that they alone have a list, and change it where it is.
@@ -280,7 +350,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
   if (detail::is_true(first)) {
     const std::vector<size_t>& made = loop.made();
     std::vector<Tensor> outputs(made.size() + 1);
-    std::unique_ptr<LoopState::Ready> ready = loop.take(inputs);
+    std::unique_ptr<LoopState::Ready> ready = loop.take(c.step(), inputs);
     Step step = c.step();
     step.iteration = 0;
     bool more = true;
@@ -306,7 +376,7 @@ void run_rounds(KernelContext& c, LoopState& loop) {
       ++step.iteration;
       if (moved && more) {
         loop.put(std::move(ready));
-        ready = loop.take(inputs);
+        ready = loop.take(c.step(), inputs);
       }
     }
     loop.put(std::move(ready));
@@ -321,9 +391,11 @@ void run_rounds(KernelContext& c, LoopState& loop) {
 
 void run_loop(KernelContext& c) {
   const CallDepth deeper;
-  if (auto* holder = c.state<LoopHolder>()) return run_rounds(c, holder->get(c));
+  if (const auto* in_plan = c.state<InPlan<LoopHolder>>()) {
+    return run_rounds(c, in_plan->kept->get(c, in_plan->planning));
+  }
   LoopHolder once;
-  run_rounds(c, once.get(c));
+  run_rounds(c, once.get(c, nullptr));
 }
 
 // Queues a kernel for every type of a condition.

@@ -221,7 +221,8 @@ std::unique_ptr<ScalarLoop> ScalarLoop::make(const Graph& graph, const Endpoints
   const auto make_work = [&] {
     WorkGraph work = make_work_graph(graph, round.inputs, infos, round.outputs, {});
     infer_from_feeds(work, abstract_values);
-    place_and_expand(work.graph, cpu_device(), false, nullptr);
+    // Whether devices may be missing has been found out: the loop has a plan.
+    place_and_expand(work.graph, cpu_device(), true, nullptr);
     return work;
   };
   WorkGraph work = make_work();

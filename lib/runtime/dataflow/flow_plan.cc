@@ -237,8 +237,8 @@ class FlowPlanner {
   void prepare(const Node& node, FlowNode& made) {
     SmallVector<Tensor, 4> abstract_values;
     for (const NodeOutput& input : node.inputs()) abstract_values.push_back(inference_.at(input));
-    made.prepared =
-        prepare_node(node, {abstract_values.data(), abstract_values.size()}, device_of(node), options_.states);
+    made.prepared = prepare_node(node, {abstract_values.data(), abstract_values.size()}, device_of(node),
+                                 options_.states, planning_);
     if (made.prepared->asynchronous()) made.kind = Kind::kStart;
     made.checks_outputs = node.has(Trait::kSelfAllocating);
     ++plan_.stats.steps;
@@ -383,6 +383,7 @@ class FlowPlanner {
   }
 
   const ExecutableOptions& options_;
+  const std::shared_ptr<const Planning> planning_ = planning_of(options_);
   FlowPlan plan_;
   WorkGraph work_;      // without its graph
   const bool several_;  // devices

@@ -99,7 +99,7 @@ class FlowRunner {
 
   void note(const FlowNode& node, int64_t begun) const {
     const Node& of = plan_.graph.at(node.id);
-    watching_stats->add(of, device_of(of), begun, {state_.outputs.data(), node.num_outputs});
+    watching_stats->add(plan_.graph, of, device_of(of), begun, {state_.outputs.data(), node.num_outputs});
   }
 
   // Makes `state_.outputs`. False: later, on another thread.

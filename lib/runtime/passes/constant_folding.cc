@@ -98,12 +98,15 @@ class Folder {
   // only if s says so. Shapes are there without what has them.
   bool is_sound(const Node& node) {
     if (node.has(Trait::kShapeOnly) || node.is(OpKind::kConstant) || node.is(OpKind::kPlaceholder)) return true;
+    // Kernels that find out how large their results are look at all elements, and may refuse them: SparseSplit indices.
+    const bool looks_at_all = node.has(Trait::kSelfAllocating) && !node.has(Trait::kDataMovement) &&
+                              !node.has(Trait::kIdentity) && !node.is_control_flow() && !calls_functions(node.op());
     for (int i = 0; i < node.num_inputs(); ++i) {
       const NodeOutput input = node.input(i);
       if (!known_sound(input.node)) return false;
       const Tensor& abstract_value = inference_.at(input);
       if (!abstract_value.partial_shape().fully_known()) return false;
-      if (is_host_input(node, i) && constant_value(graph_, input) == nullptr &&
+      if ((looks_at_all || is_host_input(node, i)) && constant_value(graph_, input) == nullptr &&
           !known_value(abstract_value).defined()) {
         return false;
       }

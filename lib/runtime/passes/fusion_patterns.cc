@@ -1,6 +1,7 @@
 // One op for a matrix product or a convolution, the bias added to it, another tensor added to that (as where gradients
-// are summed up) and the activation that follows; for a convolution also a batch normalisation by given moments: the
-// result is not written to memory and read again. A bias of anything else becomes a sum. Results are the same bits.
+// are summed up) and the activation that follows; for a convolution also a batch normalisation by given moments, or
+// the product and sum with vectors that are left of one where the moments are constants: the result is not written to
+// memory and read again. A bias of anything else becomes a sum. Results are the same bits.
 //
 // One of the files outside op blocks that name ops (as objects, never as text).
 #include <algorithm>
@@ -20,7 +21,9 @@ namespace {
 constexpr int64_t kLeastSum = 64 * 1024;
 
 // What can end a fused op; its name there is the op's.
-bool is_fusable_activation(const Op& op) { return &op == &kRelu || &op == &kTanh || &op == &kSigmoid; }
+bool is_fusable_activation(const Op& op) {
+  return &op == &kRelu || &op == &kRelu6 || &op == &kTanh || &op == &kSigmoid;
+}
 
 class Fuser {
  public:
@@ -87,7 +90,11 @@ class Fuser {
     if (&reader.op() == &kBiasAdd) {
       return reader.input(0).node == before.id() && same_channels(base, reader) ? reader.input(1) : NodeOutput();
     }
-    if (&reader.op() != &kAddV2) return {};
+    return &reader.op() == &kAddV2 ? row_of(base, before, reader) : NodeOutput();
+  }
+
+  // The vector that an elementwise `reader` takes with each row of `before`.
+  NodeOutput row_of(const Node& base, const Node& before, const Node& reader) const {
     const NodeOutput other = reader.input(reader.input(0).node == before.id() ? 1 : 0);
     const PartialShape& shape = graph_.info(other).shape;
     const PartialShape& rows = before.output(0).shape;
@@ -153,6 +160,13 @@ class Fuser {
       if (const Node* reader = next(*chain.last); reader != nullptr && is_normalisation(base, *chain.last, *reader)) {
         chain.take(*reader, "FusedBatchNorm", {reader->input(1), reader->input(2), reader->input(3), reader->input(4)});
         chain.epsilon = reader->attr("epsilon").as<float>();
+      } else if (reader != nullptr && &reader->op() == &kMul) {
+        if (const NodeOutput scale = row_of(base, *chain.last, *reader); scale.valid()) {
+          chain.take(*reader, kMul.name(), {scale});
+          const Node* sum = next(*chain.last);
+          const NodeOutput offset = sum == nullptr ? NodeOutput() : bias_of(base, *chain.last, *sum);
+          if (offset.valid()) chain.take(*sum, kBiasAdd.name(), {offset});
+        }
       }
     }
     if (const Node* reader = next(*chain.last)) {

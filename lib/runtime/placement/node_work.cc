@@ -46,4 +46,35 @@ NodeWork work_of(const Graph& graph, const Node& node) {
   return work;
 }
 
+NodeWork work_of(const Call& call) {
+  NodeWork work{.known = true};
+  const Op& op = *call.op;
+  double made = 0;
+  for (const Tensor& output : call.outputs) {
+    if (!output.defined() || output.is_meta()) continue;
+    made += static_cast<double>(output.numel());
+    if (is_plain(output.dtype())) work.bytes += static_cast<double>(output.nbytes());
+  }
+  for (const Tensor* input : call.inputs) {
+    if (!input->defined() || input->is_meta()) return work;
+    if (!op.has(Trait::kShapeOnly) && is_plain(input->dtype())) work.bytes += static_cast<double>(input->nbytes());
+    if (op.has(Trait::kReduction)) made = std::max(made, static_cast<double>(input->numel()));
+  }
+  if (op.has(Trait::kShapeOnly) || calls_functions(op)) return {.known = true};
+  work.operations = op.has(Trait::kDataMovement) ? 0 : made;
+  if (op.flops() != nullptr) {
+    // What the shape function said is not there where it was not asked.
+    Call known;
+    known.op = call.op;
+    known.inputs = call.inputs;
+    known.attrs = call.attrs;
+    for (const Tensor& output : call.outputs) {
+      if (!output.defined()) return work;
+      known.specs.push_back({output.dtype(), output.partial_shape()});
+    }
+    if (const auto said = static_cast<double>(op.flops()(CostContext(known))); said > 0) work.operations = said;
+  }
+  return work;
+}
+
 }  // namespace panto

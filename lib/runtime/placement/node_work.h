@@ -1,6 +1,7 @@
 // What one run of a node computes and moves, as far as shapes say it. Internal.
 #pragma once
 
+#include "panto/lib/core/call/call.h"
 #include "panto/lib/graph/graph.h"
 
 namespace panto {
@@ -12,5 +13,7 @@ struct NodeWork {
 };
 // Of the node itself: not of the functions that it calls.
 NodeWork work_of(const Graph& graph, const Node& node);
+// Of a call that has its outputs.
+NodeWork work_of(const Call& call);
 
 }  // namespace panto

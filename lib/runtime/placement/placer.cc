@@ -218,12 +218,14 @@ void check_placement(const std::string& placement) {
   }
 }
 
-void log_placement(const Graph& graph, int but) {
+void log_placement(const Graph& graph, int but, const std::string& scope) {
+  const std::string_view slash = scope.empty() ? "" : "/";
   std::string text;
   for (const int id : graph.ids()) {
     const Node& node = graph.at(id);
     if (id == but) continue;
-    text += fmt::format("{}: ({}): /job:localhost/replica:0/task:0{}\n", node.name(), node.op().name(), node.device());
+    text += fmt::format("{}{}{}: ({}): /job:localhost/replica:0/task:0{}\n", scope, slash, node.name(),
+                        node.op().name(), node.device());
   }
   std::fputs(text.c_str(), stderr);
 }

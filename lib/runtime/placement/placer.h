@@ -30,6 +30,7 @@ bool needs_kernel(const Node& node);
 // Throws InvalidArgument for what ExecutableOptions::placement cannot be.
 void check_placement(const std::string& placement);
 // Writes where each node is to standard error, as TensorFlow does with log_device_placement; `but`: none of the user's.
-void log_placement(const Graph& graph, int but);
+// `scope`: of a function, its name.
+void log_placement(const Graph& graph, int but, const std::string& scope);
 
 }  // namespace panto

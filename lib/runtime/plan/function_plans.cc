@@ -9,14 +9,15 @@ void FunctionPlans::run_with_state(const Step& step, std::span<const Tensor* con
   std::unique_ptr<Ready> ready = ready_.take(
       [&](const Ready& r) { return r.compiled->executable->accepts(inputs) && r.compiled->passes == passes; });
   if (ready == nullptr) {
-    ready = std::make_unique<Ready>(compiled(inputs, passes));
+    ready = std::make_unique<Ready>(compiled(step, inputs, passes));
     ready->state = ready->compiled->executable->new_state();
   }
   ready->compiled->executable->run(*ready->state, step, inputs, outputs);
   ready_.put(std::move(ready));
 }
 
-std::shared_ptr<const FunctionPlans::Compiled> FunctionPlans::compiled(std::span<const Tensor* const> inputs,
+std::shared_ptr<const FunctionPlans::Compiled> FunctionPlans::compiled(const Step& step,
+                                                                       std::span<const Tensor* const> inputs,
                                                                        const std::string& passes) {
   if (of_.check) of_.check(inputs);
   const std::lock_guard lock(mutex_);
@@ -28,7 +29,7 @@ std::shared_ptr<const FunctionPlans::Compiled> FunctionPlans::compiled(std::span
     feeds.push_back(feed_like(of_.inputs[i], *inputs[i]));
     if (i >= of_.inputs.size() - of_.fixed && inputs[i]->dtype() == kResource) feeds.back().handle = *inputs[i];
   }
-  ExecutableOptions options;
+  ExecutableOptions options = function_options(step, of_.planning.get(), of_.name);
   options.passes = passes;
   options.states = of_.states;
   options.device = of_.device;

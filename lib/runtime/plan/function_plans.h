@@ -18,6 +18,7 @@
 #include "panto/lib/core/tensor/tensor.h"
 #include "panto/lib/graph/graph.h"
 #include "panto/lib/runtime/executable.h"
+#include "panto/lib/runtime/plan/planning.h"
 #include "panto/lib/runtime/plan/recent_plans.h"
 
 namespace panto {
@@ -32,7 +33,9 @@ class FunctionPlans {
     std::span<const int> effects;
     size_t fixed = 0;  // so many inputs, the last ones, are the same tensors at every call
     NodeStates* states = nullptr;
-    Device* device = nullptr;  // ExecutableOptions::device
+    Device* device = nullptr;                            // ExecutableOptions::device
+    std::string name = {};                               // of the function, where placement is logged
+    std::shared_ptr<const Planning> planning = nullptr;  // but for the passes, which `run` is told
     // Throws where these inputs are none for the function; asked before a plan is made for them.
     Callable<void(std::span<const Tensor* const>)> check = nullptr;
   };
@@ -55,7 +58,8 @@ class FunctionPlans {
     std::string passes;
     std::shared_ptr<const Executable> executable;
   };
-  std::shared_ptr<const Compiled> compiled(std::span<const Tensor* const> inputs, const std::string& passes);
+  std::shared_ptr<const Compiled> compiled(const Step& step, std::span<const Tensor* const> inputs,
+                                           const std::string& passes);
 
  private:
   void run_with_state(const Step& step, std::span<const Tensor* const> inputs, const std::string& passes,

@@ -1,10 +1,15 @@
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/base/varint.h"
 #include "panto/lib/core/call/recorder.h"
+#include "panto/lib/core/op/resumable_state.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/graph/infer.h"
 #include "panto/lib/runtime/placement/placer.h"
@@ -13,9 +18,70 @@
 
 namespace panto {
 
+namespace {
+
+// Where a node is to begin that is not made yet.
+struct AwaitedPosition final : KernelState {
+  explicit AwaitedPosition(std::string where) : position(std::move(where)) {}
+  std::string position;
+};
+
+}  // namespace
+
 std::shared_ptr<KernelState> NodeStates::share(const std::string& node, std::shared_ptr<KernelState> fresh) {
   const std::lock_guard lock(mutex_);
-  return states_.try_emplace(node, std::move(fresh)).first->second;
+  std::shared_ptr<KernelState>& kept = states_[node];
+  const auto* awaited = dynamic_cast<const AwaitedPosition*>(kept.get());
+  if (awaited != nullptr) {
+    if (auto* state = dynamic_cast<ResumableState*>(fresh.get())) state->go_to(awaited->position);
+  }
+  if (kept == nullptr || awaited != nullptr) kept = std::move(fresh);
+  return kept;
+}
+
+std::string NodeStates::positions() {
+  const std::lock_guard lock(mutex_);
+  std::string bytes;
+  for (const auto& [node, state] : states_) {
+    std::string position;
+    if (const auto* resumable = dynamic_cast<const ResumableState*>(state.get())) position = resumable->position();
+    if (const auto* awaited = dynamic_cast<const AwaitedPosition*>(state.get())) position = awaited->position;
+    if (position.empty()) continue;
+    for (const std::string_view text : {std::string_view(node), std::string_view(position)}) {
+      append_varint(bytes, text.size());
+      bytes += text;
+    }
+  }
+  return bytes;
+}
+
+void NodeStates::go_to(std::string_view positions) {
+  const auto take_text = [&positions] {
+    const uint64_t size = take_varint(positions);
+    if (size > positions.size()) {
+      failf(Code::kDataLoss, "places of nodes: expected {} bytes, got {}", size, positions.size());
+    }
+    const std::string_view text = positions.substr(0, size);
+    positions.remove_prefix(size);
+    return std::string(text);
+  };
+  std::map<std::string, std::string> all;
+  while (!positions.empty()) {
+    std::string node = take_text();
+    all[std::move(node)] = take_text();
+  }
+  const std::lock_guard lock(mutex_);
+  std::erase_if(states_,
+                [](const auto& entry) { return dynamic_cast<const AwaitedPosition*>(entry.second.get()) != nullptr; });
+  for (const auto& [node, state] : states_) {
+    if (auto* resumable = dynamic_cast<ResumableState*>(state.get())) {
+      const auto found = all.find(node);
+      resumable->go_to(found == all.end() ? "" : found->second);
+    }
+  }
+  for (auto& [node, position] : all) {
+    if (!states_.contains(node)) states_.emplace(node, std::make_shared<AwaitedPosition>(std::move(position)));
+  }
 }
 
 std::shared_ptr<NodeStates> NodeStates::gradients() {
@@ -273,7 +339,8 @@ class Planner {
       inputs.push_back(read(node, slot, part).value);
     }
     PlanStep step{.device = &device, .node = node.id()};
-    step.prepared = prepare_node(node, {abstract_values.data(), abstract_values.size()}, device, options_.states);
+    step.prepared =
+        prepare_node(node, {abstract_values.data(), abstract_values.size()}, device, options_.states, planning_);
     step.makes_own = node.has(Trait::kSelfAllocating);
     for (const PlanValue& input : inputs) add_input(step, input, part);
     SmallVector<OutputInfo, 2> infos;
@@ -286,6 +353,7 @@ class Planner {
   }
 
   const ExecutableOptions& options_;
+  const std::shared_ptr<const Planning> planning_ = planning_of(options_);
   Plan plan_;
   Partition cut_;
   int sink_;

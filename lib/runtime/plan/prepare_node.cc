@@ -25,11 +25,15 @@ void share_state(const Node& node, dispatch::Prepared& prepared, NodeStates* sta
 }  // namespace
 
 std::shared_ptr<dispatch::Prepared> prepare_node(const Node& node, std::span<const Tensor> abstract_values,
-                                                 Device& device, NodeStates* states) {
+                                                 Device& device, NodeStates* states,
+                                                 const std::shared_ptr<const Planning>& planning) {
   std::shared_ptr<dispatch::Prepared> prepared =
       with_context([&] { return line_context(node); },
                    [&] { return dispatch::prepare(node.op(), abstract_values, node.attrs(), device, node.name()); });
   share_state(node, *prepared, states);
+  if (auto* planner = dynamic_cast<FunctionPlanner*>(prepared->state().get())) {
+    prepared->set_state(planner->in_plan(planning));
+  }
   return prepared;
 }
 

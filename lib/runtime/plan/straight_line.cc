@@ -255,7 +255,7 @@ class StraightLine final : public Executable {
     if (step.device == nullptr) return;  // it only orders
     const Node& node = plan_.graph.at(step.node);
     switch (step.kind) {
-      case PlanStep::Kind::kCall: return watching_stats->add(node, *step.device, start, outputs);
+      case PlanStep::Kind::kCall: return watching_stats->add(plan_.graph, node, *step.device, start, outputs);
       case PlanStep::Kind::kSend: outputs = {inputs[0], 1}; break;  // what was sent may be the receiver's by now
       case PlanStep::Kind::kCopy:
       case PlanStep::Kind::kReceive: break;

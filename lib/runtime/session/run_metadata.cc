@@ -1,13 +1,11 @@
 #include "panto/lib/runtime/session/run_metadata.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/graph/nodes.h"
+#include "panto/lib/runtime/profile/chrome_trace.h"
 #include "panto/lib/runtime/session/session_impl.h"
 #include "panto/lib/runtime/step_stats.h"
 
@@ -138,24 +136,6 @@ std::vector<std::pair<std::string, Graph>> partition_graphs_of(const Graph& grap
 
 // ---- Chrome's trace ------------------------------------------------------------------------------------------------
 
-std::string json_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
-std::string microseconds(int64_t nanoseconds) {
-  return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
-}
-
 std::string output_text(const NodeStats& node) {
   std::string text;
   for (const OutputStats& output : node.outputs) {
@@ -164,56 +144,23 @@ std::string output_text(const NodeStats& node) {
   return text;
 }
 
-// A line for each execution, so that those of one line are beside or inside one another: what waits goes on while
-// others run.
-std::vector<int> lines_of(const std::vector<NodeStats>& nodes) {
-  std::vector<size_t> order(nodes.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
-    return std::pair(nodes[a].start, -nodes[a].end) < std::pair(nodes[b].start, -nodes[b].end);
-  });
-  std::vector<int> line_of(nodes.size());
-  std::map<std::pair<std::string, int>, std::vector<std::vector<int64_t>>> lines;  // ends of what is open in each
-  for (const size_t i : order) {
-    const NodeStats& node = nodes[i];
-    auto& open = lines[{node.device, node.thread}];
-    size_t line = 0;
-    for (;; ++line) {
-      if (line == open.size()) open.emplace_back();
-      std::vector<int64_t>& ends = open[line];
-      while (!ends.empty() && ends.back() <= node.start) ends.pop_back();
-      if (ends.empty() || ends.back() >= node.end) break;
-    }
-    open[line].push_back(node.end);
-    line_of[i] = node.thread * 1000 + static_cast<int>(line);
-  }
-  return line_of;
-}
-
 }  // namespace
 
 std::string RunMetadata::chrome_trace() const {
-  std::vector<std::string> events;
-  std::map<std::string, size_t> process_of;
-  const std::vector<int> lines = lines_of(nodes);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const NodeStats& node = nodes[i];
-    const auto [process, fresh] = process_of.emplace(node.device, process_of.size());
-    if (fresh) {
-      events.push_back(fmt::format(R"({{"name":"process_name","ph":"M","pid":{},"args":{{"name":{}}}}})",
-                                   process->second, json_text(node.device)));
-    }
+  std::vector<TraceEvent> events;
+  for (const NodeStats& node : nodes) {
     int64_t bytes = 0;
     for (const OutputStats& output : node.outputs) bytes += output.bytes;
-    events.push_back(fmt::format(R"({{"name":{},"cat":"op","ph":"X","pid":{},"tid":{},"ts":{},"dur":{},)"
-                                 R"("args":{{"name":{},"op":{},"outputs":{},"bytes":{},"thread":{},"depth":{}}}}})",
-                                 json_text(node.op), process->second, lines[i], microseconds(node.start),
-                                 microseconds(node.end - node.start), json_text(node.name), json_text(node.op),
-                                 json_text(output_text(node)), bytes, node.thread, node.depth));
+    events.push_back({.name = node.op,
+                      .device = node.device,
+                      .args = fmt::format(R"("name":{},"op":{},"outputs":{},"bytes":{},"thread":{},"depth":{})",
+                                          json_text(node.name), json_text(node.op), json_text(output_text(node)), bytes,
+                                          node.thread, node.depth),
+                      .thread = node.thread,
+                      .start = node.start,
+                      .end = node.end});
   }
-  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
-  for (size_t i = 0; i < events.size(); ++i) text += events[i] + (i + 1 < events.size() ? ",\n" : "\n");
-  return text + "]}\n";
+  return panto::chrome_trace(events);
 }
 
 void fill_metadata(RunMetadata& metadata, const Executable& executable, const StepStats& stats,

@@ -391,6 +391,16 @@ std::shared_ptr<CallPlans::Plan> Session::Impl::find_plan(CallPlans& call, std::
   return made;
 }
 
+Step Session::Impl::step_here() const {
+  Step step = current_step();
+  step.resources = resources_;
+  if (options_.intra_op_threads > 0) step.threads = options_.intra_op_threads;
+  step.graph_files = step.graph_files && options_.allow_files;
+  step.soft_placement = options_.soft_placement;
+  step.log_device_placement = options_.log_device_placement;
+  return step;
+}
+
 std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call, std::span<const Tensor* const> inputs,
                                                            bool open) {
   std::vector<ExecutableFeed> feeds;
@@ -414,6 +424,8 @@ std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call
   options.narrow_transfers = options_.narrow_transfers;
   options.memory_limit = options_.memory_limit;
   options.inter_op_threads = std::max(1, options_.inter_op_threads);
+  const Step step = step_here();  // what is computed while it is planned belongs to the session, too
+  const StepScope scope(step);
   return Executable::make(*call.graph, feeds, call.fetch_outputs, call.target_nodes, options);
 }
 
@@ -448,9 +460,7 @@ std::vector<Tensor> Session::Impl::execute(Plan& plan, std::span<const Tensor* c
 
 void Session::Impl::execute(const Executable& executable, RunState& state, std::span<const Tensor* const> inputs,
                             std::span<Tensor> outputs, const RunOptions& options, RunMetadata* metadata) const {
-  Step step = current_step();
-  step.resources = resources_;
-  if (options_.intra_op_threads > 0) step.threads = options_.intra_op_threads;
+  Step step = step_here();
   std::optional<JoinedCancellation> joined;
   if (step.cancellation != nullptr) joined.emplace(step.cancellation, closing_);
   step.cancellation = joined ? joined->get() : closing_;

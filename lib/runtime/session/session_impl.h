@@ -102,12 +102,15 @@ class Session::Impl {
   const Graph& graph() const;
   ResourceManager& resources() { return *resources_; }
   CostModel& costs() { return *costs_; }
+  NodeStates& states() { return states_; }
   std::shared_ptr<Executable> latest() const;
 
  private:
   std::shared_ptr<CallPlans> find_call(const Fetches& fetches, const Feeds& feeds);
   void follow();
   void use_raised(CallPlans& call);
+  // What runs of the session belong to, beside what the caller's step says.
+  Step step_here() const;
   std::shared_ptr<Executable> make_executable(const CallPlans& call, std::span<const Tensor* const> inputs, bool open);
   void set_latest(const std::shared_ptr<Executable>& executable);
 

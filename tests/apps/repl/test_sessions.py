@@ -22,7 +22,7 @@ def there(engine):
 
 def run(engine, *arguments, cwd, text=None):
     result = subprocess.run([PANTO, "repl", "--engine", engine, *arguments], cwd=cwd, input=text, capture_output=True,
-                            text=True, timeout=300)
+                            text=True, timeout=900)
     return result.returncode, result.stdout, result.stderr
 
 

@@ -77,7 +77,7 @@ Both both(const Convolution& k, const std::vector<std::string>& ops) {
   Tensor y = k.output(x, w);
   std::vector<Tensor> args;
   const int64_t n = k.c.out;
-  if (has(ops, "BiasAdd")) {
+  if (!ops.empty() && ops.front() == "BiasAdd") {
     const Tensor bias = some({n}, 3);
     y = bias_add(y, bias, {.data_format = k.format});
     args.push_back(bias);
@@ -90,12 +90,22 @@ Both both(const Convolution& k, const std::vector<std::string>& ops) {
             .y;
     for (const Tensor& t : {scale, offset, mean, variance}) args.push_back(t);
   }
+  if (const auto scaled = std::ranges::find(ops, "Mul"); scaled != ops.end()) {
+    const Tensor scale = some({n}, 9);
+    y = y * (k.first() ? reshape(scale, {n, 1, 1}) : scale);
+    args.push_back(scale);
+    if (scaled + 1 != ops.end() && scaled[1] == "BiasAdd") {
+      args.push_back(some({n}, 10));
+      y = bias_add(y, args.back(), {.data_format = k.format});
+    }
+  }
   if (has(ops, "Add")) {
     const Tensor other = some(y.shape(), 8);
     y = y + other;
     args.push_back(other);
   }
   if (has(ops, "Relu")) y = relu(y);
+  if (has(ops, "Relu6")) y = relu6(y);
   if (has(ops, "Tanh")) y = tanh(y);
   if (has(ops, "Sigmoid")) y = sigmoid(y);
   return {fused_conv2d(x, w, args, k.strides(), "SAME", {.data_format = k.format, .fused_ops = ops, .epsilon = 1e-3f}),
@@ -118,6 +128,11 @@ BOOST_AUTO_TEST_CASE(same_bits_as_separate_ops) {
       {"FusedBatchNorm", "Add", "Relu"},
       {"BiasAdd", "FusedBatchNorm", "Add", "Tanh"},
       {"BiasAdd", "Add", "Relu"},
+      {"Relu6"},
+      {"Mul"},
+      {"Mul", "BiasAdd", "Relu6"},
+      {"Mul", "Add", "Relu"},
+      {"BiasAdd", "Mul", "BiasAdd", "Add", "Relu"},
   };
   for (const Case& c : kCases) {
     for (const char* format : {"NHWC", "NCHW"}) {

@@ -167,7 +167,12 @@ std::shared_ptr<KernelState> prepare_as_cpu(const KernelContext& c) {
 // Strings and lists are in no device's memory but the host's. A constant's value is in the program, which every device
 // has.
 bool is_the_hosts(const Op& op) {
-  const auto on_host = [](const ArgDef& a) { return a.dtype == kString || a.dtype == kVariant; };
+  const auto types_of = [&op](const ArgDef& a) {
+    return a.type_attr < 0 ? DTypeSet{a.dtype} : op.signature().attrs[static_cast<size_t>(a.type_attr)].allowed_types;
+  };
+  const auto on_host = [&](const ArgDef& a) {
+    return a.type_list_attr < 0 && (types_of(a) - DTypeSet{kString, kVariant}).empty();
+  };
   return op.is(OpKind::kConstant) || std::ranges::any_of(op.signature().inputs, on_host) ||
          std::ranges::any_of(op.signature().outputs, on_host);
 }

@@ -253,10 +253,42 @@ BOOST_AUTO_TEST_CASE(files) {
                "NotFound: cannot open file '" + (folder / "no.png") + "': No such file or directory");
   write_file(folder / "a.png", "text");
   expect_error([&] { (void)read_image(folder / "a.png"); },
-               "InvalidArgument: image: expected the bytes of a PNG or a JPEG, got others [in file '" +
+               "InvalidArgument: image: expected the bytes of a PNG, JPEG, GIF or BMP, got others [in file '" +
                    (folder / "a.png") + "']");
   expect_error([&] { write_png(folder / "no/a.png", image); },
                "NotFound: cannot write file '" + (folder / "no/a.png") + "': No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(files_of_other_formats) {
+  const TestFolder folder;
+  for (const char* name : {"a.png", "a.bmp", "a.BMP"}) {
+    const Tensor image = image_of({4, 5, 3});
+    write_image(folder / name, image);
+    expect_image(read_image(folder / name), {4, 5, 3}, image.to_vector<uint8_t>());
+  }
+  expect_image(decode_image(bmp_bytes(image_of({3, 5}))), {3, 5, 1}, image_of({3, 5}).to_vector<uint8_t>());
+  expect_image(decode_image(bmp_bytes(image_of({3, 5, 4}))), {3, 5, 4}, image_of({3, 5, 4}).to_vector<uint8_t>());
+  const Tensor colours = image_of({9, 8, 3});
+  write_image(folder / "a.gif", colours);
+  expect_image(read_image(folder / "a.gif"), {9, 8, 3}, colours.to_vector<uint8_t>());
+  const Tensor frames = read_image(folder / "a.gif", {.channels = 4, .expand_animations = true});
+  BOOST_TEST(frames.shape().to_string() == "[1,9,8,4]");
+  expect_image(read_image(folder / "a.gif", {.channels = 1}), {9, 8, 1},
+               decode_image(png_bytes(colours), {.channels = 1}).to_vector<uint8_t>());
+  write_gif(folder / "one.gif", tensor(Bytes(6, 77), Shape{2, 3}));
+  expect_image(read_image(folder / "one.gif", {.channels = 1}), {2, 3, 1}, Bytes(6, 77));
+  Bytes many(3 * 257);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<uint8_t>(i % 3 == 0 ? i / 3 : i / 768);
+  expect_error([&] { (void)gif_bytes(tensor(many, Shape{1, 257, 3})); },
+               "InvalidArgument: gif: expected at most 256 colours, got more");
+  expect_error(
+      [] { (void)bmp_bytes(image_of({2, 2, 2})); },
+      "InvalidArgument: bmp: expected uint8 [height, width, channels] with 1, 3 or 4 channels, got uint8[2,2,2]");
+  expect_error([&] { write_image(folder / "a.tiff", colours); },
+               "InvalidArgument: image: expected a path that ends in .png, .jpg, .jpeg, .bmp or .gif, got '" +
+                   (folder / "a.tiff") + "'");
+  write_file(folder / "bad.gif", gif_bytes(colours).substr(0, 100));
+  expect_error_begins([&] { (void)read_image(folder / "bad.gif"); }, "DataLoss: gif: expected whole frames, got: ");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_written) {
@@ -315,9 +347,9 @@ BOOST_AUTO_TEST_CASE(images_that_are_too_large) {
 
 BOOST_AUTO_TEST_CASE(other_bytes) {
   for (const std::string& bytes :
-       {std::string(), std::string("\x89PNG"), std::string("GIF89a"), std::string("\xff\xd8")}) {
+       {std::string(), std::string("\x89PNG"), std::string("GIF88a"), std::string("\xff\xd8")}) {
     expect_error([&] { (void)decode_image(bytes); },
-                 "InvalidArgument: image: expected the bytes of a PNG or a JPEG, got others");
+                 "InvalidArgument: image: expected the bytes of a PNG, JPEG, GIF or BMP, got others");
   }
   expect_error([] { (void)read_image(kImages + "cmyk.jpg"); },
                "Unimplemented: jpeg: expected grey, YCbCr or RGB, got 4 channels of other colours [in file '" +

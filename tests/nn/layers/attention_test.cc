@@ -16,7 +16,7 @@ namespace {
 
 using Options = MultiHeadAttentionOptions;
 
-// The layer with the variables of tests/reference/training_cases.py.
+// The layer with the variables of tests/reference/training/training_cases.py.
 MultiHeadAttention layer(Options options, DType type = kFloat64) {
   options.dtype = type;
   MultiHeadAttention made(6, std::move(options));

@@ -2,7 +2,6 @@
 #include "panto/nn/layers/parts.h"
 
 #include <array>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <thread>
@@ -19,6 +18,7 @@
 #include "panto/nn/layers/recurrent.h"
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/expect.h"
+#include "panto/tests/folder.h"
 #include "panto/tests/near.h"
 #include "panto/trace/graph_scope.h"
 #include "panto/trace/trace.h"
@@ -73,11 +73,11 @@ BOOST_AUTO_TEST_CASE(names_are_those_of_every_model_of_the_class) {
   const Net first, second;
   expect_same(names(first), expected);
   expect_same(names(second), expected);
-  const std::string path = (std::filesystem::temp_directory_path() / "panto_parts_test.npz").string();
+  const TestFolder folder;
+  const std::string path = folder / "model.npz";
   first.scale.assign(tensor({3.F, 5.F}));
   first.save(path);
   second.load(path);
-  std::filesystem::remove(path);
   const Tensor x = tensor({{0.5F, -1.F, 2.F}});
   expect_near(second(x), {1, 2}, values_of(first(x)));
 }

@@ -194,9 +194,12 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_changes_nothing) {
 BOOST_AUTO_TEST_CASE(misuse) {
   const TestFolder folder;
   const Dense layer(3, 2);
-  expect_error([&] { layer.save(folder / "m.bin"); },
-               "InvalidArgument: file: expected a name *.npz or *.safetensors, got '" + (folder / "m.bin") + "'");
-  expect_error([&] { layer.load("m"); }, "InvalidArgument: file: expected a name *.npz or *.safetensors, got 'm'");
+  expect_error(
+      [&] { layer.save(folder / "m.bin"); },
+      "InvalidArgument: save: expected a name *.npz, *.safetensors or *.ckpt, got '" + (folder / "m.bin") + "'");
+  expect_error([&] { layer.load("m"); },
+               "InvalidArgument: load: expected a name *.npz, *.safetensors or *.ckpt, or a checkpoint that is there, "
+               "got 'm'");
   expect_error([&] { layer.save(folder / "no/m.npz"); },
                "NotFound: cannot write file '" + (folder / "no/m.npz") + "': No such file or directory");
   const Variable v(tensor(1.F), "v");

@@ -1,13 +1,17 @@
-// Curves as text and as SVG.
+// Curves as text, as SVG and as PNG.
 #include "panto/nn/training/plot.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "panto/lib/base/file.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/ops/ops.h"
+#include "panto/nn/data/image.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"
+#include "panto/tests/near.h"
 
 namespace panto {
 namespace {
@@ -139,7 +143,7 @@ BOOST_AUTO_TEST_CASE(svg) {
   BOOST_TEST(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
   BOOST_TEST(svg.ends_with("</svg>\n"));
   // Over 560 x 320 units from (70, 30) on.
-  BOOST_TEST(count(svg, "<path d=\"M70.0 350.0h0 L256.7 30.0 M630.0 190.0h0\"") == 1U);
+  BOOST_TEST(count(svg, "<path d=\"M70.0 350.0h0 L256.7 30.0 M630.0 190.0h0\" fill=\"none\" stroke=\"#1f77b4\"") == 1U);
   BOOST_TEST(count(svg, "<path d=\"M70.0 30.0h0 L256.7 350.0\"") == 1U);
   BOOST_TEST(count(svg, ">t &amp; u\\n</text>") == 1U);
   BOOST_TEST(count(svg, ">a&lt;b</text>") == 1U);
@@ -155,8 +159,42 @@ BOOST_AUTO_TEST_CASE(svg) {
   many[654321] = -7;
   const std::string large = plot_svg({many}, {});
   BOOST_TEST(large.size() < 100000U);
-  BOOST_TEST(count(large, " 30.0") == 1U);
-  BOOST_TEST(count(large, " 350.0") == 1U);
+  const std::string curve = large.substr(0, large.find(" fill=\"none\" stroke=\"#1f77b4\""));
+  const std::string path = curve.substr(curve.rfind("<path"));
+  BOOST_TEST(count(path, " 30.0") == 1U);
+  BOOST_TEST(count(path, " 350.0") == 1U);
+}
+
+// The same picture in pixels: what lies where the SVG has it.
+BOOST_AUTO_TEST_CASE(png) {
+  const auto pixels = [](const std::vector<Curve>& curves, const PlotOptions& options) {
+    const TestFolder folder;
+    write_file(folder / "p.png", plot_png(curves, options));
+    return read_image(folder / "p.png");
+  };
+  using Colour = std::vector<double>;
+  const auto at = [](const Tensor& x, int64_t row, int64_t column) { return values_of(x(row, column)); };
+  const Tensor x = pixels({{"a", Values{0, 1, NAN, 0.5}}, {"b", Values{1, 0}}}, {.title = "t"});
+  BOOST_TEST(x.shape() == (Shape{800, 1300, 3}));
+  const Colour blue = {0x1f, 0x77, 0xb4}, red = {0xd6, 0x27, 0x28}, white = {255, 255, 255}, black = {0, 0, 0};
+  BOOST_TEST(at(x, 0, 0) == white);
+  // The first curve goes from (70, 350) to (256.7, 30), and has a point at (630, 190); twice as many pixels.
+  BOOST_TEST(at(x, 380, 1260) == blue);
+  BOOST_TEST(at(x, 390, 1260) == white);
+  BOOST_TEST(at(x, 540, 233) == blue);
+  // The second one lies above it where they meet.
+  BOOST_TEST(at(x, 380, 326) == red);
+  // Axes: the left one's middle, and the lower one's.
+  BOOST_TEST(at(x, 420, 140)[0] < 200);
+  BOOST_TEST(at(x, 700, 900)[0] < 200);
+  // Letters: a "0" of five by seven dots, of two pixels each, at the axis's end, and the title's.
+  BOOST_TEST(at(x, 725, 141) == black);
+  BOOST_TEST(at(x, 722, 140) == white);
+  const Tensor title = x(Slice(20, 36), Slice(690, 710), 0);
+  BOOST_TEST(std::ranges::min(values_of(title)) == 0);
+  // A letter that the font has not is one box, whatever its bytes.
+  BOOST_TEST(plot_png({Values{1}}, {.title = "\u00e9"}) == plot_png({Values{1}}, {.title = "\u20ac"}));
+  BOOST_TEST(plot_png({Values{1}}, {.title = "\u00e9"}) != plot_png({Values{1}}, {.title = "e"}));
 }
 
 BOOST_AUTO_TEST_CASE(files) {
@@ -166,7 +204,10 @@ BOOST_AUTO_TEST_CASE(files) {
   plot(tensor({1.F, 2.F, 3.F}), {.path = folder / "l.svg"});
   plot({{"a", Values{1}}, {"b", tensor({1.F})}}, {.path = folder / "l.svg"});
   BOOST_TEST(folder.files() == 1U);
-  expect_error([&] { plot({1}, {.path = "l.png"}); }, "InvalidArgument: plot: expected a path *.svg, got 'l.png'");
+  plot({1, 2, 3}, {.path = folder / "l.png"});
+  BOOST_TEST(read_file(folder / "l.png") == plot_png({Values{1, 2, 3}}, {}));
+  expect_error([&] { plot({1}, {.path = "l.gif"}); },
+               "InvalidArgument: plot: expected a path *.svg or *.png, got 'l.gif'");
   expect_error([&] { plot({1}, {.path = folder / "no/l.svg"}); },
                "NotFound: cannot write file '" + (folder / "no/l.svg") + "': No such file or directory");
 }

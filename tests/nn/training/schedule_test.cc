@@ -1,6 +1,9 @@
 // Schedules: what they say at their edges, and what they refuse. (Values of Keras: training_reference_test.cc.)
 #include "panto/nn/training/schedule.h"
 
+#include <cmath>
+#include <vector>
+
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/expect.h"
@@ -53,6 +56,45 @@ BOOST_AUTO_TEST_CASE(cosine) {
   BOOST_TEST(rates(cosine_decay(2, 4), {0})[0] == 2);
 }
 
+BOOST_AUTO_TEST_CASE(polynomial) {
+  BOOST_TEST(rates(polynomial_decay(5, 4, {.end = 1}), {0, 1, 4, 100}) == (std::vector<double>{5, 4, 1, 1}));
+  BOOST_TEST(rates(polynomial_decay(5, 4, {.end = 1, .power = 2}), {2}) == (std::vector<double>{2}));
+  BOOST_TEST(rates(polynomial_decay(5, 4, {.end = 1, .cycle = true}), {0, 4, 6, 8}) ==
+             (std::vector<double>{5, 1, 2, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(inverse_time_and_natural_exp) {
+  BOOST_TEST(rates(inverse_time_decay(4, 2, 1), {0, 1, 2, 6}) == (std::vector<double>{4, 4 / 1.5, 2, 1}));
+  BOOST_TEST(rates(inverse_time_decay(4, 2, 1, {.staircase = true}), {1, 3}) == (std::vector<double>{4, 2}));
+  const std::vector<double> expected = {4, 4 * std::exp(-1), 4 * std::exp(-2)};
+  BOOST_TEST(rates(natural_exp_decay(4, 2, 2), {0, 1, 2}) == expected, boost::test_tools::tolerance(1e-12)
+                                                                           << boost::test_tools::per_element());
+  BOOST_TEST(rates(natural_exp_decay(4, 2, 2, {.staircase = true}), {1}) == (std::vector<double>{4}));
+}
+
+BOOST_AUTO_TEST_CASE(linear_cosine) {
+  const std::vector<double> got = rates(linear_cosine_decay(8, 4, {.alpha = 0.5, .beta = 0.25}), {0, 2, 4, 100});
+  const std::vector<double> expected = {8 * 1.75, 8 * 0.75, 2, 2};
+  BOOST_TEST(got == expected, boost::test_tools::tolerance(1e-12) << boost::test_tools::per_element());
+}
+
+// Each period begins at its first step, whatever the logarithm is rounded to.
+BOOST_AUTO_TEST_CASE(cosine_with_restarts) {
+  for (const double t_mul : {1.0, 2.0, 3.0, 10.0}) {
+    const Schedule schedule = cosine_decay_restarts(1, 5, {.t_mul = t_mul, .m_mul = 0.5, .alpha = 0});
+    double begin = 0, length = 5, rate = 1;
+    for (int period = 0; period < 6; ++period) {
+      const auto first = static_cast<int64_t>(begin);
+      const std::vector<double> got = rates(schedule, {first, first + static_cast<int64_t>(length) - 1});
+      BOOST_TEST(got[0] == rate, boost::test_tools::tolerance(1e-9));
+      BOOST_TEST(got[1] < rate / 2);
+      begin += length;
+      length *= t_mul;
+      rate /= 2;
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(of_ones_own) {
   const Schedule schedule = [](const Tensor& step) { return sqrt(cast(step, kFloat64)); };
   BOOST_TEST(rates(schedule, {0, 4}) == (std::vector<double>{0, 2}));
@@ -73,6 +115,14 @@ BOOST_AUTO_TEST_CASE(misuse) {
   expect_invalid([] { cosine_decay(1, 0); }, "steps of cosine_decay: expected a positive number, got 0");
   expect_invalid([] { cosine_decay(1, 1, {.warmup_steps = -1}); },
                  "warmup_steps of cosine_decay: expected at least 0, got -1");
+  expect_invalid([] { polynomial_decay(1, 0); }, "steps of polynomial_decay: expected a positive number, got 0");
+  expect_invalid([] { polynomial_decay(1, 1, {.power = 0}); },
+                 "power of polynomial_decay: expected a positive number, got 0");
+  expect_invalid([] { inverse_time_decay(1, 1, -1); },
+                 "factor of inverse_time_decay: expected a finite number of at least 0, got -1");
+  expect_invalid([] { natural_exp_decay(1, -1, 1); }, "steps of natural_exp_decay: expected a positive number, got -1");
+  expect_invalid([] { cosine_decay_restarts(1, 1, {.t_mul = 0.5}); },
+                 "t_mul of cosine_decay_restarts: expected a finite number of at least 1, got 0.5");
   const Schedule schedule = cosine_decay(1, 1);
   expect_invalid([&] { schedule(tensor(1)); }, "step of a learning-rate schedule: expected int64[], got int32[]");
   expect_invalid([&] { schedule(Tensor()); }, "step of a learning-rate schedule: expected int64[], got none");

@@ -1,4 +1,5 @@
-// What Keras computes of training; tests/reference/training_cases.py says what each array is.
+// What Keras and TensorFlow compute of training, and of losses and metrics: tests/reference/training/training_cases.py,
+// optimizer_cases.py and loss_cases.py say what each array is.
 #pragma once
 
 #include <map>
@@ -8,12 +9,24 @@
 
 namespace panto {
 
+inline std::map<std::string, Tensor> reference_arrays(const std::string& file) {
+  std::map<std::string, Tensor> all;
+  for (const auto& [key, value] : read_npz(PANTO_TEST_SOURCE "/tests/reference/values/" + file)) all[key] = value;
+  return all;
+}
+
 inline const Tensor& training_reference(const std::string& name) {
-  static const auto* const arrays = [] {
-    auto* all = new std::map<std::string, Tensor>;
-    for (const auto& [key, value] : read_npz(PANTO_TEST_SOURCE "/tests/reference/training.npz")) (*all)[key] = value;
-    return all;
-  }();
+  static const auto* const arrays = new std::map<std::string, Tensor>(reference_arrays("training.npz"));
+  return arrays->at(name);
+}
+
+inline const Tensor& loss_reference(const std::string& name) {
+  static const auto* const arrays = new std::map<std::string, Tensor>(reference_arrays("losses.npz"));
+  return arrays->at(name);
+}
+
+inline const Tensor& optimizer_reference(const std::string& name) {
+  static const auto* const arrays = new std::map<std::string, Tensor>(reference_arrays("optimizers.npz"));
   return arrays->at(name);
 }
 

@@ -1,22 +1,19 @@
 // Optimizers and schedules against Keras, over 100 steps: eagerly, traced, and in a graph made by hand.
 #include <cmath>
-#include <functional>
-#include <memory>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "panto/autograd/tape.h"
-#include "panto/lib/core/call/scopes.h"
-#include "panto/lib/ops/operators.h"
-#include "panto/lib/ops/ops.h"
-#include "panto/lib/runtime/session.h"
 #include "panto/nn/training/optimizer.h"
 #include "panto/tests/near.h"
+#include "panto/tests/nn/training/training_problem.h"
 #include "panto/tests/nn/training/training_reference.h"
-#include "panto/trace/graph_scope.h"
-#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {
+
+using namespace training_problem;
 
 struct NamedSchedule {
   std::string name;
@@ -36,17 +33,6 @@ Schedule schedule(std::string_view name) {
     if (s.name == name) return s.schedule;
   }
   throw std::out_of_range(std::string(name));
-}
-
-using Variables = std::vector<Variable>;
-struct NamedOptimizer {
-  std::string name;
-  std::function<std::unique_ptr<Optimizer>(const Variables&)> make;
-};
-
-template <class O, class Options>
-NamedOptimizer row(std::string name, Options options) {
-  return {std::move(name), [options](const Variables& v) { return std::make_unique<O>(v, options); }};
 }
 
 std::vector<NamedOptimizer> optimizers() {
@@ -90,50 +76,6 @@ std::vector<NamedOptimizer> optimizers() {
   return rows;
 }
 
-Tensor loss(const Variables& v) {
-  const DType type = v[0].dtype();
-  const Tensor a = v[0].value(), b = v[1].value();
-  const Tensor target = cast(tensor({1.0, -2.0, 0.5}), type), weight = cast(tensor({1.5, 0.25, 4.0}), type);
-  return sum(weight * square(a - target)) + sum(square(tanh(b) - 0.5)) * (1.0 + square(a[0]));
-}
-
-Variables start(DType type) {
-  return {Variable(cast(tensor({0.0, 0.5, 1.0}), type), "a"),
-          Variable(cast(tensor({{0.5, -1.0}, {2.0, 0.0}}), type), "b")};
-}
-
-Tensor eager_step(Optimizer& optimizer) {
-  GradientTape tape;
-  const Tensor y = loss(optimizer.variables());
-  optimizer.apply(tape.gradient(y, optimizer.variables()));
-  return y;
-}
-
-// Calls train() a hundred times and compares what values() gives after the steps that are stored.
-template <class Train, class Values>
-void compare(const std::string& name, const Train& train, const Values& values, double tolerance) {
-  BOOST_TEST_CONTEXT(name) {
-    const auto steps = values_of(training_reference("steps"));
-    const Tensor& rows = training_reference("optimizer/" + name);
-    size_t row = 0;
-    for (int step = 1; row < steps.size(); ++step) {
-      train();
-      if (step != steps[row]) continue;
-      std::vector<double> got;
-      for (const Tensor& v : values()) {
-        for (const double x : values_of(v)) got.push_back(x);
-      }
-      expect_near(tensor(got), {7}, values_of(rows[static_cast<int64_t>(row++)]), tolerance, 1);
-    }
-  }
-}
-
-std::vector<Tensor> values(const Variables& variables) {
-  std::vector<Tensor> all;
-  for (const Variable& v : variables) all.push_back(v.value());
-  return all;
-}
-
 // Keras computes schedules in float32, and rounds most options to it.
 double tolerance_of(const std::string& name, DType type, const Optimizer& optimizer) {
   if (type == kFloat32 || name.ends_with("_defaults")) return 1e-5;
@@ -156,49 +98,20 @@ BOOST_AUTO_TEST_CASE(rates) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(eager) {
+template <class Compare>
+void compare_all(const Compare& compare) {
   for (const NamedOptimizer& o : optimizers()) {
+    const Expected expected{training_reference("steps"), training_reference("optimizer/" + o.name)};
     for (const DType type : {kFloat64, kFloat32}) {
-      const Variables v = start(type);
-      const auto optimizer = o.make(v);
-      compare(
-          o.name, [&] { eager_step(*optimizer); }, [&] { return values(v); }, tolerance_of(o.name, type, *optimizer));
+      compare(o, type, expected,
+              [&](DType t, const Optimizer& optimizer) { return tolerance_of(o.name, t, optimizer); });
     }
   }
 }
 
-BOOST_AUTO_TEST_CASE(traced) {
-  for (const NamedOptimizer& o : optimizers()) {
-    for (const DType type : {kFloat64, kFloat32}) {
-      const Variables v = start(type);
-      const auto optimizer = o.make(v);
-      const Function step = trace([&] { return eager_step(*optimizer); });
-      compare(o.name, [&] { step(); }, [&] { return values(v); }, tolerance_of(o.name, type, *optimizer));
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(in_a_graph) {
-  for (const NamedOptimizer& o : optimizers()) {
-    for (const DType type : {kFloat64, kFloat32}) {
-      Graph graph;
-      double tolerance = 0;
-      {
-        const GraphScope building(graph);
-        const Variables v = start(type);
-        const auto optimizer = o.make(v);
-        tolerance = tolerance_of(o.name, type, *optimizer);
-        optimizer->minimize(loss(v), "train");
-        named("a_value", v[0].value());
-        named("b_value", v[1].value());
-        global_variables_initializer("init");
-      }
-      Session session(graph);
-      session.run("init");
-      compare(o.name, [&] { session.run("train"); }, [&] { return session.run({"a_value", "b_value"}); }, tolerance);
-    }
-  }
-}
+BOOST_AUTO_TEST_CASE(eager) { compare_all(compare_eager); }
+BOOST_AUTO_TEST_CASE(traced) { compare_all(compare_traced); }
+BOOST_AUTO_TEST_CASE(in_a_graph) { compare_all(compare_in_a_graph); }
 
 BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE_END()

@@ -17,6 +17,7 @@ namespace {
 constexpr double kHalfUnits = 16;
 
 bool is_floating(const Tensor& t) { return dtypes::kFloating.contains(t.dtype()); }
+bool is_constant(const Row& row, size_t output) { return std::ranges::count(row.d.constant, output) > 0; }
 
 // Calls `f(bound, k)` for each sample in float64 and each float64 output `k` that depends on a float64 input.
 template <class F>
@@ -45,6 +46,7 @@ void for_each_float64_output(const Row& row, const char* question, F f) {
       try {
         const std::vector<Tensor> outputs = b.call();
         for (size_t k = 0; k < outputs.size(); ++k) {
+          if (is_constant(row, k)) continue;
           if (outputs[k].dtype() != kFloat64) {
             if (dtypes::kDifferentiable.contains(outputs[k].dtype())) {
               note_unanswered(row, question, "the output is not float64");
@@ -85,7 +87,7 @@ std::vector<Tensor> gradients_of(const Bound& b, std::vector<Tensor>& outputs, c
   std::vector<Tensor> targets, seeds;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& t = outputs[k];
-    if (!is_floating(t) || std::ranges::count(b.row->d.constant, k) > 0) continue;
+    if (!is_floating(t) || is_constant(*b.row, k)) continue;
     targets.push_back(t);
     const std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end());
     seeds.push_back(to_tensor(draw(dims, 0.5, 1.5), t.dtype()));

@@ -30,16 +30,13 @@ bool may_differ(const Bound& b, size_t i) {
 
 // Inputs whose elements are in an order that they must have: all examples have those of the sample.
 bool is_in_order(const Bound& b, size_t i) {
-  const std::vector<int> arguments = argument_of_inputs(*b.op, b.in.size(), b.attrs);
-  const std::string& name = b.op->signature().inputs[static_cast<size_t>(arguments[i])].name;
-  // Most matrices have no such factor, root or logarithm.
-  for (const char* op : {"Cholesky", "MatrixLogarithm", "MatrixSquareRoot"}) {
-    if (b.op->name() == op) return true;
-  }
-  // Labels are in order, and there are steps enough for them.
-  if (b.op->name() == "CTCLoss" && i > 0) return true;
-  // A slice's entries are among those of the whole.
-  if (b.op->name() == "SparseSliceGrad" && i > 0) return true;
+  const auto argument = static_cast<size_t>(argument_of_inputs(*b.op, b.in.size(), b.attrs)[i]);
+  if (std::ranges::count(b.row->d.fixed, argument) > 0) return true;
+  const std::string& name = b.op->signature().inputs[argument].name;
+  // Three strings are a tensor.
+  if (name == "serialized_sparse") return true;
+  if (name == "set_indices" || name == "set1_indices" || name == "set2_indices") return true;
+  if (name == "splits" || name.ends_with("_splits") || name == "row_partition_tensors") return true;
   return name == "value_range" || name == "sparse_indices" ||
          (name == "segment_ids" && !b.op->name().starts_with("Unsorted"));
 }

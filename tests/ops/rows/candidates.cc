@@ -1,8 +1,10 @@
 // Samples of candidate samplers. Their numbers are compared with TensorFlow's in replay_test.cc.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <climits>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -11,12 +13,15 @@
 #include <vector>
 
 #include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/core/call/scopes.h"
 #include "panto/lib/ops/ops.h"
+#include "panto/lib/runtime/session.h"
 #include "panto/tests/folder.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
+#include "panto/trace/graph_scope.h"
 
-namespace panto::test {
+namespace panto::test::candidates_rows {
 namespace {
 
 const Array kTrue = array({2, 2}, {0, 3, 1, 4}).as(kInt64);
@@ -91,12 +96,53 @@ void vocabulary() {
                         });
 }
 
+// By a node of a session, which goes on from run to run.
+void read_once() {
+  const TestFolder folder;
+  const std::string path = folder / "words.csv";
+  std::ofstream(path) << "1\n4\n0\n16\n9\n";
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    const auto drawn =
+        fixed_unigram_candidate_sampler(to_tensor(kTrue, kInt64), 2, 50, false, 5, {.vocab_file = path, .seed = 3});
+    named("drawn", drawn.sampled_candidates);
+  }
+  Session session(graph);
+  const Tensor first = session.run("drawn");
+  std::filesystem::remove(path);
+  BOOST_TEST(difference(first, session.run("drawn")) != "");
+}
+
 // Until there are enough that differ, draws count as often as they were made.
 void unique_ones() {
   const auto [drawn, of_true, of_drawn] = log_uniform_candidate_sampler(to_tensor(kTrue, kInt64), 2, 20, true, 20);
   const std::vector<double> values = to_array(drawn).values;
   BOOST_TEST(std::set<double>(values.begin(), values.end()).size() == 20U);
   for (const double e : to_array(of_drawn).values) BOOST_TEST((e > 0.2 && e <= 1));
+}
+
+// A node sees its classes 0, 3, 1 and 4 once more in each run.
+void as_likely() { follows("LearnedUnigramCandidateSampler", std::vector<double>(6, 1. / 6), {{"range_max", 6}}); }
+void learns() {
+  Graph graph;
+  {
+    const GraphScope building(graph);
+    const auto drawn = learned_unigram_candidate_sampler(to_tensor(kTrue, kInt64), 2, 10, false, 5, {.seed = 3});
+    named("drawn", drawn.sampled_candidates);
+  }
+  Session session(graph);
+  const auto expected = [&] { return session.run("drawn:1").to_vector<float>(); };
+  BOOST_TEST(expected() == std::vector<float>(4, 2));
+  BOOST_CHECK_CLOSE(expected()[0], 10 * 2 / 9.F, 1e-4F);
+  for (int i = 0; i < 1000; ++i) expected();
+  BOOST_CHECK_CLOSE(expected()[3], 10 * 1003 / 4013.F, 1e-4F);
+  std::vector<int> counts(5, 0);
+  for (int i = 0; i < 100; ++i) {
+    for (const int64_t k : session.run("drawn").to_vector<int64_t>()) ++counts.at(static_cast<size_t>(k));
+  }
+  BOOST_TEST(counts[2] < 10);
+  for (const size_t k : {0U, 1U, 3U, 4U}) BOOST_CHECK_SMALL(counts[k] - 250., 75.);
 }
 
 std::vector<Array> all_reference(const Given& g) {
@@ -134,12 +180,20 @@ const Family candidates(
                    .attrs = attrs(false, 1, {{"range_max", 4}, {"unigrams", kUnigrams}}),
                    .text = "range_max: expected as many as there are classes, 5, got 4"},
                   {.in = {kTrue},
+                   .attrs = attrs(false, 1, {{"range_max", 5}, {"unigrams", kUnigrams}, {"num_reserved_ids", INT_MAX}}),
+                   .text = "range_max: expected as many as there are classes, 2147483652, got 5"},
+                  {.in = {kTrue},
                    .attrs = attrs(false, 1, {{"range_max", 2}, {"unigrams", std::vector<float>{-1, 1}}}),
                    .text = "unigrams: expected finite ones of at least 0, got -1"},
                   {.in = {kTrue},
                    .attrs = attrs(false, 1, {{"range_max", 2}, {"unigrams", std::vector<float>{0, 0}}}),
                    .text = "unigrams: expected one above 0, got none"}},
-       .own = {{"frequencies", unigrams}, {"vocabulary", vocabulary}},
+       .own = {{"frequencies", unigrams}, {"vocabulary", vocabulary}, {"read_once", read_once}},
+       .random = true}},
+     {"LearnedUnigramCandidateSampler",
+      {.samples = samples(),
+       .errors = errors(),
+       .own = {{"frequencies", as_likely}, {"learns", learns}},
        .random = true}},
      {"AllCandidateSampler",
       {.samples = {{.in = {kTrue}, .attrs = attrs(true, 6)}, {.in = {kTrue}, .attrs = attrs(false, 5)}},
@@ -155,4 +209,4 @@ const Family candidates(
        .data_dependent_shape = true}}});
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::candidates_rows

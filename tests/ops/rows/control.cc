@@ -14,7 +14,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/tests/runtime/loops.h"
 
-namespace panto::test {
+namespace panto::test::control_rows {
 namespace {
 
 const std::string kOutside = ": expected a node of a graph that runs, got a call of its own [in ";
@@ -158,4 +158,4 @@ const Family control(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::control_rows

@@ -13,7 +13,7 @@
 #include "panto/tests/trace/control/functions.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::functions_rows {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -152,6 +152,23 @@ void optional_kept() {
                       "InvalidArgument: component 0: expected float32?, got float64[2]");
 }
 
+// As many within each other as a program likes: optionals, lists of them, queues of these.
+void optionals_within_optionals() {
+  constexpr int kLevels = 1'000'000;
+  Tensor t = tensor(1.0);
+  for (int i = 0; i < kLevels; ++i) t = optional_from_value({t});
+  t = Tensor();
+  Tensor held = optional_none();
+  for (int i = 0; i < kLevels / 10; ++i) {
+    Tensor list = empty_tensor_list(tensor(std::vector<int32_t>{}), tensor(-1), kVariant);
+    list = tensor_list_push_back(list, held);
+    held = optional_from_value({list, tensor(2.0)});
+  }
+  // As deep as it was made, from the outside.
+  const Tensor list = optional_get_value(held, {kVariant, kFloat64}, {PartialShape{}, PartialShape{}})[0];
+  BOOST_TEST(tensor_list_length(list).item<int32_t>() == 1);
+}
+
 const Family functions("functions", {
                                         {"If", branches()},
                                         {"StatelessIf", branches()},
@@ -162,7 +179,8 @@ const Family functions("functions", {
                                         {"PartitionedCall", calls()},
                                         {"StatefulPartitionedCall", calls()},
                                         {"SymbolicGradient", symbolic_gradients()},
-                                        {"OptionalFromValue", {.own = {{"saved", optional_kept}}}},
+                                        {"OptionalFromValue",
+                                         {.own = {{"saved", optional_kept}, {"nested", optionals_within_optionals}}}},
                                         {"OptionalNone", {.own = {{"saved", optional_kept}}}},
                                         {"OptionalHasValue", {.own = {{"saved", optional_kept}}}},
                                         {"OptionalGetValue", {.own = {{"saved", optional_kept}}}},
@@ -173,4 +191,4 @@ const Family functions("functions", {
                                     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::functions_rows

@@ -14,7 +14,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::host_call_rows {
 namespace {
 
 using Tensors = std::vector<Tensor>;
@@ -123,4 +123,4 @@ const Family host_calls(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::host_call_rows

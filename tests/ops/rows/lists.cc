@@ -8,7 +8,7 @@
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::lists_rows {
 namespace {
 
 // Items [first, last) of a list or array along its first dimension, `listed` or not.
@@ -324,4 +324,4 @@ const Family lists(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::lists_rows

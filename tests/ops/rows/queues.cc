@@ -14,7 +14,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::queues_rows {
 namespace {
 
 const std::vector<DType> kFloats = {kFloat32};
@@ -283,4 +283,4 @@ const Family queues("queues",
                     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::queues_rows

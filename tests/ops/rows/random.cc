@@ -6,12 +6,13 @@
 #include "panto/lib/core/call/dispatch.h"
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/core/tensor/variable.h"
+#include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::random_rows {
 namespace {
 
 const Array kKey = list({12345}).as(kUint64);
@@ -228,6 +229,21 @@ void uniform_saved() {
 void normal_saved() {
   draw_saved([](const Tensor& g) { return generator_normal(g, one64(), {5}); });
 }
+// With a generator that says its algorithm first; the numbers are those of one that does not.
+void tagged_saved() {
+  const Tensor plain = to_tensor(variable(list({0, 0, 42})), kInt64);
+  const std::vector<Tensor> expected = {generator_normal(plain, one64(), {5}), generator_normal(plain, one64(), {5})};
+  const auto build = [] {
+    const Variable generator(tensor(std::vector<int64_t>{1, 0, 0, 42}), "generator");
+    named("drawn", generator_normal_v1(generator.handle(), {5}));
+    global_variables_initializer();
+  };
+  for (const Graph& graph : saved_and_loaded(build)) {
+    Session session(graph);
+    session.run("init");
+    for (const Tensor& numbers : expected) BOOST_TEST(difference(numbers, session.run("drawn")) == "");
+  }
+}
 void truncated_saved() {
   draw_saved([](const Tensor& g) { return generator_truncated_normal(g, one64(), {5}); });
 }
@@ -288,6 +304,28 @@ void class_frequencies() {
   }
 }
 
+void stateless_shuffled() {
+  const Tensor key = to_tensor(kKey, kUint64), counter = to_tensor(kCounter, kUint64);
+  const auto order = [&](const Tensor& x) { return stateless_shuffle(x, key, counter, 1); };
+  const Tensor x = range(0, 10, 1), once = order(x);
+  BOOST_TEST(difference(once, order(x)) == "");
+  BOOST_TEST(difference(once, x) != "");
+  std::vector<int32_t> values = once.to_vector<int32_t>();
+  std::ranges::sort(values);
+  BOOST_TEST(values == x.to_vector<int32_t>(), boost::test_tools::per_element());
+  // Rows in the same order.
+  BOOST_TEST(difference(slice(order(reshape(range(0, 20, 1), {10, 2})), {0, 0}, {10, 1}), reshape(2 * once, {10, 1})) ==
+             "");
+}
+
+// The key and counter that a seed stands for.
+void gamma_by_a_seed() {
+  const Tensor seed = tensor(std::vector<int64_t>{5, 6}), alpha = tensor({0.5f, 4.f});
+  const auto start = stateless_random_get_key_counter(seed);
+  BOOST_TEST(difference(stateless_random_gamma({7, 2}, seed, alpha),
+                        stateless_random_gamma_v3({7, 2}, start.key, start.counter, 1, alpha)) == "");
+}
+
 void gamma_moments() {
   for (const double alpha : {0.5, 1., 4.}) {
     const Tensor drawn = stateless_random_gamma({20000}, tensor({7, 11}), tensor(alpha));
@@ -339,6 +377,12 @@ const Family further(
                       .text = "alg: expected 1 (Philox) or 3 (automatic), got 7"}},
           .own = {{"draws", generator_draws}, {"saved", skip_saved}}}},
         {"StatefulUniform", {.own = {{"saved", uniform_saved}}}},
+        {"StatefulStandardNormal",
+         {.errors = {{.in = {variable(list({7, 0, 0, 1}).as(kInt64)), list({2})},
+                      .text = "alg: expected 1 (Philox) or 3 (automatic), got 7"},
+                     {.in = {variable(list({0, 0, 1}).as(kInt64)), list({2})},
+                      .text = "resource: expected a generator of 4 numbers, got 3"}},
+          .own = {{"saved", tagged_saved}}}},
         {"StatefulStandardNormalV2", {.own = {{"saved", normal_saved}}}},
         {"StatefulTruncatedNormal", {.own = {{"saved", truncated_saved}}}},
         {"StatefulUniformInt", {.own = {{"saved", int_saved}}}},
@@ -365,6 +409,24 @@ const Family further(
                       .text = "shape: expected one that ends with [2], that of alpha, got [4]"}},
           .own = {{"moments", gamma_moments}},
           .gradient = false}},  // samples are not continuous in alpha: RandomGammaGrad
+        {"StatelessRandomGammaV3",
+         {.samples = {{.in = {list({4, 3}), kKey, kCounter, scalar(1), list({0.5, 1, 3})}},
+                      {.in = {list({0, 2}), kKey, kCounter, scalar(3), scalar(2)}}},
+          .errors = {{.in = {list({4}), kKey, kCounter, scalar(1), list({1, 2})},
+                      .text = "shape: expected one that ends with [2], that of alpha, got [4]"},
+                     {.in = {list({4}), kKey, list({1}), scalar(1), list({1, 2})},
+                      .text = "length of counter: expected at least 2, got 1"}},
+          .own = {{"by_a_seed", gamma_by_a_seed}},
+          .gradient = false}},
+        {"StatelessShuffle",
+         {.samples = {{.in = {draw({3, 2}), kKey, kCounter, scalar(1)}},
+                      {.in = {draw({5}), kKey, kCounter, scalar(3)}},
+                      {.in = {draw({}), kKey, kCounter, scalar(1)}},
+                      {.in = {draw({0, 2}), kKey, kCounter, scalar(1)}}},
+          .errors = {{.in = {draw({3}), kKey, kCounter, scalar(7)},
+                      .text = "alg: expected 1 (Philox) or 3 (automatic), got 7"},
+                     {.in = {draw({3}), list({}), kCounter, scalar(1)}, .text = "length of key: expected 0, got 1"}},
+          .own = {{"order", stateless_shuffled}}}},
         {"RandomPoissonV2",
          {.samples = {{.in = {list({4}), list({0.5, 1, 30})}}, {.in = {list({}), scalar(2)}}}, .random = true}},
         {"StatelessRandomPoisson",
@@ -373,4 +435,4 @@ const Family further(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::random_rows

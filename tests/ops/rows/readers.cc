@@ -17,7 +17,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::readers_rows {
 namespace {
 
 // A closed queue of these names.
@@ -310,4 +310,4 @@ const Family readers("readers",
                      });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::readers_rows

@@ -6,7 +6,7 @@
 
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::scalar_loop_rows {
 namespace {
 
 // Round by round, of numbers.
@@ -77,4 +77,4 @@ const Family scalar_loop(
                                  wrong(pushing({}, {5, 6, 2, 3, 5}), "carried[4]: expected float32, got int32")}}}});
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::scalar_loop_rows

@@ -11,7 +11,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/graph_scope.h"
 
-namespace panto::test {
+namespace panto::test::session_tensors_rows {
 namespace {
 
 constexpr const char* kNone = "InvalidArgument: handle: expected that of a tensor that the session keeps, got ";
@@ -114,4 +114,4 @@ const Family session_tensors(
              });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::session_tensors_rows

@@ -12,7 +12,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::tables_rows {
 namespace {
 
 Tensor words() { return tensor({"a", "b", "c"}); }
@@ -315,4 +315,4 @@ const Family tables("tables",
                     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::tables_rows

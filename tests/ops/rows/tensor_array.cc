@@ -11,7 +11,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::tensor_array_rows {
 namespace {
 
 std::string read(const Tensor& array, int index) { return tensor_array_read(array, index, 0.f, kFloat32).to_string(); }
@@ -252,4 +252,4 @@ const Family arrays("tensor_array",
                     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::tensor_array_rows

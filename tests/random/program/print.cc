@@ -15,6 +15,7 @@ std::string cpp_dtype(DType t) {
   std::string name(dtype_name(t));
   name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
   if (t == kBFloat16) name = "BFloat16";
+  if (dtypes::kQuantized.contains(t)) name[1] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[1])));
   return "k" + name;
 }
 

@@ -52,6 +52,18 @@ BOOST_AUTO_TEST_CASE(a_convolution_takes_what_follows) {
                                "n = FusedBatchNormV3(s, scale, offset, mean, variance; is_training=false)\n"
                                "t = AddV2(n, other)\n y = Relu(t)") ==
              "BiasAdd FusedBatchNorm Add Relu b " + vectors + "other ");
+  BOOST_TEST(fused_convolution("y = Relu6(conv)") == "Relu6 ");
+  // What is left of a normalisation by constants.
+  const std::string scaled = "m = Mul(scale, conv)\n";
+  BOOST_TEST(fused_convolution("y = Mul(conv, scale)") == "Mul scale ");
+  BOOST_TEST(fused_convolution(scaled + "s = AddV2(m, offset)\n y = Relu6(s)") == "Mul BiasAdd Relu6 scale offset ");
+  BOOST_TEST(fused_convolution("s = BiasAdd(conv, b)\n m = Mul(s, scale)\n t = AddV2(m, offset)\n"
+                               "u = AddV2(t, other)\n y = Relu(u)") ==
+             "BiasAdd Mul BiasAdd Add Relu b scale offset other ");
+  BOOST_TEST(fused_convolution(scaled + "s = AddV2(m, other)\n y = Relu(s)") == "Mul Add Relu scale other ");
+  BOOST_TEST(fused_convolution("y = Mul(conv, conv)") == "");
+  BOOST_TEST(fused_convolution("y = Mul(conv, other)") == "");
+  BOOST_TEST(fused_convolution("y = Mul(conv, scale)", "NCHW") == "");
   // With channels first.
   const std::string first = ", data_format=\"NCHW\")\n";
   BOOST_TEST(fused_convolution("s = BiasAdd(conv, b; data_format=\"NCHW\")\n y = Relu(s)", "NCHW") ==

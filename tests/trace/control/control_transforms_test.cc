@@ -134,6 +134,41 @@ BOOST_AUTO_TEST_CASE(tangents_of_cond_and_loops) {
   }
 }
 
+// linearize and checkpoint through a branch, a loop, a scan (whose results are in a list) and a call, beside the
+// derivative by hand: of sqrt(x) x^3 and of what the scan gives, 0.5^(2 - i) for each x[i] in the last sum.
+BOOST_AUTO_TEST_CASE(linearize_and_checkpoint_of_control_flow) {
+  const Tensor x = tensor({1.F, 4.F, 9.F}), v = tensor({1.F, -2.F, 0.5F});
+  const Tensor three = tensor(3);
+  const Function call = trace([&](const Tensor& t) { return root_or_zero(t) * power(t, three); });
+  const auto f = [&](const Tensor& t) {
+    const auto halved = [](const Tensor& total, const Tensor& item) { return total * 0.5F + item; };
+    return call(t) + scan(halved, t, zeros({}))[-1];
+  };
+  std::vector<double> slopes, derivative;
+  const auto xs = x.to_vector<float>(), vs = v.to_vector<float>();
+  double of_scan = 0;
+  for (size_t i = 0; i < 3; ++i) of_scan += std::pow(0.5, 2 - static_cast<double>(i)) * vs[i];
+  for (size_t i = 0; i < 3; ++i) {
+    const double slope = 3.5 * std::pow(xs[i], 2.5);
+    derivative.push_back(slope * vs[i] + of_scan);
+    slopes.push_back(slope + 3 * std::pow(0.5, 2 - static_cast<double>(i)));  // of the sum of f
+  }
+  const std::vector<double> value = {1 + 11.25, 128 + 11.25, 2187 + 11.25};
+  const Function traced = trace(f);
+  const auto check = [&](const auto& fn) {
+    const auto [y, tangent] = linearize(fn, x);
+    expect_near(y, {3}, value, 1e-3);
+    for (int i = 0; i < 2; ++i) expect_near(tangent(v), {3}, derivative, 1e-3);
+    expect_near(jvp(fn, x, v).second, {3}, derivative, 1e-3);
+    const auto light = [&](const Tensor& t) { return sum(checkpoint(fn)(t)); };
+    expect_near(grad(light)(x), {3}, slopes, 1e-3);
+    expect_near(trace([&](const Tensor& t) { return grad(light)(t); })(x), {3}, slopes, 1e-3);
+    expect_near(vmap(grad(light))(expand_dims(x, 0)), {1, 3}, slopes, 1e-3);
+  };
+  check(f);
+  check([&](const Tensor& t) { return traced(t); });
+}
+
 BOOST_AUTO_TEST_CASE(effects_in_what_transforms_call_twice) {
   const Variable count(tensor(0.F), "count");
   const auto f = trace([&](const Tensor& x) {

@@ -1,26 +1,29 @@
 #include "panto/lib/graph/files/import/adapters.h"
 
 #include <array>
-#include <limits>
 #include <map>
 #include <optional>
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/tensor/tensor_alloc.h"
+#include "panto/lib/graph/files/import/adapters_nn.h"
 #include "panto/lib/graph/files/import/for_loop.h"
+#include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
 #include "panto/ops/image.h"
 #include "panto/ops/lists.h"
 #include "panto/ops/math.h"
 #include "panto/ops/nn.h"
+#include "panto/ops/random.h"
+#include "panto/ops/strings.h"
+#include "panto/ops/summaries.h"
 
 namespace panto {
 
-namespace {
+using namespace adapters;
 
-using Tensors = std::vector<Tensor>;
-using Ints = std::vector<int64_t>;
+namespace {
 
 // ---- Bodies that take more than a line --------------------------------------------------------------------------
 
@@ -70,81 +73,6 @@ Tensors reverse_by_flags(const AdapterCall& c) {
   return {reverse(c.in(0), reshape(nonzero(c.in(1)), Ints{-1}))};
 }
 
-Tensors max_pool_v2(const AdapterCall& c) {
-  MaxPoolAttrs attrs;
-  attrs.data_format = c.attr<std::string>("data_format");
-  const Ints ksize = c.constant(1), strides = c.constant(2);
-  return {max_pool(c.in(0), ksize, strides, c.attr<std::string>("padding"), attrs)};
-}
-
-Tensors max_pool_grad_v2(const AdapterCall& c) {
-  MaxPoolGradAttrs attrs;
-  attrs.data_format = c.attr<std::string>("data_format");
-  const Ints ksize = c.constant(3), strides = c.constant(4);
-  return {max_pool_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
-}
-
-Tensors max_pool_grad_grad_v2(const AdapterCall& c) {
-  MaxPoolGradGradAttrs attrs;
-  attrs.data_format = c.attr<std::string>("data_format");
-  const Ints ksize = c.constant(3), strides = c.constant(4);
-  return {max_pool_grad_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
-}
-
-// How a convolution's gradient moves its windows. Those of volumes have neither paddings nor another order of
-// dimensions.
-template <class Attrs>
-Attrs conv_attrs(const AdapterCall& c) {
-  Attrs attrs;
-  attrs.dilations = c.attr<Ints>("dilations");
-  if constexpr (requires { attrs.explicit_paddings; }) {
-    attrs.explicit_paddings = c.attr<Ints>("explicit_paddings");
-    attrs.data_format = c.attr<std::string>("data_format");
-  }
-  return attrs;
-}
-
-// Gradients of convolutions that are told the tensor itself, where the ops take its shape.
-Tensors conv2d_by_input(const AdapterCall& c) {
-  return {conv2d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
-                                c.attr<std::string>("padding"), conv_attrs<Conv2DBackpropInputAttrs>(c))};
-}
-Tensors conv2d_by_filter(const AdapterCall& c) {
-  return {conv2d_backprop_filter(c.in(0), shape(c.in(1)), c.in(2), c.attr<Ints>("strides"),
-                                 c.attr<std::string>("padding"), conv_attrs<Conv2DBackpropFilterAttrs>(c))};
-}
-Tensors conv3d_by_input(const AdapterCall& c) {
-  return {conv3d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
-                                c.attr<std::string>("padding"), conv_attrs<Conv3DBackpropInputAttrs>(c))};
-}
-Tensors conv3d_by_filter(const AdapterCall& c) {
-  return {conv3d_backprop_filter(c.in(0), shape(c.in(1)), c.in(2), c.attr<Ints>("strides"),
-                                 c.attr<std::string>("padding"), conv_attrs<Conv3DBackpropFilterAttrs>(c))};
-}
-
-// Without a threshold for scores: any above the lowest number.
-Tensor suppressed(const AdapterCall& c, const Tensor& overlap) {
-  return non_max_suppression(c.in(0), c.in(1), c.in(2), overlap,
-                             cast(std::numeric_limits<float>::lowest(), overlap.dtype()));
-}
-
-// The third reserved value is for GPUs.
-Tensors batch_norm_grad(const AdapterCall& c) {
-  FusedBatchNormGradAttrs attrs;
-  attrs.epsilon = c.attr<float>("epsilon");
-  attrs.data_format = c.attr<std::string>("data_format");
-  attrs.is_training = c.attr<bool>("is_training");
-  const Tensor none = allocate_tensor(cpu_device(), kFloat32, Shape{0});
-  auto out = fused_batch_norm_grad(c.in(0), c.in(1), c.in(2), c.in(3), c.in(4), none, attrs);
-  return {out.x_backprop, out.scale_backprop, out.offset_backprop, out.reserve_space_4, out.reserve_space_5};
-}
-
-Tensors global_normalization(const AdapterCall& c) {
-  Tensor scale = rsqrt(c.in(2) + c.attr<float>("variance_epsilon"));
-  if (c.attr<bool>("scale_after_normalization")) scale = scale * c.in(4);
-  return {c.in(0) * scale + (c.in(3) - c.in(1) * scale)};
-}
-
 // As ops on lists are told of a shape of elements: -1 alone if nothing is known.
 Tensor spelled_shape(const PartialShape& shape) {
   if (!shape.known_rank()) return tensor(-1);
@@ -153,7 +81,23 @@ Tensor spelled_shape(const PartialShape& shape) {
   return tensor(dims);
 }
 
-Tensor conjugate(const Tensor& x) { return dtypes::kComplex.contains(x.dtype()) ? conj(x) : x; }
+// All elements of an array of tensors.
+Tensor all_elements(const AdapterCall& c, const Tensor& flow) { return range(0, tensor_array_size(c.in(0), flow), 1); }
+
+// Of one range for all, which attributes tell.
+Tensors quantize_by_attrs(const AdapterCall& c) {
+  const DType type = c.attr<DType>("T");
+  return {quantize_and_dequantize_straight(c.in(0), cast(c.attr<float>("input_min"), type),
+                                           cast(c.attr<float>("input_max"), type),
+                                           {.signed_input = c.attr<bool>("signed_input"),
+                                            .num_bits = c.attr<int64_t>("num_bits"),
+                                            .range_given = c.attr<bool>("range_given")})};
+}
+
+// The result is kept between two numbers.
+Tensors contrast_in_range(const AdapterCall& c) {
+  return {maximum(minimum(adjust_contrast(cast(c.in(0), kFloat32), c.in(1)), c.in(3)), c.in(2))};
+}
 
 // ---- The table --------------------------------------------------------------------------------------------------
 
@@ -259,6 +203,44 @@ constexpr std::array kAdapters{
          [](const AdapterCall& c) -> Tensors { return {c.in(1) * c.in(0) * (1 - c.in(0))}; }),
     body("SoftplusGrad(gradients: T, features: T; T: floating) -> (backprops: T)",
          [](const AdapterCall& c) -> Tensors { return {c.in(0) * sigmoid(c.in(1))}; }),
+    body("BatchNormWithGlobalNormalizationGrad(t: T, m: T, v: T, gamma: T, backprop: T; T: numeric, variance_epsilon: "
+         "float, scale_after_normalization: bool) -> (dx: T, dm: T, dv: T, db: T, dg: T)",
+         global_normalization_grad),
+    body("Conv(input: T, filter: T; T: float16|bfloat16|float32|float64|int32, strides: list(int), padding: {\"SAME\", "
+         "\"VALID\", \"EXPLICIT\"}, explicit_paddings: list(int) = [], data_format: {\"CHANNELS_FIRST\", "
+         "\"CHANNELS_LAST\"} = \"CHANNELS_LAST\", dilations: list(int) = [], batch_dims: int = 1, groups: int = 1) -> "
+         "(output: T)",
+         conv_of_any_rank),
+    body("FusedPadConv2D(input: T, paddings: int32, filter: T; T: floating, mode: {\"REFLECT\", \"SYMMETRIC\"}, "
+         "strides: list(int), padding: {\"SAME\", \"VALID\"}) -> (output: T)",
+         padded_conv2d),
+    body("FusedResizeAndPadConv2D(input: T, size: int32, paddings: int32, filter: T; T: float16|float32|float64, "
+         "resize_align_corners: bool = false, mode: {\"REFLECT\", \"SYMMETRIC\"}, strides: list(int), padding: "
+         "{\"SAME\", \"VALID\"}) -> (output: T)",
+         resized_conv2d),
+    body("QuantizeAndDequantize(input: T; signed_input: bool = true, num_bits: int = 8, range_given: bool = false, "
+         "input_min: float = 0, input_max: float = 0, T: floating) -> (output: T)",
+         quantize_by_attrs),
+    body("AdjustContrast(images: T, contrast_factor: float32, min_value: float32, max_value: float32; T: "
+         "uint8|int8|int16|int32|int64|float32|float64) -> (output: float32)",
+         contrast_in_range),
+    body("RandomPoisson(shape: S, rate: dtype; seed: int = 0, seed2: int = 0, S: index, dtype: "
+         "float16|float32|float64) -> (output: dtype)",
+         [](const AdapterCall& c) -> Tensors {
+           return {random_poisson(
+               c.in(0), c.in(1),
+               {.seed = c.attr<int64_t>("seed"), .seed2 = c.attr<int64_t>("seed2"), .dtype = c.attr<DType>("dtype")})};
+         }),
+    body("AudioSummary(tag: string, tensor: float32; sample_rate: float, max_outputs: int >= 1 = 3) -> (summary: "
+         "string)",
+         [](const AdapterCall& c) -> Tensors {
+           return {audio_summary_bytes(c.in(0), c.in(1), tensor(c.attr<float>("sample_rate")),
+                                       {.max_outputs = c.attr<int64_t>("max_outputs")})};
+         }),
+    body("ShardedFilespec(basename: string, num_shards: int32) -> (filename: string)",
+         [](const AdapterCall& c) -> Tensors {
+           return {string_join({c.in(0), tensor("-?\?\?\?\?-of-"), as_string(c.in(1), {.width = 5, .fill = "0"})})};
+         }),
     body("For(start: int32, limit: int32, delta: int32, input: T; T: list(type) >= 0, body: func) -> (output: T)",
          [](const AdapterCall& c) -> Tensors {
            return for_loop(c.in(0), c.in(1), c.in(2), c.from(3), c.attr<FunctionRef>("body"));
@@ -288,6 +270,8 @@ constexpr std::array kAdapters{
     renamed("ReaderSerializeState", "ReaderSerializeStateV2"),
     renamed("ReaderRestoreState", "ReaderRestoreStateV2"),
     renamed("ReaderReset", "ReaderResetV2"),
+    renamed("Send", "_Send"),
+    renamed("Recv", "_Recv"),
     renamed("TensorArray", "TensorArrayV3"),
     renamed("TensorArrayGrad", "TensorArrayGradV3"),
     renamed("TensorArrayWrite", "TensorArrayWriteV3"),
@@ -333,6 +317,22 @@ constexpr std::array kAdapters{
     renamed("ResourceAccumulatorTakeGradient", "AccumulatorTakeGradient"),
     renamed("ResourceAccumulatorSetGlobalStep", "AccumulatorSetGlobalStep"),
     renamed("ResourceAccumulatorNumAccumulated", "AccumulatorNumAccumulated"),
+    body("AudioSummary(tag: string, tensor: float32; sample_rate: float, max_outputs: int >= 1 = 3) -> (summary: "
+         "string)",
+         [](const AdapterCall& c) -> Tensors {
+           return {audio_summary_bytes(c.in(0), c.in(1), c.attr<float>("sample_rate"),
+                                       {.max_outputs = c.attr<int64_t>("max_outputs")})};
+         }),
+    body("TensorArrayPack(handle: resource, flow_in: float32; dtype: type, element_shape: shape = ?) -> (value: dtype)",
+         [](const AdapterCall& c) -> Tensors {
+           return {tensor_array_gather(c.in(0), all_elements(c, c.in(1)), c.in(1), c.attr<DType>("dtype"),
+                                       {.element_shape = c.attr<PartialShape>("element_shape")})};
+         }),
+    body("TensorArrayUnpack(handle: resource, value: T, flow_in: float32; T: type) -> (flow_out: float32)",
+         [](const AdapterCall& c) -> Tensors {
+           const Tensor all = range(0, gather(shape(c.in(1)), 0, 0), 1);
+           return {tensor_array_scatter(c.in(0), all, c.in(1), c.in(2))};
+         }),
     body("TensorListConcat(input_handle: variant; element_dtype: type, element_shape: shape = ?) -> (tensor: "
          "element_dtype, lengths: int64)",
          [](const AdapterCall& c) -> Tensors {
@@ -440,6 +440,14 @@ const Adapter* find_adapter(std::string_view op) {
   }();
   const auto found = rows->find(op);
   return found == rows->end() ? nullptr : found->second;
+}
+
+Tensor default_tensor(std::string_view op, std::string_view attr) {
+  if (op != "ImageSummary" || attr != "bad_color") return Tensor();  // lint: allow(op-names) TensorFlow's own
+  Tensor red = allocate_tensor(cpu_device(), kUint8, Shape{4});
+  auto* to = mutable_data<uint8_t>(red);
+  for (const int part : {255, 0, 0, 255}) *to++ = static_cast<uint8_t>(part);
+  return red;
 }
 
 void forgive_scalar_shape(const Signature& signature, std::vector<AttrValue>& attrs) {

@@ -71,4 +71,8 @@ PANTO_EXPORT const Adapter* find_adapter(std::string_view op);
 // that the shape is not known.
 void forgive_scalar_shape(const Signature& signature, std::vector<AttrValue>& attrs);
 
+// What TensorFlow takes for an attribute that is a tensor, which signatures here cannot say: the colour of pixels that
+// are not finite, red. Undefined where it takes nothing.
+Tensor default_tensor(std::string_view op, std::string_view attr);
+
 }  // namespace panto

@@ -103,6 +103,12 @@ void Importer::read_attrs(const Signature& signature, const NodeDef& def, NodeSp
       failf(Code::kUnimplemented, "attribute: expected one that {} has here, got '{}' with a value", def.op(), name);
     }
   }
+  for (size_t i = 0; i < signature.attrs.size(); ++i) {
+    if (signature.attrs[i].kind != AttrKind::kTensor || spec.attrs[i].kind() != AttrKind::kNone) continue;
+    if (const Tensor value = default_tensor(def.op(), signature.attrs[i].name); value.defined()) {
+      spec.attrs[i] = AttrValue(value);
+    }
+  }
   if (kept.attr_size() > 0) spec.internal_attrs.emplace_back(kKeptAttrs, AttrValue(kept_bytes(kept, "attributes")));
   const bool placeholder = spec.op != nullptr && spec.op->is(OpKind::kPlaceholder);
   if (placeholder && graph_.versions().producer < 22) forgive_scalar_shape(signature, spec.attrs);

@@ -24,6 +24,19 @@
 #include "panto/lib/graph/infer.h"
 
 namespace panto {
+namespace {
+
+// A file may leave out what is at its default. Of one list its length tells that; of several nothing does.
+void complete_counts(const Signature& signature, std::vector<AttrValue>& attrs) {
+  if (std::ranges::count_if(signature.inputs, &ArgDef::is_list) < 2) return;
+  for (const ArgDef& arg : signature.inputs) {
+    if (!arg.is_list()) continue;
+    const auto at = static_cast<size_t>(arg.number_attr >= 0 ? arg.number_attr : arg.type_list_attr);
+    if (attrs[at].kind() == AttrKind::kNone) attrs[at] = signature.attrs[at].default_value;
+  }
+}
+
+}  // namespace
 
 Graph Importer::run() {
   read_versions();
@@ -152,6 +165,7 @@ void Importer::add_known(size_t position, NodeSpec& spec, AbstractPointers& abst
     return keep(expand_body(graph_, spec, abstract_values, [&] { return adapter->body(call); }), made);
   }
   read_attrs(node.op->signature(), *node.def, spec);
+  complete_counts(node.op->signature(), spec.attrs);
   add_plain(position, spec, abstract_values);
 }
 
@@ -183,20 +197,14 @@ void Importer::add_call(size_t position, NodeSpec& spec, const AbstractPointers&
     }
   }
   FunctionRef function = functions_->reference(named);
-  if (function.body == nullptr) {
-    failf(Code::kUnimplemented, "op: expected a call that a condition may end, got function '{}' that calls itself",
-          printable(def.op()));
-  }
-  const auto list = [](std::span<const DType> types) {
-    return AttrValue(std::vector<DType>(types.begin(), types.end()));
-  };
-  spec.op = &get_op(function.body->effects() == 0 ? "PartitionedCall" : "StatefulPartitionedCall");
+  FileFunctions::Types types = functions_->types_of(function);
+  spec.op = &get_op(types.acts ? "StatefulPartitionedCall" : "PartitionedCall");
   spec.attrs.resize(spec.op->signature().attrs.size());
   const auto set = [&](std::string_view name, AttrValue value) {
     spec.attrs[static_cast<size_t>(spec.op->signature().find_attr(name))] = std::move(value);
   };
-  set("Tin", list(function.body->input_types()));
-  set("Tout", list(function.body->output_types()));
+  set("Tin", AttrValue(std::move(types.inputs)));
+  set("Tout", AttrValue(std::move(types.outputs)));
   set("f", AttrValue(std::move(function)));
   add_plain(position, spec, abstract_values);
 }

@@ -1,8 +1,11 @@
 #include "panto/lib/graph/files/wire/proto_text.h"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
+
+#include <cstdint>
 
 #include "panto/lib/base/text/format.h"
 
@@ -23,6 +26,14 @@ class FirstError final : public pb::io::ErrorCollector {
 };
 
 }  // namespace
+
+bool parse_proto(std::string_view bytes, pb::Message& message) {
+  if (bytes.size() > INT32_MAX) return false;
+  const pb::LogSilencer quiet;  // what cannot be parsed is the caller's Error, not a line on standard error
+  pb::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(kMaxProtoNesting);
+  return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+}
 
 void parse_proto_text(std::string_view text, std::string_view what, pb::Message& message) {
   pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));

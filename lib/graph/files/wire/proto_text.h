@@ -1,4 +1,4 @@
-// Messages as text: protobuf's own form, with our limits and errors. Internal (protobuf).
+// Messages as bytes and as text: protobuf's own forms, with our limits and errors. Internal (protobuf).
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -9,6 +9,9 @@
 namespace panto {
 
 inline constexpr int kMaxProtoNesting = 100;
+
+// False for what is not one such message as a whole.
+bool parse_proto(std::string_view bytes, google::protobuf::Message& message);
 
 // `what` names the message in errors ("GraphDef"). Throws DataLoss with line and column of the first fault.
 void parse_proto_text(std::string_view text, std::string_view what, google::protobuf::Message& message);

@@ -90,6 +90,12 @@ template <> struct Field<int32_t> : IntField<int32_t> {};
 template <> struct Field<uint8_t> : IntField<uint8_t> {};
 template <> struct Field<uint16_t> : IntField<uint16_t> {};
 
+template <class Int>
+struct Field<QuantizedInt<Int>> : IntField<Int> {
+  static QuantizedInt<Int> get(const TensorProto& p, int64_t i) { return QuantizedInt<Int>(IntField<Int>::get(p, i)); }
+  static void add(TensorProto* p, QuantizedInt<Int> q) { IntField<Int>::add(p, q.value); }
+};
+
 template <class T>
 struct HalfField {
   static int64_t count(const TensorProto& p) { return p.half_val_size(); }
@@ -168,6 +174,11 @@ void visit_element_type(DType dtype, F&& f) {
     case DType::kBool: return f(bool{});
     case DType::kComplex64: return f(std::complex<float>{});
     case DType::kComplex128: return f(std::complex<double>{});
+    case DType::kQInt8: return f(QInt8{});
+    case DType::kQUint8: return f(QUint8{});
+    case DType::kQInt16: return f(QInt16{});
+    case DType::kQUint16: return f(QUint16{});
+    case DType::kQInt32: return f(QInt32{});
     case DType::kString: return f(std::string{});
     case DType::kResource:
     case DType::kVariant:

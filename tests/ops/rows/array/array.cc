@@ -6,7 +6,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::array_rows {
 namespace {
 
 Array with_dims(const Array& a, Index dims) {
@@ -439,4 +439,4 @@ const Family indexed(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::array_rows

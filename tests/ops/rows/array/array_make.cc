@@ -11,7 +11,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::array_make_rows {
 namespace {
 
 // ---- Made from little -------------------------------------------------------------------------------------------
@@ -47,6 +47,17 @@ const Family made(
           .errors = {{.in = {scalar(0), scalar(5), scalar(0)}, .text = "delta: expected a number other than 0, got 0"},
                      {.in = {scalar(5), scalar(0), scalar(1)}, .text = "limit: expected it at or beyond start 5"},
                      {.in = {list({0}), scalar(5), scalar(1)}, .text = "start: expected a scalar, got shape [1]"}}}},
+        // Numbers that only an unsigned type has.
+        {"Range",
+         {.samples = {{.in = {wholes({}, {2}), wholes({}, {(Whole{1} << 64) - 1}), wholes({}, {Whole{1} << 62})},
+                       .out = {wholes({4},
+                                      {2, 2 + (Whole{1} << 62), 2 + (Whole{1} << 63), 2 + 3 * (Whole{1} << 62)})}}},
+          .errors = {{.in = {wholes({}, {Whole{1} << 63}), scalar(5), scalar(1)},
+                      .text = "limit: expected it at or beyond start 9223372036854775808",
+                      .type = kUint64}},
+          .label = "unsigned",
+          .types = {kUint64},
+          .data_dependent_shape = true}},  // what is known of values are int64
         {"ZerosLike",
          {.samples = {{.in = {draw({2, 3})}}, {.in = {draw({})}}, {.in = {draw({0})}}},
           .reference = [](const Given& g) { return std::vector<Array>{filled(g.in[0].dims, 0)}; },
@@ -171,4 +182,4 @@ const Family questions_of_shape(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::array_make_rows

@@ -7,7 +7,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::array_order_rows {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -145,6 +145,14 @@ const Family search(
           .reference = top,
           .label = "equal",
           .gradient = false}},
+        {"TopKV2",
+         {.samples = {{.in = {draw({2, 5}), scalar(2).as(kInt16)}, .attrs = {{"index_type", kInt16}}},
+                      {.in = {draw({5}), scalar(5)}, .attrs = {{"index_type", kInt64}}}},
+          .reference = top,
+          .errors = {{.in = {draw({40000}), scalar(1)},
+                      .attrs = {{"index_type", kInt16}},
+                      .text = "index_type: expected one that has positions up to 39999, got int16"}},
+          .label = "indices"}},
         {"TopKV2",
          {.samples = {{.in = {list({1, kNan, 3, kNan, -2}), scalar(4)}}},
           .reference = top,
@@ -321,4 +329,4 @@ const Family positions(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::array_order_rows

@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::diagonals_rows {
 namespace {
 
 // How the diagonals of `rows` x `columns` matrices are held.
@@ -181,4 +181,4 @@ const Family diagonals(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::diagonals_rows

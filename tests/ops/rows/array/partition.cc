@@ -4,7 +4,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::partition_rows {
 namespace {
 
 std::vector<Array> split_by_size(const Given& g) {
@@ -243,4 +243,4 @@ const Family unequal(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::partition_rows

@@ -2,12 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::ranking_rows {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -62,9 +63,38 @@ const std::vector<ErrorSample> kBoundErrors = {
     {.in = {draw({3}), draw({1, 3})}, .text = "sorted_inputs: expected a matrix, got shape [3]"},
     {.in = {draw({1, 3}), draw({3})}, .text = "values: expected a matrix, got shape [3]"}};
 
+// By sorting all.
+std::vector<Array> nearest(const Given& g) {
+  const Array &points = g.in[0], &centers = g.in[1];
+  const int64_t count = std::min(integer(g.in[2]), centers.dims[0]);
+  std::vector<double> numbers, distances;
+  for (int64_t i = 0; i < points.dims[0]; ++i) {
+    std::vector<std::pair<double, int64_t>> all;
+    for (int64_t j = 0; j < centers.dims[0]; ++j) {
+      double distance = 0;
+      for (int64_t d = 0; d < points.dims[1]; ++d) distance += std::pow(at(points, {i, d}) - at(centers, {j, d}), 2);
+      all.emplace_back(distance, j);
+    }
+    std::ranges::sort(all);
+    for (int64_t k = 0; k < count; ++k) {
+      numbers.push_back(static_cast<double>(all[static_cast<size_t>(k)].second));
+      distances.push_back(all[static_cast<size_t>(k)].first);
+    }
+  }
+  return {array({points.dims[0], count}, numbers), array({points.dims[0], count}, distances)};
+}
+
 const Family ranking(
     "array",
     {
+        {"NearestNeighbors",
+         {.samples = {{.in = {draw({4, 3}), draw({5, 3}, -2, 2, 1), scalar(2).as(kInt64)}},
+                      {.in = {draw({2, 3}), draw({3, 3}, -2, 2, 1), scalar(7).as(kInt64)}},
+                      {.in = {draw({0, 3}), draw({3, 3}, -2, 2, 1), scalar(1).as(kInt64)}},
+                      {.in = {draw({2, 3}), draw({3, 3}, -2, 2, 1), scalar(0).as(kInt64)}}},
+          .reference = nearest,
+          .units = 32,
+          .floor = 8}},
         {"NthElement",
          {.samples = {{.in = {draw({7}), scalar(3)}},
                       {.in = {draw({2, 3, 5}), scalar(0)}},
@@ -202,4 +232,4 @@ const Family counts(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::ranking_rows

@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::scatter_rows {
 namespace {
 
 using Combine = double (*)(double, double);
@@ -85,4 +85,4 @@ const Family scatters(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::scatter_rows

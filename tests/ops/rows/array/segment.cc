@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::segment_rows {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -197,4 +197,4 @@ const Family counted(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::segment_rows

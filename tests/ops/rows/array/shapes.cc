@@ -12,7 +12,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::array_shapes_rows {
 namespace {
 
 std::vector<Array> shapes_of(const Given& g) {
@@ -152,4 +152,4 @@ const Family watching("array",
                       });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::array_shapes_rows

@@ -5,7 +5,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::updates_rows {
 namespace {
 
 std::vector<Array> padded(const Given& g) {
@@ -323,4 +323,4 @@ const Family variables(
        .effect = true}}});
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::updates_rows

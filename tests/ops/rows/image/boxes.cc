@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::boxes_rows {
 namespace {
 
 // Three groups: 0 and 1 share nine elevenths of their union, 3 and 4 too; 2 is 1 upside down and a little lower, 5
@@ -26,6 +26,8 @@ double lowered(double score, double shared, double sigma) { return score * std::
 
 Array combined_boxes() { return array({1, 3, 1, 4}, {0, 0, 1, 1, 0, 0.125, 1, 1.125, 0, 2, 1, 3}).as(kFloat32); }
 Array combined_scores() { return array({1, 3, 2}, {0.5, 0.875, 0.75, 0.25, 0.625, 0.375}).as(kFloat32); }
+
+const Array kOverlaps = array({3, 3}, {1, 0.25, 0, 0.25, 1, 0.625, 0, 0.625, 1});
 
 const Family family(
     "image",
@@ -50,6 +52,21 @@ const Family family(
                       .text = "iou_threshold: expected at least 0 and at most 1, got 1.5"},
                      {.in = {filled({6, 3}, 0), kScores, count(3), threshold(0.5), threshold(0)},
                       .text = "dimension 1 of boxes: expected 4, got 3"}},
+          .data_dependent_shape = true}},
+        {"NonMaxSuppressionWithOverlaps",
+         {.samples = {{.in = {kOverlaps, list({0.2, 0.9, 0.5}), count(3), threshold(0.5), threshold(0)},
+                       .out = {chosen({1, 0})}},
+                      {.in = {kOverlaps, list({0.2, 0.9, 0.5}), count(3), threshold(0.75), threshold(0.25)},
+                       .out = {chosen({1, 2})}},
+                      {.in = {kOverlaps, list({0.2, 0.9, 0.5}), count(1), threshold(1), threshold(0)},
+                       .out = {chosen({1})}},
+                      {.in = {filled({0, 0}, 0), list({}), count(1), threshold(1), threshold(0)}, .out = {chosen({})}}},
+          .errors = {{.in = {kOverlaps, list({1, 2}), count(3), threshold(0.5), threshold(0)},
+                      .text = "number of boxes in overlaps and scores: expected "},
+                     {.in = {filled({2, 3}, 0), list({1, 2}), count(3), threshold(0.5), threshold(0)},
+                      .text = "dimensions of overlaps: expected "},
+                     {.in = {kOverlaps, list({1, 2, 3}), count(-3), threshold(0.5), threshold(0)},
+                      .text = "max_output_size: expected at least 0, got -3"}},
           .data_dependent_shape = true}},
         {"NonMaxSuppressionV4",
          {.samples = {{.in = {kBoxes, kScores, count(5), threshold(0.5), threshold(0)},
@@ -94,4 +111,4 @@ const Family family(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::boxes_rows

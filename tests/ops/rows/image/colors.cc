@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::colors_rows {
 namespace {
 
 using Color = std::array<double, 3>;
@@ -133,4 +133,4 @@ const Family family(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::colors_rows

@@ -11,7 +11,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::resize_rows {
 namespace {
 
 // Pixels of the original and their weights.
@@ -384,4 +384,4 @@ const Family family(
              });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::resize_rows

@@ -3,7 +3,7 @@
 #include "panto/tests/ops/rows/linalg/matrices.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::decompositions_rows {
 namespace {
 
 const Array kNoVectors = array({0}, {});
@@ -133,4 +133,4 @@ const Family decompositions(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::decompositions_rows

@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::complex_rows {
 namespace {
 
 std::vector<Array> joined(const Given& g) {
@@ -147,4 +147,4 @@ const Family bounds(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::complex_rows

@@ -5,7 +5,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::einsum_rows {
 namespace {
 
 // "a...b" with digits for the `count` dimensions of the ellipsis, the last one '0'.
@@ -192,4 +192,4 @@ const Family family(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::einsum_rows

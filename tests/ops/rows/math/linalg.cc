@@ -9,7 +9,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::linalg_rows {
 namespace {
 
 int64_t dim_from_end(const Array& a, size_t k) { return a.dims[a.dims.size() - k]; }
@@ -376,4 +376,4 @@ const Family networks(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::linalg_rows

@@ -7,7 +7,7 @@
 #include "panto/tests/ops/rows/math/shared_rows.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::math_rows {
 namespace {
 
 double sign(double x) { return std::isnan(x) ? x : static_cast<double>((x > 0) - (x < 0)); }
@@ -315,4 +315,4 @@ const Family casts("cast", {
                            });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::math_rows

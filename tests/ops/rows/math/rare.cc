@@ -9,7 +9,7 @@
 #include "panto/tests/ops/rows/math/shared_rows.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::rare_rows {
 namespace {
 
 constexpr DTypeSet kWhole = dtypes::kInteger;
@@ -190,4 +190,4 @@ const Family activations(
           });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::rare_rows

@@ -12,7 +12,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::reduction_rows {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -352,4 +352,4 @@ const Family scans(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::reduction_rows

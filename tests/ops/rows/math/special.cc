@@ -1,11 +1,15 @@
 // Samples of special functions. Reference values: the C++ standard library's own (expint, cyl_bessel_*), inverses by
 // Newton's method, sums that are added until nothing changes. Poles and ends of domains: tests/reference.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 
+#include "panto/lib/core/call/dispatch.h"
+#include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::special_rows {
 namespace {
 
 // psi(x) = psi(x + n) - 1/x - ... - 1/(x + n - 1), with the first terms of the asymptotic series at x + n.
@@ -108,6 +112,16 @@ double bessel_k_row(double x) {
 }
 
 // Near a root (of psi, J and Y) the reference is as far from it as from the values around.
+// Where the density is below all numbers, and so is the slope; soon.
+void far_slopes() {
+  const Tensor a = tensor({2., 1e5, 0.5, 900.}), x = tensor({1e300, 1e200, 1e308, 1e16});
+  const std::vector<Tensor> in = {a, x};
+  BOOST_TEST(difference(list({0, 0, 0, 0}), dispatch::call("IgammaGradA", in)[0], {}) == "");
+  // x changes as its mean, which is a: for large x by log(x) more, and more.
+  const std::vector<double> by_a = to_array(dispatch::call("RandomGammaGrad", in)[0]).values;
+  BOOST_TEST(std::ranges::all_of(by_a, [](double v) { return std::isfinite(v) && v > 0; }));
+}
+
 const Family special(
     "math",
     {
@@ -218,7 +232,10 @@ const Family incomplete(
           .units = 64,
           .second_order = false}},
         {"IgammaGradA",
-         {.samples = kGammas, .reference = [](const Given& g) { return each_pair(g, gamma_p_by_a); }, .units = 256}},
+         {.samples = kGammas,
+          .reference = [](const Given& g) { return each_pair(g, gamma_p_by_a); },
+          .own = {{"far", far_slopes}},
+          .units = 256}},
         {"RandomGammaGrad",
          {.samples = kGammas,
           .reference =
@@ -248,4 +265,4 @@ const Family incomplete(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::special_rows

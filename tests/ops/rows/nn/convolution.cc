@@ -4,7 +4,7 @@
 
 #include "panto/tests/ops/rows/nn/windows.h"
 
-namespace panto::test {
+namespace panto::test::convolution_rows {
 namespace {
 
 // A convolution's sizes, from its input's and its filter's.
@@ -130,11 +130,12 @@ std::vector<Array> fused_conv(const Given& g) {
   size_t next = 2;
   for (const std::string& op : ops) {
     const size_t arg = next;
-    next += op == "BiasAdd" || op == "Add" ? 1 : op == "FusedBatchNorm" ? 4 : 0;
+    next += op == "BiasAdd" || op == "Mul" || op == "Add" ? 1 : op == "FusedBatchNorm" ? 4 : 0;
     for_each_index(y.dims, [&](const Index& index) {
       double& v = element(y, index);
       const auto of_channel = [&](size_t i) { return g.in[arg + i].values[static_cast<size_t>(index[axis])]; };
       if (op == "BiasAdd") v += of_channel(0);
+      if (op == "Mul") v *= of_channel(0);
       if (op == "FusedBatchNorm") {
         v = (v - of_channel(2)) / std::sqrt(of_channel(3) + g.real("epsilon")) * of_channel(0) + of_channel(1);
       }
@@ -159,7 +160,7 @@ Sample fused(std::vector<std::string> ops, const char* data_format = "NHWC", Att
            .attrs = attrs_of("SAME", kOnes, std::move(more))};
   unsigned seed = 2;
   for (const std::string& op : ops) {
-    if (op == "BiasAdd") s.in.push_back(draw({3}, -2, 2, seed++));
+    if (op == "BiasAdd" || op == "Mul") s.in.push_back(draw({3}, -2, 2, seed++));
     if (op == "FusedBatchNorm") {
       for (int i = 0; i < 3; ++i) s.in.push_back(draw({3}, -2, 2, seed++));
       s.in.push_back(draw({3}, 0.5, 2, seed++));
@@ -181,6 +182,9 @@ std::vector<Sample> fused_samples() {
       fused({"BiasAdd", "FusedBatchNorm", "Add", "Relu"}),
       fused({"BiasAdd", "FusedBatchNorm", "Add", "Relu"}, "NCHW", {{"epsilon", 0.1}}),
       fused({"FusedBatchNorm", "Sigmoid"}, "NCHW"),
+      fused({"Mul"}),
+      fused({"Mul", "BiasAdd", "Relu6"}, "NCHW"),
+      fused({"BiasAdd", "Mul", "BiasAdd", "Add", "Relu"}),
       fused({"BiasAdd", "LeakyRelu"}, "NCHW", {{"leakyrelu_alpha", 0.5}}),
   };
   for (const char* op : {"Relu", "Relu6", "Tanh", "Sigmoid", "Elu", "LeakyRelu", "GeluApproximate", "GeluExact"}) {
@@ -291,14 +295,19 @@ const Family family(
                fused_error(without_last(fused({"FusedBatchNorm"})), "num_args: expected 4, got 3"),
                fused_error(fused({"Relu", "Tanh"}),
                            "fused_ops: expected at most one op after BiasAdd, "
-                           "FusedBatchNorm, Add in this order, got 2"),
-               fused_error(fused({"Add", "BiasAdd"}), "fused_ops: expected BiasAdd, FusedBatchNorm, Add in this order",
+                           "FusedBatchNorm (or Mul, BiasAdd), Add in this order, got 2"),
+               fused_error(with_last(fused({"Mul"}), draw({2})), "scale: number of channels: expected 3, got 2"),
+               fused_error(with_last(fused({"Mul", "BiasAdd"}), draw({2})),
+                           "offset: number of channels: expected 3, got 2"),
+               fused_error(fused({"Add", "BiasAdd"}),
+                           "fused_ops: expected BiasAdd, FusedBatchNorm (or Mul, BiasAdd), Add in this order",
                            Code::kUnimplemented),
-               fused_error(fused({"Conv"}), "fused_ops: expected BiasAdd, FusedBatchNorm, Add in this order",
+               fused_error(fused({"Conv"}),
+                           "fused_ops: expected BiasAdd, FusedBatchNorm (or Mul, BiasAdd), Add in this order",
                            Code::kUnimplemented)},
           .units = 64,
           .floor = 8}},
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::convolution_rows

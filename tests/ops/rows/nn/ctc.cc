@@ -15,7 +15,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::ctc_rows {
 namespace {
 
 using Classes = std::vector<int64_t>;
@@ -24,7 +24,8 @@ Classes labels_of(const Given& g, int64_t row, int64_t blank) {
   Classes labels;
   for (size_t i = 0; i < g.in[2].values.size(); ++i) {
     const auto label = static_cast<int64_t>(g.in[2].values[i]);
-    if (static_cast<int64_t>(g.in[1].values[2 * i]) != row || label >= blank) continue;
+    const bool ended = blank > 0 && label >= blank;
+    if (static_cast<int64_t>(g.in[1].values[2 * i]) != row || ended) continue;
     if (g.flag("preprocess_collapse_repeated") && !labels.empty() && labels.back() == label) continue;
     labels.push_back(label);
   }
@@ -43,7 +44,8 @@ Classes read(const Classes& steps, int64_t blank, bool merge) {
 
 std::vector<Array> all_readings(const Given& g) {
   const Array& x = g.in[0];
-  const int64_t batch = x.dims[1], classes = x.dims[2], blank = classes - 1;
+  const int64_t batch = x.dims[1], classes = x.dims[2];
+  const int64_t blank = g.op.name() == "CTCLossV2" ? 0 : classes - 1;
   Array loss = filled({batch}, 0), gradient = filled(x.dims, 0);
   const auto place = [&](int64_t t, int64_t b, int64_t k) {
     return static_cast<size_t>((t * batch + b) * classes + k);
@@ -97,8 +99,24 @@ void derivatives() {
       "Unimplemented: gradient of CTCLoss: expected that of `loss` only");
 }
 
+// Those of CTCLoss, with classes moved by one.
+void derivatives_v2() {
+  const Tensor indices = to_tensor(kPlaces, kInt64), values = to_tensor(kValues, kInt32);
+  const Tensor lengths = to_tensor(list({5, 3, 4}), kInt32), weights = to_tensor(list({1, -2, 0.5}), kFloat32);
+  const auto loss = [&](const Tensor& x) { return sum(ctc_loss_v2(x, indices, values + 1, lengths).loss * weights); };
+  const auto moved = [&](const Tensor& x) {
+    const Tensor last = concat({slice(x, {0, 0, 1}, {5, 3, 2}), slice(x, {0, 0, 0}, {5, 3, 1})}, 2);
+    return sum(ctc_loss(last, indices, values, lengths).loss * weights);
+  };
+  const Tensor x = to_tensor(draw({5, 3, 3}), kFloat32);
+  BOOST_TEST(difference(to_array(grad(moved)(x)), grad(loss)(x), {.units = 8, .floor = 1}) == "");
+}
+
 Sample sample(const Array& x, std::vector<double> lengths, Attrs attrs = {}) {
   return {.in = {x, kPlaces, kValues, list(std::move(lengths))}, .attrs = std::move(attrs)};
+}
+Sample with_blank_first(const Array& x, std::vector<double> lengths, Attrs attrs = {}) {
+  return {.in = {x, kPlaces, list({1, 2, 2, 1, 1}), list(std::move(lengths))}, .attrs = std::move(attrs)};
 }
 ErrorSample wrong(Array indices, Array values, std::vector<double> lengths, const char* text) {
   return {.in = {draw({4, 2, 3}), std::move(indices), std::move(values), list(std::move(lengths))}, .text = text};
@@ -130,7 +148,22 @@ const Family ctc(
             wrong(array({2, 2}, {0, 0, 1, 0}), list({0}), {4, 4}, "the number of labels: expected 2, got 1")},
        .own = {{"derivatives", derivatives}},
        .gradient = false,
-       .constant = {1}}}});
+       .constant = {1},
+       .fixed = {1, 2, 3}}},  // labels are in order, and there are steps enough for them
+     {"CTCLossV2",
+      {.samples = {with_blank_first(draw({5, 3, 3}), {5, 3, 4}),
+                   with_blank_first(draw({4, 3, 3}), {4, 3, 4}, {{"ctc_merge_repeated", false}}),
+                   with_blank_first(draw({4, 3, 3}), {4, 3, 4}, {{"preprocess_collapse_repeated", true}}),
+                   with_blank_first(draw({4, 3, 3}), {1, 0, 3}, {{"ignore_longer_outputs_than_inputs", true}})},
+       .reference = all_readings,
+       .errors = {wrong(array({2, 2}, {0, 0, 1, 0}), list({1, 0}), {4, 4}, "labels_values: expected 1 to 2, got 0"),
+                  wrong(array({2, 2}, {0, 0, 1, 0}), list({3, 1}), {4, 4}, "labels_values: expected 1 to 2, got 3"),
+                  wrong(array({1, 2}, {0, 0}), list({1}), {4, 4},
+                        "labels_values: expected at least one label in sequence 1")},
+       .own = {{"derivatives", derivatives_v2}},
+       .gradient = false,
+       .constant = {1},
+       .fixed = {1, 2, 3}}}});
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::ctc_rows

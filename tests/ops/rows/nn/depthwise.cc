@@ -5,7 +5,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/rows/nn/windows.h"
 
-namespace panto::test {
+namespace panto::test::depthwise_rows {
 namespace {
 
 struct Products {
@@ -151,4 +151,4 @@ const Family family("depthwise", {
                                  });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::depthwise_rows

@@ -5,7 +5,7 @@
 
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::fused_rows {
 namespace {
 
 // A program over float32 values, as the op's attributes spell it.
@@ -103,4 +103,4 @@ const Family fused(
        .floor = 4}}});
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::fused_rows

@@ -10,7 +10,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::local_response_rows {
 namespace {
 
 // bias + alpha * the sum of squares around an element.
@@ -95,4 +95,4 @@ const Family local_response(
           });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::local_response_rows

@@ -9,7 +9,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/function.h"
 
-namespace panto::test {
+namespace panto::test::normalization_rows {
 namespace {
 
 std::vector<Array> layer_norm(const Given& g) {
@@ -241,4 +241,4 @@ const Family batches(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::normalization_rows

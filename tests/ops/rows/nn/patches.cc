@@ -4,7 +4,7 @@
 
 #include "panto/tests/ops/rows/nn/windows.h"
 
-namespace panto::test {
+namespace panto::test::patches_rows {
 namespace {
 
 // One of the dimensions that windows slide along.
@@ -341,4 +341,4 @@ const Family formats(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::patches_rows

@@ -6,7 +6,7 @@
 #include "panto/tests/expect.h"
 #include "panto/tests/ops/rows/nn/windows.h"
 
-namespace panto::test {
+namespace panto::test::pooling_rows {
 namespace {
 
 const Array kImage = draw({1, 4, 4, 2});
@@ -210,4 +210,4 @@ const Family pooling(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::pooling_rows

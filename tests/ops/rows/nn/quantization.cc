@@ -14,7 +14,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::quantization_rows {
 namespace {
 
 // ---- FakeQuant ----------------------------------------------------------------------------------------------------
@@ -304,4 +304,4 @@ const Family quantization(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::quantization_rows

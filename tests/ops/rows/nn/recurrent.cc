@@ -8,7 +8,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::recurrent_rows {
 namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -105,4 +105,4 @@ const Family family("recurrent", {
                                  });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::recurrent_rows

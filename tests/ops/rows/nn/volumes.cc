@@ -8,7 +8,7 @@
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/ops/rows/nn/windows.h"
 
-namespace panto::test {
+namespace panto::test::volumes_rows {
 namespace {
 
 const std::vector<int64_t> kFive = {1, 1, 1, 1, 1};
@@ -304,4 +304,4 @@ const Family family(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::volumes_rows

@@ -19,7 +19,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::fft_rows {
 namespace {
 
 // The plain sum loses more in float64 than the transform.
@@ -323,4 +323,4 @@ const Family fourier(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::fft_rows

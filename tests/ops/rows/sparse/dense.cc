@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::dense_rows {
 namespace {
 
 const Array kIndices = array({3, 2}, {0, 0, 0, 2, 1, 1});
@@ -302,4 +302,4 @@ const Family dense(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::dense_rows

@@ -8,7 +8,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::entries_rows {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -267,4 +267,4 @@ const Family entries(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::entries_rows

@@ -7,7 +7,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::optimizers_rows {
 namespace {
 
 // One element: its gradient, its variables, the scalars among the inputs in order.
@@ -244,4 +244,4 @@ std::vector<Row> rows() {
 const Family optimizers("state", rows());
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::optimizers_rows

@@ -13,7 +13,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/tests/written.h"
 
-namespace panto::test {
+namespace panto::test::state_rows {
 namespace {
 
 std::vector<Array> same(const Given& g) {
@@ -481,4 +481,4 @@ const Family effects(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::state_rows

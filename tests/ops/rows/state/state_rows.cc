@@ -12,7 +12,7 @@
 #include "panto/tests/ops/table.h"
 #include "panto/trace/trace.h"
 
-namespace panto::test {
+namespace panto::test::state_rows_rows {
 namespace {
 
 size_t row_size(const Array& a) {
@@ -164,4 +164,4 @@ const Family family("state_rows",
                     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::state_rows_rows

@@ -10,7 +10,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::state_rows_nd_rows {
 namespace {
 
 // Calls f(first element of the variable, number of the row) for each position, and tells how many elements are there.
@@ -134,4 +134,4 @@ const Family family("state_rows_nd",
                     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::state_rows_nd_rows

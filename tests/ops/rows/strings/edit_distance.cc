@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::edit_distance_rows {
 namespace {
 
 using Sequence = std::vector<double>;
@@ -107,4 +107,4 @@ const Family edits(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::edit_distance_rows

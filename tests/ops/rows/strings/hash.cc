@@ -2,7 +2,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::hash_rows {
 namespace {
 
 const Array kSome = texts({2, 2}, {"", "a", "hello world", std::string(100, 'x')});
@@ -92,4 +92,4 @@ const Family hashes(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::hash_rows

@@ -4,7 +4,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::strings_join_rows {
 namespace {
 
 const std::string& text_at(const Array& a, const Index& index) {
@@ -117,4 +117,4 @@ const Family joining(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::strings_join_rows

@@ -6,7 +6,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::numbers_rows {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -265,4 +265,4 @@ const Family from_numbers(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::numbers_rows

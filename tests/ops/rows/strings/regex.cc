@@ -2,7 +2,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::regex_rows {
 namespace {
 
 const Array kSome = texts({5}, {"ab", "", "a\nb", "\xff", "\xc3\xa4"});
@@ -125,4 +125,4 @@ const Family expressions("strings", {{"StaticRegexFullMatch", matches(true)},
                                      {"RegexReplace", changes(false)}});
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::regex_rows

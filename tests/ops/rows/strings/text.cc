@@ -4,7 +4,7 @@
 #include "panto/tests/ops/reference.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::text_rows {
 namespace {
 
 // Of UTF-8 and not; the last ones break off.
@@ -218,4 +218,4 @@ const Family characters(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::text_rows

@@ -10,7 +10,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::accumulators_rows {
 namespace {
 
 Tensor step(int64_t value) { return tensor(value); }
@@ -202,4 +202,4 @@ const Family accumulators(
     });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::accumulators_rows

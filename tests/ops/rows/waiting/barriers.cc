@@ -11,7 +11,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::barriers_rows {
 namespace {
 
 const std::vector<DType> kTypes = {kFloat32, kString};
@@ -148,4 +148,4 @@ const Family barriers("barriers",
                       });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::barriers_rows

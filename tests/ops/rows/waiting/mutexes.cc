@@ -11,7 +11,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::mutexes_rows {
 namespace {
 
 // A lock that cannot be had at once.
@@ -71,4 +71,4 @@ const Family mutexes("mutexes", {
                                 });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::mutexes_rows

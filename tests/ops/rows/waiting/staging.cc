@@ -10,7 +10,7 @@
 #include "panto/tests/ops/saved.h"
 #include "panto/tests/ops/table.h"
 
-namespace panto::test {
+namespace panto::test::staging_rows {
 namespace {
 
 const std::vector<DType> kTypes = {kFloat32, kString};
@@ -233,4 +233,4 @@ const Family staging("staging", {
                                 });
 
 }  // namespace
-}  // namespace panto::test
+}  // namespace panto::test::staging_rows

@@ -1,0 +1,94 @@
+// Kernels of the datasets that parse Examples.
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "panto/device/cpu/datasets/arguments.h"
+#include "panto/device/cpu/parsing/features.h"
+#include "panto/lib/core/collections/tensor_value.h"
+#include "panto/lib/core/datasets/ahead.h"
+#include "panto/lib/ops/parsing/example_shapes.h"
+
+namespace panto {
+namespace {
+
+using namespace datasets;
+
+constexpr uint32_t kFeatures = 1;
+
+// What is parsed of each batch of records. Owns all of it: passes outlive the call.
+struct Wanted {
+  std::vector<std::string> keys;  // sparse ones, then dense ones
+  std::vector<DType> sparse_types;
+  std::vector<PartialShape> shapes;
+  std::vector<Tensor> defaults;
+  std::vector<size_t> order;  // of the components: those of keys in ascending order
+
+  ElementTensors parse(const ElementTensors& element) const {
+    const Tensor& serialized = component_of(element, 0);
+    if (serialized.dtype() != kString || serialized.rank() != 1) {
+      invalid("element: expected a vector of strings, records, got {}{}", dtype_name(serialized.dtype()),
+              serialized.shape().to_string());
+    }
+    const auto* first = static_cast<const std::string*>(serialized.impl()->data);
+    const cpu::Records records{{first, static_cast<size_t>(serialized.numel())}, {}};
+    const cpu::FeatureTable table(records, kFeatures, {keys.begin(), keys.end()});
+    ElementTensors parsed;
+    for (const size_t k : order) {
+      const cpu::FeatureColumn column = table.column(k);
+      if (k < sparse_types.size()) {
+        const cpu::SparseParts parts = cpu::parse_sparse(column, sparse_types[k]);
+        parsed.push_back(sparse_variants(parts.indices, parts.values, parts.shape));
+      } else {
+        const size_t dense = k - sparse_types.size();
+        parsed.push_back(cpu::parse_dense(column, shapes[dense], defaults[dense]));
+      }
+    }
+    return parsed;
+  }
+};
+
+void give_parsed(KernelContext& c, bool ordered) {
+  const DatasetArguments a(c);
+  if (!c.texts("ragged_keys").empty()) {
+    fail(Code::kUnimplemented, "ragged_keys: expected none, since variants of ragged tensors are not there, got some");
+  }
+  Wanted wanted;
+  for (const AttrName keys : {AttrName("sparse_keys"), AttrName("dense_keys")}) {
+    for (const auto& key : c.texts(keys)) wanted.keys.emplace_back(key);
+  }
+  const auto types = c.types("sparse_types");
+  wanted.sparse_types.assign(types.begin(), types.end());
+  const auto shapes = parsing::shapes_in(c, "dense_shapes");
+  wanted.shapes.assign(shapes.begin(), shapes.end());
+  wanted.defaults = a.tensors(2);
+  const size_t dense = c.texts("dense_keys").size();
+  if (c.texts("sparse_keys").size() != wanted.sparse_types.size() || dense != wanted.shapes.size() ||
+      dense != wanted.defaults.size()) {
+    invalid("keys: expected one for each type and shape, got {} and {}, {} and {}", c.texts("sparse_keys").size(),
+            wanted.sparse_types.size(), dense, wanted.shapes.size());
+  }
+  wanted.order.resize(wanted.keys.size());
+  std::iota(wanted.order.begin(), wanted.order.end(), size_t{0});
+  std::ranges::sort(wanted.order, {}, [&](size_t k) -> const std::string& { return wanted.keys[k]; });
+  const ElementSpec spec = a.spec();
+  if (spec.types.size() != wanted.keys.size()) {
+    invalid("output_types: expected {}, one for each key, got {}", wanted.keys.size(), spec.types.size());
+  }
+  give_dataset(
+      c, parallel_map_dataset(
+             c.op().name(), a.dataset(),
+             [wanted = std::move(wanted)](const ElementTensors& element) { return wanted.parse(element); },
+             {.calls = a.integer(1), .ordered = ordered, .preserve_cardinality = true, .keeps_batches = true}, spec));
+}
+
+void run_parse(KernelContext& c) { give_parsed(c, !c.flag("sloppy")); }
+void run_parse_2(KernelContext& c) { give_parsed(c, c.text("deterministic") != "false"); }
+
+const CpuKernel parse_kernel("ParseExampleDataset", run_parse);
+const CpuKernel parse_2_kernel("ParseExampleDatasetV2", run_parse_2);
+
+}  // namespace
+}  // namespace panto

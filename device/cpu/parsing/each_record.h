@@ -1,0 +1,28 @@
+// A loop over records on several threads, whose faults are those of one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "panto/device/cpu/parallel.h"
+
+namespace panto::cpu {
+
+// Calls body(i) for each of n records, of `bytes` bytes together. Where one throws, what is thrown is what the first
+// one that fails throws: so body(i) may be called twice.
+template <class Body>
+void for_each_record(int64_t n, int64_t bytes, const Body& body) {
+  try {
+    parallel_ranges(
+        n, bytes,
+        [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) body(i);
+        },
+        1);
+  } catch (...) {
+    throw_if_cancelled();
+    for (int64_t i = 0; i < n; ++i) body(i);
+    throw;
+  }
+}
+
+}  // namespace panto::cpu

@@ -1,0 +1,24 @@
+// The types that features have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/tensor/dtype.h"
+
+namespace panto::cpu {
+
+// f.operator()<T>() for the C++ type of a dtype that features have. Throws InvalidArgument for others, which shape
+// functions refuse.
+template <class F>
+auto with_feature_type(DType dtype, const F& f) {
+  switch (dtype) {
+    case kFloat32: return f.template operator()<float>();
+    case kInt64: return f.template operator()<int64_t>();
+    case kString: return f.template operator()<std::string>();
+    default: invalid("feature: expected float32, int64 or string, got {}", dtype_name(dtype));
+  }
+}
+
+}  // namespace panto::cpu

@@ -1,0 +1,260 @@
+// Kernels of QuantizeV2, Dequantize and of what brings integers into another range.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "panto/device/cpu/kernel.h"
+#include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/quantized/ranges.h"
+#include "panto/lib/core/tensor/half.h"
+
+namespace panto {
+namespace {
+
+using namespace quantized;  // NOLINT(google-build-using-namespace): of this file
+
+// f(begin, end) for ranges of n elements of so many bytes, in parallel.
+template <class F>
+void over(int64_t n, int64_t bytes, const F& f) {
+  cpu::parallel_ranges(n, n * bytes, f);
+}
+
+// ---- QuantizeV2 -----------------------------------------------------------------------------------------------------
+
+enum class Mode : uint8_t { kMinCombined, kMinFirst, kScaled };
+Mode mode_of(const CallView& c) {
+  const std::string_view mode = c.text("mode");
+  return mode == "SCALED" ? Mode::kScaled : mode == "MIN_FIRST" ? Mode::kMinFirst : Mode::kMinCombined;
+}
+
+// The range with 0 in it, and not too small for further computations.
+Range widened(Range r, float least) {
+  const float low = std::min(0.0F, r.low);
+  const float room = std::max(1.0F, std::max(std::fabs(r.low), std::fabs(r.high))) * least;
+  return {low, std::max(0.0F, std::max(r.high, low + room))};
+}
+
+// The elements of one range.
+template <class Int>
+class Quantizer {
+ public:
+  Quantizer(const CallView& c, Range given)
+      : mode_(mode_of(c)), to_even_(c.text("round_mode") == "HALF_TO_EVEN"), range_(given) {
+    if (given.high < given.low) {
+      invalid("max_range: expected at least min_range, which is {}, got {}", given.low, given.high);
+    }
+    range_ = widened(given, c.real("ensure_minimum_range"));
+    if (mode_ == Mode::kMinCombined) {
+      factor_ = static_cast<float>((static_cast<double>(kHighest<Int>) - static_cast<double>(kLowest<Int>)) /
+                                   static_cast<double>(range_.high - range_.low));
+    } else if (mode_ == Mode::kScaled) {
+      const auto least = static_cast<float>(kLowest<Int> + (c.flag("narrow_range") ? 1 : 0));
+      const auto most = static_cast<float>(kHighest<Int>);
+      constexpr float kLargest = std::numeric_limits<float>::max();
+      factor_ = std::min(least * range_.low > 0 ? least / range_.low : kLargest,
+                         most * range_.high > 0 ? most / range_.high : kLargest);
+      range_ = {least / factor_, most / factor_};
+    }
+  }
+  Range range() const { return range_; }
+
+  void operator()(const float* x, Int* y, int64_t n) const {
+    switch (mode_) {
+      case Mode::kMinCombined:
+        for (int64_t i = 0; i < n; ++i) {
+          const float v = twice((inside(x[i]) - range_.low) * factor_);
+          // TensorFlow adds a half and cuts where integers have no sign.
+          y[i] = clamped<Int>(kLowest<Int> < 0 ? std::round(v - kHalf) : std::trunc(v + 0.5F));
+        }
+        break;
+      case Mode::kMinFirst: {
+        const FloatNearest<Int> nearest(range_);
+        for (int64_t i = 0; i < n; ++i) y[i] = nearest(x[i]);
+        break;
+      }
+      case Mode::kScaled:
+        for (int64_t i = 0; i < n; ++i) {
+          const float v = inside(x[i]) * factor_;
+          y[i] = clamped<Int>(to_even_ ? std::nearbyint(v) : std::round(v));
+        }
+    }
+  }
+
+ private:
+  static constexpr float kHalf = kLowest<Int> < 0 ? static_cast<float>(kSteps<Int> >> 1) : 0.0F;
+  float inside(float x) const { return std::max(range_.low, std::min(range_.high, x)); }
+
+  Mode mode_;
+  bool to_even_;
+  Range range_;
+  float factor_ = 0;
+};
+
+struct Quantize {
+  template <class Q>
+  static void run(KernelContext& c) {
+    using Int = IntOf<Q>;
+    const Channels channels(c.shape(0), c.integer("axis") < 0 ? kMaxRank + 1 : c.integer("axis"));
+    const float *x = c.data<float>(0), *low = c.data<float>(1), *high = c.data<float>(2);
+    Int* y = c.out_data<Int>(0);
+    const bool one = c.integer("axis") < 0;
+    for (int64_t k = 0; k < c.numel(1); ++k) {
+      const Quantizer<Int> quantizer(c, {low[k], high[k]});
+      c.out_data<float>(1)[k] = quantizer.range().low;
+      c.out_data<float>(2)[k] = quantizer.range().high;
+      const auto part = [&](int64_t first, int64_t count) {
+        over(count, 8,
+             [&](int64_t begin, int64_t end) { quantizer(x + first + begin, y + first + begin, end - begin); });
+      };
+      if (one) {
+        part(0, c.numel(0));
+      } else {
+        channels.for_rows(k, part);
+      }
+    }
+  }
+};
+const CpuKernel quantize_kernel("QuantizeV2", AllBits{}, Quantize{});
+
+// ---- Dequantize -----------------------------------------------------------------------------------------------------
+
+template <class Int>
+struct Dequantizer {
+  Mode mode;
+  float size, low, half;
+  FloatSteps<Int> first;
+
+  Dequantizer(const CallView& c, Range r) : mode(mode_of(c)), low(r.low), half(0), first(r) {
+    const auto highest = static_cast<float>(kHighest<Int>);
+    if (mode == Mode::kScaled) {
+      const auto least = static_cast<float>(kLowest<Int> + (c.flag("narrow_range") ? 1 : 0));
+      size = kLowest<Int> == 0 ? r.high / highest : std::max(r.low / least, r.high / highest);
+    } else {
+      size = (r.high - r.low) / (highest - static_cast<float>(kLowest<Int>));
+      if (kLowest<Int> < 0) half = static_cast<float>(kSteps<Int> >> 1);
+    }
+  }
+  float operator()(Int q) const {
+    if (mode == Mode::kMinFirst) return first(q);
+    if (mode == Mode::kScaled) return static_cast<float>(q) * size;
+    return twice((static_cast<float>(q) + half) * size) + low;
+  }
+};
+
+template <class Int, class Out>
+void dequantize(KernelContext& c) {
+  const int64_t axis = c.integer("axis");
+  const Channels channels(c.shape(0), axis < 0 ? kMaxRank + 1 : axis);
+  const Int* x = c.data<Int>(0);
+  Out* y = c.out_data<Out>(0);
+  for (int64_t k = 0; k < c.numel(1); ++k) {
+    const Dequantizer<Int> number(c, {c.data<float>(1)[k], c.data<float>(2)[k]});
+    const auto part = [&](int64_t first, int64_t count) {
+      over(count, 8, [&](int64_t begin, int64_t end) {
+        for (int64_t i = first + begin; i < first + end; ++i) y[i] = Out(number(x[i]));
+      });
+    };
+    if (axis < 0) {
+      part(0, c.numel(0));
+    } else {
+      channels.for_rows(k, part);
+    }
+  }
+}
+
+struct Dequantize {
+  template <class Q>
+  static void run(KernelContext& c) {
+    c.type("dtype") == kBFloat16 ? dequantize<IntOf<Q>, BFloat16>(c) : dequantize<IntOf<Q>, float>(c);
+  }
+};
+const CpuKernel dequantize_kernel("Dequantize", AllBits{}, Dequantize{});
+
+// ---- Requantize -----------------------------------------------------------------------------------------------------
+
+// As TensorFlow brings sums to quint8: in fixed point, with 16 bits behind the point.
+void to_unsigned(const int32_t* x, int64_t n, Range from, Range to, uint8_t* y) {
+  const float in_width = from.high - from.low, out_width = to.high - to.low;
+  const bool flat = out_width == 0;
+  const float per_width = flat ? 0 : static_cast<float>(255.0 / static_cast<double>(out_width));
+  const auto middle = static_cast<float>(static_cast<double>(from.low + from.high) / 2.0);
+  constexpr double kLimit = 0x1p62;
+  const auto fixed = [&](double v) { return static_cast<int64_t>(std::clamp(v, -kLimit, kLimit)); };
+  const int64_t scale =
+      flat ? 0 : fixed(255.0 * 65536 * static_cast<double>(in_width) / static_cast<double>(out_width));
+  const int64_t offset =
+      fixed(static_cast<double>(middle * per_width * 65536.0F)) -
+      (flat ? 0 : fixed(65536 * (static_cast<double>(to.low) * 255.0) / static_cast<double>(out_width))) + (1 << 15);
+  over(n, 8, [&](int64_t begin, int64_t end) {
+    // A range that is wider by 2^32 and more leaves int64, where TensorFlow gives integers of no meaning.
+    if (std::abs(scale) > (int64_t{1} << 31)) {
+      for (int64_t i = begin; i < end; ++i) {
+        const __int128 v = (((static_cast<__int128>(x[i]) * scale) >> 32) + offset) >> 16;
+        y[i] = static_cast<uint8_t>(std::clamp<__int128>(v, 0, 255));
+      }
+      return;
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t v = (((x[i] * scale) >> 32) + offset) >> 16;
+      y[i] = static_cast<uint8_t>(std::clamp<int64_t>(v, 0, 255));
+    }
+  });
+}
+
+void to_signed(const int32_t* x, int64_t n, Range from, Range to, int8_t* y) {
+  const StepsOf<int32_t> number(from);
+  const NearestOf<int8_t> nearest(to);
+  over(n, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[i] = nearest(number(x[i]));
+  });
+}
+
+// What the integers stand for, from 0 at most.
+Range used(const KernelContext& c) {
+  const int64_t n = c.numel(0);
+  const Range r = range_in(c, 1);
+  if (n == 0) return {0, 0};
+  const auto [least, most] = std::minmax_element(c.data<int32_t>(0), c.data<int32_t>(0) + n);
+  const StepsOf<int32_t> number(r);
+  return {std::min(0.0F, number(*least)), number(*most)};
+}
+
+struct Requantize {
+  template <class Q>
+  static void run(KernelContext& c) {
+    const Range from = range_in(c, 1), to = range_in(c, 3);
+    if (to.low > 0) invalid("requested_output_min: expected at most 0, got {}", to.low);
+    if (to.high < to.low) {
+      invalid("requested_output_max: expected at least requested_output_min, which is {}, got {}", to.low, to.high);
+    }
+    const DType out = c.type("out_type");
+    if (out == kQUint8) {
+      to_unsigned(c.data<int32_t>(0), c.numel(0), from, to, c.out_data<uint8_t>(0));
+    } else if (out == kQInt8) {
+      to_signed(c.data<int32_t>(0), c.numel(0), from, to, c.out_data<int8_t>(0));
+    } else {
+      failf(Code::kUnimplemented, "out_type: expected quint8 or qint8, got {}", dtype_name(out));
+    }
+    put_range(c, to);
+  }
+};
+const CpuKernel requantize_kernel("Requantize", TypeList<QInt32>{}, Requantize{});
+
+const CpuKernel range_kernel("RequantizationRange", TypeList<QInt32>{}, []<class Q>(KernelContext& c) {
+  const Range r = used(c);
+  *c.out_data<float>(0) = r.low;
+  *c.out_data<float>(1) = r.high;
+});
+
+const CpuKernel shrink_kernel("QuantizeDownAndShrinkRange", TypeList<QInt32>{}, []<class Q>(KernelContext& c) {
+  if (c.type("out_type") != kQUint8) {
+    failf(Code::kUnimplemented, "out_type: expected quint8, got {}", dtype_name(c.type("out_type")));
+  }
+  const Range to = used(c);
+  to_unsigned(c.data<int32_t>(0), c.numel(0), range_in(c, 1), to, c.out_data<uint8_t>(0));
+  put_range(c, to);
+});
+
+}  // namespace
+}  // namespace panto

@@ -1,0 +1,20 @@
+// A name as an argument of a template: of an op, of a kind of devices.
+//
+//   template <LiteralName kOp>
+//   struct Kernel { static constexpr std::string_view name = kOp.text; };
+//   Kernel<"Sum">::name;
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace panto {
+
+template <size_t N>
+struct LiteralName {
+  char text[N];
+  // NOLINTNEXTLINE(google-explicit-constructor): written as a literal
+  consteval LiteralName(const char (&name)[N]) { std::copy_n(name, N, text); }
+};
+
+}  // namespace panto

@@ -1,0 +1,356 @@
+#include "panto/lib/core/datasets/ahead.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "panto/lib/base/start_thread.h"
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/datasets/datasets.h"
+#include "panto/lib/core/datasets/simple_dataset.h"
+#include "panto/lib/core/step/cancel.h"
+#include "panto/lib/core/step/step.h"
+#include "panto/lib/core/step/threads.h"
+
+namespace panto::datasets {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Who waits looks so often whether its step was stopped.
+constexpr auto kLookEvery = 20ms;
+// What is kept ready where nobody says how much.
+constexpr int64_t kChosenBuffer = 2;
+
+// Waits until `ready`; throws where the thread's step is stopped.
+template <class Ready>
+void wait_for(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Ready ready) {
+  while (!changed.wait_for(lock, kLookEvery, ready)) throw_if_cancelled();
+}
+
+// What a pass's threads take over from the one that began it, and their end.
+class Surroundings {
+ public:
+  // `shares`: threads that compute side by side.
+  explicit Surroundings(int64_t shares)
+      : step_(current_step()), depth_(pass_depth()), named_(step_.resources != nullptr), resources_(step_.resources) {
+    step_.threads = std::max(1, num_threads() / static_cast<int>(shares));
+    step_.deadline = Step::kNoDeadline;
+    step_.cancellation = std::make_shared<Cancellation>();
+    step_.rendezvous = nullptr;  // of one run only
+    step_.resources = nullptr;   // which may own the iterator that owns this
+  }
+  // Work of one element. When it returns nothing may be left of what owns these surroundings but what the thread has.
+  template <class Body>
+  void run(const Body& body) const {
+    Step step = step_;
+    step.resources = resources_.lock();
+    if (named_ && step.resources == nullptr) return;
+    const StepScope scope(step);
+    const PassDepthScope depth(depth_);
+    body();
+  }
+  // What the threads compute now fails, as soon as it can.
+  void stop() const { step_.cancellation->request(); }
+
+ private:
+  Step step_;
+  int depth_;
+  bool named_;  // there are resources that are not the process's
+  std::weak_ptr<ResourceManager> resources_;
+};
+
+struct Made {
+  ElementTensors element;
+  std::exception_ptr error;
+};
+
+// A pass whose Core several threads work for. They own it too: the last that an element's work lets go of may be the
+// session, and so this pass.
+template <class Core>
+class ThreadedPass {
+ public:
+  explicit ThreadedPass(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+  ThreadedPass(const ThreadedPass&) = delete;
+  ThreadedPass& operator=(const ThreadedPass&) = delete;
+  ~ThreadedPass() { core_->stop(); }
+
+  // The threads' beginning: with the first element, if it is not told before.
+  void begin() {
+    if (std::exchange(begun_, true)) return;
+    core_->begin();
+    for (int64_t i = 0; i < core_->threads(); ++i) {
+      threads_.add("dataset", [core = core_] { core->work(); });
+    }
+  }
+
+  bool next(ElementTensors& element) {
+    begin();
+    return core_->next(element);
+  }
+
+ private:
+  std::shared_ptr<Core> core_;
+  bool begun_ = false;
+  JoinedThreads threads_;
+};
+
+template <class Core, class... Arguments>
+ElementFunctionOfPass threaded_pass(Arguments&&... arguments) {
+  return [pass = std::make_shared<ThreadedPass<Core>>(std::make_shared<Core>(std::forward<Arguments>(arguments)...))](
+             ElementTensors& element) { return pass->next(element); };
+}
+
+class Prefetch final {
+ public:
+  Prefetch(DatasetHandle input, int64_t buffer) : input_(std::move(input)), buffer_(static_cast<size_t>(buffer)) {}
+
+  static int64_t threads() { return 1; }
+  void begin() { surroundings_.emplace(1); }
+
+  bool next(ElementTensors& element) {
+    Made made;
+    {
+      std::unique_lock lock(mutex_);
+      wait_for(lock, more_, [this] { return ended_ || !ready_.empty(); });
+      if (ready_.empty()) return false;
+      made = std::move(ready_.front());
+      ready_.pop_front();
+      failed_ = failed_ && !made.error;
+    }
+    room_.notify_one();
+    if (made.error) std::rethrow_exception(made.error);
+    element = std::move(made.element);
+    return true;
+  }
+
+  void work() {
+    for (bool ended = false; !ended;) {
+      {
+        std::unique_lock lock(mutex_);
+        room_.wait(lock, [this] { return stopped_ || (!failed_ && ready_.size() < buffer_); });
+        if (stopped_) return;
+      }
+      surroundings_->run([&] { ended = !make_one(); });
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    if (surroundings_) surroundings_->stop();
+    room_.notify_one();
+  }
+
+ private:
+  // False at the end.
+  bool make_one() {
+    Made made;
+    bool got = true;
+    try {
+      if (pass_ == nullptr) pass_ = input_->iterate();
+      got = pass_->next(made.element);
+    } catch (...) {
+      made.error = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      failed_ = made.error != nullptr;
+      if (got) ready_.push_back(std::move(made));
+      ended_ = !got;
+    }
+    more_.notify_one();
+    return got;
+  }
+
+  DatasetHandle input_;
+  size_t buffer_;
+  std::optional<Surroundings> surroundings_;
+  std::unique_ptr<ElementIterator> pass_;  // the thread's
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable more_, room_;
+  std::deque<Made> ready_;
+  bool ended_ = false, stopped_ = false;
+  bool failed_ = false;  // the last of those that are ready is a fault
+};
+
+class ParallelMap final {
+ public:
+  ParallelMap(DatasetHandle input, ElementMap f, const ParallelMapOptions& options)
+      : input_(std::move(input)), pass_(input_->iterate()), f_(std::move(f)), options_(options) {}
+
+  int64_t threads() const { return options_.calls; }
+  void begin() { surroundings_.emplace(options_.calls); }
+
+  bool next(ElementTensors& element) {
+    fill();
+    if (window_.empty()) return false;
+    const std::shared_ptr<Job> job = next_job();
+    if (!job->made.error) {
+      element = std::move(job->made.element);
+      return true;
+    }
+    try {
+      std::rethrow_exception(job->made.error);
+    } catch (const Error& error) {
+      // A function may end the elements; not where their number is promised.
+      if (job->no_input || error.code() != Code::kOutOfRange) throw;
+      if (options_.preserve_cardinality) {
+        failf(Code::kInvalidArgument, "function: expected an element, got OutOfRange: {}", error.what());
+      }
+    }
+    ended_ = true;
+    window_.clear();
+    return false;
+  }
+
+  void work() {
+    for (;;) {
+      std::shared_ptr<Job> job;
+      {
+        std::unique_lock lock(mutex_);
+        begun_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
+        if (stopped_) return;
+        job = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      surroundings_->run([&] {
+        Made made;
+        try {
+          made.element = f_(job->input);
+        } catch (...) {
+          made.error = std::current_exception();
+        }
+        {
+          const std::lock_guard lock(mutex_);
+          job->made = std::move(made);
+          job->done = true;
+        }
+        finished_.notify_one();
+      });
+    }
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    if (surroundings_) surroundings_->stop();
+    begun_.notify_all();
+  }
+
+ private:
+  struct Job {
+    ElementTensors input;
+    Made made;
+    bool done = false;
+    bool no_input = false;  // making it failed
+  };
+
+  // The one whose turn it is: the first, or the first that is done. Waits for it.
+  std::shared_ptr<Job> next_job() {
+    auto at = window_.begin();
+    {
+      std::unique_lock lock(mutex_);
+      wait_for(lock, finished_, [&] {
+        at = window_.begin();
+        if (!options_.ordered) at = std::ranges::find_if(window_, [](const auto& job) { return job->done; });
+        return at != window_.end() && (*at)->done;
+      });
+    }
+    std::shared_ptr<Job> job = std::move(*at);
+    window_.erase(at);
+    return job;
+  }
+
+  // A fault of the input comes in its turn, behind the elements before it; nothing is read behind it until then.
+  void fill() {
+    if (!window_.empty() && window_.back()->no_input) return;
+    while (!ended_ && window_.size() < static_cast<size_t>(options_.calls)) {
+      auto job = std::make_shared<Job>();
+      try {
+        ended_ = !pass_->next(job->input);
+        if (ended_) return;
+      } catch (...) {
+        job->made.error = std::current_exception();
+        job->done = job->no_input = true;
+      }
+      const bool failed = job->no_input;
+      window_.push_back(job);
+      if (failed) return;
+      {
+        const std::lock_guard lock(mutex_);
+        waiting_.push_back(std::move(job));
+      }
+      begun_.notify_one();
+    }
+  }
+
+  DatasetHandle input_;
+  std::unique_ptr<ElementIterator> pass_;  // of who asks for elements
+  ElementMap f_;
+  ParallelMapOptions options_;
+  std::optional<Surroundings> surroundings_;
+  std::deque<std::shared_ptr<Job>> window_;  // in their order
+  bool ended_ = false;
+
+  std::mutex mutex_;  // of what follows and of the jobs' results
+  std::condition_variable begun_, finished_;
+  std::deque<std::shared_ptr<Job>> waiting_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+DatasetHandle prefetch_dataset(DatasetHandle input, int64_t buffer, ElementSpec spec) {
+  if (buffer < -1) invalid("buffer_size: expected at least 0, or -1, got {}", buffer);
+  if (buffer == 0) return same_dataset("PrefetchDataset", std::move(input), std::move(spec));
+  const int64_t cardinality = input->cardinality();
+  const int64_t count = buffer < 0 ? kChosenBuffer : buffer;
+  return simple_dataset("PrefetchDataset", std::move(spec), {std::move(input)},
+                        {.cardinality = cardinality,
+                         .batch = SimpleDataset::kAsInputs,
+                         .begin = [count](const DatasetValue& self) -> ElementFunctionOfPass {
+                           return threaded_pass<Prefetch>(self.inputs()[0], count);
+                         }});
+}
+
+DatasetHandle prefetch_at_once_dataset(DatasetHandle input, int64_t buffer, ElementSpec spec) {
+  return simple_dataset(
+      "PrefetchDataset", std::move(spec), {std::move(input)},
+      {.begin = [buffer](const DatasetValue& self) -> ElementFunctionOfPass {
+        auto pass = std::make_shared<ThreadedPass<Prefetch>>(std::make_shared<Prefetch>(self.inputs()[0], buffer));
+        pass->begin();
+        return [pass = std::move(pass)](ElementTensors& element) { return pass->next(element); };
+      }});
+}
+
+DatasetHandle parallel_map_dataset(std::string name, DatasetHandle input, ElementMap f,
+                                   const ParallelMapOptions& options, ElementSpec spec) {
+  if (options.calls < 1 && options.calls != -1) {
+    invalid("num_parallel_calls: expected at least 1, or -1, got {}", options.calls);
+  }
+  ParallelMapOptions chosen = options;
+  chosen.calls = std::min(options.calls == -1 ? std::max(1, num_threads()) : options.calls, kMostThreads);
+  const int64_t cardinality = options.preserve_cardinality ? input->cardinality() : DatasetValue::kUnknown;
+  const int64_t batch = options.keeps_batches ? SimpleDataset::kAsInputs : SimpleDataset::kNoBatch;
+  return simple_dataset(std::move(name), std::move(spec), {std::move(input)},
+                        {.cardinality = cardinality,
+                         .batch = batch,
+                         .deterministic = options.ordered,
+                         .begin = [f = std::move(f), chosen](const DatasetValue& self) -> ElementFunctionOfPass {
+                           return threaded_pass<ParallelMap>(self.inputs()[0], f, chosen);
+                         }});
+}
+
+}  // namespace panto::datasets

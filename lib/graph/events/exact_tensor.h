@@ -1,0 +1,13 @@
+// Tensors of summaries. Internal (protobuf).
+#pragma once
+
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/graph/proto/tensor.pb.h"
+
+namespace panto {
+
+// All elements as they are: TensorBoard drops a scalar zero that is left out because it is one. Of a plain dtype or
+// strings, in host memory.
+void exact_tensor_to_proto(const Tensor& t, graphdef::TensorProto* proto);
+
+}  // namespace panto

@@ -1,0 +1,41 @@
+// What the blocks of quantized ops share. Internal.
+#pragma once
+
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/ops/batching.h"
+
+namespace panto::quantized {
+
+inline constexpr const char* kNoGradient =
+    "its integers are steps, through which no gradient flows: a network is trained with fake_quant_with_min_max_vars";
+inline constexpr const char* kEightBits = "kernels are for integers of 8 bits, of which products fit 32";
+
+// Inputs [first, last) are numbers: ends of ranges.
+inline void expect_numbers(const ShapeContext& c, int first, int last) {
+  for (int i = first; i < last; ++i) c.expect_scalar(i);
+}
+// Outputs 1 and 2 are the range of output 0.
+inline void output_range(ShapeContext& c) {
+  c.output(1, PartialShape(Shape{}));
+  c.output(2, PartialShape(Shape{}));
+}
+// Inputs from 1 on are numbers, output 0 is like input 0.
+inline void like_input(ShapeContext& c) {
+  expect_numbers(c, 1, c.num_inputs());
+  c.output(c.shape(0));
+  output_range(c);
+}
+
+inline bool any_batched(const BatchContext& c, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    if (c.batched(i)) return true;
+  }
+  return false;
+}
+// Elements of input 0 are computed one by one, and the range of what they become follows from the other inputs: a batch
+// of one range is as one example.
+void elements_batch(BatchContext& c);
+// Images, input 0, are computed one by one.
+void images_batch(BatchContext& c);
+
+}  // namespace panto::quantized

@@ -1,0 +1,29 @@
+// Shapes of samples of distributions with parameters. Internal.
+#pragma once
+
+#include <string_view>
+
+#include "panto/lib/base/text/format.h"
+#include "panto/lib/core/op/op.h"
+#include "panto/lib/ops/array/values.h"
+
+namespace panto {
+
+// Input `shape` spells the shape of all samples, the output, which ends with `each`, that of `whose`. Throws
+// InvalidArgument where it does not.
+inline void samples_shape(ShapeContext& c, int shape, const PartialShape& each, std::string_view whose) {
+  const PartialShape samples = c.shape_from(shape);
+  c.output(samples);
+  if (!samples.known_rank() || !each.known_rank()) return;
+  const int further = samples.rank() - each.rank();
+  bool fits = further >= 0;
+  for (int i = 0; fits && i < each.rank(); ++i) {
+    const int64_t a = samples.dim(i + further), b = each.dim(i);
+    fits = a < 0 || b < 0 || a == b;
+  }
+  if (!fits) {
+    invalid("shape: expected one that ends with {}, that of {}, got {}", each.to_string(), whose, samples.to_string());
+  }
+}
+
+}  // namespace panto

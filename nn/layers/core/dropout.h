@@ -1,0 +1,70 @@
+// Noise in training, which keeps a model from relying on single elements. Otherwise these layers give x itself.
+//
+// They draw from the process's generator (`set_seed`) at every call, also of a traced function.
+#pragma once
+
+#include <string>
+
+#include "panto/lib/base/export.h"
+#include "panto/nn/layers/layer.h"
+
+namespace panto {
+
+// Whole channels of [batch, steps, channels], [batch, height, width, channels] or [batch, depth, height, width,
+// channels] are zero, a random share `rate` of them, and the others divided by 1 - rate (Tompson et al. 2015).
+template <int Rank>
+class PANTO_EXPORT SpatialDropout final : public BuiltInLayer {
+ public:
+  // Throws InvalidArgument unless 0 <= rate < 1.
+  explicit SpatialDropout(double rate);
+  Tensor forward(const Tensor& x) const override;
+  std::string to_string() const override;
+
+ private:
+  double rate_;
+};
+extern template class SpatialDropout<1>;
+extern template class SpatialDropout<2>;
+extern template class SpatialDropout<3>;
+using SpatialDropout1D = SpatialDropout<1>;
+using SpatialDropout2D = SpatialDropout<2>;
+using SpatialDropout3D = SpatialDropout<3>;
+
+// Times a normal number of mean 1 and variance rate / (1 - rate) (Srivastava et al. 2014).
+class PANTO_EXPORT GaussianDropout final : public BuiltInLayer {
+ public:
+  // Throws InvalidArgument unless 0 <= rate < 1.
+  explicit GaussianDropout(double rate);
+  Tensor forward(const Tensor& x) const override;
+  std::string to_string() const override;
+
+ private:
+  double rate_;
+};
+
+// Plus a normal number of mean 0.
+class PANTO_EXPORT GaussianNoise final : public BuiltInLayer {
+ public:
+  // Throws InvalidArgument unless stddev is at least 0.
+  explicit GaussianNoise(double stddev);
+  Tensor forward(const Tensor& x) const override;
+  std::string to_string() const override;
+
+ private:
+  double stddev_;
+};
+
+// A share `rate` of elements takes the value to which selu tends below zero, and all are scaled and moved so that mean
+// 0 and variance 1 stay (Klambauer et al. 2017).
+class PANTO_EXPORT AlphaDropout final : public BuiltInLayer {
+ public:
+  // Throws InvalidArgument unless 0 <= rate < 1.
+  explicit AlphaDropout(double rate);
+  Tensor forward(const Tensor& x) const override;
+  std::string to_string() const override;
+
+ private:
+  double rate_;
+};
+
+}  // namespace panto

@@ -1,0 +1,121 @@
+// Means of losses over all samples that were added up.
+//
+//   metrics::MeanSquaredError error;
+//   error.update_state(model(x), y);
+//   metrics::BinaryCrossentropy loss({.from_logits = true});
+//
+// Each is the mean of the loss of the same name, nn/training/loss.h and losses/, where predictions and targets are
+// described. What nn/metrics/metric.h says goes for them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/nn/metrics/metric.h"
+
+namespace panto::metrics {
+
+class PANTO_EXPORT MeanSquaredError final : public MeanMetricWrapper {
+ public:
+  MeanSquaredError();
+  explicit MeanSquaredError(const MetricOptions& options);
+};
+class PANTO_EXPORT MeanAbsoluteError final : public MeanMetricWrapper {
+ public:
+  MeanAbsoluteError();
+  explicit MeanAbsoluteError(const MetricOptions& options);
+};
+class PANTO_EXPORT MeanAbsolutePercentageError final : public MeanMetricWrapper {
+ public:
+  MeanAbsolutePercentageError();
+  explicit MeanAbsolutePercentageError(const MetricOptions& options);
+};
+class PANTO_EXPORT MeanSquaredLogarithmicError final : public MeanMetricWrapper {
+ public:
+  MeanSquaredLogarithmicError();
+  explicit MeanSquaredLogarithmicError(const MetricOptions& options);
+};
+// Of log_cosh.
+class PANTO_EXPORT LogCoshError final : public MeanMetricWrapper {
+ public:
+  LogCoshError();
+  explicit LogCoshError(const MetricOptions& options);
+};
+class PANTO_EXPORT KLDivergence final : public MeanMetricWrapper {
+ public:
+  KLDivergence();
+  explicit KLDivergence(const MetricOptions& options);
+};
+class PANTO_EXPORT Poisson final : public MeanMetricWrapper {
+ public:
+  Poisson();
+  explicit Poisson(const MetricOptions& options);
+};
+class PANTO_EXPORT Hinge final : public MeanMetricWrapper {
+ public:
+  Hinge();
+  explicit Hinge(const MetricOptions& options);
+};
+class PANTO_EXPORT SquaredHinge final : public MeanMetricWrapper {
+ public:
+  SquaredHinge();
+  explicit SquaredHinge(const MetricOptions& options);
+};
+class PANTO_EXPORT CategoricalHinge final : public MeanMetricWrapper {
+ public:
+  CategoricalHinge();
+  explicit CategoricalHinge(const MetricOptions& options);
+};
+
+struct CrossentropyOptions {
+  bool from_logits = false;
+  double label_smoothing = 0;
+  int64_t axis = -1;
+  std::string name = "";
+  DType dtype = kFloat32;
+};
+class PANTO_EXPORT BinaryCrossentropy final : public MeanMetricWrapper {
+ public:
+  BinaryCrossentropy();
+  explicit BinaryCrossentropy(const CrossentropyOptions& options);
+};
+class PANTO_EXPORT CategoricalCrossentropy final : public MeanMetricWrapper {
+ public:
+  CategoricalCrossentropy();
+  explicit CategoricalCrossentropy(const CrossentropyOptions& options);
+};
+
+struct SparseCrossentropyOptions {
+  bool from_logits = false;
+  std::optional<int64_t> ignore_class = std::nullopt;
+  int64_t axis = -1;
+  std::string name = "";
+  DType dtype = kFloat32;
+};
+// Samples of the ignored class do not count. (Keras counts them, as samples without loss, where there are no weights.)
+class PANTO_EXPORT SparseCategoricalCrossentropy final : public MeanMetricWrapper {
+ public:
+  SparseCategoricalCrossentropy();
+  explicit SparseCategoricalCrossentropy(const SparseCrossentropyOptions& options);
+
+ private:
+  void update(const Tensor& prediction, const Tensor& labels, const Tensor& weights) const override;
+  std::optional<int64_t> ignore_class_;
+};
+
+struct AlongAxisOptions {
+  int64_t axis = -1;
+  std::string name = "";
+  DType dtype = kFloat32;
+};
+// The cosine of the angle between vectors: minus the loss of this name.
+class PANTO_EXPORT CosineSimilarity final : public MeanMetricWrapper {
+ public:
+  CosineSimilarity();
+  explicit CosineSimilarity(const AlongAxisOptions& options);
+};
+
+}  // namespace panto::metrics

@@ -1,0 +1,196 @@
+// Metrics: numbers that add up over batches.
+//
+//   metrics::SparseCategoricalAccuracy accuracy;
+//   metrics::Mean loss;
+//   for (auto [x, y] : batches) {
+//     const Tensor logits = model(x);
+//     accuracy.update_state(logits, y);
+//     loss.update_state(sparse_categorical_cross_entropy(logits, y, {.from_logits = true}));
+//   }
+//   std::cout << loss.result() << accuracy.result();
+//   loss.reset_state();
+//
+// They are Keras's, by Keras's names, but that predictions come first, then what they should be, as in losses, and that
+// sizes are known when a metric is made. Neither is broadcast. Weights are of samples: [batch], or [batch, ...] with
+// further dimensions of the predictions.
+//
+// What a metric adds up are variables, so traced steps and graphs update them: make the metric before the trace, or in
+// the GraphScope. There `update_state` gives the node that adds a batch up (`result()` does not wait for it):
+//
+//   const Operation update = accuracy.update_state(logits, labels);
+//   session.run(update, {{x, images}, {y, digits}});
+//   session.run(accuracy.result())
+//
+// A metric is a handle: copies share their totals. `save_variables("m.npz", accuracy.state())` keeps them. No gradients
+// go through metrics. Other headers have more of them: accuracy.h, auc.h, confusion.h, f_score.h, means.h, overlap.h,
+// regression.h. Thread-safety: updates may run in several threads at once; a result may then be of a part of one.
+#pragma once
+
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/callable.h"
+#include "panto/lib/base/export.h"
+#include "panto/lib/core/call/arg.h"
+#include "panto/lib/core/op/operation.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
+#include "panto/nn/training/loss.h"
+
+namespace panto::metrics {
+
+struct MetricOptions {
+  std::string name = "";   // of the variables, "NAME/total"; none: Keras's, "mean_squared_error"
+  DType dtype = kFloat32;  // of totals and results: float32 or float64
+};
+
+struct UpdateOptions {
+  Tensor weights = {};
+};
+
+class PANTO_EXPORT Metric {
+ public:
+  virtual ~Metric();
+
+  // Of all that was added up since the metric was made, or `reset_state`.
+  Tensor result(std::source_location where = std::source_location::current()) const;
+  // All totals are 0 again. Where a graph is being built it gives the node that does it.
+  Operation reset_state(std::source_location where = std::source_location::current()) const;
+  // The totals.
+  const std::vector<Variable>& state() const { return state_; }
+  const std::string& name() const { return name_; }
+  DType dtype() const { return dtype_; }
+
+ protected:
+  // Throws InvalidArgument for another type than float32 and float64.
+  Metric(const MetricOptions& options, std::string_view name);
+  Metric(const Metric&) = default;
+  Metric& operator=(const Metric&) = default;
+  // A variable "NAME/what" of zeros, which belongs to the state.
+  Variable add_state(std::string_view what, const Shape& shape);
+  virtual Tensor compute() const = 0;
+  // Calls `update`; where a graph is being built, gives the node that does what it does.
+  static Operation updated(const Callable<void()>& update, const std::source_location& where);
+  // The result after an update.
+  Tensor result_after(const Operation& update, const std::source_location& where) const;
+
+ private:
+  std::string name_;
+  DType dtype_;
+  std::vector<Variable> state_;
+};
+
+// Of values, as losses are.
+class PANTO_EXPORT ValueMetric : public Metric {
+ public:
+  Operation update_state(Arg values, const UpdateOptions& options = {}) const;
+  // Adds them up, and gives the result so far.
+  Tensor operator()(Arg values, const UpdateOptions& options = {}) const;
+
+ protected:
+  using Metric::Metric;
+  virtual void update(const Tensor& values, const Tensor& weights) const = 0;
+};
+
+// Of predictions and what they should be. One of your own:
+//
+//   struct Hits : metrics::PredictionMetric {
+//     Hits() : PredictionMetric({}, "hits") {}
+//     Variable hits = add_state("hits", {});
+//     void update(const Tensor& prediction, const Tensor& target, const Tensor& weights) const override {
+//       hits.assign_add(sum(cast(prediction == target, dtype())));
+//     }
+//     Tensor compute() const override { return hits.value(); }
+//   };
+class PANTO_EXPORT PredictionMetric : public Metric {
+ public:
+  // Throws InvalidArgument, and changes nothing, where shapes or types do not fit.
+  Operation update_state(Arg prediction, Arg target, const UpdateOptions& options = {}) const;
+  // Adds them up, and gives the result so far.
+  Tensor operator()(Arg prediction, Arg target, const UpdateOptions& options = {}) const;
+
+ protected:
+  using Metric::Metric;
+  // `weights`: undefined where none are given.
+  virtual void update(const Tensor& prediction, const Tensor& target, const Tensor& weights) const = 0;
+};
+
+// The sum of values, times their weights.
+class PANTO_EXPORT Sum final : public ValueMetric {
+ public:
+  Sum();
+  explicit Sum(const MetricOptions& options);
+
+ private:
+  void update(const Tensor& values, const Tensor& weights) const override;
+  Tensor compute() const override;
+  Variable total_;
+};
+
+// What is added up for a mean: of each sample the mean of its values, times its weight. Internal.
+class PANTO_EXPORT MeanTotals {
+ public:
+  MeanTotals() = default;
+  MeanTotals(Variable total, Variable count) : total_(std::move(total)), count_(std::move(count)) {}
+  void add(const Tensor& values, const Tensor& weights) const;
+  Tensor mean() const;
+
+ private:
+  Variable total_, count_;
+};
+
+// The mean of values, by their weights; 0 of none. What has further dimensions than its weights counts by its mean, and
+// without weights the first dimension is that of the samples.
+class PANTO_EXPORT Mean final : public ValueMetric {
+ public:
+  Mean();
+  explicit Mean(const MetricOptions& options);
+
+ private:
+  void update(const Tensor& values, const Tensor& weights) const override;
+  Tensor compute() const override;
+  MeanTotals totals_;
+};
+
+// The mean of a function of predictions and targets that gives a value for each sample, of a loss of this library, too:
+//
+//   metrics::MeanMetricWrapper error(huber, {.delta = 0.25});
+//   metrics::MeanMetricWrapper other([](const Tensor& p, const Tensor& t) { return abs(p - t); });
+class PANTO_EXPORT MeanMetricWrapper : public PredictionMetric {
+ public:
+  using Function = Callable<Tensor(const Tensor& prediction, const Tensor& target)>;
+  // Throw InvalidArgument for an empty function.
+  explicit MeanMetricWrapper(Function function);
+  MeanMetricWrapper(Function function, const MetricOptions& options);
+  template <class F>
+    requires std::is_class_v<F> &&
+             (!std::is_same_v<F, Function>) && std::is_invocable_r_v<Tensor, F&, const Tensor&, const Tensor&>
+  explicit MeanMetricWrapper(F function, const MetricOptions& options = {})
+      : MeanMetricWrapper(Function(std::move(function)), options) {}
+  template <class Options>
+  explicit MeanMetricWrapper(Tensor (*loss)(Arg, Arg, const Options&), Options loss_options = {},
+                             const MetricOptions& options = {})
+      : MeanMetricWrapper(each_of(loss, std::move(loss_options)), options) {}
+
+ protected:
+  MeanMetricWrapper(Function function, const MetricOptions& options, std::string_view name);
+  // The loss of each sample.
+  template <class Options>
+  static Function each_of(Tensor (*loss)(Arg, Arg, const Options&), Options options) {
+    options.reduction = LossReduction::kNone;
+    return
+        [loss, options](const Tensor& prediction, const Tensor& target) { return loss(prediction, target, options); };
+  }
+  void update(const Tensor& prediction, const Tensor& target, const Tensor& weights) const override;
+
+ private:
+  Tensor compute() const override;
+  Function function_;
+  MeanTotals totals_;
+};
+
+}  // namespace panto::metrics

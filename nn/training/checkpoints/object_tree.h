@@ -1,0 +1,81 @@
+// The objects of a Checkpoint as TensorFlow counts them: each variable, and what others are below. Internal.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "panto/lib/base/callable.h"
+#include "panto/lib/core/tensor/tensor.h"
+#include "panto/lib/core/tensor/variable.h"
+#include "panto/lib/graph/checkpoints/object_graph.h"
+#include "panto/nn/training/checkpoints/object_checkpoint.h"
+
+namespace panto {
+
+// A value that is no variable's.
+inline constexpr std::string_view kStateAttribute = "STATE";
+
+// What a CheckpointObject refers to.
+struct CheckpointNode {
+  enum class Kind : uint8_t { kVariable, kLayer, kOptimizer, kVariables, kState, kObjects };
+  Kind kind = Kind::kObjects;
+  Variable variable = {};
+  const Layer* layer = nullptr;
+  Optimizer* optimizer = nullptr;
+  Callable<std::vector<Variable>()> variables = nullptr;
+  Callable<Tensor()> save = nullptr;
+  Callable<void(const Tensor&)> restore = nullptr;
+  std::vector<CheckpointObject::Named> objects = {};
+};
+
+struct TreeObject {
+  std::string way;        // its key without what stands behind: "model/dense/kernel", names escaped
+  std::string full_name;  // of a variable, the same in every process
+  std::vector<std::pair<std::string, size_t>> children = {};
+  Variable variable = {};  // or what else it is
+  const CheckpointNode* state = nullptr;
+  Optimizer* optimizer = nullptr;
+  // What another one has, as a float32, beside it: the number of that object. 0: it is none such.
+  size_t narrow_of = 0;
+  // Of a layer: its variables, by their names there.
+  std::vector<std::pair<std::string, size_t>> by_name = {};
+  std::vector<StoredObject::Slot> slots = {};
+};
+
+class ObjectTree {
+ public:
+  explicit ObjectTree(const std::vector<CheckpointObject::Named>& objects);
+
+  const std::vector<TreeObject>& objects() const { return objects_; }
+  // Throws InvalidArgument for an optimizer of variables that are in no other object.
+  void expect_variables_of_optimizers() const;
+  // "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE".
+  static std::string key(const TreeObject& object);
+  // As they are stored.
+  std::vector<StoredObject> stored() const;
+
+ private:
+  void add_named(const std::vector<CheckpointObject::Named>& objects, size_t to);
+  void add(const std::string& name, const CheckpointNode& node, size_t to);
+  size_t add_child(const std::string& name, size_t to);
+  size_t add_variable(const std::string& name, const Variable& variable, std::string full_name, size_t to);
+  void add_layer(const Layer& layer, size_t to);
+  void add_slots(size_t of);
+
+  std::vector<TreeObject> objects_;
+  std::unordered_map<int64_t, size_t> of_variable_;  // by the ids of handles
+};
+
+// Behind the name of an optimizer's power that is a float64. Beside it is a float32 by the name itself, which is what
+// TensorFlow has for variables of any type.
+inline constexpr std::string_view kWide = "_float64";
+
+// What a variable is called in every process.
+std::string file_name_of(const Variable& variable);
+
+}  // namespace panto

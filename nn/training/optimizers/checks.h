@@ -1,0 +1,19 @@
+// Whether gradients fit their variables. Internal.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "panto/autograd/tape.h"
+#include "panto/lib/core/tensor/variable.h"
+
+namespace panto {
+
+// Throws InvalidArgument unless the gradient, whole or rows, has the variable's dtype, and a shape that the variable's
+// gradient may have. An undefined one fits.
+void expect_gradient_fits(const Variable& v, const Gradient& g);
+// The same of all, and FailedPrecondition if there are no variables, InvalidArgument unless there is a gradient for
+// each.
+void expect_gradients_fit(const std::vector<Variable>& variables, std::span<const Gradient> gradients);
+
+}  // namespace panto
