@@ -15,21 +15,27 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds) {
-  return impl_->run(fetches, feeds, {}, nullptr);
+  std::vector<Tensor> values(fetches.size());
+  impl_->run(fetches, feeds, values, {}, nullptr);
+  return values;
 }
 std::vector<Tensor> Session::run(const Fetches& fetches) { return run(fetches, {}); }
 std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options,
                                  RunMetadata* metadata) {
   check_run_options(options);
-  return impl_->run(fetches, feeds, options, metadata);
+  std::vector<Tensor> values(fetches.size());
+  impl_->run(fetches, feeds, values, options, metadata);
+  return values;
 }
 void Session::run_into(const Fetches& fetches, const Feeds& feeds, Tensor* values, size_t count) {
   if (fetches.size() != count) invalid("run: expected {} fetches, got {}", count, fetches.size());
-  std::ranges::move(run(fetches, feeds), values);
+  impl_->run(fetches, feeds, {values, count}, {}, nullptr);
 }
 void Session::run_into(const Fetches& fetches, Tensor* values, size_t count) { run_into(fetches, {}, values, count); }
 Tensor Session::run_one(const GraphElement& fetch, const Feeds& feeds) {
-  return std::move(run(Fetches{fetch}, feeds)[0]);
+  Tensor value;
+  impl_->run({&fetch, 1}, feeds, {&value, 1}, {}, nullptr);
+  return value;
 }
 Tensor Session::run_one(const GraphElement& fetch) { return run_one(fetch, {}); }
 
@@ -102,7 +108,9 @@ std::vector<Tensor> SessionCallable::run(const FeedValue* values, size_t count, 
   impl.session->execute(*ready->plan->executable, *ready->state, inputs, outputs, impl.options, metadata);
   impl.ready.put(std::move(ready));
   if (call.values_only) return outputs;
-  return call.values_of(outputs);
+  std::vector<Tensor> results(call.fetches.size());
+  call.give_values(outputs, results);
+  return results;
 }
 
 // ---- The session of a thread ---------------------------------------------------------------------------------------
@@ -122,7 +130,9 @@ Tensor eval(const GraphElement& fetch, const Feeds& feeds) {
   if (open_sessions().empty()) {
     fail(Code::kFailedPrecondition, "eval: expected a SessionScope around it, got none");
   }
-  return std::move(open_sessions().back()->run(Fetches{fetch}, feeds, {}, nullptr)[0]);
+  Tensor value;
+  open_sessions().back()->run({&fetch, 1}, feeds, {&value, 1}, {}, nullptr);
+  return value;
 }
 Tensor eval(const GraphElement& fetch) { return eval(fetch, {}); }
 

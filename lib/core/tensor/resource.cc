@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <typeinfo>
 #include <utility>
 
@@ -119,8 +120,19 @@ bool VariableResource::updated_in_place(const Device& device) const noexcept {
 // ---- Managers ------------------------------------------------------------------------------------------------------
 
 struct ResourceManager::Impl {
+  using Name = std::pair<std::string, std::string>;  // the container, and the name in it
+  // Looked up at each run of a node that names a resource, so without copies of the strings.
+  using NameView = std::pair<std::string_view, std::string_view>;
+  struct ByName {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const noexcept {
+      return NameView(a) < NameView(b);
+    }
+  };
+
   mutable std::mutex mutex;
-  std::map<std::pair<std::string, std::string>, ResourceHandle> resources;
+  std::map<Name, ResourceHandle, ByName> resources;
 };
 
 ResourceManager::ResourceManager() : impl_(std::make_unique<Impl>()) {}
@@ -129,16 +141,16 @@ ResourceManager::~ResourceManager() = default;
 ResourceHandle ResourceManager::lookup_or_create(const std::string& container, const std::string& name,
                                                  ResourceHandle (*make)(void*), void* argument) {
   const std::lock_guard lock(impl_->mutex);
-  const auto key = std::pair(container, name);
-  if (const auto found = impl_->resources.find(key); found != impl_->resources.end()) return found->second;
+  const auto found = impl_->resources.find(Impl::NameView(container, name));
+  if (found != impl_->resources.end()) return found->second;
   ResourceHandle made = make(argument);
-  impl_->resources.emplace(key, made);
+  impl_->resources.emplace(Impl::Name(container, name), made);
   return made;
 }
 
 ResourceHandle ResourceManager::find(const std::string& container, const std::string& name) const {
   const std::lock_guard lock(impl_->mutex);
-  const auto found = impl_->resources.find(std::pair(container, name));
+  const auto found = impl_->resources.find(Impl::NameView(container, name));
   return found == impl_->resources.end() ? nullptr : found->second;
 }
 

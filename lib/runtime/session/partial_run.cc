@@ -276,7 +276,8 @@ std::vector<Tensor> Session::Impl::partial_run(const std::string& handle, const 
       for (const NodeOutput input : plans->feed_outputs) inputs.push_back(&run.values.at(input));
       const std::shared_ptr<Plan> plan = find_plan(*plans, inputs);
       plan->executable->check(inputs);
-      const std::vector<Tensor> made = execute(*plan, inputs, plans->fetch_outputs.size(), {}, nullptr);
+      std::vector<Tensor> made(plans->fetch_outputs.size());
+      execute(*plan, inputs, made, {}, nullptr);
       for (size_t i = 0; i < made.size(); ++i) run.values.emplace(plans->fetch_outputs[i], made[i]);
       for (const int id : stage.nodes) run.ran[static_cast<size_t>(id)] = is_source(graph.at(id)) ? 0 : 1;
     }
@@ -284,7 +285,8 @@ std::vector<Tensor> Session::Impl::partial_run(const std::string& handle, const 
     for (const NodeOutput output : asked->fetch_outputs) outputs.push_back(run.values.at(output));
     for (const int position : fetch_positions) run.fetched[static_cast<size_t>(position)] = 1;
     const bool done = run.all_done();
-    std::vector<Tensor> values = asked->values_of(outputs);
+    std::vector<Tensor> values(asked->fetches.size());
+    asked->give_values(outputs, values);
     if (done) end();
     return values;
   } catch (...) {

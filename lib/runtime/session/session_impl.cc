@@ -132,19 +132,17 @@ void check_feed(const Graph& graph, NodeOutput output, const Tensor& value) {
           any_type ? "a tensor" : dtype_name(expected.dtype), expected.shape.to_string(), got);
 }
 
-bool CallPlans::fits(const Fetches& wanted, const Feeds& given) const {
-  return given.size() == feeds.size() && wanted == fetches &&
+bool CallPlans::fits(std::span<const GraphElement> wanted, const Feeds& given) const {
+  return given.size() == feeds.size() && std::ranges::equal(wanted, fetches) &&
          std::ranges::equal(given, feeds, {}, &Feeds::value_type::first);
 }
 
-std::vector<Tensor> CallPlans::values_of(std::span<const Tensor> outputs) const {
-  std::vector<Tensor> values(fetches.size());
+void CallPlans::give_values(std::span<const Tensor> outputs, std::span<Tensor> values) const {
   for (size_t i = 0; i < values.size(); ++i) {
     const GraphElement& element = fetches[i];
     if (fetch_of[i] >= 0) values[i] = outputs[static_cast<size_t>(fetch_of[i])];
     if (element.is_variable()) values[i] = variable_of(values[i].defined() ? values[i] : element.tensor()).read();
   }
-  return values;
 }
 
 FedTensors::FedTensors(const CallPlans& call, std::span<const FeedValue* const> values) {
@@ -280,7 +278,7 @@ void Session::Impl::extend(const Graph& more) {
 
 // ---- What is run ---------------------------------------------------------------------------------------------------
 
-std::shared_ptr<CallPlans> Session::Impl::find_call(const Fetches& fetches, const Feeds& feeds) {
+std::shared_ptr<CallPlans> Session::Impl::find_call(std::span<const GraphElement> fetches, const Feeds& feeds) {
   const std::lock_guard lock(mutex_);
   for (auto it = calls_.begin(); it != calls_.end(); ++it) {
     if (!(*it)->fits(fetches, feeds)) continue;
@@ -297,7 +295,8 @@ std::shared_ptr<CallPlans> Session::Impl::find_call(const Fetches& fetches, cons
   return calls_.front();
 }
 
-std::shared_ptr<CallPlans> Session::Impl::resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds) {
+std::shared_ptr<CallPlans> Session::Impl::resolve_now(std::span<const GraphElement> fetches,
+                                                      std::span<const GraphElement> feeds) {
   const std::lock_guard lock(mutex_);
   follow();
   std::shared_ptr<CallPlans> call = resolve(graph_, fetches, feeds);
@@ -333,7 +332,8 @@ void Session::Impl::use_raised(CallPlans& call) {
   call.target_nodes = std::move(targets);
 }
 
-std::shared_ptr<CallPlans> Session::Impl::resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,
+std::shared_ptr<CallPlans> Session::Impl::resolve(std::shared_ptr<const Graph> graph,
+                                                  std::span<const GraphElement> fetches,
                                                   std::span<const GraphElement> feeds) const {
   const std::shared_ptr<Graph* const> location = location_.lock();
   const void* identity = location == nullptr ? nullptr : (*location)->identity();
@@ -431,31 +431,30 @@ std::shared_ptr<Executable> Session::Impl::make_executable(const CallPlans& call
 
 // ---- Running -------------------------------------------------------------------------------------------------------
 
-std::vector<Tensor> Session::Impl::run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options,
-                                       RunMetadata* metadata) {
+void Session::Impl::run(std::span<const GraphElement> fetches, const Feeds& feeds, std::span<Tensor> values,
+                        const RunOptions& options, RunMetadata* metadata) {
   expect_open();
   const std::shared_ptr<CallPlans> call = find_call(fetches, feeds);
-  SmallVector<const FeedValue*, 8> values;
-  for (const auto& [element, value] : feeds) values.push_back(&value);
-  const FedTensors fed(*call, {values.data(), values.size()});
+  SmallVector<const FeedValue*, 8> given;
+  for (const auto& [element, value] : feeds) given.push_back(&value);
+  const FedTensors fed(*call, {given.data(), given.size()});
   const std::span<const Tensor* const> inputs = fed.tensors();
   for (size_t i = 0; i < inputs.size(); ++i) check_feed(*call->graph, call->feed_outputs[i], *inputs[i]);
   const std::shared_ptr<Plan> plan = find_plan(*call, inputs);
   set_latest(plan->executable);
   plan->executable->check(inputs);
-  std::vector<Tensor> outputs = execute(*plan, inputs, call->fetch_outputs.size(), options, metadata);
-  if (call->values_only) return outputs;
-  return call->values_of(outputs);
+  if (call->values_only) return execute(*plan, inputs, values, options, metadata);
+  std::vector<Tensor> outputs(call->fetch_outputs.size());
+  execute(*plan, inputs, outputs, options, metadata);
+  call->give_values(outputs, values);
 }
 
-std::vector<Tensor> Session::Impl::execute(Plan& plan, std::span<const Tensor* const> inputs, size_t count,
-                                           const RunOptions& options, RunMetadata* metadata) const {
-  std::vector<Tensor> outputs(count);
+void Session::Impl::execute(Plan& plan, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
+                            const RunOptions& options, RunMetadata* metadata) const {
   std::unique_ptr<RunState> state = plan.states.take([](const RunState&) { return true; });
   if (state == nullptr) state = plan.executable->new_state();
   execute(*plan.executable, *state, inputs, outputs, options, metadata);
   plan.states.put(std::move(state));
-  return outputs;
 }
 
 void Session::Impl::execute(const Executable& executable, RunState& state, std::span<const Tensor* const> inputs,

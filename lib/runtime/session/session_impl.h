@@ -47,9 +47,9 @@ struct CallPlans {
   int num_planned = 0;
   std::shared_ptr<Plan> open_plan;
 
-  bool fits(const Fetches& wanted, const Feeds& given) const;
-  // By fetch, from what a run gave for `fetch_outputs`.
-  std::vector<Tensor> values_of(std::span<const Tensor> outputs) const;
+  bool fits(std::span<const GraphElement> wanted, const Feeds& given) const;
+  // Into `values`, by fetch, from what a run gave for `fetch_outputs`.
+  void give_values(std::span<const Tensor> outputs, std::span<Tensor> values) const;
 };
 
 // Feeds as tensors: numbers become scalars.
@@ -76,18 +76,20 @@ class Session::Impl {
   static std::shared_ptr<Impl> make(Graph graph, const Graph* original, SessionOptions options);
   Impl(Graph graph, const Graph* original, SessionOptions options);
 
-  std::vector<Tensor> run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options, RunMetadata* metadata);
-  std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, const Fetches& fetches,
+  // Into `values`, by fetch.
+  void run(std::span<const GraphElement> fetches, const Feeds& feeds, std::span<Tensor> values,
+           const RunOptions& options, RunMetadata* metadata);
+  std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, std::span<const GraphElement> fetches,
                                      std::span<const GraphElement> feeds) const;
   // Of the graph as it is now, raised where that may be.
-  std::shared_ptr<CallPlans> resolve_now(const Fetches& fetches, std::span<const GraphElement> feeds);
+  std::shared_ptr<CallPlans> resolve_now(std::span<const GraphElement> fetches, std::span<const GraphElement> feeds);
   std::shared_ptr<Plan> find_plan(CallPlans& call, std::span<const Tensor* const> inputs);
   // Into `outputs`, by fetch output of the call.
   void execute(const Executable& executable, RunState& state, std::span<const Tensor* const> inputs,
                std::span<Tensor> outputs, const RunOptions& options, RunMetadata* metadata) const;
   // The same with a state of the plan's.
-  std::vector<Tensor> execute(Plan& plan, std::span<const Tensor* const> inputs, size_t count,
-                              const RunOptions& options, RunMetadata* metadata) const;
+  void execute(Plan& plan, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, const RunOptions& options,
+               RunMetadata* metadata) const;
 
   std::string partial_run_setup(const Fetches& fetches, std::span<const GraphElement> feeds);
   std::vector<Tensor> partial_run(const std::string& handle, const Fetches& fetches, const Feeds& feeds);
@@ -106,7 +108,7 @@ class Session::Impl {
   std::shared_ptr<Executable> latest() const;
 
  private:
-  std::shared_ptr<CallPlans> find_call(const Fetches& fetches, const Feeds& feeds);
+  std::shared_ptr<CallPlans> find_call(std::span<const GraphElement> fetches, const Feeds& feeds);
   void follow();
   void use_raised(CallPlans& call);
   // What runs of the session belong to, beside what the caller's step says.
