@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "panto/apps/programs/data/text.h"
 #include "panto/apps/programs/programs.h"
-#include "panto/apps/programs/text.h"
 #include "panto/panto.h"
 
 namespace panto::apps {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <string>
 
+#include "panto/apps/programs/data/text.h"
 #include "panto/apps/programs/programs.h"
-#include "panto/apps/programs/text.h"
 #include "panto/panto.h"
 
 namespace panto::apps {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "panto/apps/programs/data/titanic.h"
 #include "panto/apps/programs/programs.h"
-#include "panto/apps/programs/titanic.h"
 #include "panto/panto.h"
 
 namespace panto::apps {

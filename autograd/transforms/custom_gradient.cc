@@ -12,7 +12,7 @@
 #include "panto/lib/core/call/recorder.h"
 #include "panto/lib/core/call/transform.h"
 #include "panto/lib/core/op/gradient.h"
-#include "panto/lib/ops/array/custom_gradient.h"
+#include "panto/lib/ops/control/custom_gradient.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/state.h"

@@ -90,7 +90,7 @@ struct SessionOptions {
   // thread that calls `run`; only those that wait (for queues, for other runs) go on beside it. More: nodes that do not
   // depend on one another go on side by side, each with its share of the threads, where the first runs show that this
   // is faster. What has effects or reads variables keeps its order, and results are the same to the bit. Graphs with
-  // TensorFlow 1's loops, and those on several devices, do not take part.
+  // TensorFlow 1's loops, those on several devices, and what bodies of loops and branches do do not take part.
   int inter_op_threads = 0;
   // Bytes that the plan of a run may make room for (PlanStats::planned_bytes); -1: as many as it needs. Values of
   // elementwise ops and reductions are computed again where they would be more, and nodes one after the other; results

@@ -12,7 +12,7 @@
 #include "panto/lib/ops/reductions.h"
 #include "panto/nn/columns/columns.h"
 #include "panto/nn/columns/parts.h"
-#include "panto/nn/layers/core/vocabulary.h"
+#include "panto/nn/layers/preprocessing/vocabulary.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/sparse.h"

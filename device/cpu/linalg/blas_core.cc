@@ -1,27 +1,26 @@
 // OpenBLAS chooses its kernels by the model of the processor when it is loaded, and takes the oldest for a model that
 // is newer than itself: those of SSE3, with which a product takes five times as long as with AVX-512 and a
-// decomposition twice. It is told which it may take when this library is loaded, before anybody can call it.
+// decomposition twice. It is told which it may take before its first function is called.
 //
 // Measured with Debian 12's 0.3.21 on Emerald Rapids, one thread, float32, 512x512: product 8.2 -> 1.7 ms, LU 4.7
 // -> 2.4, QR 16 -> 6.4, eigenvectors of a symmetric matrix 32 -> 16, SVD 80 -> 34.
 #ifdef __x86_64__
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/vendor.h"
+#include "panto/lib/base/delay_load/delay_load.h"
 
 namespace panto {
 namespace {
-
-// OpenBLAS's own functions, where it was built for many processors; else null.
-template <class F>
-F* function(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_DEFAULT, name));
-}
 
 // Whether kernels of this name have vectors of 128 bits, where there are twice or four times as wide ones.
 bool is_narrow(std::string_view core) {
@@ -31,19 +30,47 @@ bool is_narrow(std::string_view core) {
   return std::find(std::begin(kNarrow), std::end(kNarrow), core) != std::end(kNarrow);
 }
 
-[[maybe_unused]] const bool chosen = [] {
-  auto* const core = function<char*()>("openblas_get_corename");
-  auto* const end = function<void()>("gotoblas_dynamic_quit");
-  auto* const begin = function<void()>("gotoblas_dynamic_init");
-  constexpr const char* kVariable = "OPENBLAS_CORETYPE";
-  if (core == nullptr || end == nullptr || begin == nullptr || std::getenv(kVariable) != nullptr) return false;
-  if (cpu::isa() == cpu::Isa::kPortable || !is_narrow(core())) return false;
-  setenv(kVariable, cpu::isa() == cpu::Isa::kAvx512 ? "SkylakeX" : cpu::is_amd() ? "Zen" : "Haswell", 1);
-  end();
-  begin();
-  unsetenv(kVariable);
-  return true;
-}();
+constexpr const char* kVariable = "OPENBLAS_CORETYPE";
+
+// Calls f() where the environment has one variable more: the only way to tell OpenBLAS. Other threads that read theirs
+// meanwhile see one or the other, whole; setenv would move what they read. What they set meanwhile is lost.
+template <class F>
+void with_variable(std::string text, const F& f) {
+  struct Environment {
+    std::string text;
+    std::vector<char*> variables;
+  };
+  static auto* const more = new Environment{std::move(text), {}};  // leaked on purpose: somebody may still read it
+  char** const before = environ;
+  for (char** variable = before; variable != nullptr && *variable != nullptr; ++variable) {
+    more->variables.push_back(*variable);
+  }
+  more->variables.push_back(more->text.data());
+  more->variables.push_back(nullptr);
+  environ = more->variables.data();
+  f();
+  if (environ == more->variables.data()) {
+    environ = before;
+  } else {
+    unsetenv(kVariable);
+  }
+}
+
+// Where OpenBLAS was built for one kind of processor only it does not have these functions.
+void choose_kernels(void* openblas) {
+  const auto core = reinterpret_cast<char* (*)()>(dlsym(openblas, "openblas_get_corename"));
+  const auto end = reinterpret_cast<void (*)()>(dlsym(openblas, "gotoblas_dynamic_quit"));
+  const auto begin = reinterpret_cast<void (*)()>(dlsym(openblas, "gotoblas_dynamic_init"));
+  if (core == nullptr || end == nullptr || begin == nullptr || std::getenv(kVariable) != nullptr) return;
+  if (cpu::isa() == cpu::Isa::kPortable || !is_narrow(core())) return;
+  const char* const wanted = cpu::isa() == cpu::Isa::kAvx512 ? "SkylakeX" : cpu::is_amd() ? "Zen" : "Haswell";
+  with_variable(std::string(kVariable) + "=" + wanted, [&] {
+    end();
+    begin();
+  });
+}
+
+[[maybe_unused]] const bool configured = (configure_library("libopenblas.so", choose_kernels), true);
 
 }  // namespace
 }  // namespace panto

@@ -1,9 +1,15 @@
 // Matrix products against the definition in long double, on both sides of every size at which another engine takes
 // over, and their independence of the number of threads.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <complex>
+#include <cstdlib>
 #include <limits>
+#include <set>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "panto/device/cpu/gemm/gemm.h"
@@ -146,6 +152,22 @@ BOOST_AUTO_TEST_CASE(integers_wrap) {
   const Tensor a = tensor({{2147483647, 2}}), b = tensor({{2}, {3}});
   BOOST_TEST(matmul(a, b).item<int32_t>() == 4);
 }
+
+#ifdef __x86_64__
+// An OpenBLAS that does not know the processor takes kernels of 2004 by itself.
+BOOST_AUTO_TEST_CASE(openblas_uses_the_vectors_that_there_are) {
+  const Tensor x = random_tensor<double>({64, 64});
+  matmul(x, x);
+  void* const openblas = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  const char* const level = std::getenv("PANTO_CPU");
+  const bool portable = level != nullptr && std::string_view(level) == "portable";
+  if (openblas == nullptr || portable || !__builtin_cpu_supports("avx2")) return;
+  const auto core = reinterpret_cast<char* (*)()>(dlsym(openblas, "openblas_get_corename"));
+  BOOST_REQUIRE(core != nullptr);
+  const std::set<std::string> narrow = {"Prescott", "Core2", "Penryn", "Nehalem", "Generic", "Unknown"};
+  BOOST_TEST(narrow.count(core()) == 0, core());
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(no_inner_dimension_gives_zeros) {
   for (int64_t m : {0, 2}) {

@@ -9,9 +9,9 @@
 #include "panto/nn/layers/core/losses.h"
 #include "panto/nn/layers/core/masking.h"
 #include "panto/nn/layers/core/merge.h"
-#include "panto/nn/layers/core/preprocessing.h"
 #include "panto/nn/layers/core/reshaping.h"
 #include "panto/nn/layers/normalization.h"
+#include "panto/nn/layers/preprocessing/preprocessing.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/nn/layers/keras.h"
 

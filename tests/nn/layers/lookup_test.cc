@@ -1,5 +1,5 @@
 // Vocabularies: numbers as Keras 3 gives them; in traces, in files and in graphs; what they refuse.
-#include "panto/nn/layers/core/lookup.h"
+#include "panto/nn/layers/preprocessing/lookup.h"
 
 #include "panto/lib/core/call/scopes.h"
 #include "panto/lib/runtime/session.h"

@@ -272,8 +272,8 @@ def transfer():
 
 
 def titanic():
-    """The records of apps/programs/titanic.cc, feature by feature; keywords as a matrix that "" fills."""
-    source = (ROOT / "apps/programs/titanic.cc").read_text()
+    """The records of apps/programs/data/titanic.cc, feature by feature; keywords as a matrix that "" fills."""
+    source = (ROOT / "apps/programs/data/titanic.cc").read_text()
     columns = {name: [] for name in ["class", "sex", "age", "years", "keywords", "survived"]}
     number = 0
     for group in re.findall(r'\{"(\w+)", "(\w+)", "(\w+)", (\d+), (\d+), "(\w+)"\}', source):

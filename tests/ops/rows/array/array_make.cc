@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "panto/autograd/tape.h"
-#include "panto/lib/ops/array/custom_gradient.h"
+#include "panto/lib/ops/control/custom_gradient.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/tests/expect.h"
 #include "panto/tests/folder.h"

@@ -1,4 +1,4 @@
-#include "panto/nn/layers/core/preprocessing.h"
+#include "panto/nn/layers/preprocessing/preprocessing.h"
 
 #include <utility>
 #include <vector>
@@ -8,8 +8,8 @@
 #include "panto/lib/core/call/caller.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/reductions.h"
-#include "panto/nn/layers/core/encoding.h"
 #include "panto/nn/layers/core/shapes.h"
+#include "panto/nn/layers/preprocessing/encoding.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/sparse.h"

@@ -1,4 +1,4 @@
-#include "panto/apps/programs/titanic.h"
+#include "panto/apps/programs/data/titanic.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // Values whose gradient is not that of the ops that computed them, and values that are to be computed once more.
-#include "panto/lib/ops/array/custom_gradient.h"
+#include "panto/lib/ops/control/custom_gradient.h"
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/dispatch.h"

@@ -1,4 +1,4 @@
-#include "panto/nn/layers/core/lookup.h"
+#include "panto/nn/layers/preprocessing/lookup.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,9 +11,9 @@
 #include "panto/lib/ops/arrays.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/reductions.h"
-#include "panto/nn/layers/core/encoding.h"
 #include "panto/nn/layers/core/shapes.h"
-#include "panto/nn/layers/core/vocabulary.h"
+#include "panto/nn/layers/preprocessing/encoding.h"
+#include "panto/nn/layers/preprocessing/vocabulary.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 #include "panto/ops/sparse.h"

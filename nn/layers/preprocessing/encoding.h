@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "panto/nn/layers/core/preprocessing.h"
+#include "panto/nn/layers/preprocessing/preprocessing.h"
 
 namespace panto::detail {
 

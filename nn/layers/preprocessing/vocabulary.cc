@@ -1,4 +1,4 @@
-#include "panto/nn/layers/core/vocabulary.h"
+#include "panto/nn/layers/preprocessing/vocabulary.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "panto/apps/programs/text.h"
+#include "panto/apps/programs/data/text.h"
 
 #include <algorithm>
 #include <cctype>

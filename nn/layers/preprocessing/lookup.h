@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "panto/lib/base/export.h"
-#include "panto/nn/layers/core/preprocessing.h"
 #include "panto/nn/layers/layer.h"
+#include "panto/nn/layers/preprocessing/preprocessing.h"
 
 namespace panto {
 
