@@ -22,7 +22,7 @@ class InstalledCase(unittest.TestCase):
     def setUpClass(cls):
         cls.stage = pathlib.Path(tempfile.mkdtemp()).resolve()
         cls.addClassCleanup(shutil.rmtree, cls.stage)
-        run("meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", cls.stage)
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--strip", "--destdir", cls.stage)
         (config,) = cls.stage.rglob("panto.pc")
         cls.prefix = config.parents[2]  # from lib/pkgconfig
         cls.environment = os.environ | {"PKG_CONFIG_PATH": str(config.parent)}

@@ -85,6 +85,11 @@ class InstallTest(InstalledCase):
             with self.subTest(header=header.name):
                 result.result()
 
+    def test_the_library_is_small(self):
+        """The budget of the library as it is installed, with every op in every type: 30 MB."""
+        (library,) = (p for p in self.libdir.glob("libpanto.so.*") if not p.is_symlink())
+        self.assertLess(library.stat().st_size, 30_000_000)
+
     def test_the_library_exports_only_its_own_names(self):
         (library,) = (p for p in self.libdir.glob("libpanto.so.*") if not p.is_symlink())
         symbols = run("nm", "--dynamic", "--defined-only", "--demangle", library).splitlines()
