@@ -8,6 +8,7 @@
 #include "panto/lib/ops/operators.h"
 #include "panto/lib/ops/ops.h"
 #include "panto/tests/device/support.h"
+#include "panto/trace/trace.h"
 
 namespace panto {
 namespace {
@@ -43,6 +44,7 @@ const std::vector<Case> kCases = {
     {"one plane deep, strides", 2, 10, 12, 10, 16, 24, {1, 3, 3}, {2, 1, 1}},
     {"a column", 2, 12, 10, 9, 24, 16, {3, 1, 1}},
     {"few planes", 1, 2, 30, 31, 16, 16, {2, 3, 3}},
+    {"a filter that is laid out in parts", 1, 9, 14, 12, 64, 96, {3, 3, 3}},
     {"few windows of a large filter", 1, 9, 3, 3, 64, 160, {3, 3, 3}},
     {"a window as large as the volume", 16, 5, 5, 5, 16, 32, {5, 5, 5}, {1, 1, 1}, {1, 1, 1}, "VALID"},
     {"long and thin", 1, 2000, 1, 1, 16, 16, {5, 1, 1}},
@@ -68,10 +70,12 @@ struct Caller {
     return conv3d(t.input, t.filter, each(c.strides), c.padding,
                   {.data_format = format, .dilations = each(c.dilations)});
   }
+  Tensor by_input(const Tensors& t) const {
+    return conv3d_backprop_input(shape(t.input), t.filter, t.output, each(c.strides), c.padding,
+                                 {.data_format = format, .dilations = each(c.dilations)});
+  }
   Results all(const Tensors& t) const {
-    return {forward(t),
-            conv3d_backprop_input(shape(t.input), t.filter, t.output, each(c.strides), c.padding,
-                                  {.data_format = format, .dilations = each(c.dilations)}),
+    return {forward(t), by_input(t),
             conv3d_backprop_filter(t.input, shape(t.filter), t.output, each(c.strides), c.padding,
                                    {.data_format = format, .dilations = each(c.dilations)})};
   }
@@ -140,6 +144,24 @@ BOOST_AUTO_TEST_CASE(threads) {
         BOOST_TEST(same_bits(one.forward, more.forward), c.name << ", " << format << " on " << count);
         BOOST_TEST(same_bits(one.by_input, more.by_input), c.name << ", by input, " << format << " on " << count);
         BOOST_TEST(same_bits(one.by_filter, more.by_filter), c.name << ", by filter, " << format << " on " << count);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(constant_filters) {
+  // Laid out once, before the first run.
+  for (const char* format : {"NDHWC", "NCDHW"}) {
+    for (const Case& c : kCases) {
+      const Caller call{c, format};
+      const Tensors t = call.tensors();
+      const Function forward = trace([&](const Tensor& x) { return call.forward({x, t.filter, {}}); },
+                                     {TensorSpec(kFloat32, t.input.shape())});
+      const Function back = trace([&](const Tensor& dy) { return call.by_input({t.input, t.filter, dy}); },
+                                  {TensorSpec(kFloat32, t.output.shape())});
+      for (int i = 0; i < 2; ++i) {
+        BOOST_TEST(same_bits(forward(t.input), call.forward(t)), c.name << ", " << format << ", run " << i);
+        BOOST_TEST(same_bits(back(t.output), call.by_input(t)), c.name << ", by input, " << format << ", run " << i);
       }
     }
   }
