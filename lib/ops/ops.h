@@ -2,7 +2,9 @@
 #pragma once
 
 #include "panto/ops/array.h"
+#include "panto/ops/audio.h"
 #include "panto/ops/control.h"
+#include "panto/ops/fft.h"
 #include "panto/ops/image.h"
 #include "panto/ops/linalg.h"
 #include "panto/ops/lists.h"
@@ -12,7 +14,6 @@
 #include "panto/ops/queues.h"
 #include "panto/ops/random.h"
 #include "panto/ops/readers.h"
-#include "panto/ops/signal.h"
 #include "panto/ops/sparse.h"
 #include "panto/ops/state.h"
 #include "panto/ops/strings.h"

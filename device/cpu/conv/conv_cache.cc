@@ -11,7 +11,7 @@ constexpr size_t kCachedPlans = 256;
 
 class PlanCache {
  public:
-  std::shared_ptr<const ConvPlan> find(ConvKind kind, const Convolution& c) {
+  std::shared_ptr<const ConvPlan> find(ConvKind kind, const PlannedConvolution& c) {
     {
       const std::lock_guard lock(mutex_);
       for (auto it = plans_.begin(); it != plans_.end(); ++it) {
@@ -46,7 +46,7 @@ PlanCache& plan_cache() {
 
 }  // namespace
 
-std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const Convolution& c) {
+std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const PlannedConvolution& c) {
   return plan_cache().find(kind, c);
 }
 int64_t conv_plans_made() { return plan_cache().made(); }

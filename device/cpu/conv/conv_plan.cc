@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panto/device/cpu/conv/conv_layout.h"
 #include "panto/device/cpu/conv/conv_small_channels.h"
 #include "panto/device/cpu/conv/onednn.h"
 #include "panto/device/cpu/fused/epilogue.h"
@@ -19,42 +20,13 @@ constexpr int64_t kMaxTiles = 64;                       // however many processo
 constexpr int64_t kMaxTileWork = int64_t{1} << 30;      // one takes some 20 ms, in which nothing stops it
 constexpr int64_t kMaxFilterTiles = 16;                 // each of which has a filter's gradient to itself,
 constexpr int64_t kMaxFilterBytes = int64_t{64} << 20;  // in no more memory than this
-constexpr int64_t kMinBandRows = 4;        // a band needs the rows beside it, too, and reads the filter again
+constexpr int64_t kMinBandRows = 4;        // a band needs the rows beside it, too, and reads the filter again; of
+                                           // planes one is enough
 constexpr int64_t kSmallWork = 16 * 1024;  // fewer multiplications are faster in a plain loop than oneDNN's entrance
-constexpr int64_t kLargest = 1 << 28;      // elements: their offsets fit 32 bits also in bytes
 constexpr int64_t kBlockedWork = 190;      // multiplications for each element moved, from which blocks pay
 constexpr int64_t kBlockedChannels = 16;
 constexpr int64_t kPackChannels = 64;         // output channels that are packed at a time
 constexpr int64_t kPackedAlone = 256 * 1024;  // bytes of a filter that one thread packs
-
-int64_t saturated_product(std::initializer_list<int64_t> factors) {
-  int64_t product = 1;
-  for (const int64_t f : factors) {
-    if (__builtin_mul_overflow(product, f, &product)) return INT64_MAX;
-  }
-  return product;
-}
-
-int64_t filter_elements(const Convolution& c) {
-  return saturated_product({c.height.size, c.width.size, c.in_channels / c.groups, c.out_channels});
-}
-int64_t work_of(const Convolution& c) {
-  return saturated_product({c.batch, c.height.output, c.width.output, filter_elements(c)});
-}
-
-// Rows or columns after the last element that a window covers, as padding that oneDNN accepts.
-int64_t padding_after(const WindowAxis& a) {
-  return std::max<int64_t>(0, (a.output - 1) * a.stride + a.extent() - a.input - a.before);
-}
-
-// Steps that nobody takes may be of any length: as short as makes no difference.
-int64_t stride_of(const WindowAxis& a) { return std::min(a.stride, a.input + a.before + padding_after(a) + 1); }
-// oneDNN counts the elements that are left out.
-int64_t dilation_of(const WindowAxis& a) { return a.size > 1 ? a.dilation - 1 : 0; }
-
-bool plain_axis(const WindowAxis& a) {
-  return a.before < a.extent() && padding_after(a) < a.extent() && std::max(a.extent(), a.input) < (1 << 24);
-}
 
 Tensor buffer(Device& device, size_t bytes) {
   return allocate_tensor(device, kUint8, Shape{checked_cast<int64_t>(bytes)});
@@ -62,58 +34,13 @@ Tensor buffer(Device& device, size_t bytes) {
 
 size_t size_of(const dnnl_memory_desc_t& desc) { return dnnl_memory_desc_get_size(&desc); }
 
-dnnl_memory_desc_t any_layout(int rank, const dnnl_dims_t dims) {
-  dnnl_memory_desc_t desc;
-  check_dnnl(dnnl_memory_desc_init_by_tag(&desc, rank, dims, dnnl_f32, dnnl_format_tag_any), "layout");
-  return desc;
-}
-
-// The filter in our layout, height, width, channels, output channels, or in that which oneDNN chooses; with groups as
-// its first dimension where there are several.
-dnnl_memory_desc_t filter_desc(const Convolution& c, bool ours) {
-  const int64_t in = c.in_channels / c.groups, out = c.out_channels;
-  const int64_t row = c.width.size * in * out, column = in * out;
-  dnnl_memory_desc_t desc;
-  if (c.groups == 1) {
-    const dnnl_dims_t dims = {out, in, c.height.size, c.width.size}, strides = {1, out, row, column};
-    if (!ours) return any_layout(4, dims);
-    check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 4, dims, dnnl_f32, strides), "filter");
-  } else {
-    const int64_t each = out / c.groups;
-    const dnnl_dims_t dims = {c.groups, each, in, c.height.size, c.width.size};
-    const dnnl_dims_t strides = {each, 1, out, row, column};
-    if (!ours) return any_layout(5, dims);
-    check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 5, dims, dnnl_f32, strides), "filter");
-  }
-  return desc;
-}
-
-// `rows` rows of images that are `height` high.
-dnnl_memory_desc_t image_desc(const Convolution& c, int64_t images, int64_t channels, int64_t rows, int64_t height,
-                              int64_t width) {
-  dnnl_memory_desc_t desc;
-  const dnnl_dims_t dims = {images, channels, rows, width};
-  const int64_t image = channels * height * width;
-  const dnnl_dims_t last = {image, 1, width * channels, channels}, first = {image, height * width, width, 1};
-  check_dnnl(dnnl_memory_desc_init_by_strides(&desc, 4, dims, dnnl_f32, c.channels_first() ? first : last), "images");
-  return desc;
-}
-
-// Whether oneDNN has primitives for AVX-512.
-bool has_avx512() {
-  const int isa = dnnl_get_effective_cpu_isa();
-  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-}
-
 // Whether images are better laid out as oneDNN chooses than as they are.
-bool blocked_layout(const Convolution& c) {
+bool blocked_layout(const PlannedConvolution& c) {
   if (c.channels_first()) return true;  // there are hardly any primitives for it
-  if (has_avx512()) return false;
-  const int64_t window = c.height.size * c.width.size;
+  if (onednn_has_avx512()) return false;
+  const int64_t window = c.depth.size * c.height.size * c.width.size;
   if (c.groups > 1 || window == 1 || std::min(c.in_channels, c.out_channels) < kBlockedChannels) return false;
-  const int64_t moved =
-      c.height.input * c.width.input * c.in_channels + c.height.output * c.width.output * c.out_channels;
-  return work_of(c) / c.batch / moved >= kBlockedWork;
+  return work_of(c) / c.batch / (c.in_elements() + c.out_elements()) >= kBlockedWork;
 }
 
 }  // namespace
@@ -143,17 +70,12 @@ struct ConvPlan::Packing {
   std::vector<Part> parts;  // none where the layouts are the same
 };
 
-bool ConvPlan::fits(const Convolution& c) {
-  if (work_of(c) < kSmallWork || !plain_axis(c.height) || !plain_axis(c.width)) return false;
-  return filter_elements(c) < kLargest &&
-         saturated_product({c.height.input, c.width.input, c.in_channels}) < kLargest &&
-         saturated_product({c.height.output, c.width.output, c.out_channels}) < kLargest;
-}
+bool ConvPlan::fits(const PlannedConvolution& c) { return work_of(c) >= kSmallWork && fits_onednn(c); }
 
-ConvPlan::ConvPlan(ConvKind kind, const Convolution& c)
-    : kind_(kind), conv_(c), few_channels_(kind == ConvKind::kByInput && has_few_channels(c)) {
+ConvPlan::ConvPlan(ConvKind kind, const PlannedConvolution& c)
+    : kind_(kind), conv_(c), few_channels_(!c.volumes && kind == ConvKind::kByInput && has_few_channels(c)) {
   if (few_channels_) return;
-  if (ConvProduct::fits(c)) {
+  if (!c.volumes && ConvProduct::fits(c)) {
     product_ = std::make_unique<const ConvProduct>(kind, c);
     return;
   }
@@ -175,7 +97,7 @@ ConvPlan::ConvPlan(ConvKind kind, const Convolution& c)
 ConvPlan::~ConvPlan() = default;
 
 void ConvPlan::cut() {
-  const Convolution& c = conv_;
+  const PlannedConvolution& c = conv_;
   const int64_t to_stop = work_of(c) / kMaxTileWork;
   const int64_t enough = std::min(kMaxTiles, tiles_for_processors());
   int64_t wanted = std::clamp<int64_t>(work_of(c) / kTileWork, 1, std::max(enough, to_stop));
@@ -183,9 +105,8 @@ void ConvPlan::cut() {
     const int64_t bytes = filter_elements(c) * static_cast<int64_t>(sizeof(float));
     wanted = std::max<int64_t>(1, std::min({wanted, std::max(kMaxFilterTiles, to_stop), kMaxFilterBytes / bytes}));
   }
-  const int64_t image =
-      std::max(c.height.input * c.width.input * c.in_channels, c.height.output * c.width.output * c.out_channels);
-  images_ = std::min(ceil_div(c.batch, std::min(wanted, c.batch)), kLargest / image);
+  const int64_t image = std::max(c.in_elements(), c.out_elements());
+  images_ = std::min(ceil_div(c.batch, std::min(wanted, c.batch)), kLargestTile / image);
   cut_rows(images_ > 1 ? 1 : wanted / c.batch);
   tiles_ = ceil_div(c.batch, images_) * static_cast<int64_t>(bands_.size());
 }
@@ -197,7 +118,7 @@ void ConvPlan::keep_images_whole() {
 }
 
 void ConvPlan::cut_rows(int64_t bands) {
-  const WindowAxis& a = conv_.height;
+  const WindowAxis& a = conv_.first_side();
   const Band whole{0, a.input, 0, a.output, a.before, padding_after(a)};
   if (bands <= 1) return bands_.assign(1, whole);
   bands_.clear();
@@ -205,12 +126,13 @@ void ConvPlan::cut_rows(int64_t bands) {
   const int64_t all = by_input ? a.input : a.output;
   // Cuts between windows: of the input where a window begins.
   const int64_t step = by_input ? a.stride : 1;
-  const int64_t rows = ceil_div(std::max(ceil_div(all, bands), kMinBandRows), step) * step;
+  const int64_t least = conv_.volumes ? 1 : kMinBandRows;
+  const int64_t rows = ceil_div(std::max(ceil_div(all, bands), least), step) * step;
   const int64_t shift = by_input ? (step - a.before % step) % step : 0;  // of the first cut
   for (int64_t first = 0; first < all;) {
     // A rest that is too short for a band goes to the one before.
     int64_t last = first + rows + (first == 0 ? -((step - shift) % step) : 0);
-    if (all - last < kMinBandRows) last = all;
+    if (all - last < least) last = all;
     Band b{};
     if (by_input) {
       b.in_first = first;
@@ -242,26 +164,25 @@ bool ConvPlan::has_reference() const {
 
 void ConvPlan::make_primitives(bool blocked) {
   const OneThread scope;  // a primitive is made for a number of threads
-  const Convolution& c = conv_;
+  const PlannedConvolution& c = conv_;
+  const WindowAxis& side = c.first_side();
   variants_.clear();
   dnnl_memory_desc_t filter = filter_desc(c, false);
   const auto make = [&](int64_t images, const Band& b) {
     auto p = std::make_unique<Primitives>();
-    const dnnl_dims_t in_dims = {images, c.in_channels, b.in_rows, c.width.input};
-    const dnnl_dims_t out_dims = {images, c.out_channels, b.out_rows, c.width.output};
-    p->our_in = image_desc(c, images, c.in_channels, b.in_rows, c.height.input, c.width.input);
-    p->our_out = image_desc(c, images, c.out_channels, b.out_rows, c.height.output, c.width.output);
+    const TileSize in{.input = true, .count = images, .rows = b.in_rows};
+    const TileSize out{.input = false, .count = images, .rows = b.out_rows};
     if (blocked) {
-      p->in = any_layout(4, in_dims);
-      p->out = any_layout(4, out_dims);
+      p->our_in = tile_desc(c, in, side.input);
+      p->our_out = tile_desc(c, out, side.output);
+      p->in = chosen_tile_desc(c, in);
+      p->out = chosen_tile_desc(c, out);
     } else {
       // A band is of one image, so that only the stride of images is another one.
-      p->our_in = p->in = image_desc(c, images, c.in_channels, b.in_rows, b.in_rows, c.width.input);
-      p->our_out = p->out = image_desc(c, images, c.out_channels, b.out_rows, b.out_rows, c.width.output);
+      p->our_in = p->in = tile_desc(c, in, b.in_rows);
+      p->our_out = p->out = tile_desc(c, out, b.out_rows);
     }
-    const dnnl_dims_t strides = {stride_of(c.height), stride_of(c.width)};
-    const dnnl_dims_t dilates = {dilation_of(c.height), dilation_of(c.width)};
-    const dnnl_dims_t before = {b.before, c.width.before}, after = {b.after, padding_after(c.width)};
+    const auto [strides, dilates, before, after] = window_numbers(c, b.before, b.after);
     dnnl_convolution_desc_t desc;
     switch (kind_) {
       case ConvKind::kForward:
@@ -302,7 +223,7 @@ void ConvPlan::make_primitives(bool blocked) {
 
 void ConvPlan::make_packing() {
   const OneThread scope;
-  const Convolution& c = conv_;
+  const PlannedConvolution& c = conv_;
   packing_ = std::make_unique<Packing>();
   packing_->ours = filter_desc(c, true);
   packing_->packed = variants_[0]->filter;
@@ -319,8 +240,10 @@ void ConvPlan::make_packing() {
       add(packing_->ours, packing_->packed);
       break;
     }
-    const dnnl_dims_t dims = {std::min(each, c.out_channels - first), c.in_channels, c.height.size, c.width.size};
-    const dnnl_dims_t offsets = {first, 0, 0, 0};
+    dnnl_dims_t dims = {};
+    std::copy_n(packing_->ours.dims, packing_->ours.ndims, dims);
+    dims[0] = std::min(each, c.out_channels - first);
+    const dnnl_dims_t offsets = {first};
     dnnl_memory_desc_t ours, packed;
     if (dnnl_memory_desc_init_submemory(&ours, &packing_->ours, dims, offsets) != dnnl_success ||
         dnnl_memory_desc_init_submemory(&packed, &packing_->packed, dims, offsets) != dnnl_success) {
@@ -377,12 +300,12 @@ PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
 }
 
 void ConvPlan::finish_tile(int64_t tile, float* output, const BoundEpilogue& epilogue) const {
-  const Convolution& c = conv_;
+  const PlannedConvolution& c = conv_;
   const auto bands = static_cast<int64_t>(bands_.size());
   const Band& band = bands_[static_cast<size_t>(tile % bands)];
   const int64_t first = tile / bands * images_, last = std::min(c.batch, first + images_);
-  const int64_t plane = c.height.output * c.width.output, channels = c.out_channels;
-  const int64_t count = band.out_rows * c.width.output, begin = band.out_first * c.width.output;
+  const int64_t plane = c.first_side().output * c.out_pixels(), channels = c.out_channels;
+  const int64_t count = band.out_rows * c.out_pixels(), begin = band.out_first * c.out_pixels();
   if (!c.channels_first()) {
     // A band is of one image: either way the tile's pixels are one after the other.
     const int64_t rows = (last - first - 1) * plane + count;
@@ -395,15 +318,15 @@ void ConvPlan::finish_tile(int64_t tile, float* output, const BoundEpilogue& epi
 
 void ConvPlan::run_tile(int64_t tile, float* input, float* packed, float* output, Device& device,
                         const BoundEpilogue* epilogue) const {
-  const Convolution& c = conv_;
+  const PlannedConvolution& c = conv_;
   const Primitives& p = primitives(tile);
   const auto bands = static_cast<int64_t>(bands_.size());
   const Band& band = bands_[static_cast<size_t>(tile % bands)];
   const int64_t image = tile / bands * images_;
-  const int64_t in_row = c.width.input * (c.channels_first() ? 1 : c.in_channels);
-  const int64_t out_row = c.width.output * (c.channels_first() ? 1 : c.out_channels);
-  float* in = input + image * c.height.input * c.width.input * c.in_channels + band.in_first * in_row;
-  float* out = output + image * c.height.output * c.width.output * c.out_channels + band.out_first * out_row;
+  const int64_t in_row = c.in_pixels() * (c.channels_first() ? 1 : c.in_channels);
+  const int64_t out_row = c.out_pixels() * (c.channels_first() ? 1 : c.out_channels);
+  float* in = input + image * c.in_elements() + band.in_first * in_row;
+  float* out = output + image * c.out_elements() + band.out_first * out_row;
   Tensor in_copy, out_copy;
   float *in_used = in, *out_used = out;
   if (p.copy_in) {

@@ -1,9 +1,9 @@
-// Convolutions of floats and their gradients by oneDNN: how one is cut into tiles, each computed on one thread, and the
-// primitives for them.
+// Convolutions of floats and their gradients by oneDNN, of images and of volumes: how one is cut into tiles, each
+// computed on one thread, and the primitives for them.
 //
 // Left to itself oneDNN cuts gradients by filter by the number of threads, and so are their last bits. Here cuts depend
 // on sizes only. A tile is some images, or a band of rows of one image; each gradient by filter of a tile is a matrix
-// of its own, and they are added in order.
+// of its own, and they are added in order. Of volumes read planes for rows.
 //
 // Layouts: with AVX-512 oneDNN works on NHWC images as they are. Without, images are laid out as it likes best (blocks
 // of channels) where that pays for copying a tile there and back, while it is in the cache; filters always are. 3x3, 64
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "panto/device/cpu/conv/conv_product.h"
+#include "panto/device/cpu/conv/conv_sizes.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/tensor/device.h"
 #include "panto/lib/ops/nn/window.h"
@@ -39,15 +40,15 @@ struct PackedFilter {
 class ConvPlan {
  public:
   // Whether sizes are those that oneDNN is asked for: neither tiny nor beyond what its 32-bit numbers hold.
-  static bool fits(const Convolution& c);
+  static bool fits(const PlannedConvolution& c);
   // Precondition: fits(c). Throws Internal or ResourceExhausted where oneDNN fails.
-  ConvPlan(ConvKind kind, const Convolution& c);
+  ConvPlan(ConvKind kind, const PlannedConvolution& c);
   ~ConvPlan();
   ConvPlan(const ConvPlan&) = delete;
   ConvPlan& operator=(const ConvPlan&) = delete;
 
   ConvKind kind() const { return kind_; }
-  const Convolution& convolution() const { return conv_; }
+  const PlannedConvolution& convolution() const { return conv_; }
   // For runs to come with this filter; nothing where that is of no use. Not of a gradient by filter.
   PackedFilter pack(const Tensor& filter, Device& device) const;
   // The gradients write `input` (its gradient) or `filter` (its gradient) and read the others. `packed`: what pack()
@@ -76,7 +77,7 @@ class ConvPlan {
   void add_tiles(float* sums, int64_t count) const;
 
   ConvKind kind_;
-  Convolution conv_;
+  PlannedConvolution conv_;
   bool few_channels_;                           // by gradient_by_few_channels, in place of all that follows
   std::unique_ptr<const ConvProduct> product_;  // as well
   int64_t images_ = 1;                          // of a tile; the last one may have fewer
@@ -88,7 +89,7 @@ class ConvPlan {
 };
 
 // The plan for a convolution, from a cache that all threads share and that keeps the most recently used ones.
-PANTO_EXPORT std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const Convolution& c);
+PANTO_EXPORT std::shared_ptr<const ConvPlan> cached_conv_plan(ConvKind kind, const PlannedConvolution& c);
 // Plans made so far: for tests.
 PANTO_EXPORT int64_t conv_plans_made();
 

@@ -3,9 +3,8 @@
 #include <optional>
 #include <type_traits>
 
-#include "panto/device/cpu/constant_input.h"
 #include "panto/device/cpu/conv/conv_direct.h"
-#include "panto/device/cpu/conv/conv_plan.h"
+#include "panto/device/cpu/conv/prepared_convolution.h"
 #include "panto/device/cpu/elementwise/as_floats.h"
 #include "panto/device/cpu/fused/epilogue.h"
 #include "panto/device/cpu/kernel.h"
@@ -43,13 +42,6 @@ void finish_whole(const Convolution& c, const cpu::BoundEpilogue& epilogue, floa
   const int64_t pixels = c.height.output * c.width.output;
   c.channels_first() ? epilogue.finish_all(output, c.batch, pixels) : epilogue.finish_all(output, c.batch * pixels, 1);
 }
-
-// What a prepared call keeps.
-struct PreparedConvolution final : KernelState {
-  std::shared_ptr<const ConvPlan> plan;
-  cpu::MadeOfConstant<cpu::PackedFilter> filter;
-  int64_t bytes() const noexcept override { return filter.bytes(); }
-};
 
 // Whether a plan is made for it. oneDNN has nothing fast for gradients of single channels by filters wider than 3: of
 // 5x5 and one image of 28x28x240 its way takes 2.1 ms on one core with AVX2, ours 0.9; of 3x3 and 56x56x128 0.2 and
@@ -120,8 +112,8 @@ void convolve(const KernelContext& call, ConvKind kind, const Convolution& c, T*
               int64_t filter_size, const cpu::BoundEpilogue* epilogue) {
   Device& device = call.device();
   if constexpr (std::is_same_v<T, float>) {
-    const auto* prepared = call.state<PreparedConvolution>();
-    if (prepared != nullptr && prepared->plan->convolution() == c) {
+    const auto* prepared = call.state<cpu::PreparedConvolution>();
+    if (prepared != nullptr && prepared->plan->convolution() == cpu::PlannedConvolution(c)) {
       return prepared->plan->run(input, filter, output, device, prepared->filter.of(call.in(1)), epilogue);
     }
     if (is_planned(kind, c)) {
@@ -156,19 +148,10 @@ struct ConvolutionKernel {
   template <class T>
   static std::shared_ptr<KernelState> prepare(const KernelContext& c) {
     if constexpr (std::is_same_v<T, float>) {
-      const PartialShape& result = c.spec(0).shape;
-      for (int i = 0; i < c.num_inputs(); ++i) {
-        if (!c.in(i).partial_shape().fully_known()) return nullptr;
-      }
-      if (!result.fully_known()) return nullptr;
-      const Convolution convolution = read(c, result);
+      if (!cpu::PreparedConvolution::is_possible(c)) return nullptr;
+      const Convolution convolution = read(c, c.spec(0).shape);
       if (!is_planned(kKind, convolution)) return nullptr;
-      auto prepared = std::make_shared<PreparedConvolution>();
-      prepared->plan = cpu::cached_conv_plan(kKind, convolution);
-      if (kKind != ConvKind::kByFilter && cpu::is_constant(c, 1)) {
-        prepared->filter.set(c.in(1), [&](const Tensor& filter) { return prepared->plan->pack(filter, c.device()); });
-      }
-      return prepared;
+      return cpu::PreparedConvolution::make(c, cpu::cached_conv_plan(kKind, convolution));
     }
     return nullptr;
   }

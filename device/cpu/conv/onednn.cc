@@ -33,6 +33,11 @@ dnnl_engine_t dnnl_cpu_engine() {
   return engine;
 }
 
+bool onednn_has_avx512() {
+  const int isa = dnnl_get_effective_cpu_isa();
+  return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
 dnnl_stream_t dnnl_cpu_stream() {
   thread_local const Stream stream;
   return stream.stream;

@@ -20,6 +20,8 @@ inline void check_dnnl(dnnl_status_t status, const char* what) {
 }
 
 dnnl_engine_t dnnl_cpu_engine();
+// Whether it has primitives for AVX-512 here.
+bool onednn_has_avx512();
 // Of the calling thread.
 dnnl_stream_t dnnl_cpu_stream();
 // `bytes` of memory of the calling thread's, aligned to 64; valid until the next call.

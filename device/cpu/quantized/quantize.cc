@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
@@ -240,6 +241,49 @@ struct Requantize {
   }
 };
 const CpuKernel requantize_kernel("Requantize", TypeList<QInt32>{}, Requantize{});
+
+// ---- RequantizePerChannel -------------------------------------------------------------------------------------------
+
+// The formula is that of TensorFlow's kernel (tensorflow/core/kernels/mkl/mkl_requantize_per_channel_op.cc), in
+// float32.
+template <class Int>
+void by_channel(KernelContext& c, float most) {
+  const int32_t* x = c.data<int32_t>(0);
+  const float *low = c.data<float>(1), *high = c.data<float>(2);
+  const float asked = std::max(std::fabs(*c.data<float>(3)), std::fabs(*c.data<float>(4)));
+  const int64_t channels = c.numel(1);
+  std::vector<float> scales(static_cast<size_t>(channels));
+  for (size_t i = 0; i < scales.size(); ++i) {
+    scales[i] = most * (std::max(std::fabs(low[i]), std::fabs(high[i])) / asked / 0x1p31F);
+  }
+  Int* y = c.out_data<Int>(0);
+  over(channels == 0 ? 0 : c.numel(0) / channels, 8 * channels, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin * channels; row < end * channels; row += channels) {
+      for (int64_t i = 0; i < channels; ++i) {
+        const float v = static_cast<float>(x[row + i]) * scales[static_cast<size_t>(i)];
+        y[row + i] = clamped<Int>(static_cast<double>(std::nearbyint(v)));
+      }
+    }
+  });
+}
+
+struct RequantizePerChannel {
+  template <class Q>
+  static void run(KernelContext& c) {
+    const Range to = range_in(c, 3);
+    const DType out = c.type("out_type");
+    if (out == kQInt8) {
+      if (!(to.low < 0)) invalid("requested_output_min: expected less than 0 for qint8, got {}", to.low);
+      by_channel<int8_t>(c, 127);
+    } else if (out == kQUint8) {
+      by_channel<uint8_t>(c, 255);
+    } else {
+      failf(Code::kUnimplemented, "out_type: expected quint8 or qint8, got {}", dtype_name(out));
+    }
+    put_range(c, to);
+  }
+};
+const CpuKernel per_channel_kernel("RequantizePerChannel", TypeList<QInt32>{}, RequantizePerChannel{});
 
 const CpuKernel range_kernel("RequantizationRange", TypeList<QInt32>{}, []<class Q>(KernelContext& c) {
   const Range r = used(c);

@@ -6,7 +6,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/signal/fft_lines.h"
 #include "panto/device/op_kernels.h"
-#include "panto/lib/ops/signal_types.h"
+#include "panto/lib/ops/fft_types.h"
 
 namespace panto {
 namespace {

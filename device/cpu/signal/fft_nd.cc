@@ -9,7 +9,7 @@
 #include "panto/device/cpu/signal/fft_lines.h"
 #include "panto/device/op_kernels.h"
 #include "panto/lib/base/text/format.h"
-#include "panto/lib/ops/signal_types.h"
+#include "panto/lib/ops/fft_types.h"
 
 namespace panto {
 namespace {

@@ -132,7 +132,9 @@ double zeta(double s, double q) {
 double polygamma(double n, double x) {
   if (!(n >= 0) || !is_whole(n)) return kNan;
   if (n == 0) return digamma(x);
-  const double size = std::exp(log_gamma(n + 1)) * zeta(n + 1, x);
+  constexpr double kLargest = 170;  // whose factorial is a number; exp() would lose digits of it
+  const double factorial = n <= kLargest ? std::tgamma(n + 1) : std::exp(log_gamma(n + 1));
+  const double size = factorial * zeta(n + 1, x);
   return std::fmod(n, 2) == 0 ? -size : size;
 }
 
@@ -166,17 +168,28 @@ double dawson(double x) {
       sum += term;
     }
     value = sum / (2 * a);
+  } else if (a > 1) {
+    // Rybicki's sum of exp(-(x - n h)^2) / n over odd n, by sqrt(pi): off by exp(-(pi / 2h)^2), which is 1e-17. The
+    // terms left out are below exp(-39).
+    constexpr double kStep = 0.25;
+    const double nearest = 2 * std::round(a / kStep / 2);
+    double sum = 0;
+    for (double k = -25; k <= 25; k += 2) {
+      const double n = nearest + k, away = a - n * kStep;
+      sum += std::exp(-away * away) / n;
+    }
+    value = sum * std::numbers::inv_sqrtpi;
   } else {
     // exp(-x^2) times the sum of x^(2k + 1) / (k! (2k + 1)), of which no term is negative.
-    const double square = a * a, rest = std::fma(a, a, -square);
+    const double square = a * a;
     double sum = a, power = a;
-    for (int k = 1; k < 300; ++k) {
+    for (int k = 1; k < 40; ++k) {
       power *= square / k;
       const double term = power / (2 * k + 1);
       sum += term;
       if (term < sum * 1e-17) break;
     }
-    value = sum * std::exp(-square) * (1 - rest);
+    value = sum * std::exp(-square);
   }
   return std::copysign(value, x);
 }

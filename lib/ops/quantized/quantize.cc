@@ -129,6 +129,31 @@ const Op& kRequantize = define_op(
      .types_reason = kFromSums,
      .batch = elements_batch});
 
+const Op& kRequantizePerChannel = define_op(
+    "RequantizePerChannel(input: T, input_min: float32, input_max: float32, requested_output_min: float32,"
+    " requested_output_max: float32; T: quantized = qint32, out_type: quantized = quint8)"
+    " -> (output: out_type, output_min: float32, output_max: float32)",
+    {.doc = "Integers of images [batch, height, width, channels], of a range for each channel, as integers of 8 bits "
+            "of the one that is requested: `input_min` and `input_max` are vectors. All ranges are taken to be "
+            "symmetric, up to the larger of both ends, so that 0 stays 0; halves are rounded to even, and what is "
+            "outside is at the ends. Errors: InvalidArgument for qint8 where requested_output_min is not below 0; "
+            "Unimplemented for other types than qint32, and quint8 or qint8.",
+     .primary = "T",
+     .shape =
+         [](ShapeContext& c) {
+           c.expect_rank(0, 4);
+           int64_t channels = c.shape(0).known_rank() ? c.dim(0, 3) : kUnknownDim;
+           channels = c.merge(channels, c.vector(1), "length of input_min");
+           c.merge(channels, c.vector(2), "length of input_max");
+           expect_numbers(c, 3, 5);
+           c.output(c.shape(0));
+           output_range(c);
+         },
+     .no_gradient = kNoGradient,
+     .flops = [](const CostContext& c) { return 2 * c.numel(0); },
+     .types_reason = kFromSums,
+     .batch = images_batch});
+
 const Op& kRequantizationRange = define_op(
     "RequantizationRange(input: Tinput, input_min: float32, input_max: float32; Tinput: quantized)"
     " -> (output_min: float32, output_max: float32)",

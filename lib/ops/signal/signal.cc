@@ -12,8 +12,8 @@
 #include "panto/lib/ops/math/complex.h"
 #include "panto/lib/ops/operators.h"
 #include "panto/ops/array.h"
+#include "panto/ops/fft.h"
 #include "panto/ops/math.h"
-#include "panto/ops/signal.h"
 
 namespace panto {
 namespace {

@@ -87,6 +87,20 @@ def requantize(cases):
             cases.add("QuantizeDownAndShrinkRange", f"{label}-{sign}", input=q, **given, out_type=tf.quint8)
 
 
+def requantize_channels(cases):
+    widths = np.array([1000, 3, 2e5, 70, 0], np.float32)
+    for label, (share, out_low, out_high, bits) in {
+        "sums": (-1, -3, 7, None),
+        "wider": (-0.3, -2e6, 10, None),
+        "small": (0.5, -6, 1, 24),
+    }.items():
+        x = integers("qint32", 2, 3, 5, 5, seed=2, bits=bits)
+        given = {"input_min": widths * np.float32(share), "input_max": widths}
+        asked = ends(out_low, out_high, "requested_output_min", "requested_output_max")
+        for out in ("quint8", "qint8"):
+            cases.add("RequantizePerChannel", f"{label}-{out}", input=x, **given, **asked, out_type=getattr(tf, out))
+
+
 PAIRS = {"around": (-1.3, 2.1, -0.4, 3.7), "from0": (0, 1, 0, 7), "outside": (1, 2, -3, -1)}
 
 
@@ -236,6 +250,7 @@ def make():
     cases = Cases()
     quantize(cases)
     requantize(cases)
+    requantize_channels(cases)
     arithmetic(cases)
     images(cases)
     return cases

@@ -82,8 +82,23 @@ std::vector<Array> dequantize_reference(const Given& g) {
   })};
 }
 
+std::vector<Array> requantize_channels_reference(const Given& g) {
+  const bool is_signed =
+      std::ranges::any_of(g.attrs, [](const Attr& a) { return a.name == "out_type" && a.value.as<DType>() == kQInt8; });
+  const double asked = std::max(std::fabs(g.in[3].values[0]), std::fabs(g.in[4].values[0]));
+  return {make(g.in[0].dims,
+               [&](const Index& i) {
+                 const double width = std::max(std::fabs(at(g.in[1], {i[3]})), std::fabs(at(g.in[2], {i[3]})));
+                 const double v = std::nearbyint(at(g.in[0], i) * (is_signed ? 127 : 255) * width / asked / 0x1p31);
+                 return std::clamp(v, is_signed ? -128.0 : 0.0, is_signed ? 127.0 : 255.0);
+               }),
+          g.in[3], g.in[4]};
+}
+
 const Array kLow = list({-1, 0, -3}), kHigh = list({1, 2, 1});
 const Array kSums = array({2, 3}, {-30000, -200, 0, 77, 4500, 29999});
+const Array kChannels = array({1, 2, 2, 2}, {-2147483648.0, -30000, -200, 0, 77, 4500, 29999, 2147483647});
+const Array kLows = list({-2097152, -100000}), kHighs = list({2097152, 300000});
 const Array kWide = scalar(2097152), kWideLow = scalar(-2097152);
 
 Attrs with(Attrs attrs, const char* mode) {
@@ -196,6 +211,28 @@ const Family quantize_ops(
                      {.in = {kSums, list({-1}), scalar(1), scalar(0), scalar(1)},
                       .attrs = {{"out_type", kQUint8}},
                       .text = "input_min: expected a scalar, got shape [1]"}}}},
+        {"RequantizePerChannel",
+         {.samples = {{.in = {kChannels, kLows, kHighs, scalar(-10), scalar(30)}, .attrs = {{"out_type", kQInt8}}},
+                      {.in = {kChannels, kLows, kHighs, scalar(-10), scalar(30)}},
+                      {.in = {kChannels, kLows, kHighs, scalar(-50), scalar(2)}, .attrs = {{"out_type", kQInt8}}},
+                      {.in = {iota({2, 1, 3, 2}, -5), list({0, -1e9}), list({2e9, 1}), scalar(0), scalar(1)}},
+                      {.in = {iota({1, 0, 3, 2}), list({0, -1}), list({2, 1}), scalar(0), scalar(1)}}},
+          .reference = requantize_channels_reference,
+          .errors = {{.in = {kChannels, kLows, kHighs, scalar(0), scalar(30)},
+                      .attrs = {{"out_type", kQInt8}},
+                      .text = "requested_output_min: expected less than 0 for qint8, got 0"},
+                     {.in = {kChannels, kLows, kHighs, scalar(-1), scalar(30)},
+                      .attrs = {{"out_type", kQInt16}},
+                      .code = Code::kUnimplemented,
+                      .text = "out_type: expected quint8 or qint8, got qint16"},
+                     {.in = {kChannels, list({-1}), kHighs, scalar(-1), scalar(30)},
+                      .text = "length of input_min: expected 2, got 1"},
+                     {.in = {kChannels, kLows, list({1, 2, 3}), scalar(-1), scalar(30)},
+                      .text = "length of input_max: expected 2, got 3"},
+                     {.in = {kChannels, kLows, kHighs, list({-1}), scalar(30)},
+                      .text = "requested_output_min: expected a scalar, got shape [1]"},
+                     {.in = {kSums, kLows, kHighs, scalar(-1), scalar(30)},
+                      .text = "input: expected rank 4, got shape [2,3]"}}}},
         {"RequantizationRange",
          {.samples = {{.in = {kSums, kWideLow, kWide}, .out = {scalar(-29.29638671875), scalar(29.29638671875)}},
                       {.in = {iota({0}), scalar(-1), scalar(1)}, .out = {scalar(0), scalar(0)}}},

@@ -299,7 +299,7 @@ Details with(Details d, std::vector<OwnTest> own) {
 }
 
 const Family fourier(
-    "signal",
+    "fft",
     {
         {"FFT", with(of_complex(1, all_of<1>(-1)),
                      {{"lengths", lengths}, {"lines", lines}, {"derivatives", derivatives}, {"helpers", helpers}})},

@@ -213,17 +213,17 @@ Details with(Details d, std::vector<OwnTest> own) {
   return d;
 }
 
-const Family fourier("signal", {
-                                   {"FFTND", with(of(false, kFloat32, complex_reference<-1>, {}, ""),
-                                                  {{"derivatives", derivatives}, {"faces", faces}})},
-                                   {"FFTND", of(false, kFloat64, complex_reference<-1>, {}, "wide")},
-                                   {"IFFTND", of(false, kFloat32, complex_reference<1>, {}, "")},
-                                   {"IFFTND", of(false, kFloat64, complex_reference<1>, {}, "wide")},
-                                   {"RFFTND", of(true, kFloat32, half_reference, kNarrow, "")},
-                                   {"RFFTND", of(true, kFloat64, half_reference, kWide, "wide")},
-                                   {"IRFFTND", of(false, kFloat32, whole_reference, kNarrow, "")},
-                                   {"IRFFTND", of(false, kFloat64, whole_reference, kWide, "wide")},
-                               });
+const Family fourier("fft", {
+                                {"FFTND", with(of(false, kFloat32, complex_reference<-1>, {}, ""),
+                                               {{"derivatives", derivatives}, {"faces", faces}})},
+                                {"FFTND", of(false, kFloat64, complex_reference<-1>, {}, "wide")},
+                                {"IFFTND", of(false, kFloat32, complex_reference<1>, {}, "")},
+                                {"IFFTND", of(false, kFloat64, complex_reference<1>, {}, "wide")},
+                                {"RFFTND", of(true, kFloat32, half_reference, kNarrow, "")},
+                                {"RFFTND", of(true, kFloat64, half_reference, kWide, "wide")},
+                                {"IRFFTND", of(false, kFloat32, whole_reference, kNarrow, "")},
+                                {"IRFFTND", of(false, kFloat64, whole_reference, kWide, "wide")},
+                            });
 
 }  // namespace
 }  // namespace panto::test::fft_nd_rows
