@@ -9,6 +9,7 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/shape_kernels.h"
 #include "panto/lib/base/checked.h"
+#include "panto/lib/base/depth.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/optional_value.h"
 #include "panto/lib/ops/lists/element_shape.h"
@@ -193,20 +194,9 @@ const CpuKernel from_tensor_kernel("TensorListFromTensor", dtypes::kAny, run_fro
 
 // While one lives, this thread computes with what lies so deep in lists and optionals: what does so calls itself for
 // each of them.
-class Nesting {
+class Nesting : DepthScope {
  public:
-  static constexpr int kMost = 1000;
-
-  Nesting() {
-    if (depth() == kMost) {
-      failf(Code::kResourceExhausted, "sums and zeros of lists: expected at most {} within each other, got more",
-            kMost);
-    }
-    ++depth();
-  }
-  ~Nesting() { --depth(); }
-  Nesting(const Nesting&) = delete;
-  Nesting& operator=(const Nesting&) = delete;
+  Nesting() : DepthScope(depth(), 1000, "sums and zeros of lists") {}
 
  private:
   static int& depth() noexcept {
