@@ -15,6 +15,7 @@ enum class Fault : uint32_t {
   kIndexOutOfRange,
   kRepeatedIndex,
   kLabelOutOfRange,
+  kRateOutOfRange,
 };
 
 // Throws InvalidArgument that says what the fault means to the user.

@@ -66,6 +66,10 @@ What is not comparable:
   everything else chooses at run time.
 - Of an expression of several ops Eigen and xtensor make one loop when it is compiled: GELU is compared with traced
   functions.
+- Rows of data are read, mapped and batched by one thread. PyTorch's DataLoader (without workers) and its function of a
+  row are Python, as its users write them; TensorFlow's pipeline is a graph (`tf.data`) that Python asks for batches.
+- A network that writes looks at the keys and values of all tokens before, which it has kept, and goes on with what it
+  says is likeliest: the order of those that are nearly as likely is the same in all.
 - Graphs in a session have no feeds, and neither library rewrites them.
 - XLA makes x of log(exp(x)). Compiling L2HMC's ten unrolled steps takes it minutes, so it has no figure there; JAX has
   them, like the steps of LSTM, as a scan.

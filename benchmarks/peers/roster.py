@@ -10,10 +10,12 @@ from race import Contestant
 from workloads import ALL_LARGE, LARGE
 
 HERE = pathlib.Path(__file__).resolve().parent
+CONTESTANTS = HERE / "contestants"
 OURS, TRACED, NO_CACHE, REFERENCE = "Pantograph", "traced", "no cache", "reference"
 COMPILED, AHEAD = "torch.compile", "AOTInductor"
 ONNX, OPENVINO = "ONNX Runtime", "OpenVINO"
-PEERS = ["PyTorch", COMPILED, AHEAD, "MLX", "JAX", "TensorFlow", "XLA", ONNX, OPENVINO, "Eigen", "xtensor"]
+LOADER = "DataLoader"  # PyTorch's, in Python
+PEERS = ["PyTorch", COMPILED, AHEAD, "MLX", "JAX", "TensorFlow", "XLA", ONNX, OPENVINO, LOADER, "Eigen", "xtensor"]
 # Those whose results are new memory at each run, with the memory that they could have been given: {what: who}.
 TUNED = {f"{name}, tuned": name for name in ("PyTorch", "MLX", "JAX", "TensorFlow")}
 # Ours first, as they are listed.
@@ -64,10 +66,10 @@ def compiler_flags(name, places):
 
 def compiled(name, places):
     """Its program; compiled where it is older than what it is made of."""
-    source = HERE / {"PyTorch": "torch.cc", "MLX": "mlx.cc", "Eigen": "eigen.cc", "xtensor": "xtensor.cc",
+    source = CONTESTANTS / {"PyTorch": "torch.cc", "MLX": "mlx.cc", "Eigen": "eigen.cc", "xtensor": "xtensor.cc",
                      REFERENCE: "reference.cc"}[name]
     program = places.own / f"{source.stem}_contestant"
-    newest = max(p.stat().st_mtime for p in (source, *HERE.glob("*.h"), HERE / "requirements.txt", HERE / "roster.py"))
+    newest = max(p.stat().st_mtime for p in (source, *CONTESTANTS.glob("*.h"), HERE / "requirements.txt", HERE / "roster.py"))
     if not program.exists() or program.stat().st_mtime < newest:
         print(f"peers: compiling {source.name}", flush=True)
         places.own.mkdir(parents=True, exist_ok=True)
@@ -87,17 +89,18 @@ def command(name, places, threads):
         more = ["gpu:0"] if places.gpu else ["cpu:0", "0"] if name == NO_CACHE else []
         return [str(places.build / "benchmarks/panto_contestant"), threads, *more]
     if places.gpu:
-        script = HERE / ("torch_contestant.py" if name == "PyTorch" else "jax_contestant.py")
+        script = CONTESTANTS / ("torch_contestant.py" if name == "PyTorch" else "jax_contestant.py")
         return [str(places.python), str(script), "gpu"]
     if name in ("JAX", "TensorFlow", "XLA"):
-        script = HERE / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
+        script = CONTESTANTS / ("jax_contestant.py" if name == "JAX" else "tensorflow_contestant.py")
         return [str(places.python), str(script), threads, *(["xla"] if name == "XLA" else [])]
     if name in (ONNX, OPENVINO):
-        return [str(places.python), str(HERE / "onnx_contestant.py"), threads, *(["openvino"] if name == OPENVINO else [])]
-    if name == COMPILED:
-        return [str(places.python), str(HERE / "torch_contestant.py"), threads]
+        return [str(places.python), str(CONTESTANTS / "onnx_contestant.py"), threads,
+                *(["openvino"] if name == OPENVINO else [])]
+    if name in (COMPILED, LOADER):
+        return [str(places.python), str(CONTESTANTS / "torch_contestant.py"), threads]
     if name == AHEAD:
-        return [*compiled("PyTorch", places), threads, str(places.python), str(HERE / "torch_package.py"),
+        return [*compiled("PyTorch", places), threads, str(places.python), str(CONTESTANTS / "torch_package.py"),
                 str(places.own / "packages")]
     return [*compiled(name, places), threads]
 
@@ -110,6 +113,8 @@ def mode(name):
         return lambda row: row.mode if row.name in ALL_LARGE else None
     if name == AHEAD:  # packages are of functions without gradients
         return lambda row: row.mode if row.mode == "traced" else None
+    if name in (COMPILED, LOADER):
+        return lambda row: row.mode if (row.mode == "pipeline") == (name == LOADER) else None
     if name in ("Eigen", "xtensor"):  # what they make of small tensors is no call
         return lambda row: row.mode if row.name in ALL_LARGE else None
     return lambda row: row.mode

@@ -47,10 +47,13 @@ LSTM = " ".join(["16x64x256:-1:1 64:class:10", glorot(512, 1024), glorot(256, 10
 TRANSFORMER = " ".join(["1024x256:-1:1 1024:class:256", NORM, glorot(256, 768), glorot(256, 256), NORM,
                         glorot(256, 1024), glorot(1024, 256)])
 
-# Four blocks over eight texts of 128 tokens, of 1024 words.
-GPT2 = " ".join(["1024:class:1024 1024:class:1024 1024x128:-0.05:0.05 128x128:-0.05:0.05"] +
-                4 * ["128:0.9:1.1 128:-0.1:0.1", glorot(128, 384), glorot(128, 128), "128:0.9:1.1 128:-0.1:0.1",
-                     glorot(128, 512), glorot(512, 128)] + ["128:0.9:1.1 128:-0.1:0.1"])
+# Four blocks for texts of up to 128 tokens, of 1024 words; in training eight such texts.
+GPT2_PARAMETERS = " ".join([
+    "1024x128:-0.05:0.05 128x128:-0.05:0.05",
+    *4 * ["128:0.9:1.1 128:-0.1:0.1", glorot(128, 384), glorot(128, 128), "128:0.9:1.1 128:-0.1:0.1", glorot(128, 512),
+          glorot(512, 128)],
+    "128:0.9:1.1 128:-0.1:0.1"])
+GPT2 = f"1024:class:1024 1024:class:1024 {GPT2_PARAMETERS}"
 
 CONVOLUTIONS = [("conv_256", 256, 3, 3, 8), ("conv_56", 56, 64, 3, 64), ("conv_28", 28, 128, 3, 128),
                 ("conv_14", 14, 1024, 1, 256)]
@@ -283,6 +286,10 @@ SECTIONS = [
             1, 1e-5),
         Row("hessian_32_traced", "the same, traced", "hessian_matrix", "traced", "32:-1:1 32x32:-0.5:0.5 32:-1:1", 1, 1e-5),
     ]),
+    ("Data, one thread", [
+        Row("map_batch", "20,000 rows of 8, each doubled, in batches of 128: a row", "map_batch", "pipeline",
+            "20000x8:-1:1", 20000),
+    ]),
     ("Networks", [
         Row("linear", "softmax regression 784-10, batch 200: training step", "mlp", "train", LINEAR, 1, 5e-6, 5e-3),
         Row("linear_traced", "the same, traced", "mlp", "traced_train", LINEAR, 1, 5e-6, 5e-3),
@@ -298,6 +305,8 @@ SECTIONS = [
         Row("transformer_traced", "the same, traced", "transformer", "traced_train", TRANSFORMER, 1, 5e-6, 5e-3),
         Row("gpt2", "GPT-2 of 4 blocks of 128, 8 x 128 tokens: training step", "gpt2", "train", GPT2, 1, 5e-6, 5e-3),
         Row("gpt2_traced", "the same, traced", "gpt2", "traced_train", GPT2, 1, 5e-6, 5e-3),
+        Row("gpt2_writing", "the same network writes 128 tokens, with cached keys: a token", "gpt2_writing", "eager",
+            f"1:class:1024 {GPT2_PARAMETERS}", 128, 1e-3),
         Row("l2hmc", "L2HMC in two dimensions, 10 steps forward, 200 samples: training step", "l2hmc", "train", L2HMC, 1,
             3e-5, 5e-3),
         Row("l2hmc_traced", "the same, traced", "l2hmc", "traced_train", L2HMC, 1, 3e-5, 5e-3),

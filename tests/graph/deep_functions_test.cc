@@ -111,9 +111,8 @@ BOOST_AUTO_TEST_CASE(recursion_ends_at_a_stated_depth) {
       BOOST_TEST(session.run("y", {{"n", 100}}).item<int>() == 5050);
       BOOST_TEST(session.run("y", {{"n", 199}}).item<int>() == 19900);
       for (const int n : {200, 30000}) {
-        expect_error_begins(
-            [&] { session.run("y", {{"n", n}}); },
-            "ResourceExhausted: functions: expected calls inside one another to a depth of at most 200");
+        expect_error_begins([&] { session.run("y", {{"n", n}}); },
+                            "ResourceExhausted: calls of functions: expected at most 200 inside one another");
       }
       BOOST_TEST(session.run("y", {{"n", 10}}).item<int>() == 55);  // nothing is left half-done
     }
@@ -134,7 +133,7 @@ BOOST_AUTO_TEST_CASE(branches_in_branches) {
     Session deep(parse_graph(text(10000)));
     BOOST_TEST(deep.run("y", {{"n", 0}}).item<int>() == 1);
     expect_error_begins([&] { deep.run("y", {{"n", 3}}); },
-                        "ResourceExhausted: functions: expected calls inside one another to a depth of at most 200");
+                        "ResourceExhausted: calls of functions: expected at most 200 inside one another");
     Session shallow(parse_graph(text(150)));
     BOOST_TEST(shallow.run("y", {{"n", 3}}).item<int>() == 3 + 149);
   });

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(a_function_that_calls_itself) {
     expect_near(session.run("y", {{"n", tensor(n)}}), expected);
   }
   expect_error_begins([&] { session.run("y", {{"n", tensor(100000)}}); },
-                      "ResourceExhausted: functions: expected calls inside one another to a depth of at most 200, got");
+                      "ResourceExhausted: calls of functions: expected at most 200 inside one another, got");
   expect_near(session.run("y", {{"n", tensor(6)}}), 720);
   // Written, and read again.
   Session again(parse_graph(to_graph_def(parse_graph(factorial()))));

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(lists_in_lists_a_hundred_thousand_deep) {
   BOOST_TEST(numbers(zeros) == std::vector<float>({0}), boost::test_tools::per_element());
   list = around(list);
   const char* too_deep =
-      "ResourceExhausted: sums and zeros of lists: expected at most 1000 within each other, got more";
+      "ResourceExhausted: sums and zeros of lists: expected at most 1000 inside one another, got more";
   expect_error_begins([&] { add_n({list, list}); }, too_deep);
   expect_error_begins([&] { zeros_like(list); }, too_deep);
   BOOST_TEST(numbers(zeros_like(list_of_numbers({1}))) == std::vector<float>({0}), boost::test_tools::per_element());

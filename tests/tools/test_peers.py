@@ -448,7 +448,8 @@ class Libraries(unittest.TestCase):
 
     def test_every_library_has_a_smallest_program(self):
         self.assertEqual(set(libraries.PROGRAMS), 
-                         {roster.OURS, *roster.PEERS} - {"XLA", roster.COMPILED, roster.AHEAD, roster.ONNX, roster.OPENVINO})
+                         {roster.OURS, *roster.PEERS} - {"XLA", roster.COMPILED, roster.AHEAD, roster.ONNX, roster.OPENVINO,
+                                                         roster.LOADER})
 
     def test_seconds_of_a_command(self):
         self.assertGreater(libraries.seconds_of(["sleep", "0.02"]), 0.02)
@@ -493,6 +494,9 @@ SMALL = {"resnet": RESNET, "resnet_inference": RESNET,
          "hessian_matrix": "4 4x5 5", "product": "2x3 2x3 2x3", "hessian": "2x3 2x3 2x3 2x3", "add_transposed": "4x5 5x4",
          "gpt2": "32:class:9 32:class:9 9x8:-1:1 4x8:-1:1" + 2 * (
              " 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8") + " 8 8",
+         "gpt2_writing": "1:class:9 9x8:-1:1 4x8:-1:1" + 2 * (
+             " 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8") + " 8 8",
+         "map_batch": "300x8:-1:1",
          "l2hmc": workloads.L2HMC.replace("200x2", "3x2"),
          "depthwise": "2x5x5x3:-1:1:nhwc 3x3x3x1:-1:1:depthwise", "grouped": "2x5x5x4:-1:1:nhwc 3x3x2x6:-1:1:hwio",
          "conv3d": "1x3x4x4x2:-1:1:ndhwc 3x3x3x2x3:-1:1:dhwio", "max_pool": "2x7x7x3:-1:1:nhwc",
@@ -599,6 +603,16 @@ class Contestants(unittest.TestCase):
     @unittest.skipUnless((VENV / "requirements.txt").exists(), "./dev bench peers makes build/peers-venv")
     def test_libraries_of_the_private_environment(self):
         self.compare("PyTorch", "MLX", "JAX", "TensorFlow", "XLA", "ONNX Runtime", "OpenVINO")
+
+    @unittest.skipUnless((VENV / "requirements.txt").exists(), "./dev bench peers makes build/peers-venv")
+    def test_the_loader(self):
+        row, = [row for row in workloads.ROWS.values() if row.mode == "pipeline"]
+        contestant = roster.start(self.places, 1, [roster.LOADER])[0]
+        self.assertEqual(race.difference(self.ours.prepare(on_less(row)), contestant.prepare(on_less(row)), row), "")
+        contestant.close()
+        for name in (roster.LOADER, roster.COMPILED):
+            does = [row.name for row in workloads.ROWS.values() if roster.mode(name)(row)]
+            self.assertEqual(row.name in does, name == roster.LOADER)
 
     @unittest.skipUnless((VENV / "requirements.txt").exists(), "./dev bench peers makes build/peers-venv")
     @unittest.skipUnless(os.environ.get("PANTO_SLOW"), "compiles for minutes: ./dev test slow")

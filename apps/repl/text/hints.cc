@@ -193,13 +193,18 @@ std::string by_syntax(const Fault& f) {
   return "";
 }
 
+// Whether a hint is about a word of the language alone, as what stands for `False`: any other one says more.
+bool about_a_word(const std::string& text) {
+  const std::vector<Token> list = scan(text).list;
+  return !list.empty() && is_keyword(list[0]) && (list.size() == 1 || list[1].is(";"));
+}
+
 std::string hint(const std::string& shown) {
   std::string of_a_word;
   for (const Fault& f : faults_of(shown)) {
     for (const std::string& text : {by_name(f), by_type(f, shown), by_sign(f), by_syntax(f), by_call(f)}) {
       if (text.empty()) continue;
-      // `model.trainable = False`: what stands before the word says more.
-      if (text != "false" && text != "true") return text;
+      if (!about_a_word(text)) return text;  // `model.trainable = False`: there are two faults
       if (of_a_word.empty()) of_a_word = text;
     }
   }

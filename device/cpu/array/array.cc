@@ -94,8 +94,9 @@ const CpuKernel unpack_kernel("Unpack", types::every{}, moves::RunUnpack<Engine>
 const CpuKernel slice_kernel("Slice", types::every{}, moves::RunSlice<Engine>{});
 const CpuKernel strided_slice_kernel("StridedSlice", types::every{}, moves::RunStridedSlice<Engine>{});
 const CpuKernel strided_slice_grad_kernel("StridedSliceGrad", types::plain{}, moves::RunStridedSliceGrad<Engine>{});
-const CpuKernel strided_slice_grad_string_kernel("StridedSliceGrad", TypeList<std::string>{},
-                                                 moves::RunStridedSliceGrad<Engine>{});
+// A variant that holds nothing counts for nothing where gradients of variants are added up.
+const CpuKernel strided_slice_grad_other_kernel("StridedSliceGrad", TypeList<std::string, Variant>{},
+                                                moves::RunStridedSliceGrad<Engine>{});
 const CpuKernel pad_kernel("Pad", types::plain{}, moves::RunPad<Engine>{});
 const CpuKernel pad_string_kernel("Pad", TypeList<std::string>{}, moves::RunPad<Engine>{});
 const CpuKernel pad_with_kernel("PadV2", types::every{}, RunPadWith{});

@@ -2,6 +2,8 @@
 
 #include "panto/lib/core/collections/tensor_list.h"
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -9,8 +11,10 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/shape_kernels.h"
 #include "panto/lib/base/checked.h"
+#include "panto/lib/base/depth.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/collections/optional_value.h"
+#include "panto/lib/core/collections/ragged_value.h"
 #include "panto/lib/ops/lists/element_shape.h"
 
 namespace panto {
@@ -193,20 +197,9 @@ const CpuKernel from_tensor_kernel("TensorListFromTensor", dtypes::kAny, run_fro
 
 // While one lives, this thread computes with what lies so deep in lists and optionals: what does so calls itself for
 // each of them.
-class Nesting {
+class Nesting : DepthScope {
  public:
-  static constexpr int kMost = 1000;
-
-  Nesting() {
-    if (depth() == kMost) {
-      failf(Code::kResourceExhausted, "sums and zeros of lists: expected at most {} within each other, got more",
-            kMost);
-    }
-    ++depth();
-  }
-  ~Nesting() { --depth(); }
-  Nesting(const Nesting&) = delete;
-  Nesting& operator=(const Nesting&) = delete;
+  Nesting() : DepthScope(depth(), 1000, "sums and zeros of lists") {}
 
  private:
   static int& depth() noexcept {
@@ -244,6 +237,8 @@ const OptionalValue* optional_in(const Variant& variant) {
   return dynamic_cast<const OptionalValue*>(variant.value.get());
 }
 
+bool is_ragged(const Variant& variant) { return dynamic_cast<const RaggedValue*>(variant.value.get()) != nullptr; }
+
 OptionalValue sum_of_optionals(const KernelContext& c, const std::vector<const OptionalValue*>& terms) {
   const OptionalValue& first = *terms[0];
   for (const OptionalValue* term : terms) {
@@ -263,10 +258,29 @@ OptionalValue sum_of_optionals(const KernelContext& c, const std::vector<const O
   return OptionalValue(std::move(sums));
 }
 
+RaggedValue sum_of_ragged(const KernelContext& c, const std::vector<const RaggedValue*>& terms) {
+  const RaggedValue& first = *terms[0];
+  std::vector<const Tensor*> values;
+  for (const RaggedValue* term : terms) {
+    const bool alike = std::ranges::equal(term->row_splits(), first.row_splits(), [](const Tensor& a, const Tensor& b) {
+      return a.dtype() == b.dtype() && a.numel() == b.numel() &&
+             std::memcmp(a.impl()->data, b.impl()->data, a.nbytes()) == 0;
+    });
+    if (!alike) fail(Code::kInvalidArgument, "ragged tensors: expected all with the same row_splits, got others");
+    values.push_back(&term->values());
+  }
+  return {first.row_splits(), sum_of(c, values)};
+}
+
 // What nothing was put into (FakeParam) counts for nothing.
 std::shared_ptr<VariantValue> sum_of_variants(const KernelContext& c, const std::vector<const Variant*>& terms) {
   if (terms.empty()) return nullptr;
   const Nesting deeper;
+  if (is_ragged(*terms[0])) {
+    std::vector<const RaggedValue*> ragged;
+    for (const Variant* term : terms) ragged.push_back(&ragged_of(*term, 0));
+    return std::make_shared<RaggedValue>(sum_of_ragged(c, ragged));
+  }
   if (optional_in(*terms[0]) == nullptr) {
     std::vector<const TensorList*> lists;
     for (const Variant* term : terms) lists.push_back(&list_in(*term));
@@ -316,6 +330,10 @@ TensorList zeros_like_list(const TensorList& list) {
 std::shared_ptr<VariantValue> zeros_like_variant(const Variant& variant) {
   if (variant.value == nullptr) return nullptr;
   const Nesting deeper;
+  if (is_ragged(variant)) {
+    const RaggedValue& ragged = ragged_of(variant, 0);
+    return std::make_shared<RaggedValue>(ragged.row_splits(), zeros_like_element(ragged.values(), 0));
+  }
   const OptionalValue* optional = optional_in(variant);
   if (optional == nullptr) return std::make_shared<TensorList>(zeros_like_list(list_in(variant)));
   if (!optional->has_value()) return std::make_shared<OptionalValue>();

@@ -7,6 +7,7 @@
 
 #include "panto/device/cpu/datasets/arguments.h"
 #include "panto/device/cpu/parsing/features.h"
+#include "panto/lib/core/collections/ragged_value.h"
 #include "panto/lib/core/collections/tensor_value.h"
 #include "panto/lib/core/datasets/ahead.h"
 #include "panto/lib/ops/parsing/example_shapes.h"
@@ -20,8 +21,8 @@ constexpr uint32_t kFeatures = 1;
 
 // What is parsed of each batch of records. Owns all of it: passes outlive the call.
 struct Wanted {
-  std::vector<std::string> keys;  // sparse ones, then dense ones
-  std::vector<DType> sparse_types;
+  std::vector<std::string> keys;  // sparse ones, dense ones, ragged ones
+  std::vector<DType> sparse_types, ragged_types, split_types;
   std::vector<PartialShape> shapes;
   std::vector<Tensor> defaults;
   std::vector<size_t> order;  // of the components: those of keys in ascending order
@@ -38,7 +39,11 @@ struct Wanted {
     ElementTensors parsed;
     for (const size_t k : order) {
       const cpu::FeatureColumn column = table.column(k);
-      if (k < sparse_types.size()) {
+      const size_t ragged = sparse_types.size() + shapes.size();  // the first of these
+      if (k >= ragged) {
+        cpu::RaggedParts parts = cpu::parse_ragged(column, ragged_types[k - ragged], split_types[k - ragged], Shape{0});
+        parsed.push_back(ragged_tensor(RaggedValue({std::move(parts.splits)}, std::move(parts.values))));
+      } else if (k < sparse_types.size()) {
         const cpu::SparseParts parts = cpu::parse_sparse(column, sparse_types[k]);
         parsed.push_back(sparse_variants(parts.indices, parts.values, parts.shape));
       } else {
@@ -52,15 +57,17 @@ struct Wanted {
 
 void give_parsed(KernelContext& c, bool ordered) {
   const DatasetArguments a(c);
-  if (!c.texts("ragged_keys").empty()) {
-    fail(Code::kUnimplemented, "ragged_keys: expected none, since variants of ragged tensors are not there, got some");
-  }
   Wanted wanted;
-  for (const AttrName keys : {AttrName("sparse_keys"), AttrName("dense_keys")}) {
+  for (const AttrName keys : {AttrName("sparse_keys"), AttrName("dense_keys"), AttrName("ragged_keys")}) {
     for (const auto& key : c.texts(keys)) wanted.keys.emplace_back(key);
   }
   const auto types = c.types("sparse_types");
   wanted.sparse_types.assign(types.begin(), types.end());
+  const auto ragged = c.types("ragged_value_types"), splits = c.types("ragged_split_types");
+  parsing::expect_feature_types(ragged, "ragged_value_types");
+  parsing::expect_split_types(splits, "ragged_split_types");
+  wanted.ragged_types.assign(ragged.begin(), ragged.end());
+  wanted.split_types.assign(splits.begin(), splits.end());
   const auto shapes = parsing::shapes_in(c, "dense_shapes");
   wanted.shapes.assign(shapes.begin(), shapes.end());
   wanted.defaults = a.tensors(2);
@@ -69,6 +76,10 @@ void give_parsed(KernelContext& c, bool ordered) {
       dense != wanted.defaults.size()) {
     invalid("keys: expected one for each type and shape, got {} and {}, {} and {}", c.texts("sparse_keys").size(),
             wanted.sparse_types.size(), dense, wanted.shapes.size());
+  }
+  if (c.texts("ragged_keys").size() != ragged.size() || splits.size() != ragged.size()) {
+    invalid("ragged_keys: expected one for each type of values and of splits, got {}, {} and {}",
+            c.texts("ragged_keys").size(), ragged.size(), splits.size());
   }
   wanted.order.resize(wanted.keys.size());
   std::iota(wanted.order.begin(), wanted.order.end(), size_t{0});

@@ -16,29 +16,6 @@
 namespace panto {
 namespace {
 
-// A vector of splits, of the type that the op says, written from 0 on.
-class SplitsWriter {
- public:
-  SplitsWriter(const KernelContext& c, int64_t rows)
-      : splits_(allocate_tensor(c.device(), c.type("Tsplits"), Shape{checked_add(rows, 1, "rows")})) {
-    push(0);
-  }
-  int64_t last() const { return last_; }
-  void push(int64_t split) {
-    last_ = split;
-    if (splits_.dtype() == kInt64) {
-      mutable_data<int64_t>(splits_)[next_++] = split;
-    } else {
-      mutable_data<int32_t>(splits_)[next_++] = checked_cast<int32_t>(split, "splits");
-    }
-  }
-  Tensor take() { return std::move(splits_); }
-
- private:
-  Tensor splits_;
-  int64_t next_ = 0, last_ = 0;
-};
-
 // ---- RaggedRange ----------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -66,7 +43,7 @@ struct RunRange {
     int64_t rows = 1;
     for (int i = 0; i < 3; ++i) rows = c.shape(i).rank() == 1 ? c.numel(i) : rows;
     const auto at = [&](int i, int64_t row) { return convert<As>(c.data<T>(i)[c.shape(i).rank() == 1 ? row : 0]); };
-    SplitsWriter splits(c, rows);
+    cpu::SplitsWriter splits(c, rows);
     std::vector<int64_t> sizes;
     for (int64_t r = 0; r < rows; ++r) {
       sizes.push_back(range_size<As>(at(0, r), at(1, r), at(2, r), r));
@@ -89,29 +66,17 @@ struct RunRange {
 
 // ---- RaggedGather ---------------------------------------------------------------------------------------------------
 
-// The splits of each ragged dimension, checked: they lead to the rows of the next, at last to the values.
-template <class Check>
-std::vector<Indices> checked_splits(const KernelContext& c, int count, const char* what, const Check& check) {
-  std::vector<Indices> splits;
-  for (int k = 0; k < count; ++k) splits.emplace_back(c.in(k));
-  for (int k = 0; k < count; ++k) {
-    const int64_t elements = k + 1 < count ? c.numel(k + 1) - 1 : c.shape(count).dim(0);
-    check(splits[static_cast<size_t>(k)], elements, what);
-  }
-  return splits;
-}
-
 struct RunGather {
   template <class T>
   static void run(KernelContext& c) {
     const auto count = static_cast<int>(c.integer("PARAMS_RAGGED_RANK"));
-    const std::vector<Indices> params = checked_splits(c, count, "params_nested_splits", cpu::check_splits_within);
+    const std::vector<Indices> params = cpu::checked_splits(c, count, "params_nested_splits", cpu::check_splits_within);
     const Indices indices(c.in(count + 1));
     const Shape& shape = c.shape(count + 1);
     indices.check(params[0].count() - 1);
     // Rows of one length, of the dimensions of the indices but the last.
     const auto levels = static_cast<size_t>(c.integer("OUTPUT_RAGGED_RANK"));
-    std::vector<SplitsWriter> out;
+    std::vector<cpu::SplitsWriter> out;
     int64_t rows = 1;
     for (int k = 0; k + 1 < shape.rank(); ++k) {
       rows = checked_mul(rows, shape.dim(k), "rows");
@@ -136,7 +101,7 @@ struct RunGather {
       if (k == params.size()) {
         to = std::copy_n(c.data<T>(count) + begin * length, (end - begin) * length, to);
       } else if (k >= skipped) {
-        SplitsWriter& splits = out[before + k - skipped];
+        cpu::SplitsWriter& splits = out[before + k - skipped];
         const int64_t moved = splits.last() - params[k][begin];
         for (int64_t j = begin; j < end; ++j) splits.push(params[k][j + 1] + moved);
       }
@@ -167,7 +132,7 @@ struct RunToSparse {
   template <class T>
   static void run(KernelContext& c) {
     const auto count = static_cast<int>(c.integer("RAGGED_RANK"));
-    const std::vector<Indices> splits = checked_splits(c, count, "rt_nested_splits", cpu::check_splits);
+    const std::vector<Indices> splits = cpu::checked_splits(c, count, "rt_nested_splits", cpu::check_splits);
     const Shape& shape = c.shape(count);
     const int64_t rank = count + shape.rank(), length = row_size(shape);
     Tensor indices = allocate_tensor(c.device(), kInt64, Shape{c.numel(count), rank});

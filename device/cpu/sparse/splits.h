@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "panto/device/cpu/row_numbers.h"
+#include "panto/lib/base/checked.h"
 #include "panto/lib/base/text/format.h"
+#include "panto/lib/core/call/call.h"
+#include "panto/lib/core/tensor/tensor_alloc.h"
 
 namespace panto::cpu {
 
@@ -29,5 +34,40 @@ inline void check_splits(const Indices& splits, int64_t elements, const char* wh
   const int64_t last = splits[splits.count() - 1];
   if (last != elements) invalid("{}: expected {} at the end, the number of elements, got {}", what, elements, last);
 }
+
+// The splits of each ragged dimension, checked: they lead to the rows of the next, at last to the values.
+template <class Check>
+std::vector<Indices> checked_splits(const KernelContext& c, int count, const char* what, const Check& check) {
+  std::vector<Indices> splits;
+  for (int k = 0; k < count; ++k) splits.emplace_back(c.in(k));
+  for (int k = 0; k < count; ++k) {
+    const int64_t elements = k + 1 < count ? c.numel(k + 1) - 1 : c.shape(count).dim(0);
+    check(splits[static_cast<size_t>(k)], elements, what);
+  }
+  return splits;
+}
+
+// A vector of splits, of the type that the op says, written from 0 on.
+class SplitsWriter {
+ public:
+  SplitsWriter(const KernelContext& c, int64_t rows)
+      : splits_(allocate_tensor(c.device(), c.type("Tsplits"), Shape{checked_add(rows, 1, "rows")})) {
+    push(0);
+  }
+  int64_t last() const { return last_; }
+  void push(int64_t split) {
+    last_ = split;
+    if (splits_.dtype() == kInt64) {
+      mutable_data<int64_t>(splits_)[next_++] = split;
+    } else {
+      mutable_data<int32_t>(splits_)[next_++] = checked_cast<int32_t>(split, "splits");
+    }
+  }
+  Tensor take() { return std::move(splits_); }
+
+ private:
+  Tensor splits_;
+  int64_t next_ = 0, last_ = 0;
+};
 
 }  // namespace panto::cpu

@@ -6,11 +6,11 @@
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/cpu/training/rules.h"
 #include "panto/device/cpu/training/scalars.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
+#include "panto/device/training/rules.h"
 
 namespace panto {
 namespace {
@@ -61,7 +61,8 @@ struct Dense {
   static void run(KernelContext& c) {
     using R = Rule<Compute<T>>;
     const Given<T> given(c, R::kGrad);
-    R::with(c, training::Scalars<T>(c, R::kSlots, R::kGrad, R::kGrad), [&](const auto& rule) {
+    training::Scalars<T> scalars(c, R::kSlots, R::kGrad, R::kGrad);
+    R::with(training::flag_for<R>(c), scalars, [&](const auto& rule) {
       step<T, R::kSlots>(c, R::kGrad, [&](int64_t n, auto*... slots) {
         constexpr auto kBytes = static_cast<int64_t>((2 * R::kSlots + 1) * sizeof(T));
         apply<T>(rule, given.data(), n, kBytes, slots...);

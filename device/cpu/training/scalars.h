@@ -1,7 +1,8 @@
-// The scalars among the inputs of an optimizer's step, in order.
+// The scalars among the inputs of an optimizer's step, in order, as rules ask for them (device/training/rules.h).
 #pragma once
 
 #include "panto/device/math/convert.h"
+#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
 namespace panto::training {
@@ -16,6 +17,10 @@ class Scalars {
   bool of_rows() const { return last_ > first_; }
   // An int64 number.
   Compute<T> count() { return static_cast<Compute<T>>(*c_.data<int64_t>(position())); }
+  // Throws InvalidArgument unless `holds`.
+  void expect(bool holds, const char* what, const char* wanted, Compute<T> got) const {
+    if (!holds) invalid("{}: expected {}, got {}", what, wanted, static_cast<double>(got));
+  }
 
  private:
   int position() {

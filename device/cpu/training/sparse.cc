@@ -6,11 +6,11 @@
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/row_numbers.h"
-#include "panto/device/cpu/training/rules.h"
 #include "panto/device/cpu/training/scalars.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/op_kernels.h"
 #include "panto/device/state.h"
+#include "panto/device/training/rules.h"
 
 namespace panto {
 namespace {
@@ -28,7 +28,8 @@ struct Sparse {
       if (c.numel(R::kGrad) != wanted) invalid("grad: expected {} elements, got {}", wanted, c.numel(R::kGrad));
       indices.check(shape[0]);
     };
-    R::with(c, training::Scalars<T>(c, R::kSlots, R::kGrad, R::kGrad + 1), [&](const auto& rule) {
+    training::Scalars<T> scalars(c, R::kSlots, R::kGrad, R::kGrad + 1);
+    R::with(training::flag_for<R>(c), scalars, [&](const auto& rule) {
       state::update_rows_together<T, R::kSlots>(c, check, [&](const Shape& shape, auto*... slots) {
         apply(rule, indices, shape, c.data<T>(R::kGrad), slots...);
       });

@@ -1,7 +1,6 @@
 #include "panto/lib/core/datasets/ahead.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -13,6 +12,7 @@
 #include "panto/lib/base/start_thread.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/datasets/datasets.h"
+#include "panto/lib/core/datasets/job_window.h"
 #include "panto/lib/core/datasets/simple_dataset.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/step/step.h"
@@ -21,18 +21,8 @@
 namespace panto::datasets {
 namespace {
 
-using namespace std::chrono_literals;
-
-// Who waits looks so often whether its step was stopped.
-constexpr auto kLookEvery = 20ms;
 // What is kept ready where nobody says how much.
 constexpr int64_t kChosenBuffer = 2;
-
-// Waits until `ready`; throws where the thread's step is stopped.
-template <class Ready>
-void wait_for(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Ready ready) {
-  while (!changed.wait_for(lock, kLookEvery, ready)) throw_if_cancelled();
-}
 
 // What a pass's threads take over from the one that began it, and their end.
 class Surroundings {
@@ -64,11 +54,6 @@ class Surroundings {
   int depth_;
   bool named_;  // there are resources that are not the process's
   std::weak_ptr<ResourceManager> resources_;
-};
-
-struct Made {
-  ElementTensors element;
-  std::exception_ptr error;
 };
 
 // A pass whose Core several threads work for. They own it too: the last that an element's work lets go of may be the
@@ -115,7 +100,7 @@ class Prefetch final {
   void begin() { surroundings_.emplace(1); }
 
   bool next(ElementTensors& element) {
-    Made made;
+    Made<ElementTensors> made;
     {
       std::unique_lock lock(mutex_);
       wait_for(lock, more_, [this] { return ended_ || !ready_.empty(); });
@@ -153,7 +138,7 @@ class Prefetch final {
  private:
   // False at the end.
   bool make_one() {
-    Made made;
+    Made<ElementTensors> made;
     bool got = true;
     try {
       if (pass_ == nullptr) pass_ = input_->iterate();
@@ -178,7 +163,7 @@ class Prefetch final {
 
   std::mutex mutex_;  // of what follows
   std::condition_variable more_, room_;
-  std::deque<Made> ready_;
+  std::deque<Made<ElementTensors>> ready_;
   bool ended_ = false, stopped_ = false;
   bool failed_ = false;  // the last of those that are ready is a fault
 };
@@ -186,15 +171,19 @@ class Prefetch final {
 class ParallelMap final {
  public:
   ParallelMap(DatasetHandle input, ElementMap f, const ParallelMapOptions& options)
-      : input_(std::move(input)), pass_(input_->iterate()), f_(std::move(f)), options_(options) {}
+      : input_(std::move(input)),
+        pass_(input_->iterate()),
+        f_(std::move(f)),
+        options_(options),
+        window_(static_cast<size_t>(options.calls), options.ordered) {}
 
   int64_t threads() const { return options_.calls; }
   void begin() { surroundings_.emplace(options_.calls); }
 
   bool next(ElementTensors& element) {
-    fill();
-    if (window_.empty()) return false;
-    const std::shared_ptr<Job> job = next_job();
+    window_.fill([this](ElementTensors& input) { return pass_->next(input); });
+    const auto job = window_.next();
+    if (job == nullptr) return false;
     if (!job->made.error) {
       element = std::move(job->made.element);
       return true;
@@ -208,106 +197,27 @@ class ParallelMap final {
         failf(Code::kInvalidArgument, "function: expected an element, got OutOfRange: {}", error.what());
       }
     }
-    ended_ = true;
-    window_.clear();
+    window_.end();
     return false;
   }
 
   void work() {
-    for (;;) {
-      std::shared_ptr<Job> job;
-      {
-        std::unique_lock lock(mutex_);
-        begun_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
-        if (stopped_) return;
-        job = std::move(waiting_.front());
-        waiting_.pop_front();
-      }
-      surroundings_->run([&] {
-        Made made;
-        try {
-          made.element = f_(job->input);
-        } catch (...) {
-          made.error = std::current_exception();
-        }
-        {
-          const std::lock_guard lock(mutex_);
-          job->made = std::move(made);
-          job->done = true;
-        }
-        finished_.notify_one();
-      });
-    }
+    window_.work([this](const auto& job) { return f_(job.input); },
+                 [this](const auto& body) { surroundings_->run(body); });
   }
 
   void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
+    window_.stop();
     if (surroundings_) surroundings_->stop();
-    begun_.notify_all();
   }
 
  private:
-  struct Job {
-    ElementTensors input;
-    Made made;
-    bool done = false;
-    bool no_input = false;  // making it failed
-  };
-
-  // The one whose turn it is: the first, or the first that is done. Waits for it.
-  std::shared_ptr<Job> next_job() {
-    auto at = window_.begin();
-    {
-      std::unique_lock lock(mutex_);
-      wait_for(lock, finished_, [&] {
-        at = window_.begin();
-        if (!options_.ordered) at = std::ranges::find_if(window_, [](const auto& job) { return job->done; });
-        return at != window_.end() && (*at)->done;
-      });
-    }
-    std::shared_ptr<Job> job = std::move(*at);
-    window_.erase(at);
-    return job;
-  }
-
-  // A fault of the input comes in its turn, behind the elements before it; nothing is read behind it until then.
-  void fill() {
-    if (!window_.empty() && window_.back()->no_input) return;
-    while (!ended_ && window_.size() < static_cast<size_t>(options_.calls)) {
-      auto job = std::make_shared<Job>();
-      try {
-        ended_ = !pass_->next(job->input);
-        if (ended_) return;
-      } catch (...) {
-        job->made.error = std::current_exception();
-        job->done = job->no_input = true;
-      }
-      const bool failed = job->no_input;
-      window_.push_back(job);
-      if (failed) return;
-      {
-        const std::lock_guard lock(mutex_);
-        waiting_.push_back(std::move(job));
-      }
-      begun_.notify_one();
-    }
-  }
-
   DatasetHandle input_;
   std::unique_ptr<ElementIterator> pass_;  // of who asks for elements
   ElementMap f_;
   ParallelMapOptions options_;
   std::optional<Surroundings> surroundings_;
-  std::deque<std::shared_ptr<Job>> window_;  // in their order
-  bool ended_ = false;
-
-  std::mutex mutex_;  // of what follows and of the jobs' results
-  std::condition_variable begun_, finished_;
-  std::deque<std::shared_ptr<Job>> waiting_;
-  bool stopped_ = false;
+  JobWindow<ElementTensors> window_;
 };
 
 }  // namespace

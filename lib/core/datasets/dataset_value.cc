@@ -15,15 +15,6 @@ constexpr int kMostDepth = 1000;
 
 thread_local constinit int t_depth = 0;
 
-// One more than there are.
-int deeper() {
-  if (t_depth == kMostDepth) {
-    failf(Code::kResourceExhausted, "datasets: expected at most {} passes that wait for one another, got more",
-          kMostDepth);
-  }
-  return t_depth + 1;
-}
-
 std::string spelled(DType type, const PartialShape& shape) {
   return fmt::format("{}{}", dtype_name(type), shape.to_string());
 }
@@ -53,15 +44,14 @@ void expect_element(const ElementTensors& element, const ElementSpec& spec) {
 }
 
 int pass_depth() noexcept { return t_depth; }
-PassDepthScope::PassDepthScope(int depth) noexcept : before_(t_depth) { t_depth = depth; }
-PassDepthScope::~PassDepthScope() { t_depth = before_; }
+PassDepthScope::PassDepthScope(int depth) noexcept : DepthScope(t_depth, depth) {}
 
 ElementIterator::ElementIterator() = default;
 ElementIterator::~ElementIterator() = default;
 
 bool ElementIterator::next(ElementTensors& element) {
   if (ended_) return false;
-  const PassDepthScope scope(deeper());
+  const DepthScope deeper(t_depth, kMostDepth, "passes of datasets");
   throw_if_cancelled();
   element.clear();
   if (advance(element)) return true;

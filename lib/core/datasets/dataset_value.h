@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "panto/lib/base/depth.h"
 #include "panto/lib/base/export.h"
 #include "panto/lib/core/collections/variant.h"
 #include "panto/lib/core/tensor/shape.h"
@@ -42,15 +43,9 @@ PANTO_EXPORT void expect_element(const ElementTensors& element, const ElementSpe
 // How many elements this thread makes for one another. A thread that makes elements for another one goes on counting
 // where that one was, while a scope lives: a chain of passes has a length, whatever threads it goes through.
 PANTO_EXPORT int pass_depth() noexcept;
-class PANTO_EXPORT PassDepthScope {
+class PANTO_EXPORT PassDepthScope : DepthScope {
  public:
   explicit PassDepthScope(int depth) noexcept;
-  ~PassDepthScope();
-  PassDepthScope(const PassDepthScope&) = delete;
-  PassDepthScope& operator=(const PassDepthScope&) = delete;
-
- private:
-  int before_;
 };
 
 // One pass over a dataset, which outlives it. Belongs to one thread at a time.

@@ -1,45 +1,24 @@
 // How deep functions may call one another. Internal.
 #pragma once
 
-#include "panto/lib/base/error.h"
-#include "panto/lib/base/text/format.h"
+#include "panto/lib/base/depth.h"
 
 namespace panto {
 
 // While one lives, this thread is inside a function that an op called. Throws ResourceExhausted where a function calls
-// itself without end, before the thread's stack is full.
-class CallDepth {
+// itself without end.
+class CallDepth : DepthScope {
  public:
   static constexpr int kMost = 200;
 
-  CallDepth() {
-    if (depth() == kMost) {
-      failf(Code::kResourceExhausted, "functions: expected calls inside one another to a depth of at most {}, got more",
-            kMost);
-    }
-    ++depth();
-  }
-  ~CallDepth() { --depth(); }
-  CallDepth(const CallDepth&) = delete;
-  CallDepth& operator=(const CallDepth&) = delete;
+  CallDepth() : DepthScope(depth(), kMost, "calls of functions") {}
+  // For a thread that works for another one, which is in so many.
+  explicit CallDepth(int lent) noexcept : DepthScope(depth(), lent) {}
   // How many of them this thread is in.
   static int current() noexcept { return depth(); }
 
  private:
-  friend class LentCallDepth;
   static int& depth() noexcept;
-};
-
-// While one lives, this thread works for another one, which is so deep.
-class LentCallDepth {
- public:
-  explicit LentCallDepth(int depth) noexcept : previous_(CallDepth::depth()) { CallDepth::depth() = depth; }
-  ~LentCallDepth() { CallDepth::depth() = previous_; }
-  LentCallDepth(const LentCallDepth&) = delete;
-  LentCallDepth& operator=(const LentCallDepth&) = delete;
-
- private:
-  int previous_;
 };
 
 }  // namespace panto

@@ -66,7 +66,7 @@ void LanesRun::run(const Step& step, bool shares, const Callable<void(size_t)>& 
     std::optional<ThreadShare> share;
     if (shares) share.emplace(threads);
     const StepStatsScope watched(watching);
-    const LentCallDepth deep(depth);
+    const CallDepth deep(depth);
     run_lane(lane, run_segment);
   });
   const std::pair<std::exception_ptr, size_t>* first = nullptr;

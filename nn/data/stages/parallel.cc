@@ -1,16 +1,17 @@
 // The stages of a Dataset that have threads of their own. A pass owns its threads: they end with it, whether its last
 // element was asked for or not.
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "panto/lib/base/start_thread.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/scopes.h"
+#include "panto/lib/core/datasets/job_window.h"
 #include "panto/lib/core/step/cancel.h"
 #include "panto/lib/core/step/step.h"
 #include "panto/lib/core/step/threads.h"
@@ -41,17 +42,7 @@ class Surroundings {
   Step step_;
 };
 
-// Waits until `ready`, and throws Cancelled where the thread is asked to stop.
-template <class Ready>
-void wait_for(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Ready ready) {
-  while (!changed.wait_for(lock, std::chrono::milliseconds(100), ready)) throw_if_cancelled();
-}
-
-// An element that is made, or why it was not.
-struct Made {
-  Element element;
-  std::exception_ptr error;
-};
+using datasets::Made;
 
 [[noreturn]] void fail_ahead(std::string_view stage, const std::exception_ptr& error) {
   try {
@@ -75,15 +66,15 @@ class ParallelMapPass final : public Source {
         count_(threads),
         ordered_(ordered),
         bad_(bad),
-        window_size_(2 * static_cast<size_t>(threads)) {}
-  ~ParallelMapPass() override { stop(); }
+        window_(2 * static_cast<size_t>(threads), ordered) {}
+  ~ParallelMapPass() override { window_.stop(); }
 
   bool next(Element& element) override {
     if (!surroundings_) begin();
     for (;;) {
-      fill();
-      if (window_.empty()) return false;
-      const std::shared_ptr<Job> job = next_job();
+      window_.fill([this](Element& input) { return read(input); });
+      const auto job = window_.next();
+      if (job == nullptr) return false;
       if (!job->made.error) {
         element = std::move(job->made.element);
         return true;
@@ -104,118 +95,45 @@ class ParallelMapPass final : public Source {
       fail(Code::kFailedPrecondition,
            "state: expected stages whose order is the same in every run, got map with .ordered = false");
     }
-    for (const std::shared_ptr<Job>& job : window_) {
+    const auto& jobs = window_.jobs();
+    for (const auto& job : jobs) {
       if (job->no_input) fail_ahead("map", job->made.error);
     }
     to.stage("map");
-    to.number(static_cast<uint64_t>(number_) - window_.size());
-    to.number(window_.size());
-    for (const std::shared_ptr<Job>& job : window_) to.element(job->input);
+    to.number(static_cast<uint64_t>(window_.number()) - jobs.size());
+    to.number(jobs.size());
+    for (const auto& job : jobs) to.element(job->input);
     to.flag(ended_);
     input_->save(to);
   }
   void restore(StateReader& from) override {
     from.stage("map");
-    number_ = from.count();
-    for (int64_t left = from.count(); left > 0; --left) {
-      auto job = std::make_shared<Job>();
-      job->input = from.element();
-      job->number = number_++;
-      window_.push_back(job);
-      waiting_.push_back(std::move(job));
-    }
+    window_.restore(from.count());
+    for (int64_t left = from.count(); left > 0; --left) window_.restore(from.element());
     ended_ = from.flag();
     input_->restore(from);
   }
 
  private:
-  struct Job {
-    int64_t number = 0;
-    Element input = {};
-    Made made = {};
-    bool done = false;
-    bool no_input = false;  // reading it failed
-  };
-
   void begin() {
     surroundings_.emplace(count_);
+    const auto make = [this](const auto& job) { return mapped(function_, job.input, job.number); };
+    const auto around = [](const auto& body) { body(); };
     try {
       for (int i = 0; i < count_; ++i) {
-        threads_.add("map", [this] { surroundings_->run([this] { work(); }); });
+        threads_.add("map", [this, make, around] { surroundings_->run([&] { window_.work(make, around); }); });
       }
     } catch (...) {
-      stop();
+      window_.stop();
       throw;
     }
   }
 
-  // The one whose turn it is: the first, or the first that is done. Waits for it.
-  std::shared_ptr<Job> next_job() {
-    auto at = window_.begin();
-    {
-      std::unique_lock lock(mutex_);
-      wait_for(lock, finished_, [&] {
-        at = window_.begin();
-        if (!ordered_) at = std::ranges::find_if(window_, [](const auto& job) { return job->done; });
-        return at != window_.end() && (*at)->done;
-      });
-    }
-    std::shared_ptr<Job> job = std::move(*at);
-    window_.erase(at);
-    return job;
-  }
-
-  // Only the thread that asks for elements reads the input.
-  void fill() {
-    while (!ended_ && window_.size() < window_size_) {
-      auto job = std::make_shared<Job>();
-      try {
-        ended_ = !input_->next(job->input);
-        if (ended_) break;
-      } catch (...) {
-        // In its turn, behind those before it.
-        ended_ = true;
-        job->made.error = std::current_exception();
-        job->done = job->no_input = true;
-      }
-      job->number = number_++;
-      window_.push_back(job);
-      if (job->done) break;
-      {
-        const std::lock_guard lock(mutex_);
-        waiting_.push_back(std::move(job));
-      }
-      begun_.notify_one();
-    }
-  }
-
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      begun_.wait(lock, [this] { return stopped_ || !waiting_.empty(); });
-      if (stopped_) return;
-      const std::shared_ptr<Job> job = std::move(waiting_.front());
-      waiting_.pop_front();
-      lock.unlock();
-      Made made;
-      try {
-        made.element = mapped(function_, job->input, job->number);
-      } catch (...) {
-        made.error = std::current_exception();
-      }
-      lock.lock();
-      job->made = std::move(made);
-      job->done = true;
-      finished_.notify_one();
-    }
-  }
-
-  void stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    begun_.notify_all();
+  // Nothing is read behind a fault.
+  bool read(Element& input) {
+    if (std::exchange(ended_, true)) return false;
+    ended_ = !input_->next(input);
+    return !ended_;
   }
 
   std::unique_ptr<Source> input_;
@@ -224,15 +142,8 @@ class ParallelMapPass final : public Source {
   bool ordered_;
   const BadInputs& bad_;
   std::optional<Surroundings> surroundings_;  // none before the first element
-  size_t window_size_;
-  std::deque<std::shared_ptr<Job>> window_;  // in their order
-  int64_t number_ = 0;
-  bool ended_ = false;
-
-  std::mutex mutex_;  // of what follows and of the jobs' results
-  std::condition_variable begun_, finished_;
-  std::deque<std::shared_ptr<Job>> waiting_;
-  bool stopped_ = false;
+  datasets::JobWindow<Element> window_;
+  bool ended_ = false;  // the input
 
   JoinedThreads threads_;  // last: they end before the rest does
 };
@@ -274,10 +185,10 @@ class PrefetchPass final : public Source {
       surroundings_.emplace(1);
       threads_.add("prefetch", [this] { surroundings_->run([this] { work(); }); });
     }
-    Made made;
+    Made<Element> made;
     {
       std::unique_lock lock(mutex_);
-      wait_for(lock, more_, [this] { return ended_ || !ready_.empty(); });
+      datasets::wait_for(lock, more_, [this] { return ended_ || !ready_.empty(); });
       if (ready_.empty()) return false;
       made = std::move(ready_.front());
       ready_.pop_front();
@@ -292,12 +203,12 @@ class PrefetchPass final : public Source {
   void save(StateWriter& to) override {
     const std::lock_guard input_lock(input_mutex_);
     const std::lock_guard lock(mutex_);
-    for (const Made& made : ready_) {
+    for (const Made<Element>& made : ready_) {
       if (made.error) fail_ahead("prefetch", made.error);
     }
     to.stage("prefetch");
     to.number(ready_.size());
-    for (const Made& made : ready_) to.element(made.element);
+    for (const Made<Element>& made : ready_) to.element(made.element);
     to.flag(ended_);
     input_->save(to);
   }
@@ -318,7 +229,7 @@ class PrefetchPass final : public Source {
       }
       // Held until the element is among those that are ready: `save` finds each in one place.
       const std::lock_guard input_lock(input_mutex_);
-      Made made;
+      Made<Element> made;
       bool got = true;
       try {
         got = input_->next(made.element);
@@ -342,7 +253,7 @@ class PrefetchPass final : public Source {
   std::mutex input_mutex_;  // of the input; taken before the other one
   std::mutex mutex_;        // of what follows
   std::condition_variable more_, room_;
-  std::deque<Made> ready_;
+  std::deque<Made<Element>> ready_;
   bool ended_ = false, stopped_ = false;
 
   JoinedThreads threads_;  // last: they end before the rest does

@@ -66,6 +66,20 @@ def parsed(calls):
     ).map(parts)
 
 
+def parsed_ragged(dataset):
+    features = {
+        "words": tf.io.RaggedFeature(tf.string, row_splits_dtype=tf.int64),
+        "a list": tf.io.RaggedFeature(tf.int64),
+        "dense": tf.io.FixedLenFeature([2], tf.float32),
+    }
+
+    def parts(features):
+        a, b = features["a list"], features["words"]
+        return a.values, a.row_splits, b.values, b.row_splits, features["dense"]
+
+    return dataset.apply(tf.data.experimental.parse_example_dataset(features)).map(parts)
+
+
 # What each makes is one dataset, all elements of which are compared.
 DATASETS = {
     "range": lambda: numbers(5),
@@ -177,6 +191,7 @@ DATASETS = {
     ),
     "examples": lambda: data.Dataset.from_tensor_slices(examples()).batch(2).apply(parsed(1)),
     "examples_in_parallel": lambda: data.Dataset.from_tensor_slices(examples()).batch(2).apply(parsed(3)),
+    "examples_with_ragged_features": lambda: data.Dataset.from_tensor_slices(examples()).batch(2).apply(parsed_ragged),
     "seeded_in_function": lambda: numbers(4).map(lambda i: tf.random.stateless_uniform([2], [i, 7])),
 }
 

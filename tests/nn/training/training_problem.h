@@ -32,6 +32,30 @@ NamedOptimizer row(std::string name, Options options) {
   return {std::move(name), [options](const Variables& v) { return std::make_unique<O>(v, options); }};
 }
 
+// Those whose rule is one of elements.
+inline std::vector<NamedOptimizer> elementwise() {
+  return {row<Sgd, SgdOptions>("Sgd", {}),
+          row<Sgd, SgdOptions>("Sgd with momentum", {.momentum = 0.5}),
+          row<Sgd, SgdOptions>("Sgd of Nesterov", {.momentum = 0.5, .nesterov = true}),
+          row<Momentum, MomentumOptions>("Momentum", {}),
+          row<Adagrad, AdagradOptions>("Adagrad", {}),
+          row<AdagradDA, AdagradDAOptions>("AdagradDA", {}),
+          row<Adadelta, AdadeltaOptions>("Adadelta", {}),
+          row<RMSprop, RMSpropOptions>("RMSprop", {}),
+          row<RMSprop, RMSpropOptions>("RMSprop, centered", {.momentum = 0.5, .centered = true}),
+          row<Adam, AdamOptions>("Adam", {}),
+          row<Adam, AdamOptions>("AMSGrad", {.amsgrad = true}),
+          row<Adamax, AdamaxOptions>("Adamax", {}),
+          row<Nadam, NadamOptions>("Nadam", {}),
+          row<ScheduleFreeAdamW, ScheduleFreeAdamWOptions>("ScheduleFreeAdamW", {.weight_decay = 0.125}),
+          row<Ftrl, FtrlOptions>("Ftrl", {}),
+          row<Lion, LionOptions>("Lion", {}),
+          row<ProximalGradientDescent, ProximalGradientDescentOptions>("ProximalGradientDescent", {}),
+          row<ProximalAdagrad, ProximalAdagradOptions>("ProximalAdagrad", {}),
+          row<AddSign, AddSignOptions>("AddSign", {}),
+          row<PowerSign, PowerSignOptions>("PowerSign", {})};
+}
+
 inline Tensor loss(const Variables& v) {
   const DType type = v[0].dtype();
   const Tensor a = v[0].value(), b = v[1].value();

@@ -19,31 +19,8 @@
 namespace panto {
 namespace {
 
+using training_problem::elementwise;
 using training_problem::NamedOptimizer;
-using training_problem::row;
-
-std::vector<NamedOptimizer> elementwise() {
-  return {row<Sgd, SgdOptions>("Sgd", {}),
-          row<Sgd, SgdOptions>("Sgd with momentum", {.momentum = 0.5}),
-          row<Sgd, SgdOptions>("Sgd of Nesterov", {.momentum = 0.5, .nesterov = true}),
-          row<Momentum, MomentumOptions>("Momentum", {}),
-          row<Adagrad, AdagradOptions>("Adagrad", {}),
-          row<AdagradDA, AdagradDAOptions>("AdagradDA", {}),
-          row<Adadelta, AdadeltaOptions>("Adadelta", {}),
-          row<RMSprop, RMSpropOptions>("RMSprop", {}),
-          row<RMSprop, RMSpropOptions>("RMSprop, centered", {.momentum = 0.5, .centered = true}),
-          row<Adam, AdamOptions>("Adam", {}),
-          row<Adam, AdamOptions>("AMSGrad", {.amsgrad = true}),
-          row<Adamax, AdamaxOptions>("Adamax", {}),
-          row<Nadam, NadamOptions>("Nadam", {}),
-          row<ScheduleFreeAdamW, ScheduleFreeAdamWOptions>("ScheduleFreeAdamW", {.weight_decay = 0.125}),
-          row<Ftrl, FtrlOptions>("Ftrl", {}),
-          row<Lion, LionOptions>("Lion", {}),
-          row<ProximalGradientDescent, ProximalGradientDescentOptions>("ProximalGradientDescent", {}),
-          row<ProximalAdagrad, ProximalAdagradOptions>("ProximalAdagrad", {}),
-          row<AddSign, AddSignOptions>("AddSign", {}),
-          row<PowerSign, PowerSignOptions>("PowerSign", {})};
-}
 
 // The ops that a step runs with the variable's elements, but for those that only hand them on.
 std::vector<std::string> kernels_of(const std::function<void()>& step) {

@@ -313,6 +313,47 @@ void check_parsed() {
   }
 }
 
+void check_ragged() {
+  const Tensor records = one_made(
+      "TensorSliceDataset",
+      {tensor(std::vector<std::string>{make_example({{"r", tensor(std::vector<int64_t>{4, 5})}}), make_example({}),
+                                       make_example({{"r", tensor(int64_t{7})}, {"q", tensor(1.5f)}})})},
+      {}, kScalar, {kString});
+  const Tensor batches = one_made("BatchDataset", {records, number(2)}, {}, {PartialShape{-1}}, {kString});
+  const auto parsed = [&](const char* op, const std::vector<DType>& types, const std::vector<DType>& splits) {
+    return one_made(op, {batches, number(1)},
+                    {{"sparse_keys", AttrValue(std::vector<std::string>{})},
+                     {"dense_keys", AttrValue(std::vector<std::string>{})},
+                     {"sparse_types", AttrValue(std::vector<DType>{})},
+                     {"Tdense", AttrValue(std::vector<DType>{})},
+                     {"dense_shapes", AttrValue(std::vector<PartialShape>{})},
+                     {"ragged_keys", AttrValue(std::vector<std::string>{"r", "q"})},
+                     {"ragged_value_types", AttrValue(types)},
+                     {"ragged_split_types", AttrValue(splits)}},
+                    {Shape{}, Shape{}}, {kVariant, kVariant});
+  };
+  const auto ragged_of_batch = [](const ElementTensors& element, size_t k, DType type, DType splits) {
+    const auto ragged = ragged_tensor_from_variant(element.at(k), 1, 1, type, {.Tsplits = splits});
+    return shown(ragged.output_nested_splits.at(0)) + shown(ragged.output_dense_values);
+  };
+  for (const char* op : {"ParseExampleDataset", "ParseExampleDatasetV2"}) {
+    DatasetPass pass(dataset_of(parsed(op, {kInt64, kFloat32}, {kInt32, kInt64})));
+    ElementTensors element;
+    BOOST_TEST(pass.next(element));  // "q" is before "r"
+    BOOST_TEST(ragged_of_batch(element, 1, kInt64, kInt32) == "[0 2 2][4 5]");
+    BOOST_TEST(ragged_of_batch(element, 0, kFloat32, kInt64) == "[0 0 0][]");
+    BOOST_TEST(pass.next(element));
+    BOOST_TEST(ragged_of_batch(element, 1, kInt64, kInt32) == "[0 1][7]");
+    BOOST_TEST(ragged_of_batch(element, 0, kFloat32, kInt64) == "[0 1][1.5]");
+    expect_error_begins([&] { parsed(op, {kInt64}, {kInt32}); },
+                        "InvalidArgument: ragged_keys: expected one for each type of values and of splits, got 2, 1");
+    expect_error_begins([&] { parsed(op, {kInt64, kInt32}, {kInt32, kInt64}); },
+                        "InvalidArgument: ragged_value_types[1]: expected float32, int64 or string, got int32");
+    expect_error_begins([&] { parsed(op, {kInt64, kFloat32}, {kInt32, kFloat32}); },
+                        "InvalidArgument: ragged_split_types[1]: expected int32 or int64, got float32");
+  }
+}
+
 // A number, once as many passes as are awaited have come to it.
 class Meeting {
  public:
@@ -397,7 +438,7 @@ std::vector<Row> rows() {
   }
   all.push_back({"DenseToSparseBatchDataset", {.own = {{"elements", check_sparse_batches}}}});
   for (const char* op : {"ParseExampleDataset", "ParseExampleDatasetV2"}) {
-    all.push_back({op, {.own = {{"elements", check_parsed}}}});
+    all.push_back({op, {.own = {{"elements", check_parsed}, {"ragged", check_ragged}}}});
   }
   all.push_back({"ComputeBatchSize", {.own = {{"sizes", check_batch_sizes}}}});
   return all;

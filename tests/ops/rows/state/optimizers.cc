@@ -13,6 +13,12 @@ namespace {
 // One element: its gradient, its variables, the scalars among the inputs in order.
 using Step = void (*)(const Given&, double g, std::vector<double>& v, const std::vector<double>& s);
 
+// Scalars that a step is not made with.
+struct Refused {
+  std::vector<double> scalars;
+  const char* text;
+};
+
 struct Rule {
   const char* name;
   std::vector<Array> slots;  // 0 and 1 of each are the ends of where its values lie
@@ -21,6 +27,8 @@ struct Rule {
   Step step;
   std::vector<Attrs> attrs = {{}};
   bool dense = true, sparse = true;
+  std::vector<Refused> refused = {};       // of whole variables and of rows
+  std::vector<Refused> refused_rows = {};  // of rows only
 };
 
 double sign(double x) { return static_cast<double>(x > 0) - static_cast<double>(x < 0); }
@@ -127,7 +135,17 @@ std::vector<Rule> rules() {
       {"Adagrad", {kAny, kPositive}, {0.125}, 3, adagrad, kSlots},
       {"AdagradV2", {kAny, kPositive}, {0.125, 1e-3}, 4, adagrad_v2, kSlots, false},
       {"AdagradDA", {kAny, kSmall, kPositive}, {0.125, 0.0625, 0.25, 3}, 3, adagrad_da},
-      {"ProximalAdagrad", {kAny, kPositive}, {0.125, 0.25, 0.5}, 5, proximal_adagrad},
+      {"ProximalAdagrad",
+       {kAny, kPositive},
+       {0.125, 0.25, 0.5},
+       5,
+       proximal_adagrad,
+       {{}},
+       true,
+       true,
+       {{{0, 0.25, 0.5}, "lr: expected more than 0, got 0"},
+        {{0.125, -0.25, 0.5}, "l1: expected at least 0, got -0.25"},
+        {{0.125, 0.25, -0.5}, "l2: expected at least 0, got -0.5"}}},
       {"ProximalGradientDescent", {kAny}, {0.125, 0.25, 0.5}, 4, proximal_descent},
       {"AdaMax", {kAny, kSmall, kPositive}, {0.81, 0.01, 0.9, 0.999, 1e-3}, 8, ada_max, {{}}, true, false},
       {"AdamWithAmsgrad",
@@ -138,8 +156,27 @@ std::vector<Rule> rules() {
        {{}},
        true,
        false},
-      {"Ftrl", {kAny, kPositive, kAny}, {0.125, 0.25, 0.5, -0.5}, 3, ftrl, kLinear},
-      {"FtrlV2", {kAny, kPositive, kAny}, {0.125, 0.25, 0.5, 0.25, -0.25}, 3, ftrl_v2, kLinear},
+      {"Ftrl",
+       {kAny, kPositive, kAny},
+       {0.125, 0.25, 0.5, -0.5},
+       3,
+       ftrl,
+       kLinear,
+       true,
+       true,
+       {},
+       {{{0, 0.25, 0.5, -0.5}, "lr: expected more than 0, got 0"},
+        {{0.125, 0.25, 0.5, 0.5}, "lr_power: expected at most 0, got 0.5"}}},
+      {"FtrlV2",
+       {kAny, kPositive, kAny},
+       {0.125, 0.25, 0.5, 0.25, -0.25},
+       3,
+       ftrl_v2,
+       kLinear,
+       true,
+       true,
+       {},
+       {{{0.125, 0.25, 0.5, -0.25, -0.25}, "l2_shrinkage: expected at least 0, got -0.25"}}},
       {"AddSign", {kAny, kSmall}, {0.125, 1, 0.5, 0.9}, 6, add_sign, {{}}, true, false},
       {"PowerSign", {kAny, kSmall}, {0.125, 1, 0.5, 0.9}, 6, power_sign, {{}}, true, false},
       {"Momentum", {kAny, kAny}, {0.125, 0.9}, 3, momentum, kNesterov, false},
@@ -191,6 +228,15 @@ Reference after(const Rule& rule, bool sparse) {
   };
 }
 
+// `rule` with other scalars is refused.
+void refuse(Details& d, Rule rule, const std::vector<Refused>& refused, const Index& dims, const Array& grad,
+            const Array* indices) {
+  for (const Refused& r : refused) {
+    rule.scalars = r.scalars;
+    d.errors.push_back({.in = inputs(rule, dims, grad, indices), .text = r.text});
+  }
+}
+
 Row dense_row(const Rule& rule, const char* op) {
   Details d;
   for (const Attrs& attrs : rule.attrs) {
@@ -201,6 +247,7 @@ Row dense_row(const Rule& rule, const char* op) {
   const char* name = std::string(rule.name) == "ProximalGradientDescent" ? "delta" : "grad";
   d.errors = {{.in = inputs(rule, {2, 3}, draw({3}), nullptr),
                .text = std::string(name) + ": expected the variable's shape [2,3], got [3] [variable \"test_array_"}};
+  refuse(d, rule, rule.refused, {2, 3}, draw({2, 3}), nullptr);
   d.after = after(rule, false);
   d.units = 64;
   d.effect = true;
@@ -220,6 +267,9 @@ Row sparse_row(const Rule& rule, const char* op) {
       {.in = inputs(rule, {4, 3}, draw({2, 2}), &beyond),
        .text = "grad: expected shape [2,3], a row for each number, got [2,2]"},
       {.in = inputs(rule, {4}, draw({1}), &one), .text = "indices: expected a vector, got shape []"}};
+  const Array last = list({3});
+  refuse(d, rule, rule.refused, {4, 3}, draw({1, 3}), &last);
+  refuse(d, rule, rule.refused_rows, {4, 3}, draw({1, 3}), &last);
   d.after = after(rule, true);
   d.units = 128;
   d.effect = true;

@@ -12,7 +12,7 @@
 #endif
 
 #include "panto/benchmarks/gemm.h"
-#include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
 
 namespace {
 

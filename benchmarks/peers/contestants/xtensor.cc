@@ -7,7 +7,7 @@
 #include <xtensor/xnoalias.hpp>
 #include <xtensor/xtensor.hpp>
 
-#include "panto/benchmarks/peers/expressions.h"
+#include "panto/benchmarks/peers/contestants/expressions.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
 #include "panto/panto.h"
 
 namespace panto::peer_graphs {

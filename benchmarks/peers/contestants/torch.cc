@@ -10,7 +10,8 @@
 #include <map>
 #include <memory>
 
-#include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
+#include "panto/benchmarks/peers/contestants/torch_l2hmc.h"
 
 namespace {
 
@@ -98,7 +99,7 @@ struct Library {
   }
 };
 
-Tensor dense(const Tensor& x, const Tensor& weights, const Tensor& bias) { return torch::addmm(bias, x, weights); }
+using torch_networks::dense;
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& offset) {
   return torch::layer_norm(x, {x.size(-1)}, scale, offset, 1e-5);
 }
@@ -161,6 +162,35 @@ Tensor gpt2(const Tensors& in) {
   size_t at = 4;
   for (; at + 12 < in.size(); at += 12) x = block(x, in, at, true);
   return loss_of(torch::mm(layer_norm(x, in[at], in[at + 1]), words.t()), in[1]);
+}
+
+// Of a text's next token x [1, width], that block: `keys` and `values` [heads, tokens, width / heads] are of all tokens
+// before, and then of this one, too.
+Tensor next_in_block(const Tensor& x, const Tensors& in, size_t at, Tensor& keys, Tensor& values) {
+  const auto p = [&](size_t i) { return in[at + i]; };
+  const int64_t heads = 4, width = x.size(1);
+  const std::vector<Tensor> qkv =
+      dense(layer_norm(x, p(0), p(1)), p(2), p(3)).reshape({3, heads, 1, width / heads}).unbind();
+  keys = keys.defined() ? torch::cat({keys, qkv[1]}, 1) : qkv[1];
+  values = values.defined() ? torch::cat({values, qkv[2]}, 1) : qkv[2];
+  const Tensor mixed = torch::scaled_dot_product_attention(qkv[0], keys, values);
+  const Tensor y = x + dense(mixed.reshape({1, width}), p(4), p(5));
+  return y + dense(torch::gelu(dense(layer_norm(y, p(6), p(7)), p(8), p(9))), p(10), p(11));
+}
+
+// GPT-2 goes on from a token, as far as it has positions, with the likeliest each time; the last one's logits.
+Tensor gpt2_writing(const Tensors& in) {
+  const Tensor &words = in[1], &positions = in[2];
+  const size_t depth = (in.size() - 5) / 12;
+  Tensors keys(depth), values(depth);
+  Tensor token = in[0], logits;
+  for (int64_t t = 0; t < positions.size(0); ++t) {
+    Tensor x = torch::embedding(words, token) + positions[t];
+    for (size_t i = 0; i < depth; ++i) x = next_in_block(x, in, 3 + 12 * i, keys[i], values[i]);
+    logits = torch::mm(layer_norm(x, in[in.size() - 2], in.back()), words.t());
+    token = torch::argmax(logits, 1);
+  }
+  return logits;
 }
 
 // The matrix of second derivatives of sum(tanh(x w) u), by v.
@@ -229,72 +259,6 @@ class ResNet {
   bool training_;
   std::shared_ptr<std::map<size_t, Statistics>> statistics_ = std::make_shared<std::map<size_t, Statistics>>();
 };
-
-// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
-// 14 parameters from `at` on.
-struct Update {
-  Tensor scale, translation, transformation;
-};
-
-Update update_of(const Tensors& in, size_t at, const Tensor& a, const Tensor& b, const Tensor& time) {
-  const auto p = [&](size_t i) { return in[at + i]; };
-  Tensor h = torch::relu(torch::mm(a, p(0)) + torch::mm(b, p(1)) + torch::mm(time, p(2)) + p(3));
-  h = torch::relu(dense(h, p(4), p(5)));
-  return {.scale = torch::tanh(dense(h, p(6), p(7))) * torch::exp(p(8)),
-          .translation = dense(h, p(9), p(10)),
-          .transformation = torch::tanh(dense(h, p(11), p(12))) * torch::exp(p(13))};
-}
-
-// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
-Tensor energy(const Tensor& x) {
-  static const Tensor precision = torch::tensor({5.005f, 4.995f, 4.995f, 5.005f}).reshape({2, 2});
-  return 0.5 * torch::sum(torch::mm(x, precision) * x, 1);
-}
-
-Tensor energy_gradient(Tensor x) {
-  if (!x.requires_grad()) x = x.detach().requires_grad_();
-  return torch::autograd::grad({energy(x).sum()}, {x}, {}, true, true)[0];
-}
-
-// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
-// Ten leapfrog steps forward; the loss of section 4, scaled.
-Tensor l2hmc(const Tensors& in) {
-  constexpr int kSteps = 10;
-  const Tensor step = torch::exp(in[2]);
-  Tensor x = in[0], v = in[1], log_jacobian;
-  const auto stretch = [&](const Tensor& by) {
-    const Tensor more = torch::sum(by, 1);
-    log_jacobian = log_jacobian.defined() ? log_jacobian + more : more;
-  };
-  static const Tensor masks[] = {torch::tensor({1.f, 0.f}).reshape({1, 2}), torch::tensor({0.f, 1.f}).reshape({1, 2})};
-  const auto move_momentum = [&](const Tensor& time) {
-    const Tensor slope = energy_gradient(x);
-    const Update u = update_of(in, 17, x, slope, time);
-    const Tensor scale = 0.5 * step * u.scale;
-    v = v * torch::exp(scale) - 0.5 * step * (torch::exp(step * u.transformation) * slope - u.translation);
-    stretch(scale);
-  };
-  const auto move_position = [&](const Tensor& time, const Tensor& kept, const Tensor& moved) {
-    const Update u = update_of(in, 3, v, kept * x, time);
-    const Tensor scale = step * u.scale;
-    x = kept * x + moved * (x * torch::exp(scale) + step * (torch::exp(step * u.transformation) * v + u.translation));
-    stretch(moved * scale);
-  };
-  for (int i = 0; i < kSteps; ++i) {
-    const double angle = 2 * std::acos(-1.0) * i / kSteps;
-    const Tensor time =
-        torch::tensor({static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}).reshape({1, 2});
-    move_momentum(time);
-    move_position(time, masks[i % 2], masks[1 - i % 2]);
-    move_position(time, masks[1 - i % 2], masks[i % 2]);
-    move_momentum(time);
-  }
-  const auto hamiltonian = [](const Tensor& x, const Tensor& v) { return energy(x) + 0.5 * torch::sum(v * v, 1); };
-  const Tensor accepted =
-      torch::exp(torch::clamp_max(hamiltonian(in[0], in[1]) - hamiltonian(x, v) + log_jacobian, 0.0));
-  const Tensor jump = torch::sum(torch::square(x - in[0]), 1) * accepted + 1e-4;
-  return torch::mean(0.001 / jump - 0.1 * jump);
-}
 
 // Images and volumes with channels last in memory, as they came.
 Tensor channels_last(const Tensor& x) { return x.dim() == 4 ? x.permute({0, 2, 3, 1}) : x.permute({0, 2, 3, 4, 1}); }
@@ -419,7 +383,8 @@ peers::Works<Library> works() {
   w.add("lstm", lstm);
   w.add("transformer", transformer);
   w.add("gpt2", gpt2);
-  w.add("l2hmc", l2hmc);
+  w.add("gpt2_writing", gpt2_writing);
+  w.add("l2hmc", torch_networks::l2hmc);
   w.add("resnet", ResNet(true));
   w.add("resnet_inference", ResNet(false));
   add_kernels(w);

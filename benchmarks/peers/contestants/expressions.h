@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
 
 namespace peers {
 

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <memory>
 
-#include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
 
 namespace {
 

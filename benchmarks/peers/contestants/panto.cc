@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "panto/benchmarks/peers/contestant.h"
-#include "panto/benchmarks/peers/panto_graphs.h"
-#include "panto/benchmarks/peers/panto_kernels.h"
-#include "panto/benchmarks/peers/panto_resnet.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
+#include "panto/benchmarks/peers/contestants/panto_graphs.h"
+#include "panto/benchmarks/peers/contestants/panto_kernels.h"
+#include "panto/benchmarks/peers/contestants/panto_l2hmc.h"
+#include "panto/benchmarks/peers/contestants/panto_resnet.h"
 
 namespace panto {
 namespace {
@@ -174,7 +175,7 @@ struct Library {
   }
 };
 
-Tensor dense(const Tensor& x, const Tensor& weights, const Tensor& bias) { return bias_add(matmul(x, weights), bias); }
+using peer_networks::dense;
 
 // Networks take x, labels and parameters, and give the loss: these a weight and a bias for each layer.
 Tensor mlp(const Tensors& in) {
@@ -246,6 +247,35 @@ Tensor gpt2(const Tensors& in) {
   return sparse_cross_entropy(matmul(layer_norm(x, in[at], in[at + 1]), words, {.transpose_b = true}), in[1]);
 }
 
+// Of a text's next token x [1, width], that block: `keys` and `values` [heads, tokens, width / heads] are of all tokens
+// before, and then of this one, too.
+Tensor next_in_block(const Tensor& x, std::span<const Tensor> p, Tensor& keys, Tensor& values) {
+  const int64_t heads = 4, width = x.shape()[1];
+  const Tensor projected = dense(layer_norm(x, p[0], p[1]), p[2], p[3]);
+  const std::vector<Tensor> qkv = unpack(reshape(projected, {3, heads, 1, width / heads}), 3);
+  keys = keys.defined() ? concat({keys, qkv[1]}, 1) : qkv[1];
+  values = values.defined() ? concat({values, qkv[2]}, 1) : qkv[2];
+  const float scale = 1.0f / std::sqrt(static_cast<float>(width / heads));
+  const Tensor mixed = batch_matmul(softmax(batch_matmul(qkv[0], keys, {.adj_y = true}) * scale), values);
+  const Tensor y = x + dense(reshape(mixed, {1, width}), p[4], p[5]);
+  return y + dense(gelu(dense(layer_norm(y, p[6], p[7]), p[8], p[9])), p[10], p[11]);
+}
+
+// GPT-2 goes on from a token, as far as it has positions, with the likeliest each time; the last one's logits.
+Tensor gpt2_writing(const Tensors& in) {
+  const Tensor &words = in[1], &positions = in[2];
+  const size_t depth = (in.size() - 5) / 12;
+  Tensors keys(depth), values(depth);
+  Tensor token = in[0], logits;
+  for (int64_t t = 0; t < positions.shape()[0]; ++t) {
+    Tensor x = gather(words, token, 0) + positions[t];
+    for (size_t i = 0; i < depth; ++i) x = next_in_block(x, std::span(in).subspan(3 + 12 * i), keys[i], values[i]);
+    logits = matmul(layer_norm(x, in[in.size() - 2], in.back()), words, {.transpose_b = true});
+    token = argmax(logits, 1);
+  }
+  return logits;
+}
+
 // The matrix of second derivatives of sum(tanh(x w) u), by v.
 Tensor hessian_by_vector(const Tensors& in) {
   GradientTape outer;
@@ -294,71 +324,6 @@ auto conv(const std::string& layout) {
     const Tensors gradients = tape.gradient(y, {in[0], in[1]}, in[2]);
     return Tensors{y, gradients[0], gradients[1]};
   };
-}
-
-// What the networks S, Q and T of L2HMC (Levy, Hoffman and Sohl-Dickstein 2018) say of one half of a point: with the
-// 14 parameters from `at` on.
-struct Update {
-  Tensor scale, translation, transformation;
-};
-
-Update update_of(const Tensors& in, size_t at, const Tensor& a, const Tensor& b, const Tensor& time) {
-  const auto p = [&](size_t i) { return in[at + i]; };
-  Tensor h = relu(matmul(a, p(0)) + matmul(b, p(1)) + matmul(time, p(2)) + p(3));
-  h = relu(dense(h, p(4), p(5)));
-  return {.scale = tanh(dense(h, p(6), p(7))) * exp(p(8)),
-          .translation = dense(h, p(9), p(10)),
-          .transformation = tanh(dense(h, p(11), p(12))) * exp(p(13))};
-}
-
-// Of a Gaussian whose variances are 100 and 0.1, along the diagonals.
-Tensor energy(const Tensor& x) {
-  static const Tensor precision = tensor({{5.005f, 4.995f}, {4.995f, 5.005f}});
-  return 0.5f * sum(matmul(x, precision) * x, {1});
-}
-
-Tensor energy_gradient(const Tensor& x) {
-  GradientTape tape;
-  tape.watch(x);
-  return tape.gradient(energy(x), x);
-}
-
-// Positions and momenta [samples, 2], the logarithm of a step's length [1], parameters for positions and for momenta.
-// Ten leapfrog steps forward; the loss of section 4, scaled.
-Tensor l2hmc(const Tensors& in) {
-  constexpr int kSteps = 10;
-  const Tensor step = exp(in[2]);
-  Tensor x = in[0], v = in[1], log_jacobian;
-  const auto stretch = [&](const Tensor& by) {
-    const Tensor more = sum(by, {1});
-    log_jacobian = log_jacobian.defined() ? log_jacobian + more : more;
-  };
-  static const Tensor masks[] = {tensor({{1.f, 0.f}}), tensor({{0.f, 1.f}})};
-  const auto move_momentum = [&](const Tensor& time) {
-    const Tensor slope = energy_gradient(x);
-    const Update u = update_of(in, 17, x, slope, time);
-    const Tensor scale = 0.5f * step * u.scale;
-    v = v * exp(scale) - 0.5f * step * (exp(step * u.transformation) * slope - u.translation);
-    stretch(scale);
-  };
-  const auto move_position = [&](const Tensor& time, const Tensor& kept, const Tensor& moved) {
-    const Update u = update_of(in, 3, v, kept * x, time);
-    const Tensor scale = step * u.scale;
-    x = kept * x + moved * (x * exp(scale) + step * (exp(step * u.transformation) * v + u.translation));
-    stretch(moved * scale);
-  };
-  for (int i = 0; i < kSteps; ++i) {
-    const double angle = 2 * std::acos(-1.0) * i / kSteps;
-    const Tensor time = tensor({{static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))}});
-    move_momentum(time);
-    move_position(time, masks[i % 2], masks[1 - i % 2]);
-    move_position(time, masks[1 - i % 2], masks[i % 2]);
-    move_momentum(time);
-  }
-  const auto hamiltonian = [](const Tensor& x, const Tensor& v) { return energy(x) + 0.5f * sum(v * v, {1}); };
-  const Tensor accepted = exp(minimum(hamiltonian(in[0], in[1]) - hamiltonian(x, v) + log_jacobian, 0.0f));
-  const Tensor jump = sum(square(x - in[0]), {1}) * accepted + 1e-4f;
-  return mean(0.001f / jump - 0.1f * jump);
 }
 
 // Euler's method for x' = -sin(x), in a loop of the graph.
@@ -416,7 +381,8 @@ peers::Works<Library> works() {
   w.add("lstm", lstm);
   w.add("transformer", transformer);
   w.add("gpt2", gpt2);
-  w.add("l2hmc", l2hmc);
+  w.add("gpt2_writing", gpt2_writing);
+  w.add("l2hmc", peer_networks::l2hmc);
   peer_kernels::add(w);
   return w;
 }
@@ -430,6 +396,17 @@ std::optional<peers::Workload> resnet_work(const std::string& work, const std::s
   if (work == "resnet_inference" && mode == "eager") return resnet_inference(x, false);
   if (work == "resnet_inference" && mode == "traced") return resnet_inference(x, true);
   return std::nullopt;
+}
+
+// Rows of a tensor, each doubled, in batches.
+peers::Workload pipeline(const peers::Input& in) {
+  const Dataset batches =
+      Dataset::from_tensors({Library::tensor(in)}).map([](const Tensor& row) { return row * 2.f; }).batch(128);
+  return calls_of([batches] {
+    Tensors all;
+    for (const Tensor batch : batches) all.push_back(batch);
+    return all;
+  });
 }
 
 // A network in a file that networks.py made.
@@ -461,6 +438,7 @@ int main(int argc, char** argv) {
   const auto all = panto::works();
   return peers::serve(std::cin, std::cout, [&](const auto& work, const auto& mode, const auto& inputs) {
     if (mode == "session") return panto::peer_graphs::workload(work, inputs.at(0));
+    if (mode == "pipeline") return std::optional(panto::pipeline(inputs.at(0)));
     if (mode == "file") return panto::awaited(panto::network_in_file(work, inputs.at(0)));
     return panto::awaited(work.starts_with("resnet") ? panto::resnet_work(work, mode, inputs)
                                                      : all.make(work, mode, inputs));

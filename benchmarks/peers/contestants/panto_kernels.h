@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "panto/benchmarks/peers/contestant.h"
+#include "panto/benchmarks/peers/contestants/contestant.h"
 #include "panto/panto.h"
 
 namespace panto::peer_kernels {

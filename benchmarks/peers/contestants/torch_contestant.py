@@ -1,5 +1,5 @@
 """PyTorch's contestant in Python: with the argument `gpu` eager calls there, and the same compiled; otherwise, with the
-number of threads, compiled functions alone (eager calls are made from C++: torch.cc)."""
+number of threads, compiled functions and pipelines of data (eager calls are made from C++: torch.cc)."""
 import math
 import sys
 
@@ -286,7 +286,23 @@ def compiled_training(f, x, labels, parameters):
     return contestant.training(lambda: run(parameters, state), host, lambda: host([as_given(p) for p in parameters]), wait)
 
 
+class Doubled(torch.utils.data.Dataset):
+    """Rows of a tensor, each doubled."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i] * 2
+
+
 def make(work, mode, arrays, forms):
+    if mode == "pipeline":
+        loader = torch.utils.data.DataLoader(Doubled(torch.from_numpy(arrays[0])), batch_size=128, num_workers=0)
+        return contestant.Workload(lambda: list(loader), host)
     traced = mode.startswith("traced") or mode == "captured"
     if mode in ("cold", "taped", "session") or not (GPU or traced):
         return None

@@ -1,42 +1,57 @@
-// What optimizers do to an element: of each rule the formula of TensorFlow's kernels, which dense steps (dense.cc) and
-// steps of rows (sparse.cc) share.
+// What optimizers do to an element: of each rule the formula of TensorFlow's kernels, which dense steps of the CPU
+// (device/cpu/training/dense.cc) and of GPUs (device/cuda/training.cu) and steps of rows
+// (device/cpu/training/sparse.cc) share.
 //
 // A rule is a template over the type that is computed in. kSlots: how many variables it changes, which are the first
 // inputs. kGrad: which input is the gradient, after which those of rows have their numbers; the others are scalars.
-// `with` reads these in order (scalars.h) and calls its last argument with a function of the gradient's element and the
-// variables'.
+// kFlag: the attribute that it asks for; most have none. `with` reads the scalars in order and calls its last argument
+// with a function of the gradient's element and the variables'; where scalars are is a back-end's:
+//
+//   s.next(), s.count()                 the next of them, as what is computed in; one that is an int64
+//   s.of_rows()                         whether the gradient is of rows
+//   s.expect(holds, what, wanted, got)  refuses a step whose scalars are not what TensorFlow asks of them
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 #include "panto/device/math/vocabulary.h"
-#include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/call.h"
 
+// `with` runs where the scalars are.
+#ifdef __CUDACC__
+#define PANTO_WITH_FN __device__ inline
+#else
+#define PANTO_WITH_FN inline
+#endif
+
 namespace panto::training {
+
+// What the call says to the attribute that a rule asks for.
+template <class Rule>
+bool flag_for([[maybe_unused]] const KernelContext& c) {
+  if constexpr (requires { Rule::kFlag; }) {
+    return c.flag(Rule::kFlag);
+  } else {
+    return false;
+  }
+}
 
 template <class V>
 PANTO_FN V sign(V x) {
   return static_cast<V>((x > V{0}) - (x < V{0}));
 }
 
-// What TensorFlow asks of rates and regularizations, where it does.
-template <class V>
-void expect(bool holds, const char* what, const char* wanted, V got) {
-  if (!holds) invalid("{}: expected {}, got {}", what, wanted, static_cast<double>(got));
-}
-template <class V>
-void expect_regularization(V l1, V l2) {
-  expect(l1 >= V{0}, "l1", "at least 0", l1);
-  expect(l2 >= V{0}, "l2", "at least 0", l2);
+template <class S, class V>
+PANTO_WITH_FN void expect_regularization(S& s, V l1, V l2) {
+  s.expect(l1 >= V{0}, "l1", "at least 0", l1);
+  s.expect(l2 >= V{0}, "l2", "at least 0", l2);
 }
 
 // Soft thresholding: x moved by `width` towards 0, no further.
 template <class V>
 PANTO_FN V shrunk(V x, V width) {
-  return sign(x) * std::max(std::abs(x) - width, V{0});
+  return sign(x) * k::max(k::abs(x) - width, V{0});
 }
 
 // The proximal step (Duchi and Singer 2009, FOBOS) for regularization l1 |x| + l2 x^2 / 2.
@@ -52,7 +67,7 @@ struct GradientDescent {
   V alpha;
   PANTO_FN void operator()(V g, V& var) const { var -= alpha * g; }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     f(GradientDescent{s.next()});
   }
 };
@@ -64,7 +79,7 @@ struct ProximalGradientDescent {
   V alpha, l1, l2;
   PANTO_FN void operator()(V g, V& var) const { var = proximal(var - alpha * g, alpha, l1, l2); }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     f(ProximalGradientDescent{s.next(), s.next(), s.next()});
   }
 };
@@ -74,6 +89,7 @@ template <class V, bool kKeras>
 struct MomentumOf {
   static constexpr size_t kSlots = 2;
   static constexpr int kGrad = 3;
+  static constexpr const char* kFlag = "use_nesterov";
   template <bool kNesterov>
   struct Step {
     V lr, momentum;
@@ -85,9 +101,9 @@ struct MomentumOf {
     }
   };
   template <class S, class F>
-  static void with(const KernelContext& c, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool use_nesterov, S& s, const F& f) {
     const V lr = s.next(), momentum = s.next();
-    c.flag("use_nesterov") ? f(Step<true>{lr, momentum}) : f(Step<false>{lr, momentum});
+    use_nesterov ? f(Step<true>{lr, momentum}) : f(Step<false>{lr, momentum});
   }
 };
 template <class V>
@@ -99,6 +115,7 @@ template <class V>
 struct Adam {
   static constexpr size_t kSlots = 3;
   static constexpr int kGrad = 9;
+  static constexpr const char* kFlag = "use_nesterov";
   template <bool kNesterov>
   struct Step {
     V rate, beta1, new1, new2, epsilon;
@@ -106,15 +123,15 @@ struct Adam {
       m += (g - m) * new1;
       v += (g * g - v) * new2;
       const V direction = kNesterov ? g * new1 + beta1 * m : m;
-      var -= (direction * rate) / (std::sqrt(v) + epsilon);
+      var -= (direction * rate) / (k::sqrt(v) + epsilon);
     }
   };
   template <class S, class F>
-  static void with(const KernelContext& c, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool use_nesterov, S& s, const F& f) {
     const V beta1_power = s.next(), beta2_power = s.next(), lr = s.next(), beta1 = s.next(), beta2 = s.next();
-    const V epsilon = s.next(), rate = lr * std::sqrt(V{1} - beta2_power) / (V{1} - beta1_power);
+    const V epsilon = s.next(), rate = lr * k::sqrt(V{1} - beta2_power) / (V{1} - beta1_power);
     const V new1 = V{1} - beta1, new2 = V{1} - beta2;
-    if (c.flag("use_nesterov")) {
+    if (use_nesterov) {
       f(Step<true>{rate, beta1, new1, new2, epsilon});
     } else {
       f(Step<false>{rate, beta1, new1, new2, epsilon});
@@ -131,12 +148,12 @@ struct AdamWithAmsgrad {
     m += (g - m) * new1;
     v += (g * g - v) * new2;
     vhat = k::max(vhat, v);
-    var -= (m * rate) / (std::sqrt(vhat) + epsilon);
+    var -= (m * rate) / (k::sqrt(vhat) + epsilon);
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     const V beta1_power = s.next(), beta2_power = s.next(), lr = s.next(), beta1 = s.next(), beta2 = s.next();
-    const V rate = lr * std::sqrt(V{1} - beta2_power) / (V{1} - beta1_power);
+    const V rate = lr * k::sqrt(V{1} - beta2_power) / (V{1} - beta1_power);
     f(AdamWithAmsgrad{rate, V{1} - beta1, V{1} - beta2, s.next()});
   }
 };
@@ -148,11 +165,11 @@ struct AdaMax {
   V rate, new1, beta2, epsilon;
   PANTO_FN void operator()(V g, V& var, V& m, V& v) const {
     m += (g - m) * new1;
-    v = k::max(beta2 * v, std::abs(g));
+    v = k::max(beta2 * v, k::abs(g));
     var -= rate * (m / (v + epsilon));
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     const V beta1_power = s.next(), lr = s.next(), beta1 = s.next(), beta2 = s.next();
     f(AdaMax{lr / (V{1} - beta1_power), V{1} - beta1, beta2, s.next()});
   }
@@ -165,11 +182,11 @@ struct RmsProp {
   V lr, rest, momentum, epsilon;
   PANTO_FN void operator()(V g, V& var, V& ms, V& mom) const {
     ms += (g * g - ms) * rest;
-    mom = mom * momentum + (g * lr) / std::sqrt(ms + epsilon);
+    mom = mom * momentum + (g * lr) / k::sqrt(ms + epsilon);
     var -= mom;
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     const V lr = s.next(), rho = s.next(), momentum = s.next();
     f(RmsProp{lr, V{1} - rho, momentum, s.next()});
   }
@@ -183,11 +200,11 @@ struct CenteredRmsProp {
   PANTO_FN void operator()(V g, V& var, V& mg, V& ms, V& mom) const {
     ms += (g * g - ms) * rest;
     mg += (g - mg) * rest;
-    mom = mom * momentum + (g * lr) / std::sqrt(ms - mg * mg + epsilon);
+    mom = mom * momentum + (g * lr) / k::sqrt(ms - mg * mg + epsilon);
     var -= mom;
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     const V lr = s.next(), rho = s.next(), momentum = s.next();
     f(CenteredRmsProp{lr, V{1} - rho, momentum, s.next()});
   }
@@ -200,12 +217,12 @@ struct Adadelta {
   V lr, rho, epsilon;
   PANTO_FN void operator()(V g, V& var, V& accum, V& accum_update) const {
     accum = accum * rho + g * g * (V{1} - rho);
-    const V update = std::sqrt(accum_update + epsilon) / std::sqrt(accum + epsilon) * g;
+    const V update = k::sqrt(accum_update + epsilon) / k::sqrt(accum + epsilon) * g;
     var -= update * lr;
     accum_update = accum_update * rho + update * update * (V{1} - rho);
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     f(Adadelta{s.next(), s.next(), s.next()});
   }
 };
@@ -214,15 +231,16 @@ template <class V>
 struct Adagrad {
   static constexpr size_t kSlots = 2;
   static constexpr int kGrad = 3;
+  static constexpr const char* kFlag = "update_slots";
   V lr;
   bool update_slots;
   PANTO_FN void operator()(V g, V& var, V& accum) const {
     if (update_slots) accum += g * g;
-    var -= (g * lr) / std::sqrt(accum);
+    var -= (g * lr) / k::sqrt(accum);
   }
   template <class S, class F>
-  static void with(const KernelContext& c, S s, const F& f) {
-    f(Adagrad{s.next(), c.flag("update_slots")});
+  PANTO_WITH_FN static void with(bool update_slots, S& s, const F& f) {
+    f(Adagrad{s.next(), update_slots});
   }
 };
 
@@ -230,15 +248,16 @@ template <class V>
 struct AdagradV2 {
   static constexpr size_t kSlots = 2;
   static constexpr int kGrad = 4;
+  static constexpr const char* kFlag = "update_slots";
   V lr, epsilon;
   bool update_slots;
   PANTO_FN void operator()(V g, V& var, V& accum) const {
     if (update_slots) accum += g * g;
-    var -= (g * lr) / (std::sqrt(accum) + epsilon);
+    var -= (g * lr) / (k::sqrt(accum) + epsilon);
   }
   template <class S, class F>
-  static void with(const KernelContext& c, S s, const F& f) {
-    f(AdagradV2{s.next(), s.next(), c.flag("update_slots")});
+  PANTO_WITH_FN static void with(bool update_slots, S& s, const F& f) {
+    f(AdagradV2{s.next(), s.next(), update_slots});
   }
 };
 
@@ -249,14 +268,14 @@ struct ProximalAdagrad {
   V lr, l1, l2;
   PANTO_FN void operator()(V g, V& var, V& accum) const {
     accum += g * g;
-    const V rate = lr / std::sqrt(accum);
+    const V rate = lr / k::sqrt(accum);
     var = proximal(var - g * rate, rate, l1, l2);
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     const ProximalAdagrad rule{s.next(), s.next(), s.next()};
-    expect(rule.lr > V{0}, "lr", "more than 0", rule.lr);
-    expect_regularization(rule.l1, rule.l2);
+    s.expect(rule.lr > V{0}, "lr", "more than 0", rule.lr);
+    expect_regularization(s, rule.l1, rule.l2);
     f(rule);
   }
 };
@@ -271,10 +290,10 @@ struct AdagradDA {
     sum += g;
     squares += g * g;
     const V direction = l1 > V{0} ? shrunk(sum, l1 * steps) : sum;
-    var = -lr * direction / (l2 * steps * lr + std::sqrt(squares));
+    var = -lr * direction / (l2 * steps * lr + k::sqrt(squares));
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     const V lr = s.next(), l1 = s.next(), l2 = s.next();
     f(AdagradDA{lr, l1, l2, s.count()});
   }
@@ -285,9 +304,10 @@ template <class V, bool kShrinks>
 struct FtrlOf {
   static constexpr size_t kSlots = 3;
   static constexpr int kGrad = 3;
+  static constexpr const char* kFlag = "multiply_linear_by_lr";
   V lr, l1, l2, shrinkage, power;  // power: of the sum of squares, -lr_power
   bool linear_by_lr;
-  PANTO_FN V raised(V accum) const { return power == V(0.5) ? std::sqrt(accum) : std::pow(accum, power); }
+  PANTO_FN V raised(V accum) const { return power == V(0.5) ? k::sqrt(accum) : std::pow(accum, power); }
   PANTO_FN void operator()(V g, V& var, V& accum, V& linear) const {
     const V direction = kShrinks ? g + V{2} * shrinkage * var : g;
     const V next = accum + g * g;
@@ -302,21 +322,20 @@ struct FtrlOf {
       quadratic = size / lr + V{2} * l2;
       limit = l1;
     }
-    var = std::abs(linear) > limit ? (limit * sign(linear) - linear) / quadratic : V{0};
+    var = k::abs(linear) > limit ? (limit * sign(linear) - linear) / quadratic : V{0};
     accum = next;
   }
   template <class S, class F>
-  static void with(const KernelContext& c, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool multiply_linear_by_lr, S& s, const F& f) {
     const V lr = s.next(), l1 = s.next(), l2 = s.next();
     const V shrinkage = kShrinks ? s.next() : V{0}, lr_power = s.next();
-    const bool linear_by_lr = c.flag("multiply_linear_by_lr");
     if (s.of_rows()) {
-      expect(lr > V{0} || (linear_by_lr && lr == V{0}), "lr", "more than 0", lr);
-      expect_regularization(l1, l2);
-      expect(shrinkage >= V{0}, "l2_shrinkage", "at least 0", shrinkage);
-      expect(lr_power <= V{0}, "lr_power", "at most 0", lr_power);
+      s.expect(lr > V{0} || (multiply_linear_by_lr && lr == V{0}), "lr", "more than 0", lr);
+      expect_regularization(s, l1, l2);
+      s.expect(shrinkage >= V{0}, "l2_shrinkage", "at least 0", shrinkage);
+      s.expect(lr_power <= V{0}, "lr_power", "at most 0", lr_power);
     }
-    f(FtrlOf{lr, l1, l2, shrinkage, -lr_power, linear_by_lr});
+    f(FtrlOf{lr, l1, l2, shrinkage, -lr_power, multiply_linear_by_lr});
   }
 };
 template <class V>
@@ -334,7 +353,7 @@ struct AddSign {
     var -= lr * (alpha + sign_decay * sign(g) * sign(m)) * g;
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     f(AddSign{s.next(), s.next(), s.next(), s.next()});
   }
 };
@@ -349,7 +368,7 @@ struct PowerSign {
     var -= lr * std::exp(logbase * sign_decay * sign(g) * sign(m)) * g;
   }
   template <class S, class F>
-  static void with(const KernelContext&, S s, const F& f) {
+  PANTO_WITH_FN static void with(bool, S& s, const F& f) {
     f(PowerSign{s.next(), s.next(), s.next(), s.next()});
   }
 };

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <unsupported/Eigen/SpecialFunctions>
 
-#include "panto/benchmarks/peers/expressions.h"
+#include "panto/benchmarks/peers/contestants/expressions.h"
 
 namespace {
 

@@ -381,7 +381,17 @@ def frozen(work, x, xla):
     return call_of(lambda a: network(a), [x], True) if xla else call_of(network, [x], False)
 
 
+def pipeline(rows):
+    """Rows of a tensor, each doubled, in batches, by one thread."""
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = options.threading.max_intra_op_parallelism = 1
+    batches = tf.data.Dataset.from_tensor_slices(rows).map(lambda row: row * 2).batch(128).with_options(options)
+    return contestant.Workload(lambda: list(batches), host)
+
+
 def make(work, mode, arrays, xla, threads):
+    if mode == "pipeline":
+        return None if xla else pipeline(arrays[0])
     if mode == "file":
         return contestant.Workload(frozen(work, tf.constant(arrays[0]), xla), host)
     if mode == "session":

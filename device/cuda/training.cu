@@ -1,0 +1,124 @@
+// Optimizers' steps on the GPU: the rules of the CPU (device/training/rules.h), one kernel a step. Scalars stay where
+// they are: threads read them.
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "panto/device/cuda/elementwise/loops.cuh"
+#include "panto/device/cuda/kernel.h"
+#include "panto/device/op_kernels.h"
+#include "panto/device/state.h"
+#include "panto/device/training/rules.h"
+
+namespace panto {
+namespace {
+
+// The scalars among a step's inputs, as a thread reads them.
+template <class T>
+class Scalars {
+ public:
+  // Behind the variables and without the gradient, input `grad`.
+  template <size_t kSlots>
+  static Scalars of(const KernelContext& c, int grad) {
+    Scalars scalars;
+    size_t count = 0;
+    for (int i = kSlots; i < c.num_inputs(); ++i) {
+      if (i != grad) scalars.at_[count++] = c.data<void>(i);
+    }
+    return scalars;
+  }
+  __device__ Compute<T> next() { return convert<Compute<T>>(*static_cast<const T*>(at_[position_++])); }
+  __device__ Compute<T> count() { return static_cast<Compute<T>>(*static_cast<const int64_t*>(at_[position_++])); }
+  __device__ static constexpr bool of_rows() { return false; }
+  __device__ void expect(bool holds, const char*, const char*, Compute<T>) { holds_ = holds_ && holds; }
+  // Whether all that was expected did.
+  __device__ bool hold() const { return holds_; }
+
+ private:
+  static constexpr size_t kMost = 6;
+  const void* at_[kMost] = {};
+  int position_ = 0;
+  bool holds_ = true;
+};
+
+template <class T, size_t kSlots>
+struct Change {
+  T* slots[kSlots];
+  const T* grad;
+
+  template <class Rule>
+  __device__ void run(const Rule& rule, int64_t i) const {
+    run_on(rule, i, std::make_index_sequence<kSlots>{});
+  }
+
+ private:
+  template <class Rule, size_t... I>
+  __device__ void run_on(const Rule& rule, int64_t i, std::index_sequence<I...>) const {
+    Compute<T> values[] = {convert<Compute<T>>(slots[I][i])...};
+    rule(convert<Compute<T>>(grad[i]), values[I]...);
+    ((slots[I][i] = convert<T>(values[I])), ...);
+  }
+};
+
+// Nothing changes where the scalars are not what the rule asks for.
+template <class R, class T>
+__global__ void __launch_bounds__(cuda::kThreads)
+    run_step(int64_t n, bool flag, Scalars<T> scalars, Change<T, R::kSlots> change, Fault* fault) {
+  R::with(flag, scalars, [&](const auto& rule) {
+    if (!scalars.hold()) {
+      *static_cast<volatile Fault*>(fault) = Fault::kRateOutOfRange;
+      return;
+    }
+    const int64_t step = int64_t{blockDim.x} * gridDim.x;
+    for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) change.run(rule, i);
+  });
+}
+
+template <template <class> class Rule>
+struct Dense {
+  template <class T>
+  static void run(KernelContext& c) {
+    using R = Rule<Compute<T>>;
+    state::update_together<T, R::kSlots>(c, R::kGrad, [&](auto... given) {
+      const auto all = std::tuple(given...);
+      const auto n = std::get<R::kSlots>(all);
+      if (n == 0) return;
+      const auto change = [&]<size_t... I>(std::index_sequence<I...>) {
+        return Change<T, R::kSlots>{{std::get<I>(all)...}, c.data<T>(R::kGrad)};
+      }(std::make_index_sequence<R::kSlots>{});
+      const auto scalars = Scalars<T>::template of<R::kSlots>(c, R::kGrad);
+      cuda::CudaDevice& device = cuda::device_of(c);
+      const cuda::DeviceUse stream = device.use();
+      run_step<R, T><<<cuda::grid_size(device, n), cuda::kThreads, 0, stream>>>(n, training::flag_for<R>(c), scalars,
+                                                                                change, device.fault());
+      cuda::check(cudaGetLastError(), "starting a kernel");
+    });
+  }
+};
+
+using Reals = TypeList<float, double, Half, BFloat16>;
+constexpr Reals kReals;
+
+using namespace training;
+const CudaKernel gradient_descent_kernel("ResourceApplyGradientDescent", kReals, Dense<GradientDescent>{});
+const CudaKernel adam_kernel("ResourceApplyAdam", kReals, Dense<Adam>{});
+const CudaKernel momentum_kernel("ResourceApplyMomentum", kReals, Dense<Momentum>{});
+const CudaKernel keras_momentum_kernel("ResourceApplyKerasMomentum", kReals, Dense<KerasMomentum>{});
+const CudaKernel rms_prop_kernel("ResourceApplyRMSProp", kReals, Dense<RmsProp>{});
+const CudaKernel centered_kernel("ResourceApplyCenteredRMSProp", kReals, Dense<CenteredRmsProp>{});
+const CudaKernel adagrad_v2_kernel("ResourceApplyAdagradV2", kReals, Dense<AdagradV2>{});
+const CudaKernel adagrad_kernel("ResourceApplyAdagrad", kReals, Dense<Adagrad>{});
+const CudaKernel adadelta_kernel("ResourceApplyAdadelta", kReals, Dense<Adadelta>{});
+const CudaKernel adagrad_da_kernel("ResourceApplyAdagradDA", kReals, Dense<AdagradDA>{});
+const CudaKernel amsgrad_kernel("ResourceApplyAdamWithAmsgrad", kReals, Dense<AdamWithAmsgrad>{});
+const CudaKernel ada_max_kernel("ResourceApplyAdaMax", kReals, Dense<AdaMax>{});
+const CudaKernel ftrl_kernel("ResourceApplyFtrl", kReals, Dense<Ftrl>{});
+const CudaKernel ftrl_v2_kernel("ResourceApplyFtrlV2", kReals, Dense<FtrlV2>{});
+const CudaKernel proximal_adagrad_kernel("ResourceApplyProximalAdagrad", kReals, Dense<ProximalAdagrad>{});
+const CudaKernel proximal_kernel("ResourceApplyProximalGradientDescent", kReals, Dense<ProximalGradientDescent>{});
+const CudaKernel add_sign_kernel("ResourceApplyAddSign", kReals, Dense<AddSign>{});
+const CudaKernel power_sign_kernel("ResourceApplyPowerSign", kReals, Dense<PowerSign>{});
+
+}  // namespace
+}  // namespace panto
