@@ -225,7 +225,7 @@ const Family quantize_ops(
                       .attrs = {{"out_type", kQInt16}},
                       .code = Code::kUnimplemented,
                       .text = "out_type: expected quint8 or qint8, got qint16"},
-                     {.in = {kChannels, list({-1}), kHighs, scalar(-1), scalar(30)},
+                     {.in = {kChannels, list({-1}), list({1}), scalar(-1), scalar(30)},
                       .text = "length of input_min: expected 2, got 1"},
                      {.in = {kChannels, kLows, list({1, 2, 3}), scalar(-1), scalar(30)},
                       .text = "length of input_max: expected 2, got 3"},
