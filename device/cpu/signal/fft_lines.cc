@@ -18,13 +18,13 @@ void take_lines(const T* x, int64_t line_step, int64_t element_step, int64_t col
       }
     };
     if (columns == 1 && element_step == 2) return take(x, count, re, im);
-    if (line_step == 2 && columns == kTogether<T>) {
+    if (line_step == 2 && columns == kLinesTogether<T>) {
       for (int64_t j = 0; j < count; ++j) {
-        take(x + j * element_step, kTogether<T>, re + j * kTogether<T>, im + j * kTogether<T>);
+        take(x + j * element_step, kLinesTogether<T>, re + j * kLinesTogether<T>, im + j * kLinesTogether<T>);
       }
       return;
     }
-    if (element_step != 2 || columns != kTogether<T>) {
+    if (element_step != 2 || columns != kLinesTogether<T>) {
       for (int64_t j = 0; j < count; ++j) {
         for (int64_t q = 0; q < columns; ++q) {
           re[j * columns + q] = x[q * line_step + j * element_step];
@@ -33,15 +33,15 @@ void take_lines(const T* x, int64_t line_step, int64_t element_step, int64_t col
       }
       return;
     }
-    for (int64_t first = 0; first < count; first += kTogether<T>) {
-      with_lines<T>(std::min(kTogether<T>, count - first), [&](auto width) __attribute__((always_inline)) {
-        alignas(64) T part_re[kTogether<T>][kTogether<T>], part_im[kTogether<T>][kTogether<T>];
-        for (int64_t q = 0; q < kTogether<T>; ++q) {
+    for (int64_t first = 0; first < count; first += kLinesTogether<T>) {
+      with_lines<T>(std::min(kLinesTogether<T>, count - first), [&](auto width) __attribute__((always_inline)) {
+        alignas(64) T part_re[kLinesTogether<T>][kLinesTogether<T>], part_im[kLinesTogether<T>][kLinesTogether<T>];
+        for (int64_t q = 0; q < kLinesTogether<T>; ++q) {
           take(x + q * line_step + 2 * first, width, part_re[q], part_im[q]);
         }
         for (int64_t j = 0; j < width; ++j) {
-          for (int64_t q = 0; q < kTogether<T>; ++q) re[(first + j) * kTogether<T> + q] = part_re[q][j];
-          for (int64_t q = 0; q < kTogether<T>; ++q) im[(first + j) * kTogether<T> + q] = part_im[q][j];
+          for (int64_t q = 0; q < kLinesTogether<T>; ++q) re[(first + j) * kLinesTogether<T> + q] = part_re[q][j];
+          for (int64_t q = 0; q < kLinesTogether<T>; ++q) im[(first + j) * kLinesTogether<T> + q] = part_im[q][j];
         }
       });
     }
@@ -60,13 +60,13 @@ void put_lines(const T* re, const T* im, int64_t columns, int64_t count, T scale
       }
     };
     if (columns == 1 && element_step == 2) return put(re, im, count, y);
-    if (line_step == 2 && columns == kTogether<T>) {
+    if (line_step == 2 && columns == kLinesTogether<T>) {
       for (int64_t j = 0; j < count; ++j) {
-        put(re + j * kTogether<T>, im + j * kTogether<T>, kTogether<T>, y + j * element_step);
+        put(re + j * kLinesTogether<T>, im + j * kLinesTogether<T>, kLinesTogether<T>, y + j * element_step);
       }
       return;
     }
-    if (element_step != 2 || columns != kTogether<T>) {
+    if (element_step != 2 || columns != kLinesTogether<T>) {
       for (int64_t j = 0; j < count; ++j) {
         for (int64_t q = 0; q < columns; ++q) {
           y[q * line_step + j * element_step] = re[j * columns + q] * scale;
@@ -75,14 +75,14 @@ void put_lines(const T* re, const T* im, int64_t columns, int64_t count, T scale
       }
       return;
     }
-    for (int64_t first = 0; first < count; first += kTogether<T>) {
-      with_lines<T>(std::min(kTogether<T>, count - first), [&](auto width) __attribute__((always_inline)) {
-        alignas(64) T part_re[kTogether<T>][kTogether<T>], part_im[kTogether<T>][kTogether<T>];
-        for (int64_t q = 0; q < kTogether<T>; ++q) {
-          for (int64_t j = 0; j < width; ++j) part_re[q][j] = re[(first + j) * kTogether<T> + q];
-          for (int64_t j = 0; j < width; ++j) part_im[q][j] = im[(first + j) * kTogether<T> + q];
+    for (int64_t first = 0; first < count; first += kLinesTogether<T>) {
+      with_lines<T>(std::min(kLinesTogether<T>, count - first), [&](auto width) __attribute__((always_inline)) {
+        alignas(64) T part_re[kLinesTogether<T>][kLinesTogether<T>], part_im[kLinesTogether<T>][kLinesTogether<T>];
+        for (int64_t q = 0; q < kLinesTogether<T>; ++q) {
+          for (int64_t j = 0; j < width; ++j) part_re[q][j] = re[(first + j) * kLinesTogether<T> + q];
+          for (int64_t j = 0; j < width; ++j) part_im[q][j] = im[(first + j) * kLinesTogether<T> + q];
         }
-        for (int64_t q = 0; q < kTogether<T>; ++q) {
+        for (int64_t q = 0; q < kLinesTogether<T>; ++q) {
           put(part_re[q], part_im[q], width, y + q * line_step + 2 * first);
         }
       });

@@ -269,15 +269,15 @@ namespace {
 // Tiles of lines, each with its own memory to work with: body(first line, lines, work).
 template <class T, class Body>
 void over_tiles(int64_t lines, int64_t length, int64_t size, T* work, const Body& body) {
-  const int64_t parts = tiles_for_processors(), tiles = (lines + kTogether<T> - 1) / kTogether<T>;
+  const int64_t parts = tiles_for_processors(), tiles = (lines + kLinesTogether<T> - 1) / kLinesTogether<T>;
   const int64_t each = (tiles + parts - 1) / parts;
   parallel_ranges(
       parts, lines * length * static_cast<int64_t>(8 * sizeof(T)),
       [&](int64_t begin, int64_t end) {
         for (int64_t part = begin; part < end; ++part) {
           for (int64_t tile = part * each; tile < std::min(tiles, (part + 1) * each); ++tile) {
-            const int64_t first = tile * kTogether<T>;
-            body(first, std::min(kTogether<T>, lines - first), work + part * size);
+            const int64_t first = tile * kLinesTogether<T>;
+            body(first, std::min(kLinesTogether<T>, lines - first), work + part * size);
           }
         }
       },
@@ -288,7 +288,7 @@ void over_tiles(int64_t lines, int64_t length, int64_t size, T* work, const Body
 
 template <class T>
 int64_t FftPlan<T>::part_size() const {
-  const int64_t longest = std::max(rows_->n_, columns_->n_), most = kTogether<T>;
+  const int64_t longest = std::max(rows_->n_, columns_->n_), most = kLinesTogether<T>;
   return checked_add(checked_mul(2 * longest, most), std::max(rows_->work_size(most), columns_->work_size(most)));
 }
 

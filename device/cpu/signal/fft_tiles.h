@@ -9,13 +9,13 @@ namespace panto::cpu {
 
 // Lines that are transformed side by side: as many as fill 64 bytes.
 template <class T>
-constexpr int64_t kTogether = 64 / sizeof(T);
+constexpr int64_t kLinesTogether = 64 / sizeof(T);
 
 // body() for full tiles with a number that the compiler knows, for others with theirs.
 template <class T, class Body>
 [[gnu::always_inline]] inline void with_lines(int64_t lines, const Body& body) {
-  if (lines == kTogether<T>) {
-    body(std::integral_constant<int64_t, kTogether<T>>{});
+  if (lines == kLinesTogether<T>) {
+    body(std::integral_constant<int64_t, kLinesTogether<T>>{});
   } else {
     body(lines);
   }
@@ -25,9 +25,9 @@ template <class T, class Body>
 // time, of which every line of the cache is read and written at once.
 template <class T, class Rows>
 [[gnu::always_inline]] inline void turn(const T* from, int64_t step, Rows rows, int64_t columns, T* to) {
-  for (int64_t first = 0; first < columns; first += kTogether<T>) {
-    with_lines<T>(std::min(kTogether<T>, columns - first), [&](auto width) __attribute__((always_inline)) {
-      alignas(64) T square[kTogether<T>][kTogether<T>];
+  for (int64_t first = 0; first < columns; first += kLinesTogether<T>) {
+    with_lines<T>(std::min(kLinesTogether<T>, columns - first), [&](auto width) __attribute__((always_inline)) {
+      alignas(64) T square[kLinesTogether<T>][kLinesTogether<T>];
       for (int64_t q = 0; q < rows; ++q) {
         for (int64_t j = 0; j < width; ++j) square[q][j] = from[q * step + first + j];
       }
