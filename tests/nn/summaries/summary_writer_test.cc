@@ -226,8 +226,8 @@ BOOST_AUTO_TEST_CASE(several_threads) {
   for (const int64_t n : next) BOOST_TEST(n == 100);
 }
 
-// `exit` destroys nothing on the stack. The process that exits is a new one, of this test alone: a child that `fork` made
-// would take down the tests' other state, without their threads.
+// `exit` destroys nothing on the stack. The process that exits is a new one, of this test alone: a child that `fork`
+// made would take down the tests' other state, without their threads.
 BOOST_AUTO_TEST_CASE(what_waits_is_written_at_exit) {
   constexpr const char* kFolderOfChild = "PANTO_TEST_WRITES_AND_EXITS";
   if (const char* const folder = std::getenv(kFolderOfChild)) {
