@@ -19,6 +19,7 @@ BUILD = os.environ.get("PANTO_BUILD")
 NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtracting", "No OpKernel was registered",
              "could not find a kernel", "Could not find device", "not supported", "not implemented", "Unimplemented",
              "only supports", "is not in the list of allowed values", "Op type not registered", "No registered",
+             "Unsupported data type",
              "{{node StringJoin",  # its inputs do not broadcast: docs/differences.md
              # What TensorFlow refuses and these ops answer: docs/differences.md.
              "specified for empty output shape", "num_lower must be negative or less",
@@ -125,7 +126,8 @@ class RandomPrograms(unittest.TestCase):
         for i, value in enumerate(numbered(arrays, "in_")):
             feeds[f"in_{i}"] = value.astype(object) if value.dtype.kind == "S" else value
         definition = support.read_graph_def(base.with_suffix(".pb"))
-        if not all(has_answer(node) for node in definition.node):
+        bodies = [function.node_def for function in definition.library.function]
+        if not all(has_answer(node) for nodes in [definition.node, *bodies] for node in nodes):
             return None, False
         try:
             graph = tf.Graph()
