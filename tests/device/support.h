@@ -1,9 +1,12 @@
 // What the tests of kernels share.
 #pragma once
 
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "panto/device/math/convert.h"
@@ -49,6 +52,20 @@ std::vector<T> random_values(int64_t n, unsigned seed) {
 template <class T>
 Tensor random_tensor(const Shape& shape, unsigned seed = 1) {
   return tensor(random_values<T>(shape.numel(), seed), shape);
+}
+
+// `got`, floats, are within a few units of `exact`, doubles, by `size`: sums of products are, by those of their
+// absolutes.
+inline void check_near(const Tensor& got, const Tensor& exact, const Tensor& size, const std::string& what) {
+  BOOST_REQUIRE(got.shape() == exact.shape());
+  const auto x = got.data<float>();
+  const auto y = exact.data<double>(), bound = size.data<double>();
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double error = std::abs(static_cast<double>(x[i]) - y[i]);
+    if (error <= 16 * std::numeric_limits<float>::epsilon() * bound[i] + 1e-30) continue;
+    BOOST_ERROR(what << " at " << i << ": " << x[i] << ", expected " << y[i]);
+    return;
+  }
 }
 
 }  // namespace panto::test

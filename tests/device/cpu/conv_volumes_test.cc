@@ -13,6 +13,7 @@
 namespace panto {
 namespace {
 
+using test::check_near;
 using test::random_tensor;
 using test::same_bits;
 using test::ThreadCount;
@@ -95,19 +96,6 @@ Tensors map(const Tensors& t, F f) {
   return {f(t.input), f(t.filter), f(t.output)};
 }
 Tensor first(const Tensor& volumes) { return transpose(volumes, {0, 4, 1, 2, 3}); }
-
-// Within a few units of the sum of the absolute products.
-void check_near(const Tensor& got, const Tensor& exact, const Tensor& size, const std::string& what) {
-  BOOST_REQUIRE(got.shape() == exact.shape());
-  const auto x = got.data<float>();
-  const auto y = exact.data<double>(), bound = size.data<double>();
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double error = std::abs(static_cast<double>(x[i]) - y[i]);
-    if (error <= 16 * std::numeric_limits<float>::epsilon() * bound[i] + 1e-30) continue;
-    BOOST_ERROR(what << " at " << i << ": " << x[i] << ", expected " << y[i]);
-    return;
-  }
-}
 
 BOOST_AUTO_TEST_SUITE(kernels_conv_volumes)
 
