@@ -148,7 +148,7 @@ const auto kLgamma = [](auto x) { return bm::lgamma(x, Policy()); };
 const auto kDigamma = [](auto x) { return bm::digamma(x, Policy()); };
 const auto kExpint = [](auto x) { return bm::expint(x, Policy()); };
 
-std::vector<Row> rows() {
+std::vector<Row> function_rows() {
   return {
       of("Lgamma", {{1e-6, 0.9}}, kLgamma),
       of("Lgamma", {{0.9, 2.1}}, kLgamma, 0.01),
@@ -274,11 +274,11 @@ void compare(const Row& row) {
 BOOST_AUTO_TEST_SUITE(kernels_special)
 
 BOOST_AUTO_TEST_CASE(exact_to_two_units_in_float32) {
-  for (const Row& row : rows()) compare<float>(row);
+  for (const Row& row : function_rows()) compare<float>(row);
 }
 
 BOOST_AUTO_TEST_CASE(no_worse_than_boost_in_float64) {
-  for (const Row& row : rows()) compare<double>(row);
+  for (const Row& row : function_rows()) compare<double>(row);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
