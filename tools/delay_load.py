@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 HEAD = '''// Written by tools/delay_load.py from {source}; change that instead.
-// Data: for each function where it is: its stub's second part, until panto_delay_load has found it.
+// Each stub jumps to the address in its place: its own second part's, until panto_delay_load has found the function.
 '''
 
 # %rax is what a function of a variable number of arguments is told; %r11 belongs to nobody.
@@ -93,8 +93,8 @@ def aarch64_find():
 def soname(compiler, name, folder):
     """Of lib<name>.so, as programs that are linked with it have it."""
     file = f'lib{name}.so'
-    path = pathlib.Path(folder) / file if folder else pathlib.Path(
-        subprocess.run(compiler + [f'-print-file-name={file}'], capture_output=True, text=True, check=True).stdout.strip())
+    asked = subprocess.run(compiler + [f'-print-file-name={file}'], capture_output=True, text=True, check=True).stdout
+    path = pathlib.Path(folder) / file if folder else pathlib.Path(asked.strip())
     if not path.exists():
         sys.exit(f'delay_load: expected {file}, which the compiler does not find')
     found = re.search(r'SONAME.*\[(.*)\]',

@@ -18,6 +18,7 @@ DEFINED = re.compile(
     r"^(?!#|//|namespace\b|template\b|using namespace\b)"
     r"(?:(?:struct|class|enum|enum class|using) (\w+)\b(?!::)|\S[^(={\n]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])",
     re.MULTILINE)
+SUITE = re.compile(r"^BOOST_AUTO_TEST_SUITE(?:\((\w+)|_END\()", re.MULTILINE)
 
 
 class Sources:
@@ -45,6 +46,15 @@ class Sources:
         names = {a or b for a, b in DEFINED.findall(self.text(path))}
         return {name for name in names if not name.startswith("__")}  # __launch_bounds__(256) is no function
 
+    def suites(self, path):
+        """The outermost suites of tests: namespaces, which several files may have in common."""
+        names, open_suites = set(), 0
+        for name in SUITE.findall(self.text(path)):
+            if name and open_suites == 0:
+                names.add(name)
+            open_suites += 1 if name else -1
+        return names
+
     def mentioned(self, path):
         """The names in a file and in the headers of ours that it includes itself."""
         text = "".join(map(self.text, [path, *self.included(path)]))
@@ -62,24 +72,26 @@ class Sources:
 
 
 def units_of(root, paths, size, before=()):
-    """The files in groups of which no two define one name, none has a name of its own that headers declare for another,
-    and none mentions a type that another defines: it would mean another one. A file stays where it was in the groups
-    `before` if it can: most groups outlive a new file as they are."""
+    """The files in groups of which no two define one name, but for a suite that both add to, none has a name of its own
+    that headers declare for another, and none mentions a type that another defines: it would mean another one. A file
+    stays where it was in the groups `before` if it can: most groups outlive a new file as they are."""
     sources = Sources(root)
     place = {path: i for i, unit in enumerate(before) for path in unit}
-    units = [([], [set() for _ in range(6)]) for _ in before]
+    units = [([], [set() for _ in range(7)]) for _ in before]
     for path in [*filter(set(paths).__contains__, place), *(path for path in paths if path not in place)]:
         defined, declared = sources.defined(path), sources.declared(path)
         own = defined - declared
         # Two files with namespaces of their own may define one name. Others may not: they would be found by argument.
         shared, sheltered = (set(), defined) if sources.has_a_namespace(path) else (defined, set())
         types = {name for name in shared if name[:1].isupper()}
-        new = [shared, sheltered, own, declared, types, sources.mentioned(path)]
+        suites = sources.suites(path)
+        new = [shared, sheltered, own, declared, types, suites, sources.mentioned(path)]
         home = place.get(path)
         for unit, names in [*([] if home is None else [units[home]]), *units]:
-            all_shared, all_sheltered, all_own, all_declared, all_types, all_mentioned = names
+            all_shared, all_sheltered, all_own, all_declared, all_types, all_suites, all_mentioned = names
             if len(unit) < size and not (defined & all_shared or shared & all_sheltered or own & all_declared or
-                                         all_own & declared or types & all_mentioned or all_types & new[-1]):
+                                         all_own & declared or types & all_mentioned or all_types & new[-1] or
+                                         shared & all_suites or suites & all_shared):
                 unit.append(path)
                 for all_names, more in zip(names, new, strict=True):
                     all_names |= more

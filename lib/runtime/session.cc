@@ -15,9 +15,7 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds) {
-  std::vector<Tensor> values(fetches.size());
-  impl_->run(fetches, feeds, values, {}, nullptr);
-  return values;
+  return run(fetches, feeds, RunOptions());
 }
 std::vector<Tensor> Session::run(const Fetches& fetches) { return run(fetches, {}); }
 std::vector<Tensor> Session::run(const Fetches& fetches, const Feeds& feeds, const RunOptions& options,
@@ -32,11 +30,7 @@ void Session::run_into(const Fetches& fetches, const Feeds& feeds, Tensor* value
   impl_->run(fetches, feeds, {values, count}, {}, nullptr);
 }
 void Session::run_into(const Fetches& fetches, Tensor* values, size_t count) { run_into(fetches, {}, values, count); }
-Tensor Session::run_one(const GraphElement& fetch, const Feeds& feeds) {
-  Tensor value;
-  impl_->run({&fetch, 1}, feeds, {&value, 1}, {}, nullptr);
-  return value;
-}
+Tensor Session::run_one(const GraphElement& fetch, const Feeds& feeds) { return impl_->run_one(fetch, feeds); }
 Tensor Session::run_one(const GraphElement& fetch) { return run_one(fetch, {}); }
 
 std::string Session::partial_run_setup(const Fetches& fetches, const std::vector<GraphElement>& feeds) {
@@ -130,9 +124,7 @@ Tensor eval(const GraphElement& fetch, const Feeds& feeds) {
   if (open_sessions().empty()) {
     fail(Code::kFailedPrecondition, "eval: expected a SessionScope around it, got none");
   }
-  Tensor value;
-  open_sessions().back()->run({&fetch, 1}, feeds, {&value, 1}, {}, nullptr);
-  return value;
+  return open_sessions().back()->run_one(fetch, feeds);
 }
 Tensor eval(const GraphElement& fetch) { return eval(fetch, {}); }
 

@@ -32,6 +32,12 @@ class UnitsTest(unittest.TestCase):
         self.assertEqual(self.units(a="void f() {}\n", b="int f = 1;\n", c="int g = 1;\n"), ["ac", "b"])
         self.assertEqual(self.units(a="struct F {};\n", b="using F = int;\n", c="constexpr int kF[] = {1};\n"), ["ac", "b"])
 
+    def test_a_suite_of_tests_is_a_name(self):
+        inner = "BOOST_AUTO_TEST_SUITE(inner)\nBOOST_AUTO_TEST_SUITE_END()\n"
+        suite = "BOOST_AUTO_TEST_SUITE({})\n" + inner + "BOOST_AUTO_TEST_SUITE_END()\n"
+        self.assertEqual(self.units(a=suite.format("rows"), b="int rows() {}\n", c="int inner() {}\n",
+                                    d=suite.format("rows")), ["acd", "b"])
+
     def test_a_file_may_have_a_namespace_of_its_own(self):
         text = "namespace test::{}_rows {{\nint f = 1;\n}}\n".format
         self.assertEqual(self.units(a=text("a"), b=text("b"), c="namespace test {\nint f = 1;\n}\n", d=text("e")),

@@ -228,11 +228,10 @@ const Op& kParseExampleDataset = define_op(
     "false, ragged_keys: "
     "list(string) >= 0 = [], ragged_value_types: list(type) >= 0 = [], ragged_split_types: list(type) >= 0 = []) -> "
     "(handle: variant)",
-    {.doc =
-         "The features of batches of records, which are the elements, as ParseExampleV2 parses them; the components "
-         "are "
-         "in the order of their keys. Sparse ones are variants, which DeserializeSparse takes, ragged ones those that "
-         "RaggedTensorFromVariant does. `num_parallel_calls` batches at a time, by threads of the pass.",
+    {.doc = "The features of batches of records, which are the elements, as ParseExampleV2 parses them; the "
+            "components are in the order of their keys. Sparse ones are variants, which DeserializeSparse takes, "
+            "ragged ones those that RaggedTensorFromVariant does. `num_parallel_calls` batches at a time, by threads "
+            "of the pass.",
      .aliases = {"ExperimentalParseExampleDataset"},
      .traits = {Trait::kSelfAllocating},
      .shape = captures_shape,
@@ -245,11 +244,10 @@ const Op& kParseExampleDatasetV2 = define_op(
     "string = \"default\", ragged_keys: "
     "list(string) >= 0 = [], ragged_value_types: list(type) >= 0 = [], ragged_split_types: list(type) >= 0 = []) -> "
     "(handle: variant)",
-    {.doc =
-         "The features of batches of records, which are the elements, as ParseExampleV2 parses them; the components "
-         "are "
-         "in the order of their keys. Sparse ones are variants, which DeserializeSparse takes, ragged ones those that "
-         "RaggedTensorFromVariant does. `num_parallel_calls` batches at a time, by threads of the pass.",
+    {.doc = "The features of batches of records, which are the elements, as ParseExampleV2 parses them; the "
+            "components are in the order of their keys. Sparse ones are variants, which DeserializeSparse takes, "
+            "ragged ones those that RaggedTensorFromVariant does. `num_parallel_calls` batches at a time, by threads "
+            "of the pass.",
      .cpp = "parse_example_dataset_v2",
      .traits = {Trait::kSelfAllocating},
      .shape = captures_shape,

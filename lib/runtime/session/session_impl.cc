@@ -449,6 +449,12 @@ void Session::Impl::run(std::span<const GraphElement> fetches, const Feeds& feed
   call->give_values(outputs, values);
 }
 
+Tensor Session::Impl::run_one(const GraphElement& fetch, const Feeds& feeds) {
+  Tensor value;
+  run({&fetch, 1}, feeds, {&value, 1}, {}, nullptr);
+  return value;
+}
+
 void Session::Impl::execute(Plan& plan, std::span<const Tensor* const> inputs, std::span<Tensor> outputs,
                             const RunOptions& options, RunMetadata* metadata) const {
   std::unique_ptr<RunState> state = plan.states.take([](const RunState&) { return true; });

@@ -79,6 +79,7 @@ class Session::Impl {
   // Into `values`, by fetch.
   void run(std::span<const GraphElement> fetches, const Feeds& feeds, std::span<Tensor> values,
            const RunOptions& options, RunMetadata* metadata);
+  Tensor run_one(const GraphElement& fetch, const Feeds& feeds);
   std::shared_ptr<CallPlans> resolve(std::shared_ptr<const Graph> graph, std::span<const GraphElement> fetches,
                                      std::span<const GraphElement> feeds) const;
   // Of the graph as it is now, raised where that may be.
