@@ -11,9 +11,9 @@ import numpy as np
 import support
 
 STEPS = 10
-# As tests/interop/programs/checkpoints.cc has them.
+# As tests/interop/programs/checkpoints.cc has them. In float16 1e-8 is 0, and so may be the mean of a gradient's squares.
 OPTIMIZERS = {
-    "Adam": lambda train: train.AdamOptimizer(0.01, epsilon=1e-8),
+    "Adam": lambda train: train.AdamOptimizer(0.01, epsilon=1e-3),
     "Momentum": lambda train: train.MomentumOptimizer(0.05, 0.9),
     "RMSProp": lambda train: train.RMSPropOptimizer(0.01, 0.9, momentum=0.5, epsilon=1e-8, centered=True),
     "Adagrad": lambda train: train.AdagradOptimizer(0.1, initial_accumulator_value=0.1),
@@ -21,7 +21,7 @@ OPTIMIZERS = {
                                               l2_regularization_strength=0.002),
 }
 KERAS_OPTIMIZERS = {
-    "Adam": lambda o: o.Adam(0.01, epsilon=1e-8),
+    "Adam": lambda o: o.Adam(0.01, epsilon=1e-3),
     "SGD": lambda o: o.SGD(0.05, momentum=0.9),
     "RMSProp": lambda o: o.RMSprop(0.01, 0.9, momentum=0.5, epsilon=1e-8, centered=True),
     "Adagrad": lambda o: o.Adagrad(0.1, initial_accumulator_value=0.1, epsilon=0.0),
