@@ -30,7 +30,8 @@ class InstallTest(InstalledCase):
         (folder / "program.cc").write_text(
             "#include <panto/panto.h>\n#include <iostream>\n"
             "int main() { std::cout << panto::sum(panto::tensor({1.f, 2.f})) << '\\n'; }\n")
-        return ["cmake", "-S", folder, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release",
+        # Ninja is there, make need not be.
+        return ["cmake", "-G", "Ninja", "-S", folder, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Release",
                 f"-DCMAKE_PREFIX_PATH={self.prefix}"]
 
     @unittest.skipUnless(shutil.which("cmake"), "cmake is not installed")
