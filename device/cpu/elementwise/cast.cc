@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstring>
 
+#include "panto/device/cpu/elementwise/half_loops.h"
 #include "panto/device/cpu/elementwise/loops.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/math/convert.h"
@@ -58,6 +59,22 @@ InnerLoopFn cast_loop_between(bool truncate) {
   if constexpr (kMayTruncate<To, From>) {
     if (truncate) return InnerLoop<TruncateFn<To>, To, From>::portable;
   }
+#ifdef __x86_64__
+  using Loop = InnerLoop<ConvertFn<To>, To, From>;
+  if constexpr (std::is_same_v<To, float> && std::is_same_v<From, Half>) {
+    if (has_half_instructions()) return HalfLoop<WidenHalves, Loop>::run;
+  }
+  if constexpr (std::is_same_v<To, Half> && std::is_same_v<From, float>) {
+    if (has_half_instructions()) return HalfLoop<RoundToHalves, Loop>::run;
+  }
+  // With AVX-512 the compiler's loops are as good.
+  if constexpr (std::is_same_v<To, float> && std::is_same_v<From, BFloat16>) {
+    if (isa() == Isa::kAvx2 && has_half_instructions()) return HalfLoop<WidenBFloats, Loop>::run;
+  }
+  if constexpr (std::is_same_v<To, BFloat16> && std::is_same_v<From, float>) {
+    if (isa() == Isa::kAvx2 && has_half_instructions()) return HalfLoop<RoundToBFloats, Loop>::run;
+  }
+#endif
   if constexpr (kForThisMachine<To, From>) return inner_loop_for_this_machine<InnerLoop<ConvertFn<To>, To, From>>();
   return InnerLoop<ConvertFn<To>, To, From>::portable;
 }

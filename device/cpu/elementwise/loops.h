@@ -119,14 +119,15 @@ struct RoundedInnerLoop {
   }
 
  private:
-  // Converted, where T is a 16-bit type.
+  // Converted, where T is a 16-bit type, to `floats`.
   template <class T>
   struct Input {
     static constexpr bool kConverts = is_half_type<T>;
-    float floats[kConverts ? kBlock : 1];
     const T* first;
     bool moves;
-    explicit Input(const void* first, bool moves) : first(static_cast<const T*>(first)), moves(moves) {
+    float* floats;
+    Input(const void* first, bool moves, float* floats)
+        : first(static_cast<const T*>(first)), moves(moves), floats(floats) {
       if (!moves) widen(0, 1);
     }
     const void* at(int64_t begin, int64_t count) {
@@ -146,7 +147,8 @@ struct RoundedInnerLoop {
   template <size_t... I>
   static uint32_t blocks(InnerLoopFn compute, unsigned moves, void* out, int64_t n, const void* const* in,
                          std::index_sequence<I...>) {
-    std::tuple<Input<In>...> inputs{Input<In>(in[I], (moves >> I & 1u) != 0)...};
+    alignas(64) float floats[kInputs][kBlock];
+    std::tuple<Input<In>...> inputs{Input<In>(in[I], (moves >> I & 1u) != 0, floats[I])...};
     uint32_t found = 0;
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       const int64_t count = std::min(kBlock, n - begin);
@@ -154,7 +156,7 @@ struct RoundedInnerLoop {
       Out* to = static_cast<Out*>(out) + begin;
       if constexpr (is_half_type<Out>) {
         static const InnerLoopFn round = cast_inner_loop(dtype_of<Out>, kFloat32);
-        float made[kBlock];
+        alignas(64) float made[kBlock];
         found |= compute(moves & kAll, made, count, values);
         const void* const from[] = {made};
         round(1u | (moves & kNontemporal), to, count, from);

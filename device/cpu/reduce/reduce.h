@@ -17,11 +17,16 @@
 //   Total merge(Total, Total)
 //   Result finish(Total, int64_t n)     n: elements per result
 //   Core, where it has one              the reducer that adds up the same, for which loops are compiled once
+//
+// What is read may be of another type than Element (halves, narrow integers): it is converted block by block, in the
+// first-level cache, for the same loops.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "panto/device/cpu/elementwise/cast.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/stream.h"
@@ -141,9 +146,36 @@ template <class R>
   });
 }
 
+// Writes n elements of `x` as those of R.
+template <class R, class In>
+void convert_for(const In* x, int64_t n, typename R::Element* to) {
+  static const InnerLoopFn convert = cast_inner_loop(dtype_of<typename R::Element>, dtype_of<In>);
+  const void* const in[] = {x};
+  convert(1, to, n, in);
+}
+
+// The same of elements of any type.
+template <class R, class In>
+void add_runs_of(const In* x, int64_t n, int64_t count, typename R::Total* totals, bool in_turns) {
+  if constexpr (std::is_same_v<In, typename R::Element>) {
+    add_runs<R>(x, n, count, totals, in_turns);
+  } else {
+    alignas(64) typename R::Element block[kBlock];
+    const int64_t together = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, n));
+    for (int64_t r = 0; r < count; r += together) {
+      const int64_t runs = std::min(together, count - r);
+      for (int64_t i = 0; i < n; i += kBlock) {
+        const int64_t size = std::min(kBlock, n - i);
+        convert_for<R>(x + r * n + i, runs * size, block);
+        add_runs<R>(block, size, runs, totals + r, false);
+      }
+    }
+  }
+}
+
 // The innermost dimension is reduced: results are totals of runs.
-template <class R, class Out>
-void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, Device& device) {
+template <class R, class In, class Out>
+void reduce_runs(const ReduceShape& s, const In* x, Out* out, Device& device) {
   using Core = typename CoreOf<R>::type;
   using Total = typename R::Total;
   // One run for each element of `segments`; a result's runs are seen as one sequence that is cut into parts.
@@ -162,8 +194,8 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
           for (int64_t r = begin; r < end; r += kRuns) {
             const int64_t runs = std::min(kRuns, end - r);
             std::fill_n(totals, runs, R::total());
-            add_runs<Core>(x + r * run, run, runs, totals, in_turns);
-            for (int64_t i = 0; i < runs; ++i) out[r + i] = R::finish(totals[i], run);
+            add_runs_of<Core>(x + r * run, run, runs, totals, in_turns);
+            for (int64_t i = 0; i < runs; ++i) out[r + i] = convert<Out>(R::finish(totals[i], run));
           }
         },
         64);
@@ -183,13 +215,12 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
           for (int64_t i = part * kPart; i < last;) {
             const int64_t within = i % run;
             const int64_t n = std::min(run - within, last - i);
-            const typename R::Element* first = x + result.offset() + segment.offset() + within;
-            add_runs<Core>(first, n, 1, &total, in_turns);
+            add_runs_of<Core>(x + result.offset() + segment.offset() + within, n, 1, &total, in_turns);
             segment.next();
             i += n;
           }
           if (parts == 1) {
-            out[task] = R::finish(total, s.count);
+            out[task] = convert<Out>(R::finish(total, s.count));
           } else {
             scratch.data()[task] = total;
           }
@@ -200,7 +231,7 @@ void reduce_runs(const ReduceShape& s, const typename R::Element* x, Out* out, D
   for (int64_t r = 0; parts > 1 && r < s.results; ++r) {
     Total total = scratch.data()[r * parts];
     for (int64_t p = 1; p < parts; ++p) total = R::merge(total, scratch.data()[r * parts + p]);
-    out[r] = R::finish(total, s.count);
+    out[r] = convert<Out>(R::finish(total, s.count));
   }
 }
 
@@ -240,9 +271,30 @@ template <class R>
   });
 }
 
+// The same of elements of any type. Precondition: where rows are joined, they follow one another.
+template <class R, class In>
+void add_rows_of(const In* x, int64_t rows, int64_t stride, int64_t columns, int64_t joined,
+                 typename R::Total* totals) {
+  if constexpr (std::is_same_v<In, typename R::Element>) {
+    add_rows<R>(x, rows, stride, columns, joined, totals);
+  } else {
+    alignas(64) typename R::Element block[kRowBlock * kTile];
+    const int64_t together = kRowBlock * joined;
+    for (int64_t first = 0; first < rows; first += together) {
+      const int64_t count = std::min(together, rows - first);
+      if (stride == columns) {
+        convert_for<R>(x + first * stride, count * columns, block);
+      } else {
+        for (int64_t i = 0; i < count; ++i) convert_for<R>(x + (first + i) * stride, columns, block + i * columns);
+      }
+      add_rows<R>(block, count, columns, columns, joined, totals);
+    }
+  }
+}
+
 // The innermost dimension is kept: rows are added element by element.
-template <class R, class Out>
-void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out, Device& device) {
+template <class R, class In, class Out>
+void reduce_columns(const ReduceShape& s, const In* x, Out* out, Device& device) {
   using Total = typename R::Total;
   const int64_t width = s.kept[0].size;  // of a row
   ReduceShape::Dims outer;
@@ -269,15 +321,15 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
           const int64_t part = task / tiles % parts;
           const int64_t column = task % tiles * kTile;
           const int64_t columns = std::min(kTile, width - column);
-          const typename R::Element* base = x + Walk(outer, result).offset() + column;
+          const In* base = x + Walk(outer, result).offset() + column;
           const int64_t last = std::min(s.count, (part + 1) * part_rows);
           std::fill_n(totals, columns * joined, R::total());
           Walk segment(segments, part * part_rows / group);
           for (int64_t i = part * part_rows; i < last;) {
             const int64_t within = i % group;
             const int64_t rows = std::min(group - within, last - i);
-            add_rows<typename CoreOf<R>::type>(base + segment.offset() + within * stride, rows, stride, columns, joined,
-                                               totals);
+            add_rows_of<typename CoreOf<R>::type>(base + segment.offset() + within * stride, rows, stride, columns,
+                                                  joined, totals);
             segment.next();
             i += rows;
           }
@@ -287,7 +339,8 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
           if (parts > 1) {
             std::copy_n(totals, columns, scratch.data() + (result * parts + part) * width + column);
           } else {
-            for (int64_t j = 0; j < columns; ++j) out[result * width + column + j] = R::finish(totals[j], s.count);
+            Out* to = out + result * width + column;
+            for (int64_t j = 0; j < columns; ++j) to[j] = convert<Out>(R::finish(totals[j], s.count));
           }
         }
       },
@@ -298,20 +351,20 @@ void reduce_columns(const ReduceShape& s, const typename R::Element* x, Out* out
       const Total* first = scratch.data() + r / width * parts * width + r % width;
       Total total = *first;
       for (int64_t p = 1; p < parts; ++p) total = R::merge(total, first[p * width]);
-      out[r] = R::finish(total, s.count);
+      out[r] = convert<Out>(R::finish(total, s.count));
     }
   });
 }
 
-// Reduces `x` of this shape over `axes` to the `n` elements of `out`: one for each index of the other dimensions.
-template <class R, class Out>
-void reduce(const typename R::Element* x, const PartialShape& shape, const AxisFlags& axes, Out* out, int64_t n,
-            Device& device) {
+// Reduces `x` of this shape over `axes` to the `n` elements of `out`: one for each index of the other dimensions. In
+// and Out: R's own types, or others that convert.
+template <class R, class In, class Out>
+void reduce(const In* x, const PartialShape& shape, const AxisFlags& axes, Out* out, int64_t n, Device& device) {
   const ReduceShape s(shape, axes);
   if (s.results != n) fail(Code::kInternal, "reduction: expected an output as inferred from these axes, got another");
   if (s.results == 0) return;
   if (s.count == 0) {
-    std::fill_n(out, s.results, R::finish(R::total(), 0));
+    std::fill_n(out, s.results, convert<Out>(R::finish(R::total(), 0)));
   } else if (s.inner_reduced) {
     reduce_runs<R>(s, x, out, device);
   } else {

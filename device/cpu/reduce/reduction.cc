@@ -14,18 +14,17 @@
 namespace panto {
 namespace {
 
-template <class R>
+template <class R, class T>
 void reduce_axes(KernelContext& c) {
-  using Out = std::remove_cvref_t<decltype(R::finish(R::total(), int64_t{}))>;
-  cpu::reduce<R>(c.data<typename R::Element>(0), c.shape(0), reduced_axes(c), c.out_data<Out>(0), c.out_numel(0),
-                 c.device());
+  cpu::reduce<R>(c.data<T>(0), c.shape(0), reduced_axes(c), c.out_data<T>(0), c.out_numel(0), c.device());
 }
 
-template <template <class> class R>
+// R of elements as Wider has them; what comes of them is of their own type again. Halves are rounded once.
+template <template <class> class R, template <class> class Wider>
 struct Reduction {
   template <class T>
   static void run(KernelContext& c) {
-    reduce_axes<R<T>>(c);
+    reduce_axes<R<Wider<T>>, T>(c);
   }
 };
 
@@ -40,18 +39,17 @@ struct Extreme {
         return;
       }
     }
-    InWider<Reduction<R>, AsCommon>::template run<T>(c);
+    Reduction<R, AsCommon>::template run<T>(c);
   }
 };
 
-// Halves are reduced as floats: the result is rounded once.
-const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, InWider<Reduction<SumOf>, AsCommon>{});
-const CpuKernel mean_kernel("Mean", types::of<"Mean">{}, InWider<Reduction<MeanOf>, AsLongest>{});
-const CpuKernel prod_kernel("Prod", types::of<"Prod">{}, InWider<Reduction<ProdOf>, AsCommon>{});
+const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, Reduction<SumOf, AsCommon>{});
+const CpuKernel mean_kernel("Mean", types::of<"Mean">{}, Reduction<MeanOf, AsLongest>{});
+const CpuKernel prod_kernel("Prod", types::of<"Prod">{}, Reduction<ProdOf, AsCommon>{});
 const CpuKernel max_kernel("Max", types::of<"Max">{}, Extreme<MaxOf>{});
 const CpuKernel min_kernel("Min", types::of<"Min">{}, Extreme<MinOf>{});
-const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf>);
-const CpuKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf>);
+const CpuKernel all_kernel("All", dtypes::kIndex, reduce_axes<AllOf, bool>);
+const CpuKernel any_kernel("Any", dtypes::kIndex, reduce_axes<AnyOf, bool>);
 
 }  // namespace
 }  // namespace panto

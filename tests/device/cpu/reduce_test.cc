@@ -130,6 +130,29 @@ BOOST_AUTO_TEST_CASE(sums_stay_accurate) {
   BOOST_TEST(std::abs(sum(y).item<double>() - 0.1 * static_cast<double>(n)) <= 0x1p-50 * expected);
 }
 
+// Of 16-bit numbers and narrow integers: what those that they are converted to give, converted back.
+BOOST_AUTO_TEST_CASE(narrow_types_are_reduced_in_wider_ones) {
+  const std::pair<DType, DType> types[] = {
+      {kFloat16, kFloat32}, {kBFloat16, kFloat32}, {kInt8, kInt32}, {kUint16, kInt32}, {kUint32, kInt64}};
+  for (const Shape& shape : {Shape{7, 33}, Shape{3, 1025}, Shape{1025, 3}, Shape{70000, 2}, Shape{1500, 600},
+                             Shape{4, 40000, 3}, Shape{64, 9, 65}, Shape{140000}, Shape{0, 3}}) {
+    for (const auto& [narrow, wide] : types) {
+      const Tensor x = cast(random_tensor<float>(shape, 6) * 50.f, narrow), y = cast(x, wide);
+      for (unsigned mask = 1; mask < 1u << static_cast<unsigned>(shape.rank()); ++mask) {
+        std::vector<int64_t> axes;
+        for (int k = 0; k < shape.rank(); ++k) {
+          if ((mask >> k & 1u) != 0) axes.push_back(k);
+        }
+        BOOST_TEST(same_bits(sum(x, axes), cast(sum(y, axes), narrow)));
+        BOOST_TEST(same_bits(reduce_prod(x, axes), cast(reduce_prod(y, axes), narrow)));
+        if (shape.numel() == 0) continue;
+        BOOST_TEST(same_bits(mean(x, axes), cast(mean(cast(y, wide == kInt32 ? kInt64 : wide), axes), narrow)));
+        BOOST_TEST(same_bits(reduce_max(x, axes), cast(reduce_max(y, axes), narrow)));
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
   struct Case {
     Shape shape;
