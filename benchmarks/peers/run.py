@@ -22,12 +22,19 @@ from workloads import GPU, ROWS, SECTIONS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def cpu_model():
+# The widest of these that a processor has is named beside its model: of one model's name there are several kinds.
+VECTORS = {"avx512_bf16": "AVX-512 BF16", "avx512f": "AVX-512", "avx2": "AVX2"}
+
+
+def cpu_model(description=pathlib.Path("/proc/cpuinfo")):
     try:
-        found = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        text = description.read_text()
     except OSError:
-        found = None
-    return found[1] if found else platform.machine()
+        text = ""
+    model = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    flags = re.search(r"^flags\s*: (.*)$", text, re.MULTILINE)
+    widest = [name for flag, name in VECTORS.items() if flags and flag in flags[1].split()][:1]
+    return " with ".join([model[1] if model else platform.machine(), *widest])
 
 
 def gpu_model():

@@ -124,10 +124,40 @@ def graph_row(name, what, work, width, depth):
     return Row(name, f"{what}: a node", work, "session", f"{width}x{depth}:-1:1", nodes)
 
 
-def bfloat16_row(name, sizes):
-    m, k, n = sizes
-    inputs = f"{m}x{k}:-1:1:bfloat16 {k}x{n}:-1:1:bfloat16"
-    return Row(name, f"MatMul, {m}x{k} by {k}x{n}, bfloat16", "matmul_bfloat16", "eager", inputs, 1, 8e-3)
+def narrow(inputs, dtype):
+    """The same inputs in another type."""
+    return " ".join(f"{text}{(4 - text.count(':')) * ':'}{dtype}" for text in inputs.split())
+
+
+# A library may round after each op or once, sums to float32 or not.
+CLOSE = {"bfloat16": 8e-3, "float16": 1e-3, "quint8": 1e-6}
+
+
+def narrow_row(dtype, name, what, work, inputs, tolerance, mode="eager"):
+    return Row(f"{name}_{dtype}", f"{what}, {dtype}", work, mode, narrow(inputs, dtype), 1, tolerance)
+
+
+def narrow_products(dtype, what="MatMul", work="matmul", bounds="-1:1"):
+    for m, k, n in ((1024, 1024, 1024), (16, 768, 768), (1, 4096, 4096)):
+        yield narrow_row(dtype, f"matmul_{m}", f"{what}, {m}x{k} by {k}x{n}", work, f"{m}x{k}:{bounds} {k}x{n}:{bounds}",
+                         CLOSE[dtype])
+
+
+def narrow_rows():
+    for dtype in ("bfloat16", "float16"):
+        def row(*what, times=4, dtype=dtype, **more):
+            return narrow_row(dtype, *what, times * CLOSE[dtype], **more)
+        if dtype == "float16":
+            yield from narrow_products(dtype)
+        yield row("add_16m", "add, 16 M", "add", f"{LARGE} {LARGE}", times=1)
+        yield row("gelu_16m_traced", "GELU written with erf, 16 M, traced", "gelu", LARGE_3, mode="traced")
+        yield row("rows_4096", "sums of rows, 4096x4096", "rows", WIDE)
+        yield row("softmax_4096", "softmax of rows, 4096x4096", "softmax", WIDE_3)
+        yield row("layer_norm_4096", "layer norm of rows, 4096x4096", "layer_norm", f"{WIDE} 4096:-1:1 4096:-1:1")
+        yield row("conv_56", "convolution 3x3 of 4x56x56x64 to 64, and both gradients", "conv", convolution(56, 64, 3, 64))
+        yield row("conv_14", "convolution 1x1 of 4x14x14x1024 to 256, and both gradients", "conv",
+                  convolution(14, 1024, 1, 256))
+    yield from narrow_products("quint8", "MatMul into int32", "quantized_matmul", "0:128")
 
 
 def frozen_as_well(row):
@@ -265,10 +295,9 @@ SECTIONS = [
         Row("matmul_8", "MatMul, 8x4096 by 4096x4096", "matmul", "eager", "8x4096:-1:1 4096x4096:-1:1", 1, 2e-5),
         Row("matmul_512", "MatMul, 512x8192 by 8192x512", "matmul", "eager", "512x8192:-1:1 8192x512:-1:1", 1, 2e-5),
         Row("matmul_64", "MatMul, 64x1024 by 1024x4096", "matmul", "eager", "64x1024:-1:1 1024x4096:-1:1", 1, 2e-5),
-        bfloat16_row("matmul_1024_bfloat16", (1024, 1024, 1024)),
-        bfloat16_row("matmul_16_bfloat16", (16, 768, 768)),
-        bfloat16_row("matmul_1_bfloat16", (1, 4096, 4096)),
+        *narrow_products("bfloat16"),
     ]),
+    ("Numbers of 16 and 8 bits", list(narrow_rows())),
     ("Convolutions of four images, and both gradients", list(convolution_rows())),
     ("Layers of networks", list(layer_rows())),
     ("Orders, indices and random numbers", ORDERS),

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pathlib
+import platform
 import random
 import struct
 import subprocess
@@ -187,7 +188,7 @@ class Agreement(unittest.TestCase):
     def test_a_constant_bfloat16_result_is_refused(self):
         row = workloads.ROWS["matmul_1024_bfloat16"]
         for signs in workloads.ROWS[row.name].inputs.split():
-            self.assertTrue(signs.endswith(":-1:1:bfloat16"), signs)
+            self.assertTrue(signs.endswith(":-1:1::bfloat16"), signs)
         halves = [[struct.unpack("f", struct.pack("I", struct.unpack("I", struct.pack("f", v))[0] + 0x8000 & 0xffff0000))[0]
                    for v in line] for line in self.product]
         self.assertEqual(self.wrong(halves, row), "")
@@ -326,6 +327,15 @@ class Run(unittest.TestCase):
         ended.wait()
         self.assertGreater(run.own_times([ended.pid]), 0)
         self.assertLess(abs(run.own_times([ended.pid]) - run.own_times([])), 1)
+
+    def test_a_processor_is_named_with_its_vectors(self):
+        with tempfile.TemporaryDirectory() as folder:
+            description = pathlib.Path(folder) / "cpuinfo"
+            self.assertEqual(run.cpu_model(description), platform.machine())
+            for flags, named in (("sse2", "A 1"), ("sse2 avx2", "A 1 with AVX2"), ("avx2 avx512f", "A 1 with AVX-512"),
+                                 ("avx512_bf16 avx2 avx512f", "A 1 with AVX-512 BF16")):
+                description.write_text(f"model name\t: A 1\nflags\t\t: {flags}\nmodel name\t: A 1\n")
+                self.assertEqual(run.cpu_model(description), named)
 
     def test_rows_of_two_places_make_no_table(self):
         place = {"cpu": "a", "threads": 2, "versions": {"JAX": "1"}}
@@ -487,7 +497,7 @@ SMALL = {"resnet": RESNET, "resnet_inference": RESNET,
          "mlp": "4x6 4:class:3 6x5:-1:1 5 5x3:-1:1 3", "cnn": "2x8x8x1:-1:1:nhwc 2:class:3 3x3x1x4:-1:1:hwio 4 3x3x4x5:-1:1:hwio 5 20x3:-1:1 3",
          "lstm": "3x4x6 4:class:3 11x20:-1:1 20 5x3:-1:1 3",
          "transformer": "16x8:-1:1 16:class:8 8 8 8x24:-1:1 24 8x8:-1:1 8 8 8 8x10:-1:1 10 10x8:-1:1 8",
-         "matmul": "4x5 5x6", "matmul_bfloat16": "4x5:0:1:bfloat16 5x6:0:1:bfloat16", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
+         "matmul": "4x5 5x6", "quantized_matmul": "4x5:0:128 5x6:0:128", "add": "4x5 4x5", "mul": "4x5 4x5", "chain": "2x2 2x2:0.99:1.01", "bias_add": "4x5 5",
          "layer_norm": "4x5 5 5", "conv": "2x5x5x3:-1:1:nhwc 3x3x3x4:-1:1:hwio 2x5x5x4:-1:1:nhwc",
          "conv_nchw": "2x3x5x5:-1:1:nchw 3x3x3x4:-1:1:hwio_nchw 2x4x5x5:-1:1:nchw",
          "gradient_norms": "4x6 4:class:3 6x5:-1:1 5 5x3:-1:1 3", "jacobian": "4 4x5 5 5x3 3",
@@ -520,7 +530,12 @@ VENV = ROOT / "build" / "peers-venv"
 
 def on_less(row):
     """A row that takes no time. Its tolerance stays."""
-    return row._replace(inputs=SMALL.get(row.work, "4x5:-1:1"))
+    inputs, dtype = SMALL.get(row.work, "4x5:-1:1"), dtype_of(row)
+    return row._replace(inputs=workloads.narrow(inputs, dtype) if dtype else inputs)
+
+
+def dtype_of(row):
+    return (row.inputs.split()[0].split(":") + 4 * [""])[4]
 
 
 @unittest.skipUnless("PANTO_BUILD" in os.environ, "PANTO_BUILD is not set: ./dev test sets it")
@@ -545,7 +560,7 @@ class Contestants(unittest.TestCase):
             self.assertTrue(output, row.name)
             self.assertGreater(self.ours.measure(0.001)[0], 0)
             kind = "gradient" if "grad" in row.mode else "training" if "train" in row.mode else "result"
-            expected = outputs[row.work].setdefault(kind, output)
+            expected = outputs[row.work, dtype_of(row)].setdefault(kind, output)
             self.assertEqual(race.difference(expected, output, row), "", row.name)
             self.assertTrue(all(part.magnitude > 0 for part in output), f"{row.name}: nothing but zeros")
             if kind == "gradient":

@@ -10,14 +10,16 @@
 // their mean, the mean of their magnitudes, a mean with weights, and, of a few thousand places, the elements there.
 //
 // An INPUT is ROWSxCOLUMNS for numbers in [0, 1), ROWSxCOLUMNS:LOW:HIGH for others, COUNT:class:N for class numbers. A
-// further :FORM says how they are held, or what the dimensions are, for libraries that want them in another order:
+// further :FORM says what they are, or what the dimensions are, for libraries that want them in another order:
 //
 //   nhwc nchw ndhwc           of images and volumes; hwio hwio_nchw depthwise dhwio: of the filters that go with them
-//   bfloat16                  rounded
 //   complex                   the last dimension is a real and an imaginary part
 //   symmetric definite        matrices M made (M + M') / 2, or M M' / n + 1
 //   sorted bool text          of classes: in order; 0 or not; "item 17" for 17
 //   entries                   of classes: COUNT places in a matrix of N rows and columns, the rows in order
+//
+// After that :DTYPE says in which type they are held, where that is not float32: bfloat16 and float16, rounded; quint8,
+// their integer part, in the range from 0 to 255 (int8 or uint8 where a library has no quantized numbers).
 // No library is included here: every contestant is compiled by itself against its own.
 #pragma once
 
@@ -58,8 +60,9 @@ struct Input {
     for (const int32_t c : classes) result.push_back("item " + std::to_string(c));
     return result;
   }
-  std::string text;  // as it was asked for
-  std::string form;  // how it is held: a layout, or "bfloat16"; "" where there is nothing to say
+  std::string text;   // as it was asked for
+  std::string form;   // what it is, or its layout; "" where there is nothing to say
+  std::string dtype;  // "" of float32, and of classes
 };
 
 // Of each n x n matrix M of `floats` (M + M') / 2, or M M' / n + 1.
@@ -92,6 +95,7 @@ inline Input input(const std::string& text, int seed) {
   std::getline(parts, low, ':');
   std::getline(parts, high, ':');
   std::getline(parts, result.form, ':');
+  std::getline(parts, result.dtype, ':');
   int64_t count = 1;
   std::istringstream numbers(dims);
   for (std::string dim; std::getline(numbers, dim, 'x');) {

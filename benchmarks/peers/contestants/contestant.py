@@ -18,10 +18,11 @@ def fractions(count, seed):
 
 
 def input_array(text, seed):
-    """The numbers that a text such as `64x784:-1:1` or `64:class:10` stands for; after them, `bfloat16` is their type,
-    and a layout, `form_of`, changes nothing."""
+    """The numbers that a text such as `64x784:-1:1` or `64:class:10` stands for, as contestant.h has them. A layout,
+    `form_of`, changes nothing; quint8 is uint8 here."""
     parts = text.split(":")
-    dims, low, high, form = parts + ["", "0", "1", ""][len(parts):]
+    dims, low, high, form, dtype = parts + (5 - len(parts)) * [""]
+    low, high = low or "0", high or "1"
     shape = [int(d) for d in dims.split("x")]
     values = fractions(int(np.prod(shape)), seed).reshape(shape)
     if low == "class":
@@ -38,7 +39,8 @@ def input_array(text, seed):
         return m.astype(np.float32)
     if form == "complex":
         return floats.view(np.complex64)[..., 0]
-    return floats.astype(ml_dtypes.bfloat16) if form == "bfloat16" else floats
+    types = {"bfloat16": ml_dtypes.bfloat16, "float16": np.float16, "quint8": np.uint8, "": np.float32}
+    return floats.astype(types[dtype], copy=False)
 
 
 def form_of(text):

@@ -1,6 +1,7 @@
 // The works of a library of expressions, which are evaluated into a result that exists, as one writes it there.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,7 +35,8 @@ class Expressions {
 
   std::optional<Workload> make(const std::string& work, const std::string& mode, const std::vector<Input>& in) const {
     const auto found = makers_.find({work, mode});
-    if (found == makers_.end()) return std::nullopt;
+    const bool narrow = std::any_of(in.begin(), in.end(), [](const Input& i) { return !i.dtype.empty(); });
+    if (found == makers_.end() || narrow) return std::nullopt;
     return found->second(in);
   }
 

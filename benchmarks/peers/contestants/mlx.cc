@@ -42,7 +42,8 @@ struct Library {
     const mx::Shape shape(in.shape.begin(), in.shape.end());
     if (!in.classes.empty()) return array(in.classes.data(), shape);
     const array floats(in.floats.data(), shape);
-    return in.form == "bfloat16" ? mx::astype(floats, mx::bfloat16) : floats;
+    if (in.dtype == "bfloat16") return mx::astype(floats, mx::bfloat16);
+    return in.dtype == "float16" ? mx::astype(floats, mx::float16) : floats;
   }
 
   template <class F>
@@ -325,7 +326,6 @@ peers::Works<Library> works() {
   w.add("add", [](const array& x, const array& y) { return x + y; });
   w.add("mul", [](const array& x, const array& y) { return x * y; });
   w.add("matmul", [](const array& x, const array& y) { return mx::matmul(x, y); });
-  w.add("matmul_bfloat16", [](const array& x, const array& y) { return mx::matmul(x, y); });
   w.add("chain", [](const array& x, const array& factor) {
     array y = x;
     for (int i = 0; i < 100; ++i) y = y * factor;

@@ -8,7 +8,8 @@ from onnx import TensorProto, helper
 
 import contestant
 
-TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "bool": TensorProto.BOOL}
+TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "bool": TensorProto.BOOL,
+         "float16": TensorProto.FLOAT16, "uint8": TensorProto.UINT8}
 
 
 def nodes_of(work, shapes):
@@ -47,6 +48,8 @@ def nodes_of(work, shapes):
         inputs.append(constant("axis", -1, np.int64))
     elif work == "gather":
         op = "Gather"
+    elif work == "quantized_matmul":
+        op = "MatMulInteger"
     elif work == "scatter_add":
         op, attributes = "ScatterND", {"reduction": "add"}
         inputs[1] = "rows"
@@ -95,10 +98,12 @@ def model_of(work, arrays, frozen):
     constants |= {f"x{i}": a for i, a in enumerate(arrays) if frozen and i > 0}
     fed = [i for i in range(len(arrays)) if f"x{i}" not in constants]
     integers = {("top_k", 1), ("sort", 1), ("nonzero", 0), ("unique", 0), ("unique", 1)}
+    floats = TensorProto.FLOAT16 if arrays[0].dtype == np.float16 else TensorProto.FLOAT
+    own = TensorProto.INT32 if work == "quantized_matmul" else floats
     graph = helper.make_graph(
         nodes, work,
         [helper.make_tensor_value_info(f"x{i}", TYPES[arrays[i].dtype.name], arrays[i].shape) for i in fed],
-        [helper.make_tensor_value_info(o, TensorProto.INT64 if (work, i) in integers else TensorProto.FLOAT, None)
+        [helper.make_tensor_value_info(o, TensorProto.INT64 if (work, i) in integers else own, None)
          for i, o in enumerate(outputs)],
         [onnx.numpy_helper.from_array(a, name) for name, a in constants.items()])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), fed

@@ -340,7 +340,8 @@ peers::Works<Library> works() {
   w.add("add", [](const Tensor& x, const Tensor& y) { return add(x, y); });
   w.add("mul", [](const Tensor& x, const Tensor& y) { return mul(x, y); });
   w.add("matmul", [](const Tensor& x, const Tensor& y) { return matmul(x, y); });
-  w.add("matmul_bfloat16", [](const Tensor& x, const Tensor& y) { return matmul(x, y); });
+  w.add("quantized_matmul",
+        [](const Tensor& x, const Tensor& y) { return quantized_mat_mul(x, y, 0.f, 255.f, 0.f, 255.f).out; });
   w.add("chain", [](const Tensor& x, const Tensor& factor) {
     Tensor y = x;
     for (int i = 0; i < 100; ++i) y = mul(y, factor);

@@ -22,7 +22,8 @@ inline Tensor tensor_of(const peers::Input& in) {
     return tensor(pairs, Shape(std::vector<int64_t>(in.shape.begin(), in.shape.end() - 1)));
   }
   const Tensor t = in.classes.empty() ? tensor(in.floats, shape) : tensor(in.classes, shape);
-  if (in.form == "bfloat16") return cast(t, kBFloat16);
+  if (in.dtype == "quint8") return bitcast(cast(t, kUint8), kQUint8);
+  if (!in.dtype.empty()) return cast(t, parse_dtype(in.dtype));
   if (in.form == "bool") return cast(t, kBool);
   if (in.form == "entries") return cast(t, kInt64);
   return t;
@@ -48,7 +49,7 @@ inline std::vector<float> host(const Tensor& t) {
     }
     return result;
   }
-  return cast(t, kFloat32).to_vector<float>();
+  return cast(t.dtype() == kQInt32 ? bitcast(t, kInt32) : t, kFloat32).to_vector<float>();
 }
 
 template <class Works>

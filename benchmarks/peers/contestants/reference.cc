@@ -182,8 +182,11 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
     return std::find(names.begin(), names.end(), work) != names.end();
   };
   std::vector<Gemm> products = products_of(work, in);
-  if (any_of({"matmul", "matmul_bfloat16"}) && in[1].floats.size() >= 128 * 128) {
-    const auto type = work == "matmul" ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  const std::string& dtype = in[0].dtype;
+  const int64_t floats_of_memory = dtype.empty() ? count : count / 2;
+  if (!dtype.empty() && dtype != "bfloat16" && dtype != "float16") return std::nullopt;
+  if (work == "matmul" && dtype != "float16" && in[1].floats.size() >= 128 * 128) {
+    const auto type = dtype.empty() ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
     products.emplace_back(in[0].shape[0], in[0].shape[1], in[1].shape[1], false, false, type);
   }
   if (!products.empty()) return runs_of(std::move(products));
@@ -194,17 +197,18 @@ std::optional<peers::Workload> make(const std::string& work, const std::string& 
     convolutions.emplace_back(batch, size / 2, in[4], true);
     return runs_of(std::move(convolutions));
   }
-  if (any_of({"conv", "conv_nchw"}) && in[1].shape[2] >= 16) {  // of fewer channels no layout is the best
+  // Of fewer channels no layout is the best.
+  if (any_of({"conv", "conv_nchw"}) && dtype.empty() && in[1].shape[2] >= 16) {
     std::vector<Convolution> convolutions;
     convolutions.emplace_back(in[0].shape[0], in[0].shape[2], in[1], true);
     return runs_of(std::move(convolutions));
   }
   if (count < kLarge || mode == "cold") return std::nullopt;
   std::vector<Stream> streams;
-  if (any_of({"add", "mul"})) streams.emplace_back(2, true, count);
+  if (any_of({"add", "mul"})) streams.emplace_back(2, true, floats_of_memory);
   if (any_of({"exp", "tanh", "gelu", "softmax", "transpose", "bias_add", "layer_norm"}))
-    streams.emplace_back(1, true, count);
-  if (any_of({"sum", "rows", "columns"})) streams.emplace_back(1, false, count);
+    streams.emplace_back(1, true, floats_of_memory);
+  if (any_of({"sum", "rows", "columns"})) streams.emplace_back(1, false, floats_of_memory);
   if (streams.empty()) return std::nullopt;
   return runs_of(std::move(streams));
 }

@@ -235,6 +235,12 @@ def batch_norm(training):
     return of
 
 
+def quantized_matmul(x, y):
+    product = tf.raw_ops.QuantizedMatMul(a=tf.bitcast(x, tf.quint8), b=tf.bitcast(y, tf.quint8), min_a=0.0, max_a=255.0,
+                                         min_b=0.0, max_b=255.0)
+    return tf.bitcast(product.out, tf.int32)
+
+
 KERNELS = {
     "depthwise": lambda x, kernel: tf.nn.depthwise_conv2d(x, kernel, (1, 1, 1, 1), "SAME"),
     "grouped": lambda x, kernel: tf.nn.conv2d(x, kernel, 1, "SAME"),
@@ -275,7 +281,7 @@ WORKS = KERNELS | {
     "add": tf.add,
     "mul": tf.multiply,
     "matmul": tf.matmul,
-    "matmul_bfloat16": tf.matmul,
+    "quantized_matmul": quantized_matmul,
     "chain": contestant.chain,
     "fall": fall,
     "product": contestant.product,

@@ -38,8 +38,9 @@ struct Library {
   static Tensor tensor(const peers::Input& in) {
     if (in.form == "bool") return torch::tensor(in.classes).to(torch::kBool);
     if (!in.classes.empty()) return torch::tensor(in.classes).to(torch::kLong).reshape(in.shape);
-    const Tensor t = torch::tensor(in.floats).reshape(in.shape);
-    if (in.form == "bfloat16") return t.to(torch::kBFloat16);
+    const std::map<std::string, torch::ScalarType> types = {
+        {"bfloat16", torch::kBFloat16}, {"float16", torch::kHalf}, {"quint8", torch::kChar}, {"", torch::kFloat}};
+    const Tensor t = torch::tensor(in.floats).reshape(in.shape).to(types.at(in.dtype));
     if (in.form == "nhwc") return t.permute({0, 3, 1, 2}).contiguous(at::MemoryFormat::ChannelsLast);
     if (in.form == "hwio") return t.permute({3, 2, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
     if (in.form == "depthwise") return t.permute({2, 3, 0, 1}).contiguous(at::MemoryFormat::ChannelsLast);
@@ -352,7 +353,7 @@ peers::Works<Library> works() {
   w.add("add", [](const Tensor& x, const Tensor& y) { return x + y; });
   w.add("mul", [](const Tensor& x, const Tensor& y) { return x * y; });
   w.add("matmul", [](const Tensor& x, const Tensor& y) { return torch::mm(x, y); });
-  w.add("matmul_bfloat16", [](const Tensor& x, const Tensor& y) { return torch::mm(x, y); });
+  w.add("quantized_matmul", [](const Tensor& x, const Tensor& y) { return torch::_int_mm(x, y); });
   w.add("chain", [](const Tensor& x, const Tensor& factor) {
     Tensor y = x;
     for (int i = 0; i < 100; ++i) y = y * factor;

@@ -27,8 +27,9 @@ def host(result):
 def tensor(array, form=""):
     """Images and filters in PyTorch's order of dimensions; where channels are last, they stay so in memory."""
     if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.astype(np.float32)).bfloat16().to(DEVICE)
-    t = torch.from_numpy(array).to(DEVICE)
+        t = torch.from_numpy(array.astype(np.float32)).bfloat16().to(DEVICE)
+    else:
+        t = torch.from_numpy(array).to(DEVICE)
     if form == "nhwc":
         return t.permute(0, 3, 1, 2)
     if form in ("hwio", "hwio_nchw"):
@@ -197,7 +198,6 @@ WORKS = {
     "add": torch.add,
     "mul": torch.mul,
     "matmul": torch.matmul,
-    "matmul_bfloat16": torch.matmul,
     "chain": contestant.chain,
     "product": contestant.product,
     "view": lambda x: x.reshape(-1),
