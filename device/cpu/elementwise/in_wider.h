@@ -1,7 +1,7 @@
 // Kernels of types that are made of those of wider types.
 //
 //   const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, InWider<SoftmaxKernel>{});
-//   const CpuKernel sum_kernel("Sum", types::of<"Sum">{}, InWider<Reduction<SumOf>, AsCommon>{});
+//   const CpuKernel argmax_kernel("ArgMax", types::of<"ArgMax">{}, InWider<ArgBest<Greater>, AsCommon>{});
 #pragma once
 
 #include <cstdint>

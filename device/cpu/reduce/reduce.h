@@ -30,6 +30,7 @@
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/stream.h"
+#include "panto/device/math/convert.h"
 #include "panto/device/scratch.h"
 #include "panto/device/shape/reduce_shape.h"
 #include "panto/lib/base/checked.h"
