@@ -25,8 +25,8 @@ METHOD = """\
   and by how much each parameter changed in the first.
 - All processes are bound to as many processors as threads are counted here; OpenMP and BLAS are told in the
   environment, PyTorch, TensorFlow, Eigen and Pantograph by their own calls. XLA is not told: it finds those processors.
-- Inputs are the same float32 numbers of both signs, rounded to 16 bits in rows that say so. What starts work and
-  returns (JAX, MLX) is waited for at the end of a batch.
+- Inputs are the same float32 numbers of both signs, rounded to 16 bits in rows that say so; in rows of quint8 integers
+  below 128. What starts work and returns (JAX, MLX) is waited for at the end of a batch.
 - A row is measured at one time: where that is not the time at the head of the page, it says when. What other programs
   did meanwhile is counted by the kernel's figures without ours; above 0.2 processors the row says so.
 - The ratio is our time by that of the best peer in the row, which is named; bold: we are slower. A difference that the

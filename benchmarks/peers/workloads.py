@@ -147,7 +147,7 @@ def narrow_rows():
     for dtype in ("bfloat16", "float16"):
         def row(*what, times=4, dtype=dtype, **more):
             return narrow_row(dtype, *what, times * CLOSE[dtype], **more)
-        if dtype == "float16":
+        if dtype == "float16":  # those of bfloat16 are among the large tensors
             yield from narrow_products(dtype)
         yield row("add_16m", "add, 16 M", "add", f"{LARGE} {LARGE}", times=1)
         yield row("gelu_16m_traced", "GELU written with erf, 16 M, traced", "gelu", LARGE_3, mode="traced")

@@ -20,6 +20,7 @@
 //
 // After that :DTYPE says in which type they are held, where that is not float32: bfloat16 and float16, rounded; quint8,
 // their integer part, in the range from 0 to 255 (int8 or uint8 where a library has no quantized numbers).
+//
 // No library is included here: every contestant is compiled by itself against its own.
 #pragma once
 

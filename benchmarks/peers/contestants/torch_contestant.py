@@ -26,10 +26,8 @@ def host(result):
 
 def tensor(array, form=""):
     """Images and filters in PyTorch's order of dimensions; where channels are last, they stay so in memory."""
-    if array.dtype == ml_dtypes.bfloat16:
-        t = torch.from_numpy(array.astype(np.float32)).bfloat16().to(DEVICE)
-    else:
-        t = torch.from_numpy(array).to(DEVICE)
+    half = array.dtype == ml_dtypes.bfloat16
+    t = (torch.from_numpy(array.astype(np.float32)).bfloat16() if half else torch.from_numpy(array)).to(DEVICE)
     if form == "nhwc":
         return t.permute(0, 3, 1, 2)
     if form in ("hwio", "hwio_nchw"):

@@ -19,7 +19,7 @@
 //   Core, where it has one              the reducer that adds up the same, for which loops are compiled once
 //
 // What is read may be of another type than Element (halves, narrow integers): it is converted block by block, in the
-// first-level cache, for the same loops.
+// caches, for the same loops.
 #pragma once
 
 #include <algorithm>
@@ -162,7 +162,7 @@ void add_runs_of(const In* x, int64_t n, int64_t count, typename R::Total* total
     add_runs<R>(x, n, count, totals, in_turns);
   } else {
     alignas(64) typename R::Element block[kBlock];
-    const int64_t together = std::max<int64_t>(1, kBlock / std::max<int64_t>(1, n));
+    const int64_t together = std::max<int64_t>(1, kBlock / n);
     for (int64_t r = 0; r < count; r += together) {
       const int64_t runs = std::min(together, count - r);
       for (int64_t i = 0; i < n; i += kBlock) {

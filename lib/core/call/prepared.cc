@@ -140,7 +140,7 @@ Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, 
   if (!node_name_.empty()) error.add_context(fmt::format("node '{}'", node_name_));
 }
 
-// Flat: left to itself the compiler calls what destroys a Call, or not, as other files of the unit would have it.
+// Flattened: otherwise it depends on the other files of a unit whether the compiler inlines a Call's destructor here.
 [[gnu::flatten]] void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs,
                           std::span<Tensor> outputs, uint64_t donated) {
   Call call;

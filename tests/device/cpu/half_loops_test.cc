@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "panto/lib/core/tensor/half.h"
-#include "panto/lib/core/tensor/tensor_alloc.h"
 #include "panto/lib/ops/ops.h"
-#include "panto/tests/device/support.h"
 
 namespace panto {
 namespace {
@@ -66,13 +64,18 @@ BOOST_AUTO_TEST_CASE(vectors_are_what_single_numbers_are) {
 // Such results are written past the caches.
 BOOST_AUTO_TEST_CASE(large_ones_as_well) {
   check_both_ways<Half>(20'000'003);
+  check_both_ways<BFloat16>(20'000'003);
   const std::vector<float> some = floats_around_halves();
   std::vector<float> many;
   while (many.size() < 40'000'000) many.insert(many.end(), some.begin(), some.end());
-  const std::vector<Half> rounded = cast(tensor(many), kFloat16).to_vector<Half>();
-  int64_t wrong = 0;
-  for (size_t i = 0; i < many.size(); ++i) wrong += rounded[i].bits != Half(some[i % some.size()]).bits;
-  BOOST_TEST(wrong == 0);
+  const auto wrong = [&]<class T>(T) {
+    const std::vector<T> rounded = cast(tensor(many), dtype_of<T>).template to_vector<T>();
+    int64_t count = 0;
+    for (size_t i = 0; i < many.size(); ++i) count += rounded[i].bits != T(some[i % some.size()]).bits;
+    return count;
+  };
+  BOOST_TEST(wrong(Half()) == 0);
+  BOOST_TEST(wrong(BFloat16()) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

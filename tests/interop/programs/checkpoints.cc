@@ -33,7 +33,7 @@ void save(const std::string& in, const std::string& prefix, const std::vector<st
   for (const std::string& step : steps) saver.save(std::atoll(step.c_str()));
 }
 
-// A model of one layer, trained by an optimizer of this name with what tests/interop/files/test_checkpoints.py says
+// A model of one layer, trained by an optimizer of this name with what tests/interop/files/test_resuming.py says
 // there.
 std::unique_ptr<Optimizer> make_optimizer(const std::string& name, const std::vector<Variable>& variables) {
   if (name == "Adam") return std::make_unique<Adam>(variables, AdamOptions{.learning_rate = 0.01, .epsilon = 1e-3});
