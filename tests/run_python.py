@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Runs the test_*.py of a folder (unittest) and ends with `N passed, N failed[, N skipped]`.
 
-run_python.py FOLDER [NAME...]
+run_python.py FOLDER [--part K/N] [NAME...]
+
+With --part every N-th test, from the K-th: N processes that are given each K from 1 to N run them all, side by side.
 """
+import argparse
 import pathlib
 import sys
 import unittest
@@ -20,12 +23,26 @@ class Result(unittest.TextTestResult):
         self.passed += 1
 
 
+def tests_in(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from tests_in(test)
+        else:
+            yield test
+
+
 def main():
-    folder = pathlib.Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--part", metavar="K/N", type=lambda text: tuple(map(int, text.split("/"))), default=(1, 1))
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_intermixed_args()
+    folder, (part, parts) = options.folder.resolve(), options.part
     loader = unittest.TestLoader()
-    if sys.argv[2:]:
-        loader.testNamePatterns = [f"*{word}*" for word in sys.argv[2:]]
+    if options.names:
+        loader.testNamePatterns = [f"*{word}*" for word in options.names]
     suite = loader.discover(str(folder), pattern="test_*.py", top_level_dir=str(folder))
+    suite = unittest.TestSuite(list(tests_in(suite))[part - 1::parts])
     result = unittest.TextTestRunner(stream=sys.stderr, verbosity=1, resultclass=Result).run(suite)
     sys.stderr.flush()
     failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)

@@ -6,7 +6,8 @@ run_tests.py BUILD [--title WORDS] [--light] [--interop PYTHON | --under COMMAND
 The programs are those that the meson.build files declare with test(). Suite `boost`: a Boost.Test program with
 tests/main.cc, which logs each case as it starts and ends; a program that crashes is one more failure, under the name
 of the case it was in. Suite `script`: anything else; its last line of the form `N passed, N failed[, N skipped]` is
-counted, or what Python's unittest says at the end, and without either its exit status is one test.
+counted, or what Python's unittest says at the end, and without either its exit status is one test. Suite `parts`: a
+script that runs a K-th part of its tests when it is told `--part K/N` (tests/run_python.py).
 As many run at once as there are processors, up to four, those of high priority first; a program of many cases runs as
 several processes.
 
@@ -36,6 +37,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUMMARY = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 
 MANY_CASES = 1000  # from here on a program is worth being divided
+PARTS_OF_WORKER = 3  # parts take different times: with several for each worker the last ones end together
 
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:strict_string_checks=1:allocator_may_return_null=1",
@@ -170,8 +172,8 @@ def cases_of(command, environment):
 
 
 def parts_of(command, environment, number):
-    """Commands that run the cases of a Boost.Test program in so many parts: all but the last run a part of its largest
-    suite; the last runs what is left. Where its declaration chooses suites it stays whole."""
+    """Commands that run the cases of a Boost.Test program in so many parts: all but the first run a part of its largest
+    suite; the first runs what is left. Where its declaration chooses suites it stays whole."""
     cases = cases_of(command, environment) if number > 1 and command == for_names(command, ["x"]) else {}
     suite = max(cases, key=lambda name: cases[name].total(), default=None)
     total = sum(inner.total() for inner in cases.values())
@@ -185,7 +187,7 @@ def parts_of(command, environment, number):
             parts.append(f"{suite}/{','.join(part)}")
             part, size = [], 0
     parts = parts[:number - 1]
-    return [*(command + [f"--run_test={part}"] for part in parts), command + [f"--run_test=!{part}" for part in parts]]
+    return [command + [f"--run_test=!{part}" for part in parts], *(command + [f"--run_test={part}"] for part in parts)]
 
 
 def declared_tests(build):
@@ -244,9 +246,12 @@ def main():
             if programs and test["name"] not in programs or not boost and (options.under or filters and not programs):
                 return []
             if not boost:
-                return [lambda: run_script(test["name"], test["cmd"], surroundings, timeout)]
+                divided = workers > 1 and any(suite.endswith("parts") for suite in test["suite"])
+                number = PARTS_OF_WORKER * workers if divided else 1
+                commands = [test["cmd"] + [f"--part={k}/{number}"] * (number > 1) for k in range(1, number + 1)]
+                return [lambda c=c: run_script(test["name"], c, surroundings, timeout) for c in commands]
             command = options.under + for_names(test["cmd"], filters)
-            commands = [command] if filters else parts_of(command, surroundings, workers)
+            commands = [command] if filters else parts_of(command, surroundings, PARTS_OF_WORKER * workers)
             return [lambda c=c: run_boost(test["name"], c, surroundings, timeout, chosen) for c in commands]
 
         def timed(job):

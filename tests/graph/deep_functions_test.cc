@@ -57,7 +57,7 @@ double seconds_of(const F& f) {
 
 BOOST_AUTO_TEST_SUITE(deep_functions)
 
-BOOST_AUTO_TEST_CASE(calls_in_calls_take_time_by_their_number) {
+BOOST_AUTO_TEST_CASE(calls_in_calls_take_time_by_their_number, *boost::unit_test::label("heavy")) {
   const auto run = [](int count) {
     Session session(parse_graph(chain_of_calls(count)));
     BOOST_TEST(session.run("y", {{"n", 5}}).item<int>() == 5 + count - 1);

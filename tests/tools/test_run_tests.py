@@ -2,6 +2,7 @@
 import contextlib
 import io
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -55,6 +56,18 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.script(text.format("pass")), ((2, 0, 1), []))
         self.assertEqual(self.script(text.format("self.fail()")), ((1, 1, 1), ["x: 1 failed"]))
 
+    def test_a_part_of_the_tests_of_a_folder(self):
+        names = [f"test_{name}" for name in "abcde"]
+        with tempfile.TemporaryDirectory() as folder:
+            text = "import unittest\n" + "".join(f"class {c}(unittest.TestCase):\n" + "".join(
+                f"  def {name}(self): print('{c}.{name}')\n" for name in names) for c in "AB")
+            (pathlib.Path(folder) / "test_x.py").write_text(text)
+            outputs = [subprocess.run([sys.executable, ROOT / "tests/run_python.py", folder, f"--part={k}/3"], text=True,
+                                      check=True, capture_output=True).stdout.splitlines() for k in (1, 2, 3)]
+        self.assertEqual([lines[-1] for lines in outputs], ["4 passed, 0 failed", "3 passed, 0 failed", "3 passed, 0 failed"])
+        self.assertEqual(sorted(line for lines in outputs for line in lines[:-1]),
+                         [f"{c}.{name}" for c in "AB" for name in names])
+
     def test_boost_programs(self):
         self.assertEqual(self.boost("case('start', 'a/b'); case('pass', 'a/b'); case('skip', 'a/c')"), ((1, 0, 1), []))
         self.assertEqual(self.boost("case('start', 'a/b'); case('fail', 'a/b'); exit(201)"), ((0, 1, 0), ["x: a/b"]))
@@ -82,8 +95,8 @@ class RunnerTest(unittest.TestCase):
             one = run_tests.parts_of(command, {}, 1)
             chosen = run_tests.parts_of([*command, "--run_test=a"], {}, 3)
         self.assertEqual(cases, {"a": {"x y": 2, "z": 2}, "ops": {"A": 500, "B-of 2^53": 500, "C": 500, "D": 500}})
-        self.assertEqual([part[2:] for part in parts], [["--run_test=ops/A,B-of 2^53"], ["--run_test=ops/C,D"],
-                                                        ["--run_test=!ops/A,B-of 2^53", "--run_test=!ops/C,D"]])
+        self.assertEqual([part[2:] for part in parts], [["--run_test=!ops/A,B-of 2^53", "--run_test=!ops/C,D"],
+                                                        ["--run_test=ops/A,B-of 2^53"], ["--run_test=ops/C,D"]])
         self.assertEqual(one, [command])
         self.assertEqual(chosen, [[*command, "--run_test=a"]])
 

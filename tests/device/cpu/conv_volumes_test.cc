@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(against_float64) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(threads) {
+BOOST_AUTO_TEST_CASE(threads, *boost::unit_test::label("heavy")) {
   for (const char* format : {"NDHWC", "NCDHW"}) {
     for (const Case& c : kCases) {
       const Caller call{c, format};

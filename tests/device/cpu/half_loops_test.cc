@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(vectors_are_what_single_numbers_are) {
 }
 
 // Such results are written past the caches.
-BOOST_AUTO_TEST_CASE(large_ones_as_well) {
+BOOST_AUTO_TEST_CASE(large_ones_as_well, *boost::unit_test::label("heavy")) {
   check_both_ways<Half>(20'000'003);
   check_both_ways<BFloat16>(20'000'003);
   const std::vector<float> some = floats_around_halves();

@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(no_inner_dimension_gives_zeros) {
 
 // Shapes for which oneDNN or OpenBLAS, asked directly, give other bits on two threads than on one; and long inner
 // dimensions.
-BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
+BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads, *boost::unit_test::label("heavy")) {
   const Size sizes[] = {{64, 64, 64},   {96, 96, 96},    {1, 512, 512},    {64, 10, 256},    {1, 1, 100000},
                         {8, 8, 100000}, {64, 64, 40000}, {100, 10, 60000}, {10, 1024, 1024}, {300, 290, 310},
                         {512, 512, 64}, {257, 129, 500}, {1, 3001, 700},   {2500, 1, 300},   {3, 1600, 500},
@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(prepared_calls_have_their_own_plan) {
 }
 
 // Whoever plans a call tells what is constant: a right factor is then laid out once. The bits stay.
-BOOST_AUTO_TEST_CASE(constant_right_factors) {
+BOOST_AUTO_TEST_CASE(constant_right_factors, *boost::unit_test::label("heavy")) {
   const auto prepared = [](const char* op, const Tensor& a, const Tensor& b, const std::vector<std::string>& flags) {
     const Signature& signature = get_op(op).signature();
     std::vector<AttrValue> attrs(signature.attrs.size());
