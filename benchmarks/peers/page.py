@@ -12,8 +12,17 @@ INTRODUCTION = """\
 Written by `./dev bench peers --table`; run it again rather than editing. The same work in Pantograph and in other
 libraries: in a row all of them, one after the other.
 
-![How much faster or slower than the best peer](peers.svg)
+![How much faster or slower than the best peer]({name}.svg)
+
+{others}
 """
+
+# For whom a page is, where that is not all that this suite measured.
+OTHERS = {
+    "peers": "This is of a processor with AVX-512; [peers-avx2.md](peers-avx2.md) is of one without.",
+    "peers-avx2": "This is of a processor with AVX2 and no wider vectors; [peers.md](peers.md) is of one with AVX-512.",
+    "peers-other": "This is of a processor without AVX2; [peers.md](peers.md) is of one with AVX-512.",
+}
 
 METHOD = """\
 - Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
@@ -222,8 +231,8 @@ def libraries_table(costs):
     return lines
 
 
-def document(run):
-    """`run`: what run.py saves."""
+def document(run, name="peers"):
+    """`run`: what run.py saves; `name`: the page's, without its ending."""
     gpu = run.get("gpu")
     if gpu:
         machine = [gpu, f"CUDA graphs {'off' if run.get('graphs') == '0' else 'on'}", run["date"]]
@@ -231,7 +240,8 @@ def document(run):
         pages = f"transparent huge pages: {run['huge_pages']}"
         machine = [run["cpu"], f"{run['threads']} threads", pages, run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
-    lines = [GPU_INTRODUCTION if gpu else INTRODUCTION, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
+    introduction = GPU_INTRODUCTION if gpu else INTRODUCTION.format(name=name, others=OTHERS[name])
+    lines = [introduction, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
     measured = [found for found in run["rows"].values() if found.times]
     others = sorted({found.date for found in measured} - {run["date"]})
     load = max((found.load for found in measured), default=0)

@@ -20,6 +20,7 @@ import roster
 from workloads import GPU, ROWS, SECTIONS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+MEASURED = pathlib.Path(__file__).resolve().parent / "measured"  # what pages are made of: NAME.json is docs/NAME.md's
 
 
 # The widest of these that a processor has is named beside its model: of one model's name there are several kinds.
@@ -93,6 +94,13 @@ def found_of(saved):
     return Found({name: race.Time(*time) for name, time in times.items()}, date, load)
 
 
+def page_of(place):
+    """The name of the page for a machine: one for each width of vectors, one for GPUs."""
+    if place.get("gpu"):
+        return "gpu"
+    return "peers" if "AVX-512" in place["cpu"] else "peers-avx2" if "AVX2" in place["cpu"] else "peers-other"
+
+
 def other_place(kept, place):
     """What was another where the rows that are kept were measured: rows of two machines or versions make no table."""
     return [f"{what} was {kept.get(what)}, is {place[what]}" for what in place if kept and kept.get(what) != place[what]]
@@ -119,12 +127,12 @@ def count_in_readme(readme, verdicts):
 
 def write_page(run, root=ROOT):
     run = run | {"rows": {row: found_of(saved) for row, saved in run["rows"].items()}}
-    if run.get("gpu"):
-        write(root / "docs" / "gpu.md", page.document(run))
-        return
-    write(root / "docs" / "peers.md", page.document(run))
-    write(root / "docs" / "peers.svg", picture.picture(run))
-    count_in_readme(root / "README.md", page.read(page.document(run))[1])
+    name = page_of(run)
+    write(root / "docs" / f"{name}.md", page.document(run, name))
+    if not run.get("gpu"):
+        write(root / "docs" / f"{name}.svg", picture.picture(run))
+    if name == "peers":  # the README has that page's picture
+        count_in_readme(root / "README.md", page.read(page.document(run, name))[1])
 
 
 def draw(root=ROOT):
@@ -133,6 +141,25 @@ def draw(root=ROOT):
     rows = {name: Found(times, "", 0.0) for name, times in rows.items()}
     write(root / "docs" / "peers.svg", picture.picture({"rows": rows, "verdicts": verdicts}))
     count_in_readme(root / "README.md", verdicts)
+
+
+def text_of(run):
+    """As it is kept: a line for each row, the digits that are there to be told apart."""
+    def rounded(value):
+        if isinstance(value, float):
+            return float(f"{value:.5g}")
+        if isinstance(value, dict):
+            return {key: rounded(inner) for key, inner in value.items()}
+        return [rounded(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+    parts = []
+    for key, value in rounded(run).items():
+        if isinstance(value, dict) and key in ("rows", "turns"):
+            lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(inner)}" for name, inner in sorted(value.items()))
+            parts.append(f"  {json.dumps(key)}: {{\n{lines}\n  }}")
+        else:
+            parts.append(f"  {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def main():
@@ -144,28 +171,30 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--gpu", action="store_true", help="on the first GPU, beside PyTorch and JAX")
     parser.add_argument("--table", action="store_true",
-                        help="write docs/peers.md and docs/peers.svg, or docs/gpu.md; with workloads: those rows anew")
+                        help="write docs/peers.md and docs/peers.svg, or the page for such a machine as this; with workloads: "
+                             "those rows anew")
     parser.add_argument("--again", action="store_true",
-                        help="write them from the last run with --table, or what there is of it")
+                        help="write all pages from what is kept of runs with --table")
     parser.add_argument("--draw", action="store_true", help="only docs/peers.svg and the README's count, of what docs/peers.md says")
     options = parser.parse_args()
-    saved = options.own / ("gpu.json" if options.gpu else "run.json")
     if options.draw:
         draw()
         return
     if options.again:
-        write_page(json.loads(saved.read_text()))
+        for saved in sorted(MEASURED.glob("*.json")):
+            write_page(json.loads(saved.read_text()))
         return
-    if options.table and options.workloads and not saved.exists():
-        parser.error("there is no table yet: expected no workloads named with the first --table")
+    gpu = gpu_model() if options.gpu else None
+    saved = MEASURED / (page_of({"cpu": cpu_model(), "gpu": gpu}) + ".json")
+    if options.table and options.workloads and not saved.exists() and (ROOT / "docs" / f"{saved.stem}.md").exists():
+        parser.error(f"of docs/{saved.stem}.md only the text is here: expected no workloads named with the first --table")
     # What is not measured anew.
-    kept = json.loads(saved.read_text()) if options.table and options.workloads else {}
+    kept = json.loads(saved.read_text()) if options.table and options.workloads and saved.exists() else {}
     if unknown := set(options.workloads) - set(ROWS):
         parser.error(f"expected workloads among {' '.join(ROWS)}; got {' '.join(sorted(unknown))}")
     # What a library cannot be told, it finds: as many processors as it may use.
     if not options.gpu:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])
-    gpu = gpu_model() if options.gpu else None
     places = roster.Places(options.build, options.own, options.venv, options.gpu)
     if files := [ROWS[name].work for name in options.workloads or (() if options.gpu else ROWS) if ROWS[name].mode == "file"]:
         roster.make_networks(places, files)
@@ -193,7 +222,7 @@ def main():
 
     def save():
         saved.parent.mkdir(parents=True, exist_ok=True)
-        saved.write_text(json.dumps(run))
+        saved.write_text(text_of(run))
     for name in options.workloads or (GPU if options.gpu else ROWS):
         load = Load([c.process.pid for c in contestants])
         times = race.race(ROWS[name], contestants, options.seconds, complain)

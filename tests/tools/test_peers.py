@@ -220,7 +220,7 @@ class Agreement(unittest.TestCase):
 def a_run(**times):
     """A saved run in which `add_16m` took the contestants these medians, each ±1 %."""
     rows = {"add_16m": run.Found({name: race.Time(t, t / 100, 30) for name, t in times.items()}, DATE, 0.1)}
-    return {"cpu": "a processor", "threads": 2, "date": DATE, "names": list(times), "huge_pages": "never",
+    return {"cpu": "a processor with AVX-512", "threads": 2, "date": DATE, "names": list(times), "huge_pages": "never",
             "versions": {"PyTorch": "1.2"}, "rows": rows, "turns": {}, "libraries": {},
             "complaints": []}
 
@@ -286,7 +286,7 @@ class Page(unittest.TestCase):
     def test_the_page_says_where_it_was_measured_and_what_is_left_out(self):
         found = a_run(Pantograph=1.0, PyTorch=2.0) | {"complaints": ["sum: PyTorch fails: x"]}
         text = page.document(found)
-        self.assertIn("Measured on: a processor, 2 threads, transparent huge pages: never, 2001-02-03 04:05. PyTorch 1.2.", text)
+        self.assertIn("Measured on: a processor with AVX-512, 2 threads, transparent huge pages: never, 2001-02-03 04:05. PyTorch 1.2.", text)
         self.assertIn("- sum: PyTorch fails: x", text)
         self.assertIn("other programs kept at most 0.10 processors busy", text)
 
@@ -303,7 +303,8 @@ class Page(unittest.TestCase):
         self.assertNotIn("OpenMP", text)
 
     def test_lines_are_short(self):
-        for line in (page.METHOD + page.INTRODUCTION + page.LIBRARIES + page.GPU_METHOD + page.GPU_INTRODUCTION).splitlines():
+        others = "\n".join([*page.OTHERS.values(), ""])
+        for line in (others + page.METHOD + page.INTRODUCTION + page.LIBRARIES + page.GPU_METHOD + page.GPU_INTRODUCTION).splitlines():
             self.assertLessEqual(len(line), 120)
 
 
@@ -352,6 +353,36 @@ class Run(unittest.TestCase):
             self.assertIn("| 0.50 (PyTorch) |", (root / "docs" / "peers.md").read_text())
             self.assertEqual(len(list((root / "docs").iterdir())), 2)
             self.assertEqual((root / "README.md").read_text(), "It is the fastest in 1 of 1\nrows, in 0 as fast, and in 0 slower.")
+
+    def test_each_kind_of_machine_has_a_page(self):
+        for cpu, gpu, name in (("A 1 with AVX-512 BF16", None, "peers"), ("A 1 with AVX-512", None, "peers"),
+                               ("A 1 with AVX2", None, "peers-avx2"), ("A 1", None, "peers-other"), ("A 1", "G 2", "gpu")):
+            self.assertEqual(run.page_of({"cpu": cpu, "gpu": gpu}), name)
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            root = self.a_root(folder)
+            run.write_page(json.loads(json.dumps(a_run(Pantograph=2e-3, PyTorch=4e-3) | {"cpu": "A 1 with AVX2"})), root)
+            self.assertEqual(sorted(p.name for p in (root / "docs").iterdir()), ["peers-avx2.md", "peers-avx2.svg"])
+            self.assertIn("(peers-avx2.svg)", (root / "docs" / "peers-avx2.md").read_text())
+            self.assertIn("fastest in 7 of 88", (root / "README.md").read_text())
+
+    def test_what_is_kept_of_a_run(self):
+        saved = a_run(Pantograph=1.23456789e-3, PyTorch=4e-3) | {"turns": {"add_16m": [0.9, 1, 1.1]}}
+        text = run.text_of(saved)
+        kept = json.loads(text)
+        self.assertEqual(kept["rows"]["add_16m"][0]["Pantograph"][0], 1.2346e-3)
+        self.assertEqual(kept | {"rows": 0}, json.loads(json.dumps(saved)) | {"rows": 0})
+        self.assertEqual(run.text_of(kept), text)
+        self.assertIn('\n    "add_16m": [', text)
+
+    def test_the_pages_are_made_of_what_is_kept(self):
+        for path in run.MEASURED.glob("*.json"):
+            kept = json.loads(path.read_text())
+            self.assertEqual(path.stem, run.page_of(kept))
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+                root = self.a_root(folder)
+                run.write_page(kept, root)
+                for page_there in (root / "docs").iterdir():
+                    self.assertEqual(page_there.read_text(), (ROOT / "docs" / page_there.name).read_text())
 
     def a_root(self, folder):
         root = pathlib.Path(folder)
