@@ -14,15 +14,11 @@ libraries: in a row all of them, one after the other.
 
 ![How much faster or slower than the best peer]({name}.svg)
 
-{others}
+{kinds}
 """
 
-# For whom a page is, where that is not all that this suite measured.
-OTHERS = {
-    "peers": "This is of a processor with AVX-512; [peers-avx2.md](peers-avx2.md) is of one without.",
-    "peers-avx2": "This is of a processor with AVX2 and no wider vectors; [peers.md](peers.md) is of one with AVX-512.",
-    "peers-other": "This is of a processor without AVX2; [peers.md](peers.md) is of one with AVX-512.",
-}
+# The pages, and the processors that they are of.
+KINDS = {"peers": "with AVX-512", "peers-avx2": "with AVX2 and no wider vectors", "peers-other": "without AVX2"}
 
 METHOD = """\
 - Times are medians of batches of at least a millisecond, of one run each where that is longer; ± is half the distance
@@ -231,8 +227,8 @@ def libraries_table(costs):
     return lines
 
 
-def document(run, name="peers"):
-    """`run`: what run.py saves; `name`: the page's, without its ending."""
+def document(run, name="peers", beside=()):
+    """`run`: what run.py saves; `name`: the page's, one of KINDS; `beside`: those of the others that are there."""
     gpu = run.get("gpu")
     if gpu:
         machine = [gpu, f"CUDA graphs {'off' if run.get('graphs') == '0' else 'on'}", run["date"]]
@@ -240,7 +236,9 @@ def document(run, name="peers"):
         pages = f"transparent huge pages: {run['huge_pages']}"
         machine = [run["cpu"], f"{run['threads']} threads", pages, run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
-    introduction = GPU_INTRODUCTION if gpu else INTRODUCTION.format(name=name, others=OTHERS[name])
+    kinds = [f"This is of a processor {KINDS.get(name)}."]
+    kinds += [f"Of one {KINDS[other]}: [{other}.md]({other}.md)." for other in beside]
+    introduction = GPU_INTRODUCTION if gpu else INTRODUCTION.format(name=name, kinds=" ".join(kinds))
     lines = [introduction, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
     measured = [found for found in run["rows"].values() if found.times]
     others = sorted({found.date for found in measured} - {run["date"]})

@@ -128,11 +128,14 @@ def count_in_readme(readme, verdicts):
 def write_page(run, root=ROOT):
     run = run | {"rows": {row: found_of(saved) for row, saved in run["rows"].items()}}
     name = page_of(run)
-    write(root / "docs" / f"{name}.md", page.document(run, name))
+    docs = root / "docs"
+    beside = [other for other in page.KINDS if other != name and (docs / f"{other}.md").exists()]
+    text = page.document(run, name, beside)
+    write(docs / f"{name}.md", text)
     if not run.get("gpu"):
-        write(root / "docs" / f"{name}.svg", picture.picture(run))
+        write(docs / f"{name}.svg", picture.picture(run))
     if name == "peers":  # the README has that page's picture
-        count_in_readme(root / "README.md", page.read(page.document(run, name))[1])
+        count_in_readme(root / "README.md", page.read(text)[1])
 
 
 def draw(root=ROOT):
