@@ -227,8 +227,24 @@ def libraries_table(costs):
     return lines
 
 
-def document(run, name="peers", beside=()):
-    """`run`: what run.py saves; `name`: the page's, one of KINDS; `beside`: those of the others that are there."""
+def name_of(run):
+    """The page's, without its ending: one for each width of vectors that CPUs have, one for GPUs. `run`: as in `document`,
+    or only its place."""
+    if run.get("gpu"):
+        return "gpu"
+    return "peers" if "AVX-512" in run["cpu"] else "peers-avx2" if "AVX2" in run["cpu"] else "peers-other"
+
+
+def introduction(name, beside):
+    if name == "gpu":
+        return GPU_INTRODUCTION
+    kinds = [f"This is of a processor {KINDS[name]}."]
+    kinds += [f"Of one {KINDS[other]}: [{other}.md]({other}.md)." for other in beside]
+    return INTRODUCTION.format(name=name, kinds=" ".join(kinds))
+
+
+def document(run, beside=()):
+    """`run`: what run.py saves; `beside`: the names of KINDS that have pages besides this one."""
     gpu = run.get("gpu")
     if gpu:
         machine = [gpu, f"CUDA graphs {'off' if run.get('graphs') == '0' else 'on'}", run["date"]]
@@ -236,10 +252,8 @@ def document(run, name="peers", beside=()):
         pages = f"transparent huge pages: {run['huge_pages']}"
         machine = [run["cpu"], f"{run['threads']} threads", pages, run["date"]]
     versions = [f"{name} {version}" for name, version in run["versions"].items()]
-    kinds = [f"This is of a processor {KINDS.get(name)}."]
-    kinds += [f"Of one {KINDS[other]}: [{other}.md]({other}.md)." for other in beside]
-    introduction = GPU_INTRODUCTION if gpu else INTRODUCTION.format(name=name, kinds=" ".join(kinds))
-    lines = [introduction, textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
+    lines = [introduction(name_of(run), beside),
+             textwrap.fill(f"Measured on: {', '.join(machine)}. {', '.join(versions)}.", 120), ""]
     measured = [found for found in run["rows"].values() if found.times]
     others = sorted({found.date for found in measured} - {run["date"]})
     load = max((found.load for found in measured), default=0)

@@ -94,13 +94,6 @@ def found_of(saved):
     return Found({name: race.Time(*time) for name, time in times.items()}, date, load)
 
 
-def page_of(place):
-    """The name of the page for a machine: one for each width of vectors, one for GPUs."""
-    if place.get("gpu"):
-        return "gpu"
-    return "peers" if "AVX-512" in place["cpu"] else "peers-avx2" if "AVX2" in place["cpu"] else "peers-other"
-
-
 def other_place(kept, place):
     """What was another where the rows that are kept were measured: rows of two machines or versions make no table."""
     return [f"{what} was {kept.get(what)}, is {place[what]}" for what in place if kept and kept.get(what) != place[what]]
@@ -125,17 +118,24 @@ def count_in_readme(readme, verdicts):
     write(readme, text)
 
 
-def write_page(run, root=ROOT):
-    run = run | {"rows": {row: found_of(saved) for row, saved in run["rows"].items()}}
-    name = page_of(run)
+def kept_runs():
+    """What is kept of runs with --table."""
+    return [json.loads(path.read_text()) for path in sorted(MEASURED.glob("*.json"))]
+
+
+def write_pages(runs, root=ROOT):
+    """All at once: pages name each other."""
     docs = root / "docs"
-    beside = [other for other in page.KINDS if other != name and (docs / f"{other}.md").exists()]
-    text = page.document(run, name, beside)
-    write(docs / f"{name}.md", text)
-    if not run.get("gpu"):
-        write(docs / f"{name}.svg", picture.picture(run))
-    if name == "peers":  # the README has that page's picture
-        count_in_readme(root / "README.md", page.read(text)[1])
+    there = {page.name_of(run) for run in runs} | {name for name in page.KINDS if (docs / f"{name}.md").exists()}
+    for run in runs:
+        run = run | {"rows": {row: found_of(saved) for row, saved in run["rows"].items()}}
+        name = page.name_of(run)
+        text = page.document(run, [other for other in page.KINDS if other in there and other != name])
+        write(docs / f"{name}.md", text)
+        if name in page.KINDS:
+            write(docs / f"{name}.svg", picture.picture(run))
+        if name == "peers":  # the README has that page's picture
+            count_in_readme(root / "README.md", page.read(text)[1])
 
 
 def draw(root=ROOT):
@@ -184,11 +184,12 @@ def main():
         draw()
         return
     if options.again:
-        for saved in sorted(MEASURED.glob("*.json")):
-            write_page(json.loads(saved.read_text()))
+        if not (runs := kept_runs()):
+            parser.error("there is no table yet: --table makes one")
+        write_pages(runs)
         return
     gpu = gpu_model() if options.gpu else None
-    saved = MEASURED / (page_of({"cpu": cpu_model(), "gpu": gpu}) + ".json")
+    saved = MEASURED / (page.name_of({"cpu": cpu_model(), "gpu": gpu}) + ".json")
     if options.table and options.workloads and not saved.exists() and (ROOT / "docs" / f"{saved.stem}.md").exists():
         parser.error(f"of docs/{saved.stem}.md only the text is here: expected no workloads named with the first --table")
     # What is not measured anew.
@@ -248,7 +249,7 @@ def main():
         print("\n".join(["Traced beside eager", "", *page.turns_table(turns), ""]))
     if options.table:
         save()
-        write_page(run)
+        write_pages(kept_runs())
 
 
 if __name__ == "__main__":
