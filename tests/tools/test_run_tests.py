@@ -109,6 +109,14 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(self.boost("case('start', 'a'); case('pass', 'a'); exit(23)"),
                          ((1, 1, 0), ["x: exit status 23, outside any test case"]))
 
+    def test_what_a_crashed_program_said_is_shown_again_at_the_end(self):
+        said = "sys.stderr.write('warning: old\\n==7==ERROR: LeakSanitizer: detected\\n    #0 in f\\n'); exit(1)"
+        _, failures = self.boost("case('start', 'a'); case('pass', 'a'); " + said)
+        self.assertEqual(failures, ["x: exit status 1, outside any test case\n  ==7==ERROR: LeakSanitizer: detected\n"
+                                    "      #0 in f"])
+        _, failures = self.boost("case('start', 'a'); sys.stderr.write('terminate called\\n'); sys.stderr.flush(); os.abort()")
+        self.assertEqual(failures, ["x: a: killed by SIGABRT; the cases after it did not run\n  terminate called"])
+
     def test_a_boost_program_that_hangs(self):
         counts, failures = self.boost("case('start', 'a'); import time; time.sleep(60)", timeout=1)
         self.assertEqual(counts, (0, 1, 0))
