@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(checkpoint_keeps_less) {
   BOOST_TEST(light * 3 < plain);
 }
 
-BOOST_AUTO_TEST_CASE(a_plan_with_checkpoints_takes_less) {
+BOOST_AUTO_TEST_CASE(a_plan_with_checkpoints_takes_less, *boost::unit_test::label("heavy")) {
   const Tensor at = numbers({64, 256}), k = numbers({256, 256}) * 0.1F;
   const auto products = [&](const Tensor& x) {
     Tensor y = x;

@@ -57,7 +57,7 @@ Tensor box_of(std::vector<Tensor> in) {
 BOOST_AUTO_TEST_SUITE(tensor_alloc)
 
 // What destroys one must not call itself for each one inside of it.
-BOOST_AUTO_TEST_CASE(values_within_values_need_no_deep_stack) {
+BOOST_AUTO_TEST_CASE(values_within_values_need_no_deep_stack, *boost::unit_test::label("heavy")) {
   constexpr int kLevels = 1'000'000;
   const auto destroy_all = [](int levels, auto wrap) {
     Tensor t = bytes_of(1, 1);

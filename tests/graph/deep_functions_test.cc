@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(recursion_ends_at_a_stated_depth) {
 }
 
 // Other branches than those that are taken are not reached, so that no depth is too much for them.
-BOOST_AUTO_TEST_CASE(branches_in_branches) {
+BOOST_AUTO_TEST_CASE(branches_in_branches, *boost::unit_test::label("heavy")) {
   const auto text = [](int count) {
     return kN + node("y", "PartitionedCall", {"n"}, call_attrs("f0")) +
            library(function("same", kIntToInt, "", "n") + chain(count, kIntToInt, "n", [](int i) {

@@ -107,7 +107,7 @@ Tensor first(const Tensor& images) { return transpose(images, {0, 3, 1, 2}); }
 
 BOOST_AUTO_TEST_SUITE(kernels_conv)
 
-BOOST_AUTO_TEST_CASE(against_the_definition) {
+BOOST_AUTO_TEST_CASE(against_the_definition, *boost::unit_test::label("heavy")) {
   for (const Case& c : kCases) {
     const Caller call{c, "NHWC"}, other{c, "NCHW"};
     const Tensors t = call.tensors();

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(every_small_size) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(sizes_around_the_crossovers) {
+BOOST_AUTO_TEST_CASE(sizes_around_the_crossovers, *boost::unit_test::label("heavy")) {
   const Size sizes[] = {{16, 16, 16},    {16, 16, 17},    {63, 64, 64},     {64, 64, 64},   {64, 64, 65},
                         {65, 65, 65},    {1, 256, 256},   {1, 257, 256},    {256, 1, 256},  {7, 100, 100},
                         {8, 100, 100},   {128, 128, 128}, {64, 10, 784},    {200, 300, 70}, {129, 257, 300},

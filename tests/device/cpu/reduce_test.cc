@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(every_set_of_axes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(sizes_around_blocks_and_parts) {
+BOOST_AUTO_TEST_CASE(sizes_around_blocks_and_parts, *boost::unit_test::label("heavy")) {
   for (int64_t n : {31, 32, 33, 1023, 1024, 1025, 2100, 65536, 65537, 200001}) {
     check_all<float>({n}, {0});
     check_all<double>({n}, {0});
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(sums_stay_accurate) {
 }
 
 // Of 16-bit numbers and narrow integers: what those that they are converted to give, converted back.
-BOOST_AUTO_TEST_CASE(narrow_types_are_reduced_in_wider_ones) {
+BOOST_AUTO_TEST_CASE(narrow_types_are_reduced_in_wider_ones, *boost::unit_test::label("heavy")) {
   const std::pair<DType, DType> types[] = {
       {kFloat16, kFloat32}, {kBFloat16, kFloat32}, {kInt8, kInt32}, {kUint16, kInt32}, {kUint32, kInt64}};
   for (const Shape& shape : {Shape{7, 33}, Shape{3, 1025}, Shape{1025, 3}, Shape{70000, 2}, Shape{1500, 600},
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(narrow_types_are_reduced_in_wider_ones) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
+BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads, *boost::unit_test::label("heavy")) {
   struct Case {
     Shape shape;
     std::vector<int64_t> axes;
