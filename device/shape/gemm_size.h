@@ -23,7 +23,7 @@ struct GemmSize {
   }
 };
 
-// Of a product of the last two dimensions. Throws InvalidArgument where the inner ones differ.
+// Of a product of the last two dimensions. Throws InvalidArgument where there are fewer or the inner ones differ.
 PANTO_EXPORT GemmSize gemm_size(const PartialShape& a, const PartialShape& b, bool transpose_a, bool transpose_b);
 
 // How the factors of a batch of products, counted in matrices, are read in the order of the results.
