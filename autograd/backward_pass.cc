@@ -16,7 +16,13 @@ bool passes_rows(const Entry& e) {
          (e.op->has(Trait::kIdentity) || e.op->is(OpKind::kReadVariable));
 }
 
-void accumulate(Tensor& sum, Tensor more) { sum = add_tangents(std::move(sum), std::move(more)); }
+void accumulate(Tensor& sum, Tensor&& more) {
+  if (sum.defined()) {
+    sum = add_tangents(std::move(sum), std::move(more));
+  } else {  // mostly
+    sum = std::move(more);
+  }
+}
 
 }  // namespace
 

@@ -120,8 +120,9 @@ struct Entry {
   bool reduces = false;   // inputs broadcast: gradients must be summed to their shapes
   bool symbolic = false;  // shapes have unknowns: every input is saved, for gradients to ask (it has no bytes)
 
-  static Entry* make(Arena& arena, const Op* op, CustomBackward* custom, size_t num_inputs, size_t num_outputs,
-                     size_t num_attrs, bool with_shapes) {
+  // Inline, though it is called from two places: every recorded call makes one.
+  [[gnu::always_inline]] static Entry* make(Arena& arena, const Op* op, CustomBackward* custom, size_t num_inputs,
+                                            size_t num_outputs, size_t num_attrs, bool with_shapes) {
     const size_t num_values = num_inputs + num_outputs;
     const size_t size_of_shapes = with_shapes ? num_inputs * sizeof(PartialShape) : 0;
     const size_t bytes = sizeof(Entry) + num_values * sizeof(Tensor) + size_of_shapes + num_attrs * sizeof(AttrSlot) +

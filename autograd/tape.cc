@@ -221,7 +221,7 @@ class GradientTape::Impl final : public Recorder {
   static void keep_saved(Entry& e, const Call& call) {
     const CallView view(call);
     for (const Saved& s : call.op->saves()) {
-      if (!view.is_saved(s)) continue;
+      if (s.flag != nullptr && !view.is_saved(s)) continue;
       if (s.what == Saved::What::kInput) {
         const auto [first, last] = view.list(s.index);
         for (int i = first; i < last; ++i) e.values[i] = *call.inputs[static_cast<size_t>(i)];
