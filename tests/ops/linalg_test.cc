@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(qr_is_a_product_of_perpendicular_columns_and_a_triangle) {
       for (const bool full : {false, true}) {
         const Tensor a = some(dims, type);
         const auto [q, r] = qr(a, {.full_matrices = full});
-        expect_same(matrix::mul(q, r), a);
+        expect_same(matrix::matrix_mul(q, r), a);
         expect_perpendicular_columns(q);
         expect_same(r, matrix::upper(r), 0);
       }
@@ -130,14 +130,14 @@ BOOST_AUTO_TEST_CASE(eigenvectors_keep_their_directions) {
     for (const auto& dims : std::vector<std::vector<int64_t>>{{1, 1}, {4, 4}, {2, 3, 3}, {5, 8, 8}, {40, 40}}) {
       const Tensor x = some(dims, type), a = matrix::hermitian(x);
       const auto [e, v] = self_adjoint_eig(a);
-      expect_same(matrix::mul(a, v), in_columns(v, e), 200);
+      expect_same(matrix::matrix_mul(a, v), in_columns(v, e), 200);
       expect_perpendicular_columns(v);
       expect_same(self_adjoint_eig(a, {.compute_v = false}).e, e, 100);
       // The upper triangle is not read.
       expect_same(self_adjoint_eig(matrix::lower(a)).e, e, 0);
       if (type == kFloat16) continue;
       const auto [values, vectors] = linalg::eig(x);
-      expect_same(matrix::mul(cast(x, values.dtype()), vectors), in_columns(vectors, values), 400);
+      expect_same(matrix::matrix_mul(cast(x, values.dtype()), vectors), in_columns(vectors, values), 400);
       expect_same(sqrt(sum(square(complex_abs(vectors)), -2)), ones_like(complex_abs(values)));
     }
   });
@@ -152,10 +152,10 @@ BOOST_AUTO_TEST_CASE(factors) {
       expect_same(l, matrix::lower(l), 0);
       const Tensor x = some(dims, type) + 4 * matrix::identity_like(a);
       const Tensor inverse = matrix_inverse(x);
-      expect_same(matrix::mul(x, inverse), matrix::identity_like(x), 4000);
+      expect_same(matrix::matrix_mul(x, inverse), matrix::identity_like(x), 4000);
       expect_same(matrix_inverse(x, {.adjoint = true}), matrix::adjoint(inverse), 2000);
       const Tensor b = some(dims, type, 1);
-      expect_same(matrix::mul(x, matrix_solve(x, b)), b, 4000);
+      expect_same(matrix::matrix_mul(x, matrix_solve(x, b)), b, 4000);
       expect_same(matrix::adjoint_mul(x, matrix_solve(x, b, {.adjoint = true})), b, 4000);
     }
   });

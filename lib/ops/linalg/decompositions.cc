@@ -88,10 +88,10 @@ class Parts {
 // to them. They turn with the others, as little as possible: what a function that does not depend on which they are
 // says of them, it says of the others, -X2 dX2' X1.
 Tensor with_gradient_of_others(const Tensor& dx, const Tensor& x, const Tensor& others, const Tensor& d_others) {
-  return others.defined() ? dx - mul(others, adjoint_mul(d_others, x)) : dx;
+  return others.defined() ? dx - matrix_mul(others, adjoint_mul(d_others, x)) : dx;
 }
 Tensor with_tangent_of_others(const Tensor& dx, const Tensor& x, const Tensor& others) {
-  return others.defined() ? concat({dx, -mul(x, adjoint_mul(dx, others))}, -1) : dx;
+  return others.defined() ? concat({dx, -matrix_mul(x, adjoint_mul(dx, others))}, -1) : dx;
 }
 
 // Of a matrix with no fewer rows than columns. With W = Q' dA R^-1 it is dQ = dA R^-1 - Q W + Q B and dR = (W - B) R
@@ -101,7 +101,7 @@ Tensor gradient_of_qr(const Tensor& q, const Tensor& r, const Tensor& dq, const 
   const Tensor turned = adjoint_mul(q, dq);
   const Tensor k = turned - mul_adjoint(dr, r);
   const Tensor b = half_lower(k - adjoint(k));
-  return mul(q, dr) + over_adjoint_of_upper(dq - mul(q, turned - b), r);
+  return matrix_mul(q, dr) + over_adjoint_of_upper(dq - matrix_mul(q, turned - b), r);
 }
 
 void gradient_of_any_qr(GradContext& g) {
@@ -116,7 +116,7 @@ void gradient_of_any_qr(GradContext& g) {
   const auto [left_dr, right_dr] = parts.columns(dr);
   const Tensor right = parts.columns(g.in(0)).second;
   const Tensor left = gradient_of_qr(q, left_r, dq + mul_adjoint(right, right_dr), left_dr);
-  g.set(0, concat({left, mul(q, right_dr)}, -1));
+  g.set(0, concat({left, matrix_mul(q, right_dr)}, -1));
 }
 
 void tangent_of_qr(JvpContext& c) {
@@ -131,9 +131,9 @@ void tangent_of_qr(JvpContext& c) {
   const Tensor below = with_diagonal(lower(w), zeros_like(diagonal(w)));
   Tensor b = below - adjoint(below);
   if (is_complex(b)) b = with_diagonal(b, imaginary_of(diagonal(w)));
-  const Tensor dq = x - mul(q, w - b);
+  const Tensor dq = x - matrix_mul(q, w - b);
   c.set(0, with_tangent_of_others(dq, q, more_q));
-  Tensor dr = upper(mul(w - b, left_r));
+  Tensor dr = upper(matrix_mul(w - b, left_r));
   if (right_r.defined()) {
     const Tensor right = parts.columns(c.in(0)).second;
     dr = concat({dr, adjoint_mul(dq, right) + adjoint_mul(q, right_da)}, -1);
@@ -178,7 +178,7 @@ struct Triple {
     std::tie(v, more_v) = parts.columns(all_v);
   }
 };
-Tensor outside(const Tensor& x, const Tensor& vectors) { return x - mul(vectors, adjoint_mul(vectors, x)); }
+Tensor outside(const Tensor& x, const Tensor& vectors) { return x - matrix_mul(vectors, adjoint_mul(vectors, x)); }
 
 Tensor gradient_of_svd(const Triple& t, const Tensor& ds, const Tensor& all_du, const Tensor& all_dv) {
   const Tensor f = reciprocal_differences(square(t.s));
@@ -188,7 +188,7 @@ Tensor gradient_of_svd(const Triple& t, const Tensor& ds, const Tensor& all_du, 
   Tensor inner =
       of_diagonal(ds) + f * (u_du - adjoint(u_du)) * in_columns(t.s) + in_rows(t.s) * (f * (v_dv - adjoint(v_dv)));
   if (is_complex(t.s)) inner = inner - of_diagonal(t.inverse * imaginary_of(diagonal(v_dv)));
-  Tensor da = mul(t.u, mul_adjoint(inner, t.v));
+  Tensor da = matrix_mul(t.u, mul_adjoint(inner, t.v));
   if (t.tall) {
     const Tensor out = with_gradient_of_others(outside(du, t.u), t.u, t.more_u, more_du);
     da = da + mul_adjoint(out * in_columns(t.inverse), t.v);
@@ -215,16 +215,16 @@ void tangent_of_svd(JvpContext& c) {
   const Tensor &a = c.in(0), &da = c.tangent(0);
   if (!c.flag("compute_uv")) {
     const auto [s, u, v] = svd(a);
-    return c.set(0, real_of(diagonal(adjoint_mul(u, mul(da, v)))));
+    return c.set(0, real_of(diagonal(adjoint_mul(u, matrix_mul(da, v)))));
   }
   const Triple t(a, c.out(0), c.out(1), c.out(2));
   const Tensor f = reciprocal_differences(square(t.s));
-  const Tensor d = adjoint_mul(t.u, mul(da, t.v));
+  const Tensor d = adjoint_mul(t.u, matrix_mul(da, t.v));
   const Tensor right = d * in_columns(t.s), left = in_rows(t.s) * d;
   Tensor turn_v = f * (left + adjoint(left));
   if (is_complex(d)) turn_v = turn_v - of_diagonal(t.inverse * imaginary_of(diagonal(d)));
-  Tensor du = mul(t.u, f * (right + adjoint(right))), dv = mul(t.v, turn_v);
-  if (t.tall) du = du + outside(mul(da, t.v), t.u) * in_columns(t.inverse);
+  Tensor du = matrix_mul(t.u, f * (right + adjoint(right))), dv = matrix_mul(t.v, turn_v);
+  if (t.tall) du = du + outside(matrix_mul(da, t.v), t.u) * in_columns(t.inverse);
   if (t.wide) dv = dv + outside(adjoint_mul(da, t.u), t.v) * in_columns(t.inverse);
   c.set(0, real_of(diagonal(d)));
   c.set(1, with_tangent_of_others(du, t.u, t.more_u));
@@ -264,7 +264,7 @@ void gradient_of_self_adjoint_eig(GradContext& g) {
     v = self_adjoint_eig(g.in(0)).v;
   }
   if (!inner.defined()) return;
-  const Tensor da = mul(v, mul_adjoint(inner, v));
+  const Tensor da = matrix_mul(v, mul_adjoint(inner, v));
   // Only the lower triangle is read.
   g.set(0, 2 * half_lower(hermitian(da)));
 }
@@ -272,9 +272,9 @@ void gradient_of_self_adjoint_eig(GradContext& g) {
 void tangent_of_self_adjoint_eig(JvpContext& c) {
   const bool vectors = c.flag("compute_v");
   const Tensor v = vectors ? c.out(1) : self_adjoint_eig(c.in(0)).v;
-  const Tensor d = adjoint_mul(v, mul(hermitian_of_lower(c.tangent(0)), v));
+  const Tensor d = adjoint_mul(v, matrix_mul(hermitian_of_lower(c.tangent(0)), v));
   c.set(0, real_of(diagonal(d)));
-  if (vectors) c.set(1, mul(v, reciprocal_differences(c.out(0)) * d));
+  if (vectors) c.set(1, matrix_mul(v, reciprocal_differences(c.out(0)) * d));
 }
 
 // Columns of vectors of length 1: what changes that is taken off. `turned`: V' dx.
@@ -287,7 +287,7 @@ void gradient_of_eig(GradContext& g) {
     v = g.out(1);
     if (g.has_dy(1)) {
       const Tensor turned = adjoint_mul(v, g.dy(1));
-      const Tensor rest = turned - mul(adjoint_mul(v, v), real_diagonal(turned));
+      const Tensor rest = turned - matrix_mul(adjoint_mul(v, v), real_diagonal(turned));
       const Tensor more = conj(reciprocal_differences(g.out(0))) * rest;
       inner = inner.defined() ? inner + more : more;
     }
@@ -304,11 +304,11 @@ void tangent_of_eig(JvpContext& c) {
   const bool vectors = c.flag("compute_v");
   const DType type = c.type("Tout");
   const Tensor v = vectors ? c.out(1) : eig(c.in(0), type).v;
-  const Tensor d = matrix_solve(v, mul(cast(c.tangent(0), type), v));
+  const Tensor d = matrix_solve(v, matrix_mul(cast(c.tangent(0), type), v));
   c.set(0, diagonal(d));
   if (!vectors) return;
-  const Tensor dv = mul(v, reciprocal_differences(c.out(0)) * d);
-  c.set(1, dv - mul(v, real_diagonal(adjoint_mul(v, dv))));
+  const Tensor dv = matrix_mul(v, reciprocal_differences(c.out(0)) * d);
+  c.set(1, dv - matrix_mul(v, real_diagonal(adjoint_mul(v, dv))));
 }
 
 }  // namespace

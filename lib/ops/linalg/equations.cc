@@ -84,11 +84,11 @@ void gradient_of_solve_ls(GradContext& g) {
         if (equations.tall) {
           const Tensor z = equations.solve(g.dy());
           const Tensor both = mul_adjoint(x, z);
-          if (g.needs(0)) da = mul_adjoint(b, z) - mul(a, both + adjoint(both));
-          if (g.needs(1)) db = mul(a, z);
+          if (g.needs(0)) da = mul_adjoint(b, z) - matrix_mul(a, both + adjoint(both));
+          if (g.needs(1)) db = matrix_mul(a, z);
           return {da, db};
         }
-        db = equations.solve(mul(a, g.dy()));
+        db = equations.solve(matrix_mul(a, g.dy()));
         if (g.needs(0)) {
           const Tensor y = equations.solve(b);  // x is A' y
           da = mul_adjoint(y, g.dy() - adjoint_mul(a, db)) - mul_adjoint(db, x);
@@ -109,11 +109,12 @@ void tangent_of_solve_ls(JvpContext& c) {
   const auto tangent = [&](const NormalEquations& equations) -> std::vector<Tensor> {
     if (equations.tall) {
       // (A' A + r) x = A' b
-      return {equations.solve(adjoint_mul(a, db) + adjoint_mul(da, b - mul(a, x)) - adjoint_mul(a, mul(da, x)))};
+      return {equations.solve(adjoint_mul(a, db) + adjoint_mul(da, b - matrix_mul(a, x)) -
+                              adjoint_mul(a, matrix_mul(da, x)))};
     }
     // (A A' + r) y = b
     const Tensor y = equations.solve(b);
-    const Tensor dy = equations.solve(db - mul(da, x) - mul(a, adjoint_mul(da, y)));
+    const Tensor dy = equations.solve(db - matrix_mul(da, x) - matrix_mul(a, adjoint_mul(da, y)));
     return {adjoint_mul(da, y) + adjoint_mul(a, dy)};
   };
   c.set(0, by_normal_equations(a, c.in(2), tangent)[0]);
@@ -333,7 +334,7 @@ const Op& kBandedTriangularSolve = define_op(
            Tensor right = c.tangent(1);
            if (c.has_tangent(0)) {
              const Tensor da = matrix_of(c.tangent(0), is_lower);
-             const Tensor moved = -(of_adjoint ? adjoint_mul(da, c.out()) : mul(da, c.out()));
+             const Tensor moved = -(of_adjoint ? adjoint_mul(da, c.out()) : matrix_mul(da, c.out()));
              right = right.defined() ? right + moved : moved;
            }
            c.set(0, banded_triangular_solve(c.in(0), right, {.lower = is_lower, .adjoint = of_adjoint}));

@@ -57,7 +57,7 @@ template <class Solve>
 Tensor tangent_of_solution(const JvpContext& c, const Tensor& da, const Solve& solve) {
   const Tensor& x = c.out();
   if (!da.defined()) return solve(c.tangent(1));
-  const Tensor moved = -(c.flag("adjoint") ? adjoint_mul(da, x) : mul(da, x));
+  const Tensor moved = -(c.flag("adjoint") ? adjoint_mul(da, x) : matrix_mul(da, x));
   return solve(c.has_tangent(1) ? c.tangent(1) + moved : moved);
 }
 
@@ -88,7 +88,7 @@ const Op& kCholesky = define_op(
            const Tensor& l = c.out();
            const Tensor left = matrix_triangular_solve(l, hermitian(c.tangent(0)));
            const Tensor both = matrix_triangular_solve(l, adjoint(left));
-           c.set(0, mul(l, half_lower(adjoint(both))));
+           c.set(0, matrix_mul(l, half_lower(adjoint(both))));
          }});
 
 const Op& kCholeskyGrad = define_op(
@@ -117,14 +117,15 @@ const Op& kMatrixInverse = define_op(
      .gradient =
          [](GradContext& g) {
            const Tensor& y = g.out(0);
-           g.set(0, g.flag("adjoint") ? -mul(y, adjoint_mul(g.dy(), y)) : -adjoint_mul(y, mul_adjoint(g.dy(), y)));
+           g.set(0,
+                 g.flag("adjoint") ? -matrix_mul(y, adjoint_mul(g.dy(), y)) : -adjoint_mul(y, mul_adjoint(g.dy(), y)));
          },
      .flops = by_cube<2>,
      .batch = batching::trailing,
      .jvp =
          [](JvpContext& c) {
            const Tensor &y = c.out(), &dx = c.tangent(0);
-           c.set(0, -mul(y, c.flag("adjoint") ? adjoint_mul(dx, y) : mul(dx, y)));
+           c.set(0, -matrix_mul(y, c.flag("adjoint") ? adjoint_mul(dx, y) : matrix_mul(dx, y)));
          }});
 
 const Op& kMatrixDeterminant = define_op(

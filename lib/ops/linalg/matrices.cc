@@ -64,7 +64,7 @@ Tensor swapped(const Tensor& x) {
 }
 Tensor adjoint(const Tensor& x) { return conjugate(swapped(x)); }
 
-Tensor mul(const Tensor& a, const Tensor& b) { return batch_matmul(a, b); }
+Tensor matrix_mul(const Tensor& a, const Tensor& b) { return batch_matmul(a, b); }
 Tensor adjoint_mul(const Tensor& a, const Tensor& b) { return batch_matmul(a, b, {.adj_x = true}); }
 Tensor mul_adjoint(const Tensor& a, const Tensor& b) { return batch_matmul(a, b, {.adj_y = true}); }
 

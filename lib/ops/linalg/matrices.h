@@ -22,8 +22,9 @@ void broadcast_batch(ShapeContext& c, std::initializer_list<int64_t> last);
 // The last two dimensions swapped; and the elements conjugated, if they are complex.
 Tensor swapped(const Tensor& x);
 PANTO_EXPORT Tensor adjoint(const Tensor& x);
-// Products, of the factors or of their adjoints.
-PANTO_EXPORT Tensor mul(const Tensor& a, const Tensor& b);
+// Products, of the factors or of their adjoints. Not `mul`, as an op is called: files of one unit (-Dunit_files) share
+// what `using namespace matrix` brings, and another file would multiply matrices where it means elements.
+PANTO_EXPORT Tensor matrix_mul(const Tensor& a, const Tensor& b);
 PANTO_EXPORT Tensor adjoint_mul(const Tensor& a, const Tensor& b);
 PANTO_EXPORT Tensor mul_adjoint(const Tensor& a, const Tensor& b);
 
