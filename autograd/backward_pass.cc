@@ -19,7 +19,7 @@ bool passes_rows(const Entry& e) {
 void accumulate(Tensor& sum, Tensor&& more) {
   if (sum.defined()) {
     sum = add_tangents(std::move(sum), std::move(more));
-  } else {  // mostly
+  } else {  // mostly; add_tangents would do the same after a call that takes both by value
     sum = std::move(more);
   }
 }

@@ -133,12 +133,14 @@ def run_boost(name, command, environment, timeout, filters):
                 count.shown.append(f"{name}: skipped the suite {case}")
     count.shown += [f"{name}: skipped {number} {reason}" for reason, number in skipped.items()]
     ended = f"did not end within {timeout} s" if status is None else how_it_ended(status)
+    crash = None
     if current is not None:
-        count.failed += 1
-        count.failures.append("\n  ".join([f"{name}: {current}: {ended}; the cases after it did not run", *last_words(errors)]))
+        crash = f"{name}: {current}: {ended}; the cases after it did not run"
     elif status is None or (status != 0 and count.failed == 0):
-        count.failed += 1  # before the first case, after the last one, or a leak
-        count.failures.append("\n  ".join([f"{name}: {ended}, outside any test case", *last_words(errors)]))
+        crash = f"{name}: {ended}, outside any test case"  # before the first case, after the last one, or a leak
+    if crash is not None:
+        count.failed += 1
+        count.failures.append("\n  ".join([crash, *last_words(errors)]))
     return count
 
 

@@ -132,6 +132,7 @@ void ConcreteFunction::run_with_captures(Arguments args, const std::string& pass
 }
 
 void ConcreteFunction::call(Arguments args, const std::string& passes, std::span<Tensor> outputs) {
+  // Mostly nobody listens, which one look tells; a recorder that was ended elsewhere is seen below.
   if (const ThreadState& state = thread_state(); state.recorders.empty() && state.transforms.empty()) [[likely]]
     return run(args, passes, outputs);
   if (is_transformed(args)) [[unlikely]] {

@@ -60,6 +60,7 @@ struct Lanes {
     Lane now[kLanes];  // which the compiler keeps in registers
     std::copy_n(at, kLanes, now);
     for (int64_t i = 0; i < n; i += kLanes) {
+// kLanes times. Only -O3 would do so by itself, and as a loop it keeps `now` in memory.
 #pragma GCC unroll 32
       for (int64_t l = 0; l < kLanes; ++l) now[l] = R::add(now[l], x[i + l]);
     }
