@@ -109,7 +109,8 @@ class Tidy:
                 self.marks[path].touch()
             else:
                 groups[tuple(self.commands[path])].append(path)
-        together = [unit for group in groups.values() for unit in units.units_of(self.root, group, FILES_OF_UNIT)]
+        together = [unit for group in groups.values()
+                    for unit in units.units_of(self.root, group, FILES_OF_UNIT, to_run=False)]
         return sorted(together, key=len, reverse=True)
 
     def check(self, unit):

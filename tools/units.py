@@ -7,6 +7,7 @@ units.py --size N --root ROOT --out OUT FILE...: writes OUT/unit-N.cc, each of w
 and `OUT/units.json`, {path of a unit from OUT: paths of its files from ROOT}; prints the paths of the units.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -18,6 +19,9 @@ DEFINED = re.compile(
     r"^(?!#|//|namespace\b|template\b|using namespace\b)"
     r"(?:(?:struct|class|enum|enum class|using) (\w+)\b(?!::)|\S[^(={\n]*?(?<!::)\b(\w+)(?:\[\w*\])? ?[(={])",
     re.MULTILINE)
+BROUGHT = re.compile(r"^using namespace ([\w:]+);", re.MULTILINE)
+# What the function of an op is named after: the op's name without its version, or `.cpp` of its block.
+OP_FUNCTION = re.compile(r'\bdefine_op\(\s*"(\w+?)(?:V\d+)?\(|\.cpp = "(\w+)"')
 SUITE = re.compile(r"^BOOST_AUTO_TEST_SUITE(?:\((\w+)|_END\()", re.MULTILINE)
 
 
@@ -27,6 +31,9 @@ class Sources:
     def __init__(self, root):
         self.root = root
         self.texts, self.headers = {}, {}
+        self.calling_ops = set()  # files with headers that are generated, and not read here
+        self.ops = {(op or cpp).replace("_", "").lower() for file in sorted((root / "lib/ops").rglob("*.cc"))
+                    for op, cpp in OP_FUNCTION.findall(self.text(file.relative_to(root)))}
 
     def text(self, path):
         if path not in self.texts:
@@ -46,13 +53,28 @@ class Sources:
         names = {a or b for a, b in DEFINED.findall(self.text(path))}
         return {name for name in names if not name.startswith("__")}  # __launch_bounds__(256) is no function
 
+    def like_ops(self, names):
+        """Those of the names that functions of ops have: broadcast_to, for BroadcastTo."""
+        return {name for name in names if name.islower() and name.replace("_", "") in self.ops}
+
+    def called_ops(self, path):
+        """The functions of ops that a file may call."""
+        self.declared(path)
+        return self.like_ops(self.mentioned(path)) if path in self.calling_ops else set()
+
+    def brought(self, path):
+        """The namespaces whose names a file uses as its own, and with it the files beside it."""
+        return set(BROUGHT.findall(self.text(path)))
+
     def suites(self, path):
-        """The outermost suites of tests: namespaces, which several files may have in common."""
-        names, open_suites = set(), 0
+        """Suites of tests, in one another (nn/optimizers): namespaces, which several files may have in common."""
+        names, inside = set(), []
         for name in SUITE.findall(self.text(path)):
-            if name and open_suites == 0:
-                names.add(name)
-            open_suites += 1 if name else -1
+            if name:
+                inside.append(name)
+                names.add("/".join(inside))
+            else:
+                inside.pop()
         return names
 
     def mentioned(self, path):
@@ -67,37 +89,77 @@ class Sources:
             names = set()
             for header in self.included(path):
                 names |= self.defined(header) | self.declared(header)
+                if header.startswith("ops/") or header in self.calling_ops:
+                    self.calling_ops.add(path)
             self.headers[path] = names
         return self.headers[path]
 
 
-def units_of(root, paths, size, before=()):
-    """The files in groups of which no two define one name, but for a suite that both add to, none has a name of its own
-    that headers declare for another, and none mentions a type that another defines: it would mean another one. A file
-    stays where it was in the groups `before` if it can: most groups outlive a new file as they are."""
-    sources = Sources(root)
-    place = {path: i for i, unit in enumerate(before) for path in unit}
-    units = [([], [set() for _ in range(7)]) for _ in before]
-    for path in [*filter(set(paths).__contains__, place), *(path for path in paths if path not in place)]:
+@dataclasses.dataclass
+class Names:
+    """What a file, or a unit of files, says to a file that is compiled with it."""
+
+    shared: set = dataclasses.field(default_factory=set)  # defined for every file beside it
+    sheltered: set = dataclasses.field(default_factory=set)  # defined in a namespace of its own
+    own: set = dataclasses.field(default_factory=set)  # defined, and declared by no header of ours
+    declared: set = dataclasses.field(default_factory=set)
+    types: set = dataclasses.field(default_factory=set)
+    suites: set = dataclasses.field(default_factory=set)
+    beside_suites: set = dataclasses.field(default_factory=set)  # its own names, as suites would be called instead
+    like_ops: set = dataclasses.field(default_factory=set)
+    called_ops: set = dataclasses.field(default_factory=set)
+    mentioned: set = dataclasses.field(default_factory=set)
+    brought: set = dataclasses.field(default_factory=set)
+
+    @classmethod
+    def of(cls, path, sources):
         defined, declared = sources.defined(path), sources.declared(path)
-        own = defined - declared
         # Two files with namespaces of their own may define one name. Others may not: they would be found by argument.
         shared, sheltered = (set(), defined) if sources.has_a_namespace(path) else (defined, set())
-        types = {name for name in shared if name[:1].isupper()}
+        own = defined - declared
         suites = sources.suites(path)
-        new = [shared, sheltered, own, declared, types, suites, sources.mentioned(path)]
+        beside = shared | {f"{suite}/{name}" for suite in suites for name in shared}
+        return cls(shared, sheltered, own, set(declared), {name for name in shared if name[:1].isupper()},
+                   suites, beside, sources.like_ops(own), sources.called_ops(path), sources.mentioned(path),
+                   sources.brought(path))
+
+    def clash(self, other):
+        """Whether both are no program."""
+        return bool(self.shared & (other.shared | other.sheltered) or self.beside_suites & other.suites or
+                    self.types & other.mentioned)
+
+    def mislead(self, other):
+        """Whether a name may mean something else to the other."""
+        return bool(self.own & other.declared or self.like_ops & other.called_ops or self.brought != other.brought)
+
+    def fit(self, other, to_run):
+        return not (self.clash(other) or other.clash(self) or to_run and (self.mislead(other) or other.mislead(self)))
+
+    def add(self, other):
+        for field in dataclasses.fields(self):
+            getattr(self, field.name).update(getattr(other, field.name))
+
+
+def units_of(root, paths, size, before=(), to_run=True):
+    """The files in groups of which no two define one name, but for a suite that both add to, none has a name of its own
+    that headers declare for another or an op's function that another calls has, none mentions a type that another
+    defines, and all use the same namespaces: a name would mean something else, which does not matter to who only reads
+    them (`to_run` false) as long as they are a program. A file stays where it was in the groups `before` if it can: most
+    groups outlive a new file as they are."""
+    sources = Sources(root)
+    place = {path: i for i, unit in enumerate(before) for path in unit}
+    units = [([], Names()) for _ in before]
+    for path in [*filter(set(paths).__contains__, place), *(path for path in paths if path not in place)]:
+        names = Names.of(path, sources)
         home = place.get(path)
-        for unit, names in [*([] if home is None else [units[home]]), *units]:
-            all_shared, all_sheltered, all_own, all_declared, all_types, all_suites, all_mentioned = names
-            if len(unit) < size and not (defined & all_shared or shared & all_sheltered or own & all_declared or
-                                         all_own & declared or types & all_mentioned or all_types & new[-1] or
-                                         shared & all_suites or suites & all_shared):
-                unit.append(path)
-                for all_names, more in zip(names, new, strict=True):
-                    all_names |= more
+        for unit, all_names in [*([] if home is None else [units[home]]), *units]:
+            if not unit or len(unit) < size and all_names.fit(names, to_run):
                 break
         else:
-            units.append(([path], [set(names) for names in new]))
+            unit, all_names = [], Names()
+            units.append((unit, all_names))
+        unit.append(path)
+        all_names.add(names)
     return [unit for unit, _ in units if unit]
 
 

@@ -7,12 +7,9 @@
 namespace panto {
 namespace {
 
-// Apart: where an error's text is put together, every call pays for the registers that this takes.
+// Apart: every call would pay for the registers that an error's texts take.
 [[noreturn, gnu::noinline]] void not_matrices(const PartialShape& a, const PartialShape& b) {
   invalid("expected matrices, got {} and {}", a.to_string(), b.to_string());
-}
-[[noreturn, gnu::noinline]] void inner_dimensions_differ(int64_t expected, int64_t got) {
-  invalid("inner dimensions: expected {}, got {}", expected, got);
 }
 
 }  // namespace
@@ -29,7 +26,7 @@ GemmSize gemm_size(const PartialShape& a, const PartialShape& b, bool transpose_
   s.n = y[y.size() - (transpose_b ? 2 : 1)];
   const int64_t k = y[y.size() - (transpose_b ? 1 : 2)];
   if (k != s.k) [[unlikely]]
-    inner_dimensions_differ(s.k, k);
+    invalid("inner dimensions: expected {}, got {}", s.k, k);
   return s;
 }
 

@@ -27,7 +27,8 @@ class Callable<R(Args...)> {
     requires(!std::is_same_v<F, Callable>) &&
                 (!std::is_same_v<F, std::nullptr_t>) && std::is_invocable_r_v<R, F&, Args...>
   Callable(F f)  // NOLINT(google-explicit-constructor)
-      : target_(std::make_shared<F>(std::move(f))), call_([](void* target, Args... args) -> R {
+      : target_(static_cast<void*>(new F(std::move(f))), static_cast<void (*)(void*)>(destroy<F>)),
+        call_([](void* target, Args... args) -> R {
           return static_cast<R>((*static_cast<F*>(target))(std::forward<Args>(args)...));
         }) {}
 
@@ -39,6 +40,12 @@ class Callable<R(Args...)> {
   }
 
  private:
+  // Not by std::make_shared<F>, of which every F is as much to compile as what calls it.
+  template <class F>
+  static void destroy(void* target) {
+    delete static_cast<F*>(target);
+  }
+
   std::shared_ptr<void> target_;
   R (*call_)(void* target, Args... args) = nullptr;
 };

@@ -30,9 +30,11 @@ ut::test_suite& suite(ut::test_suite& parent, const std::string& name, const std
 }
 
 // A case, whose failures name the row's line.
-void enter(ut::test_suite& parent, const std::string& name, const Row& row, std::function<void()> body) {
-  parent.add(
-      ut::make_test_case(boost::function<void()>(std::move(body)), name, row.where.file_name(), row.where.line()));
+ut::test_case& enter(ut::test_suite& parent, const std::string& name, const Row& row, std::function<void()> body) {
+  ut::test_case* made =
+      ut::make_test_case(boost::function<void()>(std::move(body)), name, row.where.file_name(), row.where.line());
+  parent.add(made);
+  return *made;
 }
 
 // A case on_device/<row>. Which ops have a kernel there is known only when there is such a device.
@@ -44,12 +46,12 @@ void enter_on_device(const Row& row) {
     there.add_label("cuda");
     there.add_precondition(has_accelerator);
   }
-  enter(there, row.name(), row, [&row] {
+  ut::test_case& made = enter(there, row.name(), row, [&row] {
     BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) {
       ask_within_limit(device_question(), row);
     }
   });
-  ut::framework::get<ut::test_case>(there.get(row.name())).add_precondition([&row](ut::test_unit_id) {
+  made.add_precondition([&row](ut::test_unit_id) {
     boost::test_tools::assertion_result result(row.op().has_kernel(accelerator()->kind()) &&
                                                has_samples_for(row, accelerator()->kind()));
     if (!result) result.message() << "the op has no kernel there, or none for a sample";
@@ -71,7 +73,10 @@ void enter_row(const Row& row) {
     enter(own, "exists", row, [&row] { BOOST_ERROR("no op is called " << row.op_name); });
     return;
   }
+  static size_t rows = 0;
+  size_t turn = rows++;
   for (const Question& q : questions()) {
+    ++turn;
     if (!q.applies(row, *op)) {
       if (q.about_gradients && (op->gradient() != nullptr || op->body() != nullptr)) {
         note_unanswered(row, q.name,
@@ -79,9 +84,10 @@ void enter_row(const Row& row) {
       }
       continue;
     }
-    enter(own, q.name, row, [&row, &q] {
+    ut::test_case& made = enter(own, q.name, row, [&row, &q] {
       BOOST_TEST_CONTEXT("row at " << row.where.file_name() << ":" << row.where.line()) { ask_within_limit(q, row); }
     });
+    if (q.about_graphs && turn % 4 != 0) made.add_label("heavy");
   }
   if (device_question().applies(row, *op)) enter_on_device(row);
   for (const OwnTest& test : row.d.own) enter(own, test.name, row, test.run);

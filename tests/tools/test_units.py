@@ -37,6 +37,8 @@ class UnitsTest(unittest.TestCase):
         suite = "BOOST_AUTO_TEST_SUITE({})\n" + inner + "BOOST_AUTO_TEST_SUITE_END()\n"
         self.assertEqual(self.units(a=suite.format("rows"), b="int rows() {}\n", c="int inner() {}\n",
                                     d=suite.format("rows")), ["acd", "b"])
+        beside = "int inner() { return 1; }\nBOOST_AUTO_TEST_SUITE(rows)\nBOOST_AUTO_TEST_SUITE_END()\n"
+        self.assertEqual(self.units(a=suite.format("rows"), b=beside, c=suite.format("other")), ["ac", "b"])
 
     def test_a_file_may_have_a_namespace_of_its_own(self):
         text = "namespace test::{}_rows {{\nint f = 1;\n}}\n".format
@@ -54,6 +56,22 @@ class UnitsTest(unittest.TestCase):
         (self.root / "more.h").write_text('#pragma once\n#include "panto/sum.h"\n')
         self.assertEqual(self.units(a='#include "panto/more.h"\n', b="static int sum(int a) { return a; }\n",
                                     c='#include "panto/sum.h"\nint sum(int a) { return a; }\n'), ["ac", "b"])
+
+    def test_a_generated_header_declares_functions_of_ops(self):
+        (self.root / "lib" / "ops").mkdir(parents=True)
+        (self.root / "lib" / "ops" / "blocks.cc").write_text(
+            'define_op("BroadcastToV2(x: T) -> (y: T)", {});\ndefine_op("Sub(x: T) -> (y: T)", {.cpp = "subtract"});\n')
+        (self.root / "layer.h").write_text('#pragma once\n#include "panto/ops/math.h"\n')
+        include = '#include "panto/layer.h"\n'
+        for name in ("broadcast_to", "subtract"):
+            define, call = f"static int {name}(int a) {{ return a; }}\n", f"int g = {name}(1);\n"
+            self.assertEqual(self.units(a=include + call, b=define, c=include), ["ac", "b"])
+            self.assertEqual(self.units(b=include + define, a=include + call, c=include), ["bc", "a"])
+        self.assertEqual(self.units(a=call, b=define), ["ab"])
+
+    def test_all_use_the_same_namespaces(self):
+        self.assertEqual(self.units(a="using namespace matrix;\n", b="int f();\n", c="using namespace matrix;\n"), ["ac", "b"])
+        self.assertEqual(self.units(b="int f();\n", a="using namespace matrix;  // of it\n"), ["b", "a"])
 
     def test_groups_outlive_a_new_file(self):
         names = dict.fromkeys("abcde", "")

@@ -33,22 +33,35 @@ decltype(auto) shown(const T& value) {
   }
 }
 
+// How an argument of an error travels: what fits into registers by value, all else where it lies.
+template <class T>
+using Passed = std::conditional_t<std::is_trivially_copyable_v<std::remove_cvref_t<T>> &&
+                                      sizeof(T) <= 2 * sizeof(void*) && !std::is_array_v<std::remove_cvref_t<T>>,
+                                  std::remove_cvref_t<T>, const std::remove_cvref_t<T>&>;
+
 template <class... Shown>
 std::string format_shown(fmt::string_view text, const Shown&... shown) {
   return fmt::vformat(text, fmt::make_format_args(shown...));
 }
 
+// Apart from the code that finds a fault: put together there, the text would cost registers of every call that finds
+// none, and an argument by reference would have to lie in memory from the beginning.
+template <class... Args>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_formatted(Code code, fmt::string_view text, Args... args) {
+  fail(code, format_shown(text, shown(args)...));
+}
+
 }  // namespace detail
 
 template <class... Args>
-[[noreturn]] void failf(Code code, fmt::format_string<Args...> text, Args&&... args) {
-  fail(code, detail::format_shown(text, detail::shown(args)...));
+[[noreturn, gnu::always_inline]] inline void failf(Code code, fmt::format_string<Args...> text, Args&&... args) {
+  detail::throw_formatted<detail::Passed<Args>...>(code, text, args...);
 }
 
 // The commonest fault: the caller passed something that cannot be.
 template <class... Args>
-[[noreturn]] void invalid(fmt::format_string<Args...> text, Args&&... args) {
-  fail(Code::kInvalidArgument, detail::format_shown(text, detail::shown(args)...));
+[[noreturn, gnu::always_inline]] inline void invalid(fmt::format_string<Args...> text, Args&&... args) {
+  detail::throw_formatted<detail::Passed<Args>...>(Code::kInvalidArgument, text, args...);
 }
 
 }  // namespace panto

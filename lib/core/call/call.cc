@@ -8,22 +8,13 @@
 
 namespace panto {
 
-namespace {
-
-// Apart: where an error's text is put together, every call pays for the registers that this takes.
-[[noreturn, gnu::noinline]] void no_attribute(const Op& op, std::string_view name) {
-  failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", op.name(), name);
-}
-
-}  // namespace
-
 const AttrSlot& CallView::find_slot(uint32_t hash, std::string_view name) const {
   const AttrSlot* slot = call_.attrs.data();
   for (const uint32_t h : call_.op->signature().attr_hashes) {
     if (h == hash) return *slot;
     ++slot;
   }
-  no_attribute(*call_.op, name);
+  failf(Code::kInternal, "attribute: expected one that {} declares, got '{}'", call_.op->name(), name);
 }
 
 bool CallView::is_saved(const Saved& s) const {

@@ -16,6 +16,8 @@ struct Question {
   bool (*applies)(const Row&, const Op&);
   void (*ask)(const Row&);
   bool about_gradients = false;
+  // Of every fourth row in a build with sanitizers or an emulator: how calls become graphs depends little on the op.
+  bool about_graphs = false;
 };
 
 std::span<const Question> questions();
