@@ -105,7 +105,7 @@ class Names:
     declared: set = dataclasses.field(default_factory=set)
     types: set = dataclasses.field(default_factory=set)
     suites: set = dataclasses.field(default_factory=set)
-    beside_suites: set = dataclasses.field(default_factory=set)  # its own names, as suites would be called instead
+    beside_suites: set = dataclasses.field(default_factory=set)  # its own names, alone and in each of its suites: nn/optimizers
     like_ops: set = dataclasses.field(default_factory=set)
     called_ops: set = dataclasses.field(default_factory=set)
     mentioned: set = dataclasses.field(default_factory=set)
@@ -124,7 +124,7 @@ class Names:
                    sources.brought(path))
 
     def clash(self, other):
-        """Whether both are no program."""
+        """Whether the two do not compile together."""
         return bool(self.shared & (other.shared | other.sheltered) or self.beside_suites & other.suites or
                     self.types & other.mentioned)
 
@@ -143,8 +143,8 @@ class Names:
 def units_of(root, paths, size, before=(), to_run=True):
     """The files in groups of which no two define one name, but for a suite that both add to, none has a name of its own
     that headers declare for another or an op's function that another calls has, none mentions a type that another
-    defines, and all use the same namespaces: a name would mean something else, which does not matter to who only reads
-    them (`to_run` false) as long as they are a program. A file stays where it was in the groups `before` if it can: most
+    defines, and all use the same namespaces: a name would mean something else. Units that are only read (`to_run` false)
+    need only compile: there names may change their meaning. A file stays where it was in the groups `before` if it can: most
     groups outlive a new file as they are."""
     sources = Sources(root)
     place = {path: i for i, unit in enumerate(before) for path in unit}

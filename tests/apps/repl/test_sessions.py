@@ -49,9 +49,8 @@ class Sessions(unittest.TestCase):
         self.assertEqual(output, (own if own.exists() else expected).read_text())
 
 
-SCRIPTS = sorted((HERE / "sessions").glob("*.cc"))
-for number, script in enumerate(SCRIPTS):
-    built = [engine for engine in ENGINES if there(engine)] or ENGINES
+built = [engine for engine in ENGINES if there(engine)] or ENGINES
+for number, script in enumerate(sorted((HERE / "sessions").glob("*.cc"))):
     # One that has words of its own runs where it has them, too.
     alone = [engine for engine in built if script.with_suffix(f".{engine}.expected").exists()]
     for engine in built if os.environ.get("PANTO_SLOW") else {built[number % len(built)], *alone}:
