@@ -51,11 +51,15 @@ struct LayerNorm {
     for (int i = 1; i <= 2; ++i) {
       if (c.numel(i) != n) invalid("{}: expected {} elements, got {}", i == 1 ? "scale" : "offset", n, c.numel(i));
     }
-    cpu::by_rows<T>(c, kWork, Row<T>{c.data<T>(1), c.data<T>(2), static_cast<T>(c.real("epsilon"))});
+    if constexpr (is_half_type<T>) {
+      const cpu::AsFloats<T> scale(c.data<T>(1), n, c.device()), offset(c.data<T>(2), n, c.device());
+      cpu::by_rows<T>(c, kWork, Row<float>{scale.data(), offset.data(), static_cast<float>(c.real("epsilon"))});
+    } else {
+      cpu::by_rows<T>(c, kWork, Row<T>{c.data<T>(1), c.data<T>(2), static_cast<T>(c.real("epsilon"))});
+    }
   }
 };
-// Not of 16 bits: the separate ops round every result to those, which this would not.
-const CpuKernel layer_norm_kernel("LayerNorm", types::floating{}, LayerNorm{});
+const CpuKernel layer_norm_kernel("LayerNorm", types::of<"LayerNorm">{}, LayerNorm{});
 
 }  // namespace
 }  // namespace panto

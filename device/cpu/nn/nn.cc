@@ -197,17 +197,18 @@ void log_softmax_row(const T* x, int64_t n, T* y, bool stream) {
 struct SoftmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
-    cpu::by_rows<T>(c, kExpWork, [](const T* x, int64_t n, T* y, bool stream) { softmax_row(x, n, y, stream); });
+    cpu::by_rows<T>(c, kExpWork, [](const auto* x, int64_t n, auto* y, bool stream) { softmax_row(x, n, y, stream); });
   }
 };
 struct LogSoftmaxKernel {
   template <class T>
   static void run(KernelContext& c) {
-    cpu::by_rows<T>(c, kExpWork, [](const T* x, int64_t n, T* y, bool stream) { log_softmax_row(x, n, y, stream); });
+    cpu::by_rows<T>(c, kExpWork,
+                    [](const auto* x, int64_t n, auto* y, bool stream) { log_softmax_row(x, n, y, stream); });
   }
 };
-const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, InWider<SoftmaxKernel>{});
-const CpuKernel log_softmax_kernel("LogSoftmax", types::of<"LogSoftmax">{}, InWider<LogSoftmaxKernel>{});
+const CpuKernel softmax_kernel("Softmax", types::of<"Softmax">{}, SoftmaxKernel{});
+const CpuKernel log_softmax_kernel("LogSoftmax", types::of<"LogSoftmax">{}, LogSoftmaxKernel{});
 
 // An input that broadcasts to a matrix, a row at a time.
 template <class T>

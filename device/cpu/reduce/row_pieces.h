@@ -5,11 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "panto/device/cpu/elementwise/as_floats.h"
+#include "panto/device/cpu/elementwise/cast.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/reduce/reduce.h"
 #include "panto/device/cpu/stream.h"
+#include "panto/device/math/convert.h"
 #include "panto/lib/core/call/call.h"
 #include "panto/lib/core/step/cancel.h"
 
@@ -92,25 +95,63 @@ template <class R, class F>
   });
 }
 
-// Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have one shape. `work`: of an element, in
-// bytes that could be moved meanwhile.
+template <class T, class Row>
+[[gnu::noinline]] void treat_rows(const T* x, int64_t n, int64_t rows, T* y, bool stream, const Row& row) {
+  multiversioned([&] {
+    for (int64_t r = 0; r < rows; ++r) row(x + r * n, n, y + r * n, stream);
+  });
+}
+
+// Elements that are floats in the caches while rows of 16-bit ones are treated.
+inline constexpr int64_t kWidened = 16 * 1024;
+
+// treat_rows as floats, of which each becomes the nearest T once; n <= kWidened.
+template <class T, class Row>
+void treat_widened_rows(const T* x, int64_t n, int64_t rows, T* y, bool stream, const Row& row) {
+  static const InnerLoopFn widen = cast_inner_loop(kFloat32, dtype_of<T>);
+  static const InnerLoopFn round = cast_inner_loop(dtype_of<T>, kFloat32);
+  alignas(64) float wide[kWidened];
+  const int64_t together = std::max<int64_t>(1, kBlock / n);
+  for (int64_t r = 0; r < rows; r += together) {
+    const int64_t count = std::min(together, rows - r);
+    const void* const from[] = {x + r * n};
+    widen(1, wide, count * n, from);
+    treat_rows(wide, n, count, wide, false, row);
+    const void* const made[] = {wide};
+    round(stream ? 1 | kNontemporal : 1, y + r * n, count * n, made);
+  }
+}
+
+// Calls row(x, n, y, stream) for each row of input 0 and of output 0, which have one shape. Rows of 16-bit elements are
+// floats for it; there `x` is `y`. `work`: of an element, in bytes that could be moved meanwhile.
 template <class T, class Row>
 void by_rows(KernelContext& c, int64_t work, const Row& row) {
   const int64_t total = c.numel(0);
   if (total == 0) return;
   const int64_t n = c.shape(0)[-1];
+  const auto share = [&](const auto& treat) {
+    parallel_ranges(total / n, total * work, treat, std::max<int64_t>(1, 64 / n));
+  };
   const T* x = c.data<T>(0);
   T* y = c.out_data<T>(0);
+  if constexpr (is_half_type<T>) {
+    if (n > kWidened) {
+      const AsFloats<T> wide(x, total, c.device());
+      share([&](int64_t begin, int64_t end) {
+        treat_rows<float>(wide.data() + begin * n, n, end - begin, wide.data() + begin * n, false, row);
+      });
+      return wide.write(y);
+    }
+  }
   const bool stream = should_stream(2 * total * static_cast<int64_t>(sizeof(T)));
-  parallel_ranges(
-      total / n, total * work,
-      [&](int64_t begin, int64_t end) {
-        multiversioned([&] {
-          for (int64_t r = begin; r < end; ++r) row(x + r * n, n, y + r * n, stream);
-        });
-        if (stream) stream_fence();
-      },
-      std::max<int64_t>(1, 64 / n));
+  share([&](int64_t begin, int64_t end) {
+    if constexpr (is_half_type<T>) {
+      treat_widened_rows(x + begin * n, n, end - begin, y + begin * n, stream, row);
+    } else {
+      treat_rows(x + begin * n, n, end - begin, y + begin * n, stream, row);
+    }
+    if (stream) stream_fence();
+  });
 }
 
 }  // namespace panto::cpu

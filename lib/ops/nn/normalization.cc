@@ -51,6 +51,11 @@ std::pair<Tensor, Tensor> feature_vectors(const CompositeContext& c) {
 void layer_norm_body(CompositeContext& c) {
   check_layer_norm(c);
   const Tensor& x = c.in(0);
+  if (x.dtype() == kFloat16 || x.dtype() == kBFloat16) {
+    const auto wide = [](const Tensor& t) { return cast(t, kFloat32); };
+    const Tensor y = layer_norm(wide(x), wide(c.in(1)), wide(c.in(2)), {.epsilon = c.real("epsilon")});
+    return c.set_out(0, cast(y, x.dtype()));
+  }
   const auto [scale, offset] = feature_vectors(c);
   const Tensor centred = x - mean(x, {-1}, {.keep_dims = true});
   const Tensor variance = mean(square(centred), {-1}, {.keep_dims = true});
@@ -318,7 +323,8 @@ const Op& kFusedBatchNormGrad = define_op(
 const Op& kLayerNorm = define_op(
     "LayerNorm(x: T, scale: T, offset: T; epsilon: float = 0.00001, T: floating) -> (y: T)",
     {.doc = "(x - mean) / sqrt(variance + epsilon) * scale + offset with mean and variance of the last dimension (Ba, "
-            "Kiros and Hinton 2016). `scale` and `offset` are vectors.",
+            "Kiros and Hinton 2016). `scale` and `offset` are vectors. Of 16-bit types all is computed in float32 and "
+            "rounded once.",
      .shape =
          [](ShapeContext& c) {
            check_layer_norm(c);

@@ -31,9 +31,9 @@ BOOST_AUTO_TEST_SUITE(nn_kernels)
 
 // One op where nobody records, as many as its body has under a tape, and one again in an optimized graph: of any
 // length, beyond that from which on a row is added up in parts, the same bits.
-template <class T>
-void check_layer_norm(int64_t n) {
-  const Tensor x = random_tensor<T>({3, n}, 1), scale = random_tensor<T>({n}, 2), offset = random_tensor<T>({n}, 3);
+void check_layer_norm(DType type, int64_t n) {
+  const auto numbers = [&](const Shape& shape, unsigned seed) { return cast(random_tensor<double>(shape, seed), type); };
+  const Tensor x = numbers({3, n}, 1), scale = numbers({n}, 2), offset = numbers({n}, 3);
   const Tensor whole = layer_norm(x, scale, offset);
   Tensor by_ops;
   {
@@ -41,15 +41,31 @@ void check_layer_norm(int64_t n) {
     tape.watch(x);
     by_ops = layer_norm(x, scale, offset);
   }
-  BOOST_TEST(same_bits(whole, by_ops), n << " eager");
+  const std::string what = std::to_string(n) + ", " + std::string(dtype_name(type));
+  BOOST_TEST(same_bits(whole, by_ops), what << " eager");
   const auto traced = trace([](const Tensor& a, const Tensor& b, const Tensor& c) { return layer_norm(a, b, c); });
-  BOOST_TEST(same_bits(traced(x, scale, offset), by_ops), n << " traced");
+  BOOST_TEST(same_bits(traced(x, scale, offset), by_ops), what << " traced");
 }
 
 BOOST_AUTO_TEST_CASE(layer_norm_of_any_length) {
   for (int64_t n : {1, 2, 3, 31, 33, 511, 512, 513, 1000, 4096, 5001, 65'536, 65'537, 140'000}) {
-    check_layer_norm<float>(n);
-    check_layer_norm<double>(n);
+    for (const DType type : {kFloat16, kBFloat16, kFloat32, kFloat64}) check_layer_norm(type, n);
+  }
+}
+
+// Of 16 bits, few, many and long rows, past the caches and not: the nearest of what floats give.
+BOOST_AUTO_TEST_CASE(rows_of_16_bits_are_rounded_once) {
+  for (const Shape& shape : {Shape{70, 1}, Shape{1000, 3}, Shape{7, 1000}, Shape{3, 16'384}, Shape{2, 16'385},
+                             Shape{1, 140'000}, Shape{9'000, 2'000}}) {
+    for (const DType type : {kFloat16, kBFloat16}) {
+      const Tensor x = cast(random_tensor<float>(shape), type), wide = cast(x, kFloat32);
+      const Tensor scale = x[0], offset = x[0] - 1;
+      const Tensor norm = layer_norm(wide, cast(scale, kFloat32), cast(offset, kFloat32));
+      BOOST_TEST(same_bits(softmax(x), cast(softmax(wide), type)), shape.to_string() << dtype_name(type));
+      BOOST_TEST(same_bits(log_softmax(x), cast(log_softmax(wide), type)), shape.to_string() << dtype_name(type));
+      BOOST_TEST(same_bits(layer_norm(x, scale, offset), cast(norm, type)), shape.to_string() << dtype_name(type));
+      BOOST_TEST(same_bits(softmax(x + 0), softmax(x)), "in place, " << shape.to_string());
+    }
   }
 }
 
