@@ -27,7 +27,7 @@ void accumulate(Tensor& sum, Tensor&& more) {
 }  // namespace
 
 BackwardPass::BackwardPass(const std::vector<Entry*>& entries, size_t num_slots, bool* stopped)
-    : entries_(entries), num_entries_(entries.size()), stopped_(stopped), grads_(num_slots), is_source_(num_slots, 0) {}
+    : entries_(entries), num_entries_(entries.size()), stopped_(stopped), grads_(num_slots), is_source_(num_slots) {}
 
 void BackwardPass::add(int32_t slot, Tensor gradient) {
   accumulate(grads_[static_cast<size_t>(slot)], std::move(gradient));
@@ -46,8 +46,8 @@ void BackwardPass::run(const Options& options) {
 }
 
 // Slots that lead back to a source. Recorded calls are in order, so that one pass does.
-std::vector<uint8_t> BackwardPass::mark_useful() const {
-  std::vector<uint8_t> useful = is_source_;
+BackwardPass::Flags BackwardPass::mark_useful() const {
+  Flags useful = is_source_;
   for (const Entry* e : recorded()) {
     uint8_t any = 0;
     for (uint32_t i = 0; i < e->num_inputs; ++i) {
@@ -63,8 +63,8 @@ std::vector<uint8_t> BackwardPass::mark_useful() const {
 
 // Slots whose gradients may be rows: sources, and what is passed on from them. Not what other ops made of a source,
 // since their gradient functions take whole tensors.
-std::vector<uint8_t> BackwardPass::mark_rows() const {
-  std::vector<uint8_t> takes = is_source_;
+BackwardPass::Flags BackwardPass::mark_rows() const {
+  Flags takes = is_source_;
   for (const Entry* e : recorded()) {
     uint8_t any = 0;
     for (uint32_t i = 0; i < e->num_inputs; ++i) {
@@ -123,8 +123,8 @@ void BackwardPass::back(const Entry& e) {
 
 // What there is of a gradient that is not there as a whole: of each output with respect to each input.
 void BackwardPass::differentiate_by_parts(const Entry& e) {
-  const std::vector<Tensor> dys = dys_;
-  const std::vector<uint8_t> needed = needed_;
+  const auto dys = dys_;
+  const auto needed = needed_;
   for (size_t k = 0; k < dys.size(); ++k) {
     if (!dys[k].defined()) continue;
     std::ranges::fill(dys_, Tensor());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "panto/autograd/entries.h"
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/core/op/gradient.h"
 #include "panto/lib/core/tensor/tensor.h"
 
@@ -31,8 +32,11 @@ class BackwardPass {
   std::vector<IndexedSlices>& rows(int32_t slot) { return rows_[static_cast<size_t>(slot)]; }
 
  private:
-  std::vector<uint8_t> mark_useful() const;
-  std::vector<uint8_t> mark_rows() const;
+  // What follows lies within the object for few slots, so that a small gradient allocates nothing.
+  using Flags = SmallVector<uint8_t, 32>;
+
+  Flags mark_useful() const;
+  Flags mark_rows() const;
   void pass_rows(const Entry& e);
   void back(const Entry& e);
   void differentiate(const Entry& e);
@@ -43,14 +47,14 @@ class BackwardPass {
   const std::vector<Entry*>& entries_;
   size_t num_entries_;
   bool* stopped_;
-  std::vector<Tensor> grads_;
-  std::vector<uint8_t> is_source_;                // somebody asked for its gradient
-  std::vector<uint8_t> useful_;                   // leads back to a source
-  std::vector<uint8_t> takes_slices_;             // empty unless rows are asked for
+  SmallVector<Tensor, 8> grads_;
+  Flags is_source_;                               // somebody asked for its gradient
+  Flags useful_;                                  // leads back to a source
+  Flags takes_slices_;                            // empty unless rows are asked for
   std::vector<std::vector<IndexedSlices>> rows_;  // to be added to grads_
   // What `back` needs for one entry, here so that the memory is taken once.
-  std::vector<Tensor> dys_;
-  std::vector<uint8_t> needed_;
+  SmallVector<Tensor, 4> dys_;
+  SmallVector<uint8_t, 8> needed_;
 };
 
 }  // namespace panto

@@ -112,7 +112,7 @@ class GradientTape::Impl final : public Recorder {
     } release_at_end{this};
     const LibraryScope inside;
     BackwardPass back(entries_, static_cast<size_t>(num_slots_), stopped);
-    std::vector<int32_t> source_slots;
+    SmallVector<int32_t, 8> source_slots;
     for (const GradSource& s : sources) {
       source_slots.push_back(table_.find(s.tensor().id()));
       if (source_slots.back() != kNoSlot) back.ask_for(source_slots.back());
@@ -218,7 +218,7 @@ class GradientTape::Impl final : public Recorder {
     }
   }
 
-  static void keep_saved(Entry& e, const Call& call) {
+  [[gnu::always_inline]] static void keep_saved(Entry& e, const Call& call) {
     const CallView view(call);
     for (const Saved& s : call.op->saves()) {
       if (s.flag != nullptr && !view.is_saved(s)) continue;
@@ -292,7 +292,7 @@ class GradientTape::Impl final : public Recorder {
   bool used_ = false;
   int32_t num_slots_ = 0;
   SlotTable table_;
-  std::vector<int32_t> found_;  // of the call that is recorded; here, so that its memory is taken once
+  SmallVector<int32_t, 8> found_;  // of the call that is recorded; here, so that its memory is taken once
   Arena arena_;
   std::vector<Entry*> entries_;
   std::vector<std::shared_ptr<CustomBackward>> customs_;

@@ -4,6 +4,7 @@
 
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/core/call/caller.h"
+#include "panto/lib/core/call/dispatch.h"
 #include "panto/ops/array.h"
 #include "panto/ops/math.h"
 
@@ -11,7 +12,7 @@ namespace panto {
 namespace {
 
 // -1: not known.
-int rank_of(const Arg& x) {
+[[gnu::always_inline]] inline int rank_of(const Arg& x) {
   if (x.kind() == Arg::Kind::kVariable) return x.variable().shape().rank();
   if (!x.is_literal()) return x.tensor().partial_shape().rank();
   return x.is_integer_list() ? 1 : 0;
@@ -61,12 +62,19 @@ Tensor product_of(Arg& a, Arg& b, int rank_a, int rank_b, const MatMulAttrs& att
   return gone.empty() ? product : squeeze(product, {.squeeze_dims = gone});
 }
 
+// As mm, which takes both by value: for small matrices that was a twentieth of the time.
+Tensor product_of_matrices(Arg& a, Arg& b, const MatMulAttrs& attrs) {
+  Arg* args[] = {&a, &b};
+  AttrSlot slots[] = {attrs.transpose_a, attrs.transpose_b, {}, attrs.grad_a, attrs.grad_b};
+  return dispatch::call_typed_1(kMatMul, args, slots);
+}
+
 }  // namespace
 
 Tensor matmul(Arg a, Arg b, const MatMulAttrs& attrs) {
   const int rank_a = rank_of(a), rank_b = rank_of(b);
   if (is_matrix(rank_a) && is_matrix(rank_b)) [[likely]]
-    return mm(std::move(a), std::move(b), attrs);
+    return product_of_matrices(a, b, attrs);
   return from_caller(a.where(), [&] { return product_of(a, b, rank_a, rank_b, attrs); });
 }
 

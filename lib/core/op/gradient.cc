@@ -8,7 +8,7 @@ namespace panto {
 bool ends_gradients(const Op& op) { return !op.no_gradient().empty() || op.is(OpKind::kStopGradient); }
 
 GradContext::GradContext(const GradRecord& record)
-    : record_(record), call_(), view_(call_), gradients_(record.needed.size()) {
+    : record_(record), view_(call_), gradients_(record.needed.size()) {  // call_() would set all its bytes to 0 first
   call_.op = record.op;
   // Views never write through it; a Call holds what it got from the dispatcher, which does.
   call_.attrs = {const_cast<AttrSlot*>(record.attrs.data()), record.attrs.size()};  // NOLINT(*-const-cast)

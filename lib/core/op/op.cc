@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <mutex>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "panto/lib/base/text/closest_names.h"
@@ -108,6 +109,7 @@ class OpRegistry {
     for (const auto& [name, op] : by_name_) {
       if (name == op->name()) ops.push_back(op);
     }
+    std::ranges::sort(ops, {}, &Op::name);
     return ops;
   }
 
@@ -115,6 +117,7 @@ class OpRegistry {
     const std::lock_guard lock(mutex_);
     std::vector<std::string_view> names;
     for (const auto& [known, op] : by_name_) names.push_back(known);
+    std::ranges::sort(names);
     return fmt::format("{}", fmt::join(closest_names(name, names, 2), ", "));
   }
 
@@ -168,7 +171,7 @@ class OpRegistry {
         invalid("op {}: expected `saves` to name an attribute, got '{}'", name, s.flag);
       }
     }
-    by_name_.emplace(name, &op);
+    by_name_.emplace(op.name(), &op);
     for (const std::string& alias : op.aliases_) by_name_.emplace(alias, &op);
   }
 
@@ -224,7 +227,7 @@ class OpRegistry {
   }
 
   mutable std::mutex mutex_;
-  std::map<std::string, Op*, std::less<>> by_name_;
+  std::unordered_map<std::string_view, Op*> by_name_;  // and by alias; views into the ops, which stay
   std::vector<Op*> refused_;  // kept as well: who defined them has references
 };
 
