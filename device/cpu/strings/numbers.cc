@@ -21,11 +21,12 @@ namespace {
 class Layout {
  public:
   explicit Layout(const KernelContext& c)
-      : flag_(c.text("fill").empty() ? '\0' : c.text("fill")[0]), width_(c.integer("width")) {
+      : flag_(c.text("fill").empty() ? '\0' : c.text("fill")[0]),
+        width_(c.integer("width")),
+        precision_(c.integer("precision")) {
     const std::string width = width_ > 0 ? std::to_string(width_) : "";
-    const int64_t precision = c.integer("precision");
     const char kind = c.flag("scientific") ? 'e' : c.flag("shortest") ? 'g' : 'f';
-    const std::string digits = precision >= 0 ? "." + std::to_string(precision) : "";
+    const std::string digits = precision_ >= 0 ? "." + std::to_string(precision_) : "";
     real_ = "{:" + flag(true) + width + digits + kind + "}";
     signed_ = "{:" + flag(true) + width + "d}";
     unsigned_ = "{:" + flag(false) + width + "d}";
@@ -35,10 +36,12 @@ class Layout {
   std::string text(int64_t value) const { return fmt::vformat(signed_, fmt::make_format_args(value)); }
   std::string text(uint64_t value) const { return fmt::vformat(unsigned_, fmt::make_format_args(value)); }
   std::string text(const std::string& value) const {
-    const auto width = static_cast<size_t>(std::max<int64_t>(width_, 0));
-    if (value.size() >= width) return value;
-    const std::string space(width - value.size(), ' ');
-    return flag_ == '-' ? value + space : space + value;
+    if (width_ <= 0) return value;
+    const std::string shown = precision_ < 0 ? value : value.substr(0, static_cast<size_t>(precision_));
+    const auto width = static_cast<size_t>(width_);
+    if (shown.size() >= width) return shown;
+    const std::string space(width - shown.size(), ' ');
+    return flag_ == '-' ? shown + space : space + shown;
   }
 
  private:
@@ -55,7 +58,7 @@ class Layout {
   }
 
   char flag_;
-  int64_t width_;
+  int64_t width_, precision_;
   std::string real_, signed_, unsigned_;
 };
 

@@ -58,7 +58,7 @@ std::span<const PartialShape> shapes_in(const CallView& c, AttrName name) {
 }
 
 void expect_dense(const ShapeContext& c, std::span<const PartialShape> shapes, int first, int last, bool variable,
-                  std::string_view what, bool single) {
+                  std::string_view what) {
   expect_count(last - first, static_cast<int64_t>(shapes.size()), fmt::format("number of {}", what));
   for (int i = first; i < last; ++i) {
     const auto k = static_cast<size_t>(i - first);
@@ -71,7 +71,7 @@ void expect_dense(const ShapeContext& c, std::span<const PartialShape> shapes, i
     }
     const PartialShape& standard = c.shape(i);
     if (!standard.known_rank() || standard.numel() == 0) {
-      if (open && !single && standard.known_rank()) {
+      if (open && standard.known_rank()) {
         invalid("default of dense feature {}: expected one element to fill up with, got none", k);
       }
       continue;

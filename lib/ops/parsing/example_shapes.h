@@ -30,9 +30,9 @@ void expect_keys(const ShapeContext& c, int i, int64_t count, std::string_view w
 
 std::span<const PartialShape> shapes_in(const CallView& c, AttrName name);
 // The shapes of dense features, as many as defaults, inputs [first, last), which have them or no elements. With
-// `variable` the first dimension may be unknown; then the default is one element, or none for single records.
+// `variable` the first dimension may be unknown; then the default is one element.
 void expect_dense(const ShapeContext& c, std::span<const PartialShape> shapes, int first, int last, bool variable,
-                  std::string_view what, bool single = false);
+                  std::string_view what);
 
 // Sets outputs in their order.
 class Outputs {

@@ -49,7 +49,7 @@ void parse_example_v2_shape(ShapeContext& c) {
   parsing::expect_count(ragged, static_cast<int64_t>(c.types("ragged_split_types").size()),
                         "number of ragged_split_types");
   const auto shapes = parsing::shapes_in(c, "dense_shapes");
-  parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes", batch.single);
+  parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes");
   Outputs outputs(c, batch);
   outputs.sparse(sparse, 2);
   outputs.dense(shapes);
@@ -65,7 +65,7 @@ void parse_single_example_shape(ShapeContext& c) {
                         "number of dense_keys");
   check_types(c, sparse);
   const auto shapes = parsing::shapes_in(c, "dense_shapes");
-  parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes", true);
+  parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes");
   Outputs outputs(c, {.single = true, .size = 1});
   outputs.sparse(sparse, 2);
   outputs.dense(shapes);

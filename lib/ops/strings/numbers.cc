@@ -51,7 +51,8 @@ const Op& kAsString = define_op(
             "are `scientific`, by %g if the `shortest` of both is asked for. `precision` is the number of digits (6 "
             "where it is negative), `width` the least number of characters; `fill`, one of printf's flags, says how "
             "to get there: ' ', '0', '-' (on the right), '+' (with a sign), '#'. Complex numbers are (1.0,2.0), "
-            "each part as wide; bool is true or false, whatever the width. Width and precision are at most 65536.",
+            "each part as wide; bool is true or false, whatever the width; of a string that is given a width above 0, "
+            "`precision` is the number of bytes that are kept. Width and precision are at most 65536.",
      .shape = as_string_shape,
      .no_gradient = "text is not differentiable",
      .types_reason = "what a variant holds has no text",

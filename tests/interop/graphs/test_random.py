@@ -29,18 +29,20 @@ NO_KERNEL = ("do not yet support", "Negative dimension size caused by subtractin
              "for '{{node MatrixSetDiag", "for '{{node AdjustHue", "for '{{node AdjustSaturation",
              "If there is only one output, it must have the same size as the input",
              "can't split axis of size", "num_rows and num_cols are not consistent", "No WhereOp available",
+             "rank 2 for '{{node SparseBincount", "cannot be both dense and sparse", "Seed must have shape [3] or [n, 3]",
              "is not available in GraphDef version", "received empty tensor indices", "tensor_in must not be empty",
+             "A static value of '-1' is required",  # the shape is a scalar that is fed
              # Of a split dimension that is fed it infers a shape that the part need not have.
              ", SplitV)' with input shapes")
 # Gradients of pooling are given what was pooled and what it gave; a random program gives them anything, for which there
 # is no right answer.
-UNDEFINED = {"MaxPoolGrad", "MaxPoolGradGrad"}
+UNDEFINED = {"MaxPoolGrad", "MaxPoolGradGrad", "FractionalMaxPoolGrad"}
 # Vectors whose signs libraries choose, and what was in memory above the diagonal: docs/differences.md.
 UNDEFINED |= {"Qr", "Svd", "SelfAdjointEigV2", "SelfAdjointEig", "Eig", "Cholesky"}
 # TensorFlow changes their argument, which may be a constant: docs/differences.md.
 UNDEFINED |= {"InplaceUpdate", "InplaceAdd", "InplaceSub"}
 # Of sparse tensors whose entries are in order, to which a random program does not keep.
-UNDEFINED |= {"SparseAdd", "DenseToSparseSetOperation", "SparseToSparseSetOperation"}
+UNDEFINED |= {"SparseAdd", "DenseToSparseSetOperation", "SparseToSparseSetOperation", "SetSize"}
 # Whose kernel ends the process where no string is given and row splits are int32.
 UNDEFINED |= {"UnicodeDecode", "UnicodeDecodeWithOffsets"}
 # The conditions for which TensorFlow's conditionals and loops end the process.

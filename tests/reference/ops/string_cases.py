@@ -50,6 +50,8 @@ def numbers(cases):
         add("AsString", np.dtype(dtype).name, input=np.array([1 + 2j, -0.5 - 1e10j], dtype), width=10)
     add("AsString", "strings", input=texts(b"ab", b""), width=4)
     add("AsString", "strings left", input=texts(b"ab", b""), width=4, fill="-")
+    for width, precision in ((4, 0), (4, 1), (1, 2), (0, 1), (-1, 1), (2, 5)):
+        add("AsString", f"strings cut {width}.{precision}", input=texts(b"abc", b""), width=width, precision=precision)
 
     floats = texts(b"1", b" 1.5\t", b"+2", b"-.5e-3", b"0x1A", b"-0X1.8p1", b"5.", b"007", b"1e400", b"-1e400", b"inf",
                    b"-Infinity", b"NAN", b"nan(1)", b"1e-400", b"9007199254740993", b"3.4028235677973366e38", b"3.4028236e38")

@@ -149,6 +149,7 @@ def spectrograms(sound):
 
 
 def make(path):
+    keras.config.set_dtype_policy("float32")  # the first layer that is made fixes it, and others are made as float64
     images = np.round((wave([3, 6, 8, 3], 1) + 1) * 127.5).astype(np.float32)
     images[1, :, :, 2] = 40.0
     sound = wave([240], 3).astype(np.float32)
