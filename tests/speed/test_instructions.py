@@ -16,9 +16,9 @@ import unittest
 BUDGETS = {
     "add": 922,                  # an eager call
     "add_taped": 1437,           # the same, recorded for a gradient
-    "matmul": 2127,              # an eager MatMul
+    "matmul": 2040,              # an eager MatMul
     "chain_and_gradient": 3110,  # a multiplication in a chain of 100, recorded, and its gradient
-    "traced_call": 939,          # a call of a traced function of one op
+    "traced_call": 907,          # a call of a traced function of one op
     "traced_node": 305,          # a node in a traced chain of 100, nothing fused
     "late_node": 613,            # the same where an operand's shape is known only at the run
     "while_round": 341,          # a round of a loop on scalars, of five ops
