@@ -65,7 +65,8 @@ class Asker {
   // Whether an error that the eager program does not throw is no fault: some things need to be known while tracing.
   static bool excused(const Error& error, bool loose) {
     const std::string& text = error.message();
-    if (loose && error.code() == Code::kUnimplemented && text.starts_with("gradient of ")) return true;
+    const bool no_gradient = text.starts_with("gradient of ") || text.starts_with("derivative of ");
+    if (loose && error.code() == Code::kUnimplemented && no_gradient) return true;
     // Files hold values of variables, not variables; and feeds must fit what is known of a node.
     // So must what a branch or a loop was made for.
     const bool for_a_function = text.starts_with("input ") && text.find(" of function '") != std::string::npos;

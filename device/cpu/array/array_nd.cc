@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "panto/device/cpu/array/positions.h"
+#include "panto/device/cpu/array/rows_in_part.h"
 #include "panto/device/cpu/array/unquantized.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/stream.h"
 #include "panto/device/math/functors.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
+#include "panto/device/scratch.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/ops/array/values.h"
 #include "panto/lib/ops/array_types.h"
@@ -47,13 +50,14 @@ struct RunGatherNd {
 // to one place: each thread has a part of the output, and passes over all places.
 template <class Join, class T>
 void scatter(KernelContext& c, int indices, const Positions& positions, T* out) {
-  constexpr int64_t kPiece = 1 << 16;  // elements
+  constexpr int64_t kPiece = 1 << 16, kAsked = 64;  // elements
   const int64_t inner = positions.inner;
   const T* updates = c.data<T>(indices + 1);
-  std::vector<int64_t> places(static_cast<size_t>(positions.rows));
+  const Scratch<int64_t> scratch(c.device(), positions.rows);
+  int64_t* const places = scratch.data();
   with_index_type(c.in(indices).dtype(), [&]<class Index>() {
     const auto* index = c.data<Index>(indices);
-    for (int64_t r = 0; r < positions.rows; ++r) places[static_cast<size_t>(r)] = positions.at(index, r);
+    for (int64_t r = 0; r < positions.rows; ++r) places[r] = positions.at(index, r);
   });
   if (inner == 0) return;
   cpu::parallel_for(
@@ -61,14 +65,14 @@ void scatter(KernelContext& c, int indices, const Positions& positions, T* out) 
       [&](int64_t begin, int64_t end) {
         cpu::in_pieces(positions.rows, std::max<int64_t>(1, kPiece / inner), [&](int64_t first, int64_t last) {
           cpu::multiversioned_for<T>([&] {
-            for (int64_t r = first; r < last; ++r) {
-              const int64_t place = places[static_cast<size_t>(r)];
-              if (place < begin * inner || place >= end * inner) continue;
-              T* to = out + place;
+            const auto place = [&](int64_t r) { return places[r]; };
+            const auto ask = [&](int64_t r) { cpu::prefetch(out + places[r], std::min(inner, kAsked)); };
+            cpu::for_rows_in_part(first, last, begin * inner, end * inner, place, ask, [&](int64_t r) {
+              T* to = out + places[r];
               const T* from = updates + r * inner;
               PANTO_INDEPENDENT
               for (int64_t i = 0; i < inner; ++i) to[i] = Join{}(to[i], from[i]);
-            }
+            });
           });
         });
       },

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "panto/device/cpu/array/rows_in_part.h"
 #include "panto/device/cpu/elementwise/in_wider.h"
 #include "panto/device/cpu/elementwise/inner_loop.h"
 #include "panto/device/cpu/isa.h"
@@ -14,6 +15,7 @@
 #include "panto/device/math/convert.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
+#include "panto/device/scratch.h"
 #include "panto/device/shape/indexing.h"
 #include "panto/lib/base/text/format.h"
 #include "panto/lib/ops/array_types.h"
@@ -144,17 +146,22 @@ struct UnsortedSegments {
                         int64_t begin, int64_t end, T* out) {
     constexpr int64_t kPiece = 1 << 20;  // elements
     const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
+    constexpr int64_t kAsked = 64;  // elements
+    const auto segment = [&](int64_t r) { return static_cast<int64_t>(ids[r]); };
+    const auto ask = [&](int64_t r) {
+      cpu::prefetch(out + segment(r) * columns + begin, std::min(end - begin, kAsked));
+    };
     cpu::in_pieces(rows, piece, [&](int64_t from_row, int64_t to_row) {
-      for (int64_t r = from_row; r < to_row; ++r) {
-        const auto id = static_cast<int64_t>(ids[r]);
-        if (id < first || id >= last) continue;
-        T* to = out + id * columns;
-        const T* from = data + r * columns;
-        PANTO_INDEPENDENT
-        for (int64_t i = begin; i < end; ++i) {
-          to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
-        }
-      }
+      cpu::multiversioned_for<T>([&] {
+        cpu::for_rows_in_part(from_row, to_row, first, last, segment, ask, [&](int64_t r) {
+          T* to = out + segment(r) * columns;
+          const T* from = data + r * columns;
+          PANTO_INDEPENDENT
+          for (int64_t i = begin; i < end; ++i) {
+            to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
+          }
+        });
+      });
     });
   }
   static constexpr int64_t kLongRow = 1024;
@@ -260,8 +267,10 @@ struct ChosenSegments {
   static void run(KernelContext& c) {
     const Shape& shape = c.shape(0);
     const int64_t limit = shape.dim(0), columns = limit == 0 ? 0 : c.numel(0) / limit;
-    std::vector<int64_t> rows(static_cast<size_t>(c.numel(1)));
-    with_index_type(c.in(1).dtype(), [&]<class Index>() { look_up(c.data<Index>(1), limit, rows); });
+    const int64_t count = c.numel(1);
+    const Scratch<int64_t> scratch(c.device(), count);
+    int64_t* const rows = scratch.data();
+    with_index_type(c.in(1).dtype(), [&]<class Index>() { look_up(c.data<Index>(1), limit, rows, count); });
     std::vector<Run> runs;
     with_index_type(c.in(2).dtype(), [&]<class Index>() { runs = runs_of(c.data<Index>(2), c.numel(2)); });
     std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end());
@@ -269,14 +278,14 @@ struct ChosenSegments {
     Tensor out = allocate_tensor(c.device(), c.in(0).dtype(), Shape(sizes));
     auto* to = mutable_data<T>(out);
     if (static_cast<int64_t>(runs.size()) < sizes[0]) std::fill_n(to, out.numel(), T{});
-    join(c.data<T>(0), rows, runs, columns, to);
+    join(c.data<T>(0), rows, count, runs, columns, to);
     c.set_out(0, std::move(out));
   }
 
  private:
   template <class Index>
-  static void look_up(const Index* indices, int64_t limit, std::vector<int64_t>& rows) {
-    for (size_t i = 0; i < rows.size(); ++i) {
+  static void look_up(const Index* indices, int64_t limit, int64_t* rows, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
       rows[i] = static_cast<int64_t>(indices[i]);
       if (rows[i] < 0 || rows[i] >= limit) {
         invalid("indices[{}]: expected one in [0, {}), got {}", i, limit, rows[i]);
@@ -285,12 +294,12 @@ struct ChosenSegments {
   }
 
   template <class T>
-  static void join(const T* data, const std::vector<int64_t>& rows, const std::vector<Run>& runs, int64_t columns,
+  static void join(const T* data, const int64_t* rows, int64_t count, const std::vector<Run>& runs, int64_t columns,
                    T* out) {
     constexpr int64_t kColumns = 256;  // joined at a time
-    constexpr size_t kAhead = 4;  // rows that are asked for before they are read: nobody can foresee where they are
+    constexpr int64_t kAhead = 16;  // rows that are asked for before they are read: nobody can foresee where they are
     const int64_t tiles = (columns + kColumns - 1) / kColumns;
-    const int64_t elements = static_cast<int64_t>(rows.size()) * columns;
+    const int64_t elements = count * columns;
     cpu::parallel_ranges(
         static_cast<int64_t>(runs.size()) * tiles, elements * static_cast<int64_t>(2 * sizeof(T)),
         [&](int64_t begin, int64_t end) {
@@ -299,18 +308,18 @@ struct ChosenSegments {
             for (int64_t task = begin; task < end; ++task) {
               const Run& run = runs[static_cast<size_t>(task / tiles)];
               const int64_t column = task % tiles * kColumns, width = std::min(kColumns, columns - column);
-              const auto first = static_cast<size_t>(run.begin);
+              const int64_t first = run.begin;
               std::copy_n(data + rows[first] * columns + column, width, joined);
               cpu::in_pieces(run.end - run.begin - 1, 1 << 14, [&](int64_t from, int64_t to) {
-                for (size_t r = first + 1 + static_cast<size_t>(from); r <= first + static_cast<size_t>(to); ++r) {
+                for (int64_t r = first + 1 + from; r <= first + to; ++r) {
                   const T* row = data + rows[r] * columns + column;
-                  if (r + kAhead < rows.size()) cpu::prefetch(data + rows[r + kAhead] * columns + column, width);
+                  if (r + kAhead < count) cpu::prefetch(data + rows[r + kAhead] * columns + column, width);
                   for (int64_t i = 0; i < width; ++i) joined[i] += row[i];
                 }
               });
               T* to = out + run.segment * columns + column;
-              const T count = kMean ? static_cast<T>(run.end - run.begin) : T{1};
-              for (int64_t i = 0; i < width; ++i) to[i] = joined[i] / count;
+              const T parts = kMean ? static_cast<T>(run.end - run.begin) : T{1};
+              for (int64_t i = 0; i < width; ++i) to[i] = joined[i] / parts;
             }
           });
         },

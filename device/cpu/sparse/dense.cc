@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "panto/device/cpu/elementwise/in_wider.h"
+#include "panto/device/cpu/elementwise/inner_loop.h"
+#include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
 #include "panto/device/cpu/row_numbers.h"
 #include "panto/device/cpu/sparse/entries.h"
+#include "panto/device/cpu/stream.h"
 #include "panto/device/math/convert.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
@@ -86,23 +89,32 @@ struct RunProduct {
     const T *values = c.data<T>(1), *b = c.data<T>(3);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
+    // Rows of b are asked for so many entries before they are read, as many of their elements as that takes.
+    constexpr int64_t kAhead = 8, kAsked = 64;
     // Columns are shared between threads, never the entries that are joined.
     cpu::parallel_for(columns, count * columns * static_cast<int64_t>(4 * sizeof(T)), [&](int64_t begin, int64_t end) {
       const int64_t piece = std::max<int64_t>(1, (1 << 20) / std::max<int64_t>(1, end - begin));
       cpu::in_pieces(count, piece, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i) {
-          const T value = conjugate_if(values[i], adjoint_a);
-          T* to = out + indices[2 * i + (adjoint_a ? 1 : 0)] * columns;
-          const int64_t k = indices[2 * i + (adjoint_a ? 0 : 1)];
-          if (adjoint_b) {
-            for (int64_t j = begin; j < end; ++j) {
-              to[j] = k::add(to[j], k::mul(value, conjugate_if(b[j * inner + k], true)));
+        cpu::multiversioned_for<T>([&] {
+          for (int64_t i = first; i < last; ++i) {
+            const T value = conjugate_if(values[i], adjoint_a);
+            T* to = out + indices[2 * i + (adjoint_a ? 1 : 0)] * columns;
+            const int64_t k = indices[2 * i + (adjoint_a ? 0 : 1)];
+            if (adjoint_b) {
+              for (int64_t j = begin; j < end; ++j) {
+                to[j] = k::add(to[j], k::mul(value, conjugate_if(b[j * inner + k], true)));
+              }
+            } else {
+              if (i + kAhead < last) {
+                cpu::prefetch(b + indices[2 * (i + kAhead) + (adjoint_a ? 0 : 1)] * columns + begin,
+                              std::min(end - begin, kAsked));
+              }
+              const T* from = b + k * columns;
+              PANTO_INDEPENDENT
+              for (int64_t j = begin; j < end; ++j) to[j] = k::add(to[j], k::mul(value, from[j]));
             }
-          } else {
-            const T* from = b + k * columns;
-            for (int64_t j = begin; j < end; ++j) to[j] = k::add(to[j], k::mul(value, from[j]));
           }
-        }
+        });
       });
     });
   }

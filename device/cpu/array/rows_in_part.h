@@ -1,0 +1,33 @@
+// The rows that lead into a part of the output: each thread that scatters has a part, and passes over all rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace panto::cpu {
+
+// Calls visit(r) for those rows r of [first, last), in order, for which place(r) is in [begin, end); before that, some
+// rows ahead, ask(r), which may tell the processor what is read soon. Which rows these are is found block by block
+// without jumps: nobody can foresee them. For functions that `multiversioned` compiles.
+template <class Place, class Ask, class Visit>
+[[gnu::always_inline]] inline void for_rows_in_part(int64_t first, int64_t last, int64_t begin, int64_t end,
+                                                    const Place& place, const Ask& ask, const Visit& visit) {
+  constexpr int64_t kBlock = 256, kAhead = 8;
+  int64_t rows[kBlock];
+  for (; first < last; first += kBlock) {
+    const int64_t size = std::min(kBlock, last - first);
+    int64_t count = 0;
+    for (int64_t r = first; r < first + size; ++r) {
+      const int64_t at = place(r);
+      rows[count] = r;
+      count += static_cast<int64_t>(at >= begin) & static_cast<int64_t>(at < end);
+    }
+    for (int64_t k = 0; k < std::min(count, kAhead); ++k) ask(rows[k]);
+    for (int64_t k = 0; k < count; ++k) {
+      if (k + kAhead < count) ask(rows[k + kAhead]);
+      visit(rows[k]);
+    }
+  }
+}
+
+}  // namespace panto::cpu
