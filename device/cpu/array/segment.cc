@@ -1,6 +1,7 @@
 // Rows that are added up, multiplied or compared by segment. Numbers of segments are checked before anything is written
 // by them. The order in which rows are joined does not depend on how many threads there are.
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -177,14 +178,15 @@ struct Run {
 template <class Index>
 std::vector<Run> runs_of(const Index* ids, int64_t rows) {
   std::vector<Run> runs;
-  for (int64_t r = 0; r < rows; ++r) {
+  for (int64_t r = 0; r < rows;) {
     const auto id = static_cast<int64_t>(ids[r]);
     if (id < 0) invalid("segment_ids[{}]: expected at least 0, got {}", r, id);
     if (!runs.empty() && id < runs.back().segment) {
       invalid("segment_ids[{}]: expected at least {}, the one before, got {}", r, runs.back().segment, id);
     }
-    if (runs.empty() || id > runs.back().segment) runs.push_back({r, r, id});
-    runs.back().end = r + 1;
+    const int64_t begin = r;
+    while (++r < rows && ids[r] == ids[begin]) continue;
+    runs.push_back({begin, r, id});
   }
   return runs;
 }
@@ -285,12 +287,18 @@ struct ChosenSegments {
  private:
   template <class Index>
   static void look_up(const Index* indices, int64_t limit, int64_t* rows, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      rows[i] = static_cast<int64_t>(indices[i]);
-      if (rows[i] < 0 || rows[i] >= limit) {
-        invalid("indices[{}]: expected one in [0, {}), got {}", i, limit, rows[i]);
+    std::atomic<bool> one_is_outside{false};
+    cpu::parallel_ranges(count, count * static_cast<int64_t>(2 * sizeof(int64_t)), [&](int64_t begin, int64_t end) {
+      bool outside = false;
+      for (int64_t i = begin; i < end; ++i) {
+        rows[i] = static_cast<int64_t>(indices[i]);
+        outside |= (rows[i] < 0) | (rows[i] >= limit);
       }
-    }
+      if (outside) one_is_outside = true;
+    });
+    if (!one_is_outside) return;
+    const int64_t* at = std::find_if(rows, rows + count, [&](int64_t row) { return row < 0 || row >= limit; });
+    invalid("indices[{}]: expected one in [0, {}), got {}", at - rows, limit, *at);
   }
 
   template <class T>

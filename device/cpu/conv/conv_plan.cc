@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "panto/device/cpu/conv/conv_layout.h"
+#include "panto/device/cpu/conv/conv_narrow_groups.h"
 #include "panto/device/cpu/conv/conv_small_channels.h"
 #include "panto/device/cpu/conv/onednn.h"
 #include "panto/device/cpu/fused/epilogue.h"
@@ -73,8 +74,11 @@ struct ConvPlan::Packing {
 bool ConvPlan::fits(const PlannedConvolution& c) { return work_of(c) >= kSmallWork && fits_onednn(c); }
 
 ConvPlan::ConvPlan(ConvKind kind, const PlannedConvolution& c)
-    : kind_(kind), conv_(c), few_channels_(!c.volumes && kind == ConvKind::kByInput && has_few_channels(c)) {
-  if (few_channels_) return;
+    : kind_(kind),
+      conv_(c),
+      few_channels_(!c.volumes && kind == ConvKind::kByInput && has_few_channels(c)),
+      narrow_groups_(!c.volumes && kind == ConvKind::kForward && has_narrow_groups(c)) {
+  if (few_channels_ || narrow_groups_) return;
   if (!c.volumes && ConvProduct::fits(c)) {
     product_ = std::make_unique<const ConvProduct>(kind, c);
     return;
@@ -291,7 +295,7 @@ void ConvPlan::unpack_filter(const float* packed, float* filter) const {
 }
 
 PackedFilter ConvPlan::pack(const Tensor& filter, Device& device) const {
-  if (few_channels_) return {};
+  if (few_channels_ || narrow_groups_) return {};
   if (product_ != nullptr) return {{}, product_->pack(filter)};
   if (packing_->parts.empty()) return {};
   PackedFilter result{buffer(device, size_of(packing_->packed)), nullptr};
@@ -383,6 +387,7 @@ void ConvPlan::add_tiles(float* sums, int64_t count) const {
 void ConvPlan::run(float* input, float* filter, float* output, Device& device, const PackedFilter* packed,
                    const BoundEpilogue* epilogue) const {
   if (few_channels_) return gradient_by_few_channels(conv_, input, filter, output);
+  if (narrow_groups_) return convolve_narrow_groups(conv_, input, filter, output, epilogue);
   if (product_ != nullptr) {
     return product_->run(input, filter, output, device, packed == nullptr ? nullptr : packed->matrix.get(), epilogue);
   }

@@ -14,7 +14,7 @@
 // two cores with AVX-512: one image of 224x224 2 to 7 %, four 1 to 2 %, four of 65x65 4 to 16 %, one 8 to 23 %.
 //
 // Where a product of matrices does it better, ConvProduct does it; a gradient by images of few channels is
-// conv_small_channels.h's.
+// conv_small_channels.h's, a convolution of groups of four channels conv_narrow_groups.h's.
 #pragma once
 
 #include <memory>
@@ -79,6 +79,7 @@ class ConvPlan {
   ConvKind kind_;
   PlannedConvolution conv_;
   bool few_channels_;                           // by gradient_by_few_channels, in place of all that follows
+  bool narrow_groups_;                          // by convolve_narrow_groups, as well
   std::unique_ptr<const ConvProduct> product_;  // as well
   int64_t images_ = 1;                          // of a tile; the last one may have fewer
   int64_t tiles_ = 1;

@@ -18,17 +18,40 @@ namespace {
 constexpr int64_t kColumns = 256;    // treated at a time
 constexpr int64_t kPiece = 1 << 16;  // rows, of one column or of kColumns, before a request to stop is looked for
 
-// One column of a running sum or product. `y` may be `x`.
-template <class Op, class T>
-void running(const T* x, T* y, int64_t n, int64_t stride, bool exclusive) {
-  auto state = Op::template nothing<Running<T>>();
-  cpu::in_pieces(n, kPiece, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Running<T> before = state;
-      state = Op::join(before, convert<Running<T>>(x[i * stride]));
-      y[i * stride] = convert<T>(exclusive ? before : state);
+// Running sums or products of kLines rows of n elements, one behind the other: each sum waits for the one before it,
+// but not for those of other rows. `y` may be `x`.
+template <class Op, int kLines, bool kExclusive, class T>
+void running_rows(const T* x, T* y, int64_t n, bool reverse) {
+  Running<T> now[kLines];  // no lambda sees them: the compiler keeps them in registers
+#pragma GCC unroll 4
+  for (int l = 0; l < kLines; ++l) now[l] = Op::template nothing<Running<T>>();
+  const int64_t step = reverse ? -1 : 1;
+  int64_t at = reverse ? n - 1 : 0;
+  for (int64_t left = n; left > 0; left -= kPiece) {
+    if (left < n) throw_if_cancelled();
+    for (int64_t i = std::min(left, kPiece); i-- > 0; at += step) {
+#pragma GCC unroll 4
+      for (int l = 0; l < kLines; ++l) {
+        const Running<T> before = now[l];
+        now[l] = Op::join(before, convert<Running<T>>(x[l * n + at]));
+        y[l * n + at] = convert<T>(kExclusive ? before : now[l]);
+      }
     }
-  });
+  }
+}
+
+template <class Op, bool kExclusive, class T>
+void all_running_rows(const T* x, T* y, int64_t rows, int64_t n, bool reverse) {
+  constexpr int kTogether = 4;
+  const int64_t work = rows * n * 4 * static_cast<int64_t>(sizeof(T));
+  const auto run = [&](int64_t begin, int64_t end) {
+    int64_t r = begin;
+    for (; r + kTogether <= end; r += kTogether) {
+      running_rows<Op, kTogether, kExclusive>(x + r * n, y + r * n, n, reverse);
+    }
+    for (; r < end; ++r) running_rows<Op, 1, kExclusive>(x + r * n, y + r * n, n, reverse);
+  };
+  cpu::parallel_ranges(rows, work, run, std::max<int64_t>(kTogether, 256 / n));
 }
 
 // Several side by side.
@@ -89,14 +112,14 @@ struct Cumulative {
     if (c.numel(0) == 0) return;
     const T* x = c.data<T>(0);
     T* y = c.out_data<T>(0);
-    const bool exclusive = c.flag("exclusive");
-    for_each_line(s, c.flag("reverse"), c.numel(0) * 4 * static_cast<int64_t>(sizeof(T)),
+    const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
+    if (s.inner == 1) {
+      return exclusive ? all_running_rows<Op, true>(x, y, s.outer, s.size, reverse)
+                       : all_running_rows<Op, false>(x, y, s.outer, s.size, reverse);
+    }
+    for_each_line(s, reverse, c.numel(0) * 4 * static_cast<int64_t>(sizeof(T)),
                   [&](int64_t start, int64_t step, int64_t columns) {
-                    if (s.inner == 1) {
-                      running<Op>(x + start, y + start, s.size, step, exclusive);
-                    } else {
-                      running_columns<Op>(x + start, y + start, s.size, step, columns, exclusive);
-                    }
+                    running_columns<Op>(x + start, y + start, s.size, step, columns, exclusive);
                   });
   }
 };

@@ -228,7 +228,7 @@ class OpRegistry {
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string_view, Op*> by_name_;  // and by alias; views into the ops, which stay
-  std::vector<Op*> refused_;  // kept as well: who defined them has references
+  std::vector<Op*> refused_;                           // kept as well: who defined them has references
 };
 
 std::vector<std::string_view> TraitSet::names() const {

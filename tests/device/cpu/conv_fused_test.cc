@@ -31,6 +31,7 @@ const std::vector<Case> kCases = {
     {"odd channels", 3, 17, 19, 20, 23, 3, 3},
     {"few output channels", 2, 32, 32, 64, 3, 3, 3},
     {"groups", 2, 20, 20, 32, 64, 3, 3, 1, 4},
+    {"groups of four", 3, 20, 21, 32, 32, 3, 3, 2, 8},
     {"1x1", 4, 28, 28, 64, 128, 1, 1},
     {"1x1, one pixel", 1, 1, 1, 300, 400, 1, 1},
     {"1x1 to one channel", 2, 30, 30, 64, 1, 1, 1},

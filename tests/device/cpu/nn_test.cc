@@ -32,7 +32,9 @@ BOOST_AUTO_TEST_SUITE(nn_kernels)
 // One op where nobody records, as many as its body has under a tape, and one again in an optimized graph: of any
 // length, beyond that from which on a row is added up in parts, the same bits.
 void check_layer_norm(DType type, int64_t n) {
-  const auto numbers = [&](const Shape& shape, unsigned seed) { return cast(random_tensor<double>(shape, seed), type); };
+  const auto numbers = [&](const Shape& shape, unsigned seed) {
+    return cast(random_tensor<double>(shape, seed), type);
+  };
   const Tensor x = numbers({3, n}, 1), scale = numbers({n}, 2), offset = numbers({n}, 3);
   const Tensor whole = layer_norm(x, scale, offset);
   Tensor by_ops;

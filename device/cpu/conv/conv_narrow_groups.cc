@@ -1,0 +1,150 @@
+#include "panto/device/cpu/conv/conv_narrow_groups.h"
+
+#include <algorithm>
+
+#include "panto/device/cpu/gemm/pack_four.h"
+#include "panto/device/cpu/isa.h"
+#include "panto/device/cpu/parallel.h"
+
+namespace panto::cpu {
+namespace {
+
+constexpr int kGroup = 4;       // channels of one
+constexpr int64_t kLanes = 16;  // of the widest vectors
+constexpr int kPixels = 6;      // that are summed at once: as many as registers hold beside the weights
+
+template <int kBytes>
+using Floats = typename Vector<float, kBytes>::type;
+template <int kBytes>
+using LooseFloats = typename Vector<float, kBytes>::loose;
+
+// sum += in each group of lanes of `read` the one at `kAt` of it, times `weight`. By reference: vectors that are passed
+// by value have another place with other instruction sets.
+template <int kAt, class V>
+[[gnu::always_inline]] inline void add_spread(const V& read, const V& weight, V& sum) {
+  if constexpr (sizeof(V) == 16) {
+    sum += __builtin_shufflevector(read, read, kAt, kAt, kAt, kAt) * weight;
+  } else if constexpr (sizeof(V) == 32) {
+    sum += __builtin_shufflevector(read, read, kAt, kAt, kAt, kAt, 4 + kAt, 4 + kAt, 4 + kAt, 4 + kAt) * weight;
+  } else {
+    sum += __builtin_shufflevector(read, read, kAt, kAt, kAt, kAt, 4 + kAt, 4 + kAt, 4 + kAt, 4 + kAt, 8 + kAt, 8 + kAt,
+                                   8 + kAt, 8 + kAt, 12 + kAt, 12 + kAt, 12 + kAt, 12 + kAt) *
+           weight;
+  }
+}
+
+// What a row of the output is made of: the rows of the window that are in the image.
+struct Window {
+  const Convolution& c;
+  const float* input;
+  const float* filter;  // from the first of these rows on
+  int64_t at;           // where that row begins in the input
+  int64_t rows;
+
+  int64_t pixel() const { return c.in_channels; }
+  int64_t row_step() const { return c.height.dilation * c.width.input * pixel(); }
+};
+
+// kCount pixels of one vector of channels, from column x on; of their windows the taps [first, last) of each row are in
+// the image.
+template <int kBytes, int kCount>
+[[gnu::always_inline]] inline void pixels(const Window& window, int64_t x, int64_t first, int64_t last, int64_t channel,
+                                          float* to) {
+  using V = Floats<kBytes>;
+  using Loose = LooseFloats<kBytes>;
+  const Convolution& c = window.c;
+  const WindowAxis& w = c.width;
+  const int64_t step = w.stride * window.pixel();
+  V sum[kCount] = {};
+  int64_t row = window.at + w.begin(x) * window.pixel() + channel;
+  const float* row_weights = window.filter + channel;
+  for (int64_t i = 0; i < window.rows; ++i) {
+    for (int64_t j = first; j < last; ++j) {
+      const float* from = window.input + (row + j * w.dilation * window.pixel());
+      const float* weights = row_weights + j * kGroup * c.out_channels;
+      V weight[kGroup];
+#pragma GCC unroll 4
+      for (int k = 0; k < kGroup; ++k) weight[k] = *reinterpret_cast<const Loose*>(weights + k * c.out_channels);
+#pragma GCC unroll 8
+      for (int p = 0; p < kCount; ++p) {
+        const V read = *reinterpret_cast<const Loose*>(from + p * step);
+        add_spread<0>(read, weight[0], sum[p]);
+        add_spread<1>(read, weight[1], sum[p]);
+        add_spread<2>(read, weight[2], sum[p]);
+        add_spread<3>(read, weight[3], sum[p]);
+      }
+    }
+    row += window.row_step();
+    row_weights += w.size * kGroup * c.out_channels;
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < kCount; ++p) *reinterpret_cast<Loose*>(to + p * c.out_channels) = sum[p];
+}
+
+// A row of the output.
+template <int kBytes>
+[[gnu::always_inline]] inline void row(const Window& window, float* to) {
+  const Convolution& c = window.c;
+  const WindowAxis& w = c.width;
+  for (int64_t channel = 0; channel < c.out_channels; channel += kBytes / 4) {
+    for (int64_t x = 0; x < w.output;) {
+      float* at = to + x * c.out_channels + channel;
+      const int64_t after = x + kPixels;
+      if (after <= w.output && w.first(x) == 0 && w.last(after - 1) == w.size) {
+        pixels<kBytes, kPixels>(window, x, 0, w.size, channel, at);
+        x = after;
+      } else {
+        pixels<kBytes, 1>(window, x, w.first(x), w.last(x), channel, at);
+        ++x;
+      }
+    }
+  }
+}
+
+using RowFn = void (*)(const Window&, float*);
+
+void portable(const Window& window, float* to) { row<16>(window, to); }
+#ifdef __x86_64__
+[[PANTO_AVX2]] void with_avx2(const Window& window, float* to) { row<32>(window, to); }
+[[PANTO_AVX512]] void with_avx512(const Window& window, float* to) { row<64>(window, to); }
+#endif
+
+RowFn choose() {
+#ifdef __x86_64__
+  if (isa() >= Isa::kAvx512) return with_avx512;
+  if (isa() >= Isa::kAvx2) return with_avx2;
+#endif
+  return portable;
+}
+
+}  // namespace
+
+bool has_narrow_groups(const Convolution& c) {
+  return c.in_channels == c.groups * kGroup && c.out_channels == c.in_channels && c.out_channels % kLanes == 0 &&
+         !c.channels_first();
+}
+
+void convolve_narrow_groups(const Convolution& c, const float* input, const float* filter, float* output,
+                            const BoundEpilogue* epilogue) {
+  static const RowFn run = choose();
+  const WindowAxis &h = c.height, &w = c.width;
+  const int64_t row = w.output * c.out_channels, taps = w.size * kGroup * c.out_channels;
+  // Multiplications of vectors, in bytes that could be moved meanwhile.
+  const double work = static_cast<double>(c.batch * h.output) * static_cast<double>(row) *
+                      static_cast<double>(h.size * w.size) * kGroup;
+  parallel_ranges(
+      c.batch * h.output, static_cast<int64_t>(std::min(work, 0x1p62)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t image = r / h.output, y = r % h.output, first = h.first(y);
+          const int64_t at = (image * h.input + h.begin(y) + first * h.dilation) * w.input * c.in_channels;
+          run({c, input, filter + std::min(first, h.size) * taps, at, h.last(y) - first}, output + r * row);
+          if (epilogue != nullptr) {
+            epilogue->finish_rows(output, r * row, w.output, 0, c.out_channels, c.out_channels);
+          }
+        }
+      },
+      1);
+}
+
+}  // namespace panto::cpu
