@@ -59,14 +59,13 @@ class Asker {
   // ---- Judging --------------------------------------------------------------------------------------------------
 
   bool wanted(const std::string& mode) const { return only_.empty() || only_ == mode; }
-
   void wrong(const std::string& mode, const std::string& text) { answers_.wrong.push_back({mode, text}); }
 
   // Whether an error that the eager program does not throw is no fault: some things need to be known while tracing.
   static bool excused(const Error& error, bool loose) {
     const std::string& text = error.message();
-    const bool no_gradient = text.starts_with("gradient of ") || text.starts_with("derivative of ");
-    if (loose && error.code() == Code::kUnimplemented && no_gradient) return true;
+    const bool of_gradient = text.starts_with("gradient of ") || text.starts_with("derivative of ");
+    if (loose && error.code() == Code::kUnimplemented && of_gradient) return true;
     // Files hold values of variables, not variables; and feeds must fit what is known of a node.
     // So must what a branch or a loop was made for.
     const bool for_a_function = text.starts_with("input ") && text.find(" of function '") != std::string::npos;

@@ -37,7 +37,7 @@ class Layout {
   std::string text(uint64_t value) const { return fmt::vformat(unsigned_, fmt::make_format_args(value)); }
   std::string text(const std::string& value) const {
     if (width_ <= 0) return value;
-    const std::string shown = precision_ < 0 ? value : value.substr(0, static_cast<size_t>(precision_));
+    std::string shown = precision_ < 0 ? value : value.substr(0, static_cast<size_t>(precision_));
     const auto width = static_cast<size_t>(width_);
     if (shown.size() >= width) return shown;
     const std::string space(width - shown.size(), ' ');
