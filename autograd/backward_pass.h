@@ -32,7 +32,7 @@ class BackwardPass {
   std::vector<IndexedSlices>& rows(int32_t slot) { return rows_[static_cast<size_t>(slot)]; }
 
  private:
-  // What follows lies within the object for few slots, so that a small gradient allocates nothing.
+  // By slot. Few lie within the object, as below: a small gradient allocates nothing.
   using Flags = SmallVector<uint8_t, 32>;
 
   Flags mark_useful() const;

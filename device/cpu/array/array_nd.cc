@@ -2,7 +2,6 @@
 // anything is read or written by them.
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "panto/device/cpu/array/positions.h"
 #include "panto/device/cpu/array/rows_in_part.h"
@@ -12,7 +11,6 @@
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/kernel.h"
 #include "panto/device/cpu/parallel.h"
-#include "panto/device/cpu/stream.h"
 #include "panto/device/math/functors.h"
 #include "panto/device/math/vocabulary.h"
 #include "panto/device/op_kernels.h"
@@ -50,7 +48,7 @@ struct RunGatherNd {
 // to one place: each thread has a part of the output, and passes over all places.
 template <class Join, class T>
 void scatter(KernelContext& c, int indices, const Positions& positions, T* out) {
-  constexpr int64_t kPiece = 1 << 16, kAsked = 64;  // elements
+  constexpr int64_t kPiece = 1 << 16;  // elements
   const int64_t inner = positions.inner;
   const T* updates = c.data<T>(indices + 1);
   const Scratch<int64_t> scratch(c.device(), positions.rows);
@@ -66,9 +64,8 @@ void scatter(KernelContext& c, int indices, const Positions& positions, T* out) 
         cpu::in_pieces(positions.rows, std::max<int64_t>(1, kPiece / inner), [&](int64_t first, int64_t last) {
           cpu::multiversioned_for<T>([&] {
             const auto place = [&](int64_t r) { return places[r]; };
-            const auto ask = [&](int64_t r) { cpu::prefetch(out + places[r], std::min(inner, kAsked)); };
-            cpu::for_rows_in_part(first, last, begin * inner, end * inner, place, ask, [&](int64_t r) {
-              T* to = out + places[r];
+            const auto in_out = [&](int64_t r) { return out + places[r]; };
+            cpu::for_rows_in_part(first, last, begin * inner, end * inner, place, in_out, inner, [&](int64_t r, T* to) {
               const T* from = updates + r * inner;
               PANTO_INDEPENDENT
               for (int64_t i = 0; i < inner; ++i) to[i] = Join{}(to[i], from[i]);

@@ -4,16 +4,20 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "panto/device/cpu/stream.h"
+
 namespace panto::cpu {
 
-// Calls visit(r) for those rows r of [first, last), in order, for which place(r) is in [begin, end); before that, some
-// rows ahead, ask(r), which may tell the processor what is read soon. Which rows these are is found block by block
+// Calls visit(r, to(r)) for those rows r of [first, last), in order, for which place(r) is in [begin, end). to(r) leads
+// to `width` elements, the first of which are asked for some rows ahead. Which rows these are is found block by block
 // without jumps: nobody can foresee them. For functions that `multiversioned` compiles.
-template <class Place, class Ask, class Visit>
+template <class Place, class To, class Visit>
 [[gnu::always_inline]] inline void for_rows_in_part(int64_t first, int64_t last, int64_t begin, int64_t end,
-                                                    const Place& place, const Ask& ask, const Visit& visit) {
-  constexpr int64_t kBlock = 256, kAhead = 8;
+                                                    const Place& place, const To& to, int64_t width,
+                                                    const Visit& visit) {
+  constexpr int64_t kBlock = 256, kAhead = 8, kAsked = 64;
   int64_t rows[kBlock];
+  const auto ask = [&](int64_t r) { prefetch(to(r), std::min(width, kAsked)); };
   for (; first < last; first += kBlock) {
     const int64_t size = std::min(kBlock, last - first);
     int64_t count = 0;
@@ -25,7 +29,7 @@ template <class Place, class Ask, class Visit>
     for (int64_t k = 0; k < std::min(count, kAhead); ++k) ask(rows[k]);
     for (int64_t k = 0; k < count; ++k) {
       if (k + kAhead < count) ask(rows[k + kAhead]);
-      visit(rows[k]);
+      visit(rows[k], to(rows[k]));
     }
   }
 }

@@ -147,18 +147,14 @@ struct UnsortedSegments {
                         int64_t begin, int64_t end, T* out) {
     constexpr int64_t kPiece = 1 << 20;  // elements
     const int64_t piece = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, end - begin));
-    constexpr int64_t kAsked = 64;  // elements
     const auto segment = [&](int64_t r) { return static_cast<int64_t>(ids[r]); };
-    const auto ask = [&](int64_t r) {
-      cpu::prefetch(out + segment(r) * columns + begin, std::min(end - begin, kAsked));
-    };
+    const auto in_out = [&](int64_t r) { return out + segment(r) * columns + begin; };
     cpu::in_pieces(rows, piece, [&](int64_t from_row, int64_t to_row) {
       cpu::multiversioned_for<T>([&] {
-        cpu::for_rows_in_part(from_row, to_row, first, last, segment, ask, [&](int64_t r) {
-          T* to = out + segment(r) * columns;
-          const T* from = data + r * columns;
+        cpu::for_rows_in_part(from_row, to_row, first, last, segment, in_out, end - begin, [&](int64_t r, T* to) {
+          const T* from = data + r * columns + begin;
           PANTO_INDEPENDENT
-          for (int64_t i = begin; i < end; ++i) {
+          for (int64_t i = 0; i < end - begin; ++i) {
             to[i] = convert<T>(Rows::join(convert<Compute<T>>(to[i]), convert<Compute<T>>(from[i])));
           }
         });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "panto/device/cpu/conv/conv_sizes.h"
 #include "panto/device/cpu/gemm/pack_four.h"
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/parallel.h"
@@ -128,19 +129,16 @@ void convolve_narrow_groups(const Convolution& c, const float* input, const floa
                             const BoundEpilogue* epilogue) {
   static const RowFn run = choose();
   const WindowAxis &h = c.height, &w = c.width;
-  const int64_t row = w.output * c.out_channels, taps = w.size * kGroup * c.out_channels;
-  // Multiplications of vectors, in bytes that could be moved meanwhile.
-  const double work = static_cast<double>(c.batch * h.output) * static_cast<double>(row) *
-                      static_cast<double>(h.size * w.size) * kGroup;
+  const int64_t out_row = w.output * c.out_channels, taps = w.size * kGroup * c.out_channels;
   parallel_ranges(
-      c.batch * h.output, static_cast<int64_t>(std::min(work, 0x1p62)),
+      c.batch * h.output, work_of(c),
       [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
           const int64_t image = r / h.output, y = r % h.output, first = h.first(y);
           const int64_t at = (image * h.input + h.begin(y) + first * h.dilation) * w.input * c.in_channels;
-          run({c, input, filter + std::min(first, h.size) * taps, at, h.last(y) - first}, output + r * row);
+          run({c, input, filter + std::min(first, h.size) * taps, at, h.last(y) - first}, output + r * out_row);
           if (epilogue != nullptr) {
-            epilogue->finish_rows(output, r * row, w.output, 0, c.out_channels, c.out_channels);
+            epilogue->finish_rows(output, r * out_row, w.output, 0, c.out_channels, c.out_channels);
           }
         }
       },

@@ -41,9 +41,8 @@ void running_rows(const T* x, T* y, int64_t n, bool reverse) {
 }
 
 template <class Op, bool kExclusive, class T>
-void all_running_rows(const T* x, T* y, int64_t rows, int64_t n, bool reverse) {
+void all_running_rows(const T* x, T* y, int64_t rows, int64_t n, bool reverse, int64_t work) {
   constexpr int kTogether = 4;
-  const int64_t work = rows * n * 4 * static_cast<int64_t>(sizeof(T));
   const auto run = [&](int64_t begin, int64_t end) {
     int64_t r = begin;
     for (; r + kTogether <= end; r += kTogether) {
@@ -51,7 +50,7 @@ void all_running_rows(const T* x, T* y, int64_t rows, int64_t n, bool reverse) {
     }
     for (; r < end; ++r) running_rows<Op, 1, kExclusive>(x + r * n, y + r * n, n, reverse);
   };
-  cpu::parallel_ranges(rows, work, run, std::max<int64_t>(kTogether, 256 / n));
+  cpu::parallel_ranges(rows, work, run, std::max<int64_t>(1, 256 / n));
 }
 
 // Several side by side.
@@ -113,14 +112,14 @@ struct Cumulative {
     const T* x = c.data<T>(0);
     T* y = c.out_data<T>(0);
     const bool exclusive = c.flag("exclusive"), reverse = c.flag("reverse");
+    const int64_t work = c.numel(0) * 4 * static_cast<int64_t>(sizeof(T));
     if (s.inner == 1) {
-      return exclusive ? all_running_rows<Op, true>(x, y, s.outer, s.size, reverse)
-                       : all_running_rows<Op, false>(x, y, s.outer, s.size, reverse);
+      return exclusive ? all_running_rows<Op, true>(x, y, s.outer, s.size, reverse, work)
+                       : all_running_rows<Op, false>(x, y, s.outer, s.size, reverse, work);
     }
-    for_each_line(s, reverse, c.numel(0) * 4 * static_cast<int64_t>(sizeof(T)),
-                  [&](int64_t start, int64_t step, int64_t columns) {
-                    running_columns<Op>(x + start, y + start, s.size, step, columns, exclusive);
-                  });
+    for_each_line(s, reverse, work, [&](int64_t start, int64_t step, int64_t columns) {
+      running_columns<Op>(x + start, y + start, s.size, step, columns, exclusive);
+    });
   }
 };
 const CpuKernel cumsum_kernel("Cumsum", types::of<"Cumsum">{}, Cumulative<RunningSum>{});

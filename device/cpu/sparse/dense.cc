@@ -89,6 +89,7 @@ struct RunProduct {
     const T *values = c.data<T>(1), *b = c.data<T>(3);
     T* out = c.out_data<T>(0);
     std::fill_n(out, c.out_numel(0), T{});
+    const int64_t row_at = adjoint_a ? 1 : 0, inner_at = 1 - row_at;  // in an entry's indices
     // Rows of b are asked for so many entries before they are read, as many of their elements as that takes.
     constexpr int64_t kAhead = 8, kAsked = 64;
     // Columns are shared between threads, never the entries that are joined.
@@ -98,15 +99,15 @@ struct RunProduct {
         cpu::multiversioned_for<T>([&] {
           for (int64_t i = first; i < last; ++i) {
             const T value = conjugate_if(values[i], adjoint_a);
-            T* to = out + indices[2 * i + (adjoint_a ? 1 : 0)] * columns;
-            const int64_t k = indices[2 * i + (adjoint_a ? 0 : 1)];
+            T* to = out + indices[2 * i + row_at] * columns;
+            const int64_t k = indices[2 * i + inner_at];
             if (adjoint_b) {
               for (int64_t j = begin; j < end; ++j) {
                 to[j] = k::add(to[j], k::mul(value, conjugate_if(b[j * inner + k], true)));
               }
             } else {
               if (i + kAhead < last) {
-                cpu::prefetch(b + indices[2 * (i + kAhead) + (adjoint_a ? 0 : 1)] * columns + begin,
+                cpu::prefetch(b + indices[2 * (i + kAhead) + inner_at] * columns + begin,
                               std::min(end - begin, kAsked));
               }
               const T* from = b + k * columns;
