@@ -207,10 +207,11 @@ int add_identity(Graph& graph, const NodeSpec& outer, const Made& made) {
   return graph.add(std::move(spec));
 }
 
-// What nodes read, for bodies: with the shapes that the graph tells, and values where ops look at those.
-class StandIns {
+// The abstract values of nodes' inputs, for bodies: their shapes as the graph has them, and integers where ops look at
+// those.
+class AbstractInputs {
  public:
-  explicit StandIns(const Graph& graph) : graph_(graph) {}
+  explicit AbstractInputs(const Graph& graph) : graph_(graph) {}
 
   Tensor of(const Node& node, int slot) {
     const NodeOutput input = node.input(slot);
@@ -254,9 +255,9 @@ NodeSpec outer_spec(const Node& node) {
   return spec;
 }
 
-std::vector<Tensor> inputs_of(const Node& node, StandIns& stand_ins) {
+std::vector<Tensor> inputs_of(const Node& node, AbstractInputs& abstract_inputs) {
   std::vector<Tensor> inputs;
-  for (int slot = 0; slot < node.num_inputs(); ++slot) inputs.push_back(stand_ins.of(node, slot));
+  for (int slot = 0; slot < node.num_inputs(); ++slot) inputs.push_back(abstract_inputs.of(node, slot));
   return inputs;
 }
 
@@ -328,9 +329,9 @@ void expand_composites(Graph& graph, const std::function<bool(const Node&)>& whi
   CallTrail trail;
   // Bodies may have composites in them.
   while (std::ranges::any_of(graph.ids(), expands)) {
-    StandIns stand_ins(graph);
+    AbstractInputs abstract_inputs(graph);
     const auto expand = [&](int id, bool in_flow) {
-      const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
+      const std::vector<Tensor> inputs = inputs_of(graph.at(id), abstract_inputs);
       const NodeSpec spec = outer_spec(graph.at(id));
       graph.rename(id, graph.unique_name(spec.name));  // what gives the outputs takes the name
       Expansion expansion;
@@ -366,8 +367,8 @@ void for_calls_within(const Graph& graph, int id, const std::function<bool(int)>
 }
 
 void expand_in_place(Graph& graph, int id, CallTrail& trail) {
-  StandIns stand_ins(graph);
-  const std::vector<Tensor> inputs = inputs_of(graph.at(id), stand_ins);
+  AbstractInputs abstract_inputs(graph);
+  const std::vector<Tensor> inputs = inputs_of(graph.at(id), abstract_inputs);
   Made made;
   trail.expanding(graph, id,
                   [&] { made = record_body_of(graph, outer_spec(graph.at(id)), inputs, graph.has_control_flow()); });

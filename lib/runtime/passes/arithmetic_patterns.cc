@@ -169,24 +169,27 @@ class Simplifier {
   // The node reading what an operand repeats, where the others give the result its shape. Only where all shapes are
   // known: the operand's own, which nobody looks at any more, may else turn out not to fit.
   NodeOutput not_repeated(const Node& node) {
-    NodeSpec narrow = node.spec();
+    SmallVector<NodeOutput, 4> inputs;
+    for (const NodeOutput& input : node.inputs()) inputs.push_back(input);
     const Node* repeats = nullptr;
-    for (size_t k = 0; k < narrow.inputs.size() && repeats == nullptr; ++k) {
-      const Node& from = graph_.at(narrow.inputs[k].node);
+    for (size_t k = 0; k < inputs.size() && repeats == nullptr; ++k) {
+      const Node& from = graph_.at(inputs[k].node);
       const std::optional<PartialShape> repeated = shape_of_repeated(from);
       if (!repeated || !repeated->fully_known() || !from.output(0).shape.fully_known() || !shape_is_constant(from))
         continue;
       PartialShape shape = *repeated;
-      for (size_t i = 0; i < narrow.inputs.size(); ++i) {
-        if (i != k) shape = broadcast_shapes(shape, graph_.info(narrow.inputs[i]).shape);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        if (i != k) shape = broadcast_shapes(shape, graph_.info(inputs[i]).shape);
       }
       if (!shape.fully_known() || !(shape == node.output(0).shape)) continue;
       const NodeOutput value = repeated_by(from);
       if (graph_.at(value.node).device() != node.device()) continue;
-      narrow.inputs[k] = value;
+      inputs[k] = value;
       repeats = &from;
     }
     if (repeats == nullptr) return {};
+    NodeSpec narrow = node.spec();  // a copy of all of the node: only of one that is replaced
+    narrow.inputs.assign(inputs.begin(), inputs.end());
     narrow.name = free_name(graph_, node.name());
     return add_replacement(std::move(narrow), *repeats);
   }
@@ -205,7 +208,7 @@ class Simplifier {
   }
 
   static bool repeats_a_number(const Op& op) { return &op == &kOnesLike || &op == &kZerosLike; }
-  // Of what a node gives repeatedly; nothing where it is no such node.
+  // The shape of what this node broadcasts; nullopt if it does not broadcast.
   std::optional<PartialShape> shape_of_repeated(const Node& node) const {
     if (&node.op() == &kBroadcastTo) return graph_.info(node.input(0)).shape;
     if (&node.op() == &kFill || (repeats_a_number(node.op()) && is_plain(node.output(0).dtype))) return Shape{};

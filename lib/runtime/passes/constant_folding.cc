@@ -119,12 +119,15 @@ class Folder {
 
   // The node's outputs, if they can be had now.
   std::vector<Tensor> evaluate(const Node& node) {
-    std::vector<Tensor> values;
-    for (int k = 0; known_sound(node.id()) && k < node.num_outputs(); ++k) {
-      values.push_back(known_value(inference_.at({node.id(), k})));
-      if (!values.back().defined()) break;
+    if (known_sound(node.id())) {
+      std::vector<Tensor> values;
+      for (int k = 0; k < node.num_outputs(); ++k) {
+        Tensor value = known_value(inference_.at({node.id(), k}));
+        if (!value.defined()) break;
+        values.push_back(std::move(value));
+      }
+      if (values.size() == static_cast<size_t>(node.num_outputs())) return values;
     }
-    if (!values.empty() && values.back().defined()) return values;
 
     SmallVector<const Tensor*, 8> inputs;
     std::vector<Tensor> shapes;  // what stands for inputs of which only the shape matters

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "panto/lib/base/small_vector.h"
 #include "panto/lib/ops/math/elementwise_program.h"
 #include "panto/lib/runtime/passes/rules.h"
 #include "panto/ops/math.h"
@@ -101,7 +102,7 @@ void ElementwiseGroups::visit(const Node& node) {
   for (int input : node.control_inputs()) highest = std::max(highest, level_of(input));
   level_[static_cast<size_t>(node.id())] = highest + 1;
   if (!may_be_fused(node)) return;
-  std::vector<int> joined;
+  SmallVector<int, 4> joined;
   int size = 1;
   for (const NodeOutput& input : node.inputs()) {
     if (level_of(input.node) < highest) continue;
