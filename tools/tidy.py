@@ -15,7 +15,7 @@ import subprocess
 
 import units
 
-FILES_OF_UNIT = 12
+FILES_OF_UNIT = 24
 
 
 class Tidy:

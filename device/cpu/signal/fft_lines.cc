@@ -7,6 +7,29 @@
 
 namespace panto::cpu {
 
+namespace {
+
+// square(j, q) for the whole squares of `count` elements and `lines` lines; returns the number of elements in them. Two
+// squares that share lines of the cache come one after the other: where a line's length is a power of two, few of the
+// lines' pieces are in the cache at once.
+template <class T, class Body>
+[[gnu::always_inline]] inline int64_t whole_squares(int64_t count, int64_t lines, const Body& square) {
+  constexpr int64_t kLanes = Square<T>::kLanes, kElements = Square<T>::kElements;
+  int64_t j = 0;
+  for (; j + 2 * kElements <= count; j += 2 * kElements) {
+    for (int64_t q = 0; q < lines; q += kLanes) {
+      square(j, q);
+      square(j + kElements, q);
+    }
+  }
+  for (; j + kElements <= count; j += kElements) {
+    for (int64_t q = 0; q < lines; q += kLanes) square(j, q);
+  }
+  return j;
+}
+
+}  // namespace
+
 template <class T>
 void take_lines(const T* x, int64_t line_step, int64_t element_step, int64_t columns, int64_t count, T* re, T* im) {
   multiversioned([&] {
@@ -24,26 +47,17 @@ void take_lines(const T* x, int64_t line_step, int64_t element_step, int64_t col
       }
       return;
     }
-    if (element_step != 2 || columns != kLinesTogether<T>) {
-      for (int64_t j = 0; j < count; ++j) {
-        for (int64_t q = 0; q < columns; ++q) {
-          re[j * columns + q] = x[q * line_step + j * element_step];
-          im[j * columns + q] = x[q * line_step + j * element_step + 1];
-        }
+    constexpr int64_t kLanes = Square<T>::kLanes;
+    const int64_t whole_lines = element_step == 2 ? columns / kLanes * kLanes : 0;
+    const int64_t whole =
+        whole_squares<T>(count, whole_lines, [&](int64_t j, int64_t q) __attribute__((always_inline)) {
+          Square<T>::take(x + q * line_step + 2 * j, line_step, re + j * columns + q, im + j * columns + q, columns);
+        });
+    for (int64_t j = 0; j < count; ++j) {
+      for (int64_t q = j < whole ? whole_lines : 0; q < columns; ++q) {
+        re[j * columns + q] = x[q * line_step + j * element_step];
+        im[j * columns + q] = x[q * line_step + j * element_step + 1];
       }
-      return;
-    }
-    for (int64_t first = 0; first < count; first += kLinesTogether<T>) {
-      with_lines<T>(std::min(kLinesTogether<T>, count - first), [&](auto width) __attribute__((always_inline)) {
-        alignas(64) T part_re[kLinesTogether<T>][kLinesTogether<T>], part_im[kLinesTogether<T>][kLinesTogether<T>];
-        for (int64_t q = 0; q < kLinesTogether<T>; ++q) {
-          take(x + q * line_step + 2 * first, width, part_re[q], part_im[q]);
-        }
-        for (int64_t j = 0; j < width; ++j) {
-          for (int64_t q = 0; q < kLinesTogether<T>; ++q) re[(first + j) * kLinesTogether<T> + q] = part_re[q][j];
-          for (int64_t q = 0; q < kLinesTogether<T>; ++q) im[(first + j) * kLinesTogether<T> + q] = part_im[q][j];
-        }
-      });
     }
   });
 }
@@ -66,26 +80,18 @@ void put_lines(const T* re, const T* im, int64_t columns, int64_t count, T scale
       }
       return;
     }
-    if (element_step != 2 || columns != kLinesTogether<T>) {
-      for (int64_t j = 0; j < count; ++j) {
-        for (int64_t q = 0; q < columns; ++q) {
-          y[q * line_step + j * element_step] = re[j * columns + q] * scale;
-          y[q * line_step + j * element_step + 1] = im[j * columns + q] * scale;
-        }
+    constexpr int64_t kLanes = Square<T>::kLanes;
+    const int64_t whole_lines = element_step == 2 ? columns / kLanes * kLanes : 0;
+    const int64_t whole =
+        whole_squares<T>(count, whole_lines, [&](int64_t j, int64_t q) __attribute__((always_inline)) {
+          Square<T>::put(re + j * columns + q, im + j * columns + q, columns, scale, y + q * line_step + 2 * j,
+                         line_step);
+        });
+    for (int64_t j = 0; j < count; ++j) {
+      for (int64_t q = j < whole ? whole_lines : 0; q < columns; ++q) {
+        y[q * line_step + j * element_step] = re[j * columns + q] * scale;
+        y[q * line_step + j * element_step + 1] = im[j * columns + q] * scale;
       }
-      return;
-    }
-    for (int64_t first = 0; first < count; first += kLinesTogether<T>) {
-      with_lines<T>(std::min(kLinesTogether<T>, count - first), [&](auto width) __attribute__((always_inline)) {
-        alignas(64) T part_re[kLinesTogether<T>][kLinesTogether<T>], part_im[kLinesTogether<T>][kLinesTogether<T>];
-        for (int64_t q = 0; q < kLinesTogether<T>; ++q) {
-          for (int64_t j = 0; j < width; ++j) part_re[q][j] = re[(first + j) * kLinesTogether<T> + q];
-          for (int64_t j = 0; j < width; ++j) part_im[q][j] = im[(first + j) * kLinesTogether<T> + q];
-        }
-        for (int64_t q = 0; q < kLinesTogether<T>; ++q) {
-          put(part_re[q], part_im[q], width, y + q * line_step + 2 * first);
-        }
-      });
     }
   });
 }

@@ -1,4 +1,4 @@
-// Squares of numbers in which lines of Fourier transforms are turned. For functions that `multiversioned` compiles.
+// Squares of numbers in which lines of Fourier transforms are transposed. For functions that `multiversioned` compiles.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +21,150 @@ template <class T, class Body>
   }
 }
 
-// [rows, columns], whose rows lie `step` apart, as [columns, rows]: to[j rows + q] = from[q step + j], a square at a
-// time, of which every line of the cache is read and written at once.
+// Vectors of 32 bytes, and what is done with `kLanes` of them. Compilers do not find these shuffles in plain loops.
+template <class T>
+struct Square;
+
+template <>
+struct Square<float> {
+  typedef float V __attribute__((vector_size(32), aligned(4), may_alias));  // NOLINT(modernize-use-using)
+  static constexpr int64_t kLanes = 8;
+  static constexpr int64_t kElements = 4;  // complex ones in a vector
+
+  // kElements complex numbers of each of kLanes lines, `step` apart: element j of line q becomes re[j to_step + q] and
+  // im[j to_step + q].
+  [[gnu::always_inline]] static void take(const float* x, int64_t step, float* re, float* im, int64_t to_step) {
+    V pairs_re[4], pairs_im[4];
+    for (int64_t i = 0; i < 4; ++i) {
+      const V a = at(x + 2 * i * step), b = at(x + (2 * i + 1) * step);
+      pairs_re[i] = __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14);
+      pairs_im[i] = __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+    }
+    take_part(pairs_re, re, to_step);
+    take_part(pairs_im, im, to_step);
+  }
+
+  // The way back, times `scale`.
+  [[gnu::always_inline]] static void put(const float* re, const float* im, int64_t from_step, float scale, float* y,
+                                         int64_t step) {
+    V half_re[4], half_im[4];  // elements 0 and 2 of lines 0 to 3, then 1 and 3, then the same of lines 4 to 7
+    put_part(re, from_step, scale, half_re);
+    put_part(im, from_step, scale, half_im);
+    for (int64_t i = 0; i < 2; ++i) {
+      const V *r = half_re + 2 * i, *m = half_im + 2 * i;
+      const V low02 = __builtin_shufflevector(r[0], m[0], 0, 8, 1, 9, 4, 12, 5, 13);
+      const V low13 = __builtin_shufflevector(r[1], m[1], 0, 8, 1, 9, 4, 12, 5, 13);
+      const V high02 = __builtin_shufflevector(r[0], m[0], 2, 10, 3, 11, 6, 14, 7, 15);
+      const V high13 = __builtin_shufflevector(r[1], m[1], 2, 10, 3, 11, 6, 14, 7, 15);
+      float* to = y + 4 * i * step;
+      at(to) = __builtin_shufflevector(low02, low13, 0, 1, 8, 9, 4, 5, 12, 13);
+      at(to + step) = __builtin_shufflevector(low02, low13, 2, 3, 10, 11, 6, 7, 14, 15);
+      at(to + 2 * step) = __builtin_shufflevector(high02, high13, 0, 1, 8, 9, 4, 5, 12, 13);
+      at(to + 3 * step) = __builtin_shufflevector(high02, high13, 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  }
+
+  // to[j to_step + q] = from[q step + j] for q and j below kLanes.
+  [[gnu::always_inline]] static void turn(const float* from, int64_t step, float* to, int64_t to_step) {
+    V low[4], high[4];  // elements 0, 1, 4, 5 of two lines, and 2, 3, 6, 7
+    for (int64_t i = 0; i < 4; ++i) {
+      const V a = at(from + 2 * i * step), b = at(from + (2 * i + 1) * step);
+      low[i] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+      high[i] = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+    for (int64_t h = 0; h < 2; ++h) {
+      const V* x = h == 0 ? low : high;
+      const V even03 = __builtin_shufflevector(x[0], x[1], 0, 1, 8, 9, 4, 5, 12, 13);
+      const V odd03 = __builtin_shufflevector(x[0], x[1], 2, 3, 10, 11, 6, 7, 14, 15);
+      const V even47 = __builtin_shufflevector(x[2], x[3], 0, 1, 8, 9, 4, 5, 12, 13);
+      const V odd47 = __builtin_shufflevector(x[2], x[3], 2, 3, 10, 11, 6, 7, 14, 15);
+      float* out = to + 2 * h * to_step;
+      at(out) = __builtin_shufflevector(even03, even47, 0, 1, 2, 3, 8, 9, 10, 11);
+      at(out + to_step) = __builtin_shufflevector(odd03, odd47, 0, 1, 2, 3, 8, 9, 10, 11);
+      at(out + 4 * to_step) = __builtin_shufflevector(even03, even47, 4, 5, 6, 7, 12, 13, 14, 15);
+      at(out + 5 * to_step) = __builtin_shufflevector(odd03, odd47, 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] static const V& at(const float* x) { return *reinterpret_cast<const V*>(x); }
+  [[gnu::always_inline]] static V& at(float* x) { return *reinterpret_cast<V*>(x); }
+
+  [[gnu::always_inline]] static void take_part(const V* pairs, float* to, int64_t to_step) {
+    const V even03 = __builtin_shufflevector(pairs[0], pairs[1], 0, 2, 8, 10, 4, 6, 12, 14);
+    const V odd03 = __builtin_shufflevector(pairs[0], pairs[1], 1, 3, 9, 11, 5, 7, 13, 15);
+    const V even47 = __builtin_shufflevector(pairs[2], pairs[3], 0, 2, 8, 10, 4, 6, 12, 14);
+    const V odd47 = __builtin_shufflevector(pairs[2], pairs[3], 1, 3, 9, 11, 5, 7, 13, 15);
+    at(to) = __builtin_shufflevector(even03, even47, 0, 1, 2, 3, 8, 9, 10, 11);
+    at(to + to_step) = __builtin_shufflevector(odd03, odd47, 0, 1, 2, 3, 8, 9, 10, 11);
+    at(to + 2 * to_step) = __builtin_shufflevector(even03, even47, 4, 5, 6, 7, 12, 13, 14, 15);
+    at(to + 3 * to_step) = __builtin_shufflevector(odd03, odd47, 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+  [[gnu::always_inline]] static void put_part(const float* from, int64_t from_step, float scale, V* half) {
+    const V a = at(from) * scale, b = at(from + from_step) * scale;
+    const V c = at(from + 2 * from_step) * scale, d = at(from + 3 * from_step) * scale;
+    half[0] = __builtin_shufflevector(a, c, 0, 1, 2, 3, 8, 9, 10, 11);
+    half[1] = __builtin_shufflevector(b, d, 0, 1, 2, 3, 8, 9, 10, 11);
+    half[2] = __builtin_shufflevector(a, c, 4, 5, 6, 7, 12, 13, 14, 15);
+    half[3] = __builtin_shufflevector(b, d, 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+};
+
+template <>
+struct Square<double> {
+  typedef double V __attribute__((vector_size(32), aligned(8), may_alias));  // NOLINT(modernize-use-using)
+  static constexpr int64_t kLanes = 4;
+  static constexpr int64_t kElements = 2;
+
+  [[gnu::always_inline]] static void take(const double* x, int64_t step, double* re, double* im, int64_t to_step) {
+    const V a = at(x), b = at(x + step), c = at(x + 2 * step), d = at(x + 3 * step);
+    const V re_ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), im_ab = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    const V re_cd = __builtin_shufflevector(c, d, 0, 4, 2, 6), im_cd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    at(re) = __builtin_shufflevector(re_ab, re_cd, 0, 1, 4, 5);
+    at(re + to_step) = __builtin_shufflevector(re_ab, re_cd, 2, 3, 6, 7);
+    at(im) = __builtin_shufflevector(im_ab, im_cd, 0, 1, 4, 5);
+    at(im + to_step) = __builtin_shufflevector(im_ab, im_cd, 2, 3, 6, 7);
+  }
+  [[gnu::always_inline]] static void put(const double* re, const double* im, int64_t from_step, double scale, double* y,
+                                         int64_t step) {
+    const V re0 = at(re) * scale, re1 = at(re + from_step) * scale;
+    const V im0 = at(im) * scale, im1 = at(im + from_step) * scale;
+    const V re_ab = __builtin_shufflevector(re0, re1, 0, 1, 4, 5),
+            re_cd = __builtin_shufflevector(re0, re1, 2, 3, 6, 7);
+    const V im_ab = __builtin_shufflevector(im0, im1, 0, 1, 4, 5),
+            im_cd = __builtin_shufflevector(im0, im1, 2, 3, 6, 7);
+    at(y) = __builtin_shufflevector(re_ab, im_ab, 0, 4, 2, 6);
+    at(y + step) = __builtin_shufflevector(re_ab, im_ab, 1, 5, 3, 7);
+    at(y + 2 * step) = __builtin_shufflevector(re_cd, im_cd, 0, 4, 2, 6);
+    at(y + 3 * step) = __builtin_shufflevector(re_cd, im_cd, 1, 5, 3, 7);
+  }
+  [[gnu::always_inline]] static void turn(const double* from, int64_t step, double* to, int64_t to_step) {
+    const V a = at(from), b = at(from + step), c = at(from + 2 * step), d = at(from + 3 * step);
+    const V even_ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), odd_ab = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    const V even_cd = __builtin_shufflevector(c, d, 0, 4, 2, 6), odd_cd = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    at(to) = __builtin_shufflevector(even_ab, even_cd, 0, 1, 4, 5);
+    at(to + to_step) = __builtin_shufflevector(odd_ab, odd_cd, 0, 1, 4, 5);
+    at(to + 2 * to_step) = __builtin_shufflevector(even_ab, even_cd, 2, 3, 6, 7);
+    at(to + 3 * to_step) = __builtin_shufflevector(odd_ab, odd_cd, 2, 3, 6, 7);
+  }
+
+ private:
+  [[gnu::always_inline]] static const V& at(const double* x) { return *reinterpret_cast<const V*>(x); }
+  [[gnu::always_inline]] static V& at(double* x) { return *reinterpret_cast<V*>(x); }
+};
+
+// [rows, columns], whose rows lie `step` apart, as [columns, rows]: to[j rows + q] = from[q step + j].
 template <class T, class Rows>
 [[gnu::always_inline]] inline void turn(const T* from, int64_t step, Rows rows, int64_t columns, T* to) {
-  for (int64_t first = 0; first < columns; first += kLinesTogether<T>) {
-    with_lines<T>(std::min(kLinesTogether<T>, columns - first), [&](auto width) __attribute__((always_inline)) {
-      alignas(64) T square[kLinesTogether<T>][kLinesTogether<T>];
-      for (int64_t q = 0; q < rows; ++q) {
-        for (int64_t j = 0; j < width; ++j) square[q][j] = from[q * step + first + j];
-      }
-      for (int64_t j = 0; j < width; ++j) {
-        for (int64_t q = 0; q < rows; ++q) to[(first + j) * rows + q] = square[q][j];
-      }
-    });
+  constexpr int64_t kLanes = Square<T>::kLanes;
+  const int64_t whole_rows = rows / kLanes * kLanes, whole_columns = columns / kLanes * kLanes;
+  for (int64_t j = 0; j < whole_columns; j += kLanes) {
+    for (int64_t q = 0; q < whole_rows; q += kLanes) {
+      Square<T>::turn(from + q * step + j, step, to + j * rows + q, rows);
+    }
+  }
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t q = j < whole_columns ? whole_rows : 0; q < rows; ++q) to[j * rows + q] = from[q * step + j];
   }
 }
 
