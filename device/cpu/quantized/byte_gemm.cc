@@ -9,6 +9,7 @@
 
 #include "panto/device/cpu/isa.h"
 #include "panto/device/cpu/parallel.h"
+#include "panto/device/cpu/quantized/byte_rows.h"
 #include "panto/lib/base/checked.h"
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -281,7 +282,7 @@ void PackedBytes::multiply(int64_t m, const ByteMatrix& a, int32_t* c, int64_t f
 }
 
 void byte_gemm(int64_t m, int64_t n, int64_t k, const ByteMatrix& a, const ByteMatrix& b, int32_t* c) {
-  if (m == 0 || n == 0) return;
+  if (m == 0 || n == 0 || byte_gemm_of_few_rows(m, n, k, a, b, c)) return;
   const PackedBytes packed(k, n, b);
   // Rows are shared; where they are few, columns too.
   const int64_t rows = ceil_div(m, kRowsAtOnce), panels = packed.panels();

@@ -50,6 +50,10 @@ void products_of_any_size() {
                                                                    {100, 17, 300},
                                                                    {1, 200, 64},
                                                                    {97, 1, 3},
+                                                                   {1, 33, 9},
+                                                                   {2, 16, 8},
+                                                                   {16, 47, 31},
+                                                                   {11, 1000, 23},
                                                                    {3, 4, 0}}) {
     for (int turns = 0; turns < 4; ++turns) {
       const bool a_turned = (turns & 1) != 0, b_turned = (turns & 2) != 0;
