@@ -68,7 +68,7 @@ void give_parsed(KernelContext& c, bool ordered) {
   parsing::expect_split_types(splits, "ragged_split_types");
   wanted.ragged_types.assign(ragged.begin(), ragged.end());
   wanted.split_types.assign(splits.begin(), splits.end());
-  const auto shapes = parsing::shapes_in(c, "dense_shapes");
+  const auto shapes = c.shapes("dense_shapes");
   wanted.shapes.assign(shapes.begin(), shapes.end());
   wanted.defaults = a.tensors(2);
   const size_t dense = c.texts("dense_keys").size();

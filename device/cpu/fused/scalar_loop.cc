@@ -39,6 +39,12 @@ void copy_element(void* to, const void* from, size_t size) {
   }
 }
 
+Shape rows_of(int64_t count, const Shape& element) {
+  std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
+  dims.insert(dims.begin(), count);
+  return Shape(dims);
+}
+
 // A list that gives its last element to each round.
 struct ReadList {
   const TensorList* list;
@@ -51,12 +57,12 @@ struct ReadList {
 // A list that gets an element from each round.
 class WrittenList {
  public:
-  WrittenList(const TensorList& list, DType type, const Cell* from)
-      : list_(list), type_(type), size_(dtype_size(type)), from_(from) {}
+  WrittenList(const TensorList& list, DType type, const Shape& shape, const Cell* from)
+      : list_(list), type_(type), shape_(shape), size_(dtype_size(type)), from_(from) {}
 
   // How many elements it takes. Rows are made for a list that is empty.
   int64_t room() const {
-    if (list_.size() != 0 || list_.element_dtype() != type_ || !list_.element_shape().compatible_with(Shape{})) {
+    if (list_.size() != 0 || list_.element_dtype() != type_ || !list_.element_shape().compatible_with(shape_)) {
       return 0;
     }
     return list_.most() < 0 ? std::numeric_limits<int64_t>::max() : list_.most();
@@ -73,7 +79,7 @@ class WrittenList {
  private:
   void grow(int64_t count) {
     capacity_ = std::max<int64_t>(64, 2 * capacity_);
-    Tensor more = allocate_tensor(cpu_device(), type_, Shape{capacity_});
+    Tensor more = allocate_tensor(cpu_device(), type_, rows_of(capacity_, shape_));
     auto* data = static_cast<std::byte*>(more.impl()->data);
     if (count > 0) std::memcpy(data, data_, static_cast<size_t>(count) * size_);
     rows_ = std::move(more);
@@ -82,6 +88,7 @@ class WrittenList {
 
   const TensorList& list_;
   DType type_;
+  const Shape& shape_;  // of an element
   size_t size_;
   const Cell* from_;
   Tensor rows_;
@@ -130,7 +137,7 @@ class Rounds {
     int k = 0;
     for (size_t i = 0; i < loop_.carried.size(); ++i, ++k) {
       const DType type = loop_.program.inputs[i];
-      Tensor value = allocate_tensor(c_.device(), type, Shape{});
+      Tensor value = allocate_tensor(c_.device(), type, loop_.shapes[i]);
       copy_element(value.impl()->data, &cells_[i], dtype_size(type));
       c_.set_out(k, std::move(value));
     }
@@ -158,15 +165,17 @@ class Rounds {
       const TensorList& list = list_of(c_.in(at));
       const DType type = loop_.program.inputs[i];
       ReadList read{&list, list.rows(), nullptr, dtype_size(type), &cells_[i]};
-      const bool fits = read.rows.defined() && read.rows.dtype() == type && read.rows.shape().rank() == 1;
+      const bool fits = read.rows.defined() && read.rows.dtype() == type &&
+                        read.rows.shape() == rows_of(read.rows.shape().dim(0), loop_.read_shapes[i - values]);
       most_ = std::min(most_, fits ? list.size() : 0);
       if (fits) {
         read.end = static_cast<const std::byte*>(read.rows.impl()->data) + static_cast<size_t>(list.size()) * read.size;
       }
       read_.push_back(std::move(read));
     }
-    for (const int value : loop_.pushed) {
-      written_.emplace_back(list_of(c_.in(at++)), loop_.program.type_of(value), &cell(value));
+    for (size_t w = 0; w < loop_.pushed.size(); ++w) {
+      const int value = loop_.pushed[w];
+      written_.emplace_back(list_of(c_.in(at++)), loop_.program.type_of(value), loop_.pushed_shapes[w], &cell(value));
       most_ = std::min(most_, written_.back().room());
     }
   }

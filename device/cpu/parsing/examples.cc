@@ -29,7 +29,7 @@ void parse(KernelContext& c, const Records& records, const Wanted& wanted) {
     values.push_back(std::move(parts.values));
     dims.push_back(std::move(parts.shape));
   }
-  const auto shapes = parsing::shapes_in(c, "dense_shapes");
+  const auto shapes = c.shapes("dense_shapes");
   for (size_t k = 0; k < shapes.size(); ++k) {
     dense.push_back(cpu::parse_dense(table.column(next++), shapes[k], c.in(wanted.defaults + static_cast<int>(k))));
   }

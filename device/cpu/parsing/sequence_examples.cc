@@ -48,7 +48,7 @@ void put_context(KernelContext& c, cpu::Outputs& outputs, const Records& records
   put_sparse(outputs, c.types("context_sparse_types"),
              [&](DType type) { return cpu::parse_sparse(table.column(next++), type); });
   std::vector<Tensor> dense, ragged, splits;
-  const auto shapes = parsing::shapes_in(c, "context_dense_shapes");
+  const auto shapes = c.shapes("context_dense_shapes");
   for (size_t k = 0; k < shapes.size(); ++k) {
     dense.push_back(cpu::parse_dense(table.column(next++), shapes[k], c.in(wanted.defaults + static_cast<int>(k))));
   }
@@ -70,7 +70,7 @@ void put_lists(KernelContext& c, cpu::Outputs& outputs, const Records& records, 
   put_sparse(outputs, c.types("feature_list_sparse_types"),
              [&](DType type) { return cpu::parse_sparse_lists(table.column(next++), type); });
   std::vector<Tensor> dense, lengths, ragged, outer, inner;
-  const auto shapes = parsing::shapes_in(c, "feature_list_dense_shapes");
+  const auto shapes = c.shapes("feature_list_dense_shapes");
   const auto dense_types = c.types("feature_list_dense_types");
   for (size_t k = 0; k < shapes.size(); ++k) {
     cpu::DenseListParts parts =

@@ -80,6 +80,10 @@ class PANTO_EXPORT CallView {
     const AttrSlot& s = slot(name);
     return {static_cast<const DType*>(s.p), s.n};
   }
+  std::span<const PartialShape> shapes(AttrName name) const {
+    const AttrSlot& s = slot(name);
+    return {static_cast<const PartialShape*>(s.p), s.n};
+  }
   const PartialShape& shape_attr(AttrName name) const { return *static_cast<const PartialShape*>(slot(name).p); }
   const Tensor& tensor_attr(AttrName name) const { return *static_cast<const Tensor*>(slot(name).p); }
   const FunctionRef& function(AttrName name) const { return *static_cast<const FunctionRef*>(slot(name).p); }

@@ -44,8 +44,7 @@ void set_all(CompositeContext& c, std::vector<Tensor> outputs) {
 
 // What a file says of the outputs.
 void merge_output_shapes(ShapeContext& c, std::vector<PartialShape>& shapes) {
-  const AttrSlot& slot = c.slot("output_shapes");
-  const std::span<const PartialShape> said(static_cast<const PartialShape*>(slot.p), slot.n);
+  const std::span<const PartialShape> said = c.shapes("output_shapes");
   if (said.size() != shapes.size()) return;
   for (size_t k = 0; k < shapes.size(); ++k) {
     if (shapes[k].compatible_with(said[k])) shapes[k] = shapes[k].merged_with(said[k]);

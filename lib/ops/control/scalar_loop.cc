@@ -21,6 +21,18 @@ std::vector<int> values_of(std::span<const int64_t> given, const ElementwiseProg
   return values;
 }
 
+// `count` of the shapes from `next` on; scalars where none are given.
+std::vector<Shape> shapes_of(std::span<const PartialShape> given, size_t& next, size_t count) {
+  if (given.empty()) return std::vector<Shape>(count);
+  std::vector<Shape> shapes;
+  for (const PartialShape& shape : given.subspan(next, count)) {
+    if (!shape.fully_known() || shape.numel() != 1) invalid("shapes: expected one element, got {}", shape.to_string());
+    shapes.emplace_back(shape);
+  }
+  next += count;
+  return shapes;
+}
+
 }  // namespace
 
 ScalarRound parse_scalar_round(const CallView& call) {
@@ -45,6 +57,15 @@ ScalarRound parse_scalar_round(const CallView& call) {
   if (loop.pushed.size() != written) {
     invalid("pushed: expected {}, one for each list, got {}", written, loop.pushed.size());
   }
+  const std::span<const PartialShape> shapes = call.shapes("shapes");
+  if (!shapes.empty() && shapes.size() != types.size() + read + written) {
+    invalid("shapes: expected none, or one for each of {} values and {} lists, got {}", types.size(), read + written,
+            shapes.size());
+  }
+  size_t next_shape = 0;
+  loop.shapes = shapes_of(shapes, next_shape, types.size());
+  loop.read_shapes = shapes_of(shapes, next_shape, read);
+  loop.pushed_shapes = shapes_of(shapes, next_shape, written);
   for (size_t i = 0; i < types.size(); ++i) {
     if (const DType next = loop.program.type_of(loop.carried[i]); next != types[i]) {
       invalid("carried[{}]: expected {}, got {}", i, dtype_name(types[i]), dtype_name(next));
@@ -56,21 +77,35 @@ ScalarRound parse_scalar_round(const CallView& call) {
 const Op& kScalarLoop = define_op(
     "_ScalarLoop(values: T, read: num_read*variant, written: num_written*variant; T: list(type) >= 1,"
     " num_read: int >= 0, num_written: int >= 0, Tin: list(type) >= 1, Tout: list(type) >= 1, ops: list(string),"
-    " types: list(type), operands: list(int), outputs: list(int), carried: list(int), pushed: list(int)) ->"
+    " types: list(type), operands: list(int), outputs: list(int), carried: list(int), pushed: list(int),"
+    " shapes: list(shape) = []) ->"
     " (results: T, read_left: num_read*variant, written_more: num_written*variant, rounds: int64, more: bool)",
-    {.doc = "Rounds of a loop whose values are scalars, until a round says that it was the last. A round is a program "
-            "of elementwise ops (see _FusedElementwise) of `values` and of the last element of each list in `read`, "
-            "which is taken away. Value i goes on as value `carried`[i] of the program, list i in `written` gets "
-            "value `pushed`[i], and output 0 says whether there is another round. It stops, with `more` true, before a "
-            "round that fails, or for which a list has no element or no room, or where the call is to stop; after "
-            "`rounds` of them. Made when a loop runs; the results are those of its ops, bit by bit.",
+    {.doc =
+         "Rounds of a loop whose values have one element each, until a round says that it was the last. A round is a "
+         "program "
+         "of elementwise ops (see _FusedElementwise) of `values` and of the last element of each list in `read`, "
+         "which is taken away. Value i goes on as value `carried`[i] of the program, list i in `written` gets "
+         "value `pushed`[i], and output 0 says whether there is another round. It stops, with `more` true, before a "
+         "round that fails, or for which a list has no element or no room, or where the call is to stop; after "
+         "`rounds` of them. `shapes` are those of the values, then of elements of `read`, then of those that `written` "
+         "gets; without them all are scalars. Made when a loop runs; the results are those of its ops, bit by bit.",
      .cpp = "scalar_loop",
      .traits = {Trait::kSelfAllocating},
      .shape =
          [](ShapeContext& c) {
-           parse_scalar_round(c);
-           for (int i = 0; i < c.num_inputs(); ++i) c.expect_scalar(i);
-           for (int k = 0; k < c.num_outputs(); ++k) c.output(k, Shape{});
+           const ScalarRound loop = parse_scalar_round(c);
+           for (int i = loop.num_values(); i < c.num_inputs(); ++i) c.expect_scalar(i);
+           for (int k = 0; k < c.num_outputs(); ++k) {
+             if (k >= loop.num_values()) {
+               c.output(k, Shape{});
+               continue;
+             }
+             const Shape& shape = loop.shapes[static_cast<size_t>(k)];
+             if (!c.shape(k).compatible_with(shape)) {
+               invalid("shape of values[{}]: expected {}, got {}", k, shape.to_string(), c.shape(k).to_string());
+             }
+             c.output(k, shape);
+           }
          },
      .no_gradient = "it is made when a loop runs, after gradients were taken",
      .batch = batching::loop});

@@ -14,6 +14,8 @@ struct ScalarRound {
   ElementwiseProgram program;  // its only output: whether to go on
   std::vector<int> carried;    // by value of the loop: the program's value that it has in the next round
   std::vector<int> pushed;     // by list that is written: the program's value that it gets in each round
+  // Of one element each: of the loop's values, of what lists give, of what they get.
+  std::vector<Shape> shapes, read_shapes, pushed_shapes;
 
   int num_values() const { return static_cast<int>(carried.size()); }
 };

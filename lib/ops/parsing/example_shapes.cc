@@ -52,11 +52,6 @@ void expect_keys(const ShapeContext& c, int i, int64_t count, std::string_view w
   if (there >= 0) expect_count(count, there, fmt::format("number of {}", what));
 }
 
-std::span<const PartialShape> shapes_in(const CallView& c, AttrName name) {
-  const AttrSlot& slot = c.slot(name);
-  return {static_cast<const PartialShape*>(slot.p), slot.n};
-}
-
 void expect_dense(const ShapeContext& c, std::span<const PartialShape> shapes, int first, int last, bool variable,
                   std::string_view what) {
   expect_count(last - first, static_cast<int64_t>(shapes.size()), fmt::format("number of {}", what));

@@ -28,7 +28,6 @@ void expect_count(int64_t expected, int64_t got, std::string_view what);
 // `keys`: a vector input of so many.
 void expect_keys(const ShapeContext& c, int i, int64_t count, std::string_view what);
 
-std::span<const PartialShape> shapes_in(const CallView& c, AttrName name);
 // The shapes of dense features, as many as defaults, inputs [first, last), which have them or no elements. With
 // `variable` the first dimension may be unknown; then the default is one element.
 void expect_dense(const ShapeContext& c, std::span<const PartialShape> shapes, int first, int last, bool variable,

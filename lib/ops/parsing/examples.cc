@@ -27,7 +27,7 @@ void parse_example_shape(ShapeContext& c) {
   for (int i = sparse; i < dense_end; ++i) c.expect_scalar(i);
   check_types(c, sparse_end - sparse);
   parsing::expect_count(dense_end - dense, defaults_end - defaults, "number of dense_defaults");
-  const auto shapes = parsing::shapes_in(c, "dense_shapes");
+  const auto shapes = c.shapes("dense_shapes");
   parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes");
   Outputs outputs(c, batch.known ? batch : Batch{});
   outputs.sparse(sparse_end - sparse, 2);
@@ -48,7 +48,7 @@ void parse_example_v2_shape(ShapeContext& c) {
   parsing::expect_split_types(c.types("ragged_split_types"), "ragged_split_types");
   parsing::expect_count(ragged, static_cast<int64_t>(c.types("ragged_split_types").size()),
                         "number of ragged_split_types");
-  const auto shapes = parsing::shapes_in(c, "dense_shapes");
+  const auto shapes = c.shapes("dense_shapes");
   parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes");
   Outputs outputs(c, batch);
   outputs.sparse(sparse, 2);
@@ -64,7 +64,7 @@ void parse_single_example_shape(ShapeContext& c) {
   parsing::expect_count(defaults_end - defaults, static_cast<int64_t>(c.texts("dense_keys").size()),
                         "number of dense_keys");
   check_types(c, sparse);
-  const auto shapes = parsing::shapes_in(c, "dense_shapes");
+  const auto shapes = c.shapes("dense_shapes");
   parsing::expect_dense(c, shapes, defaults, defaults_end, true, "dense_shapes");
   Outputs outputs(c, {.single = true, .size = 1});
   outputs.sparse(sparse, 2);

@@ -25,9 +25,8 @@ void check_attrs(const ShapeContext& c, const Counts& counts, int defaults, int 
   count("Tcontext_dense", counts.context_dense);
   count("feature_list_sparse_types", counts.sparse);
   count("feature_list_dense_types", counts.dense);
-  parsing::expect_dense(c, parsing::shapes_in(c, "context_dense_shapes"), defaults, defaults_end, false,
-                        "context_dense_shapes");
-  const auto shapes = parsing::shapes_in(c, "feature_list_dense_shapes");
+  parsing::expect_dense(c, c.shapes("context_dense_shapes"), defaults, defaults_end, false, "context_dense_shapes");
+  const auto shapes = c.shapes("feature_list_dense_shapes");
   parsing::expect_count(counts.dense, static_cast<int64_t>(shapes.size()), "number of feature_list_dense_shapes");
   for (size_t k = 0; k < shapes.size(); ++k) {
     if (shapes[k].fully_known()) continue;
@@ -52,9 +51,9 @@ void sequence_shape(ShapeContext& c) {
   keys("feature_list_dense_keys", n.dense);
   Outputs outputs(c, batch);
   outputs.sparse(n.context_sparse, 2);
-  outputs.dense(parsing::shapes_in(c, "context_dense_shapes"));
+  outputs.dense(c.shapes("context_dense_shapes"));
   outputs.sparse(n.sparse, 3);
-  outputs.dense_lists(parsing::shapes_in(c, "feature_list_dense_shapes"), true);
+  outputs.dense_lists(c.shapes("feature_list_dense_shapes"), true);
 }
 
 void sequence_v2_shape(ShapeContext& c) {
@@ -82,10 +81,10 @@ void sequence_v2_shape(ShapeContext& c) {
   parsing::expect_keys(c, 8, n.dense, "feature_list_dense_missing_assumed_empty");
   Outputs outputs(c, batch);
   outputs.sparse(n.context_sparse, 2);
-  outputs.dense(parsing::shapes_in(c, "context_dense_shapes"));
+  outputs.dense(c.shapes("context_dense_shapes"));
   outputs.ragged(context_ragged, Shape{});
   outputs.sparse(n.sparse, 3);
-  outputs.dense_lists(parsing::shapes_in(c, "feature_list_dense_shapes"), true);
+  outputs.dense_lists(c.shapes("feature_list_dense_shapes"), true);
   outputs.ragged_lists(list_ragged);
 }
 
@@ -100,9 +99,9 @@ void single_sequence_shape(ShapeContext& c) {
   check_attrs(c, n, defaults, defaults_end);
   Outputs outputs(c, {.single = true, .size = 1});
   outputs.sparse(n.context_sparse, 2);
-  outputs.dense(parsing::shapes_in(c, "context_dense_shapes"));
+  outputs.dense(c.shapes("context_dense_shapes"));
   outputs.sparse(n.sparse, 3);
-  outputs.dense_lists(parsing::shapes_in(c, "feature_list_dense_shapes"), false);
+  outputs.dense_lists(c.shapes("feature_list_dense_shapes"), false);
 }
 
 }  // namespace

@@ -22,15 +22,16 @@ namespace {
 constexpr size_t kMostInputs = 64;  // of a program of elementwise ops
 constexpr int kMostNodes = 1000;
 
-bool is_scalar(const OutputInfo& info) {
-  return is_plain(info.dtype) && info.shape.fully_known() && info.shape.rank() == 0;
+bool is_number(const OutputInfo& info) {
+  return is_plain(info.dtype) && info.shape.fully_known() && info.shape.numel() == 1;
 }
 
-// Whether it pays to look closer: the loop's numbers are scalars in host memory, and a round changes nothing outside.
+// Whether it pays to look closer: the loop's tensors have one element, in host memory, and a round changes nothing
+// outside.
 bool may_be_scalar(const Graph& graph, const Endpoints& round, std::span<const ExecutableFeed> feeds) {
   if (!round.effects.empty() || graph.num_nodes() > kMostNodes) return false;
   for (const ExecutableFeed& feed : feeds) {
-    if (is_plain(feed.info.dtype) && (!is_scalar(feed.info) || feed.device != &cpu_device())) return false;
+    if (is_plain(feed.info.dtype) && (!is_number(feed.info) || feed.device != &cpu_device())) return false;
   }
   return true;
 }
@@ -86,13 +87,15 @@ class ScalarLoopMaker {
     }
     if (user->is(OpKind::kPopBack)) {
       const Tensor* spelled = constant_value(graph_, user->input(1));
-      if (spelled == nullptr || !spelled_element_shape(*spelled).compatible_with(Shape{})) return false;
-      if (!is_plain(user->output(1).dtype)) return false;
+      if (spelled == nullptr || !is_plain(user->output(1).dtype)) return false;
+      const bool is_known = is_number(user->output(1));
+      if (!is_known && !spelled_element_shape(*spelled).compatible_with(Shape{})) return false;
+      read_shapes_.push_back(is_known ? user->output(1).shape : Shape{});
       read_.push_back(i);
       popped_.push_back({user->id(), 1});
       return true;
     }
-    if (!user->is(OpKind::kPushBack) || !is_scalar(graph_.info(user->input(1)))) return false;
+    if (!user->is(OpKind::kPushBack) || !is_number(graph_.info(user->input(1)))) return false;
     written_.push_back(i);
     pushed_.push_back(user->input(1));
     return true;
@@ -108,7 +111,7 @@ class ScalarLoopMaker {
     return true;
   }
 
-  // The program's inputs: scalars of the loop, constants, then elements of lists.
+  // The program's inputs: numbers of the loop, constants, then elements of lists.
   bool find_inputs() {
     for (size_t i = 0; i < feeds_.size(); ++i) {
       if (!is_plain(graph_.info(feeds_[i]).dtype)) continue;
@@ -117,7 +120,7 @@ class ScalarLoopMaker {
     }
     for (const int id : graph_.ids()) {
       const Tensor* value = constant_value(graph_, {id, 0});
-      if (value == nullptr || !is_scalar(graph_.at(id).output(0))) continue;
+      if (value == nullptr || !is_number(graph_.at(id).output(0))) continue;
       add_input({id, 0});
       constants_.push_back(*value);
     }
@@ -137,7 +140,7 @@ class ScalarLoopMaker {
     if (node.is(OpKind::kPopBack) || node.is(OpKind::kPushBack)) {
       return std::ranges::any_of(next_, [&](const auto& next) { return next && next->node == node.id(); });
     }
-    if (node.num_outputs() != 1 || !is_scalar(node.output(0)) || node.device() != cpu_device().name() ||
+    if (node.num_outputs() != 1 || !is_number(node.output(0)) || node.device() != cpu_device().name() ||
         !passes::may_be_step_there(graph_, node)) {
       return false;
     }
@@ -154,13 +157,23 @@ class ScalarLoopMaker {
 
   std::unique_ptr<ScalarLoop> call_of(int64_t condition) {
     Numbers carried, pushed;
+    std::vector<PartialShape> shapes;
     for (size_t k = 0; k < scalars_.size() + constants_.size(); ++k) {
       std::optional<int64_t> next = static_cast<int64_t>(k);
       if (k < scalars_.size() && next_[scalars_[k]]) next = value_of(*next_[scalars_[k]]);
       if (!next) return nullptr;
       carried.push_back(*next);
+      shapes.push_back(k < scalars_.size() ? graph_.info(feeds_[scalars_[k]]).shape
+                                           : constants_[k - scalars_.size()].partial_shape());
+      if (k < scalars_.size() && next_[scalars_[k]] && !(graph_.info(*next_[scalars_[k]]).shape == shapes.back())) {
+        return nullptr;
+      }
     }
+    std::vector<Tensor> abstract_values;
+    for (size_t k = 0; k < carried.size(); ++k) abstract_values.push_back(meta_tensor(input_types_[k], shapes[k]));
+    shapes.insert(shapes.end(), read_shapes_.begin(), read_shapes_.end());
     for (const NodeOutput output : pushed_) {
+      shapes.push_back(graph_.info(output).shape);
       const std::optional<int64_t> value = value_of(output);
       if (!value) return nullptr;
       pushed.push_back(*value);
@@ -174,8 +187,6 @@ class ScalarLoopMaker {
 
     const auto count = [](const auto& list) { return static_cast<int64_t>(list.size()); };
     std::vector<DType> values(input_types_.begin(), input_types_.begin() + count(carried));
-    std::vector<Tensor> abstract_values;
-    for (const DType type : values) abstract_values.push_back(meta_tensor(type, Shape{}));
     abstract_values.resize(values.size() + read_.size() + written_.size(), meta_tensor(kVariant, Shape{}));
     std::vector<AttrValue> attrs;
     const auto set = [&](std::string_view name, AttrValue value) {
@@ -192,6 +203,7 @@ class ScalarLoopMaker {
     set("outputs", AttrValue(Numbers{condition}));
     set("carried", AttrValue(std::move(carried)));
     set("pushed", AttrValue(std::move(pushed)));
+    set("shapes", AttrValue(std::move(shapes)));
     loop->prepared_ = dispatch::prepare(kScalarLoop, abstract_values, attrs, cpu_device(), "");
     return loop;
   }
@@ -201,7 +213,8 @@ class ScalarLoopMaker {
   const Node& sink_;
   std::vector<std::optional<NodeOutput>> next_;   // by value of the loop: what it becomes; nothing: it stays
   std::vector<size_t> scalars_, read_, written_;  // which values of the loop
-  std::vector<NodeOutput> popped_, pushed_;       // an element of each in `read_`, and for each in `written_`
+  std::vector<PartialShape> read_shapes_;
+  std::vector<NodeOutput> popped_, pushed_;  // an element of each in `read_`, and for each in `written_`
   std::vector<Tensor> constants_;
   std::map<NodeOutput, int64_t> values_;  // of the program
   std::vector<DType> input_types_, types_;

@@ -59,22 +59,32 @@ Attrs pushing(std::vector<int64_t> pushed, std::vector<int64_t> carried = {5, 6,
   return {{"num_written", count}, {"pushed", std::move(pushed)}, {"carried", std::move(carried)}};
 }
 
+Attrs shaped(std::vector<PartialShape> shapes) {
+  Attrs attrs = pushing({});
+  attrs.push_back({"shapes", std::move(shapes)});
+  return attrs;
+}
+
 ErrorSample wrong(Attrs lists, const char* text) {
   const Sample sample = halving(3, std::move(lists));
   return {.in = sample.in, .attrs = sample.attrs, .text = text};
 }
 
 const Family scalar_loop(
-    "scalar_loop", {{"_ScalarLoop",
-                     {.samples = {halving(5, pushing({})), halving(-1, pushing({})),
-                                  // x and the factor change places.
-                                  halving(4, pushing({}, {5, 4, 2, 3, 1})),
-                                  halving(3, pushing({1, 6}),
-                                          {listed(filled({0}, 0)).as(kFloat32), listed(filled({0}, 0)).as(kFloat32)})},
-                      .reference = by_rounds,
-                      .errors = {wrong(pushing({}, {5, 6, 2}), "carried: expected 5, one for each of T, got 3"),
-                                 wrong(pushing({}, {5, 6, 2, 3, 8}), "carried: expected values in [0, 8), got 8"),
-                                 wrong(pushing({}, {5, 6, 2, 3, 5}), "carried[4]: expected float32, got int32")}}}});
+    "scalar_loop",
+    {{"_ScalarLoop",
+      {.samples = {halving(5, pushing({})), halving(-1, pushing({})),
+                   // x and the factor change places.
+                   halving(4, pushing({}, {5, 4, 2, 3, 1})),
+                   halving(3, pushing({1, 6}),
+                           {listed(filled({0}, 0)).as(kFloat32), listed(filled({0}, 0)).as(kFloat32)})},
+       .reference = by_rounds,
+       .errors = {wrong(pushing({}, {5, 6, 2}), "carried: expected 5, one for each of T, got 3"),
+                  wrong(pushing({}, {5, 6, 2, 3, 8}), "carried: expected values in [0, 8), got 8"),
+                  wrong(pushing({}, {5, 6, 2, 3, 5}), "carried[4]: expected float32, got int32"),
+                  wrong(shaped({{1}}), "shapes: expected none, or one for each of 5 values and 0 lists, got 1"),
+                  wrong(shaped({{}, {2}, {}, {}, {}}), "shapes: expected one element, got [2]"),
+                  wrong(shaped({{}, {1}, {}, {}, {}}), "shape of values[1]: expected [1], got []")}}}});
 
 }  // namespace
 }  // namespace panto::test::scalar_loop_rows

@@ -222,6 +222,62 @@ BOOST_AUTO_TEST_CASE(loops_in_loops_and_captured_values) {
   same_as_cpp(f, {tensor(0.75)});
 }
 
+// Tensors with one element and any number of dimensions, beside scalars.
+BOOST_AUTO_TEST_CASE(values_of_one_element) {
+  const auto f = [](std::span<const Tensor> in) {
+    auto [i, x, y] = while_loop(
+        [](const Tensor& i, const Tensor&, const Tensor&) { return i < 9; },
+        [&](const Tensor& i, const Tensor& x, const Tensor& y) { return std::tuple(i + 1, x * 0.75f + in[0], x - y); },
+        std::tuple(tensor(0), in[1], in[1]));
+    return std::vector<Tensor>{i, x, y};
+  };
+  for (const Shape& shape : {Shape{1}, Shape{1, 1}, Shape{1, 1, 1}}) {
+    same_as_cpp(f, {tensor(0.5f), reshape(tensor(3.f), shape)});
+    same_as_cpp(f, {reshape(tensor(0.5f), Shape{1}), reshape(tensor(3.f), shape)});
+  }
+  // A value that gets a dimension in the first round has no one shape.
+  const auto deeper = [](std::span<const Tensor> in) {
+    WhileOptions options;
+    options.shape_invariants = {PartialShape{}, PartialShape::unknown()};
+    auto [i, x] = while_loop([](const Tensor& i, const Tensor&) { return i < 4; },
+                             [&](const Tensor& i, const Tensor& x) { return std::tuple(i + 1, x * in[1]); },
+                             std::tuple(tensor(0), in[0]), options);
+    return std::vector<Tensor>{i, x};
+  };
+  same_as_cpp(deeper, {tensor(2.f), reshape(tensor(3.f), Shape{1, 1})});
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_one_element_each) {
+  const std::vector<int64_t> one = {1};
+  const auto f = [&](std::span<const Tensor> in) {
+    auto [i, x, squares] = while_loop([&](const Tensor& i, const Tensor&, const Tensor&) { return i < in[0]; },
+                                      [](const Tensor& i, const Tensor& x, const Tensor& squares) {
+                                        return std::tuple(i + 1, x + 1.f, tensor_list_push_back(squares, x * x));
+                                      },
+                                      std::tuple(tensor(0), tensor({1.f}), empty_tensor_list(one, -1, kFloat32)));
+    auto [j, sum, rest] = while_loop([&](const Tensor& j, const Tensor&, const Tensor&) { return j + 2 < in[0]; },
+                                     [&](const Tensor& j, const Tensor& sum, const Tensor& rest) {
+                                       auto [left, last] = tensor_list_pop_back(rest, one, kFloat32);
+                                       return std::tuple(j + 1, sum * 0.5f + last, left);
+                                     },
+                                     std::tuple(tensor(0), tensor({0.f}), squares));
+    return std::vector<Tensor>{sum, tensor_list_stack(squares, one, kFloat32), tensor_list_stack(rest, one, kFloat32)};
+  };
+  for (const int n : {0, 1, 3, 70, 1000}) same_as_cpp(f, {tensor(n)});
+  const auto power = trace(
+      [](const Tensor& x, const Tensor& n) {
+        GradientTape tape;
+        tape.watch(x);
+        const Tensor y = test::power(x, n);
+        return std::vector<Tensor>{y, tape.gradient(y, x)};
+      },
+      {TensorSpec(kFloat64, {1}), TensorSpec(kInt32, {})});
+  for (const int n : {1, 2, 5, 300}) {
+    const std::vector<Tensor> y = power.call(std::vector<Tensor>{tensor({1.01}), tensor(n)});
+    expect_near(y[1], {1}, {n * std::pow(1.01, n - 1)});
+  }
+}
+
 // What is not a scalar where the loop begins, or becomes something else, runs as before.
 BOOST_AUTO_TEST_CASE(loops_of_more_than_scalars) {
   const auto f = [](std::span<const Tensor> in) {
