@@ -61,8 +61,7 @@ inline bool take_over(Call& call, uint64_t donated, bool recorded, DType dtype, 
       t.impl()->literal = false;
       return true;
     }
-    if (t.impl()->buffer == nullptr)
-      continue;  // recorders need the input's id, so the output needs a header of its own
+    if (t.impl()->buffer == nullptr) continue;  // recorders need the input's id: the output needs its own header
     call.outputs[0] = view_tensor(t, t.shape());
     return true;
   }

@@ -62,8 +62,8 @@ PANTO_EXPORT DatasetHandle scan_dataset(DatasetHandle input, DatasetFunction f, 
 // init returns a state; next returns elements of it until it fails with OutOfRange; finalize ends it.
 PANTO_EXPORT DatasetHandle generator_dataset(DatasetFunction init, DatasetFunction next, DatasetFunction finalize,
                                              ElementSpec spec);
-// Groups elements by key (an int64). As soon as a group has as many elements as `size` returns for its key, the group
-// is passed as a dataset to `reduce`; the elements of the dataset that `reduce` returns are the output.
+// Groups elements by key (an int64). When a group has as many elements as `size` returns for its key, or the input
+// ends, the group is passed as a dataset to `reduce`; the output has the elements of the dataset that `reduce` returns.
 PANTO_EXPORT DatasetHandle group_by_window_dataset(DatasetHandle input, DatasetFunction key, DatasetFunction reduce,
                                                    DatasetFunction size, ElementSpec spec);
 // One element for each key: `init` makes a state, `reduce` updates it with each element of the key, `finalize` turns it

@@ -59,8 +59,8 @@ class PANTO_EXPORT GradContext {
   // Saved tensors by flat position. Throws Internal if the op's block does not save it.
   const Tensor& in(int i) const;
   const Tensor& out(int k) const;
-  // Those, or where they are complex their conjugates. The gradient of y = f(x) is dy * conj(f'(x)), as in TensorFlow;
-  // for f of real coefficients f' of the conjugates. Real ones are returned as they are, and no op is called.
+  // The same tensors, conjugated if they are complex. The gradient of y = f(x) is dy * conj(f'(x)), as in TensorFlow;
+  // if f has real coefficients, that is f' of the conjugates. Real tensors are returned unchanged, without an op call.
   const Tensor& conj_in(int i) { return *conjugate(&in(i)); }
   const Tensor& conj_out(int k) { return *conjugate(&out(k)); }
   // Gradient with respect to output k; an undefined tensor if the output did not contribute.

@@ -39,8 +39,8 @@ using KernelPrepareFn = std::shared_ptr<KernelState> (*)(const KernelContext&);
 struct Kernel {
   KernelFn run = nullptr;
   KernelPrepareFn prepare = nullptr;
-  // Of elementwise kernels: what fused programs take from this one. Null: it cannot be part of one. Only the back-end
-  // knows what it points to (the CPU's: a loop; CUDA's: a functor); it is there for ever.
+  // For elementwise kernels: what a fused program uses of this kernel. Null: it cannot be fused. Only the back-end
+  // knows the type (CPU: a loop; CUDA: a functor); it lives forever.
   const void* payload = nullptr;
   // For asynchronous kernels. A kernel without a `run` of its own gets one that starts and waits (start_and_wait).
   KernelStartFn start = nullptr;

@@ -247,7 +247,7 @@ PANTO_EXPORT const Op& define_op(const char* signature, const OpBlock& block) no
 PANTO_EXPORT void link_ops();
 // Null if there is none. Finds aliases too. Links queued definitions first.
 PANTO_EXPORT const Op* find_op(std::string_view name);
-// Throws Unimplemented, naming the closest names there are.
+// Throws Unimplemented, with the closest existing names.
 PANTO_EXPORT const Op& get_op(std::string_view name);
 // Sorted by name, without aliases.
 PANTO_EXPORT std::vector<const Op*> all_ops();
