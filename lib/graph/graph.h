@@ -270,7 +270,7 @@ class PANTO_EXPORT Graph {
   std::weak_ptr<Graph* const> location() const noexcept;
   // An Operation for node `id`. Throws NotFound.
   Operation operation(int id) const;
-  // Nothing can be changed from now on: functions that change throw FailedPrecondition. A copy can be changed.
+  // Forbids changes from now on: functions that change throw FailedPrecondition. A copy can be changed.
   void finalize() noexcept { final_ = true; }
   bool is_final() const noexcept { return final_; }
 

@@ -62,8 +62,7 @@ class Graph::Index {
   bool lower_names_made_ = false;
   HashTable<uint64_t, int, -1> lower_names_;
   std::vector<std::string> scopes_;
-  std::unordered_map<std::string, int>
-      next_suffix_;  // wanted name in lower case -> suffix at which to continue the search
+  std::unordered_map<std::string, int> next_suffix_;        // wanted name in lower case -> next suffix to try
   HashTable<uint64_t, NodeOutput, NodeOutput{}> bindings_;  // by tensor id, mixed to spread it
 };
 
