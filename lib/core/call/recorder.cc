@@ -198,8 +198,7 @@ RecorderPause::RecorderPause(AllButTraces) : thread_(&thread_state()), depth_(th
 
 RecorderPause::~RecorderPause() {
   ThreadState& state = thread_state();
-  if (thread_ != &state || depth_ >= state.paused.size())
-    return;  // destroyed on another thread: the pause of its own thread continues
+  if (thread_ != &state || depth_ >= state.paused.size()) return;  // on another thread: its own pause goes on
   SmallVector<Recorder*, 4> stack = std::move(state.paused[depth_]);
   state.paused.resize(depth_);
   for (Recorder* r : state.recorders) {

@@ -145,26 +145,26 @@ DatasetHandle shard_dataset(DatasetHandle input, int64_t num_shards, int64_t ind
   if (index < 0 || index >= num_shards) invalid("index: expected one in [0, {}), got {}", num_shards, index);
   int64_t cardinality = input->cardinality();
   if (cardinality >= 0) cardinality = cardinality / num_shards + (index < cardinality % num_shards ? 1 : 0);
-  return simple_dataset(
-      "ShardDataset", std::move(spec), {std::move(input)},
-      {.cardinality = cardinality,
-       .batch = SimpleDataset::kAsInputs,
-       .begin = [=](const DatasetValue& self) -> ElementFunctionOfPass {
-         return [=, at = int64_t{0}, pass = self.input().iterate()](ElementTensors& element) mutable {
-           for (;; ++at) {
-             if (!pass->next(element)) {
-               if (require_non_empty && at < num_shards) {
-                 const int64_t got = std::exchange(at, num_shards);  // so that the error is thrown only once
-                 invalid("dataset: expected at least {} elements, one for each shard, got {}", num_shards, got);
-               }
-               return false;
-             }
-             if (at % num_shards != index) continue;
-             ++at;
-             return true;
-           }
-         };
-       }});
+  return simple_dataset("ShardDataset", std::move(spec), {std::move(input)},
+                        {.cardinality = cardinality,
+                         .batch = SimpleDataset::kAsInputs,
+                         .begin = [=](const DatasetValue& self) -> ElementFunctionOfPass {
+                           return [=, at = int64_t{0}, pass = self.input().iterate()](ElementTensors& element) mutable {
+                             for (;; ++at) {
+                               if (!pass->next(element)) {
+                                 if (require_non_empty && at < num_shards) {
+                                   const int64_t got = std::exchange(at, num_shards);  // thrown only once
+                                   invalid("dataset: expected at least {} elements, one for each shard, got {}",
+                                           num_shards, got);
+                                 }
+                                 return false;
+                               }
+                               if (at % num_shards != index) continue;
+                               ++at;
+                               return true;
+                             }
+                           };
+                         }});
 }
 
 DatasetHandle same_dataset(std::string name, DatasetHandle input, ElementSpec spec) {
