@@ -47,7 +47,7 @@ struct ExportOptions {
 PANTO_EXPORT Graph read_graph(const std::string& path, const ImportOptions& options = {});
 PANTO_EXPORT Graph parse_graph(std::string_view bytes, const ImportOptions& options = {});
 
-// Writes text if the name ends in ".pbtxt" or ".txt", otherwise binary. Atomic.
+// Writes text if the name ends in ".pbtxt", ".prototxt" or ".txt", otherwise binary. Atomic.
 PANTO_EXPORT void write_graph(const Graph& graph, const std::string& path, const ExportOptions& options = {});
 // Deterministic: the same graph gives the same bytes.
 PANTO_EXPORT std::string to_graph_def(const Graph& graph, const ExportOptions& options = {});
