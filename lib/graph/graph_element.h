@@ -41,7 +41,7 @@ class PANTO_EXPORT GraphElement {
     return kind_ == other.kind_ && tensor_.impl() == other.tensor_.impl() && name_ == other.name_ &&
            operation_ == other.operation_;
   }
-  // For errors: "'y'", "symbolic float32[2]", "variable float32[2]", "operation 'step'".
+  // For errors: "'y'", "<symbolic float32[2]>"; an operation's name, "'step'".
   std::string to_string() const;
 
  private:
