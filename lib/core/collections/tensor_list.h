@@ -21,8 +21,8 @@ namespace panto {
 // list before, or the elements are lists. A pop takes constant time too, but keeps the element in memory. Other changes
 // copy the list, but not the elements.
 //
-// Elements that were made as rows of one tensor stay rows of that tensor until the list is changed. Thread-safety: a
-// value; lists that share memory may be used from several threads at once.
+// Elements that were made as rows of one tensor stay rows of that tensor until the list is changed.
+// Thread-safety: a value; lists that share memory may be used from several threads at once.
 class PANTO_EXPORT TensorList final : public VariantValue {
  public:
   // An empty list. `most`: its maximal number of elements; negative: unlimited.

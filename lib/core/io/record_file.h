@@ -7,8 +7,8 @@
 //   RecordReader reader("train.tfrecord");
 //   for (std::string record; reader.read(record);) ...
 //
-// Damaged or truncated data throws DataLoss, which names the file and the position in it. Thread-safety: belongs to one
-// thread.
+// Damaged or truncated data throws DataLoss, which names the file and the position in it.
+// Thread-safety: belongs to one thread.
 #pragma once
 
 #include <cstdint>

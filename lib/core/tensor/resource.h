@@ -29,8 +29,8 @@ class PANTO_EXPORT Resource {
 };
 
 // The resource behind a Variable. The value is undefined until the first assignment. It lives on the device that used
-// it last; code that needs it on another device says so, and the value moves. Thread-safe: reads and updates take the
-// mutex; later updates do not change a tensor that was read.
+// it last; code that needs it on another device says so, and the value moves.
+// Thread-safe: reads and updates take the mutex; later updates do not change a tensor that was read.
 class PANTO_EXPORT VariableResource final : public Resource {
  public:
   // `base_name`: the name before it was made unique; empty: the same as `name`.

@@ -17,8 +17,8 @@
 //
 // For any file content, reading returns a tensor or throws an Error that names the file: sizes are compared with
 // shapes, with each other and with the files before memory is taken, and every checksum is verified. Writing is atomic,
-// also over an older checkpoint of the same name, which stays until the new one is on disk. Thread-safety: plain
-// functions; a CheckpointReader may be used by several threads at once.
+// also over an older checkpoint of the same name, which stays until the new one is on disk.
+// Thread-safety: plain functions; a CheckpointReader may be used by several threads at once.
 #pragma once
 
 #include <cstdint>

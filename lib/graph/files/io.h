@@ -8,14 +8,14 @@
 // read: memory stays within a small multiple of their size and the limits below.
 //
 // - Nodes that this build cannot run stay in the graph as the file has them, and are written again so: unknown ops, and
-// types and attributes that its ops do not support. A run can avoid them (by fetching values that do not need them, or
-// by feeding their outputs); a run that needs one throws Unimplemented, naming op and node.
+//   types and attributes that its ops do not support. A run can avoid them (by fetching values that do not need them,
+//   or by feeding their outputs); a run that needs one throws Unimplemented, naming op and node.
 // - Old ops become the ops that replaced them (lib/graph/files/import/adapters.cc, docs/differences.md): Select is read
-// as SelectV2, and reference variables as resource variables.
+//   as SelectV2, and reference variables as resource variables.
 // - Attributes that begin with "_" are kept as notes. An unknown attribute of another name is ignored if it is false, 0
-// or empty (a newer writer's default); otherwise its node cannot run, because it would compute something else.
+//   or empty (a newer writer's default); otherwise its node cannot run, because it would compute something else.
 // - Functions that nodes call are read as graphs (lib/graph/functions/graph_function.h); other functions are kept
-// unchanged.
+//   unchanged.
 #pragma once
 
 #include <cstdint>
