@@ -1,9 +1,9 @@
-// Callable<R(Args...)>: owns anything that can be called so, like std::function, whose header alone costs as much to
-// compile as all of this library's do.
+// Callable<R(Args...)>: owns a function object that can be called with Args and returns R, as std::function does. The
+// header of std::function alone takes as long to compile as all headers of this library.
 //
 //   Callable<Tensor(const Tensor&)> activation = [](const Tensor& x) { return relu(x); };
 //
-// Copies share what they own (std::function copies it). Thread-safety: that of what it owns.
+// Copies share the function object (std::function copies it). As thread-safe as the function object.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Callable<R(Args...)> {
   }
 
  private:
-  // Not by std::make_shared<F>, of which every F is as much to compile as what calls it.
+  // Not std::make_shared<F>: instantiating it for each F takes as long to compile as the code that calls F.
   template <class F>
   static void destroy(void* target) {
     delete static_cast<F*>(target);

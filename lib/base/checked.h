@@ -1,4 +1,5 @@
-// Size arithmetic on numbers that come from data. Every product or sum that becomes a size goes through here.
+// Size arithmetic on numbers that come from data. Every product or sum that becomes a size goes through here: overflow
+// throws InvalidArgument instead of wrapping.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ inline int64_t checked_add(int64_t a, int64_t b, const char* what = "size") {
   return result;
 }
 
-// Converts between integer types; throws where the value does not fit.
+// Converts between integer types. Throws OutOfRange if the value does not fit.
 template <class To, class From>
 To checked_cast(From value, const char* what = "value") {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From>);

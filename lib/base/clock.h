@@ -1,4 +1,4 @@
-// The machine's time. Internal.
+// Wall-clock time of the machine. Internal.
 #pragma once
 
 #include <chrono>

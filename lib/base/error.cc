@@ -32,7 +32,7 @@ std::string_view code_name(Code code) noexcept {
 
 namespace {
 
-constexpr size_t kLongestMessage = 4000;  // with the code and what says how much was cut, below 4 KB
+constexpr size_t kLongestMessage = 4000;  // with the code and the note of how much was cut, below 4 KB
 constexpr size_t kLongestContext = 1000;
 
 std::string full_text(Code code, const std::string& message) {

@@ -2,10 +2,10 @@
 //
 //   fail(Code::kInvalidArgument, "inner dimensions: expected 3, got 4");
 //
-// The code that finds a fault states one fact, `expected X, got Y`. Whoever called it (dispatcher, importer, executor)
-// adds where it happened with `with_context`; a leaf never repeats the op's name or its shapes.
-// Whatever a user's data put into it, a message is one line of UTF-8 of at most 4 KB: control characters and other
-// bytes are escaped, the middle of what is longer is left out.
+// The code that finds a fault states one fact, `expected X, got Y`. Its callers (dispatcher, importer, executor) add
+// where it happened with `with_context`; a leaf never repeats the op's name or its shapes.
+// A message is always one line of UTF-8 of at most 4 KB, even if it contains a user's data: control characters and
+// invalid bytes are escaped, and the middle of a longer message is left out.
 // Thread-safety: values; an Error may be copied and read from several threads.
 #pragma once
 
@@ -47,7 +47,7 @@ class PANTO_EXPORT Error : public std::exception {
   Error(Code code, std::string message);
 
   Code code() const noexcept;
-  // The leaf's text and everything that was added, on one line: `leaf [in MatMul(...)] [node 'mm']`.
+  // The leaf's text and all added contexts, on one line: `leaf [in MatMul(...)] [node 'mm']`.
   const std::string& message() const noexcept;
   // `<Code>: <message>`.
   const char* what() const noexcept override;

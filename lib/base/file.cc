@@ -101,7 +101,7 @@ void write_all(int file, std::string_view bytes, const std::string& path) {
 }
 
 void sync(int file, const std::string& path) {
-  // Some file systems cannot; then there is nothing more to do.
+  // Some file systems do not support fsync; then there is nothing more to do.
   if (fsync(file) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail_file(errno, "write", path);
 }
 
@@ -111,7 +111,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// What `path` leads to through symbolic links, if it is there: a link stays one.
+// The target of `path` if it is a symbolic link to something that exists, so that writing keeps the link.
 std::string resolved(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr), &std::free);
   if (real == nullptr && errno != ENOENT) fail_file(errno, "write", path);
@@ -142,8 +142,8 @@ std::string read_file(const std::string& path, uint64_t limit) {
   if (size > limit) too_large();
   std::string bytes;
   try {
-    // One more than expected, to notice the end. Pipes and the files of /proc tell no size: they are read until they
-    // end.
+    // One byte more than expected, to notice the end. Pipes and the files of /proc report no size: they are read until
+    // they end.
     size_t wanted = std::max<size_t>(size + 1, size_t{1} << 12);
     size_t done = 0;
     for (;;) {
@@ -251,7 +251,7 @@ NewFile::NewFile(const std::string& path) : path_(resolved(path)) {
     }
     if (errno != EEXIST || attempt == 100) fail_file(errno, "write", path);
   }
-  // Best effort: the new file may be read by whom the old one could be.
+  // Best effort: the new file gets the permissions of the old one.
   if (exists) static_cast<void>(fchmod(file_, info.st_mode & 07777));
 }
 
@@ -287,7 +287,7 @@ void NewFile::commit() {
 
 void remove_abandoned_files(const std::string& folder) {
   constexpr time_t kDay = 24 * 60 * 60;
-  std::error_code error;  // what cannot be looked at stays
+  std::error_code error;  // entries that cannot be read stay
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     int process = 0;
     unsigned number = 0;
@@ -313,7 +313,7 @@ void GrowingFile::append(std::string_view bytes) {
   try {
     write_all(file_, bytes, path_);
   } catch (const Error&) {
-    // Half of a record would make all that is appended later unreadable. Best effort: the fault to tell is the first.
+    // Half of a record would make all later records unreadable. Best effort: the first fault is the one to report.
     [[maybe_unused]] const int cut = ftruncate(file_, static_cast<off_t>(size_));
     throw;
   }

@@ -1,4 +1,7 @@
-// Whole files: read with a limit, written so that nobody ever sees half of one.
+// Whole files: read with a limit, and written atomically, so that a reader never sees half of a file.
+//
+//   write_file("notes.txt", "two lines\nof text\n");
+//   const std::string text = read_file("notes.txt");
 //
 // Faults are Errors that name the file: NotFound (it, or its folder), PermissionDenied, ResourceExhausted (no room, too
 // large), InvalidArgument (a folder, a device, a name that is too long, links in a circle), DataLoss (the medium
@@ -16,13 +19,13 @@
 namespace panto {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 31;
-inline constexpr uint64_t kMaxPipeBytes = uint64_t{1} << 28;  // they do not tell how much is to come
+inline constexpr uint64_t kMaxPipeBytes = uint64_t{1} << 28;  // pipes do not tell their size
 
-// The bytes of a file or pipe. Throws ResourceExhausted, before memory is taken, where there are more than `limit`, or
-// kMaxPipeBytes in a pipe; InvalidArgument for devices, which may have no end.
+// Returns the bytes of a file or pipe. Throws ResourceExhausted, before it takes the memory, for more than `limit`
+// bytes (in a pipe: kMaxPipeBytes); InvalidArgument for devices, which may have no end.
 PANTO_EXPORT std::string read_file(const std::string& path, uint64_t limit = kMaxFileBytes);
 
-// A file of which parts are read. Thread-safe: reads may run in several threads at once.
+// A file for reading at any offset. Thread-safe: reads may run in several threads at once.
 class PANTO_EXPORT RandomAccessFile {
  public:
   // Throws as read_file; InvalidArgument for pipes too.
@@ -31,9 +34,9 @@ class PANTO_EXPORT RandomAccessFile {
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
-  // When it was opened.
+  // The size when the file was opened.
   uint64_t size() const noexcept { return size_; }
-  // `count` bytes from `offset` on. Throws DataLoss where the file ends before.
+  // Reads `count` bytes from `offset` on. Throws DataLoss if the file ends before.
   void read(uint64_t offset, void* to, size_t count) const;
 
  private:
@@ -42,26 +45,28 @@ class PANTO_EXPORT RandomAccessFile {
   uint64_t size_ = 0;
 };
 
-// Through links. False too where nobody can tell: opening it says why.
+// Both follow links, and return false if the path cannot be looked up: opening it then reports the reason.
 PANTO_EXPORT bool is_folder(const std::string& path) noexcept;
-PANTO_EXPORT bool is_file(const std::string& path) noexcept;  // no pipe and no device either
-// Makes a folder, and those above it, where they are not there.
+PANTO_EXPORT bool is_file(const std::string& path) noexcept;  // false for pipes and devices too
+// Makes a folder and its missing parents.
 PANTO_EXPORT void make_folders(const std::string& path);
 
-// Makes `path` hold `bytes`, or leaves what was there. Pipes and devices are written to as they are.
+// Replaces the content of `path` by `bytes`; if it fails, the old content stays. Pipes and devices are written to
+// directly.
 PANTO_EXPORT void write_file(const std::string& path, std::string_view bytes);
 
-// A file in the making, for writers that need a name or write piece by piece. It grows under another name in the same
-// folder; `commit` gives it its own, once all of it is on the disk. Without a commit nothing remains of it.
+// A file that is being written, for writers that need a file name or write piece by piece. The data goes to a temporary
+// file in the same folder; `commit` writes it to disk and renames it to `path`. Without a commit the temporary file is
+// removed.
 class PANTO_EXPORT NewFile {
  public:
-  // Creates an empty file beside `path`: throws at once if that cannot be written.
+  // Creates an empty file beside `path`. Throws at once if that fails.
   explicit NewFile(const std::string& path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  // Where to write; another file may be put there (renamed) too.
+  // Where to write. The caller may also rename another file to this path.
   const std::string& temporary_path() const noexcept { return temporary_; }
   void append(std::string_view bytes);
   void commit();
@@ -72,11 +77,11 @@ class PANTO_EXPORT NewFile {
   int file_ = -1;
 };
 
-// Removes what NewFiles in this folder left there when their process was killed: files of processes that are gone,
-// which nobody has written to for a day (a process of another machine may be there and not be seen). Best effort.
+// Removes temporary files that killed processes left in this folder: their process does not exist any more, and their
+// last change is over a day ago (the process may run on another machine, where this one cannot see it). Best effort.
 PANTO_EXPORT void remove_abandoned_files(const std::string& folder);
 
-// A file that others read while it grows.
+// A file that others read while it is being written.
 class PANTO_EXPORT GrowingFile {
  public:
   // Creates it. Throws AlreadyExists where there is one of that name.
@@ -85,9 +90,9 @@ class PANTO_EXPORT GrowingFile {
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  // Others see the bytes at once; where it throws, none of them.
+  // Other readers see the bytes at once. If it throws, they see none of them.
   void append(std::string_view bytes);
-  // What was appended is on the disk.
+  // Writes everything appended so far to disk.
   void sync();
 
  private:
@@ -96,8 +101,8 @@ class PANTO_EXPORT GrowingFile {
   uint64_t size_ = 0;
 };
 
-// A file that grows beyond what the process may write (`ulimit -f`) is an error where this lives, not a signal that
-// ends the process: for the calling thread.
+// While it lives, a write beyond the process's file size limit (`ulimit -f`) on the calling thread fails with an error,
+// instead of a signal that ends the process.
 class PANTO_EXPORT FileSizeErrors {
  public:
   FileSizeErrors() noexcept;
@@ -106,12 +111,12 @@ class PANTO_EXPORT FileSizeErrors {
   FileSizeErrors& operator=(const FileSizeErrors&) = delete;
 
  private:
-  bool blocked_;  // by this one
+  bool blocked_;  // this object blocked the signal
 };
 
-// What `number` (errno) is among our codes.
+// Maps an errno to a Code.
 PANTO_EXPORT Code code_of_errno(int number) noexcept;
-// Throws the Error that `number` (errno) stands for: "cannot open file 'x': No such file or directory".
+// Throws the Error for an errno: "cannot open file 'x': No such file or directory".
 [[noreturn]] PANTO_EXPORT void fail_file(int number, std::string_view verb, const std::string& path);
 
 }  // namespace panto

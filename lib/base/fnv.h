@@ -1,4 +1,4 @@
-// A hash that is the same in every process and on every machine, for names that stand for long texts.
+// A hash that is the same in every process and on every machine, for short names of long texts.
 #pragma once
 
 #include <cstdint>

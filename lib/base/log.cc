@@ -44,7 +44,7 @@ void log_warn_once(std::string_view text) {
 
 std::string set_log_level(std::string_view level) {
   const std::string wanted(level);
-  const spdlog::level::level_enum parsed = spdlog::level::from_str(wanted);  // "off" too for what it does not know
+  const spdlog::level::level_enum parsed = spdlog::level::from_str(wanted);  // returns "off" for unknown words, too
   if (parsed == spdlog::level::off && wanted != "off") {
     invalid("log level: expected debug, info, warn, error or off, got '{}'", wanted);
   }

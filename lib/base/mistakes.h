@@ -1,4 +1,8 @@
-// What is wrong with something that is put together piece by piece: collected, and said all at once.
+// Mistakes: collects what is wrong with an object that is built step by step, and reports everything in one error.
+//
+//   Mistakes mistakes;
+//   mistakes.noted("input 'x'", [&] { fail(Code::kInvalidArgument, "expected a scalar"); });
+//   mistakes.check("node 'mm'");   // throws if anything was noted
 #pragma once
 
 #include <string>
@@ -13,7 +17,8 @@ namespace panto {
 class PANTO_EXPORT Mistakes {
  public:
   void note(std::string mistake) { mistakes_.push_back(std::move(mistake)); }
-  // Calls f; what it throws is a mistake, said behind `where` ("input 'x'"), if there is one. Whether it did not throw.
+  // Calls f. If it throws an Error, notes its message, after `where` ("input 'x'") unless that is empty, and returns
+  // false.
   template <class F>
   bool noted(const std::string& where, F&& f) {
     try {

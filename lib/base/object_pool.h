@@ -1,5 +1,4 @@
-// A few objects that nobody uses at the moment, for whoever needs one next: what a call needs while it runs, kept for
-// the next one without a lock. Thread-safe.
+// Up to four idle objects that calls reuse without a lock, such as a call's scratch state. Thread-safe.
 #pragma once
 
 #include <array>
@@ -19,7 +18,8 @@ class ObjectPool {
     for (auto& slot : slots_) delete slot.load(std::memory_order_acquire);
   }
 
-  // The one put here last of those that `fits` accepts; null if there is none (or others are just using it).
+  // Takes the most recently returned object that `fits` accepts. Null if there is none, or if other threads hold them
+  // at the moment.
   template <class Fits>
   std::unique_ptr<T> take(const Fits& fits) {
     for (size_t i = 0; i < slots_.size(); ++i) {
@@ -31,7 +31,7 @@ class ObjectPool {
     }
     return nullptr;
   }
-  // Where all places are taken the oldest goes.
+  // If all slots are taken, the oldest object is deleted.
   void put(std::unique_ptr<T> spare) { put(std::move(spare), 0); }
 
  private:

@@ -1,7 +1,9 @@
-// SharedImpl<T>: what a public handle has of its class's Impl, or of something else that it shares with its copies.
+// SharedImpl<T>: a public handle's pointer to its class's Impl, or to another object that the handle shares with its
+// copies.
 //
-// As a std::shared_ptr<T>, of which every T is seven million instructions more to compile for whoever includes the
-// header. This is one std::shared_ptr<void> for all. Thread-safety: as std::shared_ptr's.
+// Works as std::shared_ptr<T>, but instantiating that for each T costs everyone who includes the header seven million
+// instructions of compile time. This class uses one std::shared_ptr<void> for all T. Thread-safety: as
+// std::shared_ptr's.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +17,7 @@ template <class T>
 class SharedImpl {
  public:
   SharedImpl() = default;
-  // Deduced, so that a copy does not look for a way from SharedImpl to std::shared_ptr<T>.
+  // A template, so that copying does not make the compiler look for a conversion from SharedImpl to std::shared_ptr<T>.
   template <class U>
   SharedImpl(std::shared_ptr<U> object)  // NOLINT(google-explicit-constructor): as between std::shared_ptrs
       : object_(std::const_pointer_cast<std::remove_const_t<U>>(std::move(object))) {
@@ -26,7 +28,7 @@ class SharedImpl {
   T& operator*() const noexcept { return *get(); }
   T* operator->() const noexcept { return get(); }
   bool operator==(std::nullptr_t) const noexcept { return get() == nullptr; }
-  // The same as a std::shared_ptr.
+  // The same object as a std::shared_ptr.
   std::shared_ptr<T> shared() const { return std::shared_ptr<T>(object_, get()); }
 
  private:

@@ -1,4 +1,4 @@
-// A vector whose first N elements live inside it: what the dispatcher uses so that a small call allocates nothing.
+// A vector whose first N elements live inside it. The dispatcher uses it so that a small call allocates nothing.
 // Not thread-safe. Moved-from vectors are empty.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Threads of the library's own.
+// Threads that the library starts for itself.
 #pragma once
 
 #include <string_view>
@@ -11,12 +11,13 @@
 
 namespace panto {
 
-// A thread that runs `body`, which must not throw. Signals are left to the program's threads: a prompt's Ctrl-C is
-// meant for the thread that waits. Throws ResourceExhausted, naming `what` needs it, where there is none to be had.
+// Starts a thread that runs `body`, which must not throw. All signals are blocked in it, so that the program's threads
+// get them: a prompt's Ctrl-C is meant for the thread that waits. Throws ResourceExhausted, beginning with `what`, if
+// no thread can be started.
 PANTO_EXPORT std::thread start_thread(std::string_view what, Callable<void()> body);
 
-// Threads that whoever destroys this waits for: what they look at must have asked them to end. One of them may destroy
-// it, and is let go of then: what it looks at must be its own.
+// Threads that the destructor joins. The owner must have asked them to end before. If one of these threads runs the
+// destructor itself, it is detached, and must afterwards use only objects that it owns.
 class JoinedThreads {
  public:
   JoinedThreads() = default;

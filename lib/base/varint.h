@@ -1,4 +1,5 @@
-// Numbers of seven bits a byte, the lowest first: in tables, in protocol buffers and in front of strings. Internal.
+// Variable-length integers: seven bits a byte, the lowest first. Used in tables, protocol buffers and before strings.
+// Internal.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ inline void append_varint(std::string& to, uint64_t number) {
   to.push_back(static_cast<char>(number));
 }
 
-// Takes one off the front of `bytes`. Throws DataLoss where there is none of at most `bits` bits.
+// Removes one number from the front of `bytes`. Throws DataLoss if there is none of at most `bits` bits.
 inline uint64_t take_varint(std::string_view& bytes, int bits = 64) {
   uint64_t number = 0;
   for (int shift = 0; shift < bits && !bytes.empty(); shift += 7) {

@@ -1,5 +1,5 @@
-// Decimal text of floating-point numbers, as NumPy writes it: the fewest digits that tell a number of its type from all
-// others. Internal to printing.
+// Decimal text of floating-point numbers, as NumPy writes it: the fewest digits that distinguish the number from all
+// other numbers of its type. Internal to printing.
 #pragma once
 
 #include <span>
@@ -9,15 +9,14 @@
 
 namespace panto {
 
-// A number by itself: "1.0", "0.1", "1e-05", "nan". T is float, double, Half or BFloat16.
+// The text of one number: "1.0", "0.1", "1e-05", "nan". T is float, double, Half or BFloat16.
 template <class T>
 std::string scalar_text(T value);
 // "(1+2j)", "2j" where the real part is zero.
 template <class T>
 std::string complex_scalar_text(T real, T imaginary);
 
-// How the numbers of one array are written, so that their points stand below each other: chosen from all that are
-// shown.
+// The common format of the numbers of an array, chosen from all shown numbers so that their decimal points align.
 template <class T>
 class FloatLayout {
  public:

@@ -127,7 +127,7 @@ Types flat_types(std::span<const ArgDef> args, std::span<const AttrValue> attrs)
 
 void fail_cycle(std::span<const int> waiting, const std::function<std::vector<int>(int)>& before,
                 const std::function<std::string(int)>& name) {
-  // From a node that waits, go back along inputs that wait: sooner or later one comes again.
+  // Start at a node that waits, and go back along inputs that wait, until a node is reached again.
   const auto waits = [&](int node) { return waiting[static_cast<size_t>(node)] > 0; };
   int node = 0;
   while (!waits(node)) ++node;

@@ -11,7 +11,7 @@ namespace panto {
 struct DeviceFunctionScope::Impl {
   DeviceFunction function;
   const DeviceFunctionScope* outer = nullptr;
-  DeviceSpec around;  // what the scopes between `outer` and this one say
+  DeviceSpec around;  // the spec of the scopes between `outer` and this one
 };
 
 DeviceFunctionScope::DeviceFunctionScope(DeviceFunction function) {

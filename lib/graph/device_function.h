@@ -1,12 +1,12 @@
-// Device functions: who decides, node by node, where the nodes of a graph that is being built ask to run.
+// Device functions: choose, node by node, the requested device of nodes while a graph is built.
 //
 //   const DeviceFunctionScope scope([](const Node& node) {
 //     return node.op().has(Trait::kContraction) ? std::string("/device:CPU:1") : node.device();
 //   });
 //
 // It nests with DeviceScope (lib/core/tensor/device.h) as TensorFlow's tf.device does. The function sees the node with
-// the device of the scopes inside of it; what it says takes that one's place; what it leaves open comes from the scopes
-// around it, the inner ones first. Functions see nodes only: a call that runs at once is where scopes say.
+// the device that inner scopes request. Its result replaces that device, and parts that the result leaves open come
+// from the outer scopes, the inner of these first. Functions see nodes only: an eager call runs where scopes say.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace panto {
 
 using DeviceFunction = Callable<std::string(const Node&)>;
 
-// Belongs to the thread that made it.
+// Must be used on the thread that made it.
 class PANTO_EXPORT DeviceFunctionScope {
  public:
   explicit DeviceFunctionScope(DeviceFunction function);
@@ -33,8 +33,8 @@ class PANTO_EXPORT DeviceFunctionScope {
   Impl* impl_;
 };
 
-// For recorders: a node that was just added asks for what the thread's device scopes and functions say. Throws
-// InvalidArgument, naming the node, where a function gives no device name.
+// For recorders: sets the requested device of a node that was just added, by the thread's device scopes and functions.
+// Throws InvalidArgument, naming the node, if a function returns a malformed device name.
 PANTO_EXPORT void ask_for_device(Graph& graph, int id);
 
 }  // namespace panto

@@ -109,7 +109,7 @@ NodeOutput Graph::output(std::string_view text) const {
   if (name.control) invalid("tensor name: expected a node's output such as 'x' or 'x:0', got '{}'", text);
   const Node& node = at(name.node);
   if (name.index >= node.num_outputs()) {
-    if (is_unknown(node)) fail_unknown(node);  // who knows what outputs it has?
+    if (is_unknown(node)) fail_unknown(node);  // its number of outputs is not known
     if (node.num_outputs() == 0) invalid("tensor name: expected a node with outputs, got '{}'", text);
     failf(Code::kOutOfRange, "output of node '{}': expected 0 to {}, got {}", node.name(), node.num_outputs() - 1,
           name.index);
@@ -155,7 +155,7 @@ void Graph::unlink_control(int id, size_t position) {
   backward_ -= from >= id ? 1 : 0;
 }
 
-// The last entry takes the place of the dropped one, and its owner is told.
+// The last entry moves to the dropped entry's position, and the consumer that it belongs to is updated.
 void Graph::drop_use(Node& producer, size_t position) {
   const NodeUse moved = producer.consumers_.back();
   producer.consumers_.pop_back();
@@ -231,7 +231,7 @@ int Graph::add(NodeSpec spec) {
   node->device_ = std::move(spec.device);
   node->where_ = shared_line(std::move(spec.where));
   node->internal_attrs_ = std::move(spec.internal_attrs);
-  nodes_.emplace_back();  // where a name is entered, its node is
+  nodes_.emplace_back();  // a name in the index must have a node
   if (!index_->add(nodes_, *node)) {
     nodes_.pop_back();
     invalid("node name: expected one that is not taken, got '{}'", node->name());
@@ -315,7 +315,7 @@ void Graph::remove_control_input(int id, int from) {
   auto& controls = node.control_inputs_;
   const auto found = std::ranges::find(controls, from);
   if (found == controls.end()) return;
-  // The last one takes its place.
+  // The last control input moves to the removed one's position.
   const auto position = static_cast<size_t>(found - controls.begin());
   unlink_control(id, position);
   if (position + 1 != controls.size()) {
@@ -422,7 +422,7 @@ void Graph::set_seed(int64_t seed) {
   index_->seed = seed;
 }
 
-// As TensorFlow's get_seed, for which two zeros mean that there is no seed.
+// Follows TensorFlow's get_seed, where two zeros mean that there is no seed.
 std::pair<int64_t, int64_t> Graph::next_seeds() {
   if (!index_->seed) return {0, 0};
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();

@@ -1,16 +1,16 @@
-// Graph: nodes and the edges between them, in memory. Plain data: a graph runs nothing by itself.
+// Graph: nodes and the edges between them, in memory. Plain data: a graph does not run by itself.
 //
 //   Graph g = read_graph("model.pb");
 //   std::cout << g.to_string();                       // one line a node
 //   const Node& y = g.at("y");                        // y.op().name(), y.input(0), y.consumers()
 //
-// A node has an id that never changes (a removed node's is not used again; a copy of the graph keeps them), a unique
-// name, an op, attributes by signature position, data inputs and control inputs. Edges name nodes by id.
+// A node has an id that never changes (ids of removed nodes are not reused; a copy of the graph keeps the ids), a
+// unique name, an op, attributes by signature position, data inputs and control inputs. Edges refer to nodes by id.
 //
 // Invariants, kept by every function that changes a graph: names are unique and well-formed; every input refers to an
 // existing output of an existing node; consumers mirror inputs. Cycles and argument types are checked by `validate`
 // (lib/graph/validate.h), which the importer and the optimizer call.
-// Thread-safety: const functions may run in several threads at once; changes need the graph for themselves.
+// Thread-safety: const functions may run in several threads at once; a change needs exclusive access.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@
 
 namespace panto {
 
-// Output `index` (list outputs spread) of the node with id `node`.
+// Output `index` (list outputs spread) of node `node`.
 struct NodeOutput {
   int node = -1;
   int index = 0;
@@ -43,12 +43,12 @@ struct NodeOutput {
   bool valid() const noexcept { return node >= 0; }
 };
 
-// Where a node's output, or (slot kControl) the node itself, is used: data input `slot` of node `node`.
+// A consumer of a node's output, or (slot kControl) of the node itself: data input `slot` of node `node`.
 struct NodeUse {
   static constexpr int kControl = -1;
   int node = -1;
   int slot = kControl;
-  int output = 0;  // which output is read; of a control edge: its position among the user's control inputs
+  int output = 0;  // the output that is read; for a control edge its position among the consumer's control inputs
   bool operator==(const NodeUse&) const = default;
 };
 
@@ -80,14 +80,14 @@ struct NodeSpec {
   SourceLine where;
   // Attributes whose names begin with "_": for passes, runtimes and viewers.
   std::vector<std::pair<std::string, AttrValue>> internal_attrs;
-  // Bit i: the file, or the call, sets attribute i explicitly, though perhaps to its default.
+  // Bit i: the file or the call sets attribute i explicitly, even if to its default.
   uint64_t explicitly_set = ~uint64_t{0};
-  // Its place in the order of adding, where it stands for a node that was added earlier: that one's. -1: its id.
+  // Its place in the order of adding: if it replaces an older node, that node's place. -1: its id.
   int place = -1;
 };
 
-// What gives spans is not inline: a header that makes spans of five types costs whoever includes it a tenth of the time
-// to compile.
+// Functions that return spans are not inline: instantiating spans of five types in this header costs everyone who
+// includes it a tenth of the compile time.
 class PANTO_EXPORT Node {
  public:
   Node(const Node& other);
@@ -124,23 +124,23 @@ class PANTO_EXPORT Node {
 
   const std::string& device() const noexcept { return device_; }
   const SourceLine& where() const noexcept { return *where_; }
-  // Of two nodes that may come next, the one with the lower place, then the one with the lower id.
+  // Order among nodes that could come next: lower place first, then lower id.
   int place() const noexcept { return place_; }
-  // Everything above but the place as one value: to add a changed copy.
+  // Everything above except the place as one value, to add a changed copy.
   NodeSpec spec() const;
 
  private:
   friend class Graph;
   Node();
 
-  // What most nodes have stands in the node: a large graph is walked many times, and pieces of nodes that lie elsewhere
-  // are most of the time that takes.
+  // Small data is stored inline: a large graph is walked many times, and loading parts of nodes from other places takes
+  // most of that time.
   int id_ = -1;
   int place_ = -1;
   const Op* op_ = nullptr;
   SmallVector<NodeOutput, 2> inputs_;
   SmallVector<NodeUse, 2> consumers_;
-  // Where in the producers' `consumers_` our entries stand, so that an edge is removed in constant time.
+  // Positions of this node's entries in its producers' `consumers_`, so that an edge is removed in constant time.
   SmallVector<uint32_t, 2> use_positions_;
   std::vector<int> control_inputs_;
   std::vector<uint32_t> control_positions_;
@@ -160,14 +160,14 @@ struct GraphVersions {
   std::vector<int> bad_consumers;
 };
 
-// A variable that was made while the graph was built: what the initializer of all variables runs.
+// A variable that was made while the graph was built. The initializer of all variables runs its initializer.
 struct GraphVariable {
   std::string name;
   NodeOutput handle;     // of its VarHandleOp
   int initializer = -1;  // id of the node that assigns the first value; -1: none
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  Tensor symbol = {};  // what stands for the handle while the graph is built
+  Tensor symbol = {};  // the symbolic handle while the graph is built
   VariableUse use = VariableUse::kTrained;
 };
 
@@ -182,115 +182,116 @@ class PANTO_EXPORT Graph {
 
   // ---- Looking --------------------------------------------------------------------------------------------------
   int num_nodes() const noexcept { return count_; }
-  // Ids are below this.
+  // All ids are below this.
   int id_limit() const noexcept { return static_cast<int>(nodes_.size()); }
-  // Null if there is none, or none any more.
+  // Null if there is no such node, or it was removed.
   const Node* find(int id) const noexcept {
     return id >= 0 && id < id_limit() ? nodes_[static_cast<size_t>(id)].get() : nullptr;
   }
   const Node* find(std::string_view name) const noexcept;
-  // Throws NotFound, for a name with the closest names there are.
+  // Throws NotFound; for a name with the closest existing names.
   const Node& at(int id) const {
     if (const Node* node = find(id)) [[likely]]
       return *node;
     no_node(id);
   }
   const Node& at(std::string_view name) const;
-  // Whether it has loops or conditionals of TensorFlow 1: nodes of the control-flow kinds, also such as cannot run
-  // here.
+  // True if the graph has loops or conditionals of TensorFlow 1: nodes of the control-flow kinds, including unknown
+  // ones.
   bool has_control_flow() const noexcept { return flow_nodes_ > 0; }
   // Ids in the order in which the nodes were added.
   std::vector<int> ids() const;
-  // "x" or "x:0" as written in feeds and fetches. Throws InvalidArgument for "^x" and malformed text, NotFound, and
-  // OutOfRange for an output that the node does not have.
+  // Parses "x" or "x:0", as written in feeds and fetches. Throws InvalidArgument for "^x" and malformed text, NotFound,
+  // and OutOfRange for an output that the node does not have.
   NodeOutput output(std::string_view text) const;
-  // "x" for output 0, "x:1".
+  // "x" for output 0, "x:1" for output 1.
   std::string output_name(NodeOutput output) const;
   const OutputInfo& info(NodeOutput output) const { return at(output.node).output(output.index); }
 
-  // Every node after its inputs, data and control, but for the way back of a loop (lib/graph/flow.h); of two that are
-  // free, the one added first (Node::place). Throws InvalidArgument, naming the nodes of one cycle.
+  // Every node after its data and control inputs, except for the back edge of a loop (lib/graph/flow/flow.h); among
+  // nodes that could come next, the one added first (Node::place). Throws InvalidArgument, naming the nodes of one
+  // cycle.
   std::vector<int> topological_order() const;
 
   // ---- Changing -------------------------------------------------------------------------------------------------
-  // Makes room for so many nodes in all, which are added faster then.
+  // Makes room for `nodes` nodes in total, so that they are added faster.
   void reserve(size_t nodes);
-  // Returns the id. Throws InvalidArgument for a name that is malformed or taken, inputs that do not exist, a missing
-  // attribute, one of the wrong kind, type or value.
+  // Returns the id. Throws InvalidArgument for a malformed or taken name, inputs that do not exist, and a missing or
+  // invalid attribute.
   int add(NodeSpec node);
-  // Throws FailedPrecondition while something uses the node.
+  // Throws FailedPrecondition if the node has consumers.
   void remove(int id);
   void rename(int id, std::string name);
   void set_input(int id, int slot, NodeOutput from);
-  // The node is one of another op from now on, which gives outputs of the same types. Its id, name, outputs, control
-  // inputs and whoever uses it stay. Throws as `add`.
+  // Changes the node's op, data inputs and attributes. The new op must give outputs of the same types. Id, name,
+  // outputs, control inputs and consumers stay. Throws as `add`.
   void replace_op(int id, const Op& op, std::vector<NodeOutput> inputs, std::vector<AttrValue> attrs);
-  // Nothing happens if it is there already; a node cannot wait for itself.
+  // Does nothing if the edge exists. A node cannot wait for itself.
   void add_control_input(int id, int from);
   void remove_control_input(int id, int from);
-  // All data inputs that read `old` read `with` instead.
+  // Makes all data inputs that read `old` read `with` instead.
   void replace_output(NodeOutput old, NodeOutput with);
-  // All nodes that wait for `old` wait for `with` instead (and not at all for themselves).
+  // Makes all nodes that wait for `old` wait for `with` instead; `with` itself just stops waiting.
   void replace_control(int old, int with);
   void set_attr(int id, std::string_view name, AttrValue value);
   void set_internal_attr(int id, std::string_view name, AttrValue value);  // an empty value removes it
   void set_device(int id, std::string device);
   void set_outputs(int id, std::vector<OutputInfo> outputs);
 
-  // A free name: `wanted`, else `wanted_1`, `wanted_2` ... Like TensorFlow's, names that differ in case only are not
-  // given out. Characters that a name may not have become "_".
+  // Returns a free name: `wanted`, else `wanted_1`, `wanted_2` ... As in TensorFlow, a name that differs from an
+  // existing one only in case is not free. Invalid characters become "_".
   std::string unique_name(std::string_view wanted);
-  // A name for a scope of names that is to be opened, which is not free from then on: opened again, "net" is "net_1".
+  // Reserves a name for a new name scope: opened again, "net" becomes "net_1".
   std::string unique_scope(std::string_view wanted);
   static bool is_valid_name(std::string_view name) noexcept;
 
   // ---- What belongs to the whole graph --------------------------------------------------------------------------
   const GraphVersions& versions() const noexcept { return versions_; }
   void set_versions(GraphVersions versions);
-  // Random nodes that are recorded from now on without seeds of their own get some of these: trace/graph_scope.h.
+  // Random nodes without seeds of their own that are recorded after this get derived seeds: trace/graph_scope.h.
   void set_seed(int64_t seed);
-  // The next two; {0, 0} where none was set.
+  // The next two seeds; {0, 0} if no seed was set.
   std::pair<int64_t, int64_t> next_seeds();
-  // The function library as it stood in the file: kept, not understood yet (calling a function is Unimplemented).
+  // The file's serialized function library, kept so that functions that no node calls are written again.
   const std::string& library() const noexcept { return library_; }
   void set_library(std::string serialized);
   const std::vector<GraphVariable>& variables() const noexcept { return variables_; }
   void add_variable(GraphVariable variable);
 
-  // Which output a symbolic tensor stands for: entered by the tracer, so that building may be interrupted and feeds and
-  // fetches may be given as tensors. An invalid NodeOutput if it is none of this graph's.
+  // Records the output that a symbolic tensor stands for. The tracer does this, so that building can be interrupted,
+  // and feeds and fetches can be tensors. output_of returns an invalid NodeOutput for a tensor of another graph.
   void bind(const Tensor& symbolic, NodeOutput output);
   NodeOutput output_of(const Tensor& symbolic) const;
-  // Throws InvalidArgument if the tensor is none of this graph's.
+  // Throws InvalidArgument if the tensor does not belong to this graph.
   const Node& node(const Tensor& symbolic) const;
-  // The same pointer as long as the graph lives, wherever it is moved; no other graph's, a copy's neither.
+  // A pointer that identifies the graph while it lives, also after a move. Other graphs, and copies, have others.
   const void* identity() const noexcept { return index_.get(); }
-  // Where the graph lives now, wherever it is moved; expires with it.
+  // A pointer to the graph's current address, also after a move; expires with the graph.
   std::weak_ptr<Graph* const> location() const noexcept;
-  // Node `id` as a value. Throws NotFound.
+  // An Operation for node `id`. Throws NotFound.
   Operation operation(int id) const;
-  // Nothing can be changed from now on: functions that change throw FailedPrecondition. A copy can be changed.
+  // Forbids changes from now on: functions that change throw FailedPrecondition. A copy can be changed.
   void finalize() noexcept { final_ = true; }
   bool is_final() const noexcept { return final_; }
 
   // ---- Collections -------------------------------------------------------------------------------------------------
-  // What a program wants to find again by a key ("losses"): outputs, and nodes (index kNoOutput). What is removed from
-  // the graph is removed from them.
+  // Lists of outputs and nodes (index kNoOutput) that a program stores under a key ("losses"). Nodes that are removed
+  // from the graph are removed from the lists.
   static constexpr int kNoOutput = -1;
-  // Throws NotFound for a node that is not there, OutOfRange for an output.
+  // Throws NotFound if the node does not exist, OutOfRange if the output does not.
   void add_to_collection(std::string_view key, NodeOutput item);
-  // In the order of adding; empty where nothing was added.
+  // In the order of adding; empty if nothing was added.
   std::vector<NodeOutput> collection(std::string_view key) const;
   // Sorted.
   std::vector<std::string> collection_keys() const;
 
-  // How often it was changed so far, at least: of two looks with the same number, nothing happened in between.
+  // A lower limit for the number of changes so far: if it is the same at two times, nothing changed in between.
   uint64_t edits() const noexcept { return edits_; }
 
   // ---- Printing -------------------------------------------------------------------------------------------------
-  // One line a node, inputs first, ties by name: two graphs with the same nodes print the same.
+  // One line per node, inputs first, ties by name: two graphs with the same nodes print the same.
   //   y = MatMul(x, w; transpose_b=true) -> float32[?,3]
-  // Attributes that equal their default or follow from the inputs are left out.
+  // Attributes that equal their defaults or follow from the inputs are left out.
   std::string to_string() const;
   std::string node_text(const Node& node) const;
   // For Graphviz.
@@ -298,7 +299,7 @@ class PANTO_EXPORT Graph {
 
  private:
   [[noreturn]] void no_node(int id) const;
-  // Before every change.
+  // Called before every change.
   void edit();
   Node& get(int id);
   void check_output(NodeOutput output, std::string_view user) const;
@@ -312,7 +313,7 @@ class PANTO_EXPORT Graph {
   std::vector<std::unique_ptr<Node>> nodes_;  // by id
   int count_ = 0;
   int64_t backward_ = 0;  // edges that do not lead from a lower to a higher id ...
-  int placed_ = 0;        // ... and nodes whose place is not their id: without any, ids are in order
+  int placed_ = 0;        // ... and nodes whose place is not their id: if both are 0, ids are in topological order
   int flow_nodes_ = 0;    // of the control-flow kinds
   SharedImpl<const SourceLine> latest_line_;
   uint64_t edits_ = 0;

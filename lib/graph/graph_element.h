@@ -1,5 +1,5 @@
-// GraphElement: something of a graph, however one has it at hand: a name, a symbolic tensor, a variable, an operation.
-// What is fetched, grouped and waited for may be any mix of these.
+// GraphElement: a reference to a part of a graph, in any form: a name, a symbolic tensor, a variable, an operation.
+// Fetches, groups and control dependencies take any mix of these.
 //
 //   session.run({"loss:0", accuracy, w, train});
 #pragma once
@@ -24,7 +24,7 @@ class PANTO_EXPORT GraphElement {
  public:
   enum class Kind : uint8_t { kName, kTensor, kVariable, kOperation };
   // NOLINTBEGIN(google-explicit-constructor): written as {"y", loss, w, step}
-  // "y" or "y:0", a node's output; "^y", or the name of a node without outputs: the node.
+  // "y" or "y:0": a node's output. "^y", or the name of a node without outputs: the node.
   GraphElement(std::string name) : name_(std::move(name)) {}
   GraphElement(const char* name) : name_(name) {}
   GraphElement(Tensor symbolic) : kind_(Kind::kTensor), tensor_(std::move(symbolic)) {}
@@ -35,13 +35,13 @@ class PANTO_EXPORT GraphElement {
   Kind kind() const noexcept { return kind_; }
   bool is_variable() const noexcept { return kind_ == Kind::kVariable; }
   const std::string& name() const noexcept { return name_; }
-  const Tensor& tensor() const noexcept { return tensor_; }  // of a variable: its handle
+  const Tensor& tensor() const noexcept { return tensor_; }  // for a variable: its handle
   const Operation& operation() const noexcept { return operation_; }
   bool operator==(const GraphElement& other) const noexcept {
     return kind_ == other.kind_ && tensor_.impl() == other.tensor_.impl() && name_ == other.name_ &&
            operation_ == other.operation_;
   }
-  // For errors: "'y'", "symbolic float32[2]", "variable float32[2]", "operation 'step'".
+  // For errors: "'y'", "<symbolic float32[2]>"; an operation's name, "'step'".
   std::string to_string() const;
 
  private:
@@ -51,7 +51,7 @@ class PANTO_EXPORT GraphElement {
   Operation operation_;
 };
 
-// A list of them: braces with any mix, or a container of one kind (vector<string>, vector<Tensor>, span<Variable>).
+// A list of elements: braces with any mix, or a container of one kind (vector<string>, vector<Tensor>, span<Variable>).
 class PANTO_EXPORT GraphElements {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
@@ -70,12 +70,12 @@ class PANTO_EXPORT GraphElements {
   std::vector<GraphElement> elements_;
 };
 
-// The node of `graph` that is meant. `identity`: of the graph whose operations are meant, itself or what it is a copy
-// of; null where that is gone. Throws NotFound for a name that no node has, InvalidArgument for what is another graph's
-// or stands for nothing.
+// The node of `graph` that the element refers to. `identity`: of the graph that operations must belong to, which is
+// `graph` or the graph that it was copied from; null if that is gone. Throws NotFound for a name that no node has,
+// InvalidArgument for an element of another graph, or one that refers to nothing.
 PANTO_EXPORT int node_of(const Graph& graph, const GraphElement& element, const void* identity);
-// The output that is meant; an invalid one where that is a node: an operation, "^name", one without outputs. Throws the
-// same, and OutOfRange for an output that the node does not have.
+// The output that the element refers to; invalid if it refers to a node: an operation, "^name", or a node without
+// outputs. Throws as node_of, and OutOfRange for an output that the node does not have.
 PANTO_EXPORT NodeOutput output_of(const Graph& graph, const GraphElement& element, const void* identity);
 
 }  // namespace panto

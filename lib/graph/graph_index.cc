@@ -14,7 +14,7 @@ std::string lower(std::string_view text) {
 
 constexpr auto kAny = [](const auto&) { return true; };
 
-// Different for different numbers, also in the low bits: the end of splitmix64.
+// A bijection that also mixes the low bits: the final steps of splitmix64.
 uint64_t mixed(uint64_t n) noexcept {
   n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9u;
   n = (n ^ (n >> 27)) * 0x94d049bb133111ebu;

@@ -1,4 +1,4 @@
-// What a graph looks up: nodes by name, free names, outputs by symbolic tensor, collections. Internal.
+// The lookup tables of a graph: nodes by name, free names, outputs by symbolic tensor, collections. Internal.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@
 
 namespace panto {
 
-// The tables stand here and not in the class: their headers are heavy ones. Those of names are made when somebody asks
-// for the first time: most copies of a graph are only walked.
+// Separate from Graph, because the headers of the tables are expensive to compile. The tables of names are built on
+// first use: most copies of a graph are only walked.
 class Graph::Index {
  public:
   using Nodes = std::vector<std::unique_ptr<Node>>;  // by id
   explicit Index(Graph* owner) : graph(owner) {}
-  Graph* graph;  // whose this is; whoever follows the graph looks here
+  Graph* graph;  // the graph that this belongs to; updated when the graph is moved
 
-  // The id of the node of that name; -1: none. May be called by several threads at once.
+  // The id of the node with that name, or -1. May be called by several threads at once.
   int find(const Nodes& nodes, std::string_view name);
-  // The rest needs the graph for itself.
+  // The other functions need exclusive access.
   void reserve(size_t nodes) { names_.reserve(nodes); }
-  // False, with nothing done, if the node's name is taken. `nodes`: the others.
+  // Returns false, and does nothing, if the node's name is taken. `nodes`: the other nodes.
   bool add(const Nodes& nodes, const Node& node);
   void remove(const Node& node);
-  // A name that no node and no scope has, nor one that differs in case only: `base`, else `base_1`, `base_2` ...
+  // A name that differs, even ignoring case, from all names of nodes and scopes: `base`, else `base_1`, `base_2` ...
   std::string free_name(const Nodes& nodes, const std::string& base);
-  // A name that free_name gave is one of a scope now.
+  // Makes a name that free_name returned the name of a scope.
   void take_scope(const std::string& name);
 
   void bind(int64_t tensor, NodeOutput output);
@@ -57,13 +57,13 @@ class Graph::Index {
   std::mutex making_;
   std::atomic<bool> names_made_{false};
   HashTable<uint32_t, int, -1> names_;  // ids
-  // How many nodes and scopes have a name of this hash in lower case. That two names have one by accident takes a free
-  // name away, no more.
+  // Number of nodes and scopes whose lower-case name has this hash. An accidental collision only makes a free name
+  // unavailable.
   bool lower_names_made_ = false;
   HashTable<uint64_t, int, -1> lower_names_;
   std::vector<std::string> scopes_;
-  std::unordered_map<std::string, int> next_suffix_;        // wanted name in lower case -> where to go on looking
-  HashTable<uint64_t, NodeOutput, NodeOutput{}> bindings_;  // by tensor id, mixed
+  std::unordered_map<std::string, int> next_suffix_;        // wanted name in lower case -> next suffix to try
+  HashTable<uint64_t, NodeOutput, NodeOutput{}> bindings_;  // by tensor id, mixed to spread it
 };
 
 }  // namespace panto

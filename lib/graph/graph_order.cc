@@ -23,7 +23,7 @@ std::vector<int> Graph::topological_order() const {
       if (leads_back(*node, use)) --waiting[static_cast<size_t>(use.node)];
     }
   }
-  // Positions are ids, unless some nodes stand elsewhere.
+  // Positions equal ids, unless some nodes have another place.
   std::vector<int> ids_by_place, positions;
   if (placed_ > 0) {
     ids_by_place = ids();
@@ -36,8 +36,8 @@ std::vector<int> Graph::topological_order() const {
   const auto position_of = [&](int id) { return placed_ > 0 ? positions[static_cast<size_t>(id)] : id; };
   const auto id_at = [&](int position) { return placed_ > 0 ? ids_by_place[static_cast<size_t>(position)] : position; };
   const int end = placed_ > 0 ? count_ : id_limit();
-  // The first of those that wait for nothing any more: among nodes passed over by a walk through the positions, if
-  // there are any, else where the walk stands. In most graphs few are.
+  // Visits the ready node with the lowest position: first the nodes that the walk over all positions has passed by and
+  // that became ready later, then the walk continues. In most graphs few nodes are passed by.
   std::priority_queue<int, std::vector<int>, std::greater<>> passed;
   std::vector<int> order;
   order.reserve(static_cast<size_t>(count_));

@@ -1,6 +1,6 @@
-// A hash table of small values in one piece of memory: open addressing, linear probing. It knows hashes only; what they
-// are hashes of is compared by whoever asks. A std::unordered_map has an allocation and 40 bytes more for each entry:
-// looking up names was a third of the time to read a graph of a million nodes. Internal. Not thread-safe.
+// A hash table of small values in one block of memory: open addressing, linear probing. It stores hashes only; the
+// caller compares the keys. A std::unordered_map needs an allocation and 40 bytes more for each entry: looking up names
+// was a third of the time to read a graph of a million nodes. Internal. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline uint32_t name_hash(std::string_view name) noexcept {
   return static_cast<uint32_t>(std::hash<std::string_view>()(name));
 }
 
-// `kNone`: a value that is never entered. Hashes must differ in their low bits.
+// `kNone`: a value that is never inserted. Hashes must differ in their low bits.
 template <class Hash, class Value, Value kNone>
 class HashTable {
  public:
@@ -25,8 +25,8 @@ class HashTable {
     while (slots - slots / 4 < n) slots *= 2;
     if (slots > slots_.size()) rehash(slots);
   }
-  // The value of an entry of this hash for which `same(value)` is true; null if there is none. Changing the value to
-  // kNone is not allowed.
+  // The value of an entry with this hash for which `same(value)` is true; null if there is none. The caller must not
+  // set the value to kNone.
   template <class Same>
   Value* find(Hash hash, const Same& same) {
     const size_t at = locate(hash, same);
@@ -37,19 +37,19 @@ class HashTable {
     const size_t at = locate(hash, same);
     return at < slots_.size() ? &slots_[at].value : nullptr;
   }
-  // Beside others of that hash.
+  // Inserts an entry, even if others have the same hash.
   void insert(Hash hash, Value value) {
     if (size_ >= slots_.size() - slots_.size() / 4) rehash(slots_.empty() ? kFewest : slots_.size() * 2);
     put(hash, value);
     ++size_;
   }
-  // What `find` gives, if anything.
+  // Removes the entry that `find` would return, if any.
   template <class Same>
   void erase(Hash hash, const Same& same) {
     size_t hole = locate(hash, same);
     if (hole >= slots_.size()) return;
     --size_;
-    // What stands behind the hole, and would not be found beyond it, moves up.
+    // Entries behind the hole that could no longer be found move up.
     for (size_t at = next(hole); slots_[at].value != kNone; at = next(at)) {
       const size_t wanted = home(slots_[at].hash);
       const bool after_hole = hole <= at ? hole < wanted && wanted <= at : hole < wanted || wanted <= at;
@@ -90,7 +90,7 @@ class HashTable {
     }
   }
 
-  std::vector<Slot> slots_;  // as many as a power of two, or none; a quarter of them is free
+  std::vector<Slot> slots_;  // a power of two, or none; at least a quarter of them is free
   size_t size_ = 0;
 };
 

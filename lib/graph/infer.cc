@@ -18,7 +18,7 @@ namespace {
 
 using Slots = SmallVector<AttrSlot, 8>;
 
-// Fills in the slots that are not set. `filled` hears of it before the op's shape function is asked.
+// Fills in the slots that are not set, then calls `filled`, then the op's shape function.
 template <class Filled>
 AbstractValues infer_slots(const Op& op, std::span<const Tensor* const> inputs, Slots& slots, const Filled& filled) {
   dispatch::BindStorage storage;
@@ -95,7 +95,7 @@ void Inference::run(const Node& node) {
   for (const Tensor& t : known) done = done && t.defined();
   if (done) return;
   if (is_unknown(node)) {
-    // Nothing is asked of its inputs, which may come later where a loop is closed.
+    // Needs none of its inputs, which may come later if a loop is closed.
     return take_from_graph(node);
   }
   SmallVector<const Tensor*, 8> inputs;
@@ -130,7 +130,7 @@ namespace {
 
 using Given = std::span<const std::pair<NodeOutput, Tensor>>;
 
-// The Merges that are read before all their inputs are there, and what is taken for their values.
+// Merges that come before some of their inputs in the order, and the assumed shapes of their values.
 class LoopShapes {
  public:
   LoopShapes(Graph& graph, Given given, std::vector<int> order)
@@ -146,8 +146,8 @@ class LoopShapes {
     }
   }
 
-  // From what the loops begin with to what holds in every round. Where that does not come to an end soon, or is
-  // refused, of which rounds that are never run may be the reason, nothing is taken for known.
+  // Loosens the assumed shapes, at first those that enter the loops, until they hold in every round. If that takes too
+  // long, or inference fails (perhaps because of a round that never runs), nothing is assumed.
   void run() {
     constexpr int kPasses = 8;
     try {
@@ -156,7 +156,7 @@ class LoopShapes {
         if (!loosen(i >= kPasses / 2)) return;
       }
     } catch (const Error& error) {
-      // If it is no fault of what was taken for known, it comes again.
+      // If the assumptions were not the cause, the error comes again below.
       log_debug(fmt::format("shapes in loops: nothing is taken for known: {}", error.what()));
     }
     for (Merge& merge : merges_) merge.shape = PartialShape();
@@ -185,7 +185,7 @@ class LoopShapes {
     }
   }
 
-  // What all inputs have in common that are there before the loop.
+  // What the inputs from before the loop have in common.
   static PartialShape begin_of(const Inference& inference, const Node& node) {
     std::optional<PartialShape> shape;
     for (const NodeOutput& input : node.inputs()) {
@@ -203,7 +203,7 @@ class LoopShapes {
     if (!inference.has(index)) inference.set(index, meta_tensor(kInt32, PartialShape{}));
   }
 
-  // Whether what was taken for a value was too much. `all`: then nothing of it is kept.
+  // Weakens assumed shapes that do not hold; returns true if there are some. `all`: drops such a shape completely.
   bool loosen(bool all) {
     bool changed = false;
     for (Merge& merge : merges_) {
@@ -221,7 +221,7 @@ class LoopShapes {
   Graph& graph_;
   Given given_;
   std::vector<int> order_;
-  std::vector<Merge> merges_;  // in that order
+  std::vector<Merge> merges_;  // in the order of order_
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Shapes over whole graphs: each op's own shape function, run on abstract values for values that are not there yet.
+// Shape inference over whole graphs: runs each op's shape function on abstract values, since real values are not
+// computed.
 //
-// A abstract value is a META tensor: dtype, what is known of the shape, values of small integers, what a handle refers
-// to. For a constant it is the constant. Internal.
+// An abstract value is a META tensor: dtype, what is known of the shape, values of small integer tensors, and the
+// object that a handle refers to. For a constant it is the constant. Internal.
 #pragma once
 
 #include <span>
@@ -17,10 +18,10 @@ namespace panto {
 
 using AbstractValues = SmallVector<Tensor, 1>;
 
-// Stand-ins for the outputs of a call. `attrs`, by signature position, may lack inferred and defaulted ones: they are
-// filled in. Throws what the dispatcher would throw for such a call, with the same context.
+// Infers the abstract outputs of a call. `attrs`, by signature position, may lack inferred and defaulted attributes:
+// they are filled in. Throws what the dispatcher would throw for such a call, with the same context.
 AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, std::vector<AttrValue>& attrs);
-// The same of attributes that are all set.
+// The same if all attributes are set.
 AbstractValues infer_call(const Op& op, std::span<const Tensor* const> inputs, std::span<const AttrValue> attrs);
 
 class Inference {
@@ -29,11 +30,11 @@ class Inference {
   Inference(const Inference&) = delete;
   Inference& operator=(const Inference&) = delete;
 
-  // Gives an output its abstract value, instead of what its node would say: a fed tensor, or a symbolic one of that
+  // Sets the abstract value of an output, overriding its node's inference: for a fed tensor, or a symbolic one of its
   // shape.
   void set(NodeOutput output, Tensor abstract_value);
-  // Infers a node whose inputs are done, but for a loop's way back: then it is as the graph says. Does nothing where
-  // all its outputs are set. Errors name the node and its line.
+  // Infers a node whose inputs are inferred already; for a loop's back edge the graph's own information is used. Does
+  // nothing if all its outputs are set. Errors name the node and its line.
   void run(const Node& node);
   const Tensor& at(NodeOutput output) const {
     return abstract_values_[static_cast<size_t>(output.node)][static_cast<size_t>(output.index)];
@@ -52,9 +53,9 @@ class Inference {
   std::vector<AbstractValues> abstract_values_;  // by node id
 };
 
-// Fills in the outputs of every node, merging nothing: what the shape functions say is what is known. In loops it is
-// what holds in every round. `given`: abstract values of outputs that are not what their nodes say.
-// Throws InvalidArgument where types or shapes do not fit, naming the node.
+// Infers the outputs of every node and stores dtypes and shapes in the graph, replacing what it had. In loops the
+// result holds in every round. `given`: abstract values that override the inference of outputs. Throws InvalidArgument,
+// naming the node, if types or shapes do not fit.
 PANTO_EXPORT void infer_shapes(Graph& graph, std::span<const std::pair<NodeOutput, Tensor>> given = {});
 
 OutputInfo info_of(const Tensor& abstract_value);

@@ -13,7 +13,7 @@
 namespace panto {
 namespace {
 
-// What is known of an output by its node alone: of a constant its value, of a handle what it refers to.
+// The abstract value of an output, inferred from its node alone: the value of a constant, the object behind a handle.
 Tensor abstract_value(const Graph& graph, NodeOutput output) {
   const Node& node = graph.at(output.node);
   if (node.num_inputs() == 0 && !node.is(OpKind::kPlaceholder)) {
@@ -80,7 +80,7 @@ NodeBuilder& NodeBuilder::device(std::string_view name) {
 NodeOutput NodeBuilder::build() {
   Impl& impl = *impl_;
   NodeOutput result;
-  // Shapes say nothing that is true while an input is missing.
+  // While an input is missing, inference would report false errors.
   if (impl.mistakes.empty()) {
     impl.mistakes.noted("", [&] {
       std::vector<Tensor> values;

@@ -7,7 +7,7 @@
 
 namespace panto {
 
-// Ops are asked for by name: that links them, where nothing else has yet.
+// Ops are looked up by name, which links them if they are not linked yet.
 NodeSpec placeholder_spec(std::string name, const OutputInfo& info) {
   NodeSpec spec;
   spec.name = std::move(name);

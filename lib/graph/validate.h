@@ -1,4 +1,4 @@
-// Is a graph in order? Asked of every graph before it is placed, and after every pass.
+// Checks whether a graph is valid: done for every graph before placement, and after every pass.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace panto {
 
-// Throws InvalidArgument, naming the node and the operand, unless the graph has no cycle but for loops that are closed
-// as they may be (lib/graph/flow.h), and every node has the inputs (number, types) and outputs that its op's signature
-// and attributes say.
+// Throws InvalidArgument, naming the node and the operand, unless the only cycles of the graph are loops with valid
+// back edges (lib/graph/flow/flow.h), and every node has the inputs (number, types) and outputs that its op's signature
+// and attributes require.
 PANTO_EXPORT void validate(const Graph& graph);
 
 }  // namespace panto

@@ -10,7 +10,7 @@
 #include "panto/lib/base/error.h"
 #include "panto/lib/base/text/format.h"
 
-// By number: what the stub jumps to.
+// One entry for each function number: the address that the stub jumps to.
 extern "C" void* panto_delay_load_places[];
 
 namespace panto {
@@ -18,14 +18,14 @@ namespace {
 
 struct Configurations {
   std::mutex mutex;
-  std::vector<std::pair<std::string_view, void (*)(void*)>> waiting;  // by the soname's beginning
+  std::vector<std::pair<std::string_view, void (*)(void*)>> waiting;  // keyed by the beginning of the soname
 };
 Configurations& configurations() {
   static auto* all = new Configurations;  // leaked on purpose: libraries are used until the process ends
   return *all;
 }
 
-// The library, configured. Null where it cannot be loaded.
+// Loads the library and runs its waiting configurations. Returns null if it cannot be loaded.
 void* load(const char* soname) {
   Configurations& all = configurations();
   const std::lock_guard lock(all.mutex);

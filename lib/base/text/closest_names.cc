@@ -6,7 +6,7 @@
 namespace panto {
 namespace {
 
-// Edits that turn a into b (Levenshtein's distance), at most `limit` + 1.
+// Number of edits that turn a into b (Levenshtein distance), at most `limit` + 1.
 size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
   const size_t difference = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();
   if (difference > limit) return limit + 1;
@@ -27,7 +27,7 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
 
 std::vector<std::string_view> closest_names(std::string_view name, std::span<const std::string_view> names,
                                             size_t edits) {
-  // A message is worth neither quadratic work on long names nor a walk over a huge graph.
+  // An error message is not worth quadratic work on long names or a walk over a huge graph.
   constexpr size_t kLongest = 256, kMost = 10'000, kShown = 3;
   if (name.size() > kLongest || names.size() > kMost) return {};
   const size_t limit = std::max(edits, name.size() / 3);

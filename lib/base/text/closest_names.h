@@ -1,4 +1,4 @@
-// What somebody may have meant: for errors about names that do not exist.
+// Suggestions for errors about names that do not exist.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace panto {
 
-// At most three of `names`, the nearest to `name` first: those that at most `edits` letters, or a third of its own if
-// that is more, turn into it. None where names are so long or so many that looking would take long.
+// Returns at most three of `names`, the closest to `name` first. A name counts as close within `edits` edits, or within
+// a third of `name`'s length if that is more. Returns none if `name` is very long or `names` very many, where the
+// search would take long.
 PANTO_EXPORT std::vector<std::string_view> closest_names(std::string_view name, std::span<const std::string_view> names,
                                                          size_t edits);
 

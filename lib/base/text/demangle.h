@@ -1,4 +1,4 @@
-// Names that a compiler gave to types and functions, as they were written.
+// Mangled names of types and functions, as they were written in C++.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace panto {
 
-// "std::vector<int, std::allocator<int> >" of "St6vectorIiSaIiEE"; the name itself where it cannot be read.
+// "std::vector<int, std::allocator<int> >" for "St6vectorIiSaIiEE"; the name itself if it cannot be demangled.
 PANTO_EXPORT std::string demangled(const char* name);
 
 }  // namespace panto

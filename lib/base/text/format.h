@@ -1,7 +1,7 @@
 // Formatted errors for our own .cc files (public headers stay free of fmt).
 //
-// Strings among the arguments are shown as `printable` does: what a file or a user chose stays on one line and short.
-// `whole(text)` is for what the library itself put together.
+// String arguments are shown by `printable`: text from a file or a user stays short and on one line. Text that the
+// library itself built is passed as `whole(text)`.
 #pragma once
 
 #include <fmt/core.h>
@@ -33,7 +33,7 @@ decltype(auto) shown(const T& value) {
   }
 }
 
-// How an argument of an error travels: what fits into registers by value, all else where it lies.
+// How an argument of an error is passed: by value if it fits into registers, else by reference.
 template <class T>
 using Passed = std::conditional_t<std::is_trivially_copyable_v<std::remove_cvref_t<T>> &&
                                       sizeof(T) <= 2 * sizeof(void*) && !std::is_array_v<std::remove_cvref_t<T>>,
@@ -44,8 +44,8 @@ std::string format_shown(fmt::string_view text, const Shown&... shown) {
   return fmt::vformat(text, fmt::make_format_args(shown...));
 }
 
-// Apart from the code that finds a fault: put together there, the text would cost registers of every call that finds
-// none, and an argument by reference would have to lie in memory from the beginning.
+// Separate from the code that finds the fault: formatting there would cost registers in every call that finds none, and
+// an argument passed by reference would have to lie in memory from the beginning.
 template <class... Args>
 [[noreturn, gnu::cold, gnu::noinline]] void throw_formatted(Code code, fmt::string_view text, Args... args) {
   fail(code, format_shown(text, shown(args)...));
@@ -58,7 +58,7 @@ template <class... Args>
   detail::throw_formatted<detail::Passed<Args>...>(code, text, args...);
 }
 
-// The commonest fault: the caller passed something that cannot be.
+// The most common fault: the caller passed an invalid value.
 template <class... Args>
 [[noreturn, gnu::always_inline]] inline void invalid(fmt::format_string<Args...> text, Args&&... args) {
   detail::throw_formatted<detail::Passed<Args>...>(Code::kInvalidArgument, text, args...);
@@ -66,7 +66,7 @@ template <class... Args>
 
 }  // namespace panto
 
-// Not by way of fmt's formatter of strings: that one is defined in a header which this one does without.
+// Does not use fmt's formatter of strings, which is defined in a header that this one avoids.
 template <>
 struct fmt::formatter<panto::WholeText> {
   static constexpr const char* parse(const fmt::format_parse_context& context) { return context.begin(); }

@@ -1,4 +1,4 @@
-// A name as an argument of a template: of an op, of a kind of devices.
+// A string as a template argument: the name of an op or of a kind of devices.
 //
 //   template <LiteralName kOp>
 //   struct Kernel { static constexpr std::string_view name = kOp.text; };

@@ -1,4 +1,4 @@
-// Text within HTML and SVG.
+// Escaping of text for HTML and SVG.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace panto {
 
-// The text with what is markup escaped, as what an element holds and within an attribute's quotes.
+// Escapes markup characters, for use inside an element or a quoted attribute.
 PANTO_EXPORT std::string escaped_markup(std::string_view text);
 
 }  // namespace panto

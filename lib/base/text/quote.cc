@@ -8,8 +8,8 @@
 namespace panto {
 namespace {
 
-// Bytes of the UTF-8 character at the beginning of `text`; 0 if there is none (RFC 3629: no surrogates, nothing above
-// U+10FFFF, no longer form than needed).
+// Number of bytes of the UTF-8 character at the beginning of `text`; 0 if it does not begin with a valid one (RFC 3629:
+// no surrogates, nothing above U+10FFFF, no overlong form).
 size_t character_size(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -25,7 +25,7 @@ size_t character_size(std::string_view text) {
   return size;
 }
 
-// U+0080 to U+009F, the line and paragraph separators, and marks that turn the direction of text.
+// U+0080 to U+009F, the line and paragraph separators, and marks that change the direction of text.
 bool is_control(std::string_view character) {
   if (character.size() == 1) {
     const auto byte = static_cast<unsigned char>(character[0]);
@@ -90,7 +90,7 @@ std::string shortened(std::string_view text, size_t longest) {
 }
 
 std::string printable(std::string_view text, size_t longest) {
-  // First cut, so that little is escaped of a text that is very long; then again what grew.
+  // Cut first, so that only a part of a very long text is escaped; cut again if escaping made it longer.
   if (text.size() <= longest) return shortened(escaped(text), longest * 2);
   return escaped(shortened(text, longest));
 }

@@ -1,4 +1,4 @@
-// Characters of UTF-8.
+// Helpers for UTF-8 text.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace panto {
 
-// Whether it is nothing but whole characters (RFC 3629).
+// True if the text consists of whole UTF-8 characters only (RFC 3629).
 PANTO_EXPORT bool is_utf8(std::string_view text) noexcept;
 
-// Whether the byte is a further one of a character.
+// True if the byte is a continuation byte of a character.
 constexpr bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u; }
 
 }  // namespace panto

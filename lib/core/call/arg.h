@@ -1,8 +1,11 @@
-// Arg: what typed functions take. It is made implicitly at the call, from a tensor, a variable, a C++ number or a list
-// of integers, and carries what the callee could not know otherwise: whether the tensor is a temporary (its memory may
-// be used for the result) and the caller's source line (errors name it).
+// Arg: the parameter type of typed functions. The compiler makes it at the call from a tensor, a variable, a C++ number
+// or a list of integers. It also carries what the callee could not know otherwise: whether the tensor is a temporary
+// (its memory may be reused for the result) and the caller's source line (errors name it).
 //
-// An Arg borrows: use it as a parameter type only, never as a member or local variable.
+//   Tensor y = add(x, 2);              // two Args: a tensor and a number
+//   Tensor z = reshape(x, {-1, 3});    // a tensor and a list of integers
+//
+// An Arg borrows its value: use it as a parameter type only, never as a member or local variable.
 #pragma once
 
 #include <concepts>
@@ -74,14 +77,14 @@ class PANTO_EXPORT Arg {
   bool is_literal() const { return kind_ >= Kind::kInt; }
   bool is_integer_list() const { return kind_ == Kind::kIntegers || kind_ == Kind::kList; }
   const Where& where() const { return where_; }
-  // The tensor, once there is one (a literal or variable gets one through set_tensor).
+  // The tensor. For a literal or a variable only after set_tensor.
   const Tensor& tensor() const { return kind_ == Kind::kBorrowed ? *static_cast<const Tensor*>(pointer_) : owned_; }
-  // The typed functions' side: replaces a literal or variable by a tensor.
+  // Called by typed functions: replaces a literal or variable by a tensor.
   void set_tensor(Tensor t) {
     owned_ = std::move(t);
     kind_ = Kind::kOwned;
   }
-  // True if the dispatcher may take the tensor away.
+  // True if the dispatcher may take over the tensor's memory.
   bool is_owned() const { return kind_ == Kind::kOwned; }
   Tensor& owned() { return owned_; }
 
@@ -89,7 +92,7 @@ class PANTO_EXPORT Arg {
   int64_t integer() const { return int_; }
   double real() const { return real_; }
   DType literal_type() const { return literal_type_; }
-  // A template as PartialShape::dims is.
+  // A template for the same reason as PartialShape::dims.
   template <class Int = int64_t>
   std::span<const Int> integers() const {
     return {static_cast<const Int*>(pointer_), count_};
@@ -114,7 +117,7 @@ class PANTO_EXPORT Arg {
   Where where_;
 };
 
-// A list of tensors: `pack({a, b})`, `concat(vector_of_tensors, 0)`. Numbers beside tensors take their type, as
+// A list of tensors: `pack({a, b})`, `concat(vector_of_tensors, 0)`. Numbers beside tensors take the tensors' dtype, as
 // operands do: `pack({shape(x)[0], -1})`.
 class PANTO_EXPORT ArgList {
  public:

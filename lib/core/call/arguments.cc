@@ -1,4 +1,4 @@
-// What callers write (numbers, lists, variables) as the tensors of a call (bind.h).
+// Converts the arguments that callers write (numbers, lists, variables) to the tensors of a call (bind.h).
 #include <algorithm>
 #include <complex>
 #include <limits>
@@ -79,7 +79,7 @@ bool fits_int32(std::span<const Element> values) {
   return std::ranges::all_of(values, [](const Element& e) { return value_of(e) == static_cast<int32_t>(value_of(e)); });
 }
 
-// A vector of type `t`, or of int64 where it is none of the two that lists have, or too small.
+// A vector of type `t`; of int64 if `t` is neither int32 nor int64 or is too small.
 template <class Element>
 Tensor integers_tensor(std::span<const Element> values, DType t) {
   const bool small = t != kInt64 && fits_int32(values);
@@ -105,7 +105,7 @@ Tensor cast_to(const Tensor& t, DType to) {
   return std::move(call("Cast", {&t, 1}, attrs)[0]);
 }
 
-// A brace list in which there are tensors: they are packed, so that a trace records where the numbers come from.
+// A brace list that contains tensors: packed by an op, so that a trace records where the numbers come from.
 Tensor packed_list(std::span<const ListElement> list, DType t) {
   for (size_t i = 0; i < list.size(); ++i) {
     const Tensor* element = list[i].tensor();
@@ -131,7 +131,7 @@ Tensor packed_list(std::span<const ListElement> list, DType t) {
   return std::move(call("Pack", elements)[0]);
 }
 
-// The axes 0 .. rank-1 of `x`, as a constant where the rank is known and as recorded ops otherwise.
+// The axes 0 .. rank-1 of `x`: a constant if the rank is known, otherwise recorded ops.
 Tensor all_axes_of(const Tensor& x) {
   if (x.partial_shape().known_rank()) {
     std::vector<int64_t> axes(static_cast<size_t>(x.partial_shape().rank()));
@@ -152,14 +152,14 @@ DType common_type(DType a, DType b, std::string_view what) {
   return both;
 }
 
-// What tensors of type `type` become beside a number: a real one makes integers float32.
+// The type that tensors of `type` get beside a number: a real number makes integers float32.
 DType type_beside(DType type, const Arg& number) {
   if (number.kind() == Arg::Kind::kReal && (dtypes::kInteger.contains(type) || type == kBool)) return kFloat32;
   if (number.kind() == Arg::Kind::kInt && type == kBool) return kInt32;
   return type;
 }
 
-// The type of the tensors that share type attribute `type_attr`, kInvalid if there are none.
+// The common type of the tensors that share a type attribute; kInvalid if there are none.
 class Groups {
  public:
   Groups(const Op& op, std::span<AttrSlot> attrs) : op_(op), types_(op.signature().attrs.size()) {
@@ -182,7 +182,7 @@ class Groups {
   DType of(const ArgDef& def) const {
     return def.type_attr < 0 ? def.dtype : types_[static_cast<size_t>(def.type_attr)];
   }
-  // What literals without any tensor beside them become.
+  // Chooses the type of literals without a tensor beside them.
   void settle(const ArgDef& def, const Arg& a) {
     if (def.type_attr < 0) return;
     DType& type = types_[static_cast<size_t>(def.type_attr)];
@@ -240,7 +240,7 @@ void resolve_list_arguments(const Op& op, std::span<TypedArg> args, std::span<At
                             std::vector<Tensor>& converted) {
   const auto& defs = op.signature().inputs;
   Groups groups(op, attrs);
-  // Tensors first: what literals become depends on them.
+  // Tensors first: the types of literals depend on them.
   for (size_t i = 0; i < args.size(); ++i) {
     const ArgDef& def = defs[i];
     if (args[i].list != nullptr) {

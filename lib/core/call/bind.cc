@@ -28,14 +28,15 @@ namespace {
   }
 }
 
-// How many tensors each list argument has: from its attribute where that is set, else what is left over.
+// The number of tensors of a list argument: from its attribute if that is set, otherwise what the other arguments
+// leave.
 int64_t list_length(const Signature& s, size_t arg, const Call& call) {
   const ArgDef& a = s.inputs[arg];
   const int attr = a.number_attr >= 0 ? a.number_attr : a.type_list_attr;
   const AttrSlot& slot = call.attrs[static_cast<size_t>(attr)];
   if (slot.set) return a.number_attr >= 0 ? slot.i : static_cast<int64_t>(slot.n);
   int64_t singles = 0;
-  int64_t lists = 0;  // lists whose length is open and shares this attribute
+  int64_t lists = 0;  // lists of open length that share this attribute
   int64_t taken = 0;
   for (const ArgDef& other : s.inputs) {
     if (!other.is_list()) {
@@ -83,7 +84,7 @@ void bind_list_inputs(Call& call, BindStorage& storage) {
           if (expected != call.inputs[i]->dtype()) wrong_type(def, expected, call.inputs[i]->dtype());
         }
       } else {
-        // One inferred type list an op is what TensorFlow's signatures have; a second is told from its attribute.
+        // TensorFlow's signatures infer at most one type list per op; a second one's length comes from its attribute.
         const size_t begin = storage.types.size();
         storage.types.reserve(given);
         for (size_t i = flat; i < last; ++i) storage.types.push_back(call.inputs[i]->dtype());
@@ -134,7 +135,8 @@ void check_attr(const AttrDef& def, const AttrSlot& slot) {
 
 }  // namespace
 
-// Most calls: every input has the one type that there is. False if not so, or not in order.
+// Fast path for most calls: all inputs have one type, which is the op's only type attribute. Returns false if the call
+// is different or invalid.
 bool bind_one_type(const Signature& s, const Call& call) {
   AttrSlot& slot = call.attrs[static_cast<size_t>(s.one_type)];
   if (call.inputs.size() != s.inputs.size() || slot.set) return false;
@@ -177,7 +179,7 @@ void bind_inputs(Call& call, BindStorage& storage) {
         invalid("attribute {}: expected a value, got none", def.name);
       slot = def.default_slot;
     }
-    // What most attributes are needs no look, or one.
+    // Most attributes need no check, or just one.
     if (def.kind == AttrKind::kBool || (def.kind == AttrKind::kType && def.allowed_types.contains(slot.t))) continue;
     check_attr(def, slot);
   }

@@ -118,7 +118,7 @@ std::optional<AxisFlags> ShapeContext::axes(int i, int rank) const {
       panto::invalid("{}: expected every axis once, got {} twice", argument_name(i), at);
     reduced[at] = true;
   };
-  // Eager calls, without a list of optional values.
+  // Fast path for eager calls, without a list of optional values.
   const TensorImpl& impl = *in(i).impl();
   if (impl.dtype == kInt32 && impl.data != nullptr && impl.device->host_memory()) {
     for (int64_t k = 0; k < impl.numel; ++k) add(static_cast<const int32_t*>(impl.data)[k]);
@@ -126,7 +126,7 @@ std::optional<AxisFlags> ShapeContext::axes(int i, int rank) const {
   }
   const std::optional<PartialValues> given = values(i);
   if (!given || std::ranges::any_of(*given, [](const auto& v) { return !v; })) {
-    // Too many to look at. Of values that become known later it is said then what is wrong.
+    // Too many values to look at. For symbolic tensors the fault is reported when the values become known.
     if (impl.meta == nullptr && impl.numel > std::max(rank, 1)) {
       panto::invalid("{}: expected every axis once, got {} of {}", argument_name(i), impl.numel, rank);
     }
@@ -188,7 +188,7 @@ std::string describe(const Call& call) {
   const CallView view(call);
   size_t flat = 0;
   for (size_t a = 0; a < s.inputs.size(); ++a) {
-    // A call that failed before its lists were counted has all of its inputs in the last argument.
+    // If the call failed before its lists were counted, all remaining inputs are shown in the last argument.
     size_t last = flat + 1;
     if (s.inputs[a].is_list()) last = a + 1 == s.inputs.size() ? call.inputs.size() : flat + call.inputs.size();
     last = std::min(last, call.inputs.size());

@@ -24,9 +24,10 @@
 
 namespace panto {
 
-// What the shape function says of one output.
+// What the shape function infers for one output.
 struct OutputSpec {
-  // Written out, so that the compiler does not clear all of it by a string instruction, which takes 30 cycles.
+  // Written out, because `= default` makes the compiler clear the whole object by a string instruction, which takes 30
+  // cycles.
   OutputSpec() noexcept {}  // NOLINT(modernize-use-equals-default)
   OutputSpec(DType dtype, PartialShape shape) noexcept : dtype(dtype), shape(std::move(shape)) {}
 
@@ -46,20 +47,20 @@ struct Call {
   const std::source_location* where = nullptr;
   std::string_view node_name;    // asked for by `named`, or the graph node that runs
   KernelState* state = nullptr;  // of a prepared kernel
-  uint64_t donated = 0;          // inputs (bit i: input i) that nobody reads after the call
-  const Step* step = nullptr;    // what it belongs to; where kernels run never null
+  uint64_t donated = 0;          // bit i: input i is not read after the call
+  const Step* step = nullptr;    // the step that the call belongs to; never null while a kernel runs
   bool symbolic = false;         // on META
-  bool one_shape = false;        // an elementwise op whose inputs have one known shape, which is then the output's
+  bool one_shape = false;        // an elementwise op whose inputs all have one known shape; the output has it too
 };
 
-// Attributes and inputs of a call; what all contexts share.
+// The attributes and inputs of a call: the common base of all contexts.
 class PANTO_EXPORT CallView {
  public:
   explicit CallView(const Call& call) : call_(call) {}
   const Op& op() const { return *call_.op; }
   const Call& call() const { return call_; }
 
-  // Attributes by name. Throws Internal if the op has none of that name (a fault of the op's block).
+  // Attributes by name. Throws Internal if the op has no attribute of that name (a fault of the op's block).
   int64_t integer(AttrName name) const { return slot(name).i; }
   float real(AttrName name) const { return slot(name).f; }
   bool flag(AttrName name) const { return slot(name).b; }
@@ -91,15 +92,15 @@ class PANTO_EXPORT CallView {
     const AttrSlot& s = slot(name);
     return {static_cast<const FunctionRef*>(s.p), s.n};
   }
-  // The name in pieces, which travel in registers: as a struct on the stack it was a tenth of a small op's time,
-  // waiting.
+  // Passes the name's two parts in registers: as a struct on the stack it cost a tenth of a small op's time, waiting
+  // for memory.
   const AttrSlot& slot(AttrName name) const { return find_slot(name.hash, name.text); }
 
   int num_inputs() const { return static_cast<int>(call_.inputs.size()); }
   const Tensor& in(int i) const { return *call_.inputs[static_cast<size_t>(i)]; }
   // Flat range [first, last) of list argument `arg`.
   std::pair<int, int> list(int arg) const;
-  // Whether the gradient of this call uses what its op `saves`.
+  // True if the gradient of this call uses the argument that `s` describes.
   bool is_saved(const Saved& s) const;
 
  protected:
@@ -109,47 +110,48 @@ class PANTO_EXPORT CallView {
   const AttrSlot& find_slot(uint32_t hash, std::string_view name) const;
 };
 
-// Flags by dimension.
+// One flag for each dimension.
 using AxisFlags = std::bitset<kMaxRank + 1>;
 
-// For shape functions. They run for eager calls (all shapes known) and symbolic ones alike. Everything that is wrong
-// with a call's shapes, ranks, axes and attribute values is found here, by these helpers.
+// For shape functions. They run for eager calls (all shapes known) and for symbolic calls. These helpers check
+// everything that can be wrong with a call's shapes, ranks, axes and attribute values.
 class PANTO_EXPORT ShapeContext : public CallView {
  public:
   explicit ShapeContext(Call& call) : CallView(call), mutable_(call) {}
 
   const PartialShape& shape(int i) const { return in(i).partial_shape(); }
   int rank(int i) const { return shape(i).rank(); }  // -1: unknown
-  int64_t dim(int i, int k) const;                   // -1: unknown (also where the rank is); negative k from the end
-  // Integer values of input i as far as known (design decision 14). Elements that are unknown are nullopt.
+  int64_t dim(int i, int k) const;  // -1: unknown (also if the rank is unknown); negative k counts from the end
+  // Known integer values of input i (design decision 14); unknown elements are nullopt.
   std::optional<PartialValues> values(int i) const { return known_integers(in(i)); }
 
-  // Each throws InvalidArgument `<argument>: expected ..., got ...` where the shape is known and does not fit.
+  // Each throws InvalidArgument `<argument>: expected ..., got ...` if the shape is known and does not fit.
   void expect_scalar(int i) const { expect_rank(i, 0); }
   int64_t vector(int i) const;  // the length
-  // Rows and columns after an optional transposition.
+  // Rows and columns, exchanged if `transposed`.
   std::pair<int64_t, int64_t> matrix(int i, bool transposed = false) const;
   void expect_rank(int i, int rank) const;
   void expect_rank_at_least(int i, int rank) const;
   void expect_equal(int64_t a, int64_t b, std::string_view what) const;  // unknown equals everything
-  // The known one of two dimensions that must agree.
+  // Checks that the two dimensions agree, and returns the known one.
   int64_t merge(int64_t a, int64_t b, std::string_view what) const;
   // `axis` in [-rank, rank) made non-negative.
   int axis(int64_t axis, int rank, std::string_view what = "axis") const;
-  // The reduced axes in input i, normalised, as flags by dimension; nullopt where they are unknown. Repeats throw.
+  // The reduced axes that input i holds, made non-negative, as flags by dimension; nullopt if they are unknown. Throws
+  // for an axis that is given twice.
   std::optional<AxisFlags> axes(int i, int rank) const;
-  // NumPy broadcasting of the shapes of inputs i and j; throws where they do not.
+  // NumPy broadcasting of the shapes of inputs i and j. Throws if they do not broadcast.
   PartialShape broadcast(int i, int j) const { return broadcast_shapes(shape(i), shape(j)); }
-  // The shape that integer vector input i spells; unknown dimensions where values are unknown.
+  // The shape whose dimensions integer vector input i holds; dimensions with unknown values are unknown.
   PartialShape shape_from(int i) const;
   [[noreturn]] void invalid(const std::string& text) const { fail(Code::kInvalidArgument, text); }
 
   void output(std::initializer_list<Dim> dims) { output(0, PartialShape(dims)); }
   void output(PartialShape shape) { output(0, std::move(shape)); }
   void output(int k, PartialShape shape) { mutable_.specs[static_cast<size_t>(k)].shape = std::move(shape); }
-  // Partial values of integer output k; ignored by eager calls.
+  // Sets the known values of integer output k; ignored by eager calls.
   void output_values(int k, PartialValues values);
-  // What handle output k refers to; ignored by eager calls.
+  // Sets what handle output k refers to; ignored by eager calls.
   void output_handle(int k, std::shared_ptr<const HandleInfo> handle);
   bool symbolic() const { return call_.symbolic; }
   int num_outputs() const { return static_cast<int>(call_.specs.size()); }
@@ -159,13 +161,13 @@ class PANTO_EXPORT ShapeContext : public CallView {
   Call& mutable_;
 };
 
-// For kernels. Outputs are allocated (unless the op is kSelfAllocating) and uninitialised; an output may share its
-// memory with an input of a kElementwise op, never otherwise.
+// For kernels. Outputs are allocated (unless the op is kSelfAllocating) and uninitialised. Only for a kElementwise op
+// may an output share memory with an input.
 class PANTO_EXPORT KernelContext : public CallView {
  public:
   explicit KernelContext(Call& call) : CallView(call), mutable_(call) {}
 
-  // Elements of input i; T must be its dtype (the kernel table has seen to that).
+  // Elements of input i; T must be its dtype (the kernel table guarantees it).
   template <class T>
   const T* data(int i) const {
     return static_cast<const T*>(in(i).impl()->data);
@@ -173,7 +175,7 @@ class PANTO_EXPORT KernelContext : public CallView {
   const Shape& shape(int i) const { return in(i).impl()->shape; }
   int64_t numel(int i) const { return in(i).impl()->numel; }
 
-  // Whether the kernel may change what input i holds: nobody reads it after the call, and nobody else holds it.
+  // True if the kernel may overwrite the elements of input i: the input is donated, and its tensor has no other owner.
   bool may_take(int i) const { return i < 64 && ((call_.donated >> i) & 1) != 0 && exclusively_owned(in(i)); }
 
   int num_outputs() const { return static_cast<int>(call_.outputs.size()); }
@@ -186,16 +188,16 @@ class PANTO_EXPORT KernelContext : public CallView {
   int64_t out_numel(int k) const { return out(k).impl()->numel; }
   // For kSelfAllocating ops.
   void set_out(int k, Tensor value) { mutable_.outputs[static_cast<size_t>(k)] = std::move(value); }
-  // Shape and dtype of output k as inferred.
+  // Inferred shape and dtype of output k.
   const OutputSpec& spec(int k) const { return call_.specs[static_cast<size_t>(k)]; }
 
-  // The shape of output k as inferred, for kSelfAllocating ops. Throws Internal if it is not fully known.
+  // Inferred shape of output k, for kSelfAllocating ops. Throws Internal if it is not fully known.
   const Shape& inferred_shape(int k) const;
 
   Device& device() const { return *call_.device; }
-  // What the call belongs to: where resources are found, when to stop, who may help.
+  // The step that the call belongs to: it has the resources, the stop requests and the number of threads to use.
   const Step& step() const { return *call_.step; }
-  // What the kernel's prepare part returned; null in a call that was not prepared.
+  // The state that the kernel's prepare function returned; null if the call was not prepared.
   template <class State>
   State* state() const {
     return static_cast<State*>(call_.state);
@@ -214,7 +216,7 @@ class PANTO_EXPORT CostContext : public CallView {
   int64_t out_numel(int k) const;
 };
 
-// For composites' bodies.
+// For the bodies of composites.
 class PANTO_EXPORT CompositeContext : public CallView {
  public:
   explicit CompositeContext(Call& call) : CallView(call), mutable_(call) {}

@@ -1,5 +1,6 @@
-// What a call goes through: shapes, a kernel, memory for outputs, the kernel's run. For the eager door (dispatch.cc)
-// and for calls that were prepared (prepared.cc). Internal. All inline: the instructions of a small call are counted.
+// The stages of a call: infer shapes, find a kernel, allocate outputs, run the kernel. Shared by eager calls
+// (dispatch.cc) and prepared calls (prepared.cc). Internal. All inline, because a small call's instructions are
+// counted.
 #pragma once
 
 #include <span>
@@ -37,14 +38,14 @@ inline const Kernel& find_kernel(const Call& call) {
   const DType primary = primary_type(call);
   const Kernel& kernel = call.op->kernel(call.device->kind(), primary);
   if (kernel.run == nullptr) [[unlikely]] {
-    // A constant's value is in the program, and its kernel gives it out wherever it is wanted.
+    // A constant's value is in the program: the CPU kernel can return it for any device.
     if (call.op->is(OpKind::kConstant)) return call.op->kernel(DeviceKind::kCpu, primary);
     missing_kernel(*call.op, call.device->kind(), primary);
   }
   return kernel;
 }
 
-// An input's memory may become the output's: same shape and type, and nobody else sees it.
+// Reuses the memory of a donated input for output 0 if shape and dtype are the same and the tensor has no other owner.
 inline bool take_over(Call& call, uint64_t donated, bool recorded, DType dtype, const PartialShape& shape) {
   for (size_t i = 0; donated != 0 && i < call.inputs.size(); ++i, donated >>= 1) {
     if ((donated & 1) == 0) continue;
@@ -54,20 +55,20 @@ inline bool take_over(Call& call, uint64_t donated, bool recorded, DType dtype, 
       continue;
     }
     if (!recorded) {
-      // Nobody has seen the handle: it becomes the output's, with a new identity.
+      // No other code has seen the handle: it becomes the output's handle, with a new id.
       call.outputs[0] = t;
       t.impl()->id = next_tensor_id();
       t.impl()->literal = false;
       return true;
     }
-    if (t.impl()->buffer == nullptr) continue;  // recorders ask for the input's id: a header of its own is needed
+    if (t.impl()->buffer == nullptr) continue;  // recorders need the input's id: the output needs its own header
     call.outputs[0] = view_tensor(t, t.shape());
     return true;
   }
   return false;
 }
 
-// Outputs marked @host stay in memory that the host reads (ops with output lists have none such).
+// Outputs marked @host stay in host memory (ops with output lists have no such outputs).
 [[gnu::always_inline]] inline Device& device_of_output(const Op& op, size_t output, Device& device) {
   const auto& outputs = op.signature().outputs;
   return output < outputs.size() && outputs[output].host && !device.host_memory() ? cpu_device() : device;
@@ -106,7 +107,7 @@ inline void run_kernel(Call& call, const Kernel& kernel) {
   kernel.run(context);
 }
 
-// The shape function of an elementwise op is not asked where there is nothing to find out: its inputs have one shape.
+// True if all inputs have one known shape: then the shape function of an elementwise op need not run.
 [[gnu::always_inline]] inline bool same_known_shapes(const Call& call) {
   if (call.inputs.empty()) return false;
   const TensorImpl& first = *call.inputs[0]->impl();

@@ -1,7 +1,8 @@
-// CallWatch: hears of this thread's eager calls when they begin and when they end, whoever records them. Internal.
+// CallWatch: is told when each eager call of this thread begins and ends, whether or not a recorder is active.
+// Internal.
 //
-// No Recorder: what is recorded changes how calls run (functions are called op by op, gradients are kept), and who
-// measures is to change nothing. Nobody else pays more than one look for each call.
+// Not a Recorder, because recording changes how calls run (functions are called op by op, gradients are kept), and a
+// measurement must change nothing. Without a watch it costs one pointer check for each call.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
   virtual ~CallWatch() = default;
-  // The time, as the watch counts it.
+  // Returns the time in the watch's own unit.
   virtual int64_t begin() noexcept = 0;
-  // `call` is complete. Not told of calls that fail.
+  // Called when `call` is complete; not called if it failed.
   virtual void end(const Call& call, int64_t begun) = 0;
 };
 
-// Null where nobody watches. A plain pointer with the fastest kind of access: every op call reads it.
+// Null if no watch is active. A plain pointer with the fastest kind of access, because every op call reads it.
 extern thread_local constinit CallWatch* call_watch [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 
 }  // namespace panto

@@ -1,5 +1,5 @@
-// Whose line errors, nodes and logs name while functions of the library call ops: their caller's, not their own.
-// Internal.
+// The source line that errors, nodes and logs name while a library function calls ops: the line of the function's
+// caller, not a line of the library. Internal.
 //
 //   Tensor norm(Arg x, ...) {
 //     return from_caller(x.where(), [&] { return sqrt(sum(square(x))); });
@@ -14,16 +14,17 @@
 
 namespace panto {
 
-// While it lives, this thread's ops are called from `where`. Of nested ones the outermost counts.
+// While it lives, ops that this thread calls appear to be called from `where`. If scopes nest, the outermost one
+// counts.
 class PANTO_EXPORT CallerScope {
  public:
   explicit CallerScope(const std::source_location& where) noexcept;
-  // Ops are called from their own lines again: of a user's function that the library calls.
+  // Ops are called from their own lines again: for a user's function that the library calls.
   explicit CallerScope(std::nullptr_t) noexcept;
   ~CallerScope();
   CallerScope(const CallerScope&) = delete;
   CallerScope& operator=(const CallerScope&) = delete;
-  // Adds the line to what passes through the outermost one.
+  // Adds the line to an error that leaves the outermost scope.
   void add_line(Error& error) const;
 
  private:
@@ -31,10 +32,10 @@ class PANTO_EXPORT CallerScope {
   const std::source_location* previous_;
 };
 
-// Where this thread's ops are called from; null: from their own lines.
+// The line that this thread's ops appear to be called from; null: each op's own line.
 PANTO_EXPORT const std::source_location* current_caller() noexcept;
 
-// body() as called from `where`.
+// Runs body() as if called from `where`.
 template <class Body>
 decltype(auto) from_caller(const std::source_location& where, Body&& body) {
   const CallerScope scope(where);

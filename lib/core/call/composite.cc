@@ -11,7 +11,7 @@
 namespace panto::dispatch {
 namespace {
 
-// Hears the calls of a body that is asked for shapes.
+// Checks the op calls of a body that runs for shape inference.
 class EffectsCheck final : public Recorder {
  public:
   explicit EffectsCheck(const Op& composite) : composite_(composite) {}
@@ -24,15 +24,16 @@ class EffectsCheck final : public Recorder {
   const Op& composite_;
 };
 
-// The body does something that no argument of the call stands for (it draws from the process's generator, prints, reads
-// a variable of the program): a trace orders and captures that by the calls that do it.
+// True if the body has an effect on something that is not an argument (it draws from the process's generator, prints,
+// or reads a variable of the program). A trace must hear these calls themselves, to order them and to capture what they
+// use.
 bool acts_by_itself(const Op& op) {
   if (std::ranges::none_of(op.effects(), [](const Effect& e) { return e.argument < 0; })) return false;
-  // With a kernel it does so as a whole, as any op.
+  // If the op has a kernel, the effect belongs to the op as a whole, as for any op.
   return std::ranges::none_of(device_kinds(), [&](DeviceKind kind) { return op.has_kernel(kind); });
 }
 
-// The transform that would take the call: not where a trace that began inside of it writes the call down.
+// The transform that would take the call; null if a trace that began inside it records the call instead.
 const Transform* transform_for(const Call& call, const ThreadState& state) {
   const bool meta = std::ranges::any_of(call.inputs, [](const Tensor* t) { return t->is_meta(); });
   if (!meta && state.transforms.empty()) return nullptr;

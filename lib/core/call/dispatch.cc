@@ -1,5 +1,5 @@
-// The one door (design §6): bind, infer, allocate, run, tell. The path of a small eager call stays within this file and
-// call_steps.h.
+// The entrance of all op calls (design §6): bind, infer, allocate, run, tell recorders. A small eager call executes
+// only code of this file and of call_steps.h.
 #include "panto/lib/core/call/dispatch.h"
 
 #include <algorithm>
@@ -24,12 +24,12 @@ thread_local constinit CallWatch* call_watch = nullptr;
 namespace panto::dispatch {
 namespace {
 
-// Explicit device, else the scope's, else where the inputs are, else the first CPU.
+// The explicit device, else the scope's device, else the inputs' device, else the first CPU.
 Device* place(const Call& call, const ThreadState& state, Device* asked) {
   if (asked != nullptr) return asked;
   if (state.device != nullptr) return state.device;
   if (state.device_missing) [[unlikely]]
-    return &find_device(state.device_spec.to_string());  // throws, listing what there is
+    return &find_device(state.device_spec.to_string());  // throws, with a list of the devices
   if (has_accelerators()) [[unlikely]] {
     for (const Tensor* t : call.inputs) {
       Device& d = home_of(*t);
@@ -59,7 +59,7 @@ uint64_t without_kept(const Call& call, const ThreadState& state, uint64_t donat
   return donated;
 }
 
-// The device where all inputs are; null: they are in several places, or there are none.
+// The device of all inputs; null if they are on several devices, or if there are none.
 Device* common_device(const Call& call) {
   if (call.inputs.empty()) return nullptr;
   Device* device = call.inputs[0]->impl()->device;
@@ -89,7 +89,7 @@ void infer_and_allocate(Call& call, uint64_t donated, const ThreadState& state) 
   if (!op.has(Trait::kSelfAllocating)) allocate(call, {call.specs.data(), call.specs.size()}, donated, recorded);
 }
 
-// The same with all inputs where the kernel wants them: before the shape function, which reads values, is asked.
+// The same with inputs on other devices. They are moved before the shape function runs, because it reads values.
 [[gnu::noinline]] void run_moved(Call& call, const Kernel& kernel, uint64_t donated, const ThreadState& state) {
   const MovedInputs moved(call);
   infer_and_allocate(call, donated, state);
@@ -103,8 +103,8 @@ bool any_meta(const Call& call) {
   return false;
 }
 
-// A graph's tensor where nothing writes a graph: what the call would make belongs to nothing, and an assignment would
-// be lost. The library itself asks ops for shapes in this way.
+// Refuses a call with a graph's tensor while no graph is being built: its result would belong to no graph, and an
+// assignment would be lost. The library itself calls ops in this way to infer shapes.
 [[gnu::noinline]] void expect_no_graph(const Call& call, const ThreadState& state) {
   if (state.library_depth > 0 || !state.paused.empty()) return;
   const bool any = std::ranges::any_of(
@@ -115,13 +115,13 @@ bool any_meta(const Call& call) {
        "again, or run it and use the values)");
 }
 
-// A call inside transforms: false where none of them takes it. The recorders that began inside the transform hear it as
-// it was written, those outside of it heard what the transform made of it.
+// A call inside transforms; returns false if no transform takes it. Recorders that began inside the transform hear the
+// call as it was written; recorders outside heard the calls that the transform made.
 [[gnu::noinline]] bool execute_lifted(Call& call, ThreadState& state) {
   Transform* const transform = transform_of(call);
   if (transform == nullptr) return false;
   const int level = transform->level();
-  // To a trace that began inside, its tensors are values from outside, as others are.
+  // For a trace that began inside the transform, the transform's tensors are captured values like others.
   if (std::ranges::any_of(state.recorders, [&](Recorder* r) { return r->symbolic() && r->level() >= level; })) {
     return false;
   }
@@ -135,14 +135,14 @@ bool any_meta(const Call& call) {
   return true;
 }
 
-// Whether a composite is the calls of its body here.
+// True if a composite must be replaced by the calls of its body here.
 [[gnu::noinline]] bool expands(const Call& call, ThreadState& state, Device* asked) {
   if (must_expand(call, state)) return true;
   if (state.symbolic > 0 || any_meta(call)) return false;
   return call.op->kernel(place(call, state, asked)->kind(), primary_type(call)).run == nullptr;
 }
 
-// `call` has op, inputs, attributes as far as they are given, and options. Afterwards it has outputs.
+// `call` has op, inputs, the given attributes and options. Afterwards it has outputs.
 void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) {
   const Op& op = *call.op;
   ThreadState& state = thread_state();
@@ -176,7 +176,7 @@ void execute(Call& call, BindStorage& storage, uint64_t donated, Device* asked) 
     }
   }
   if (!state.recorders.empty()) {
-    // By index: a recorder may be removed or added by what it does.
+    // By index: a recorder's `record` may remove or add recorders.
     for (size_t i = state.recorders.size(); i-- > 0;) {
       if (i < state.recorders.size()) state.recorders[i]->record(call);
     }
@@ -187,7 +187,7 @@ std::string location_text(const std::source_location& where) {
   return fmt::format("at {}:{}", where.file_name(), where.line());
 }
 
-// `depth`: how deep inside the library the call was made.
+// `depth`: the library depth at which the call was made.
 void add_call_context(Error& error, const Call& call, int depth) {
   thread_state().library_depth = depth;
   error.add_context("in " + describe(call));
@@ -299,10 +299,10 @@ Outputs call(std::string_view name, std::span<const Tensor> inputs,
 
 Tensor call_typed_1(const Op& op, std::span<Arg* const> args, std::span<AttrSlot> attrs) {
   ensure_linked(op);
-  const Tensor* inputs[kMaxOpArguments];  // link_ops saw that there are no more
+  const Tensor* inputs[kMaxOpArguments];  // link_ops refuses ops with more
   uint64_t donated = 0;
   bool plain = true;     // neither literals nor variables
-  bool one_type = true;  // then there is nothing to promote
+  bool one_type = true;  // then there are no types to promote
   for (size_t i = 0; i < args.size(); ++i) {
     Arg& a = *args[i];
     if (a.kind() > Arg::Kind::kOwned || !a.tensor().defined()) [[unlikely]] {
@@ -348,7 +348,7 @@ Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> a
   call.where = &where;
   BindStorage storage;
   std::vector<Tensor> converted;          // list items that were cast to a common type
-  std::vector<std::vector<DType>> types;  // of the items of lists of any types
+  std::vector<std::vector<DType>> types;  // dtypes of the items of lists with mixed types
   SmallVector<const Tensor*, 8> inputs;
   uint64_t donated = 0;
   try {
@@ -363,7 +363,7 @@ Outputs call_typed(const Op& op, std::span<TypedArg> args, std::span<AttrSlot> a
       const ArgDef& def = op.signature().inputs[a];
       const size_t count = args[a].list->tensors().size();
       if (def.number_attr >= 0) attrs[static_cast<size_t>(def.number_attr)] = AttrSlot(static_cast<int64_t>(count));
-      // Where there are several lists these tell how long each is.
+      // If there are several lists, these attributes tell their lengths.
       if (def.type_list_attr >= 0) {
         std::vector<DType>& own = types.emplace_back();
         for (size_t i = used; i < used + count; ++i) {

@@ -9,14 +9,14 @@
 namespace panto::dispatch {
 namespace {
 
-// A number that is written in the source, on `device`: most are used again and again, and a copy to a GPU takes longer
-// than many a kernel.
+// A copy of a literal number on `device`. Copies are cached, because most literals are used again and again, and a copy
+// to a GPU takes longer than many kernels.
 Tensor literal_on(Device& device, const Tensor& literal) {
   using Key = std::tuple<Device*, DType, std::array<std::byte, 16>>;
   struct Known {
     std::mutex mutex;
     std::map<Key, Tensor> tensors;
-    std::map<Key, Tensor> captured;  // those that captured work reads: it has their addresses, so they stay
+    std::map<Key, Tensor> captured;  // read by captured work, which has their addresses, so they are never freed
   };
   constexpr size_t kMost = 1024;
   static auto* known = new Known;  // leaked on purpose, like the devices

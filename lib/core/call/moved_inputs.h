@@ -1,4 +1,4 @@
-// Inputs that are not where a kernel runs. Internal.
+// Inputs that are on another device than the kernel. Internal.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace panto::dispatch {
 
-// While it lives, inputs that are elsewhere are replaced by copies where the kernel runs (in host memory, where the
+// While it lives, inputs that are elsewhere are replaced by copies on the kernel's device (or in host memory, if the
 // signature says so). Recorders see the originals.
 class MovedInputs {
  public:

@@ -1,4 +1,4 @@
-// Calls that are prepared once and run many times: bound, with shapes and a kernel, before there are values.
+// Prepared calls: bound, inferred and given a kernel once, before values exist, and then run many times.
 #include <algorithm>
 #include <optional>
 
@@ -19,8 +19,8 @@ namespace {
   run_kernel(call, kernel);
 }
 
-// Whether a shape function that is asked now says what it would say of every run: all shapes are known, and the values
-// of inputs that shape the output.
+// True if shape inference at preparation time gives the same result as in every run: all shapes are known, and all
+// input values on which output shapes depend.
 bool knows_all(const Call& call) {
   const CallView view(call);
   const auto& args = call.op->signature().inputs;
@@ -37,14 +37,14 @@ bool knows_all(const Call& call) {
   return true;
 }
 
-// Of a prepared call whose inputs were not all known: kernels rely on shapes that their op's shape function has seen,
-// and later steps, and memory that is set aside, on what it said when the call was prepared.
+// Infers shapes in a run of a prepared call whose inputs were not all known. Kernels rely on shapes that their op's
+// shape function has checked; later steps and reserved memory rely on the shapes that were inferred at preparation.
 [[gnu::noinline]] void infer_late(Call& call, std::span<const OutputSpec> prepared) {
   if (call.op->has(Trait::kElementwise) && prepared.size() == 1 && same_known_shapes(call)) {
     call.specs.push_back({prepared[0].dtype, call.inputs[0]->impl()->shape});
   } else {
     infer(call);
-    call.outputs.resize(prepared.size());  // it had them already
+    call.outputs.resize(prepared.size());  // the outputs exist already
   }
   for (size_t k = 0; k < prepared.size(); ++k) {
     const PartialShape& shape = call.specs[k].shape;
@@ -104,7 +104,7 @@ Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, 
                                                    std::span<const Tensor* const> inputs) const {
   call.op = op_;
   call.inputs = inputs;
-  // Kernels only read attributes; a Call holds them as the dispatcher, which binds them, needs them.
+  // Kernels only read attributes, but a Call has them mutable, because the dispatcher binds them.
   call.attrs = {const_cast<AttrSlot*>(slots_.data()), slots_.size()};  // NOLINT(*-const-cast)
   call.device = device_;
   call.node_name = node_name_;
@@ -140,7 +140,7 @@ Device& Prepared::output_device(size_t k) const { return device_of_output(*op_, 
   if (!node_name_.empty()) error.add_context(fmt::format("node '{}'", node_name_));
 }
 
-// Flattened: otherwise it depends on the other files of a unit whether the compiler inlines a Call's destructor here.
+// Flattened: otherwise it depends on the other files of the translation unit whether the compiler inlines ~Call here.
 [[gnu::flatten]] void run(const Prepared& prepared, const Step& step, std::span<const Tensor* const> inputs,
                           std::span<Tensor> outputs, uint64_t donated) {
   Call call;

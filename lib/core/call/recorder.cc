@@ -28,8 +28,9 @@ int count_symbolic(const Stack& stack) noexcept {
 
 }  // namespace
 
-// How a recorder gets on a thread's stack and off it. It may be ended on one thread while another one, on whose stack
-// it is, looks at it or ends: who changes `life_` from kHears to something else decides what becomes of it.
+// Adds recorders to a thread's stack and removes them. A recorder may be ended on one thread while the thread that has
+// it on its stack uses it or ends. The thread that changes `life_` from kHears to another state decides what happens to
+// the recorder.
 struct RecorderLife {
   using Life = Recorder::Life;
 
@@ -44,12 +45,12 @@ struct RecorderLife {
   static bool hears(const Recorder& recorder, const ThreadState& state) noexcept {
     return recorder.thread_ == &state && hears(recorder);
   }
-  // For the thread that it hears. The result is what kept it alive.
+  // Called on the thread whose stack the recorder was on. Returns the reference that kept it alive.
   static std::shared_ptr<Recorder> forget(Recorder& recorder, Life now) noexcept {
     const Life before = recorder.life_.exchange(now, std::memory_order_acq_rel);
     return before == Life::kEnded ? std::move(recorder.kept_) : nullptr;
   }
-  // For other threads.
+  // Called on other threads.
   static void end(std::shared_ptr<Recorder> shared) noexcept {
     Recorder& recorder = *shared;
     Life before = recorder.life_.load(std::memory_order_acquire);
@@ -110,7 +111,7 @@ void remove_recorder(Recorder* recorder) noexcept {
 }
 
 void drop_ended_recorders(ThreadState& state) noexcept {
-  // What a recorder's destructor does may change the stack.
+  // A recorder's destructor may change the stack.
   for (size_t i = 0; i < state.recorders.size();) {
     Recorder* const recorder = state.recorders[i];
     if (!recorder->ended()) {
@@ -124,7 +125,7 @@ void drop_ended_recorders(ThreadState& state) noexcept {
 }
 
 void end_recorder(std::shared_ptr<Recorder> recorder) noexcept {
-  // Also where this thread's state is gone already: a tape that outlives it ended with it.
+  // May be called after this thread's state was destroyed: a tape that outlives the thread was ended with it.
   if (recorder == nullptr || !RecorderLife::hears(*recorder)) return;
   if (RecorderLife::hears(*recorder, thread_state())) {
     remove_recorder(recorder.get());
@@ -197,7 +198,7 @@ RecorderPause::RecorderPause(AllButTraces) : thread_(&thread_state()), depth_(th
 
 RecorderPause::~RecorderPause() {
   ThreadState& state = thread_state();
-  if (thread_ != &state || depth_ >= state.paused.size()) return;  // ends on another thread: that one's goes on
+  if (thread_ != &state || depth_ >= state.paused.size()) return;  // on another thread: its own pause goes on
   SmallVector<Recorder*, 4> stack = std::move(state.paused[depth_]);
   state.paused.resize(depth_);
   for (Recorder* r : state.recorders) {

@@ -1,4 +1,4 @@
-// What one thread knows: who listens and which scopes are open. The dispatcher reads it once a call.
+// The state of one thread: its recorders and open scopes. The dispatcher reads it once a call.
 // Internal; never included by public headers (they stay free of thread_local: a REPL's JIT cannot link it).
 #pragma once
 
@@ -20,21 +20,21 @@ struct ThreadState {
   SmallVector<Recorder*, 4> recorders;    // innermost last
   int symbolic = 0;                       // how many of them trace symbolically
   SmallVector<Transform*, 4> transforms;  // open ones, innermost last
-  Device* device = nullptr;               // what the device scope names, null if it names none (or none that exists)
-  bool device_missing = false;            // the scope names a device that this process does not have
-  DeviceSpec device_spec;                 // as written
-  // The innermost device function, and what the device scopes inside of it say (lib/graph/device_function.h).
+  Device* device = nullptr;     // the device scope's device; null if the scope names none (or one that does not exist)
+  bool device_missing = false;  // the device scope names a device that this process does not have
+  DeviceSpec device_spec;       // as written
+  // The innermost device function, and the device scopes opened inside it (lib/graph/device_function.h).
   const DeviceFunctionScope* device_function = nullptr;
   DeviceSpec device_in_function;
   std::string name_scope;  // "" or ends with '/'
-  // Where the library's functions that call ops were called from, and not each op's own line; null: that one.
+  // The line that ops appear to be called from, because a library function calls them; null: each op's own line.
   const std::source_location* caller = nullptr;
   int library_depth = 0;  // > 0: ops are called by the library itself (composites, gradients), whose
                           // source lines are of no interest to the user
-  std::vector<SmallVector<Recorder*, 4>> paused;  // by open RecorderPause: the stack that it puts back
+  std::vector<SmallVector<Recorder*, 4>> paused;  // one for each open RecorderPause: the stack that it restores
 };
 
-// Lets go of recorders that were ended on other threads.
+// Removes recorders that were ended on other threads.
 void drop_ended_recorders(ThreadState& state) noexcept;
 inline void look_at_recorders(ThreadState& state) noexcept {
   for (const Recorder* r : state.recorders) {
@@ -43,14 +43,14 @@ inline void look_at_recorders(ThreadState& state) noexcept {
   }
 }
 
-// Null until the thread first asks. A plain pointer with the fastest kind of access: every op call reads it.
+// Null until the thread first needs it. A plain pointer with the fastest kind of access, because every op call reads
+// it.
 extern thread_local constinit ThreadState* current_thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
-// What it was before somebody asked the thread to stop (lib/core/step/cancel.h).
+// The thread's state while current_thread_state is null because the thread was asked to stop (lib/core/step/cancel.h).
 extern thread_local constinit ThreadState* cancelled_thread_state
     [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
-// Read by every op call, too, and by loops on whatever thread: apart from the state, which a request to stop takes
-// away.
+// Also read by every op call, and by loops on any thread. Separate from the state, which a request to stop takes away.
 extern thread_local constinit const Step* innermost_step [[gnu::tls_model("initial-exec"), gnu::visibility("hidden")]];
 ThreadState& make_thread_state() noexcept;
 void put_canceller(ThreadState& state);
@@ -61,7 +61,7 @@ inline ThreadState& thread_state() noexcept {
   return state != nullptr ? *state : make_thread_state();
 }
 
-// StepScope without a call.
+// A StepScope that costs no function call.
 class LentStep {
  public:
   explicit LentStep(const Step& step) noexcept : previous_(innermost_step) { innermost_step = &step; }
@@ -72,7 +72,7 @@ class LentStep {
  private:
   const Step* previous_;
 };
-// Step::throw_if_stopped where there mostly is nobody who could have asked.
+// Step::throw_if_stopped, with a fast path for a step that nothing can stop.
 inline void look_for_stop(const Step& step) {
   if (cancel_requested() || step.cancellation != nullptr || step.deadline != Step::kNoDeadline) [[unlikely]]
     step.throw_if_stopped();

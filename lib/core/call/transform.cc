@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// For a rule: the transforms outside of one are the open ones.
+// While a rule runs: only the transforms outside of its own are open.
 class OutsideOf {
  public:
   explicit OutsideOf(int level) : pause_(level), kept_(thread_state().transforms) {

@@ -1,10 +1,10 @@
-// Transform: gives calls another meaning. Inside `vmap` a call is one for each element of a batch, inside `jvp` it has
-// tangents.
+// Transform: changes the meaning of op calls. Inside `vmap` a call acts on each element of a batch; inside `jvp` it
+// also computes tangents.
 //
-// Transforms and recorders are in one order, that in which they began. A tensor of a transform is Lifted and has no
-// bytes, so that dispatch, which looks further where inputs have none, asks no other call about transforms. A call goes
-// to the innermost transform among its inputs: recorders that began inside it hear the call, those outside hear the
-// calls that its rule makes, which belong to the transforms further out.
+// Transforms and recorders share one order: the order in which they began. A tensor inside a transform is Lifted and
+// has no bytes. So dispatch checks for transforms only if an input has no bytes, and other calls cost nothing. A call
+// goes to the innermost transform among its inputs. Recorders that began inside that transform hear the call itself;
+// recorders outside hear the calls that the transform's rule makes, which may belong to outer transforms in turn.
 #pragma once
 
 #include <initializer_list>
@@ -26,19 +26,20 @@ class PANTO_EXPORT Transform {
   virtual ~Transform() = default;
 
   virtual std::string_view name() const = 0;  // "vmap"
-  // Makes the outputs of a call, whose shapes are inferred, from what its inputs stand for: with public ops.
+  // Makes the outputs of a call by public ops, from the tensors that its inputs stand for. The shapes are inferred
+  // already.
   virtual void run(Call& call) = 0;
-  // Wants a call of which no input is its own.
+  // True if the transform handles calls of this op even if no input belongs to it.
   virtual bool takes(const Op& op) const {
     static_cast<void>(op);
     return false;
   }
-  // Whether `run` has a rule for this composite as a whole; otherwise it gets the calls of the body.
+  // True if `run` has a rule for this composite; otherwise it gets the calls of the body.
   virtual bool has_rule(const Op& composite) const = 0;
-  // Why a tensor of it has no value to be read, and what helps.
+  // Explains why a tensor of this transform has no readable value, and what to do instead.
   virtual std::string why_no_value() const = 0;
 
-  // Its number among the open ones of its thread, from 1; 0: it is not open.
+  // Its number among the open transforms of its thread, from 1; 0 if it is not open.
   int level() const noexcept { return level_; }
 
  private:
@@ -58,28 +59,28 @@ class PANTO_EXPORT TransformScope {
   std::shared_ptr<Transform> transform_;
 };
 
-// What `t` stands for in `transform`; null if it is not its own.
+// What `t` stands for in `transform`; null if `t` does not belong to it.
 inline const Lifted* lifted_of(const Tensor& t, const Transform* transform) {
   const MetaInfo* meta = t.impl()->meta;
   return meta == nullptr || meta->lifted == nullptr || meta->lifted->of.get() != transform ? nullptr
                                                                                            : meta->lifted.get();
 }
 
-// What an op's rule for a transform sees of one call.
+// One call, as an op's rule for a transform sees it.
 class PANTO_EXPORT RuleContext : public CallView {
  public:
   using CallView::CallView;
-  // The op, with the same attributes, on these inputs.
+  // Calls the op with the same attributes on these inputs.
   SmallVector<Tensor, 2> again(std::span<const Tensor> inputs) const;
   SmallVector<Tensor, 2> again(std::initializer_list<Tensor> inputs) const {
     return again({inputs.begin(), inputs.size()});
   }
 };
 
-// The transform that a call belongs to; null if there is none. Throws FailedPrecondition where an input is of one that
-// has ended, or of another thread.
+// The transform that a call belongs to; null if there is none. Throws FailedPrecondition if an input belongs to a
+// transform that has ended, or that is of another thread.
 Transform* transform_of(const Call& call);
-// transform.run(call), with what is outside of the transform only: recorders and transforms.
+// Runs transform.run(call) with only those recorders and transforms active that are outside of the transform.
 void run_transform(Transform& transform, Call& call);
 
 }  // namespace panto

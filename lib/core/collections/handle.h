@@ -1,4 +1,4 @@
-// What a handle, a scalar resource tensor, refers to: a queue, a table, a reader ...
+// The resource that a handle (a scalar resource tensor) refers to: a queue, a table, a reader ...
 //
 //   const std::shared_ptr<Queue> queue = resource_as<Queue>(handle, "queue");
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace panto {
 
-// The resource that `handle` refers to. Throws InvalidArgument for a tensor that is no handle, or an empty one. `what`:
-// it should refer to, for messages.
+// The resource that `handle` refers to. Throws InvalidArgument if the tensor is not a handle, or is an empty one.
+// `what` names the expected kind of resource in messages.
 PANTO_EXPORT const ResourceHandle& resource_in(const Tensor& handle, std::string_view what);
 [[noreturn]] PANTO_EXPORT void fail_other_resource(const Resource& resource, std::string_view what);
 

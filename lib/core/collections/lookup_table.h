@@ -1,4 +1,4 @@
-// LookupTable: what a resource tensor refers to that the ops LookupTable... fill and ask: values by keys.
+// LookupTable: the resource that the ops LookupTable... fill and query: values by keys.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ class PANTO_EXPORT LookupTable : public Resource {
     DType key_dtype = DType::kInvalid;
     DType value_dtype = DType::kInvalid;
     Shape value_shape = {};
-    bool fixed = false;  // is given its entries once, and has those from then on
-    bool dense = false;  // has two keys that are none
+    bool fixed = false;  // gets its entries once, and never changes afterwards
+    bool dense = false;  // reserves two keys, for empty and for deleted slots
     Shape key_shape = {};
     bool operator==(const Form&) const = default;
   };
@@ -30,14 +30,15 @@ class PANTO_EXPORT LookupTable : public Resource {
   std::string_view kind() const noexcept override;
   const Form& form() const noexcept { return form_; }
 
-  // Throw InvalidArgument for keys and values of other types or shapes. `default_value`: one, or one for each key.
+  // Throw InvalidArgument for keys and values of other types or shapes. `default_value`: one value, or one for each
+  // key.
   virtual Tensor find(const Tensor& keys, const Tensor& default_value) const = 0;
-  // Of an entry that is there the value is changed. Throws Unimplemented for a fixed table.
+  // Adds entries; replaces the value of a key that is present. Throws Unimplemented for a fixed table.
   virtual void insert(const Tensor& keys, const Tensor& values) = 0;
-  // The table's entries from now on. Of a fixed table once, or the same again: FailedPrecondition for others,
-  // InvalidArgument for two values of a key.
+  // Replaces all entries. A fixed table allows it once, and later only with equal entries: throws FailedPrecondition
+  // for other ones, InvalidArgument for two values of one key.
   virtual void set(const Tensor& keys, const Tensor& values) = 0;
-  // Keys that are not there are none to remove. Throws Unimplemented for a fixed table.
+  // Removes keys; ignores keys that are not present. Throws Unimplemented for a fixed table.
   virtual void remove(const Tensor& keys) = 0;
   // All keys, and their values.
   virtual std::pair<Tensor, Tensor> entries() const = 0;
@@ -50,7 +51,7 @@ class PANTO_EXPORT LookupTable : public Resource {
 // The table that scalar resource tensor `handle` refers to. Throws InvalidArgument for anything else.
 PANTO_EXPORT std::shared_ptr<LookupTable> lookup_table_of(const Tensor& handle);
 
-// What ops ask for must fit the table, as far as that is known. Throw InvalidArgument.
+// Throw InvalidArgument if the dtypes that an op expects do not fit the table, as far as they are known.
 PANTO_EXPORT void expect_table_dtypes(const LookupTable::Form& form, DType key_dtype, DType value_dtype);
 
 }  // namespace panto

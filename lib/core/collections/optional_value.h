@@ -1,4 +1,4 @@
-// OptionalValue: what a variant tensor holds that the ops Optional... make and read: some tensors, or nothing.
+// OptionalValue: the value in a variant tensor that the ops Optional... make and read: some tensors, or nothing.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ class PANTO_EXPORT OptionalValue final : public VariantValue {
 
 // A scalar variant tensor that holds it.
 PANTO_EXPORT Tensor optional_tensor(OptionalValue value);
-// What a scalar variant tensor holds. Throws InvalidArgument for anything else.
+// The optional value in a scalar variant tensor. Throws InvalidArgument for anything else.
 PANTO_EXPORT const OptionalValue& optional_of(const Tensor& handle);
 
 }  // namespace panto

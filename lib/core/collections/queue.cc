@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// The elements of a queue, in the order in which they come out.
+// The elements of a queue, in the order of dequeueing.
 class Store {
  public:
   Store() = default;
@@ -24,7 +24,7 @@ class Store {
   virtual int64_t size() const = 0;
   virtual void push(QueueElement element) = 0;
   virtual QueueElement pop() = 0;
-  // What was popped last, in that order, comes out first again, where the order is that of coming in.
+  // Undoes pops: `popped`, in order of popping, comes out first again if the order is by arrival.
   virtual void put_back(std::vector<QueueElement> popped) = 0;
 };
 
@@ -48,7 +48,7 @@ class InOrder final : public Store {
   std::deque<QueueElement> elements_;
 };
 
-// Draws as TensorFlow does: the last element takes the place of the one that is drawn.
+// Draws as TensorFlow does: the last element moves to the place of the drawn one.
 class Shuffled final : public Store {
  public:
   explicit Shuffled(Callable<uint32_t()> draw) : draw_(std::move(draw)) {}
@@ -69,7 +69,7 @@ class Shuffled final : public Store {
   std::vector<QueueElement> elements_;
 };
 
-// The least first component comes first; of equal ones, the one that came first.
+// The element with the smallest first component comes first; among equal ones, the one that was added first.
 class ByPriority final : public Store {
  public:
   int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
@@ -135,9 +135,9 @@ struct Queue::Impl {
   struct Put {
     uint64_t number;
     std::vector<QueueElement> elements;
-    bool closes;  // instead: the queue is closed when it is this one's turn
+    bool closes;  // this request closes the queue when its turn comes, instead of adding elements
     Enqueued done;
-    size_t next = 0;  // that is put in
+    size_t next = 0;  // the next element to add
   };
   struct Take {
     uint64_t number;
@@ -146,7 +146,7 @@ struct Queue::Impl {
     Dequeued done;
     std::vector<QueueElement> taken = {};
   };
-  // What is called when the lock is gone.
+  // Callbacks to call after the lock is released.
   using Finished = std::vector<Callable<void()>>;
 
   Impl(const Queue& of, Callable<uint32_t()> draw) : queue(of), store(make_store(of.form_, std::move(draw))) {}
@@ -169,7 +169,7 @@ struct Queue::Impl {
     takes.pop_front();
   }
 
-  // It is open, and whoever comes is the first in line.
+  // True if the queue is open and no request waits.
   bool is_idle() const { return !closed && puts.empty() && takes.empty(); }
 
   bool advance_puts(Finished& finished) {
@@ -223,7 +223,7 @@ struct Queue::Impl {
     return any;
   }
 
-  // Whoever can go on does. `change`: is done first, under the lock.
+  // Applies `change` under the lock, then completes all requests that can be completed.
   template <class Change>
   void after(const Change& change) {
     Finished finished;
@@ -331,7 +331,7 @@ uint64_t Queue::close(bool cancel_pending_enqueues, Enqueued done) {
 }
 
 void Queue::forget(uint64_t attempt) noexcept {
-  // What is dropped is let go of without the lock.
+  // Dropped requests are destroyed after the lock is released.
   std::deque<Impl::Put> put;
   std::deque<Impl::Take> take;
   try {
@@ -348,7 +348,7 @@ void Queue::forget(uint64_t attempt) noexcept {
         impl_->takes.erase(t);
       }
     });
-  } catch (...) {  // no memory to go on with: who waits goes on at the next call
+  } catch (...) {  // out of memory: waiting requests continue at the next call
     return;
   }
 }

@@ -1,4 +1,4 @@
-// RaggedValue: what a variant tensor holds that RaggedTensorToVariant makes: a ragged tensor, or one of its rows.
+// RaggedValue: the value in a variant tensor that RaggedTensorToVariant makes: a ragged tensor, or one of its rows.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace panto {
 // Immutable.
 class PANTO_EXPORT RaggedValue final : public VariantValue {
  public:
-  // Of each ragged dimension, the outermost first, a vector of where rows begin, and the end. Without any: `values`.
+  // `row_splits`: for each ragged dimension, the outermost first, a vector of the positions where rows begin, and the
+  // end. Empty: the value is just `values`.
   RaggedValue(std::vector<Tensor> row_splits, Tensor values);
   ~RaggedValue() override;
 
@@ -30,7 +31,8 @@ class PANTO_EXPORT RaggedValue final : public VariantValue {
 
 // A scalar variant tensor that holds it.
 PANTO_EXPORT Tensor ragged_tensor(RaggedValue value);
-// What element `i` of a variant tensor holds. Throws InvalidArgument for anything else, and for nothing.
+// The ragged value in element `i` of a variant tensor. Throws InvalidArgument if the element is empty or holds anything
+// else.
 PANTO_EXPORT const RaggedValue& ragged_of(const Variant& variant, int64_t i);
 
 }  // namespace panto

@@ -161,7 +161,7 @@ void Reader::set_state(std::string_view state) {
   if (started > finished) {
     invalid("state: expected one between pieces of work, got {} begun and {} ended", started, finished);
   }
-  // More ended than begun, as a file may say, is none in progress.
+  // A file may say that more work was finished than started: then none is in progress.
   started_ = finished_ = finished;
   produced_ = produced;
   work_ = std::move(current);

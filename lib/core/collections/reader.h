@@ -1,11 +1,11 @@
-// Reader: what a resource tensor refers to that the ops Reader... ask for records. What it reads is named, one piece of
-// work after the other, by whoever asks: they take the names out of a queue.
+// Reader: the resource that the ops Reader... read records from. Its callers name one work unit (a file) after the
+// other; they take the names from a queue.
 //
 //   reader->begin("words.txt");
 //   std::vector<Reader::Record> records;
 //   while (!reader->read(10, records)) reader->begin(next_name());   // up to ten, of one piece of work
 //
-// Thread-safe; but a read that begins work in between is one of several calls: `line` and `busy` order these.
+// Thread-safe. A read that begins new work in between consists of several calls, which `line` and `busy` keep in order.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class PANTO_EXPORT Reader : public Resource {
     std::string key, value;
   };
 
-  // `made_as`: kind and attributes, which who names it again must say, too. `keeps_state`: between pieces of work the
-  // counts are all there is to save.
+  // `made_as`: kind and attributes; a second op that uses the same name must give the same. `keeps_state`: between work
+  // units the counts are the whole state, so that it can be saved.
   Reader(std::string container, std::string name, std::string made_as, bool keeps_state);
   ~Reader() override;
 
@@ -37,34 +37,34 @@ class PANTO_EXPORT Reader : public Resource {
   int64_t records_produced() const;
   int64_t work_units_completed() const;
 
-  // Begins with this work. Where that fails, none is in progress.
+  // Begins this work unit. If that fails, no work is in progress.
   void begin(const std::string& work);
-  // Adds records to `records` until there are `most`, or until there are some and the work ends. False where no work is
-  // in progress and none was found.
+  // Appends records to `records` until there are `most`, or until the work unit ends and there is at least one. Returns
+  // false if no work is in progress and no record was found.
   bool read(int64_t most, std::vector<Record>& records);
-  // Nothing was read yet.
+  // Returns to the state before the first read.
   void reset();
-  // The counts, as TensorFlow's ReaderBaseState spells them. Throw Unimplemented where that does not say all there is.
+  // The counts, in TensorFlow's ReaderBaseState format. Throw Unimplemented if the counts are not the whole state.
   std::string state() const;
-  // Where it fails, the reader is reset.
+  // If it fails, the reader is reset.
   void set_state(std::string_view state);
 
-  // Calls that read wait in it for their turn: whose turn it is sets `busy`, under its lock.
+  // Calls that read wait in this line for their turn. The call whose turn it is sets `busy`, under the line's lock.
   WaitingLine& line() noexcept { return line_; }
   bool busy = false;
-  // Work that was taken for a call that is not there any more: the next one begins with it.
+  // Returns work that was taken from the queue for a call that no longer exists. The next call begins with it.
   void give_back(std::string work);
-  // False if there is none.
+  // Returns false if there is none.
   bool take_back(std::string& work);
 
  protected:
-  // Opens `work`.
+  // Opens the work unit.
   virtual void start(const std::string& work) = 0;
-  // The next record of it. `at_end`: there is none after it. False: there was none either.
+  // Reads its next record. `at_end` is set if the record is the last one. Returns false if there was none.
   virtual bool next(Record& record, bool& at_end) = 0;
-  // Closes it.
+  // Closes the work unit.
   virtual void stop() noexcept = 0;
-  // Of what is in progress.
+  // The work unit in progress.
   const std::string& work() const noexcept { return work_; }
 
  private:
@@ -76,7 +76,7 @@ class PANTO_EXPORT Reader : public Resource {
   mutable std::mutex mutex_;
   std::string work_;
   int64_t started_ = 0, finished_ = 0, produced_ = 0;
-  std::exception_ptr broken_;  // what reading the work came to, again and again
+  std::exception_ptr broken_;  // the error of reading the work unit; thrown again by every later read
   std::vector<std::string> given_back_;
 };
 

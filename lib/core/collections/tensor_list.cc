@@ -12,7 +12,8 @@
 namespace panto {
 namespace {
 
-// Memory of the first CPU, which has a limit: a few bytes of a file may ask for more elements than there is memory.
+// Allocates from the first CPU device, which has a limit: a few bytes of a file may ask for more elements than fit into
+// memory.
 template <class T>
 struct CpuAllocator {
   using value_type = T;
@@ -32,7 +33,7 @@ struct CpuAllocator {
 struct TensorList::Storage {
   std::mutex mutex;
   std::vector<Tensor, CpuAllocator<Tensor>> elements;
-  // Where it is defined, its first `count` rows are the elements, and `elements` is empty.
+  // If defined, its first `count` rows are the elements, and `elements` is empty.
   Tensor rows = {};
   int64_t count = 0;
 
@@ -40,7 +41,7 @@ struct TensorList::Storage {
     const Shape shape(rows.shape().dims().subspan(1));
     return view_tensor(rows, shape, i * shape.numel());
   }
-  // For who changes `elements`. Under the lock.
+  // Moves the rows to `elements`, before these are changed. Call it under the lock.
   void spread() {
     if (!rows.defined()) return;
     std::vector<Tensor, CpuAllocator<Tensor>> each;
@@ -86,8 +87,8 @@ void TensorList::expect_element(const Tensor& element) const {
   expect_element_shape(element_shape_, element.partial_shape(), "element");
 }
 
-// Whoever else had the storage read it under the lock, so that what is changed afterwards, under the lock, they do not
-// see.
+// Returns storage that may be changed. Earlier users of the storage read it under the lock, so they do not see later
+// changes, which also happen under the lock.
 std::shared_ptr<TensorList::Storage> TensorList::own_storage(int64_t size, bool last) const {
   if (storage_ != nullptr && last && storage_.use_count() == 1) {
     const std::lock_guard lock(storage_->mutex);
@@ -150,7 +151,7 @@ Tensor TensorList::pop() {
     if (last) {
       element = std::move(found);
       storage_->elements.resize(static_cast<size_t>(size_ - 1));
-      // A long list is taken apart from its end: the next element is on its way from memory meanwhile.
+      // Long lists are consumed from their end: prefetch the next element.
       if (size_ > 1) __builtin_prefetch(storage_->elements.back().impl());
     } else {
       element = found;

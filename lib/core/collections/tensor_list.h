@@ -1,4 +1,4 @@
-// TensorList: what a variant tensor holds that the ops TensorList... make and read.
+// TensorList: the value in a variant tensor that the ops TensorList... make and read.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,19 @@
 
 namespace panto {
 
-// A list of tensors of one type, whose shapes fit the list's element shape. What changes a list gives a new one, which
-// shares the elements' memory with the old one; only who alone holds a list may change it itself.
+// A list of tensors of one type, whose shapes fit the list's element shape. Operations return a new list, which shares
+// the elements' memory with the old one. Only the sole owner of a list may change it in place.
 //
-// `last`: nobody reads this list any more. Then the new one takes its memory over, and every change takes constant
-// time. Without it a push still does, on average, unless something else was pushed onto this list before, or the
-// elements are lists; a pop does, too, but keeps the element in memory. Other changes copy the list, not the elements.
+// `last`: the old list will not be read again. Then the new list takes over its memory, and every change takes constant
+// time. Without `last`, a push still takes constant time on average, unless another element was pushed onto the same
+// list before, or the elements are lists. A pop takes constant time too, but keeps the element in memory. Other changes
+// copy the list, but not the elements.
 //
-// Elements that somebody made side by side in one tensor stay there, as its rows, until somebody changes the list.
+// Elements that were made as rows of one tensor stay rows of that tensor until the list is changed.
 // Thread-safety: a value; lists that share memory may be used from several threads at once.
 class PANTO_EXPORT TensorList final : public VariantValue {
  public:
-  // An empty one. `most`: of elements; below 0: any number.
+  // An empty list. `most`: its maximal number of elements; negative: unlimited.
   TensorList(DType element_dtype, PartialShape element_shape, int64_t most = -1);
   ~TensorList() override;
   TensorList(const TensorList&);
@@ -39,40 +40,40 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   const PartialShape& element_shape() const noexcept { return element_shape_; }
   int64_t size() const noexcept { return size_; }
   int64_t most() const noexcept { return most_; }
-  // Element i, in [0, size()); undefined where none was set: such an element stands for zeros.
+  // Element i, in [0, size()); undefined if it was never set: such an element stands for zeros.
   Tensor at(int64_t i) const;
   std::vector<Tensor> elements() const;
 
   // Throw InvalidArgument for a tensor of another type, or of a shape that does not fit.
   TensorList with_pushed(Tensor element, bool last) const;
-  // With i >= size(): a list that is longer by what it takes, of which the elements before are not set.
+  // If i >= size(), the list grows to i + 1 elements, and the added ones before i are not set.
   TensorList with_element(int64_t i, Tensor element, bool last) const;
-  // The same list without its last element. Precondition: it has one.
+  // The list without its last element. Precondition: it is not empty.
   TensorList with_popped(bool last) const;
-  // The same in this list itself, for its only holder: no memory is needed but the element's. `pop` gives the element;
-  // undefined where none was set.
+  // Change this list in place, for its only owner: only the element's memory is needed. `pop` returns the element;
+  // undefined if it was never set.
   void push(Tensor element);
   Tensor pop();
-  // Of another size: elements are left out at the end, or those added there are not set.
+  // A list of another size: elements at the end are dropped, or unset ones are added.
   TensorList with_size(int64_t size, bool last) const;
-  // Of the same type, element shape and limit, with these elements.
+  // A list with these elements, of the same type, element shape and limit.
   TensorList with_elements(std::span<const Tensor> elements) const;
-  // The same with the first `count` rows of a tensor of plain elements, which nobody writes to any more.
+  // The same with the first `count` rows of a tensor of plain elements. Nothing may write to `rows` any more.
   TensorList with_rows(Tensor rows, int64_t count) const;
-  // The tensor whose first size() rows are the elements, where they lie so; undefined where they do not.
+  // The tensor whose first size() rows are the elements, if they are stored so; otherwise undefined.
   Tensor rows() const;
-  // The same list without its last `count` elements. Precondition: it has as many.
+  // The list without its last `count` elements. Precondition: size() >= count.
   TensorList without_last(int64_t count) const;
 
  private:
   struct Storage;
-  // The storage of the first `size` elements, which nobody else sees.
+  // Storage with the first `size` elements, which no other list sees.
   std::shared_ptr<Storage> own_storage(int64_t size, bool last) const;
-  // Storage whose first size() + 1 elements are this list's and `element`.
+  // Storage whose first size() + 1 elements are this list's elements and `element`.
   std::shared_ptr<Storage> pushed_storage(Tensor element, bool last) const;
   TensorList with_storage(std::shared_ptr<Storage> storage, int64_t size) const;
-  // Whether a change that puts `element` in may be made in the list's own memory. A list that had itself in its memory
-  // would never be freed.
+  // True if a change that adds `element` may be made in the list's own memory. A list that contained itself would never
+  // be freed.
   bool changes_in_place(const Tensor& element, bool last) const;
   // Throws InvalidArgument for an element that does not fit.
   void expect_element(const Tensor& element) const;
@@ -81,7 +82,7 @@ class PANTO_EXPORT TensorList final : public VariantValue {
   PartialShape element_shape_;
   int64_t most_;
   int64_t size_ = 0;
-  std::shared_ptr<Storage> storage_;  // null: empty. It may have more elements, which are other lists'
+  std::shared_ptr<Storage> storage_;  // null: empty. It may have more elements, which belong to other lists
 };
 
 // A scalar variant tensor that holds the list.
@@ -90,11 +91,11 @@ PANTO_EXPORT Tensor list_tensor(TensorList list);
 PANTO_EXPORT const TensorList& list_of(const Tensor& handle);
 PANTO_EXPORT const TensorList& list_in(const Variant& variant);
 
-// Of a list whose elements are `dtype` of shape `shape`, as far as that is known: what ops ask for must fit. Throw
-// InvalidArgument.
+// Throw InvalidArgument if the dtype or element shape that an op expects does not fit a list of type `dtype` and
+// element shape `shape`, as far as that is known.
 PANTO_EXPORT void expect_list_dtype(DType dtype, DType wanted);
 PANTO_EXPORT void expect_element_shape(const PartialShape& shape, const PartialShape& wanted, std::string_view what);
-// What both say together.
+// Merges what both shapes tell.
 PANTO_EXPORT PartialShape merged_element_shape(const PartialShape& shape, const PartialShape& wanted);
 
 }  // namespace panto

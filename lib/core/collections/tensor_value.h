@@ -1,5 +1,5 @@
-// TensorValue: a tensor that an element of a variant tensor holds. Three of them, indices, values and shape, are a
-// sparse tensor among what datasets and queues carry (SerializeSparse, DenseToSparseBatchDataset).
+// TensorValue: a tensor as the value of an element of a variant tensor. In datasets and queues, three such elements
+// (indices, values, shape) represent a sparse tensor (SerializeSparse, DenseToSparseBatchDataset).
 #pragma once
 
 #include <string>

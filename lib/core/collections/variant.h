@@ -1,4 +1,4 @@
-// What an element of a variant tensor holds: a value of a type that tensors have no number for, such as a list.
+// The value of an element of a variant tensor: of a C++ type that has no dtype, such as a list.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace panto {
 
-// Immutable where several variants, or several tensors, share it.
+// Immutable while several variants or tensors share it.
 class PANTO_EXPORT VariantValue {
  public:
   VariantValue();
@@ -21,7 +21,7 @@ class PANTO_EXPORT VariantValue {
 
   // "TensorList", ...: for messages about values of the wrong kind.
   virtual std::string_view kind() const noexcept = 0;
-  // As it is printed: "list of 3 float32[2]".
+  // The printed form: "list of 3 float32[2]".
   virtual std::string to_string() const = 0;
 };
 

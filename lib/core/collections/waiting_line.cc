@@ -15,7 +15,7 @@ struct WaitingLine::Impl {
     std::exception_ptr error = nullptr;
   };
 
-  // Moves those that can go on to `gone`: until nobody can, as one may make room for another.
+  // Moves requests that are done to `gone`. Repeats until none can go on, because one may make room for another.
   void advance(std::list<Waiter>& gone) {
     for (bool again = true; again;) {
       again = false;
@@ -66,7 +66,7 @@ uint64_t WaitingLine::wait(Attempt attempt, Ended ended) {
 }
 
 void WaitingLine::forget(uint64_t number) noexcept {
-  std::list<Impl::Waiter> dropped, gone;  // let go of without the lock
+  std::list<Impl::Waiter> dropped, gone;  // destroyed without the lock
   {
     const std::lock_guard lock(impl_->mutex);
     const auto found = std::ranges::find(impl_->waiters, number, &Impl::Waiter::number);

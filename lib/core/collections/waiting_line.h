@@ -1,10 +1,10 @@
-// WaitingLine: who waits until something that others change is as it should be. Nothing here blocks a thread: what is
-// waited for is tried again after each change, and done when it can be.
+// WaitingLine: requests that wait until a shared state allows them to go on. No thread is blocked: each waiting request
+// is tried again after every change of the state.
 //
 //   line.wait([this, &taken] { return take(taken); }, [done](std::exception_ptr error) { ... });   // waits
 //   line.change([this] { put(element); });                                                          // lets it go on
 //
-// The line has the lock of what changes: attempts and changes run under it. Thread-safe.
+// The line owns the lock of the shared state: attempts and changes run under it. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace panto {
 
 class PANTO_EXPORT WaitingLine {
  public:
-  // Whether those behind one that still waits may go on before it.
+  // Whether requests behind one that still waits may go on before it.
   enum class Order : uint8_t { kFirstComeFirstServed, kAnyThatCan };
-  // Whether it was done; what it throws ends its waiting, too.
+  // Returns true if the request is done. An exception ends the waiting, too.
   using Attempt = Callable<bool()>;
-  // Called once, without the lock, by the thread whose call made it possible. It must not throw.
+  // Called once, without the lock, on the thread whose call made it possible. It must not throw.
   using Ended = Callable<void(std::exception_ptr error)>;
 
   explicit WaitingLine(Order order);
@@ -31,12 +31,12 @@ class PANTO_EXPORT WaitingLine {
   WaitingLine(const WaitingLine&) = delete;
   WaitingLine& operator=(const WaitingLine&) = delete;
 
-  // A number for `forget`.
+  // Returns a number for `forget`.
   uint64_t wait(Attempt attempt, Ended ended);
-  // Nobody waits by that number any more: its attempt is not made again after this, nor its `ended` called, except by a
-  // call that has begun.
+  // Cancels the request with that number: its attempt is not made again, and its `ended` is not called after this,
+  // unless that call has begun already.
   void forget(uint64_t number) noexcept;
-  // What `change` throws is thrown again; then whoever can go on still does.
+  // Runs `change` under the lock, then tries the waiting requests. Rethrows what `change` throws, after trying them.
   void change(const Callable<void()>& change);
   // Calls `look`, which changes nothing, under the lock.
   template <class Look>

@@ -21,22 +21,23 @@
 namespace panto::datasets {
 namespace {
 
-// What is kept ready where nobody says how much.
+// Buffer size if the caller leaves it open.
 constexpr int64_t kChosenBuffer = 2;
 
-// What a pass's threads take over from the one that began it, and their end.
+// The context that a pass's threads take over from the thread that began the pass, and the request that stops them.
 class Surroundings {
  public:
-  // `shares`: threads that compute side by side.
+  // `shares`: number of threads that compute at the same time.
   explicit Surroundings(int64_t shares)
       : step_(current_step()), depth_(pass_depth()), named_(step_.resources != nullptr), resources_(step_.resources) {
     step_.threads = std::max(1, num_threads() / static_cast<int>(shares));
     step_.deadline = Step::kNoDeadline;
     step_.cancellation = std::make_shared<Cancellation>();
-    step_.rendezvous = nullptr;  // of one run only
-    step_.resources = nullptr;   // which may own the iterator that owns this
+    step_.rendezvous = nullptr;  // belongs to a single run
+    step_.resources = nullptr;   // may own the iterator that owns this object
   }
-  // Work of one element. When it returns nothing may be left of what owns these surroundings but what the thread has.
+  // Runs the work for one element. When it returns, the thread must hold the only remaining references to the owner of
+  // this object.
   template <class Body>
   void run(const Body& body) const {
     Step step = step_;
@@ -46,18 +47,18 @@ class Surroundings {
     const PassDepthScope depth(depth_);
     body();
   }
-  // What the threads compute now fails, as soon as it can.
+  // Makes the current work of the threads fail as soon as possible.
   void stop() const { step_.cancellation->request(); }
 
  private:
   Step step_;
   int depth_;
-  bool named_;  // there are resources that are not the process's
+  bool named_;  // the step had a resource manager of its own
   std::weak_ptr<ResourceManager> resources_;
 };
 
-// A pass whose Core several threads work for. They own it too: the last that an element's work lets go of may be the
-// session, and so this pass.
+// A pass with a Core that several threads work on. The threads own the Core, too: the work on an element may release
+// the last reference to the session, and with it this pass.
 template <class Core>
 class ThreadedPass {
  public:
@@ -66,7 +67,7 @@ class ThreadedPass {
   ThreadedPass& operator=(const ThreadedPass&) = delete;
   ~ThreadedPass() { core_->stop(); }
 
-  // The threads' beginning: with the first element, if it is not told before.
+  // Starts the threads; called with the first element, if not before.
   void begin() {
     if (std::exchange(begun_, true)) return;
     core_->begin();
@@ -136,7 +137,7 @@ class Prefetch final {
   }
 
  private:
-  // False at the end.
+  // Returns false at the end.
   bool make_one() {
     Made<ElementTensors> made;
     bool got = true;
@@ -159,13 +160,13 @@ class Prefetch final {
   DatasetHandle input_;
   size_t buffer_;
   std::optional<Surroundings> surroundings_;
-  std::unique_ptr<ElementIterator> pass_;  // the thread's
+  std::unique_ptr<ElementIterator> pass_;  // used by the worker thread only
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable more_, room_;
   std::deque<Made<ElementTensors>> ready_;
   bool ended_ = false, stopped_ = false;
-  bool failed_ = false;  // the last of those that are ready is a fault
+  bool failed_ = false;  // the last element of ready_ is an error
 };
 
 class ParallelMap final {
@@ -191,7 +192,7 @@ class ParallelMap final {
     try {
       std::rethrow_exception(job->made.error);
     } catch (const Error& error) {
-      // A function may end the elements; not where their number is promised.
+      // A function may end the dataset by OutOfRange, unless the cardinality must be preserved.
       if (job->no_input || error.code() != Code::kOutOfRange) throw;
       if (options_.preserve_cardinality) {
         failf(Code::kInvalidArgument, "function: expected an element, got OutOfRange: {}", error.what());
@@ -213,7 +214,7 @@ class ParallelMap final {
 
  private:
   DatasetHandle input_;
-  std::unique_ptr<ElementIterator> pass_;  // of who asks for elements
+  std::unique_ptr<ElementIterator> pass_;  // used by the caller's thread only
   ElementMap f_;
   ParallelMapOptions options_;
   std::optional<Surroundings> surroundings_;

@@ -1,4 +1,4 @@
-// Datasets of which one element is made of several.
+// Datasets that combine several input elements into one.
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -19,7 +19,7 @@ void expect_at_least_one(int64_t value, std::string_view what) {
   if (value < 1) invalid("{}: expected at least 1, got {}", what, value);
 }
 
-// Up to `size` elements of the pass; false where there are none, or too few.
+// Reads up to `size` elements of the pass. Returns false if there are none, or too few for `drop_remainder`.
 bool gather(ElementIterator& pass, int64_t size, bool drop_remainder, std::vector<ElementTensors>& to) {
   to.clear();
   for (ElementTensors element; static_cast<int64_t>(to.size()) < size && pass.next(element);) {
@@ -31,7 +31,7 @@ bool gather(ElementIterator& pass, int64_t size, bool drop_remainder, std::vecto
 
 using Join = Callable<ElementTensors(const std::vector<ElementTensors>& elements)>;
 
-// `dense`: `size` elements are what is called a batch.
+// `dense`: the result counts as a batch of `size` elements.
 DatasetHandle joined_dataset(std::string name, DatasetHandle input, int64_t size, bool drop_remainder, ElementSpec spec,
                              Join join, bool dense = true) {
   expect_at_least_one(size, "batch_size");
@@ -50,7 +50,7 @@ DatasetHandle joined_dataset(std::string name, DatasetHandle input, int64_t size
        }});
 }
 
-// One whose elements are given, for windows.
+// A dataset of given elements, for windows.
 DatasetHandle dataset_of_rows(std::vector<Tensor> rows, DType type, PartialShape shape) {
   const auto count = static_cast<int64_t>(rows.size());
   return simple_dataset(
@@ -64,7 +64,7 @@ DatasetHandle dataset_of_rows(std::vector<Tensor> rows, DType type, PartialShape
        }});
 }
 
-// Windows of elements, one after the other.
+// Reads the windows of a pass, one after the other.
 class Windows {
  public:
   Windows(Iterator pass, int64_t size, int64_t shift, int64_t stride, bool drop_remainder)
@@ -85,7 +85,7 @@ class Windows {
     if (buffer_.empty() || (drop_ && buffer_.size() < reach)) return false;
     for (uint64_t i = 0; i < reach && i < buffer_.size(); i += static_cast<uint64_t>(stride_))
       window.push_back(buffer_[i]);
-    // What lies before the next window.
+    // Drop the elements before the next window.
     const auto shift = static_cast<uint64_t>(shift_);
     const uint64_t drop = std::min<uint64_t>(shift, buffer_.size());
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(drop));
@@ -131,7 +131,7 @@ DatasetHandle windows_dataset(std::string name, DatasetHandle input, int64_t siz
                          }});
 }
 
-// All elements of the rows, as entries.
+// A sparse tensor with all elements of the rows as entries.
 Tensor sparse_rows(const std::vector<Tensor>& rows, const PartialShape& said) {
   const int rank = said.rank();
   std::vector<int64_t> dims(said.dims().begin(), said.dims().end());

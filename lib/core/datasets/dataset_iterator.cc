@@ -18,10 +18,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Calls that wait look so often whether their step was stopped.
+// Waiting calls check this often whether their step was stopped.
 constexpr auto kLookEvery = 20ms;
 
-// All datasets that `last` is made of, and it, inputs first. One that is input of several is there as often.
+// Visits all datasets that `last` is made of, and `last` itself, inputs first. A dataset that is used several times is
+// visited several times.
 void each_stage(const DatasetValue& last, const Callable<void(const DatasetValue&)>& visit) {
   for (const DatasetHandle& input : last.inputs()) each_stage(*input, visit);
   visit(last);
@@ -45,7 +46,7 @@ std::string stages_of(const DatasetValue& dataset) {
   return all;
 }
 
-// A pass, of which one call at a time makes an element.
+// A pass that is shared by threads: one call at a time makes an element.
 class SharedPass {
  public:
   explicit SharedPass(DatasetHandle dataset)
@@ -62,7 +63,7 @@ class SharedPass {
     const Turn turn(*this);
     return {stages_of(*dataset_), calls_, seeds_};
   }
-  // Makes so many calls, whose elements, and whose faults, were somebody else's.
+  // Repeats calls up to number `calls`, and drops their elements and errors, which an earlier pass returned already.
   void skip(uint64_t calls) {
     for (ElementTensors element; calls_ < calls;) {
       try {
@@ -101,13 +102,13 @@ class SharedPass {
   std::mutex mutex_;
   std::condition_variable free_;
   bool busy_ = false;
-  std::vector<datasets::SeedGenerator::State> seeds_;  // as they are before the pass has begun
+  std::vector<datasets::SeedGenerator::State> seeds_;  // as they were before the pass began
   DatasetHandle dataset_;
   DatasetPass pass_;
   uint64_t calls_ = 0;
 };
 
-// Iterators by number, for their texts.
+// Iterators by number, to find them by their texts.
 class Texts {
  public:
   static Texts& get() {
@@ -156,7 +157,7 @@ void DatasetIterator::begin(DatasetHandle dataset) {
   if (!spec_.types.empty()) expect_spec(spec_, dataset->spec());
   auto pass = std::make_shared<SharedPass>(std::move(dataset));
   const std::lock_guard lock(impl_->mutex);
-  std::swap(impl_->pass, pass);  // the old one is let go of without the lock
+  std::swap(impl_->pass, pass);  // the old pass is destroyed without the lock
 }
 
 void DatasetIterator::begin_first(DatasetHandle dataset) {

@@ -1,11 +1,12 @@
-// DatasetIterator: what a resource tensor refers to that the ops Iterator... make and read: a pass over a dataset that
-// goes on from call to call.
+// DatasetIterator: the resource that the ops Iterator... make and read: a pass over a dataset that continues from call
+// to call.
 //
 //   const auto iterator = std::make_shared<DatasetIterator>("", "", spec);
 //   iterator->begin(dataset);
 //   for (ElementTensors element; iterator->next(element);) ...
 //
-// Thread-safe: one call after the other makes an element. Who waits for its turn waits no longer than its step.
+// Thread-safe: calls make elements one after the other. A call that waits for its turn stops waiting when its step is
+// stopped.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@
 
 namespace panto {
 
-// Where a pass is: what SerializeIterator puts into a variant. Of this process, since it is no bytes.
+// The position of a pass, which SerializeIterator puts into a variant. Valid in this process only: it has no form as
+// bytes.
 class PANTO_EXPORT IteratorState final : public VariantValue {
  public:
   IteratorState(std::string dataset, uint64_t calls, std::vector<datasets::SeedGenerator::State> seeds);
@@ -34,39 +36,39 @@ class PANTO_EXPORT IteratorState final : public VariantValue {
   const std::vector<datasets::SeedGenerator::State>& seeds() const noexcept { return seeds_; }
 
  private:
-  std::string dataset_;                                // its stages by their names
-  uint64_t calls_;                                     // for an element, that were made
-  std::vector<datasets::SeedGenerator::State> seeds_;  // when the pass began
+  std::string dataset_;                                // the names of its stages
+  uint64_t calls_;                                     // how many elements were asked for
+  std::vector<datasets::SeedGenerator::State> seeds_;  // as they were when the pass began
 };
 
 class PANTO_EXPORT DatasetIterator final : public Resource, public std::enable_shared_from_this<DatasetIterator> {
  public:
-  // Without types: of any elements.
+  // A spec without types allows any elements.
   DatasetIterator(std::string container, std::string name, ElementSpec spec);
   ~DatasetIterator() override;
   std::string_view kind() const noexcept override { return "Iterator"; }
 
   const ElementSpec& spec() const noexcept { return spec_; }
-  // Goes on with a new pass over this dataset. Throws InvalidArgument where its elements are none of the iterator's.
+  // Begins a new pass over this dataset. Throws InvalidArgument if its elements do not fit the iterator's spec.
   void begin(DatasetHandle dataset);
-  // The same, unless there is a pass already.
+  // The same, unless a pass has begun already.
   void begin_first(DatasetHandle dataset);
   bool begun() const;
-  // False at the end of the pass. Throws FailedPrecondition where none was begun, InvalidArgument for an element that
-  // is none of the iterator's, and what making it throws.
+  // Returns false at the end of the pass. Throws FailedPrecondition if no pass was begun, InvalidArgument for an
+  // element that does not fit the iterator's spec, and what making the element throws.
   bool next(ElementTensors& element);
-  // Lets go of the pass.
+  // Releases the pass.
   void end();
-  // Throws FailedPrecondition where no pass was begun, and for a dataset whose order is not the same each time, naming
-  // the stage.
+  // Throws FailedPrecondition if no pass was begun, or if the dataset's order is not the same in every pass; the error
+  // names the stage.
   IteratorState state() const;
-  // Goes on there, by a new pass over the dataset of the present one, whose first elements are dropped. Random orders
-  // are again as they were, for all who share their seeds. Throws FailedPrecondition where no pass was begun,
-  // InvalidArgument where it is over a dataset of other stages.
+  // Continues at `state`: begins a new pass over the present dataset and drops the elements before that position.
+  // Random orders repeat, for all datasets that share the seeds. Throws FailedPrecondition if no pass was begun,
+  // InvalidArgument if the dataset has other stages.
   void restore(const IteratorState& state);
 
-  // A text that names it in this process, as long as it lives; and the iterator of such a text. Throws InvalidArgument
-  // for another text, NotFound where the iterator is gone.
+  // A text that identifies the iterator in this process while it lives, and the iterator for such a text. Throws
+  // InvalidArgument for other text, NotFound if the iterator is gone.
   std::string handle_text();
   static std::shared_ptr<DatasetIterator> of_text(const std::string& text);
 
@@ -78,7 +80,7 @@ class PANTO_EXPORT DatasetIterator final : public Resource, public std::enable_s
 
 // The iterator that scalar resource tensor `handle` refers to. Throws InvalidArgument for anything else.
 PANTO_EXPORT std::shared_ptr<DatasetIterator> iterator_of(const Tensor& handle);
-// Throws InvalidArgument where elements as `got` says are none of `expected`.
+// Throws InvalidArgument if elements of spec `got` do not fit `expected`.
 PANTO_EXPORT void expect_spec(const ElementSpec& expected, const ElementSpec& got);
 
 }  // namespace panto

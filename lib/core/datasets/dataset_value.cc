@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// Passes and destructors go down the inputs by recursion; and functions that a pass calls may begin others.
+// Passes and destructors recurse through the inputs, and functions that a pass calls may begin other passes.
 constexpr int kMostDepth = 1000;
 
 thread_local constinit int t_depth = 0;
@@ -76,7 +76,7 @@ DatasetPass::DatasetPass(DatasetHandle dataset) : dataset_(std::move(dataset)), 
 
 Tensor dataset_tensor(DatasetHandle dataset) {
   Tensor t = allocate_tensor(cpu_device(), kVariant, Shape{});
-  // Variants share what they hold and never change it while others see it; a dataset has nothing that changes.
+  // Sharers of a variant's value must not change it; a dataset is immutable.
   mutable_data<Variant>(t)->value = std::const_pointer_cast<DatasetValue>(std::move(dataset));
   return t;
 }

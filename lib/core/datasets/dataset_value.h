@@ -1,12 +1,12 @@
-// DatasetValue: what a variant tensor holds that the ops ...Dataset make: the description of elements, each some
-// tensors, that a pass makes one after the other.
+// DatasetValue: the value in a variant tensor that the ops ...Dataset make: the description of a sequence of elements,
+// each some tensors. A pass makes the elements one after the other.
 //
 //   const DatasetHandle numbers = range_dataset(0, 10, 1, {{kInt64}, {Shape{}}});   // lib/core/datasets/datasets.h
 //   DatasetPass pass(batch_dataset(numbers, 4, false, {}));
 //   for (ElementTensors element; pass.next(element);) ...
 //
-// Descriptions are immutable and shared by passes, which may go on in several threads, each in one. A pass belongs to
-// the step of who asks for its next element (lib/core/step/step.h): stopping that step stops it.
+// Descriptions are immutable and shared by passes. Passes may run in several threads, each pass in one. A pass runs in
+// the step of the caller that asks for its next element (lib/core/step/step.h): stopping that step stops the pass.
 #pragma once
 
 #include <cstdint>
@@ -30,25 +30,25 @@ class SeedGenerator;  // lib/core/datasets/shuffle.h
 // The tensors of one element, in host memory.
 using ElementTensors = std::vector<Tensor>;
 
-// What is said of a dataset's elements.
+// Dtypes and shapes of a dataset's elements, by component.
 struct ElementSpec {
   std::vector<DType> types = {};
   std::vector<PartialShape> shapes = {};
 };
 // "(int64[], float32[?,2])".
 PANTO_EXPORT std::string to_string(const ElementSpec& spec);
-// Throws InvalidArgument where `element` is none of these.
+// Throws InvalidArgument if `element` does not fit `spec`.
 PANTO_EXPORT void expect_element(const ElementTensors& element, const ElementSpec& spec);
 
-// How many elements this thread makes for one another. A thread that makes elements for another one goes on counting
-// where that one was, while a scope lives: a chain of passes has a length, whatever threads it goes through.
+// How many passes, each making an element for the next, this thread is inside. A thread that makes elements for another
+// one continues that thread's count in a PassDepthScope: so the length of a chain is known on whatever threads it runs.
 PANTO_EXPORT int pass_depth() noexcept;
 class PANTO_EXPORT PassDepthScope : DepthScope {
  public:
   explicit PassDepthScope(int depth) noexcept;
 };
 
-// One pass over a dataset, which outlives it. Belongs to one thread at a time.
+// One pass over a dataset. The dataset must outlive it. Belongs to one thread at a time.
 class PANTO_EXPORT ElementIterator {
  public:
   ElementIterator();
@@ -56,13 +56,13 @@ class PANTO_EXPORT ElementIterator {
   ElementIterator& operator=(const ElementIterator&) = delete;
   virtual ~ElementIterator();
 
-  // The next element, in the place of what `element` had. False at the end, and from then on. Where it throws, for a
-  // fault of one element, a further call goes on behind it. Throws Cancelled or DeadlineExceeded where the thread's
+  // Replaces `element` by the next element. Returns false at the end, and from then on. If it throws because of a fault
+  // of one element, a further call continues behind that element. Throws Cancelled or DeadlineExceeded if the thread's
   // step is stopped.
   bool next(ElementTensors& element);
 
  protected:
-  // Not called again once it returned false.
+  // Not called again after it returned false.
   virtual bool advance(ElementTensors& element) = 0;
 
  private:
@@ -71,11 +71,11 @@ class PANTO_EXPORT ElementIterator {
 
 class PANTO_EXPORT DatasetValue : public VariantValue {
  public:
-  // Cardinalities that are no numbers, as TensorFlow has them.
+  // Special cardinalities, with TensorFlow's values.
   static constexpr int64_t kInfinite = -1;
   static constexpr int64_t kUnknown = -2;
 
-  // `inputs`: the datasets that it is made of. Throws InvalidArgument for more than a thousand one upon the other.
+  // `inputs`: the datasets that it reads. Throws InvalidArgument for a chain of more than a thousand datasets.
   DatasetValue(std::string name, ElementSpec spec, std::vector<std::shared_ptr<const DatasetValue>> inputs = {});
   DatasetValue(const DatasetValue&) = delete;
   DatasetValue& operator=(const DatasetValue&) = delete;
@@ -84,7 +84,7 @@ class PANTO_EXPORT DatasetValue : public VariantValue {
   std::string_view kind() const noexcept override { return "Dataset"; }
   // "MapDataset of (int64[])".
   std::string to_string() const override;
-  // Of the op.
+  // The name of the op that made it.
   const std::string& name() const noexcept { return name_; }
   const ElementSpec& spec() const noexcept { return spec_; }
   const DatasetValue& input(size_t i = 0) const { return *inputs_[i]; }
@@ -95,11 +95,11 @@ class PANTO_EXPORT DatasetValue : public VariantValue {
   // The number of elements of a pass, kInfinite or kUnknown.
   virtual int64_t cardinality() const = 0;
   virtual std::unique_ptr<ElementIterator> iterate() const = 0;
-  // Of how many elements each of these is a batch, the last one perhaps of fewer; -1 where that is not known.
+  // If each element is a batch: the batch size (the last batch may be smaller); -1 if not known.
   virtual int64_t batch_size() const { return -1; }
-  // Where a pass takes its random order from; null where it has none of its own.
+  // The source of the pass's random order; null if it has none of its own.
   virtual std::shared_ptr<datasets::SeedGenerator> seeds() const { return nullptr; }
-  // Whether the order of two passes with the same seeds is the same, as far as its own part goes.
+  // True if two passes with the same seeds give the same order, as far as this dataset itself is concerned.
   virtual bool deterministic() const { return true; }
 
  private:
@@ -122,9 +122,9 @@ class PANTO_EXPORT DatasetPass {
   std::unique_ptr<ElementIterator> iterator_;
 };
 
-// A scalar variant tensor that holds it.
+// A scalar variant tensor that holds the dataset.
 PANTO_EXPORT Tensor dataset_tensor(DatasetHandle dataset);
-// What a scalar variant tensor holds. Throws InvalidArgument for anything else.
+// The dataset in a scalar variant tensor. Throws InvalidArgument for anything else.
 PANTO_EXPORT DatasetHandle dataset_of(const Tensor& handle);
 
 }  // namespace panto

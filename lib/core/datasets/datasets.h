@@ -1,7 +1,10 @@
-// The datasets that call no function: what their elements are made of, and in which order they come. Every argument is
-// as the op of that name has it; `spec` is what is said of the new one's elements.
+// The datasets that call no function: sources, and transformations of datasets. The arguments are those of the op of
+// the same name; `spec` describes the elements of the new dataset.
 //
-// Each throws InvalidArgument for arguments that no such dataset has.
+//   const DatasetHandle numbers = range_dataset(0, 10, 1, {{kInt64}, {Shape{}}});
+//   const DatasetHandle batches = batch_dataset(numbers, 4, /*drop_remainder=*/true, {{kInt64}, {Shape{4}}});
+//
+// Each throws InvalidArgument for invalid arguments.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +20,19 @@ namespace panto::datasets {
 
 // ---- Sources (sources.cc) ------------------------------------------------------------------------------------------
 
-// start, start + step ... below stop (above it, where step is negative).
+// start, start + step ... below stop (above stop if step is negative).
 PANTO_EXPORT DatasetHandle range_dataset(int64_t start, int64_t stop, int64_t step, ElementSpec spec);
 // One element.
 PANTO_EXPORT DatasetHandle tensor_dataset(std::vector<Tensor> components, ElementSpec spec);
 // The rows of the tensors.
 PANTO_EXPORT DatasetHandle tensor_slice_dataset(std::vector<Tensor> components, ElementSpec spec);
-// The rows of a sparse tensor: indices, values and shape of each. Of indices int64[n,r], values [n], shape int64[r].
+// The rows of a sparse tensor with indices int64[n,r], values [n] and shape int64[r]. An element has the indices,
+// values and shape of one row.
 PANTO_EXPORT DatasetHandle sparse_slice_dataset(Tensor indices, Tensor values, Tensor shape, ElementSpec spec);
 
 // ---- One input, or several (transforms.cc) -------------------------------------------------------------------------
 
-// Negative counts: without end (repeat), all (take), none left (skip).
+// Negative counts: endless (repeat), all elements (take), no elements (skip).
 PANTO_EXPORT DatasetHandle repeat_dataset(DatasetHandle input, int64_t count, ElementSpec spec);
 PANTO_EXPORT DatasetHandle take_dataset(DatasetHandle input, int64_t count, ElementSpec spec);
 PANTO_EXPORT DatasetHandle skip_dataset(DatasetHandle input, int64_t count, ElementSpec spec);
@@ -37,20 +41,20 @@ PANTO_EXPORT DatasetHandle concatenate_dataset(DatasetHandle first, DatasetHandl
 // Every num_shards-th element from number `index` on.
 PANTO_EXPORT DatasetHandle shard_dataset(DatasetHandle input, int64_t num_shards, int64_t index, bool require_non_empty,
                                          ElementSpec spec);
-// The elements as they are: `name` is the op's.
+// The elements unchanged: `name` is the op's.
 PANTO_EXPORT DatasetHandle same_dataset(std::string name, DatasetHandle input, ElementSpec spec);
-// Elements whose making fails are passed over.
+// Skips elements that fail.
 PANTO_EXPORT DatasetHandle ignore_errors_dataset(DatasetHandle input, bool log, ElementSpec spec);
-// Fails where a pass has another number of elements.
+// A pass fails if it has another number of elements.
 PANTO_EXPORT DatasetHandle assert_cardinality_dataset(DatasetHandle input, int64_t cardinality, ElementSpec spec);
-// Elements that are equal to none before. Of one component, of an integer type or a string.
+// The elements without duplicates. They must have one component, of an integer type or string.
 PANTO_EXPORT DatasetHandle unique_dataset(DatasetHandle input, ElementSpec spec);
 PANTO_EXPORT DatasetHandle unbatch_dataset(DatasetHandle input, ElementSpec spec);
-// The first element of each pass comes from the input that the selector's next element (an int64 scalar) names.
+// Each element comes from the input that the selector's next element (an int64 scalar) names.
 PANTO_EXPORT DatasetHandle directed_interleave_dataset(DatasetHandle selector, std::vector<DatasetHandle> inputs,
                                                        bool stop_on_empty, ElementSpec spec);
 
-// What a pass has made, for the passes after it.
+// The elements that one pass made, for the passes after it.
 class PANTO_EXPORT ElementCache {
  public:
   ElementCache();
@@ -58,38 +62,39 @@ class PANTO_EXPORT ElementCache {
   ElementCache(const ElementCache&) = delete;
   ElementCache& operator=(const ElementCache&) = delete;
 
-  // Null until a pass has come to its end.
+  // Null until a pass has reached its end.
   std::shared_ptr<const std::vector<ElementTensors>> elements() const;
-  // Where there are none yet.
+  // Ignored if there are elements already.
   void set(std::vector<ElementTensors> elements);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-// In memory. Passes that begin before one has ended make the elements themselves.
+// Caches the elements in memory. Passes that begin before another one has reached its end make the elements themselves.
 PANTO_EXPORT DatasetHandle cache_dataset(DatasetHandle input, std::shared_ptr<ElementCache> cache, ElementSpec spec);
 
 // ---- Several elements in one (batches.cc) --------------------------------------------------------------------------
 
 PANTO_EXPORT DatasetHandle batch_dataset(DatasetHandle input, int64_t size, bool drop_remainder, ElementSpec spec);
-// `shapes`: of the components, -1 for the largest dimension of a batch. `padding`: scalars.
+// `shapes`: of the components, with -1 for the largest size in the batch. `padding`: scalars.
 PANTO_EXPORT DatasetHandle padded_batch_dataset(DatasetHandle input, int64_t size, std::vector<PartialShape> shapes,
                                                 std::vector<Tensor> padding, bool drop_remainder, ElementSpec spec);
-// Elements of one component, side by side in a sparse tensor [elements, *row_shape], as variants of its indices, values
-// and shape. Each has the rank of `row_shape` and is not larger; where that has -1, the largest of a batch counts.
+// Batches elements of one component into a sparse tensor [elements, *row_shape], given as variants of its indices,
+// values and shape. Each element has the rank of `row_shape` and is not larger; where `row_shape` is -1, the largest
+// element of the batch decides.
 PANTO_EXPORT DatasetHandle dense_to_sparse_batch_dataset(DatasetHandle input, int64_t size, PartialShape row_shape,
                                                          ElementSpec spec);
-// Elements are datasets of `size` elements, for each component one.
+// The elements are datasets of `size` input elements, one dataset for each component.
 PANTO_EXPORT DatasetHandle window_dataset(DatasetHandle input, int64_t size, int64_t shift, int64_t stride,
                                           bool drop_remainder, ElementSpec spec);
 PANTO_EXPORT DatasetHandle sliding_window_dataset(DatasetHandle input, int64_t size, int64_t shift, int64_t stride,
                                                   bool drop_remainder, ElementSpec spec);
-// Batches cut or joined into batches of these sizes, one after the other and from the first again.
+// Cuts or joins batches into batches of these sizes, one size after the other, in a cycle.
 PANTO_EXPORT DatasetHandle rebatch_dataset(DatasetHandle input, std::vector<int64_t> sizes, bool drop_remainder,
                                            ElementSpec spec);
 
-// Cardinalities that several share.
+// Cardinality arithmetic that several datasets share.
 PANTO_EXPORT int64_t batched_cardinality(int64_t elements, int64_t size, bool drop_remainder);
 PANTO_EXPORT int64_t repeated_cardinality(int64_t elements, int64_t count);
 

@@ -16,7 +16,7 @@ void copy_objects(const Tensor& from, int64_t at, const Tensor& to, int64_t to_a
   std::copy_n(static_cast<const T*>(from.impl()->data) + at, count, mutable_data<T>(to) + to_at);
 }
 
-// `count` elements of one type, from element `at` to element `to_at`.
+// Copies `count` elements from position `at` of one tensor to position `to_at` of another one of the same type.
 void copy_elements(const Tensor& from, int64_t at, const Tensor& to, int64_t to_at, int64_t count) {
   if (count == 0) return;
   switch (from.dtype()) {
@@ -37,8 +37,8 @@ std::vector<int64_t> with_rows(size_t rows, const Shape& shape) {
   return dims;
 }
 
-// Rows of the last dimension, one after the other, from `from`, of shape `inner`, into `to` at element `at`, of shape
-// `outer`.
+// Copies `from`, of shape `inner`, into the first corner of the part of `to` that begins at element `at` and has shape
+// `outer`, one row of the last dimension after the other.
 void copy_corner(const Tensor& from, const Shape& inner, const Tensor& to, int64_t at, const Shape& outer) {
   const int rank = inner.rank();
   if (rank == 0) return copy_elements(from, 0, to, at, 1);
@@ -66,7 +66,7 @@ const Tensor& component_of(const ElementTensors& element, size_t k) {
 Tensor shared_tensor(const Tensor& t) { return is_plain(t.dtype()) ? view_tensor(t, t.shape()) : t; }
 
 namespace {
-// Elements [at, at + shape.numel()).
+// The elements [at, at + shape.numel()), in `shape`.
 Tensor part_of(const Tensor& t, int64_t at, const Shape& shape) {
   if (is_plain(t.dtype())) return view_tensor(t, shape, at);
   Tensor copy = allocate_tensor(cpu_device(), t.dtype(), shape);
@@ -136,7 +136,7 @@ Tensor padded_rows(std::span<const Tensor> rows, const Shape& shape, const Tenso
   Tensor all = allocate_tensor(cpu_device(), padding.dtype(), Shape(with_rows(rows.size(), shape)));
   const int64_t count = shape.numel();
   const bool full = std::ranges::all_of(rows, [&](const Tensor& t) { return t.shape() == shape; });
-  // The first element, then twice as many each time.
+  // Writes one element, then doubles the filled part each time.
   if (!full && all.numel() > 0) {
     copy_elements(padding, 0, all, 0, 1);
     for (int64_t done = 1; done < all.numel(); done *= 2) {

@@ -25,7 +25,8 @@ Tensor text_tensor(std::string text) {
   return t;
 }
 
-// The pieces of one file after the other. `open(i)`: the next pieces of file i; false at its end.
+// Reads one file after the other. `open(i)` returns a function that reads the next piece of file i, and returns false
+// at its end.
 using Pieces = Callable<bool(std::string& piece)>;
 DatasetHandle dataset_of_files(std::string name, std::vector<std::string> files,
                                Callable<Pieces(size_t, const std::string&)> open) {
@@ -36,7 +37,7 @@ DatasetHandle dataset_of_files(std::string name, std::vector<std::string> files,
           for (std::string piece;;) {
             if (!pieces) {
               if (at == files.size()) return false;
-              // A file that fails is behind us.
+              // After an error, the next call continues with the next file.
               const size_t i = at++;
               expect_graph_files_allowed(files[i]);
               pieces = open(i, files[i]);
@@ -58,7 +59,7 @@ DatasetHandle dataset_of_files(std::string name, std::vector<std::string> files,
       }});
 }
 
-// Records, read one ahead of the footer.
+// Reads fixed-length records. Reads ahead by the size of the footer, to recognise it.
 class FixedLengthPieces {
  public:
   FixedLengthPieces(const std::string& path, const FixedLengthRecords& form)
@@ -131,7 +132,7 @@ DatasetHandle tf_record_dataset(std::vector<std::string> files, Compression comp
                             const uint64_t from = offsets.empty() ? 0 : static_cast<uint64_t>(offsets[i]);
                             return [file, from, path, begun = false](std::string& record) mutable {
                               if (!std::exchange(begun, true)) {
-                                // Records in front of it say how long they are.
+                                // Skip the records before it, by their lengths.
                                 while (file->offset() < from && file->read(record)) {
                                 }
                                 if (file->offset() != from) {
@@ -174,7 +175,7 @@ DatasetHandle matching_files_dataset(std::vector<std::string> patterns) {
                           return [&patterns, paths = std::optional<std::vector<std::string>>(),
                                   at = size_t{0}](ElementTensors& element) mutable {
                             if (!paths) {
-                              paths.emplace();  // what fails does so once
+                              paths.emplace();  // set before the search, so that an error is thrown only once
                               for (const std::string& pattern : patterns) add_matching(pattern, *paths);
                               std::ranges::sort(*paths);
                             }

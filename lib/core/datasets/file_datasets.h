@@ -1,5 +1,5 @@
-// Datasets of what files have. They are opened when a pass comes to them, unless graphs may open none
-// (lib/core/io/graph_files.h): then PermissionDenied.
+// Datasets of the contents of files. A file is opened when a pass reaches it; if graphs may not open files
+// (lib/core/io/graph_files.h), that throws PermissionDenied.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace panto::datasets {
 
-// The records of TFRecord files (lib/core/io/record_file.h); of each from byte `offsets[i]` on, where there are
-// offsets.
+// The records of TFRecord files (lib/core/io/record_file.h). If there are offsets, file i is read from byte
+// `offsets[i]` on.
 PANTO_EXPORT DatasetHandle tf_record_dataset(std::vector<std::string> files, Compression compression,
                                              std::vector<int64_t> offsets);
 PANTO_EXPORT DatasetHandle text_line_dataset(std::vector<std::string> files, Compression compression);
@@ -22,11 +22,11 @@ struct FixedLengthRecords {
   int64_t header_bytes = 0, record_bytes = 0, footer_bytes = 0;
   Compression compression = Compression::kNone;
 };
-// Throws InvalidArgument unless records have bytes. A pass does where what is between header and footer is no whole
-// number of records.
+// Throws InvalidArgument unless record_bytes is positive. A pass throws if the bytes between header and footer are not
+// a whole number of records.
 PANTO_EXPORT DatasetHandle fixed_length_record_dataset(std::vector<std::string> files, const FixedLengthRecords& form);
 
-// The paths that fit one of the patterns (of a shell: *, ?, [...]), in alphabetical order.
+// The paths that match at least one of the patterns (as in a shell: *, ?, [...]), in alphabetical order.
 PANTO_EXPORT DatasetHandle matching_files_dataset(std::vector<std::string> patterns);
 
 }  // namespace panto::datasets

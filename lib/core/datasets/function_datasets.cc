@@ -52,7 +52,7 @@ const Tensor& one_of(const ElementTensors& results, DType type, std::string_view
   return results[0];
 }
 
-// Its elements are given.
+// A dataset of given elements.
 DatasetHandle dataset_of_elements(std::vector<ElementTensors> elements, ElementSpec spec) {
   const auto count = static_cast<int64_t>(elements.size());
   return simple_dataset(
@@ -129,7 +129,7 @@ DatasetHandle map_dataset(std::string name, DatasetHandle input, DatasetFunction
            try {
              element = f(from);
            } catch (const Error& error) {
-             // A function may end the elements; not where their number is promised.
+             // A function may end the dataset by OutOfRange, unless the cardinality must be preserved.
              if (error.code() != Code::kOutOfRange) throw;
              if (preserve_cardinality) {
                failf(Code::kInvalidArgument, "function: expected an element, got OutOfRange: {}", error.what());
@@ -186,8 +186,8 @@ DatasetHandle flat_map_dataset(DatasetHandle input, DatasetFunction f, ElementSp
 
 namespace {
 
-// A pass over several datasets in turn. Places whose dataset is at its end get the next one when their turn comes
-// again. There are as many places as datasets have come, up to `cycle`.
+// A pass that reads several datasets in turn. When a place's dataset ends, the place gets the next dataset at its next
+// turn. The number of places grows with the datasets, up to `cycle`.
 class Interleave {
  public:
   Interleave(const DatasetValue& self, const DatasetFunction& f, const InterleaveOptions& options)
@@ -200,7 +200,7 @@ class Interleave {
     while (!ended_ || left_ > 0) {
       if (static_cast<int64_t>(places_.size()) <= at_) {
         if (ended_) {
-          at_ = 0;  // places that none took are passed over
+          at_ = 0;  // places that were never filled are skipped
           given_ = 0;
           continue;
         }
@@ -228,7 +228,7 @@ class Interleave {
  private:
   struct Place {
     std::optional<DatasetPass> pass;
-    std::exception_ptr fault;  // of opening it ahead: for its turn
+    std::exception_ptr fault;  // an error of opening the dataset ahead; thrown at its turn
   };
 
   void go_on() {
@@ -248,8 +248,8 @@ class Interleave {
     ++left_;
   }
 
-  // Those that have threads, so that all these are at work from the beginning. Behind a fault the others wait for their
-  // turns, as the order is that of one thread.
+  // Opens the datasets that have threads at the beginning, so that all threads work from the start. After an error the
+  // others are opened at their turns, so that the order is that of a single thread.
   void open_ahead() {
     for (int64_t at = 0; at < options_.threads && !ended_; ++at) {
       Place& place = places_.emplace_back();
@@ -313,7 +313,7 @@ DatasetHandle scan_dataset(DatasetHandle input, DatasetFunction f, std::vector<T
 DatasetHandle generator_dataset(DatasetFunction init, DatasetFunction next, DatasetFunction finalize,
                                 ElementSpec spec) {
   next.giving(spec.types);
-  // Begins with the first element, and ends with the last one, or with the pass.
+  // Calls init with the first element, and finalize after the last one, or when the pass is destroyed.
   class Generator {
    public:
     Generator(const DatasetFunction& init, const DatasetFunction& next, const DatasetFunction& finalize)

@@ -12,22 +12,22 @@
 
 namespace panto::datasets {
 
-// A function of an op's attribute with the tensors that it has besides an element's, behind these. What it calls is in
-// no tape and no trace. Thread-safe.
+// A function attribute of a dataset op, with its captured tensors, which are passed after an element's tensors. No tape
+// and no trace hears the ops that it calls. Thread-safe.
 class PANTO_EXPORT DatasetFunction {
  public:
-  // Throws InvalidArgument where the function does not take `types` and then those of `captured`, or where `results`
-  // are given and it gives others. Types that are not known, of kInvalid, are any.
+  // Throws InvalidArgument if the function does not take `types` followed by the types of `captured`. Unknown types
+  // (kInvalid) match any type.
   DatasetFunction(const FunctionRef& function, std::vector<Tensor> captured, const std::vector<DType>& types);
-  // As before; throws InvalidArgument where the function does not give these types. `what` it gives, for messages.
+  // Throws InvalidArgument if the function does not return these types.
   const DatasetFunction& giving(const std::vector<DType>& results) const;
   const std::vector<DType>& results() const noexcept { return results_; }
 
   ElementTensors operator()(const ElementTensors& element) const;
-  // Of one that gives a scalar of this type. Throws InvalidArgument for others.
+  // For a function that returns a scalar of this type. Throws InvalidArgument for other results.
   bool truth(const ElementTensors& element) const;
   int64_t integer(const ElementTensors& element) const;
-  // Of one that gives a dataset.
+  // For a function that returns a dataset.
   DatasetHandle dataset(const ElementTensors& element) const;
 
  private:
@@ -38,37 +38,39 @@ class PANTO_EXPORT DatasetFunction {
 
 PANTO_EXPORT DatasetHandle map_dataset(std::string name, DatasetHandle input, DatasetFunction f,
                                        bool preserve_cardinality, ElementSpec spec);
-// The predicate gives a bool scalar.
+// The predicate returns a bool scalar.
 PANTO_EXPORT DatasetHandle filter_dataset(std::string name, DatasetHandle input, DatasetFunction predicate,
                                           ElementSpec spec);
 PANTO_EXPORT DatasetHandle take_while_dataset(DatasetHandle input, DatasetFunction predicate, ElementSpec spec);
-// The elements of the dataset that f makes of each element.
+// The elements of the datasets that f returns, one dataset after the other.
 PANTO_EXPORT DatasetHandle flat_map_dataset(DatasetHandle input, DatasetFunction f, ElementSpec spec);
 struct InterleaveOptions {
-  int64_t cycle = 1;  // so many of them at a time
-  int64_t block = 1;  // elements of each in turn
-  // So many of them, at most the most threads of a pass, are each read by a thread, which keeps up to `buffer` elements
-  // ready. The order is the same.
+  int64_t cycle = 1;  // datasets read in turn
+  int64_t block = 1;  // elements of each dataset per turn
+  // Number of datasets that are each read ahead by a thread of its own, up to kMostThreads. A thread keeps up to
+  // `buffer` elements ready. The order does not change.
   int64_t threads = 0;
   int64_t buffer = 1;
 };
-// The same of several of them at a time. Throws InvalidArgument unless cycle, block and buffer are positive.
+// As flat_map_dataset, but reads `cycle` datasets in turn. Throws InvalidArgument unless cycle, block and buffer are
+// positive.
 PANTO_EXPORT DatasetHandle interleave_dataset(std::string name, DatasetHandle input, DatasetFunction f,
                                               const InterleaveOptions& options, ElementSpec spec);
-// f gives the next state, then the element, of a state and an element.
+// f takes a state and an element, and returns the next state and then the output element.
 PANTO_EXPORT DatasetHandle scan_dataset(DatasetHandle input, DatasetFunction f, std::vector<Tensor> initial,
                                         bool preserve_cardinality, ElementSpec spec);
-// init gives a state, next the elements of it until it fails with OutOfRange; finalize ends it.
+// init returns a state; next returns elements of it until it fails with OutOfRange; finalize ends it.
 PANTO_EXPORT DatasetHandle generator_dataset(DatasetFunction init, DatasetFunction next, DatasetFunction finalize,
                                              ElementSpec spec);
-// Elements of one key (an int64), so many as `size` gives for it, as a dataset to `reduce`, which makes a dataset of
-// it.
+// Groups elements by key (an int64). When a group has as many elements as `size` returns for its key, or the input
+// ends, the group is passed as a dataset to `reduce`; the output has the elements of the dataset that `reduce` returns.
 PANTO_EXPORT DatasetHandle group_by_window_dataset(DatasetHandle input, DatasetFunction key, DatasetFunction reduce,
                                                    DatasetFunction size, ElementSpec spec);
-// For each key what finalize makes of the state that init made and reduce changed by each element of that key.
+// One element for each key: `init` makes a state, `reduce` updates it with each element of the key, `finalize` turns it
+// into the output.
 PANTO_EXPORT DatasetHandle group_by_reducer_dataset(DatasetHandle input, DatasetFunction key, DatasetFunction init,
                                                     DatasetFunction reduce, DatasetFunction finalize, ElementSpec spec);
-// What f makes of `initial`, and of what it made, with each element.
+// Folds the dataset: calls f with the state, at first `initial`, and each element; returns the last state.
 PANTO_EXPORT std::vector<Tensor> reduce_dataset(const DatasetHandle& input, const DatasetFunction& f,
                                                 std::vector<Tensor> initial);
 

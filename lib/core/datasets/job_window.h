@@ -1,7 +1,7 @@
-// What passes share whose elements several threads make: the elements that were read and are not given yet, in their
-// order, of which each thread takes the next that nobody has. Internal.
+// The window of elements that were read and not yet returned, for passes whose elements are made by several threads.
+// Each thread takes the next job that no other thread has. Internal.
 //
-// One thread, which asks for elements, calls fill, next, jobs, restore and end; the others are in `work`.
+// One thread, the caller of the pass, uses fill, next, jobs, restore and end; the worker threads are in `work`.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 
 namespace panto::datasets {
 
-// Waits until `ready`; throws where the thread's step is stopped, for which it looks so often.
+// Waits until `ready`. Checks every 20 ms whether the thread's step is stopped, and throws then.
 template <class Ready>
 void wait_for(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Ready ready) {
   using namespace std::chrono_literals;
   while (!changed.wait_for(lock, 20ms, ready)) throw_if_cancelled();
 }
 
-// An element that is made, or why it was not.
+// An element that was made, or the error instead.
 template <class Element>
 struct Made {
   Element element = {};
@@ -37,21 +37,22 @@ template <class Element>
 class JobWindow {
  public:
   struct Job {
-    int64_t number = 0;  // among all that were read
+    int64_t number = 0;  // counts all elements that were read
     Element input = {};
     Made<Element> made = {};
-    bool no_input = false;  // made.error is the input's
-    bool done = false;      // of the window
+    bool no_input = false;  // reading the input failed; made.error is that error
+    bool done = false;      // guarded by the window's mutex
   };
   using JobPtr = std::shared_ptr<Job>;
 
-  // Of up to `most` jobs. `ordered`: they are given in the order of their numbers, else as they get ready.
+  // `most`: limit of jobs in the window. `ordered`: jobs are returned by number; otherwise as they get ready.
   JobWindow(size_t most, bool ordered) : most_(most), ordered_(ordered) {}
   JobWindow(const JobWindow&) = delete;
   JobWindow& operator=(const JobWindow&) = delete;
 
-  // Reads until the window is full, or read(element) returns false; it is not called again then. What it throws comes
-  // in its turn, behind the elements before it; nothing is read behind it until then.
+  // Reads until the window is full or read(element) returns false; after that it is not called again. If it throws, the
+  // error takes the place of an element, behind the elements before it; nothing is read behind it until it was
+  // returned.
   template <class Read>
   void fill(const Read& read) {
     if (!jobs_.empty() && jobs_.back()->no_input) return;
@@ -70,8 +71,8 @@ class JobWindow {
     }
   }
 
-  // Takes the one whose turn it is out of the window, and waits for it: the first, or the first that is done. Null
-  // where the window is empty. Throws where the caller's step is stopped; the job stays then.
+  // Removes the job whose turn it is from the window, after waiting for it: the first job, or if unordered the first
+  // that is done. Returns null if the window is empty. Throws if the caller's step is stopped; the job then stays.
   JobPtr next() {
     if (jobs_.empty()) return nullptr;
     auto at = jobs_.begin();
@@ -88,26 +89,26 @@ class JobWindow {
     return job;
   }
 
-  // Those that are not given yet, of which only number, input and no_input may be looked at, and the input's error.
+  // The jobs that were not returned yet. Only number, input and no_input may be read, and the error of the input.
   const std::deque<JobPtr>& jobs() const { return jobs_; }
-  // The number of the next that is read.
+  // The number that the next job will get.
   int64_t number() const { return number_; }
 
-  // Of a window that has none yet: goes on with number `first`, and with an element that was read before.
+  // For an empty window: continues with number `first`, and with an element that was read before.
   void restore(int64_t first) { number_ = first; }
   void restore(Element input) {
     auto job = std::make_shared<Job>();
     job->input = std::move(input);
     add(std::move(job));
   }
-  // Nothing more is read or given.
+  // Drops all jobs; nothing more is read or returned.
   void end() {
     ended_ = true;
     jobs_.clear();
   }
 
-  // A thread's part, until `stop`: make(job) for the input of one job after the other. `around` calls what it is given,
-  // or does not, where nobody waits for what would be made.
+  // A worker thread's loop, until `stop`: calls make(job) for one job after the other. `around` gets a function that
+  // does this, and calls it unless the result is no longer wanted.
   template <class Make, class Around>
   void work(const Make& make, const Around& around) {
     for (;;) {
@@ -162,7 +163,7 @@ class JobWindow {
   int64_t number_ = 0;
   bool ended_ = false;
 
-  std::mutex mutex_;  // of what follows and of what jobs became
+  std::mutex mutex_;  // guards the members below and the results in jobs
   std::condition_variable begun_, finished_;
   std::deque<JobPtr> waiting_;
   bool stopped_ = false;

@@ -12,8 +12,8 @@
 namespace panto::datasets {
 namespace {
 
-// One pass. The buffer is a ring of which each round of the input has a slice; elements come from the first slice, so a
-// round is over before the next one's elements come.
+// One pass. The buffer is a ring that has a slice for each round of the input. Elements are drawn from the first slice
+// only, so a round ends before elements of the next one come.
 class Shuffled final {
  public:
   Shuffled(const DatasetValue& input, const ShuffleOptions& options) : input_(input), options_(options) { new_words(); }
@@ -29,7 +29,7 @@ class Shuffled final {
     const auto offset = static_cast<uint64_t>(words_()) % (slice.end - slice.begin);
     ElementTensors& chosen = at(slice.begin + offset);
     element = std::move(chosen);
-    // The first one of the slice takes its place. It may be the same one.
+    // The slice's first element moves to the place of the drawn one (they may be the same).
     if (offset != 0) chosen = std::move(at(slice.begin));
     at(slice.begin).clear();
     ++slice.begin;
@@ -41,11 +41,11 @@ class Shuffled final {
   struct Slice {
     uint64_t begin, end;
   };
-  // Rounds of which the buffer may have elements.
+  // Most rounds that may have elements in the buffer at a time.
   static constexpr size_t kMostSlices = 3;
 
   bool whole() const noexcept { return options_.buffer == DatasetValue::kUnknown; }
-  // The ring grows to its size as elements come. A buffer of all elements is one that begins anew with each round.
+  // The ring grows to its full size as elements come. A buffer for all elements starts again with each round.
   ElementTensors& at(uint64_t i) {
     return ring_[static_cast<size_t>(whole() ? i : i % static_cast<uint64_t>(options_.buffer))];
   }
@@ -81,7 +81,7 @@ class Shuffled final {
         some_ = true;
       } else {
         pass_.reset();
-        // Nothing, for ever.
+        // The input is empty: repeating it forever gives nothing.
         if (options_.count == -1 && !some_) return;
       }
     }

@@ -1,8 +1,8 @@
-// Random order, by TensorFlow's rule: of a buffer of elements, which is kept full, a random one is given each time.
+// Random order, by TensorFlow's rule: keep a buffer of elements full, and return a random one of them each time.
 //
-// Numbers come from a generator of words that a seed of two numbers starts (TensorFlow's is Philox); every pass has a
-// seed of its own, which a SeedGenerator gives. So the order depends on the seed, the number of the pass and the
-// buffer's size only.
+// Random numbers come from a generator that a seed of two numbers starts (TensorFlow's is Philox). A SeedGenerator
+// gives every pass a seed of its own. So the order depends only on the seed, the number of the pass and the buffer's
+// size.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,21 @@ struct Seeds {
   uint64_t first = 0, second = 0;
 };
 using RandomWords = Callable<uint32_t()>;
-// The words of a stream that these seeds start.
+// Starts a stream of random words with these seeds.
 using WordsOfSeeds = Callable<RandomWords(Seeds)>;
 
-// The seeds of passes: the same each time, or, where passes differ, two words for each from the stream of its own seed.
-// Thread-safe.
+// Gives each pass its seeds: always the same ones, or, if passes differ, two new words of the stream that its own seeds
+// start. Thread-safe.
 class PANTO_EXPORT SeedGenerator final : public Resource {
  public:
   SeedGenerator(Seeds seeds, bool passes_differ, const WordsOfSeeds& words);
   std::string_view kind() const noexcept override { return "SeedGenerator"; }
   Seeds next();
 
-  // Where it is, for a pass that is to be made once more.
+  // The generator's position, to repeat a pass.
   struct State {
     Seeds seeds;
-    uint64_t passes = 0;  // that have got seeds
+    uint64_t passes = 0;  // passes that have got seeds
   };
   State state();
   void restore(const State& state);
@@ -51,15 +51,15 @@ class PANTO_EXPORT SeedGenerator final : public Resource {
 };
 
 struct ShuffleOptions {
-  int64_t buffer = 0;  // kUnknown: of all elements
-  int64_t count = 1;   // passes over the input, whose elements may mix; -1: without end
+  int64_t buffer = 0;  // kUnknown: as large as the input
+  int64_t count = 1;   // passes over the input, whose elements may mix; -1: endless
   std::shared_ptr<SeedGenerator> seeds;
   WordsOfSeeds words;
 };
 // Throws InvalidArgument unless the buffer's size is positive or kUnknown.
 PANTO_EXPORT DatasetHandle shuffle_dataset(std::string name, DatasetHandle input, ShuffleOptions options,
                                            ElementSpec spec);
-// Words as int64, without end.
+// Random words as int64, endless.
 PANTO_EXPORT DatasetHandle random_dataset(std::shared_ptr<SeedGenerator> seeds, WordsOfSeeds words, ElementSpec spec);
 
 }  // namespace panto::datasets

@@ -1,4 +1,4 @@
-// A dataset that is a few functions: what nearly all of them are. Internal.
+// A dataset made of a few functions, as nearly all are. Internal.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,13 @@
 
 namespace panto {
 
-// Of one pass: sets the next element; false at the end. It may refer to what the dataset owns, which outlives it.
+// Makes the next element of one pass; returns false at the end. It may refer to the dataset's members: the dataset
+// outlives the pass.
 using ElementFunctionOfPass = Callable<bool(ElementTensors& element)>;
 
 struct SimpleDataset {
   int64_t cardinality = DatasetValue::kUnknown;
-  int64_t batch = kNoBatch;  // how many elements of its input are in one; or one of these:
+  int64_t batch = kNoBatch;  // input elements per element; or one of these:
   static constexpr int64_t kNoBatch = -1, kAsInputs = -2;
   std::shared_ptr<datasets::SeedGenerator> seeds = nullptr;
   bool deterministic = true;

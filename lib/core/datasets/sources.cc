@@ -1,4 +1,4 @@
-// Datasets that are made of tensors.
+// Datasets made from tensors.
 #include <algorithm>
 #include <utility>
 

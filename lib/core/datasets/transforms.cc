@@ -1,4 +1,4 @@
-// Datasets of the elements of others, as they are.
+// Datasets that pass on the elements of others unchanged.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -43,7 +43,7 @@ DatasetHandle repeat_dataset(DatasetHandle input, int64_t count, ElementSpec spe
                                    if (begins) pass = self.input().iterate();
                                    if (pass->next(element)) return true;
                                    pass.reset();
-                                   if (begins && count < 0) return false;  // nothing, for ever
+                                   if (begins && count < 0) return false;  // an empty input, repeated forever
                                    ++round;
                                  }
                                  return false;
@@ -153,7 +153,7 @@ DatasetHandle shard_dataset(DatasetHandle input, int64_t num_shards, int64_t ind
                              for (;; ++at) {
                                if (!pass->next(element)) {
                                  if (require_non_empty && at < num_shards) {
-                                   const int64_t got = std::exchange(at, num_shards);  // it is said once
+                                   const int64_t got = std::exchange(at, num_shards);  // thrown only once
                                    invalid("dataset: expected at least {} elements, one for each shard, got {}",
                                            num_shards, got);
                                  }
@@ -226,7 +226,7 @@ DatasetHandle unique_dataset(DatasetHandle input, ElementSpec spec) {
   }
   return simple_dataset("UniqueDataset", std::move(spec), {std::move(input)},
                         {.begin = [](const DatasetValue& self) -> ElementFunctionOfPass {
-                          // Shape and elements as bytes, each string with its length.
+                          // The key of an element: shape and elements as bytes, strings with their lengths.
                           return [seen = std::set<std::string, std::less<>>(),
                                   pass = self.input().iterate()](ElementTensors& element) mutable {
                             while (pass->next(element)) {

@@ -9,11 +9,11 @@ namespace panto {
 namespace {
 
 constexpr uint32_t kPolynomial = 0x82f63b78;  // reflected
-constexpr size_t kSlices = 8;                 // bytes at a time
+constexpr size_t kSlices = 8;                 // bytes processed per step
 
 using Tables = std::array<std::array<uint32_t, 256>, kSlices>;
 
-// tables[k][b]: what byte b does to a checksum k bytes later.
+// tables[k][b]: the effect of byte b on the checksum after k more bytes.
 constexpr Tables make_tables() {
   Tables tables{};
   for (uint32_t b = 0; b < 256; ++b) {

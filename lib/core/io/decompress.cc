@@ -32,7 +32,7 @@ std::string decompress(std::string_view bytes, Compression compression, uint64_t
   Inflate inflater(compression);
   z_stream& z = inflater.stream;
   std::string out;
-  // Grows as bytes come, not by what the input claims.
+  // Grows with the output, not by a size that the input claims.
   std::string piece(std::clamp<size_t>(bytes.size() * 4, 256, size_t{1} << 18), '\0');
   size_t taken = 0;
   for (bool ended = false; !ended || taken < bytes.size();) {

@@ -1,4 +1,4 @@
-// Bytes that were compressed, as they were before. Thread-safety: plain functions.
+// Decompression. Thread-safety: plain functions.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace panto {
 
-// No bytes are those of none. Several members of gzip are one after the other. Throws DataLoss for what was not so
-// compressed or ends too early, ResourceExhausted for more than `limit` bytes.
+// Empty input gives empty output. Several gzip members are concatenated. Throws DataLoss for invalid or truncated data,
+// ResourceExhausted for more than `limit` bytes of output.
 PANTO_EXPORT std::string decompress(std::string_view bytes, Compression compression, uint64_t limit = kMaxFileBytes);
 
 }  // namespace panto

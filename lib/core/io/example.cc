@@ -46,7 +46,7 @@ std::string integers(const Tensor& t) {
   return packed;
 }
 
-// A Feature.
+// Serializes a Feature.
 std::string feature_of(const Tensor& given) {
   const Tensor t = given.is_meta() || !given.device().host_memory() ? copy_to_device(given, cpu_device()) : given;
   std::string list;
@@ -83,7 +83,7 @@ std::string feature_of(const Tensor& given) {
   return feature;
 }
 
-// A message whose field 1 is a map, in the order of names.
+// Serializes a message whose field 1 is a map, sorted by name.
 template <class Value, class Encode>
 std::string map_of(std::span<const std::pair<std::string, Value>> entries, const Encode& encode) {
   std::map<std::string_view, const Value*> sorted;
@@ -109,7 +109,7 @@ Tensor values_of(const wire::FeatureView& view) {
   return t;
 }
 
-// Undefined for a feature without values of any type.
+// Undefined for a feature without a list.
 Tensor tensor_of(std::string_view feature) {
   const wire::FeatureView view = wire::view_feature(feature);
   switch (view.list) {
@@ -120,7 +120,7 @@ Tensor tensor_of(std::string_view feature) {
   }
 }
 
-// Of several entries of one name the last.
+// The last of several entries with the same name wins.
 std::map<std::string_view, std::string_view> entries_of(std::string_view bytes, uint32_t field) {
   std::map<std::string_view, std::string_view> entries;
   wire::for_each_entry(bytes, field, [&](std::string_view key, std::string_view value) { entries[key] = value; });

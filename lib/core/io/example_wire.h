@@ -1,12 +1,12 @@
-// Example and SequenceExample as they lie in records: protocol buffers, read where they are, without copies. Internal.
+// Example and SequenceExample in their protocol buffer encoding, read in place without copies. Internal.
 //
 //   Example { Features features = 1; }        Features { map<string, Feature> feature = 1; }
 //   Feature { oneof { BytesList = 1; FloatList = 2; Int64List = 3; } }        each list { repeated value = 1; }
 //   SequenceExample { Features context = 1; FeatureLists feature_lists = 2; }
 //   FeatureLists { map<string, FeatureList> feature_list = 1; }        FeatureList { repeated Feature feature = 1; }
 //
-// As protobuf reads them: fields in any order, unknown ones passed over, of several entries of one key the last,
-// numbers packed or not. Bytes that are no message throw InvalidArgument. Thread-safety: plain functions on bytes.
+// Follows protobuf's rules: fields in any order, unknown fields skipped, the last of several entries with one key wins,
+// numbers packed or not. Throws InvalidArgument for invalid bytes. Thread-safety: plain functions on bytes.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ namespace panto::example_wire {
   fail(Code::kInvalidArgument, "example: expected the bytes of a message, got others");
 }
 
-// Reads one number off the front, [*at, end).
+// Removes one number from the front of [*at, end).
 inline uint64_t take_varint(const char*& at, const char* end) {
   uint64_t number = 0;
   for (int shift = 0; shift < 70 && at != end; shift += 7) {
@@ -38,7 +38,7 @@ inline uint64_t take_varint(const char*& at, const char* end) {
 
 enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-// The fields of a message, one after the other.
+// Iterates over the fields of a message.
 class Fields {
  public:
   explicit Fields(std::string_view message) : at_(message.data()), end_(at_ + message.size()) {}
@@ -62,10 +62,10 @@ class Fields {
   bool is(uint32_t number, uint32_t wire) const { return number_ == number && wire_ == wire; }
   uint32_t number() const { return number_; }
   uint32_t wire() const { return wire_; }
-  // Of a field with bytes, or of fixed size.
+  // For a field that has bytes or a fixed size.
   std::string_view bytes() const { return bytes_; }
   uint64_t value() const { return value_; }
-  // From the field's beginning to the message's end.
+  // The bytes from the field's beginning to the message's end.
   std::string_view from_here() const { return {begin_, static_cast<size_t>(end_ - begin_)}; }
 
  private:
@@ -81,8 +81,8 @@ class Fields {
   std::string_view bytes_;
 };
 
-// Calls entry(key, value) for the entries of the map that is field 1 of the messages that are fields `number` of
-// `message`.
+// The messages in fields `number` of `message` have a map in field 1: calls entry(key, value) for the entries of these
+// maps.
 template <class Entry>
 void for_each_entry(std::string_view message, uint32_t number, const Entry& entry) {
   for (Fields outer(message); outer.next();) {
@@ -99,7 +99,7 @@ void for_each_entry(std::string_view message, uint32_t number, const Entry& entr
   }
 }
 
-// Fields `number` of a message, which are messages: the Features of a FeatureList.
+// Calls each(bytes) for fields `number` that are messages, such as the features of a FeatureList.
 template <class Each>
 void for_each_message(std::string_view message, uint32_t number, const Each& each) {
   for (Fields fields(message); fields.next();) {
@@ -118,13 +118,13 @@ inline constexpr uint32_t kListOf<float> = 2;
 template <>
 inline constexpr uint32_t kListOf<int64_t> = 3;
 
-// The dtype of a list's number; kInvalid: none, so that the feature counts as missing.
+// The dtype for a list's field number; kInvalid: none, so that the feature counts as missing.
 constexpr DType dtype_of_list(uint32_t list) {
   return list == 1 ? kString : list == 2 ? kFloat32 : list == 3 ? kInt64 : DType::kInvalid;
 }
 
-// Which list a Feature has, and the part of it in which its fields are. Of several lists the last one counts, with
-// those of its kind right before it.
+// The list that a Feature has, and the part of the message that contains its fields. If there are several lists, the
+// last one counts, together with fields of the same kind right before it.
 struct FeatureView {
   uint32_t list = 0;
   std::string_view bytes;
@@ -138,7 +138,7 @@ inline FeatureView view_feature(std::string_view feature) {
   return view;
 }
 
-// How many varints there are in these bytes.
+// Number of varints in these bytes.
 inline int64_t count_varints(std::string_view bytes) {
   if (!bytes.empty() && static_cast<uint8_t>(bytes.back()) >= 0x80) malformed();
   int64_t count = 0;
@@ -157,7 +157,7 @@ void for_each_value_field(const FeatureView& view, const Each& each) {
   }
 }
 
-// How many values it has. Precondition: view.list is kListOf<T>.
+// Number of values of the view's list. Precondition: view.list is kListOf<T>.
 template <class T>
 int64_t count_values(const FeatureView& view) {
   int64_t count = 0;
@@ -176,7 +176,7 @@ int64_t count_values(const FeatureView& view) {
   return count;
 }
 
-// Writes them, as many as count_values tells. Behind the last one.
+// Writes the values, count_values of them, to `to`. Returns the position behind the last one.
 template <class T>
 T* copy_values(const FeatureView& view, T* to) {
   for_each_value_field(view, [&](const Fields& f) {

@@ -48,7 +48,7 @@ struct InputStream::Impl {
     packed.resize(kPiece);
   }
 
-  // Bytes of the file, as they are there; 0 at its end.
+  // Reads raw bytes of the file; returns 0 at its end.
   size_t read_file(char* to, size_t most) {
     const size_t count = std::min<uint64_t>(most, file.size() - file_position);
     file.read(file_position, to, count);
@@ -56,9 +56,9 @@ struct InputStream::Impl {
     return count;
   }
 
-  // More bytes into `ahead`, all of which was read; 0 at the end.
+  // Refills `ahead`, which was read completely; it stays empty at the end.
   void refill() {
-    begin = end = 0;  // nothing that was read before is read again, whatever happens
+    begin = end = 0;  // in case of an error, bytes are never returned twice
     if (!inflater) {
       end = read_file(ahead.data(), ahead.size());
       return;
@@ -79,7 +79,7 @@ struct InputStream::Impl {
       }
       in_member = true;
       const int result = inflate(&z, Z_NO_FLUSH);
-      if (result == Z_STREAM_END) {  // another may follow
+      if (result == Z_STREAM_END) {  // another member may follow
         in_member = false;
         inflateReset(&z);
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
@@ -90,7 +90,7 @@ struct InputStream::Impl {
     end = ahead.size() - z.avail_out;
   }
 
-  // What there is of the next bytes; empty at the end.
+  // The available next bytes; empty at the end.
   std::string_view next() {
     if (begin == end) refill();
     return {ahead.data() + begin, end - begin};
@@ -109,7 +109,7 @@ struct InputStream::Impl {
   RandomAccessFile file;
   uint64_t file_position = 0;
   std::vector<char> ahead, packed;
-  size_t begin = 0, end = 0;  // of what was not read yet
+  size_t begin = 0, end = 0;  // the unread part of `ahead`
   uint64_t position = 0;
   std::optional<Inflater> inflater;
   bool in_member = false;
@@ -134,7 +134,7 @@ void InputStream::read(uint64_t count, std::string& to) {
 uint64_t InputStream::skip(uint64_t count) {
   uint64_t done = 0;
   while (done < count) {
-    if (impl_->begin == impl_->end && !impl_->inflater) {  // the rest lies in the file as it is
+    if (impl_->begin == impl_->end && !impl_->inflater) {  // the rest is uncompressed and can be skipped in the file
       const uint64_t rest = std::min<uint64_t>(count - done, impl_->file.size() - impl_->file_position);
       impl_->file_position += rest;
       impl_->position += rest;

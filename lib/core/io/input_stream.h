@@ -1,9 +1,9 @@
-// A file that is read from its beginning to its end, piece by piece, perhaps decompressed on the way.
+// A file that is read sequentially, and optionally decompressed.
 //
 //   InputStream lines("words.txt.gz", Compression::kGzip);
 //   for (std::string line; lines.read_line(line);) ...
 //
-// Faults are Errors that name the file: as in lib/base/file.h, and DataLoss for what does not decompress.
+// Errors name the file, as in lib/base/file.h; DataLoss for data that cannot be decompressed.
 // Thread-safety: belongs to one thread.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace panto {
 
 enum class Compression : uint8_t { kNone, kZlib, kGzip };
-// Of "", "ZLIB" and "GZIP", as attributes spell it. Throws InvalidArgument for others.
+// The Compression for "", "ZLIB" or "GZIP", the values of op attributes. Throws InvalidArgument for other text.
 PANTO_EXPORT Compression compression_named(std::string_view name);
 
 class PANTO_EXPORT InputStream {
@@ -27,16 +27,16 @@ class PANTO_EXPORT InputStream {
   InputStream(const InputStream&) = delete;
   InputStream& operator=(const InputStream&) = delete;
 
-  // `count` bytes in the place of what `to` had; fewer at the end only. Takes no more memory than there are bytes.
+  // Replaces `to` by the next `count` bytes; fewer only at the end. Allocates no more memory than there are bytes.
   // Throws ResourceExhausted for more than kMaxFileBytes.
   void read(uint64_t count, std::string& to);
-  // Passes over so many; fewer at the end only. How many.
+  // Skips `count` bytes; fewer only at the end. Returns how many.
   uint64_t skip(uint64_t count);
-  // The bytes up to the next '\n', without it and without a '\r' before it; the last line need not end with one. False
+  // Reads up to the next '\n', and drops it and a '\r' before it. The last line need not end with '\n'. Returns false
   // at the end.
   bool read_line(std::string& line);
 
-  // The number of bytes read so far, as they are decompressed.
+  // The number of bytes read so far, after decompression.
   uint64_t position() const noexcept;
   const std::string& path() const noexcept;
 

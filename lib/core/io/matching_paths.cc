@@ -35,7 +35,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 std::vector<std::string> matching_paths(const std::string& pattern) {
   if (pattern.empty() || pattern.find('\0') != std::string::npos) return {};
   if (!is_pattern(pattern)) return exists(pattern) ? std::vector{pattern} : std::vector<std::string>();
-  // What matches the parts so far, each with a '/' at its end unless it is empty.
+  // Paths that match the parts so far; each ends with '/' unless it is empty.
   std::vector<std::string> found = {pattern.front() == '/' ? "/" : ""};
   std::string_view rest = pattern;
   for (bool first = true, last = false; !last; first = false) {
@@ -44,7 +44,7 @@ std::vector<std::string> matching_paths(const std::string& pattern) {
     last = end == std::string_view::npos;
     const std::string part(rest.substr(0, end));
     rest.remove_prefix(last ? rest.size() : end);
-    if (part.empty()) break;  // a '/' at the end
+    if (part.empty()) break;  // the pattern ends with '/'
     if (first && is_pattern(part) && found[0].empty()) found[0] = "./";
     std::vector<std::string> longer;
     for (const std::string& folder : found) {

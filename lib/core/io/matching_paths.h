@@ -9,10 +9,10 @@
 
 namespace panto {
 
-// The files and folders that are there and match, sorted. `*` stands for any characters but '/', `?` for one, `[a-c]`
-// for one of these; a backslash takes away what the next character means. A name that begins with a dot matches as any
-// other. As TensorFlow has them, names begin with "./" where the pattern's first part is no plain name. Folders that
-// cannot be read have nothing that matches.
+// Returns the existing files and folders that match, sorted. `*` matches any characters but '/', `?` one character,
+// `[a-c]` one of these; a backslash makes the next character plain. A name that begins with a dot matches as any other.
+// As in TensorFlow, names begin with "./" if the first part of the pattern is not a plain name. Folders that cannot be
+// read count as empty.
 PANTO_EXPORT std::vector<std::string> matching_paths(const std::string& pattern);
 
 }  // namespace panto

@@ -29,7 +29,7 @@ class MemorySource final : public npy::Source {
   std::string_view rest_;
 };
 
-// Reads straight into the tensor: a big file is not held twice.
+// Reads directly into the tensor, so that a large file is not in memory twice.
 class FileSource final : public npy::Source {
  public:
   FileSource(int file, uint64_t bytes, const std::string& path) : file_(file), remaining_(bytes), path_(path) {}
@@ -73,7 +73,7 @@ Tensor read_npy(const std::string& path) {
     FileSource source(file, static_cast<uint64_t>(info.st_size), path);
     return with_context(in_file, [&] { return npy::read(source); });
   }
-  // A pipe does not tell how much is to come: read it to its end first.
+  // A pipe does not tell its size: read it to its end first.
   const std::string bytes = read_file(path);
   return with_context(in_file, [&] { return parse_npy(bytes); });
 }

@@ -125,7 +125,7 @@ class DictParser {
     at_ = end + 1;
     return word;
   }
-  // TensorFlow's quantized types are to NumPy structures of one integer, which has the type's name: [('qint8', 'i1')].
+  // In NumPy, TensorFlow's quantized types are structures of one integer named after the type: [('qint8', 'i1')].
   std::string quantized() {
     expect('[');
     if (take('(')) {
@@ -158,7 +158,7 @@ class DictParser {
       const auto [end, error] = std::from_chars(first, text_.data() + text_.size(), dim);
       if (error != std::errc{} || dim < 0) fault("a dimension");
       at_ += static_cast<size_t>(end - first);
-      static_cast<void>(take('L'));  // Python 2 wrote long integers so
+      static_cast<void>(take('L'));  // Python 2's suffix of long integers
       dims.push_back(dim);
       if (!take(',') && peek() != ')') fault("',' or ')'");
     }
@@ -196,7 +196,7 @@ void swap_bytes(std::byte* data, size_t bytes, size_t width) {
   for (size_t i = 0; i + width <= bytes; i += width) std::reverse(data + i, data + i + width);
 }
 
-// From column-major to row-major order.
+// Converts from column-major to row-major order.
 void transpose_in(const Shape& shape, size_t item, const std::byte* from, std::byte* to) {
   const int rank = shape.rank();
   std::vector<size_t> strides(static_cast<size_t>(rank));  // of `from`, in bytes
@@ -275,7 +275,7 @@ Tensor read_elements(const Header& header, Source& source) {
   const size_t word = header.kind == 'c' ? header.item_bytes / 2 : header.kind == 'U' ? 4 : header.item_bytes;
   Tensor t = allocate_tensor(cpu_device(), dtype, header.shape);
   if (numel == 0) return t;
-  std::vector<std::byte> raw;  // where the bytes are not yet the tensor's
+  std::vector<std::byte> raw;  // bytes that need conversion before they go into the tensor
   auto* data = mutable_data<std::byte>(t);
   if (reorder || dtype == kString) {
     raw.resize(bytes);
@@ -301,7 +301,7 @@ Tensor read_elements(const Header& header, Source& source) {
     }
   }
   if (dtype == kBool) {
-    // A bool that is neither 0 nor 1 would be undefined behaviour everywhere else.
+    // Any other value in a bool would be undefined behaviour wherever it is used.
     std::transform(data, data + bytes, data, [](std::byte b) { return std::byte(b != std::byte{0}); });
   }
   return t;
@@ -309,7 +309,7 @@ Tensor read_elements(const Header& header, Source& source) {
 
 // ---- Writing -------------------------------------------------------------------------------------------------------
 
-// The same bytes as NumPy 2 writes, the room for a growing first dimension included.
+// The same bytes as NumPy 2 writes, including the padding that lets the first dimension grow.
 std::string header_text(DType dtype, size_t string_bytes, const Shape& shape) {
   std::string dims;
   for (int64_t d : shape.dims()) dims.append(dims.empty() ? "" : ", ").append(std::to_string(d));
@@ -323,7 +323,7 @@ std::string header_text(DType dtype, size_t string_bytes, const Shape& shape) {
   const size_t fixed = kMagic.size() + 4;  // version and a length of 16 bits
   dict.append(kAlignment - (fixed + dict.size() + 1) % kAlignment, ' ');
   dict += '\n';
-  // The dictionary of 254 dimensions of 19 digits has less than 6,000 bytes: version 1.0 always does.
+  // The dictionary of 254 dimensions of 19 digits has less than 6,000 bytes, so version 1.0 always suffices.
   text += '\1';
   text += '\0';
   text += static_cast<char>(dict.size() & 0xff);

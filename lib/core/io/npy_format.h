@@ -9,21 +9,21 @@
 
 namespace panto::npy {
 
-// What a header says of the elements that follow.
+// A parsed header: describes the elements that follow.
 struct Header {
   char kind = 0;  // NumPy's: b i u f c S U, V for bfloat16
   size_t item_bytes = 0;
   bool swapped = false;  // most significant byte first
   bool fortran_order = false;
   Shape shape;
-  DType quantized = DType::kInvalid;  // which these integers are, if any
+  DType quantized = DType::kInvalid;  // the quantized type that these integers represent, if any
   DType dtype() const;
 };
 
-// Throws InvalidArgument for what is no header, Unimplemented for element types there are none of here.
+// Throws InvalidArgument for an invalid header, Unimplemented for element types that the library lacks.
 Header parse_header(std::string_view text);
 
-// Where the bytes of a file come from.
+// The bytes of a file, read sequentially.
 class Source {
  public:
   virtual ~Source() = default;
@@ -34,7 +34,7 @@ class Source {
 
 Tensor read(Source& source);
 
-// A tensor as the parts of its .npy file. Both parts live as long as this does.
+// A tensor as the two parts of its .npy file. Both parts live as long as this object does.
 class Image {
  public:
   explicit Image(const Tensor& t);
@@ -47,7 +47,7 @@ class Image {
  private:
   Tensor host_;
   std::string header_;
-  std::string padded_;  // of strings
+  std::string padded_;  // for string tensors
   std::string_view elements_;
 };
 

@@ -19,7 +19,7 @@
 namespace panto {
 namespace {
 
-// Deflate cannot do better; an entry that says more lies.
+// Deflate's best compression ratio: an entry that claims more is damaged.
 constexpr uint64_t kBestRatio = 1032;
 constexpr int64_t kMaxEntries = 1 << 16;
 constexpr std::string_view kSuffix = ".npy";
@@ -42,7 +42,7 @@ using Archive = std::unique_ptr<zip_t, CloseArchive>;
   failf(panto_code, "npz: expected {}, got: {}", what, zip_error_strerror(error));
 }
 
-// The elements of an entry, decompressed and checked as they are read.
+// The elements of an entry, decompressed and checked while they are read.
 class EntrySource final : public npy::Source {
  public:
   EntrySource(zip_t* archive, zip_uint64_t index, uint64_t bytes)
@@ -65,7 +65,7 @@ class EntrySource final : public npy::Source {
     }
   }
   uint64_t remaining() const override { return remaining_; }
-  // The checksum is looked at when the end is reached.
+  // libzip verifies the checksum when the end is reached.
   void finish() {
     char extra;
     const zip_int64_t got = zip_fread(file_, &extra, 1);
@@ -123,7 +123,7 @@ std::vector<NamedTensor> read_archive(int file, uint64_t archive_bytes) {
 
 // ---- Writing -------------------------------------------------------------------------------------------------------
 
-// Gives libzip the two parts of an image one after the other: nothing is copied.
+// Passes the two parts of an image to libzip one after the other, without a copy.
 class ImageSource {
  public:
   explicit ImageSource(const npy::Image& image) : image_(image) {}
@@ -180,7 +180,7 @@ void add_entry(zip_t* archive, const std::string& name, ImageSource& source) {
     invalid("npz: expected an array name that is UTF-8, got '{}'", name);
   }
   const auto entry = static_cast<zip_uint64_t>(index);
-  // As NumPy does: not compressed, and without the time, so that the same arrays give the same file.
+  // As NumPy does: not compressed and without a time stamp, so that equal arrays give equal files.
   constexpr zip_uint16_t kJanuary1980 = 0x21;
   if (zip_set_file_compression(archive, entry, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, entry, 0, kJanuary1980, 0) != 0) {

@@ -15,7 +15,7 @@
 namespace panto {
 namespace {
 
-// A record is its length, the length's checksum, its bytes and their checksum; numbers are little-endian.
+// A record consists of its length, the length's checksum, its bytes and their checksum; numbers are little-endian.
 static_assert(std::endian::native == std::endian::little);
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kChecksumBytes = 4;
@@ -31,7 +31,8 @@ std::string bytes_of(T value) {
   return {reinterpret_cast<const char*>(&value), sizeof(T)};
 }
 
-// Takes the checksum off the end of `bytes`, `wanted` bytes of a part of the record at `offset`.
+// Removes the checksum from the end of `bytes` and verifies it. `bytes` should be the `wanted` bytes of a part of the
+// record at `offset`.
 void check(const InputStream& stream, uint64_t offset, uint64_t wanted, std::string& bytes, std::string_view part) {
   if (bytes.size() < wanted) {
     failf(Code::kDataLoss, "file '{}': expected {} bytes of the {} of the record at byte {}, got {}", stream.path(),
@@ -45,7 +46,7 @@ void check(const InputStream& stream, uint64_t offset, uint64_t wanted, std::str
         stream.path(), stored, part, offset, actual);
 }
 
-// What stands in front of a record.
+// The bytes before a record's data.
 std::string head_of(std::string_view record) {
   if (record.size() > kMaxFileBytes) {
     invalid("record: expected at most {} bytes, got {}", kMaxFileBytes, record.size());
@@ -108,7 +109,7 @@ struct RecordWriter::Impl {
     if (std::exchange(failed, true)) {
       fail(Code::kFailedPrecondition, "record writer: expected one whose writes succeeded, got one that failed");
     }
-    const bool large = !stream && bytes.size() >= kPiece;  // such a piece is not copied
+    const bool large = !stream && bytes.size() >= kPiece;  // such a piece is written without a copy
     if (stream) {
       deflate_all(bytes, last);
     } else if (!large) {
@@ -127,7 +128,7 @@ struct RecordWriter::Impl {
     do {  // zlib counts in 32 bits
       const std::string_view part = bytes.substr(0, kPiece);
       bytes.remove_prefix(part.size());
-      stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));  // which it does not write to
+      stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));  // zlib does not write to it
       stream->avail_in = static_cast<uInt>(part.size());
       do {
         stream->next_out = reinterpret_cast<Bytef*>(piece);
@@ -143,7 +144,7 @@ struct RecordWriter::Impl {
   std::string pending;
   std::optional<z_stream> stream;
   bool closed = false;
-  bool failed = false;  // what is in the file may end within a record
+  bool failed = false;  // the file may end within a record
 };
 
 RecordWriter::RecordWriter(const std::string& path, Compression compression)

@@ -1,4 +1,4 @@
-// TFRecord files: records, each any bytes, one after the other with their lengths and checksums.
+// TFRecord files: a sequence of records of any bytes, stored with their lengths and checksums.
 //
 //   RecordWriter writer("train.tfrecord");
 //   writer.write(bytes);
@@ -7,7 +7,7 @@
 //   RecordReader reader("train.tfrecord");
 //   for (std::string record; reader.read(record);) ...
 //
-// What is damaged or ends too early is DataLoss that names the file and the place in it.
+// Damaged or truncated data throws DataLoss, which names the file and the position in it.
 // Thread-safety: belongs to one thread.
 #pragma once
 
@@ -21,18 +21,18 @@
 
 namespace panto {
 
-// Appends a record as files have it: for those who write files that others read while they grow.
+// Appends a record in the file format to `to`: for writers of files that others read at the same time.
 PANTO_EXPORT void append_record(std::string_view record, std::string& to);
 
 class PANTO_EXPORT RecordReader {
  public:
   explicit RecordReader(const std::string& path, Compression compression = Compression::kNone);
 
-  // The next record; false at the end. Where it throws for a checksum of data, the one behind it may be read.
+  // The next record; false at the end. If it throws because of a data checksum, the next call reads the record behind.
   bool read(std::string& record);
-  // Goes on at a later byte, where a record begins. Throws DataLoss for a file that ends before.
+  // Continues at a later byte, where a record begins. Throws DataLoss if the file ends before.
   void skip_to(uint64_t offset);
-  // Where the next one begins, as bytes are decompressed.
+  // Where the next record begins, in decompressed bytes.
   uint64_t offset() const noexcept { return stream_.position(); }
 
  private:
@@ -41,13 +41,13 @@ class PANTO_EXPORT RecordReader {
 
 class PANTO_EXPORT RecordWriter {
  public:
-  // Nobody sees the file before `close`; without that, nothing remains of it (NewFile).
+  // The file appears under its name only after `close`. Without `close` nothing remains of it (NewFile).
   explicit RecordWriter(const std::string& path, Compression compression = Compression::kNone);
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  // Throw FailedPrecondition after one that failed.
+  // Throw FailedPrecondition after a call that failed.
   void write(std::string_view record);
   void close();
 

@@ -25,8 +25,8 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr uint64_t kLengthBytes = 8;
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // as the format's own library
-constexpr size_t kAlignment = 8;                   // of the first element; the header is padded with blanks
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // as in the format's own library
+constexpr size_t kAlignment = 8;                   // of the first element; the header is padded with spaces
 
 struct TypeName {
   std::string_view text;
@@ -59,7 +59,7 @@ struct Entry {
   std::string name;
   DType dtype = DType::kInvalid;
   Shape shape;
-  uint64_t begin = 0, end = 0;  // counted from the first byte after the header
+  uint64_t begin = 0, end = 0;  // offsets from the first byte after the header
 };
 
 struct Header {
@@ -67,13 +67,13 @@ struct Header {
   Metadata metadata;
 };
 
-// Hears the JSON piece by piece: nothing is built that the format does not have, however deep the text is nested.
+// Parses the JSON by events: nothing is built that the format does not have, however deeply the text is nested.
 //   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {"key": "text"}}
 class HeaderReader {
  public:
   Header take() { return std::move(header_); }
 
-  // What nlohmann's parser calls.
+  // Callbacks of nlohmann's parser.
   bool start_object(size_t /*size*/) {
     if (where_ == Where::kStart) {
       where_ = Where::kNames;
@@ -131,7 +131,7 @@ class HeaderReader {
   bool number_unsigned(Json::number_unsigned_t number) {
     if (where_ != Where::kList || number > INT64_MAX) unexpected(fmt::format("the number {}", number));
     auto& list = *(key_ == "shape" ? shape_ : offsets_);
-    // Shape says how many there may be; what is beyond need not be kept.
+    // Shape checks the rank; more numbers than its limit need not be stored.
     if (list.size() > kMaxRank) unexpected(fmt::format("a list of more than {} numbers", kMaxRank));
     list.push_back(static_cast<int64_t>(number));
     return true;
@@ -212,7 +212,7 @@ class HeaderReader {
   Header header_;
 };
 
-// The tensors cover all bytes after the header, each byte once.
+// The tensors must cover all bytes after the header, each byte once.
 void expect_covered(const std::vector<Entry>& entries, uint64_t bytes) {
   std::vector<const Entry*> sorted;
   for (const Entry& e : entries) sorted.push_back(&e);
@@ -231,7 +231,7 @@ void expect_covered(const std::vector<Entry>& entries, uint64_t bytes) {
 Header parse_header(std::string_view text, uint64_t data_bytes) {
   if (!text.starts_with('{')) invalid("safetensors header: expected '{{' first, got something else");
   HeaderReader reader;
-  static_cast<void>(Json::sax_parse(text.begin(), text.end(), &reader));  // it throws where it would give false
+  static_cast<void>(Json::sax_parse(text.begin(), text.end(), &reader));  // it throws instead of returning false
   Header header = reader.take();
   expect_covered(header.entries, data_bytes);
   return header;
@@ -269,7 +269,7 @@ std::vector<NamedTensor> read_all(const Source& source) {
     auto* data = mutable_data<std::byte>(t);
     const size_t bytes = e.end - e.begin;
     source.read(start + e.begin, data, bytes);
-    // A bool that is neither 0 nor 1 would be undefined behaviour everywhere else.
+    // Any other value in a bool would be undefined behaviour wherever it is used.
     if (e.dtype == kBool) {
       std::transform(data, data + bytes, data, [](std::byte b) { return std::byte(b != std::byte{0}); });
     }
@@ -290,7 +290,7 @@ class MemorySource {
   std::string_view bytes_;
 };
 
-// Headers of some millions of tensors may ask for more memory than there is.
+// A header with millions of tensors may ask for more memory than there is.
 template <class Body>
 auto within_memory(Body&& body) {
   try {
@@ -330,7 +330,7 @@ std::string object_of(const Metadata& metadata) {
   return text + "}";
 }
 
-// A file as its parts: the length and the header, then the tensors in their order there.
+// The parts of a file: length and header, then the tensors in file order.
 struct Image {
   std::string header;
   std::vector<Tensor> parts;

@@ -1,5 +1,5 @@
-// Named tensors in a file of the kind that its name says: NumPy's "x.npz" (panto/lib/core/io/npy.h) or "x.safetensors"
-// (panto/lib/core/io/safetensors.h).
+// Named tensors in a file whose format follows from its name: NumPy's "x.npz" (panto/lib/core/io/npy.h) or
+// "x.safetensors" (panto/lib/core/io/safetensors.h).
 // Thread-safety: plain functions.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace panto {
 
-// Throw InvalidArgument for a name that ends otherwise, and what the kind's own functions throw.
+// Throw InvalidArgument for another ending of the name, and what the functions of the format throw.
 PANTO_EXPORT std::vector<NamedTensor> read_tensors(const std::string& path);
 PANTO_EXPORT void write_tensors(const std::string& path, std::span<const NamedTensor> tensors);
 

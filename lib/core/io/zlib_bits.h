@@ -1,4 +1,4 @@
-// What zlib is told of a format. Internal.
+// zlib's parameters for a compression format. Internal.
 #pragma once
 
 #include <zlib.h>

@@ -1,5 +1,5 @@
-// BMP: a header, rows of pixels from the bottom to the top or the other way around, each filled up to whole four bytes.
-// What the header says is checked before it is used: the file's size follows from it.
+// BMP: a header, then rows of pixels, bottom row first or top row first, each padded to a multiple of four bytes.
+// The header's values are checked before use: the file's size follows from them.
 #include <cstring>
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace panto::images {
 namespace {
 
-// Of the file's header and the oldest one of a bitmap that we write, BITMAPINFOHEADER.
+// Sizes of the file header and of BITMAPINFOHEADER, the oldest bitmap header, which the encoder writes.
 constexpr int64_t kFileHeader = 14, kInfoHeader = 40;
 constexpr size_t kLeastBytes = 32;
 
@@ -40,8 +40,8 @@ Tensor decode_bmp(std::string_view bytes, int64_t max_bytes, int64_t channels) {
   if (bits != 8 && bits != 24 && bits != 32) {
     failf(Code::kUnimplemented, "bmp: expected 8, 24 or 32 bits a pixel, got {}", bits);
   }
-  // How pixels are packed; older headers end before it. 3: where the bits of a colour are, which for 32 bits says
-  // mostly what is so without it.
+  // The compression field, which older headers lack. Value 3 means bit masks for the colours; for 32 bits these mostly
+  // state the default layout.
   constexpr size_t kPacking = 30;
   constexpr uint32_t kBitFields = 3;
   const uint32_t packing = number_at(bytes, 14) >= 20 && bytes.size() >= kPacking + 4 ? number_at(bytes, kPacking) : 0;
@@ -51,7 +51,7 @@ Tensor decode_bmp(std::string_view bytes, int64_t max_bytes, int64_t channels) {
   if (width <= 0 || height == 0) {
     failf(Code::kDataLoss, "bmp: expected a width and a height, got {} x {}", width, signed_height);
   }
-  // Below 2^31 each, so that the products are no more than int64.
+  // All factors are below 2^31, so the products fit int64.
   const int64_t stride = row_bytes(width, from_channels);
   const int64_t expected = checked_add(header, checked_mul(stride, height, "bytes of a BMP"), "bytes of a BMP");
   if (static_cast<int64_t>(bytes.size()) != expected) {

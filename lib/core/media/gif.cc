@@ -1,5 +1,5 @@
-// GIF, by giflib. Its own DGifSlurp takes memory for whatever size a frame says it has, so frames are read one by one:
-// once to know how large they are, once more for their pixels.
+// GIF, with giflib. giflib's DGifSlurp allocates memory for any size that a frame claims, so frames are read one by
+// one: once for their sizes, then again for their pixels.
 #include <gif_lib.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // The next frame's description, with the colour that is none in it (-1: there is none); false at the end.
+  // Reads the next frame's description and its transparent colour (-1: none). Returns false at the end.
   bool next(int& transparent) {
     transparent = NO_TRANSPARENT_COLOR;
     for (;;) {
@@ -64,7 +64,7 @@ class Reader {
     return gif_->Image.ColorMap != nullptr ? gif_->Image.ColorMap : gif_->SColorMap;
   }
 
-  // Passes the frame's pixels over; the bytes that they take.
+  // Skips the frame's pixels. Returns the number of bytes that they take.
   int64_t skip() {
     const size_t before = rest_.size();
     int size = 0;
@@ -92,7 +92,7 @@ class Reader {
   GifFileType* gif_ = nullptr;
 };
 
-// Calls f(row) in the order in which a frame's rows are stored.
+// Calls f(row) for the rows of a frame in storage order.
 template <class F>
 void for_each_row(int height, bool interlaced, const F& f) {
   constexpr int kFirst[] = {0, 4, 2, 1}, kStep[] = {8, 8, 4, 2};
@@ -112,7 +112,7 @@ Tensor decode_gif(std::string_view bytes, int64_t max_bytes, bool all_frames) {
   int transparent = 0;
   for (Reader reader(bytes); reader.next(transparent); ++frames) {
     const int64_t h = reader.frame().Height, w = reader.frame().Width;
-    // A code of at least three bits stands for fewer than 4,096 pixels: a frame that says more lies.
+    // A code of at least three bits stands for fewer than 4,096 pixels: a frame that claims more is damaged.
     constexpr int64_t kBestRatio = 4096 * 8 / 3;
     const int64_t stored = reader.skip();
     if (h <= 0 || w <= 0) failf(Code::kDataLoss, "gif: expected frames with pixels, got {} x {}", w, h);
@@ -168,7 +168,7 @@ int on_write(GifFileType* gif, const GifByteType* bytes, int count) {
   try {
     static_cast<std::string*>(gif->UserData)->append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(count));
   } catch (...) {
-    return 0;  // no exception may pass giflib
+    return 0;  // exceptions must not pass through giflib
   }
   return count;
 }

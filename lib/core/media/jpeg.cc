@@ -1,7 +1,7 @@
 #include <csetjmp>
 #include <cstdio>
 
-// They take names of <cstdio> for granted.
+// jpeglib.h requires <cstdio> to be included before it.
 #include <jpeglib.h>
 
 #include <jerror.h>
@@ -17,16 +17,16 @@
 namespace panto::images {
 namespace {
 
-// A progressive image is decoded once for each scan, and a few bytes make one.
+// A progressive image is decoded once for each scan, and a scan takes only a few bytes.
 constexpr int kMaxScans = 500;
 
-// What libjpeg knows of errors; its own part must come first.
+// State of libjpeg's error handling. `base` must be the first member.
 struct ErrorManager {
   jpeg_error_mgr base = {};
   std::jmp_buf jump = {};
   char message[JMSG_LENGTH_MAX] = "";
   int code = 0;
-  bool strict = true;  // faults of the data, which libjpeg fills with grey, are errors
+  bool strict = true;  // damaged data, which libjpeg replaces by grey, is an error
 };
 
 [[noreturn]] void on_error(j_common_ptr info) {
@@ -36,7 +36,7 @@ struct ErrorManager {
   std::longjmp(errors->jump, 1);  // NOLINT(cert-err52-cpp): libjpeg's way
 }
 
-// Negative levels are faults of the data. Some say nothing of the pixels.
+// Negative levels mean damaged data. Some of these messages do not concern the pixels.
 void on_message(j_common_ptr info, int level) {
   if (!reinterpret_cast<ErrorManager*>(info->err)->strict) return;
   const int code = info->err->msg_code;
@@ -59,7 +59,7 @@ void prepare(ErrorManager& errors) {
   errors.base.output_message = on_output;
 }
 
-// False where libjpeg reported an error; what `step` holds has no destructors.
+// Returns false if libjpeg reported an error. `step` must not hold objects with destructors.
 template <class Step>
 bool guarded(ErrorManager& errors, Step step) {
   if (setjmp(errors.jump) != 0) return false;  // NOLINT(cert-err52-cpp)
@@ -136,7 +136,7 @@ class Decoder {
       invalid("crop_window: expected one inside of {} x {} pixels, got y {}, x {}, height {}, width {}", height, width,
               top, left, rows, columns);
     }
-    // Whatever is wanted of it, libjpeg may keep all of a progressive image.
+    // Even for a part of it, libjpeg may keep all of a progressive image in memory.
     expect_small(Shape{info_.image_height, info_.image_width, channels}, max_bytes);
     const Tensor image = allocate_image(Shape{rows, columns, channels}, max_bytes);
     auto* const data = mutable_data<unsigned char>(image);
@@ -149,7 +149,7 @@ class Decoder {
     const bool part = columns < width;
     guard([&missing, &first, &count, part, this] {
       missing = jpeg_start_decompress(&info_) == FALSE;
-      // At its edges colours are smoothed as at those of an image, as in TensorFlow.
+      // At the part's edges colours are smoothed as at the image's edges, as in TensorFlow.
       if (!missing && part) jpeg_crop_scanline(&info_, &first, &count);
     });
     const int64_t skipped = part ? left - first : 0;
@@ -183,7 +183,7 @@ class Decoder {
   }
 
  private:
-  // Reads what is before the pixels. `recover`: where the bytes end, so does the image.
+  // Reads the header. `recover`: an image may end where the bytes end.
   void begin(bool recover) {
     bool missing = false;
     guard([&missing, this, recover] {
@@ -191,7 +191,7 @@ class Decoder {
       info_.progress = &progress_;
       jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
       if (!recover) {
-        // Waits for more, which does not come.
+        // Makes libjpeg report that data is missing.
         info_.src->fill_input_buffer = [](j_decompress_ptr) -> boolean { return FALSE; };
         info_.src->skip_input_data = [](j_decompress_ptr info, long count) {
           jpeg_source_mgr& source = *info->src;
@@ -205,7 +205,7 @@ class Decoder {
     if (missing) fail(Code::kDataLoss, "jpeg: expected a whole image, got: the bytes end too early");
   }
 
-  // A row's pixels, of inks as colours. Adobe writes how much light is left.
+  // Writes a row's pixels; converts CMYK to RGB. Adobe's files store inverted ink values.
   void put(const unsigned char* from, int64_t count, int64_t channels, unsigned char* to) const {
     if (channels != 4) {
       std::memcpy(to, from, static_cast<size_t>(count * channels));
@@ -230,7 +230,7 @@ class Decoder {
   jpeg_decompress_struct info_ = {};
 };
 
-// Where libjpeg writes to; its own part must come first.
+// Destination of libjpeg's output. `base` must be the first member.
 struct Destination {
   jpeg_destination_mgr base = {};
   std::string* written = nullptr;
@@ -249,7 +249,7 @@ void flush(j_compress_ptr info, size_t count) {
   try {
     to->written->append(reinterpret_cast<const char*>(to->buffer), count);
   } catch (...) {
-    room = false;  // no exception may pass libjpeg
+    room = false;  // exceptions must not pass through libjpeg
   }
   if (!room) ERREXIT1(info, JERR_OUT_OF_MEMORY, 0);
 }
@@ -285,7 +285,7 @@ class Encoder {
     }
     const Pixels* p = &pixels;
     const JpegWay* way = &wanted;
-    // What marks metadata of Adobe's form, with a zero behind it, and then that.
+    // The marker of XMP metadata in Adobe's form, with its terminating zero.
     static constexpr char kXmpText[] = "http://ns.adobe.com/xap/1.0/";
     constexpr std::string_view kXmp(kXmpText, sizeof(kXmpText));
     constexpr size_t kLongestMarker = 65533;

@@ -13,10 +13,10 @@
 namespace panto::images {
 namespace {
 
-// Deflate cannot do better; an image that says more lies.
+// Deflate's best compression ratio: an image that claims more is damaged.
 constexpr uint64_t kBestRatio = 1032;
 
-// What libpng's callbacks see.
+// State that libpng's callbacks use.
 struct State {
   char message[128] = "";
   std::string_view rest;           // to be read
@@ -43,13 +43,13 @@ void on_write(png_structp png, png_bytep bytes, size_t count) {
   try {
     static_cast<State*>(png_get_io_ptr(png))->written->append(reinterpret_cast<const char*>(bytes), count);
   } catch (...) {
-    room = false;  // no exception may pass libpng
+    room = false;  // exceptions must not pass through libpng
   }
   if (!room) png_error(png, "out of memory");
 }
 void on_flush(png_structp /*png*/) {}
 
-// False where libpng reported an error; what `step` holds has no destructors.
+// Returns false if libpng reported an error. `step` must not hold objects with destructors.
 template <class Step>
 bool guarded(png_structp png, Step step) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;  // NOLINT(cert-err52-cpp): libpng's way
@@ -78,7 +78,7 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // Everything to 8 bits a channel, without a palette.
+  // Decodes to 8 bits a channel, without a palette.
   Tensor decode(int64_t max_bytes) {
     begin();
     guard([this] {
@@ -114,7 +114,7 @@ class Decoder {
       if (wide && std::endian::native == std::endian::little) png_set_swap(png_);
       if (colours == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
       if (grey && bits < 8) png_set_expand_gray_1_2_4_to_8(png_);
-      // The rest is blue (ITU-R BT.601).
+      // The remaining weight is that of blue (ITU-R BT.601).
       if (channels < 3 && !grey) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
       if (channels >= 3 && grey) png_set_gray_to_rgb(png_);
       png_read_update_info(png_, info_);
@@ -124,7 +124,7 @@ class Decoder {
     }
     const Tensor image = rows(max_bytes, form.type);
     if (wide && bits <= 8) {
-      // Rows of bytes, in the first half of each row's place.
+      // libpng wrote 8-bit samples to the first half of each row: widen them in place.
       const int64_t count = image.dim(1) * channels;
       for (int64_t r = 0; r < image.dim(0); ++r) {
         auto* to = mutable_data<uint16_t>(image) + r * count;
@@ -136,7 +136,7 @@ class Decoder {
   }
 
  private:
-  // Reads what is before the pixels.
+  // Reads the header.
   void begin() {
     guard([this] {
       png_set_read_fn(png_, &state_, on_read);
@@ -151,7 +151,8 @@ class Decoder {
     }
   }
 
-  // The pixels, in the form that was asked of libpng. Where it gives bytes for an image of 16 bits, rows are half full.
+  // Reads the pixels in the format that libpng was set to. If libpng returns 8-bit samples for a 16-bit image, only the
+  // first half of each row is filled.
   Tensor rows(int64_t max_bytes, DType type) {
     const int64_t height = png_get_image_height(png_, info_), width = png_get_image_width(png_, info_);
     const Tensor image = allocate_image(Shape{height, width, png_get_channels(png_, info_)}, max_bytes, type);

@@ -21,7 +21,7 @@ constexpr uint16_t kBits = 16, kPcm = 1;
 constexpr int64_t kSampleBytes = kBits / 8;
 constexpr float kScale = 32768;
 
-// Reads numbers and names, and never beyond the end.
+// Reads numbers and names, never beyond the end.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : rest_(bytes) {}
@@ -62,7 +62,7 @@ Wav wav_from_bytes(std::string_view bytes, const WavOptions& options) {
   if (options.frames < -1) invalid("desired_samples: expected at least -1, got {}", options.frames);
   Cursor cursor(bytes);
   cursor.expect("RIFF");
-  cursor.take(4);  // the file's size, which some programs do not know when they begin
+  cursor.take(4);  // the file's size, which some programs do not know when they begin to write
   cursor.expect("WAVE");
   int64_t channels = 0, rate = 0;
   for (;;) {
@@ -109,7 +109,7 @@ Wav wav_from_bytes(std::string_view bytes, const WavOptions& options) {
       return wav;
     } else {
       cursor.take(size);
-      if (size % 2 != 0 && cursor.left() > 0) cursor.take(1);  // chunks begin at even places
+      if (size % 2 != 0 && cursor.left() > 0) cursor.take(1);  // chunks begin at even offsets
     }
   }
 }
@@ -121,7 +121,7 @@ Wav read_wav(const std::string& path, const WavOptions& options) {
 }
 
 std::string wav_bytes(std::span<const float> samples, int64_t channels, int64_t sample_rate) {
-  constexpr uint32_t kHeaderBytes = 36;  // behind the first eight
+  constexpr uint32_t kHeaderBytes = 36;  // without the first eight bytes
   if (channels < 1) invalid("wav: expected channels, got none");
   if (sample_rate < 1) invalid("wav: expected a positive sample rate, got {}", sample_rate);
   const auto data_bytes = checked_cast<uint32_t>(

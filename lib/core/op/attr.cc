@@ -12,7 +12,7 @@
 namespace panto {
 namespace {
 
-// Tensors are equal if dtype, shape and bytes are: a Const with -0.0 is another one than one with 0.0.
+// Tensors are equal if dtype, shape and bytes are: constants -0.0 and 0.0 are different.
 bool equal_tensors(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   if (a.impl() == b.impl()) return true;
@@ -51,7 +51,7 @@ std::string text_of(const Tensor& value) {
   if (!value.defined()) return "none";
   std::string text(dtype_name(value.dtype()));
   text += value.partial_shape().to_string();
-  // The value of a small tensor says more than its shape.
+  // For a small tensor the value is more useful than the shape.
   if (!value.is_meta() && value.numel() <= 8) {
     std::string printed = value.to_string();
     std::ranges::replace(printed, '\n', ' ');
@@ -72,7 +72,7 @@ std::vector<T> list_of(const AttrSlot& slot) {
   return std::vector<T>(first, first + slot.n);
 }
 
-// What `f` returns for the value that `attr` (not an empty one) holds.
+// Calls `f` with the value that `attr` holds (it must not be empty).
 template <class F>
 auto visit(const AttrValue& attr, F&& f) {
   switch (attr.kind()) {

@@ -1,5 +1,5 @@
-// Attributes of ops, in two forms: `AttrSlot`, what a call carries (16 bytes, borrowed, by signature position), and
-// `AttrValue`, what a graph node keeps (owning). Slots become values only when somebody records.
+// Attributes of ops, in two forms: `AttrSlot` is what a call carries (16 bytes, borrowed, by signature position);
+// `AttrValue` is what a graph node keeps (owning). Slots are converted to values only when a call is recorded.
 #pragma once
 
 #include <cstdint>
@@ -42,16 +42,16 @@ PANTO_EXPORT std::string_view attr_kind_name(AttrKind kind) noexcept;
 class FunctionBody;
 class FunctionLibrary;
 
-// What an attribute of type func holds: a function, by its name and what is known of it. Equal if they name one body.
+// The value of an attribute of type func: a function's name and what is known of it. Equal if they name the same body.
 struct FunctionRef {
   std::string name;
-  std::shared_ptr<const FunctionBody> body = nullptr;  // null: nothing more is known, or `library` has it
-  // Of a function that calls itself, which cannot own its own body.
+  std::shared_ptr<const FunctionBody> body = nullptr;  // null: only the name is known, or `library` has the body
+  // For a function that calls itself, which cannot own its own body.
   std::shared_ptr<const FunctionLibrary> library = nullptr;
   bool operator==(const FunctionRef&) const = default;
 };
 
-// The kind of attribute that a C++ type holds; kNone: none.
+// The attribute kind for a C++ type; kNone for other types.
 template <class T>
 inline constexpr AttrKind kAttrKind = AttrKind::kNone;
 template <>
@@ -85,8 +85,8 @@ inline constexpr AttrKind kAttrKind<std::vector<PartialShape>> = AttrKind::kShap
 template <>
 inline constexpr AttrKind kAttrKind<std::vector<FunctionRef>> = AttrKind::kFuncList;
 
-// An owned attribute: 16 bytes, what is larger is behind a pointer. Not a std::variant, which made up a tenth of the
-// time to compile a program that includes panto.h.
+// An owned attribute in 16 bytes; larger values are behind a pointer. A std::variant would take a tenth of the time to
+// compile a program that includes panto.h.
 class PANTO_EXPORT AttrValue {
  public:
   AttrValue() noexcept = default;
@@ -95,7 +95,7 @@ class PANTO_EXPORT AttrValue {
   explicit AttrValue(bool value) noexcept : held_{.b = value}, kind_(AttrKind::kBool) {}
   explicit AttrValue(DType value) noexcept : held_{.t = value}, kind_(AttrKind::kType) {}
   explicit AttrValue(std::string value);
-  explicit AttrValue(const char* value);  // a string; without it text would become a bool
+  explicit AttrValue(const char* value);  // a string; without this overload text would become a bool
   explicit AttrValue(PartialShape value);
   explicit AttrValue(Tensor value);
   explicit AttrValue(FunctionRef value);
@@ -118,18 +118,18 @@ class PANTO_EXPORT AttrValue {
   }
 
   AttrKind kind() const noexcept { return kind_; }
-  // Throws Internal if this is not one.
+  // Throws Internal if the value is of another kind.
   template <class T>
     requires(kAttrKind<T> != AttrKind::kNone)
   const T& as() const {
     if (kind_ != kAttrKind<T>) wrong_kind();
     return *static_cast<const T*>(owns() ? held_.object : static_cast<const void*>(&held_));
   }
-  // Elements of a list, -1 for what is none.
+  // Number of elements of a list, -1 for other kinds.
   int64_t list_length() const noexcept;
   // Tensors compare by value (bytes).
   bool operator==(const AttrValue& other) const;
-  // As in a signature: "true", "[1, 2]", "float32", "\"SAME\"".
+  // The text as in a signature: "true", "[1, 2]", "float32", "\"SAME\"".
   std::string to_string() const;
 
  private:
@@ -154,7 +154,7 @@ class PANTO_EXPORT AttrValue {
   AttrKind kind_ = AttrKind::kNone;
 };
 
-// A borrowed attribute: what it points to must outlive the call. Which member is valid follows from the signature.
+// A borrowed attribute: the data that it points to must outlive the call. The signature tells which member is valid.
 struct AttrSlot {
   union {
     int64_t i;
@@ -191,7 +191,7 @@ static_assert(sizeof(AttrSlot) == 16);
 // A slot that borrows from `value` (which must outlive it); unset for an empty value.
 PANTO_EXPORT AttrSlot borrow(const AttrValue& value);
 PANTO_EXPORT SmallVector<AttrSlot, 8> borrow(std::span<const AttrValue> values);
-// A copy of what `slot`, of this kind, borrows.
+// Copies the data that `slot` borrows into an owned value of this kind.
 PANTO_EXPORT AttrValue to_value(const AttrSlot& slot, AttrKind kind);
 
 // An attribute's name with its hash, computed by the compiler: looking one up compares a few integers.

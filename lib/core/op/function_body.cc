@@ -34,7 +34,7 @@ int gradient_orders(const Call& call) {
   for (size_t i = 0; i < attrs.size(); ++i) {
     const bool is_function = attrs[i].kind == AttrKind::kFunc || attrs[i].kind == AttrKind::kFuncList;
     if (!is_function || !call.attrs[i].set) continue;
-    // Of a loop the condition has no gradient.
+    // A loop's condition has no gradient.
     if (call.op->is(OpKind::kLoop) && attrs[i].name == "cond") continue;
     const auto* first = static_cast<const FunctionRef*>(call.attrs[i].p);
     const uint32_t count = attrs[i].kind == AttrKind::kFunc ? 1 : call.attrs[i].n;

@@ -8,9 +8,9 @@ namespace panto {
 bool ends_gradients(const Op& op) { return !op.no_gradient().empty() || op.is(OpKind::kStopGradient); }
 
 GradContext::GradContext(const GradRecord& record)
-    : record_(record), view_(call_), gradients_(record.needed.size()) {  // call_() would set all its bytes to 0 first
+    : record_(record), view_(call_), gradients_(record.needed.size()) {  // call_() would first clear all its bytes
   call_.op = record.op;
-  // Views never write through it; a Call holds what it got from the dispatcher, which does.
+  // Views never write to the attributes, but a Call has them mutable for the dispatcher.
   call_.attrs = {const_cast<AttrSlot*>(record.attrs.data()), record.attrs.size()};  // NOLINT(*-const-cast)
 }
 
@@ -46,7 +46,7 @@ const PartialShape& GradContext::in_shape(int i) const {
 }
 
 Tensor shape_literal(const PartialShape& known) {
-  // 32 bits as TensorFlow's Shape gives by default; a larger dimension needs 64.
+  // int32, TensorFlow's default for Shape, unless a dimension is too large.
   bool narrow = true;
   for (int64_t d : known.dims()) narrow = narrow && d <= INT32_MAX;
   Tensor t = allocate_tensor(cpu_device(), narrow ? kInt32 : kInt64, Shape{known.rank()});

@@ -5,8 +5,8 @@
 //     if (g.needs(1)) g.set(1, matmul(g.in(0), g.dy(), {.transpose_a = true}));
 //   }
 //
-// Gradient functions are written with public ops only; so second order and tracing need nothing more. Where inputs
-// broadcast, they return the gradient in the output's shape: the tape sums it to the input's.
+// Gradient functions use public ops only, so second order gradients and tracing need no extra code. If inputs
+// broadcast, they return the gradient in the output's shape: the tape sums it to the input's shape.
 #pragma once
 
 #include <forward_list>
@@ -19,17 +19,18 @@
 
 namespace panto {
 
-// A gradient that is zero but for some rows (slices along the first dimension).
+// A gradient that is zero except in some rows (slices along the first dimension).
 struct IndexedSlices {
-  Tensor indices;   // [n], int32 or int64: numbers of rows; those of one that occurs several times add up
+  Tensor indices;   // [n], int32 or int64: row numbers; rows with the same number add up
   Tensor rows;      // [n, ...]
   Tensor num_rows;  // of the whole gradient: an integer scalar
 };
 
-// Whether there are gradients and tangents of it: it is floating or complex, or may hold a list of such tensors.
+// True if tensors of this type have gradients and tangents: floating and complex types, and variants, which may hold
+// lists of such tensors.
 inline bool differentiable(DType t) { return (dtypes::kDifferentiable | DTypeSet{kVariant}).contains(t); }
 inline bool differentiable(const Tensor& t) { return differentiable(t.dtype()); }
-// Whether gradients end at every call of this op, as its block says.
+// True if the op's block declares that gradients never pass its calls.
 PANTO_EXPORT bool ends_gradients(const Op& op);
 
 // One recorded call, as a tape keeps it. Inputs and outputs that the op does not save are undefined tensors.
@@ -42,10 +43,10 @@ struct GradRecord {
   std::span<const DType> input_types;
   std::span<const Tensor> output_gradients;  // undefined where there is none
   std::span<const uint8_t> needed;           // by input
-  bool takes_slices = false;                 // the gradient with respect to input 0 may be given as rows
+  bool takes_slices = false;                 // the gradient of input 0 may be given as IndexedSlices
 };
 
-// The vector that Shape gives of a tensor with this shape, which must be known: a constant where a trace hears of it.
+// The vector that op Shape would return for a tensor of this known shape, as a constant in a trace.
 Tensor shape_literal(const PartialShape& known);
 
 class PANTO_EXPORT GradContext {
@@ -58,8 +59,8 @@ class PANTO_EXPORT GradContext {
   // Saved tensors by flat position. Throws Internal if the op's block does not save it.
   const Tensor& in(int i) const;
   const Tensor& out(int k) const;
-  // Those, or where they are complex their conjugates. The gradient of y = f(x) is dy * conj(f'(x)), as in TensorFlow;
-  // for f of real coefficients f' of the conjugates. Real ones are returned as they are, and no op is called.
+  // The same tensors, conjugated if they are complex. The gradient of y = f(x) is dy * conj(f'(x)), as in TensorFlow;
+  // if f has real coefficients, that is f' of the conjugates. Real tensors are returned unchanged, without an op call.
   const Tensor& conj_in(int i) { return *conjugate(&in(i)); }
   const Tensor& conj_out(int k) { return *conjugate(&out(k)); }
   // Gradient with respect to output k; an undefined tensor if the output did not contribute.
@@ -90,8 +91,8 @@ class PANTO_EXPORT GradContext {
   void set(int i, Tensor dx) { gradients_[static_cast<size_t>(i)] = std::move(dx); }
   SmallVector<Tensor, 4>& gradients() { return gradients_; }
 
-  // Whether the gradient with respect to input 0 may be given as rows, by set_slices instead of set: somebody asked for
-  // it, and nothing else must be computed from it. A rule that never asks gives whole tensors.
+  // True if the gradient of input 0 may be given as rows, by set_slices instead of set: the caller asked for rows, and
+  // nothing else must be computed from the gradient. A rule that never checks this returns whole tensors.
   bool takes_slices() const { return record_.takes_slices; }
   void set_slices(IndexedSlices rows) { rows_ = std::make_unique<IndexedSlices>(std::move(rows)); }
   // Null if set_slices was not called.
@@ -105,18 +106,18 @@ class PANTO_EXPORT GradContext {
   CallView view_;
   SmallVector<Tensor, 4> gradients_;
   std::unique_ptr<IndexedSlices> rows_;
-  std::forward_list<Tensor> conjugates_;  // what conj_in and conj_out refer to
+  std::forward_list<Tensor> conjugates_;  // the tensors that conj_in and conj_out return
 };
 
-// The backward part of an operation that is no op.
+// The backward part of a recorded operation that is not an op.
 class PANTO_EXPORT CustomBackward {
  public:
   virtual ~CustomBackward() = default;
-  // Gradients by input (undefined: zero) from gradients by output (undefined: none), made with public ops. `needed`, by
-  // input: others are not looked at.
+  // Computes gradients by input (undefined: zero) from gradients by output (undefined: none), with public ops.
+  // `needed`, by input: the caller ignores the other gradients.
   virtual std::vector<Tensor> gradient(std::span<const Tensor> output_gradients, std::span<const uint8_t> needed) = 0;
-  // Whether output `k` is computed from one of the inputs that are `tracked`, along a way that gradients take. Of other
-  // outputs a tape keeps nothing, as if the calls inside had been made one by one.
+  // True if output `k` depends on one of the `tracked` inputs along a path that gradients follow. A tape keeps nothing
+  // for other outputs, as if the inner calls had been made one by one.
   virtual bool depends(size_t k, std::span<const uint8_t> tracked) const {
     static_cast<void>(k);
     static_cast<void>(tracked);

@@ -17,7 +17,8 @@ class AsyncContext;
 class Done;
 class KernelContext;
 
-// What a kernel's prepare part made (parsed attributes, primitives, packed constants), kept for the runs of its call.
+// The state that a kernel's prepare function made (parsed attributes, primitives, packed constants), kept for all runs
+// of the call.
 struct PANTO_EXPORT KernelState : std::enable_shared_from_this<KernelState> {
   KernelState() = default;
   KernelState(const KernelState&) = default;
@@ -25,28 +26,28 @@ struct PANTO_EXPORT KernelState : std::enable_shared_from_this<KernelState> {
   KernelState& operator=(const KernelState&) = default;
   KernelState& operator=(KernelState&&) = default;
   virtual ~KernelState() = default;
-  // Memory that it takes beyond the call's own tensors, where that is much.
+  // Memory that the state takes besides the call's own tensors, if it is much.
   virtual int64_t bytes() const noexcept { return 0; }
 };
 
 using KernelFn = void (*)(KernelContext&);
-// Of an asynchronous kernel, see lib/core/step/async.h.
+// Start function of an asynchronous kernel, see lib/core/step/async.h.
 using KernelStartFn = void (*)(const std::shared_ptr<AsyncContext>&, Done);
-// Runs once per prepared call; what it returns is handed to every run of that call. Null: nothing to keep.
+// Runs once per prepared call; the result is passed to every run of that call. Null: nothing to keep.
 using KernelPrepareFn = std::shared_ptr<KernelState> (*)(const KernelContext&);
 
 struct Kernel {
   KernelFn run = nullptr;
   KernelPrepareFn prepare = nullptr;
-  // Of elementwise kernels: what fused programs take from this one. Null: it cannot be part of one. Only the back-end
-  // knows what it points to (the CPU's: a loop; CUDA's: a functor); it is there for ever.
+  // For elementwise kernels: what a fused program uses of this kernel. Null: it cannot be fused. Only the back-end
+  // knows the type (CPU: a loop; CUDA: a functor); it lives forever.
   const void* payload = nullptr;
-  // Of asynchronous kernels. Without a `run` of their own they get one that starts and waits (start_and_wait).
+  // For asynchronous kernels. A kernel without a `run` of its own gets one that starts and waits (start_and_wait).
   KernelStartFn start = nullptr;
 };
 
-// Queues a kernel for an op named `op` on devices of a kind, "CPU" (design §2: linked at first use). Keep it at
-// namespace scope; the strings must outlive the process. `primary` kInvalid: for ops without a type attribute.
+// Queues a kernel for op `op` on devices of kind `kind`, "CPU" (design §2: linked at first use). Keep it at namespace
+// scope; the strings must outlive the process. `primary` kInvalid: for ops without a type attribute.
 class PANTO_EXPORT KernelEntry {
  public:
   KernelEntry(const char* op, const char* kind, DType primary, Kernel kernel) noexcept;

@@ -16,7 +16,7 @@ extern "C" PANTO_EXPORT const char PANTO_VERSION_SYMBOL = 0;
 namespace panto {
 namespace {
 
-// "0.2.0" where the loader misses panto_version_0_2_0; empty where it complains of something else.
+// "0.2.0" if the loader misses panto_version_0_2_0; empty if the error is another one.
 std::string other_version(std::string_view reason) {
   constexpr std::string_view kPrefix = "panto_version_";
   const size_t at = reason.find(kPrefix);
@@ -32,16 +32,16 @@ std::string other_version(std::string_view reason) {
 void load_library(const std::string& path) {
   link_ops();
   static auto* loaded = new std::set<std::string>;
-  static auto* mutex = new std::recursive_mutex;  // what starts a back-end may ask for devices, which opens others
+  static auto* mutex = new std::recursive_mutex;  // starting a back-end may list devices, which opens other libraries
   const std::lock_guard lock(*mutex);
   std::error_code ignored;
   const std::string key = std::filesystem::weakly_canonical(path, ignored).string();
   if (loaded->contains(key)) return;
-  // A name without a folder is meant as a file here, not as one in the loader's search path.
+  // A name without a folder means a file in the current folder, not one in the loader's search path.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    const char* said = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
+    const char* said = dlerror();  // belongs to this thread
     const std::string reason = said != nullptr ? said : path;
     if (const std::string version = other_version(reason); !version.empty()) {
       failf(Code::kFailedPrecondition, "library {}: expected one that was compiled for Pantograph {}, got one for {}",
@@ -57,7 +57,7 @@ void load_library(const std::string& path) {
     try {
       reinterpret_cast<void (*)()>(start)();
     } catch (...) {
-      loaded->erase(key);  // who asks again is told again
+      loaded->erase(key);  // the next call reports the error again
       throw;
     }
   }

@@ -17,11 +17,11 @@
 namespace panto {
 namespace {
 
-// What static initializers queued. Constant-initialized, so it is there before any of them runs.
+// The queue of definitions from static initializers. Constant-initialized, so it exists before any of them runs.
 struct PendingOp {
   const char* signature;
   OpBlock block;
-  std::vector<const char*> aliases;  // an initializer_list ends with the full expression that made it
+  std::vector<const char*> aliases;  // an initializer_list lives only until the end of the full expression
   std::vector<Saved> saves;
   std::vector<Effect> effects;
   Op* op;
@@ -86,10 +86,10 @@ class OpRegistry {
       if (linked.size() == before) refused_.push_back(p.op);
     }
     for (const PendingKernel& k : kernels) attempt([&] { link_kernel(k); });
-    // Other threads look at an op from now on: it has its kernels.
+    // From now on other threads may use the op: it has its kernels.
     for (Op* op : linked) op->linked_.store(true, std::memory_order_release);
     {
-      // Only now: who finds something pending waits above until all is linked.
+      // Only now: threads that see pending definitions wait at the lock above until all are linked.
       Pending& queue = pending();
       const std::lock_guard queue_lock(queue.mutex);
       if (queue.ops.empty() && queue.kernels.empty()) something_pending = false;
@@ -179,7 +179,7 @@ class OpRegistry {
     if (effect.argument < 0) return;
     const auto& args = (effect.what & Effect::kAllocates) != 0 ? signature.outputs : signature.inputs;
     const auto at = static_cast<size_t>(effect.argument);
-    // A list may have resources in it, for functions that the op calls.
+    // A list may contain resources, for functions that the op calls.
     if (at < args.size() && (args[at].dtype == kResource || args[at].type_list_attr >= 0)) return;
     invalid("op {}: expected `effects` to name an argument that is a resource, got {}", signature.name, at);
   }
@@ -227,8 +227,8 @@ class OpRegistry {
   }
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::string_view, Op*> by_name_;  // and by alias; views into the ops, which stay
-  std::vector<Op*> refused_;                           // kept as well: who defined them has references
+  std::unordered_map<std::string_view, Op*> by_name_;  // also by alias; views into the ops, which are never freed
+  std::vector<Op*> refused_;                           // also kept: their definers hold references
 };
 
 std::vector<std::string_view> TraitSet::names() const {
@@ -284,7 +284,7 @@ Op::Op() { std::ranges::fill(kernels_, &kNoKernels); }
 
 Op::Kernels& Op::kernels_to_enter(DeviceKind kind) {
   const Kernels*& there = kernels_[static_cast<size_t>(kind)];
-  if (there == &kNoKernels) there = new Kernels;  // as long as the op, which is for ever
+  if (there == &kNoKernels) there = new Kernels;  // lives as long as the op, which is forever
   return const_cast<Kernels&>(*there);
 }
 

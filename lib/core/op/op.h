@@ -33,8 +33,8 @@ class CompositeContext;
 class BatchContext;
 class JvpContext;
 
-// What passes, the dispatcher and the recorders may ask of an op: its traits, its kind and its effects. Nobody compares
-// op names.
+// The properties of an op that passes, the dispatcher and recorders use: its traits, its kind and its effects. Code
+// must not compare op names.
 enum class Trait : uint8_t {
   kElementwise,     // out[i] depends on in[i] only (after broadcasting); an input's buffer may become the output's
   kBroadcasts,      // inputs broadcast: gradients are summed to the inputs' shapes by the tape
@@ -48,7 +48,7 @@ enum class Trait : uint8_t {
   kIdentity,        // output i is input i
 };
 
-// The ops that graphs, tapes and loops treat in ways of their own: one op of each kind, or a few that mean the same.
+// Ops that graphs, tapes and loops treat specially. A kind has one op, or a few equivalent ones.
 enum class OpKind : uint8_t {
   kOrdinary,
   kConstant,        // output 0 is attribute `value`
@@ -67,38 +67,37 @@ enum class OpKind : uint8_t {
   kCall,            // calls the function `f` with its inputs
   kCond,            // calls one of two functions, which input 0 chooses, with the others
   kCase,            // calls one of several functions, which input 0 chooses, with the others
-  kLoop,            // calls `body` on its inputs, then on what that gave, while `cond` of them is true
-  // TensorFlow 1's loops and conditionals, which an executor makes of edges (lib/runtime/dataflow). What is not there,
-  // as a branch was not taken, is dead, and so is what is made of it.
+  kLoop,            // calls `body` on its inputs, then on the results, while `cond` of them is true
+  // TensorFlow 1's loops and conditionals, which an executor runs edge by edge (lib/runtime/dataflow). An output of a
+  // branch that is not taken is dead; everything computed from a dead value is dead.
   kSwitch,          // input 0 at output 1 if input 1 is true, else at output 0
-  kMerge,           // output 0 is the first of its inputs that is not dead
+  kMerge,           // output 0 is its first input that is not dead
   kEnter,           // input 0 as the first round of a loop sees it
-  kExit,            // input 0 as it is seen behind the loop
+  kExit,            // input 0 as code behind the loop sees it
   kNextIteration,   // input 0 as the next round sees it
-  kLoopCondition,   // whether there is one
+  kLoopCondition,   // whether there is a next round
   kControlTrigger,  // no inputs, no outputs; never dead
 };
-// Whether it is one of the last seven.
+// True for kSwitch and the kinds after it.
 constexpr bool is_control_flow(OpKind kind) noexcept { return kind >= OpKind::kSwitch; }
 PANTO_EXPORT std::string_view op_kind_name(OpKind kind);
 
-// What a call does besides making its outputs from its inputs. A call with an effect is never folded, merged with
-// another, or dropped because nobody uses its outputs; calls on one resource, and calls that the outside sees, keep the
-// program's order.
+// The effects of a call besides its outputs. A call with an effect is never folded, merged with another, or dropped
+// because its outputs are unused. Calls on one resource, and external calls, keep the program's order.
 struct Effect {
   enum What : uint8_t { kReads = 1, kWrites = 2, kAllocates = 4, kRandom = 8, kExternal = 16 };
-  uint8_t what;     // of these, one or several
-  int8_t argument;  // the input (of kAllocates: the output) that refers to the resource; -1: none
+  uint8_t what;     // a combination of these bits
+  int8_t argument;  // the input (for kAllocates: the output) that refers to the resource; -1: none
 };
 namespace effects {
 constexpr Effect reads(int8_t input) { return {Effect::kReads, input}; }
 constexpr Effect writes(int8_t input) { return {Effect::kWrites, input}; }
 constexpr Effect updates(int8_t input) { return {Effect::kReads | Effect::kWrites, input}; }
-// Output `output` is a handle to a resource that lives on.
+// Output `output` is a handle to a resource that stays alive.
 constexpr Effect allocates(int8_t output) { return {Effect::kAllocates, output}; }
 // Draws from a generator that is kept by node or by process.
 constexpr Effect random() { return {Effect::kRandom, -1}; }
-// The outside sees it (printing, files).
+// Visible outside (printing, files).
 constexpr Effect external() { return {Effect::kExternal, -1}; }
 }  // namespace effects
 
@@ -115,11 +114,11 @@ class PANTO_EXPORT TraitSet {
   uint32_t bits_ = 0;
 };
 
-// What a gradient needs kept: an argument's tensors, or only its shape.
+// A tensor that the gradient needs: an argument, or only its shape.
 struct Saved {
   enum class What : uint8_t { kInput, kOutput, kInputShape } what;
   int index;                   // argument position
-  const char* flag = nullptr;  // a bool attribute: only of calls where it is true
+  const char* flag = nullptr;  // a bool attribute: only saved in calls where it is true
   constexpr Saved where(const char* attribute) const { return {what, index, attribute}; }
 };
 constexpr Saved in(int i) { return {Saved::What::kInput, i}; }
@@ -133,23 +132,24 @@ using BodyFn = void (*)(CompositeContext&);
 using BatchFn = void (*)(BatchContext&);
 using JvpFn = void (*)(JvpContext&);
 
-// The block. Every member has a default, in the order in which blocks name them.
+// The definition of an op. Every member has a default; blocks name members in this order.
 struct OpBlock {
   const char* doc = "";
-  const char* cpp = "";                             // C++ name, where snake case of the op's does not do
+  const char* cpp = "";                             // C++ name, if the snake case of the op's name does not fit
   std::initializer_list<const char*> aliases = {};  // older TensorFlow names with the same signature, for import
   OpKind kind = OpKind::kOrdinary;
   TraitSet traits = {};
   std::initializer_list<Effect> effects = {};
   const char* primary = "";  // the type attribute that selects the kernel; default: the first one
   ShapeFn shape = nullptr;
-  // A composite: what it is in other ops, instead of kernels and gradient, or beside them (lib/core/call/composite.h).
-  // Where there are kernels, there is a shape function.
+  // For a composite: its definition by other ops, instead of kernels and a gradient, or in addition to them
+  // (lib/core/call/composite.h). If it has kernels, it must have a shape function.
   BodyFn body = nullptr;
-  // By how many units of the last place what a kernel on the CPU gives may differ from what the body gives. 0: by no
-  // bit.
+  // By how many units in the last place a CPU kernel's result may differ from the body's. 0: the results are
+  // bit-identical.
   double units_from_body = 0;
-  // TensorFlow has it, though it is a composite, or has a name that begins with '_': files for others hold it whole.
+  // TensorFlow has this op, although it is a composite or its name begins with '_': exported files contain it as one
+  // node.
   bool in_tensorflow = false;
   std::initializer_list<Saved> saves = {};
   GradientFn gradient = nullptr;
@@ -160,7 +160,7 @@ struct OpBlock {
   JvpFn jvp = nullptr;            // tangents (lib/ops/tangents.h); elementwise and moving ops need none
 };
 
-// What the dispatcher has room for: ops with more are refused when they are linked. An argument may be a list.
+// Limits of the dispatcher: ops with more are refused when they are linked. A list counts as one argument.
 inline constexpr size_t kMaxOpArguments = 20;
 inline constexpr size_t kMaxOpAttributes = 32;
 
@@ -176,12 +176,12 @@ class PANTO_EXPORT Op {
   OpKind kind() const noexcept { return kind_; }
   bool is(OpKind kind) const noexcept { return kind_ == kind; }
   const std::vector<Effect>& effects() const noexcept { return effects_; }
-  // Whether it has one of these effects, on any argument: `Effect::kReads | Effect::kWrites`.
+  // True if the op has one of these effects on any argument: `Effect::kReads | Effect::kWrites`.
   bool has_effect(uint8_t what) const noexcept { return (all_effects_ & what) != 0; }
   bool has_effects() const noexcept { return all_effects_ != 0; }
-  // What it does to the resource that input `argument` refers to: bits of Effect::What.
+  // The effects on the resource that input `argument` refers to: bits of Effect::What.
   uint8_t effect_on(int argument) const noexcept;
-  // Two calls with the same inputs give the same outputs, and nothing else happens.
+  // True if two calls with the same inputs give the same outputs and have no other effect.
   bool is_pure() const noexcept {
     return all_effects_ == 0 && kind_ != OpKind::kPlaceholder && !is_control_flow(kind_);
   }
@@ -199,7 +199,7 @@ class PANTO_EXPORT Op {
   CostFn flops() const noexcept { return flops_; }
   BatchFn batch() const noexcept { return batch_; }
   JvpFn jvp() const noexcept { return jvp_; }
-  // Null `run` if there is none.
+  // A kernel with a null `run` if there is none.
   const Kernel& kernel(DeviceKind kind, DType primary) const noexcept {
     return kernels_[static_cast<size_t>(kind)]->of_type[static_cast<size_t>(primary)];
   }
@@ -225,7 +225,7 @@ class PANTO_EXPORT Op {
   CostFn flops_ = nullptr;
   BatchFn batch_ = nullptr;
   JvpFn jvp_ = nullptr;
-  // By kind; of most kinds an op has none.
+  // By device kind. An op has no kernels for most kinds.
   struct Kernels {
     Kernel of_type[kDTypeSlots];
   };
@@ -238,16 +238,16 @@ class PANTO_EXPORT Op {
   std::vector<Saved> saves_;
 };
 
-// Queues a definition. The reference is valid for ever; its members once linked. Never throws.
+// Queues a definition. The reference is valid forever; its members are set once the op is linked. Never throws.
 PANTO_EXPORT const Op& define_op(const char* signature, const OpBlock& block) noexcept;
 
-// Links and validates what is queued. Throws InvalidArgument for a malformed signature, a name taken twice, a block
-// without shape function or kernel object for an op that does not exist; AlreadyExists for a second kernel of one key.
-// What was at fault is dropped; the rest is linked.
+// Links and validates the queued definitions. Throws InvalidArgument for a malformed signature, a name taken twice, a
+// block without shape function, or a kernel of an op that does not exist; AlreadyExists for a second kernel with the
+// same key. Faulty definitions are dropped; the rest is linked.
 PANTO_EXPORT void link_ops();
-// Null if there is none. Finds aliases too. Links first.
+// Null if there is none. Finds aliases too. Links queued definitions first.
 PANTO_EXPORT const Op* find_op(std::string_view name);
-// Throws Unimplemented, naming the closest names there are.
+// Throws Unimplemented, with the closest existing names.
 PANTO_EXPORT const Op& get_op(std::string_view name);
 // Sorted by name, without aliases.
 PANTO_EXPORT std::vector<const Op*> all_ops();

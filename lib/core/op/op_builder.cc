@@ -37,7 +37,7 @@ std::string OpBuilder::signature() const { return signature_text(name_, inputs_,
 
 const Op& OpBuilder::build() const {
   Mistakes mistakes;
-  // Each piece is read among those that were found good before it, so that one fault does not hide the others.
+  // Each piece is parsed together with the correct pieces before it, so that one fault does not hide others.
   std::vector<std::string> inputs, outputs, attrs;
   const auto add = [&](const char* what, const std::string& piece, std::vector<std::string>& good) {
     good.push_back(piece);

@@ -1,9 +1,10 @@
-// OpBuilder: an op's definition put together piece by piece, by a program that learns at run time which ops there are.
+// OpBuilder: defines an op step by step, for programs that learn at run time which ops there are.
 //
 //   const Op& twice = OpBuilder("Twice", {.doc = "2 x.", .body = add_to_itself})
 //                         .input("x: T").output("y: T").attr("T: numeric").build();
 //
-// Pieces are those of a signature's text (signature.h). Nothing throws until `build`, which says every mistake at once.
+// The pieces have the syntax of a signature's text (signature.h). Nothing throws until `build`, which reports all
+// mistakes at once.
 #pragma once
 
 #include <string>
@@ -25,7 +26,7 @@ class PANTO_EXPORT OpBuilder {
 
   // The signature so far, as text.
   std::string signature() const;
-  // Defines and links it. Throws InvalidArgument that has every mistake; a name that another op has is one.
+  // Defines and links the op. Throws InvalidArgument with all mistakes, such as a name that another op has.
   const Op& build() const;
 
  private:

@@ -1,5 +1,5 @@
-// What kernels are made for, as C++ knows it when it compiles: the types that an op allows, of the attribute that
-// selects its kernel, and the operations of an element where its block says `flops_each`.
+// Compile-time knowledge for kernels: the dtypes that an op allows for the attribute that selects its kernel, and, if
+// its block has `flops_each`, the number of operations per element.
 //
 //   #include "panto/lib/ops/math_types.h"  // generated: those of the ops of lib/ops/math
 //   OpTypes<"Sum">::kTypes.contains(kFloat32);

@@ -1,4 +1,4 @@
-// What a node keeps from run to run and that can be put into a checkpoint.
+// State that a node keeps between runs and that can be saved in a checkpoint.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace panto {
 
-// Thread-safe, as what derives from it must be.
+// Thread-safe; derived classes must be so, too.
 struct PANTO_EXPORT ResumableState : KernelState {
-  // Where it stands, as bytes; none: at its beginning. Throws FailedPrecondition where it cannot say.
+  // The position as bytes; empty at the beginning. Throws FailedPrecondition if the position cannot be saved.
   virtual std::string position() const = 0;
-  // What `position` gave, or nothing: to its beginning. Throws DataLoss for other bytes.
+  // Goes to a position that `position` returned; empty: to the beginning. Throws DataLoss for invalid bytes.
   virtual void go_to(std::string_view position) = 0;
 };
 

@@ -19,7 +19,7 @@ AttrKind attr_kind(std::string_view name) {
   failf(Code::kInternal, "attribute: expected a kind, got {}", name);
 }
 
-// The words of a default, which the grammar has checked.
+// Converts the words of a default, which the grammar has checked.
 template <class T>
 T item(const std::string& word) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -60,7 +60,7 @@ AttrValue attr_value(AttrKind kind, const ValueSyntax& value) {
     case AttrKind::kBoolList: return AttrValue(items<uint8_t>(value));
     case AttrKind::kStringList: return AttrValue(items<std::string>(value));
     case AttrKind::kTypeList: return AttrValue(items<DType>(value));
-    case AttrKind::kShapeList: return AttrValue(std::vector<PartialShape>());  // the grammar knows only empty ones
+    case AttrKind::kShapeList: return AttrValue(std::vector<PartialShape>());  // the grammar allows only empty ones
     default: failf(Code::kInternal, "attribute: expected a kind that has defaults, got {}", attr_kind_name(kind));
   }
 }
@@ -79,7 +79,7 @@ AttrDef attr_def(const AttrSyntax& a) {
 }
 
 ArgDef arg_def(const ArgSyntax& a, std::vector<AttrDef>& attrs) {
-  // Lists are of one tensor at least, where nothing else is said.
+  // A list must have at least one tensor, unless the signature gives another minimum.
   const auto counts = [&attrs](int i) {
     AttrDef& attr = attrs[static_cast<size_t>(i)];
     if (!attr.has_minimum) attr.minimum = 1;

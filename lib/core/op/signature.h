@@ -1,4 +1,4 @@
-// A signature in the text form of an op block, parsed:
+// The parsed form of a signature, whose text form in an op block is:
 //
 //   "MatMul(a: T, b: T; transpose_a: bool = false, transpose_b: bool = false, T: numeric) -> (product: T)"
 //
@@ -12,7 +12,7 @@
 //   typeset   := word { ("|" | "-") word }; a word is a dtype or one of any plain numeric real floating integer
 //                signed index complex quantized; an attribute with a typeset is of kind type
 //
-// Names and order are TensorFlow's (OpDef), so that the text is all that GraphDef import and export need.
+// Names and order are those of TensorFlow's OpDef, so that GraphDef import and export need only this text.
 #pragma once
 
 #include <string>
@@ -54,11 +54,11 @@ struct PANTO_EXPORT Signature {
   std::vector<ArgDef> inputs;
   std::vector<ArgDef> outputs;
   std::vector<AttrDef> attrs;
-  std::vector<uint32_t> attr_hashes;  // of their names, next to each other: calls search them
+  std::vector<uint32_t> attr_hashes;  // hashes of the attribute names, side by side because calls search them
   bool has_input_lists = false;
   bool has_output_lists = false;
-  // Position of the attribute that is the type of every input and output, none of which is a list, where all others
-  // are flags with defaults; -1: it is not so.
+  // Position of the type attribute that is the dtype of every input and output, if none of them is a list and all other
+  // attributes are flags with defaults; otherwise -1.
   int one_type = -1;
 
   int find_attr(std::string_view name) const;  // -1 if there is none

@@ -20,7 +20,7 @@ constexpr TypeWord kTypeWords[] = {
     {"complex", dtypes::kComplex},   {"quantized", dtypes::kQuantized},
 };
 
-// Those of <cctype> ask the locale.
+// The functions of <cctype> depend on the locale.
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
@@ -51,14 +51,14 @@ class Parser {
   }
 
  private:
-  // An argument before the attributes are known: they come after the inputs.
+  // An argument as written, before its type is resolved: the attributes come after the inputs.
   struct Arg {
     ArgSyntax syntax;
     std::string number, type;
     size_t number_at = 0, type_at = 0;
   };
 
-  // A kind of attribute, and how an item of a default is read: null where there is none.
+  // A kind of attribute, and the function that reads one item of a default; null if it has no defaults.
   struct Kind {
     std::string_view word;
     bool in_lists;
@@ -77,7 +77,7 @@ class Parser {
     at_ = at;
     error(expected);
   }
-  // A fault of what a text means.
+  // Throws a fault in the meaning of a text.
   [[noreturn]] void wrong(size_t at, std::string expected, std::string got = "") const {
     SignatureFault fault;
     fault.column = at + 1;
@@ -99,7 +99,7 @@ class Parser {
   void expect(char c) {
     if (!accept(c)) error(std::string("'") + c + "'");
   }
-  // Where the word that comes next begins.
+  // The position where the next word begins.
   size_t next() {
     peek();
     return at_;
@@ -111,7 +111,7 @@ class Parser {
     if (at_ == begin) error(what);
     return std::string(text_.substr(begin, at_ - begin));
   }
-  // As `quote` (lib/base/text/quote.h) writes it, which AttrValue::to_string uses.
+  // Reads a string as `quote` writes it (lib/base/text/quote.h); AttrValue::to_string uses that form.
   std::string quoted() {
     expect('"');
     std::string value;
@@ -153,7 +153,7 @@ class Parser {
   }
   std::string integer() { return std::to_string(number<int64_t>("an integer")); }
   std::string dimension() { return accept('?') ? "?" : integer(); }
-  // As written: how many digits a number needs is not decided here.
+  // Kept as written: the precision of the number is decided elsewhere.
   std::string real() {
     const size_t begin = next();
     number<float>("a number");
@@ -255,7 +255,7 @@ class Parser {
       a.kind = "list(" + item + ")";
       return;
     }
-    // float, bool and string are kinds; they are types where more follow.
+    // float, bool and string are kinds, but types if more words follow.
     const bool more = peek() == '|' || peek() == '-';
     if (!more && find_kind(first) != nullptr) {
       a.kind = first;

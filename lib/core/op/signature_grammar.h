@@ -1,9 +1,9 @@
-// What the text of a signature says, as plain data, and the names that follow from an op's name. The grammar is that of
+// The content of a signature's text as plain data, and the names that follow from an op's name. The grammar is in
 // signature.h.
 //
-// It has two readers. The library makes a Signature of it (signature.cc); the generator of typed functions asks a
-// program of its own (lib/ops/print_signatures.cc), which is built before every generated header. So nothing here needs
-// more than the standard library and dtype.h.
+// There are two users: the library makes a Signature from it (signature.cc), and the generator of typed functions runs
+// a separate program (lib/ops/print_signatures.cc) that is built before every generated header. So this code needs only
+// the standard library and dtype.h.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@ struct ArgSyntax {
   std::string cpp_default;  // "all", an integer, or integers: "{0, 1}"; empty: none
 };
 
-// A default as a word, or as the words of a list: "-3", "1e-4" as written, "true", "float32", the characters of a
+// A default value: one word, or a list of words. "-3", "1e-4" as written, "true", "float32", the characters of a
 // string, "?" for a shape of unknown rank; ["2", "?"].
 struct ValueSyntax {
   bool is_list = false;
   std::vector<std::string> items;
 };
 
-// A part of a set of types: "real", then "|int32", then "-int8".
+// A term of a set of types: "real", then "|int32", then "-int8".
 struct TypeTerm {
-  char sign = '|';  // '-': these are taken away
+  char sign = '|';  // '-': removes these types from the set
   std::string word;
   bool is_set = false;  // not a dtype
 };
@@ -45,7 +45,7 @@ struct TypeTerm {
 struct AttrSyntax {
   std::string name;
   std::string kind;             // "int", "list(type)", ...: attr_kind_name
-  std::vector<TypeTerm> types;  // of kind type: what it may be; none: all
+  std::vector<TypeTerm> types;  // for kind type: the allowed types; empty: all
   DTypeSet allowed_types = dtypes::kAny;
   std::vector<std::string> allowed_strings;
   std::optional<int64_t> minimum;
@@ -62,12 +62,12 @@ struct SignatureSyntax {
   int find_attr(std::string_view attr_name) const;  // -1 if there is none
 };
 
-// The first fault of a text.
+// The first fault found in a text.
 struct SignatureFault : std::exception {
   size_t column = 0;  // from 1
-  std::string op;     // its name, where the text can be read and names something that is not so
+  std::string op;     // the op's name, if the text is well-formed but something that it names is invalid
   std::string expected;
-  std::string got;  // empty, where `expected` says it
+  std::string got;  // empty if `expected` says it all
 
   const char* what() const noexcept override { return expected.c_str(); }
 };
@@ -75,12 +75,12 @@ struct SignatureFault : std::exception {
 // Throws SignatureFault.
 SignatureSyntax read_signature(std::string_view text);
 
-// A set of types as a signature writes it: one word if there is one, else dtypes with | between them.
+// The text of a set of types in a signature: one word if one matches, else dtypes separated by |.
 std::string type_set_text(DTypeSet set);
 
 // ConcatV2 -> Concat.
 std::string_view without_version(std::string_view op_name);
-// The name of an op's C++ function, where its block gives none: BiasAdd -> bias_add, AddV2 -> add.
+// The default C++ function name of an op: BiasAdd -> bias_add, AddV2 -> add.
 std::string function_name(std::string_view op_name);
 
 }  // namespace panto

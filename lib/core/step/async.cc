@@ -26,18 +26,18 @@ OwnedCall::OwnedCall(const Call& from)
   owned_call.inputs = owned_pointers;
   owned_call.attrs = owned_slots;
   owned_call.node_name = owned_name;
-  owned_call.where = nullptr;  // errors get it where the call waits
+  owned_call.where = nullptr;  // the waiting caller adds it to errors
   owned_call.step = &owned_step;
 }
 
-// What a kernel says and its call waits for.
+// The state that a kernel's `done` and the waiting call share.
 struct AsyncResult {
   void finish(std::exception_ptr with) noexcept {
     bool tell = false;
     {
       const std::lock_guard lock(mutex);
       const bool again = std::exchange(finished, true);
-      if (taken) {  // too late to be an error of the call
+      if (taken) {  // too late for an error of the call
         if (again) log_warn("asynchronous kernel: expected one call of done, got two");
         return;
       }
@@ -71,7 +71,7 @@ struct AsyncResult {
   Callable<void()> ended;
   bool started = false;
   bool finished = false;
-  bool taken = false;  // nobody waits
+  bool taken = false;  // the caller does not wait any more
   std::exception_ptr error;
 };
 
@@ -103,10 +103,11 @@ void Done::operator()(std::exception_ptr error) const noexcept { token_->finish(
 
 namespace {
 
-// A request to the whole process, which a signal handler may make, wakes nobody: it is looked for so often.
+// A request to the whole process may come from a signal handler, which cannot wake a thread: waiting threads check for
+// it this often.
 constexpr std::chrono::milliseconds kLookEvery(20);
 
-// Wakes who waits for `result` when `cancellation`, which may be null, is requested.
+// Wakes the thread that waits for `result` when `cancellation`, which may be null, is requested.
 class Wakeup {
  public:
   Wakeup(std::shared_ptr<Cancellation> cancellation, const std::shared_ptr<AsyncResult>& result)
@@ -166,12 +167,12 @@ void StartedCall::finish(std::span<Tensor> outputs) {
     error = std::exchange(result_->error, nullptr);
   }
   result_ = nullptr;
-  context_->drop_watches();  // the kernel does not look at it any more
+  context_->drop_watches();  // the kernel does not use it any more
   if (error) {
     try {
       std::rethrow_exception(error);
     } catch (const Error& e) {
-      throw Error(e);  // a copy, which gets context here: the kernel's thread may hold the other
+      throw Error(e);  // a copy, because context is added to it and the kernel's thread may hold the original
     }
   }
   for (size_t k = 0; k < outputs.size(); ++k) {

@@ -1,16 +1,16 @@
-// Asynchronous kernels: those that wait for what happens elsewhere (a value of another run, a device, a queue).
+// Asynchronous kernels: kernels that wait for an event elsewhere (a value of another run, a device, a queue).
 //
-// Such a kernel starts its work and returns. When the outputs are made, on whatever thread, it calls `done`, once, and
-// touches its context no more. An eager call and a straight-line run wait for that.
+// Such a kernel starts its work and returns. When the outputs are made, it calls `done` once, on any thread, and does
+// not use its context afterwards. An eager call and a straight-line run wait for `done`.
 //
 //   void start_recv(const std::shared_ptr<AsyncContext>& c, Done done) {
 //     on_arrival(c->text("tensor_name"), [c, done](Tensor value) { c->set_out(0, std::move(value)), done(); });
 //   }
 //   const CpuKernel recv_kernel("_Recv", Kernel{.start = start_recv});
 //
-// A context owns what it needs: it may outlive the call, the run and the graph that it is of. Where the run is to stop,
-// the context's own cancellation is requested and nobody waits any more; `done` may still be called, or not. What
-// watches that cancellation may hold the context: it is let go of when the call ends.
+// A context owns everything it needs: it may outlive the call, the run and the graph. If the run is stopped, the
+// context's own cancellation is requested and the caller stops waiting; `done` may still be called, or not. Watches of
+// that cancellation may hold the context: they are removed when the call ends.
 #pragma once
 
 #include <exception>
@@ -27,15 +27,15 @@
 namespace panto {
 
 namespace detail {
-// What a Call borrows.
+// Owned copies of everything that a Call borrows.
 struct OwnedCall {
   explicit OwnedCall(const Call& from);
   Call owned_call;
   Step owned_step;
   std::vector<Tensor> owned_inputs;
-  std::vector<const Tensor*> owned_pointers;  // to them
+  std::vector<const Tensor*> owned_pointers;  // to owned_inputs
   std::vector<AttrValue> owned_attrs;
-  std::vector<AttrSlot> owned_slots;  // borrow from them
+  std::vector<AttrSlot> owned_slots;  // borrow from owned_attrs
   std::string owned_name;
   std::shared_ptr<KernelState> owned_state;
 };
@@ -44,7 +44,8 @@ struct AsyncResult;
 
 class StartedCall;
 
-// Outputs are allocated, unless the op is kSelfAllocating. `step().cancellation` is this call's own, never null.
+// Outputs are allocated, unless the op is kSelfAllocating. `step().cancellation` belongs to this call and is never
+// null.
 class PANTO_EXPORT AsyncContext final : private detail::OwnedCall, public KernelContext {
  public:
   explicit AsyncContext(const Call& call);
@@ -54,13 +55,13 @@ class PANTO_EXPORT AsyncContext final : private detail::OwnedCall, public Kernel
   void drop_watches();
 };
 
-// Copies are one. Where all are gone and none was called, the call fails.
+// Copies share one state. If all copies are destroyed and none was called, the call fails.
 class PANTO_EXPORT Done {
  public:
   explicit Done(std::shared_ptr<detail::AsyncResult> result);
-  // The outputs are made. A second call fails the op (Internal) if it still waits, else it is logged.
+  // The outputs are made. A second call fails the op (Internal) if the caller still waits, else it is only logged.
   void operator()() const noexcept;
-  // There was this error instead.
+  // The kernel failed with this error.
   void operator()(std::exception_ptr error) const noexcept;
 
  private:
@@ -68,22 +69,21 @@ class PANTO_EXPORT Done {
   std::shared_ptr<const Token> token_;
 };
 
-// A call of an asynchronous kernel that has been started. Thread-safety: used by one thread; the kernel may be on
-// others.
+// A started call of an asynchronous kernel. Thread-safety: used by one thread; the kernel may run on others.
 class PANTO_EXPORT StartedCall {
  public:
-  // `ended`, if given, is called once when the kernel is done, on whatever thread, perhaps before this returns; not
-  // where this throws what `start` throws. It must not throw.
+  // `ended`, if given, is called once when the kernel is done, on any thread, perhaps before the constructor returns;
+  // not if the constructor throws because `start` throws. It must not throw.
   StartedCall(const Call& call, KernelStartFn start, Callable<void()> ended = nullptr);
-  // A kernel that is not done is asked to stop; nobody waits for it.
+  // Asks a kernel that is not done to stop, and does not wait for it.
   ~StartedCall();
   StartedCall(const StartedCall&) = delete;
   StartedCall& operator=(const StartedCall&) = delete;
 
-  // Returns when the kernel is done. Throws Cancelled or DeadlineExceeded where the step is stopped meanwhile.
+  // Returns when the kernel is done. Throws Cancelled or DeadlineExceeded if the step is stopped meanwhile.
   void wait(const Step& step);
-  // When the kernel is done. Throws its error, and Internal where it called `done` twice or never, or leaves an output
-  // undefined.
+  // Moves the outputs out; call it when the kernel is done. Throws the kernel's error, and Internal if it called `done`
+  // twice or never, or left an output undefined.
   void finish(std::span<Tensor> outputs);
   // For error context.
   const Call& call() const { return context_->call(); }
@@ -93,8 +93,8 @@ class PANTO_EXPORT StartedCall {
   std::shared_ptr<detail::AsyncResult> result_;
 };
 
-// Starts the asynchronous kernel of the call and waits for it: what `Kernel::run` of such a kernel is. Throws its
-// error, Cancelled or DeadlineExceeded where the call's step is stopped meanwhile, and Internal where it calls `done`
+// Starts the asynchronous kernel of the call and waits for it; the `Kernel::run` of such kernels. Throws the kernel's
+// error; Cancelled or DeadlineExceeded if the call's step is stopped meanwhile; Internal if the kernel calls `done`
 // twice or never, or leaves an output undefined.
 PANTO_EXPORT void start_and_wait(KernelContext& c);
 

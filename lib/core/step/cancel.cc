@@ -12,10 +12,10 @@ namespace panto {
 namespace {
 
 std::atomic<bool> requested{false};
-// Read in signal handlers: an access that allocates would not do.
+// Read in signal handlers, so the access must not allocate.
 constinit thread_local int generated_code_depth [[gnu::tls_model("initial-exec")]] = 0;
 
-// Hears the first op of a thread that is to stop, before anybody else does.
+// A recorder that stops a thread: it is told of the thread's first op before other recorders are.
 class Canceller final : public Recorder {
  public:
   bool keeps(const Call&) override { return false; }
@@ -31,7 +31,7 @@ class Canceller final : public Recorder {
   }
 };
 
-// One for all threads: it has no state.
+// One instance for all threads: it has no state.
 Canceller& canceller() {
   static auto* instance = new Canceller;
   return *instance;
@@ -53,7 +53,7 @@ void request_cancel() noexcept {
 
 void clear_cancel() noexcept {
   requested.store(false, std::memory_order_relaxed);
-  thread_state();  // takes it back
+  thread_state();  // restores the state that the request took away
   remove_recorder(&canceller());
 }
 
@@ -76,7 +76,7 @@ ScopeMark::~ScopeMark() = default;
 void ScopeMark::restore() const {
   ThreadState& now = thread_state();
   drop_ended_recorders(now);
-  // Recorders that ended since are no more.
+  // Recorders that ended since the mark do not exist any more.
   std::vector<Recorder*> open(now.recorders.begin(), now.recorders.end());
   for (const auto& stack : now.paused) open.insert(open.end(), stack.begin(), stack.end());
   const auto still_open = [&](const SmallVector<Recorder*, 4>& stack) {

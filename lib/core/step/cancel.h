@@ -1,7 +1,8 @@
-// Stopping what a thread computes from outside, as Ctrl-C at a prompt does.
+// Stopping a thread's computation from outside, as Ctrl-C at a prompt does.
 //
-// Ops that the thread calls afterwards, and long loops and runs of graphs in any thread, throw Cancelled. It costs
-// calls nothing that they did not do before: the thread's state is taken away, and who looks for it finds the request.
+// After a request, ops that the thread calls, and long loops and runs of graphs in any thread, throw Cancelled. Op
+// calls need no extra check for it: the request sets the pointer to the thread's state to null, and the code that then
+// looks for the state finds the request.
 #pragma once
 
 #include <memory>
@@ -12,15 +13,15 @@ namespace panto {
 
 // Asks the calling thread to stop. Meant for a signal handler: async-signal-safe.
 PANTO_EXPORT void request_cancel() noexcept;
-// Takes the request back. To be called by the thread that was asked.
+// Withdraws the request. Must be called by the thread that was asked to stop.
 PANTO_EXPORT void clear_cancel() noexcept;
 PANTO_EXPORT bool cancel_requested() noexcept;
-// Throws Cancelled where it was requested, here or of the step that the thread works for (lib/core/step/step.h), and
-// DeadlineExceeded after that one's deadline: for loops that take long.
+// For long loops. Throws Cancelled if it was requested, for this thread or for its step (lib/core/step/step.h), and
+// DeadlineExceeded after the step's deadline.
 PANTO_EXPORT void throw_if_cancelled();
 
-// While one lives, its thread is in code that a library generated at run time: nobody else can tell it from what an
-// interpreter compiled, and a prompt must not leave it by force.
+// While it lives, its thread runs code that a library generated at run time. A prompt must not leave such code by
+// force, and cannot tell it from code that its interpreter compiled.
 class PANTO_EXPORT GeneratedCodeScope {
  public:
   GeneratedCodeScope() noexcept;
@@ -28,11 +29,11 @@ class PANTO_EXPORT GeneratedCodeScope {
   GeneratedCodeScope(const GeneratedCodeScope&) = delete;
   GeneratedCodeScope& operator=(const GeneratedCodeScope&) = delete;
 };
-// Whether the calling thread is in such a scope: async-signal-safe.
+// True if the calling thread is in such a scope. Async-signal-safe.
 PANTO_EXPORT bool in_generated_code() noexcept;
 
-// Which scopes (tapes, traces, devices, names) a thread has open. `restore` closes those that were opened since, for
-// code that was left without running destructors.
+// Remembers which scopes (tapes, traces, devices, names) a thread has open. `restore` closes those opened since, after
+// code was left without running destructors.
 class PANTO_EXPORT ScopeMark {
  public:
   ScopeMark();

@@ -13,16 +13,16 @@ struct Rendezvous::Impl {
     uint64_t number;
     Receive receive;
   };
-  // One of them is empty.
+  // At least one of the two is empty.
   struct Queue {
     std::deque<Tensor> values;
     std::deque<Waiting> waiting;
   };
 
   std::mutex mutex;
-  std::map<std::string, Queue> queues;  // none is empty
+  std::map<std::string, Queue> queues;  // no Queue in it is empty
   uint64_t last = 0;
-  std::exception_ptr closed;  // by this
+  std::exception_ptr closed;  // the error of `close`, if it was called
 };
 
 Rendezvous::Rendezvous() : impl_(std::make_unique<Impl>()) {}
@@ -69,7 +69,7 @@ uint64_t Rendezvous::receive(const std::string& key, Receive receive) {
 }
 
 void Rendezvous::forget(uint64_t waiting) noexcept {
-  Receive forgotten;  // what it owns is let go of without the lock
+  Receive forgotten;  // destroyed without the lock
   const std::lock_guard lock(impl_->mutex);
   for (auto it = impl_->queues.begin(); it != impl_->queues.end(); ++it) {
     auto& list = it->second.waiting;

@@ -1,10 +1,10 @@
-// Rendezvous: where a Send leaves a tensor for the Recv that names the same key, whichever of them comes first.
+// Rendezvous: passes a tensor from a Send to the Recv with the same key, whichever comes first.
 //
 //   auto meeting = std::make_shared<Rendezvous>();
 //   meeting->receive("key", [](Tensor value, std::exception_ptr error) { ... });   // called by who sends
 //   meeting->send("key", x);
 //
-// Values of one key are received in the order in which they were sent. Thread-safe.
+// Values with the same key are received in the order in which they were sent. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace panto {
 
 class PANTO_EXPORT Rendezvous {
  public:
-  // Is given the value, or, where there is none, an undefined tensor and the error. It must not throw.
+  // Gets the value, or an undefined tensor and the error. It must not throw.
   using Receive = Callable<void(Tensor value, std::exception_ptr error)>;
 
   Rendezvous();
@@ -28,15 +28,16 @@ class PANTO_EXPORT Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  // Calls, on this thread, the first that waits for the key; keeps the value where nobody does. Throws the error of
-  // `close` once that was called.
+  // Calls the first receiver that waits for the key, on this thread; stores the value if none waits. Throws the error
+  // of `close` after that was called.
   void send(const std::string& key, Tensor value);
-  // `receive` is called once: on this thread where the value is there, else on the thread that sends it or closes. For
-  // `forget`.
+  // Calls `receive` once: on this thread if the value is there, else on the thread that sends it or closes the
+  // rendezvous. Returns a number for `forget`.
   uint64_t receive(const std::string& key, Receive receive);
-  // Nobody waits by that number any more: it is not called after this, except by a send that has begun.
+  // Cancels the receiver with that number: it is not called after this, unless a send has begun to call it already.
   void forget(uint64_t waiting) noexcept;
-  // Who waits, and who comes later, is given `error`; values that nobody received are dropped. Only the first counts.
+  // Gives `error` to all waiting and later receivers, and drops values that were not received. Only the first call
+  // counts.
   void close(std::exception_ptr error);
 
  private:

@@ -16,7 +16,7 @@ namespace panto {
 // ---- Cancellation --------------------------------------------------------------------------------------------------
 
 struct Cancellation::Watches {
-  // Held while they are called, so that `unwatch` waits; recursive, since one may unwatch others.
+  // Held while watches are called, so that `unwatch` waits; recursive, since a watch may unwatch others.
   std::recursive_mutex mutex;
   uint64_t last = 0;
   std::vector<std::pair<uint64_t, Callable<void()>>> list;
@@ -62,7 +62,7 @@ int64_t now() noexcept {
   return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Never destroyed: threads may ask at the process's end.
+// Never destroyed: threads may use it while the process exits.
 union NoStep {
   constexpr NoStep() : step() {}
   ~NoStep() {}

@@ -1,11 +1,11 @@
-// Which errors say that a step was stopped, and nothing of what was computed. Internal.
+// Tells errors that stop a step from errors of the computation. Internal.
 #pragma once
 
 #include "panto/lib/base/error.h"
 
 namespace panto {
 
-// What tries something else where there is an error lets these pass.
+// Code that handles an error by trying something else must rethrow these.
 inline bool is_stop(const Error& error) noexcept {
   return error.code() == Code::kCancelled || error.code() == Code::kDeadlineExceeded;
 }

@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kMaxThreads = 1024;
 
-std::atomic<int> process_count{0};  // 0: not asked for yet
+std::atomic<int> process_count{0};  // 0: not determined yet
 thread_local constinit bool has_team = false;
-thread_local constinit bool lost_team = false;  // waiting for it would take for ever
+thread_local constinit bool lost_team = false;  // the team is gone: waiting for it would never end
 
 void after_fork_in_child() noexcept {
   lost_team = lost_team || has_team;
@@ -28,7 +28,7 @@ void after_fork_in_child() noexcept {
 
 bool watch_forks() noexcept { return pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0; }
 
-// 0 if the variable is absent or no number that can be used.
+// 0 if the variable is absent or not a valid number.
 int from_environment(const char* variable) noexcept {
   const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): read once
   if (text == nullptr) return 0;

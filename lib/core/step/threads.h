@@ -1,11 +1,12 @@
 // How many threads a kernel may use.
 //
-// The count is handed to each parallel region (`num_threads(n)` clause) and, around calls into libraries, set for the
-// calling thread and restored. Nothing ever changes OpenMP's process-wide setting: the user's own regions keep theirs.
+// The count is passed to each parallel region (`num_threads(n)` clause). Around calls into other libraries it is set
+// for the calling thread, and restored. OpenMP's process-wide setting never changes: the user's own regions keep
+// theirs.
 //
-// After `fork` a child may go on computing, as long as no other thread of the parent was computing at the moment. The
-// thread that forked has lost the team with which it shared loops, if it had one: in the child it computes alone.
-// Threads that the child starts share their loops as usual.
+// After `fork` a child may continue to compute if no other thread of the parent was computing at that moment. The
+// thread that forked has lost its OpenMP team, if it had one: in the child it computes alone. New threads of the child
+// use teams as usual.
 #pragma once
 
 #include "panto/lib/base/export.h"
@@ -13,17 +14,17 @@
 
 namespace panto {
 
-// For work of the calling thread. As many as its step says, if it does, otherwise the process's number: what
-// set_num_threads said, or PANTO_NUM_THREADS, or OMP_NUM_THREADS, or the processors this process may run on. 1 where
-// the thread's team was lost by a fork.
+// The number of threads for work of the calling thread: its step's number, if set, else the process's number: set by
+// set_num_threads, or PANTO_NUM_THREADS, or OMP_NUM_THREADS, or the number of processors that the process may use.
+// Returns 1 if the thread's team was lost by a fork.
 PANTO_EXPORT int num_threads() noexcept;
 // For all threads of the process from now on. Throws InvalidArgument unless 1 <= count <= 1024.
 PANTO_EXPORT void set_num_threads(int count);
 
-// The calling thread is about to run a region of several threads, whose team OpenMP keeps for it.
+// Must be called before a region of several threads: OpenMP keeps a team for the calling thread from then on.
 PANTO_EXPORT void note_team() noexcept;
 
-// A worker of a pool takes its share: num_threads() of this thread is `count` until the scope ends.
+// For a worker of a thread pool: num_threads() of this thread is `count` until the scope ends.
 class PANTO_EXPORT ThreadShare {
  public:
   explicit ThreadShare(int count) noexcept;

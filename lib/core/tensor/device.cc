@@ -55,7 +55,7 @@ void make_cpus(Registry& r, int count) {
   for (int i = have; i < count; ++i) enter(r, r.make_cpu(i));
 }
 
-// No memory and no work: tensors on it have a dtype and a shape that may be partly unknown.
+// No memory and no work: its tensors have a dtype and a shape, which may be partly unknown.
 class MetaDevice final : public Device {
  public:
   MetaDevice() : Device(DeviceKind::kMeta, 0) {}
@@ -144,7 +144,8 @@ BackendStarter::BackendStarter(const char* kind, std::string (*start)()) noexcep
 
 namespace {
 
-// Each back-end's kind, and what its start said, which counts where it has no devices. Started at the first call.
+// For each back-end: its kind, and what its start function returned, which matters only if it has no devices. Starts
+// the back-ends at the first call.
 const std::vector<std::pair<const char*, std::string>>& started_backends() {
   static const auto* said = [] {
     std::vector<Registry::Starter> starters;
@@ -182,7 +183,8 @@ std::vector<std::string> missing_devices() {
 
 namespace {
 
-// The first that matches, of the kind with the highest priority that has one that works; null if there is none.
+// The first match among the devices of the kind with the highest priority that has a working one; null if there is
+// none.
 Device* look_up(const DeviceSpec& spec, const std::vector<Device*>& all) {
   if (spec.type == device_kind_name(DeviceKind::kMeta) && spec.matches(meta_device())) return &meta_device();
   Device* found = nullptr;
@@ -226,11 +228,11 @@ DeviceScope::DeviceScope(std::string_view name) {
   Device* device = nullptr;
   bool missing = false;
   if (const std::string full = spec.to_string(); !full.empty()) {
-    // A graph may be built for a machine with other devices: ops that run here say so, ops that are recorded do not
-    // care.
+    // A graph may be built for a machine with other devices: only ops that run here report a missing device, recorded
+    // ones do not.
     device = look_up(spec, devices());
     missing = device == nullptr;
-    // A scope that names only a job or task leaves the choice of its device to the inputs.
+    // A scope that names only a job or task does not choose a device: the inputs do.
     if (spec.type.empty() && spec.index < 0) device = nullptr;
   }
   impl_ = new Impl{std::exchange(state.device_spec, std::move(spec)),

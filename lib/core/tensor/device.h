@@ -1,7 +1,7 @@
-// What a device is to the rest of the library: an allocator, a stream of work and copies to and from host memory.
+// Device: an allocator, a stream of work, and copies to and from host memory.
 //
-// Back-ends (device/cpu, device/cuda, a user's own: docs/add-a-device.md) implement `Device` and enter their devices
-// with `add_device`; nothing in lib may assume that a tensor's bytes can be read by the host: ask `host_memory()`.
+// Back-ends (device/cpu, device/cuda, or a user's own: docs/add-a-device.md) implement `Device` and register their
+// devices with `add_device`. Code in lib must not assume that the host can read a tensor's bytes: ask `host_memory()`.
 // Thread-safety: all functions may be called from several threads at once. Devices are never destroyed.
 #pragma once
 
@@ -25,14 +25,14 @@ struct MemoryStats {
   int64_t bytes_limit = 0;     // 0: none
 };
 
-// Work that a device kept instead of doing it (Device::capture).
+// Work that a device recorded instead of running it (Device::capture).
 class PANTO_EXPORT CapturedWork {
  public:
   CapturedWork() = default;
   CapturedWork(const CapturedWork&) = delete;
   CapturedWork& operator=(const CapturedWork&) = delete;
   virtual ~CapturedWork() = default;
-  // Asks for all of it, any number of times; as other work it comes after what was asked for before.
+  // Enqueues all of the captured work, in order after earlier work. May be called repeatedly.
   virtual void launch() = 0;
 };
 
@@ -43,9 +43,9 @@ class PANTO_EXPORT DeviceEvent {
   DeviceEvent(const DeviceEvent&) = delete;
   DeviceEvent& operator=(const DeviceEvent&) = delete;
   virtual ~DeviceEvent() = default;
-  // Whether all work that was asked for before it is done.
+  // True if all work enqueued before the event is done.
   virtual bool is_done() const = 0;
-  // Returns when it is.
+  // Waits until it is done.
   virtual void wait() = 0;
 };
 
@@ -70,38 +70,39 @@ class PANTO_EXPORT Device {
   // `bytes` > 0, aligned to at least 64. Throws ResourceExhausted.
   virtual void* allocate(size_t bytes) = 0;
   virtual void deallocate(void* data, size_t bytes) noexcept = 0;
-  // Copies are ordered after the device's earlier work; copy_to_host has finished when it returns.
+  // Copies run after the device's earlier work. copy_to_host returns when the copy is done.
   virtual void copy_to_host(void* host, const void* data, size_t bytes) = 0;
   virtual void copy_from_host(void* data, const void* host, size_t bytes) = 0;
   virtual void copy_within(void* to, const void* from, size_t bytes) = 0;
-  // From the memory of another device to this one's: ordered after the earlier work of both, before the later work of
-  // both. A back-end that can reach its other devices copies directly and does not wait; otherwise, as here, the copy
-  // goes through host memory and is done when this returns.
+  // Copies from another device's memory to this one's, after the earlier work and before the later work of both. A
+  // back-end that can reach its other devices copies directly and does not wait. This default goes through host memory
+  // and returns when the copy is done.
   virtual void copy_from_device(void* to, Device& source, const void* from, size_t bytes);
-  // Whether it does work. A GPU tries it with a kernel when it is first asked, and says in the log what went wrong.
+  // True if the device can run work. A GPU tries it with a kernel when first asked, and logs what failed.
   virtual bool works() noexcept { return true; }
-  // The back-end's stream handle (cudaStream_t), null where work is done when a call returns.
+  // The back-end's stream handle (cudaStream_t); null if work is done when a call returns.
   virtual void* stream() noexcept { return nullptr; }
-  // A point after all work that this thread has asked for. Null where work is done when a call returns.
+  // An event after all work that this thread has enqueued. Null if work is done when a call returns.
   virtual std::shared_ptr<DeviceEvent> record_event();  // null
-  // Work that is asked for from now on begins after the event, which may be another device's. Waits on the host where
-  // the device cannot, as here.
+  // Work enqueued from now on starts after the event, which may belong to another device. This default waits on the
+  // host, for devices that cannot wait themselves.
   virtual void wait_for(DeviceEvent& event) { event.wait(); }
-  // Waits for all work; throws what a kernel reported since (decision 3: faults found on the device).
+  // Waits for all work. Throws what kernels reported since the last call (decision 3: faults found on the device).
   virtual void synchronize() {}
-  // Whether `capture` may give something.
+  // True if `capture` may succeed.
   virtual bool captures() const noexcept { return false; }
-  // Calls work(). What it asks this device for, on this thread, is kept instead of done, with all addresses and numbers
-  // as they are now; memory that work() allocates and gives back stays with it. Null where it cannot be kept, because
-  // it waits for results or copies from the host: then work() may have ended early. Throws what work() throws.
+  // Calls work(). The work that it enqueues on this device from this thread is recorded instead of run, with all
+  // addresses and numbers as they are now. Memory that work() allocates and frees stays reserved for it. Returns null
+  // if work() cannot be captured, because it waits for results or copies from the host: then work() may have ended
+  // early. Throws what work() throws.
   virtual std::unique_ptr<CapturedWork> capture(const Callable<void()>& work);
-  // Whether this thread's work is being captured.
+  // True while this thread's work is being captured.
   virtual bool capturing() const noexcept { return false; }
   virtual MemoryStats memory_stats() const { return {}; }
-  // Freed blocks are kept and used again. From now on at most so many bytes of them; 0: none. A CPU begins with 1 GiB.
-  // Throws InvalidArgument for less than 0, Unimplemented where the back-end has no such limit.
+  // Freed blocks are cached for reuse: from now on at most this many bytes; 0: none. A CPU begins with 1 GiB. Throws
+  // InvalidArgument for a negative number, Unimplemented if the back-end has no such limit.
   virtual void set_cache_limit(int64_t bytes);
-  // Gives the blocks that are kept back to the system.
+  // Returns the cached blocks to the system.
   virtual void trim() noexcept {}
 
  private:
@@ -111,7 +112,7 @@ class PANTO_EXPORT Device {
 };
 
 // A device name as TensorFlow writes it, full or partial: "/job:localhost/replica:0/task:0/device:GPU:0", "/gpu:1",
-// "/device:CPU:*", "cpu:0", "". What is absent matches everything.
+// "/device:CPU:*", "cpu:0", "". Missing parts match everything.
 struct PANTO_EXPORT DeviceSpec {
   std::string job;   // empty: any
   int replica = -1;  // -1: any
@@ -124,31 +125,31 @@ struct PANTO_EXPORT DeviceSpec {
   bool matches(const Device& device) const noexcept;
   // Canonical text; "" if nothing is constrained.
   std::string to_string() const;
-  // This spec, with what it leaves open taken from `outer` (an inner device scope refines an outer one).
+  // This spec, with its unset parts taken from `outer` (an inner device scope refines an outer one).
   DeviceSpec refined_from(const DeviceSpec& outer) const;
 };
 
-// All devices, META not among them: CPUs first. Starts the back-ends that wait for the first call (BackendStarter).
+// All devices except META, CPUs first. Starts the back-ends that wait for the first call (BackendStarter).
 PANTO_EXPORT std::vector<Device*> devices();
-// What back-ends that have no devices here say of it, for `panto devices`: "no GPU: there is no NVIDIA driver".
+// For `panto devices`: the reasons that back-ends without devices give: "no GPU: there is no NVIDIA driver".
 PANTO_EXPORT std::vector<std::string> missing_devices();
-// The first device that matches; where the name leaves the type open, of the kind with the highest priority that has
-// one that works. Throws NotFound, listing what there is.
+// The first device that matches. If the name has no type: of the kind with the highest priority that has a working
+// device. Throws NotFound, with a list of the devices.
 PANTO_EXPORT Device& find_device(std::string_view name);
 PANTO_EXPORT Device& cpu_device();
 PANTO_EXPORT Device& meta_device();
-// False as long as all devices that were entered are CPUs: then nobody need ask where a tensor is.
+// False while only CPUs are registered: then code need not check where a tensor is.
 PANTO_EXPORT bool has_accelerators() noexcept;
-// For back-ends. The registry keeps the device for ever.
+// Called by back-ends. The registry keeps the device forever.
 PANTO_EXPORT void add_device(Device* device);
-// Makes the process have `count` CPU devices that share the hardware: placement can be tried out without several
-// machines. Devices are only ever added. Throws InvalidArgument unless 1 <= count <= 64.
+// Gives the process `count` CPU devices that share the hardware, to try out placement on one machine. Devices are only
+// ever added. Throws InvalidArgument unless 1 <= count <= 64.
 PANTO_EXPORT void set_cpu_device_count(int count);
-// How a back-end says that it can make CPU devices (device/cpu does, at load time; must not throw).
+// Called at load time by the back-end that makes CPU devices (device/cpu). Must not throw.
 PANTO_EXPORT void set_cpu_device_factory(Device* (*make)(int index)) noexcept;
-// How a back-end that is opened only when somebody asks for devices says so (device/cuda does). `start` enters the
-// kind's devices with add_device, and gives why there is none, where there is none; it must not throw. Keep the object
-// at namespace scope.
+// Registers a back-end that is started only when a program first asks for devices (device/cuda). `start` registers the
+// kind's devices with add_device; if there are none, it returns the reason. It must not throw. Keep the object at
+// namespace scope.
 class PANTO_EXPORT BackendStarter {
  public:
   BackendStarter(const char* kind, std::string (*start)()) noexcept;
@@ -161,7 +162,7 @@ class PANTO_EXPORT DeviceScope {
   // Throws InvalidArgument for a malformed name. Whether such a device exists is checked when an op runs (a graph may
   // be built for a machine with other devices).
   explicit DeviceScope(std::string_view name);
-  // As if no scope, and no device function (lib/graph/device_function.h), were around it: tf.device(None).
+  // Ignores outer device scopes and device functions (lib/graph/device_function.h), as tf.device(None) does.
   explicit DeviceScope(std::nullptr_t);
   ~DeviceScope();
   DeviceScope(const DeviceScope&) = delete;

@@ -17,8 +17,8 @@ struct Kinds {
   std::mutex mutex;
   std::array<DeviceKindInfo, kMostDeviceKinds> infos = {DeviceKindInfo{.name = "CPU"}, DeviceKindInfo{.name = "META"},
                                                         DeviceKindInfo{.name = "?"}};
-  std::atomic<int> count = 3;  // those before it do not change
-  std::optional<Error> fault;  // the first
+  std::atomic<int> count = 3;  // entries before it do not change
+  std::optional<Error> fault;  // the first one
   std::atomic<bool> faulty = false;
 };
 

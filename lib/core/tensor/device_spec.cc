@@ -7,11 +7,11 @@
 namespace panto {
 namespace {
 
-// ASCII only: a locale must not change what a name means.
+// ASCII only: a device name must not depend on the locale.
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads a name from its beginning on; each `take` advances past what it accepted.
+// Reads a name from the beginning; each `take` removes what it accepted.
 class Parser {
  public:
   explicit Parser(std::string_view text) : whole_(text), rest_(text) {}
@@ -33,7 +33,7 @@ class Parser {
   }
   int number() {
     int value = 0;
-    // from_chars takes a minus sign, device names do not.
+    // from_chars accepts a minus sign, device names do not.
     const char* last = rest_.data() + rest_.size();
     // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): `last` is the end
     const auto [end, fault] = std::from_chars(rest_.data(), last, value);
@@ -55,7 +55,7 @@ class Parser {
   std::string_view rest_;
 };
 
-// "CPU" and "GPU" of the older forms "/cpu:0", "/GPU:1"; empty for anything else.
+// "CPU" or "GPU" for the older forms "/cpu:0", "/GPU:1"; otherwise empty.
 std::string_view legacy_type(Parser& parser) {
   if (parser.take("cpu:") || parser.take("CPU:")) return "CPU";
   if (parser.take("gpu:") || parser.take("GPU:")) return "GPU";
@@ -69,7 +69,7 @@ DeviceSpec DeviceSpec::parse(std::string_view text) {
   if (text.empty() || text == "/") return spec;
   Parser parser(text);
   if (text.front() != '/') {
-    // A local device's own name: "CPU:0".
+    // The short name of a local device: "CPU:0".
     spec.type = legacy_type(parser);
     if (spec.type.empty()) {
       spec.type = parser.word();
@@ -101,7 +101,7 @@ DeviceSpec DeviceSpec::parse(std::string_view text) {
 }
 
 bool DeviceSpec::matches(const Device& device) const noexcept {
-  // Every device of this process is one of the only task's.
+  // All devices of this process belong to a single task.
   return (job.empty() || job == "localhost") && replica <= 0 && task <= 0 &&
          (type.empty() || type == device_kind_name(device.kind())) && (index < 0 || index == device.index());
 }

@@ -1,5 +1,5 @@
-// Element types. The numbers are TensorFlow's DataType values (tensorflow/core/framework/types.proto), so that files
-// need no translation.
+// Element types. Their numbers are TensorFlow's DataType values (tensorflow/core/framework/types.proto), so that files
+// need no conversion.
 #pragma once
 
 #include <concepts>
@@ -115,11 +115,11 @@ inline constexpr DTypeSet kDifferentiable = kFloating | kComplex;  // numbers th
 inline constexpr DTypeSet kIndex{kInt32, kInt64};
 inline constexpr DTypeSet kPlain = kNumeric | DTypeSet{kBool};
 inline constexpr DTypeSet kQuantized{kQInt8, kQUint8, kQInt16, kQUint16, kQInt32};  // TensorFlow's quantizedtype
-inline constexpr DTypeSet kBytes = kPlain | kQuantized;                             // may be copied as bytes
+inline constexpr DTypeSet kBytes = kPlain | kQuantized;                             // can be copied as bytes
 inline constexpr DTypeSet kAny = kBytes | DTypeSet{kString, kResource, kVariant};
 }  // namespace dtypes
 
-// Bytes of one element; of a string, resource or variant: of its C++ object.
+// Size of one element in bytes; for a string, resource or variant the size of its C++ object.
 PANTO_EXPORT size_t dtype_size(DType t) noexcept;
 // "float32", "int64", "bool", ... as NumPy spells them; "string", "resource", "variant"; "invalid".
 PANTO_EXPORT std::string_view dtype_name(DType t) noexcept;
@@ -128,11 +128,11 @@ PANTO_EXPORT std::ostream& operator<<(std::ostream& out, DType t);  // its name
 PANTO_EXPORT DType parse_dtype(std::string_view name) noexcept;
 // "float32, float64" in the order of the enum.
 PANTO_EXPORT std::string dtype_set_text(DTypeSet set);
-// True for a number this library knows (a value read from a file may be anything).
+// True for the number of a dtype of this library (a number from a file may be anything).
 constexpr bool is_dtype(int64_t number) {
   return number > 0 && number < kDTypeSlots && dtypes::kAny.contains(static_cast<DType>(number));
 }
-// May be copied as bytes.
+// True if elements can be copied as bytes.
 constexpr bool is_plain(DType t) { return dtypes::kBytes.contains(t); }
 
 // The common type of arithmetic between tensors of two types:
@@ -141,8 +141,8 @@ constexpr bool is_plain(DType t) { return dtypes::kBytes.contains(t); }
 //     (int64 with float32 is float32; float64 with complex64 is complex128);
 //   - the same category: the wider one; float16 with bfloat16 is float32; a signed and an unsigned integer: the
 //     smallest signed type that holds both.
-// kInvalid where there is none (uint64 with a signed integer; a quantized type, string, resource or variant with
-// anything else).
+// kInvalid if there is none (uint64 with a signed integer; a quantized type, string, resource or variant with any other
+// type).
 PANTO_EXPORT DType promote(DType a, DType b) noexcept;
 
 template <class T>
@@ -173,7 +173,7 @@ template <> struct DTypeOf<QInt32> : DTypeValue<kQInt32> {};
 template <> struct DTypeOf<std::string> : DTypeValue<kString> {};
 template <> struct DTypeOf<ResourceHandle> : DTypeValue<kResource> {};
 template <> struct DTypeOf<Variant> : DTypeValue<kVariant> {};
-// std::complex, told by what it can do: <complex> is a heavy header, and few programs need it.
+// Matches std::complex by its members: <complex> is an expensive header, and few programs need it.
 template <class T>
   requires requires(const T& z) {
     requires sizeof(T) == 2 * sizeof(typename T::value_type);

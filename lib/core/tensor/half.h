@@ -1,4 +1,4 @@
-// The two 16-bit floating types, as storage: arithmetic happens in float.
+// The two 16-bit floating types, for storage only: arithmetic happens in float.
 #pragma once
 
 #include <bit>

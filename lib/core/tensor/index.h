@@ -1,6 +1,6 @@
-// What x(...) and x[{...}] take, as NumPy's brackets do: numbers, ranges, an ellipsis, new dimensions, masks and lists
-// of positions. (Brackets take one argument in C++: several stand in braces. They are no list of positions: that is a
-// tensor.)
+// Arguments of x(...) and x[{...}], which index as NumPy's brackets do: numbers, ranges, an ellipsis, new dimensions,
+// masks and lists of positions. In C++ brackets take one argument, so several indices stand in braces. Braces are not a
+// list of positions: for that use a tensor.
 //
 //   x(0, Slice(1, 3))          x[0, 1:3]          also x[{0, Slice(1, 3)}]
 //   x[{0, 2}]                  x[0, 2]
@@ -22,7 +22,7 @@
 
 namespace panto {
 
-// Where a range begins or ends: a number, or {}.
+// A bound of a range: a number, or {} for none.
 struct SliceBound {
   constexpr SliceBound() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): Slice(1, 3)
@@ -31,8 +31,8 @@ struct SliceBound {
   bool given = false;
 };
 
-// From `begin` on, before `end`, every `step`-th; negative ones count from the end, steps below 0 go backwards. A bound
-// that is left out, or {}, is the end of the dimension where the range begins or stops.
+// Positions from `begin` up to but not including `end`, every `step`-th. Negative bounds count from the end, negative
+// steps go backwards. A missing bound, or {}, means the start or end of the dimension.
 struct Slice {
   constexpr Slice() = default;
   constexpr explicit Slice(SliceBound first, SliceBound last = {}, int64_t every = 1)
@@ -42,14 +42,14 @@ struct Slice {
   int64_t step = 1;
 };
 
-// All dimensions that the other indices leave.
+// Stands for all dimensions that the other indices do not use.
 struct EllipsisIndex {};
 inline constexpr EllipsisIndex Ellipsis{};
-// A dimension of 1 that was not there.
+// Inserts a new dimension of size 1.
 struct NewAxisIndex {};
 inline constexpr NewAxisIndex NewAxis{};
 
-// One of the indices of x(...) or x[{...}]. Made implicitly at the call.
+// One index of x(...) or x[{...}]. Converted implicitly at the call.
 class Index {
  public:
   using Where = std::source_location;
@@ -63,7 +63,7 @@ class Index {
   Index(Slice slice, Where where = Where::current()) : kind_(Kind::kSlice), slice_(slice), where_(where) {}
   Index(EllipsisIndex, Where where = Where::current()) : kind_(Kind::kEllipsis), where_(where) {}
   Index(NewAxisIndex, Where where = Where::current()) : kind_(Kind::kNewAxis), where_(where) {}
-  // Of bool: a mask over as many dimensions as it has; of integers: positions.
+  // A bool tensor is a mask over as many dimensions as it has; an integer tensor is a list of positions.
   Index(Tensor tensor, Where where = Where::current())
       : kind_(Kind::kTensor), tensor_(std::move(tensor)), where_(where) {}
   // NOLINTEND(google-explicit-constructor)

@@ -10,7 +10,7 @@
 namespace panto {
 namespace {
 
-// The decimal digits d.ddd... of a finite number and the exponent of ten of the first.
+// The decimal digits d.ddd... of a finite number, and the exponent of the first digit.
 struct Decimal {
   bool negative = false;
   std::string digits;
@@ -42,7 +42,7 @@ Decimal shortest(T value) {
     const auto end = std::to_chars(buffer, buffer + kBuffer, value, std::chars_format::scientific).ptr;
     return parse_scientific({buffer, end});
   } else {
-    // 16-bit types: the first precision that leads back to the same number; five digits always do.
+    // 16-bit types: the lowest precision that converts back to the same number; five digits always suffice.
     for (int precision = 0;; ++precision) {
       const auto wide = static_cast<float>(value);
       const auto end = std::to_chars(buffer, buffer + kBuffer, wide, std::chars_format::scientific, precision).ptr;
@@ -95,7 +95,7 @@ std::string positional(T value, int precision) {
   return text;
 }
 
-// "1.25e-05" with exactly `precision` digits after the point and at least `exponent_digits` of the exponent.
+// "1.25e-05" with exactly `precision` digits after the point and at least `exponent_digits` digits in the exponent.
 template <class T>
 std::string scientific(T value, int precision, size_t exponent_digits) {
   char buffer[kBuffer];
@@ -108,7 +108,7 @@ std::string scientific(T value, int precision, size_t exponent_digits) {
   return text;
 }
 
-// From which size on NumPy 2.4 writes numbers with an exponent: where the type no longer tells whole numbers apart.
+// The magnitude from which NumPy 2.4 writes numbers with an exponent: where the type cannot represent all integers.
 template <class T>
 struct Cutoff;
 template <>
@@ -139,7 +139,7 @@ T magnitude(T value) {
   }
 }
 
-// The comparisons are NumPy's, in the type itself.
+// The same comparisons as NumPy, computed in the type itself.
 template <class T>
 bool wants_exponent(T largest, T smallest) {
   if (wide(largest) >= Cutoff<T>::kArray) return true;
@@ -193,7 +193,7 @@ FloatLayout<T>::FloatLayout(std::span<const T> values, int precision, bool alway
       const size_t e = text.find('e');
       exponent_ = std::max(exponent_, text.size() - e - 2);
       text.erase(e);
-      // Rounding may have left zeros: they are not needed.
+      // Rounding may have left trailing zeros, which are removed.
       text.erase(std::max(text.find_last_not_of('0'), text.find('.')) + 1);
     } else {
       text = signed_text(positional(value, precision), always_sign);

@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// The elements that are shown, by their positions along one dimension.
+// How many elements are shown at the two ends of a dimension.
 struct Shown {
   int64_t leading = 0;   // elements before the "..."; 0: all are shown
   int64_t trailing = 0;  // elements after it, or all
@@ -33,7 +33,7 @@ std::string padded(const std::string& text, size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-// Columns of one width.
+// Pads all integers to the same width.
 template <class T>
 Word aligned_integers(const T* data, const std::vector<int64_t>& positions) {
   size_t width = 0;
@@ -41,7 +41,7 @@ Word aligned_integers(const T* data, const std::vector<int64_t>& positions) {
   return [data, width](int64_t i) { return padded(std::to_string(data[i]), width); };
 }
 
-// One format for all elements, chosen from those that are shown.
+// One format for all elements, chosen from the shown ones.
 template <class T>
 Word aligned_floats(const T* data, const std::vector<int64_t>& positions, int64_t stride, bool always_sign,
                     int precision) {
@@ -66,13 +66,13 @@ Word complexes(const void* data, const std::vector<int64_t>& positions, bool sca
   return [real = aligned_floats(parts, positions, 2, false, precision),
           imaginary = aligned_floats(parts + 1, positions, 2, true, precision)](int64_t i) {
     std::string text = imaginary(i);
-    // The "j" stands before the blanks that align.
+    // The "j" comes before the padding spaces.
     text.insert(text.find_last_not_of(' ') + 1, 1, 'j');
     return real(i) + text;
   };
 }
 
-// As Python writes bytes: b'text', with escapes for what is not printable ASCII.
+// As Python writes bytes: b'text', with escapes for all but printable ASCII.
 std::string bytes_text(const std::string& value) {
   const char quote = value.find('\'') != std::string::npos && value.find('"') == std::string::npos ? '"' : '\'';
   std::string text = {'b', quote};
@@ -148,7 +148,7 @@ class Layout {
     for (int k = shape.rank() - 2; k >= 0; --k) strides_[at(k)] = strides_[at(k + 1)] * shape.dim(k + 1);
   }
 
-  // Flat positions of all elements that are shown, in order.
+  // Flat positions of all shown elements, in order.
   std::vector<int64_t> positions() const {
     std::vector<int64_t> found;
     collect(0, 0, found);
@@ -173,7 +173,7 @@ class Layout {
     for (int64_t i = size - shown.trailing; i < size; ++i) collect(axis + 1, offset + i * strides_[at(axis)], found);
   }
 
-  // The brackets from `axis` on, without the indent of the first line.
+  // The text of the brackets from `axis` on, without the indent of the first line.
   std::string part(int axis, int64_t offset, const std::string& indent, int width, const Word& word) const {
     const int64_t size = shape_.dim(axis);
     const Shown shown = shown_of(size, summarise_, options_.edge_items);
@@ -182,7 +182,7 @@ class Layout {
     return "[" + inside.substr(indent.size()) + "]";
   }
 
-  // The last dimension: words with a blank between them, on several lines where they do not fit.
+  // The last dimension: words separated by spaces, on several lines if they do not fit.
   std::string row(int axis, int64_t offset, const std::string& indent, int width, const Word& word) const {
     const int64_t size = shape_.dim(axis);
     const Shown shown = shown_of(size, summarise_, options_.edge_items);
@@ -204,7 +204,8 @@ class Layout {
     return text + line;
   }
 
-  // Outer dimensions: their parts below each other, with empty lines between matrices, two between stacks of them, ...
+  // An outer dimension: its parts below each other, with an empty line between matrices, two between stacks of them,
+  // ...
   std::string rows(int axis, int64_t offset, const std::string& indent, int width, const Word& word,
                    const Shown& shown) const {
     const int64_t size = shape_.dim(axis);

@@ -1,4 +1,4 @@
-// Text of tensors: their values as NumPy prints arrays, "[[1. 2.]\n [3. 4.]]", and their types, "float32[2,2]".
+// Text of tensors: the values as NumPy prints arrays, "[[1. 2.]\n [3. 4.]]", and the types, "float32[2,2]".
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct PrintOptions {
   int line_width = 75;
 };
 
-// Copies from a device; on META "<symbolic float32[?,2]>"; of an undefined handle "<undefined>".
+// Copies the tensor from a device if needed. On META "<symbolic float32[?,2]>"; for an undefined handle "<undefined>".
 PANTO_EXPORT std::string print(const Tensor& t, const PrintOptions& options = {});
 
-// "float32[2,?]": what errors and listings say of a tensor without its values.
+// "float32[2,?]": the text for a tensor without its values, in errors and listings.
 PANTO_EXPORT std::string type_text(DType dtype, const PartialShape& shape);
 
 }  // namespace panto

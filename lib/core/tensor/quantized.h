@@ -1,5 +1,5 @@
-// The elements of quantized tensors, as storage: integers that stand for real numbers of a range, which goes beside the
-// tensor. They are types of their own, since no arithmetic of integers has a meaning for them.
+// Elements of quantized tensors, for storage only: integers that represent real numbers in a range, which is given
+// beside the tensor. They have types of their own, because integer arithmetic on them has no meaning.
 #pragma once
 
 #include <cstdint>

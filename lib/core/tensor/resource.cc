@@ -68,7 +68,7 @@ Device& VariableResource::device() const {
   return value_.defined() ? value_.device() : cpu_device();
 }
 
-// A handle of its own for every read: the value's may be updated in place once nobody looks, and an id must not name
+// Every read gets a handle of its own: the variable's value may later be updated in place, and an id must not stand for
 // two values.
 Tensor VariableResource::read() const {
   const std::lock_guard lock(mutex_);
@@ -93,7 +93,7 @@ void VariableResource::assign(Tensor value) {
     invalid("variable \"{}\": expected a real tensor, got symbolic {}{}", name(), dtype_name(value.dtype()),
             value.partial_shape().to_string());
   }
-  // Memory of somebody else may change, or be part of a plan that uses it again.
+  // Wrapped memory may change, or belong to a plan that reuses it.
   if (value.impl()->buffer != nullptr && value.impl()->buffer->adopted()) value = copy_of(value);
   {
     const std::lock_guard lock(mutex_);
@@ -105,7 +105,7 @@ void VariableResource::assign(Tensor value) {
 Tensor VariableResource::begin_update(Device& device) {
   expect_initialized();
   if (updated_in_place(device)) return value_;
-  // The copy would have its bytes when the work is launched; others see the value now.
+  // The copy would be made when the captured work is launched, but other holders see the value now.
   if (device.capturing()) {
     failf(Code::kUnimplemented, "variable \"{}\": expected nobody else to hold its value while work is captured",
           name());
@@ -121,7 +121,7 @@ bool VariableResource::updated_in_place(const Device& device) const noexcept {
 
 struct ResourceManager::Impl {
   using Name = std::pair<std::string, std::string>;  // the container, and the name in it
-  // Looked up at each run of a node that names a resource, so without copies of the strings.
+  // Used to look up names without copying them, because each run of a node that names a resource does so.
   using NameView = std::pair<std::string_view, std::string_view>;
   struct ByName {
     using is_transparent = void;
@@ -180,8 +180,8 @@ ResourceManager& default_resources() {
 }
 
 namespace {
-// Null for anything else. As VariableResource is final, comparing types is enough: dynamic_cast took a fifth of the
-// time of a read.
+// Null for anything else. VariableResource is final, so comparing types suffices: dynamic_cast took a fifth of the time
+// of a read.
 VariableResource* as_variable(Resource* resource) {
   const bool is_one = resource != nullptr && typeid(*resource) == typeid(VariableResource);
   return is_one ? static_cast<VariableResource*>(resource) : nullptr;

@@ -1,4 +1,4 @@
-// Mutable things that tensors of dtype resource refer to: variables, queues, tables.
+// Mutable objects that tensors of dtype resource refer to: variables, queues, tables.
 #pragma once
 
 #include <memory>
@@ -28,33 +28,33 @@ class PANTO_EXPORT Resource {
   std::string name_;
 };
 
-// The resource behind a Variable. The value is undefined until something was assigned. It is on the device that used it
-// last: who needs it elsewhere says so, and it moves there.
-// Thread-safe: reads and updates take the mutex; a read gives a tensor that later updates do not change.
+// The resource behind a Variable. The value is undefined until the first assignment. It lives on the device that used
+// it last; code that needs it on another device says so, and the value moves.
+// Thread-safe: reads and updates take the mutex; later updates do not change a tensor that was read.
 class PANTO_EXPORT VariableResource final : public Resource {
  public:
-  // `base_name`: what it was called before its name was made unique; empty: its name.
+  // `base_name`: the name before it was made unique; empty: the same as `name`.
   VariableResource(std::string container, std::string name, DType dtype, PartialShape shape,
                    std::string base_name = {});
 
   std::string_view kind() const noexcept override { return "Variable"; }
-  // The same in every process that makes the same variables: names of values in files are made of it.
+  // Equal in every process that makes the same variables: files use it in the names of values.
   const std::string& base_name() const noexcept { return base_name_.empty() ? name() : base_name_; }
   DType dtype() const noexcept { return dtype_; }
   const PartialShape& shape() const noexcept { return shape_; }
 
   bool initialized() const;
-  // Where the value is; the first CPU before the first assignment.
+  // The device of the value; the first CPU before the first assignment.
   Device& device() const;
-  // The value, wherever it is. Throws FailedPrecondition before the first assignment.
+  // The value, on any device. Throws FailedPrecondition before the first assignment.
   Tensor read() const;
-  // The value, which moves to `device`. Throws FailedPrecondition before the first assignment.
+  // Moves the value to `device` and returns it. Throws FailedPrecondition before the first assignment.
   Tensor read(Device& device);
-  // Throws InvalidArgument where dtype or shape do not fit the declared ones.
+  // Throws InvalidArgument if dtype or shape do not fit the declared ones.
   void assign(Tensor value);
-  // Calls `update(value)` under the lock with a tensor on `device` that nobody else holds (copied first if somebody
-  // does, or if it is elsewhere); what the function leaves there is the new value. Nothing changes if it throws before
-  // it writes. Throws FailedPrecondition before the first assignment.
+  // Calls `update(value)` under the lock. `value` is on `device` and has no other owner (it is copied first if it is
+  // shared or elsewhere); what `update` leaves in it is the new value. Nothing changes if `update` throws before it
+  // writes. Throws FailedPrecondition before the first assignment.
   template <class Update>
   void update(Device& device, Update&& update) {
     const std::lock_guard lock(mutex_);
@@ -62,13 +62,13 @@ class PANTO_EXPORT VariableResource final : public Resource {
     update(value);
     value_ = std::move(value);
   }
-  // The same over several variables at once, locked without deadlock (an optimizer's slots).
+  // The parts of `update`, for several variables at once, locked without deadlock (an optimizer's slots).
   std::mutex& mutex() const noexcept { return mutex_; }
   Tensor begin_update(Device& device);                          // precondition: locked
   void end_update(Tensor value) { value_ = std::move(value); }  // precondition: locked
-  // The value as it is, undefined before the first assignment: to look at where it is. Precondition: locked.
+  // The current value, to see its device; undefined before the first assignment. Precondition: locked.
   const Tensor& value() const noexcept { return value_; }
-  // Whether an update on `device` would be made in its bytes. Precondition: locked.
+  // True if an update on `device` would change the value in place. Precondition: locked.
   bool updated_in_place(const Device& device) const noexcept;
 
  private:
@@ -81,7 +81,7 @@ class PANTO_EXPORT VariableResource final : public Resource {
   Tensor value_;
 };
 
-// The resources of one session, or of eager mode (`default_resources()`): (container, name) -> resource.
+// The resources of one session, or of eager mode (`default_resources()`): a map from (container, name) to resource.
 // Thread-safe.
 class PANTO_EXPORT ResourceManager {
  public:
@@ -90,7 +90,7 @@ class PANTO_EXPORT ResourceManager {
   ResourceManager(const ResourceManager&) = delete;
   ResourceManager& operator=(const ResourceManager&) = delete;
 
-  // The resource of that name, made by `make` if there is none.
+  // Returns the resource of that name; calls `make` if there is none.
   ResourceHandle lookup_or_create(const std::string& container, const std::string& name, ResourceHandle (*make)(void*),
                                   void* argument);
   // Null if there is none.
@@ -103,13 +103,13 @@ class PANTO_EXPORT ResourceManager {
   std::unique_ptr<Impl> impl_;
 };
 
-// The resources of eager mode: those of steps that name no others (lib/core/step/step.h).
+// The resources of eager mode, used by steps that have no ResourceManager of their own (lib/core/step/step.h).
 PANTO_EXPORT ResourceManager& default_resources();
 
 // The variable that scalar resource tensor `handle` refers to. Throws InvalidArgument for anything else.
 PANTO_EXPORT VariableResource& variable_of(const Tensor& handle);
 
-// Where a tensor is; of a handle, where the value of its variable is.
+// The device of a tensor; for a handle, the device of its variable's value.
 PANTO_EXPORT Device& home_of(const Tensor& t);
 
 }  // namespace panto

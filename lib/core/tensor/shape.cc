@@ -11,7 +11,7 @@ namespace {
 
 void check_dims(std::span<const int64_t> dims, int64_t smallest) {
   if (dims.size() > kMaxRank) invalid("shape: expected a rank of at most {}, got {}", kMaxRank, dims.size());
-  // The product of the non-zero dimensions: a zero must not hide that the others overflow.
+  // The product of the non-zero dimensions: a zero must not hide an overflow of the others.
   int64_t product = 1;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t d = dims[i];

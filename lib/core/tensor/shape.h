@@ -3,8 +3,8 @@
 //   Shape s{2, 3};             s.rank() == 2, s.numel() == 6
 //   PartialShape p{-1, 3};     p.compatible_with(s)
 //
-// Invariants, checked when a shape is made: rank <= 254; every dimension >= 0 (or -1 in a PartialShape); the product
-// of the non-zero dimensions is below 2^63. Values; thread-safe as such.
+// Invariants, checked when a shape is made: rank <= 254; every dimension >= 0 (or -1 in a PartialShape); the product of
+// the non-zero dimensions is below 2^63. Thread-safe, as values are.
 #pragma once
 
 #include <concepts>
@@ -24,8 +24,8 @@ namespace panto {
 inline constexpr int kMaxRank = 254;
 inline constexpr int64_t kUnknownDim = -1;
 
-// A dimension in a brace list: an integer of any type, so that {values.size(), 3} needs no cast. One above 2^63 - 1
-// becomes 2^63 - 1, which no shape takes.
+// A dimension in a brace list: an integer of any type, so that {values.size(), 3} needs no cast. A value above 2^63 - 1
+// becomes 2^63 - 1, which is invalid in every shape.
 class Dim {
  public:
   // NOLINTBEGIN(google-explicit-constructor): implicit on purpose
@@ -47,35 +47,35 @@ class PartialShape;
 class Shape;
 
 namespace detail {
-// A list of integers, which takes less to compile where it stands than std::vector's own constructor.
+// A list of integers. Compiles faster at the call than std::vector's own constructor.
 PANTO_EXPORT std::vector<int64_t> int_list(std::initializer_list<int64_t> values);
 
-// What is a span of int64_t, or becomes one, and neither a shape nor a brace list.
+// True for types that convert to a span of int64_t and are neither shapes nor brace lists.
 template <class T>
 concept Dimensions = !std::is_base_of_v<PartialShape, T> && !std::is_same_v<T, std::initializer_list<Dim>> &&
                      std::is_convertible_v<const T&, std::span<const int64_t>>;
 }  // namespace detail
 
-// Where spans are taken or given by templates here, they are for the compiler's sake: it makes a std::span<const
-// int64_t>, or asks whether a shape becomes one, for those who ask for it only. That takes 70 million instructions.
+// Functions here that take or return spans are templates to save compile time: std::span<const int64_t>, and the check
+// whether a shape converts to one, are then instantiated only where they are used. That saves 70 million instructions.
 class PANTO_EXPORT PartialShape {
  public:
-  // Of unknown rank.
+  // A shape of unknown rank.
   PartialShape() = default;
   PartialShape(std::initializer_list<Dim> dims);
   // Throws InvalidArgument for a dimension below -1, a rank above 254, or a product that overflows.
   template <detail::Dimensions Span>
   explicit PartialShape(const Span& dims) : PartialShape(Checked{}, dims) {}
   static PartialShape unknown() { return {}; }
-  // Of this rank, all dimensions unknown.
+  // A shape of this rank with all dimensions unknown.
   static PartialShape of_rank(int rank);
 
   bool known_rank() const noexcept { return known_rank_; }
   // -1 if unknown.
   int rank() const noexcept { return known_rank_ ? static_cast<int>(dims_.size()) : -1; }
-  // -1 if unknown. Negative i counts from the end. Throws OutOfRange, where the rank is unknown for every i.
+  // -1 if unknown. Negative i counts from the end. Throws OutOfRange; if the rank is unknown, for every i.
   int64_t dim(int i) const {
-    const auto at = static_cast<size_t>(i);  // of a negative i: beyond every rank
+    const auto at = static_cast<size_t>(i);  // a negative i becomes a number beyond every rank
     return at < dims_.size() ? dims_[at] : dim_from_end(i);
   }
   template <class Int = int64_t>
@@ -86,11 +86,11 @@ class PANTO_EXPORT PartialShape {
   // Number of elements, -1 if unknown.
   int64_t numel() const noexcept;
   bool compatible_with(const PartialShape& other) const noexcept;
-  // What both say together; throws InvalidArgument where they contradict each other.
+  // Combines what both shapes tell. Throws InvalidArgument if they contradict each other.
   PartialShape merged_with(const PartialShape& other) const;
-  // What is known of a tensor that has the one shape or the other.
+  // What is known of a tensor that has one of the two shapes.
   PartialShape in_common_with(const PartialShape& other) const;
-  // Equal as descriptions (an unknown equals an unknown).
+  // True if both describe the same (an unknown dimension equals an unknown one).
   bool operator==(const PartialShape& other) const noexcept {
     return known_rank_ == other.known_rank_ && dims_ == other.dims_;
   }
@@ -105,14 +105,14 @@ class PANTO_EXPORT PartialShape {
   struct Unchecked {};
   PartialShape(Unchecked, std::span<const int64_t> dims);
 
-  // Most shapes have at most six dimensions: those live inside.
+  // Dimensions. Up to six, which most shapes have at most, are stored inline.
   class Dims {
    public:
     Dims() noexcept = default;
     Dims(const int64_t* dims, size_t n) {
       int64_t* out = prepare(n);
-      // In pairs, as they are copied afterwards: a processor waits where it loads two words that were stored one by
-      // one.
+      // In pairs, as they are copied afterwards: a processor stalls when it loads two words at once that were stored
+      // separately.
       size_t i = 0;
       for (; i + 2 <= n; i += 2) std::memcpy(out + i, dims + i, 2 * sizeof(int64_t));
       if (i < n) out[i] = dims[i];
@@ -122,7 +122,7 @@ class PANTO_EXPORT PartialShape {
     Dims& operator=(const Dims& other) {
       if (this != &other) {
         Dims old;
-        old.take(*this);  // freed at the end, and kept if memory runs out
+        old.take(*this);  // frees the old memory after copying
         copy(other);
       }
       return *this;
@@ -142,7 +142,7 @@ class PANTO_EXPORT PartialShape {
     bool operator==(const Dims& other) const noexcept {
       if (size_ != other.size_) return false;
       const int64_t *mine = data(), *theirs = other.data();
-      for (size_t i = 0; i < size_; ++i) {  // calling memcmp takes longer for the few that there are
+      for (size_t i = 0; i < size_; ++i) {  // faster than memcmp for a few words
         if (mine[i] != theirs[i]) return false;
       }
       return true;
@@ -155,7 +155,7 @@ class PANTO_EXPORT PartialShape {
       size_ = n;
       return data();
     }
-    // All inline words at once, used or not: copying shapes is a large part of a small op's cost.
+    // Copies all inline words, used or not: copying shapes is a large part of a small op's cost.
     void copy(const Dims& other) {
       if (other.size_ > kInline) [[unlikely]] {
         std::memcpy(prepare(other.size_), other.heap_, other.size_ * sizeof(int64_t));
@@ -167,7 +167,7 @@ class PANTO_EXPORT PartialShape {
     void take(Dims& other) noexcept {
       std::memcpy(static_cast<void*>(inline_), static_cast<const void*>(other.inline_), sizeof(inline_));
       size_ = other.size_;
-      if (size_ > kInline) other.size_ = 0;  // heap_ is one of the words
+      if (size_ > kInline) other.size_ = 0;  // heap_ is one of the copied words
     }
     void free_heap() noexcept {
       if (size_ > kInline) delete[] heap_;
@@ -189,7 +189,7 @@ class PANTO_EXPORT PartialShape {
 
 class PANTO_EXPORT Shape : public PartialShape {
  public:
-  // A scalar's shape.
+  // The shape of a scalar.
   Shape() : PartialShape(Scalar{}) {}
   Shape(std::initializer_list<Dim> dims);
   explicit Shape(const std::vector<int64_t>& dims);
@@ -199,21 +199,21 @@ class PANTO_EXPORT Shape : public PartialShape {
   // Throws InvalidArgument if `shape` is not fully known.
   explicit Shape(const PartialShape& shape);
 
-  // As dim(i).
+  // Works as dim(i).
   int64_t operator[](int i) const;
 
  private:
   Shape(Checked, std::span<const int64_t> dims);
 };
 
-// Dimension i of `rank`: negative i counts from the end. Throws OutOfRange.
+// Turns dimension i of `rank` into a non-negative one: negative i counts from the end. Throws OutOfRange.
 PANTO_EXPORT int dimension_of(int i, int rank);
 
-// As to_string: [2,3].
+// Prints to_string: [2,3].
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const PartialShape& shape);
 
-// NumPy broadcasting. An unknown dimension is taken to be what the other is, if that is known and not 1. Throws
-// InvalidArgument where the shapes do not broadcast.
+// NumPy broadcasting. An unknown dimension is assumed to equal the other one, if that is known and not 1. Throws
+// InvalidArgument if the shapes do not broadcast.
 PANTO_EXPORT PartialShape broadcast_shapes(const PartialShape& a, const PartialShape& b);
 
 }  // namespace panto

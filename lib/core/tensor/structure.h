@@ -1,6 +1,6 @@
-// Structures of tensors: what traced and transformed functions may take and give besides tensors. Pairs, tuples,
-// arrays, vectors and maps of strings to such, and structs of at most 16 such members that are aggregates, to any
-// depth.
+// Structures of tensors: what traced and transformed functions can take and return besides tensors. A structure is a
+// tensor; a pair, tuple, array, vector or map from strings of structures; or an aggregate struct of at most 16
+// structures.
 //
 //   struct Batch { Tensor images, labels; };
 //   std::map<std::string, Tensor> parameters;
@@ -42,7 +42,7 @@ template <class T, size_t... I>
 constexpr bool has_members(std::index_sequence<I...>) {
   return requires { T{(static_cast<void>(I), AnyMember())...}; };
 }
-// Of an aggregate; 0 if it is none, or has too many.
+// Number of members of an aggregate; 0 if T is not one, or has too many.
 template <class T, size_t N = 16>
 constexpr size_t member_count() {
   if constexpr (N == 0 || !std::is_aggregate_v<T>) {
@@ -126,7 +126,7 @@ auto members_of(T& s) {
   }
 }
 
-// Whether its lengths or keys, which a type does not tell, count.
+// True if the structure contains lists or maps, whose lengths or keys do not follow from the type.
 template <class T>
 constexpr bool is_dynamic() {
   if constexpr (std::same_as<T, Tensor>) {
@@ -142,8 +142,8 @@ constexpr bool is_dynamic() {
   }
 }
 
-// Calls f(tensor) for each tensor of a structure, in order, and f.key(text) for what else tells it from others of its
-// type, where f has that.
+// Calls f(tensor) for each tensor of a structure, in order, and f.key(text), if f has that member, for lengths and
+// keys: what distinguishes it from other structures of its type.
 template <class T, class F>
 void visit(T& value, F&& f) {
   using V = std::remove_const_t<T>;
@@ -171,7 +171,7 @@ void append_tensors(const T& value, std::vector<Tensor>& tensors) {
   visit(value, [&](const Tensor& t) { tensors.push_back(t); });
 }
 
-// What tells structures of one type apart: lengths and keys.
+// Collects the lengths and keys that distinguish structures of one type.
 struct StructureText {
   void operator()(const Tensor&) {}
   void key(const std::string& part) { (text += std::to_string(part.size()) += ':') += part; }

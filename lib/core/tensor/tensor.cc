@@ -27,7 +27,7 @@ std::string place(const std::source_location& where) {
   throw error;
 }
 
-// Decision 6: nothing is silently frozen.
+// Decision 6: reading a value never silently freezes it into a trace.
 void check_readable(const TensorImpl& impl, const std::source_location& where) {
   if (impl.device->is_meta()) {
     if (impl.meta->lifted != nullptr) {
@@ -58,7 +58,7 @@ To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From{0};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    // Both limits are exact in floating point: -2^n, and 2^n which is one too many.
+    // Both limits are exact in floating point: -2^n, and 2^n, which is the first number too large.
     constexpr auto low = static_cast<From>(std::numeric_limits<To>::min());
     constexpr To kHalf = std::numeric_limits<To>::max() / 2 + 1;
     constexpr From high = static_cast<From>(kHalf) * From{2};
@@ -104,7 +104,7 @@ To number_at(DType dtype, const void* data) {
 
 // ---- Making --------------------------------------------------------------------------------------------------------
 
-// Where tensors made from host values go.
+// The device for tensors made from host values.
 Device& maker_device() {
   const ThreadState& state = thread_state();
   const bool real = state.device != nullptr && symbolic_recorders() == 0 && !state.device->is_meta();
@@ -202,7 +202,7 @@ Tensor Tensor::to(Device& device) const {
   if (impl.device == &device) return *this;
   if (device.is_meta()) return meta_tensor(impl.dtype, impl.shape);
   if (recorders().empty() && !impl.device->is_meta()) return copy_to_device(*this, device);
-  // Somebody listens: the copy is an op, so that it has a gradient and a node.
+  // With recorders the copy is an op call, so that it has a gradient and a node.
   const Tensor* input = this;
   dispatch::CallOptions options;
   options.device = &device;
@@ -259,7 +259,7 @@ Shape shape_of_elements(const PartialShape& shape, size_t numel) {
   int unknown = -1;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape.dim(i) >= 0) {
-      known *= shape.dim(i);  // PartialShape has seen to it that they do not overflow
+      known *= shape.dim(i);  // PartialShape checked that the product does not overflow
     } else if (unknown < 0) {
       unknown = i;
     } else {
@@ -288,7 +288,7 @@ Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size
   }
   Device& device = maker_device();
   Tensor t = allocate_tensor(device, dtype, shape);
-  // Inside a trace, what is made from host values is written in the program.
+  // Inside a trace, tensors made from host values are literals of the program.
   t.impl()->literal = symbolic_recorders() > 0;
   if (bytes == 0) return t;
   if (device.kind() == DeviceKind::kCpu) {

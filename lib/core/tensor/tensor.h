@@ -3,8 +3,8 @@
 //   Tensor x = tensor({{1.f, 2.f}, {3.f, 4.f}});
 //   float v = x(0, 1).item<float>();
 //
-// Invariants: row-major and contiguous; shape, dtype, device and bytes never change once the handle is visible; `id()`
-// is never used twice in a process. A tensor on the META device has a dtype and a possibly unknown shape and no bytes:
+// Invariants: row-major and contiguous; shape, dtype, device and bytes never change once the handle is visible; an
+// `id()` is never reused in a process. A tensor on the META device has a dtype, a possibly unknown shape and no bytes:
 // it stands for a value in a symbolic trace.
 // Thread-safety: a Tensor object is like a shared_ptr: distinct handles of the same tensor may be used from several
 // threads at once.
@@ -34,23 +34,23 @@ class Index;
 struct MetaInfo;
 struct PrintOptions;
 
-// An axis, and not the truth value that might follow it.
+// An axis number; excludes bool, which would otherwise match `keep_dims` passed in the axis's place.
 template <class I>
 concept AxisNumber = std::integral<I> && !std::same_as<I, bool>;
 
-// What a reduction is over.
+// Options of reductions.
 struct ReduceOptions {
-  std::vector<int64_t> axis = {};  // all, where none are given
-  bool keep_dims = false;          // dimensions that are reduced stay, with size 1
+  std::vector<int64_t> axis = {};  // empty: all axes
+  bool keep_dims = false;          // reduced dimensions stay, with size 1
 };
 struct VarianceOptions {
-  std::vector<int64_t> axis = {};  // all, where none are given
+  std::vector<int64_t> axis = {};  // empty: all axes
   bool keep_dims = false;
   int64_t correction = 0;  // the sum of squares is divided by count - correction: NumPy's default; PyTorch's is 1
 };
 
-// What a handle points to. Internal: use Tensor. Header, shape and, for small plain tensors in host memory, the bytes
-// are one block from a per-thread free list (lib/core/tensor/tensor_alloc.cc).
+// The object behind a handle. Internal: use Tensor. Header, shape and, for small plain tensors in host memory, the
+// bytes are one block from a per-thread free list (lib/core/tensor/tensor_alloc.cc).
 struct TensorImpl {
   std::atomic<int32_t> refs{1};
   DType dtype = DType::kInvalid;
@@ -60,9 +60,9 @@ struct TensorImpl {
   int64_t numel = 0;  // -1: unknown (META)
   Device* device = nullptr;
   void* data = nullptr;      // null on META; never null otherwise, also for empty tensors
-  Buffer* buffer = nullptr;  // owner of `data` unless inline; may be shared by views
+  Buffer* buffer = nullptr;  // owner of `data`, unless inline; views may share it
   MetaInfo* meta = nullptr;  // owned; only on META
-  Shape shape;               // on META possibly with unknowns (then only reachable as PartialShape)
+  Shape shape;               // on META it may have unknown dimensions (then reachable only as PartialShape)
 
   PANTO_EXPORT static void destroy(TensorImpl* impl) noexcept;
 };
@@ -72,13 +72,13 @@ class PANTO_EXPORT Tensor {
   using Where = std::source_location;  // of a call: the caller's line
 
   Tensor() noexcept = default;
-  // Takes over one reference.
+  // Takes ownership of one reference.
   explicit Tensor(TensorImpl* impl) noexcept : impl_(impl) {}
   Tensor(const Tensor& other) noexcept : impl_(other.impl_) {
     if (impl_ != nullptr) impl_->refs.fetch_add(1, std::memory_order_relaxed);
   }
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-  // To a variable of type Tensor only: what an expression gives, as x[0] and v.value() do, is a value of its own.
+  // Only for lvalues: x[0] and v.value() return temporaries, and assigning to one of these would have no effect.
   Tensor& operator=(const Tensor& other) & noexcept {
     Tensor copy(other);
     std::swap(impl_, copy.impl_);
@@ -90,13 +90,13 @@ class PANTO_EXPORT Tensor {
   }
   ~Tensor() { release(); }
 
-  // False for a default-constructed handle; everything below throws FailedPrecondition on one.
+  // False for a default-constructed handle; all functions below throw FailedPrecondition for such a handle.
   bool defined() const noexcept { return impl_ != nullptr; }
   DType dtype() const { return get().dtype; }
-  // Throws FailedPrecondition on a META tensor with unknowns: `partial_shape()` gives those, op `shape(x)` the values.
+  // Throws FailedPrecondition for a META tensor with unknown dimensions: use `partial_shape()`, or the op `shape(x)`.
   const Shape& shape() const;
   const PartialShape& partial_shape() const { return get().shape; }
-  // Throw FailedPrecondition where just this is unknown.
+  // Throw FailedPrecondition if this number is unknown.
   int rank() const {
     const TensorImpl& impl = get();
     return impl.shape.known_rank() ? impl.shape.rank() : shape().rank();
@@ -106,11 +106,11 @@ class PANTO_EXPORT Tensor {
   Device& device() const { return *get().device; }
   bool is_meta() const { return get().device->is_meta(); }
   int64_t id() const { return get().id; }
-  // Bytes of the elements (of their C++ objects for string, resource and variant).
+  // Size of the elements in bytes (for string, resource and variant: of their C++ objects).
   size_t nbytes() const;
 
   // The elements, in host memory. Throws InvalidArgument if T is not the dtype, FailedPrecondition if the tensor is
-  // symbolic (names the line that asked, and the fix) or on a device: call `cpu()` first.
+  // symbolic (the error names the calling line and the fix) or on a device: call `cpu()` first.
   template <class T>
   std::span<const T> data(std::source_location where = std::source_location::current()) const {
     return {static_cast<const T*>(read_host(dtype_of<T>, where)), static_cast<size_t>(get().numel)};
@@ -119,23 +119,23 @@ class PANTO_EXPORT Tensor {
   // not exactly one element, FailedPrecondition if the tensor is symbolic.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const;
-  // Of a tensor with one element, in a condition, as in Python: `if (all(x == y))`. Throws what `item` throws; whether
-  // there is a tensor at all is `defined()`.
+  // The truth value of a tensor with one element, as in Python: `if (all(x == y))`. Throws as `item`. To test whether
+  // the handle holds a tensor, use `defined()`.
   explicit operator bool() const { return item<bool>(); }
-  // The elements as a flat vector of their own type.
+  // The elements as a flat vector. T must be the dtype.
   template <class T>
   std::vector<T> to_vector(std::source_location where = std::source_location::current()) const {
     const Tensor host = on_host(where);
     const std::span<const T> values = host.data<T>(where);
     return std::vector<T>(values.begin(), values.end());
   }
-  // This tensor in the first CPU's memory; itself if it is there.
+  // This tensor in the first CPU's memory; the same tensor if it is there already.
   Tensor cpu() const;
   Tensor to(Device& device) const;
 
-  // NumPy-style: x[i] is the i-th slice along the first dimension; x(i, j, ...) and x[{i, j, ...}] take numbers,
-  // ranges, masks and positions (panto/lib/core/tensor/index.h); negative ones count from the end. Recorded like any
-  // op. Throws OutOfRange for a number, InvalidArgument for what does not fit the shape.
+  // NumPy-style indexing: x[i] is the i-th slice along the first dimension; x(i, j, ...) and x[{i, j, ...}] take
+  // numbers, ranges, masks and positions (panto/lib/core/tensor/index.h); negative numbers count from the end. Recorded
+  // like any op. Throws OutOfRange for a number out of range, InvalidArgument for indices that do not fit the shape.
   Tensor operator[](Index i) const;
   Tensor operator[](std::initializer_list<Index> indices) const;  // any number of them
   Tensor operator()(Index a) const;
@@ -147,7 +147,8 @@ class PANTO_EXPORT Tensor {
   Tensor at(std::initializer_list<Dim> numbers) const;
   Tensor at(std::span<const Index> indices) const;  // any number of them
 
-  // What is often chained (lib/ops/methods.cc); ops.h and reductions.h have these as functions, and say more.
+  // Functions that are often chained (lib/ops/methods.cc). ops.h and reductions.h have them as free functions, with
+  // documentation.
   Tensor sum(const ReduceOptions& options = {}, Where where = Where::current()) const;
   Tensor mean(const ReduceOptions& options = {}, Where where = Where::current()) const;
   Tensor prod(const ReduceOptions& options = {}, Where where = Where::current()) const;
@@ -157,7 +158,7 @@ class PANTO_EXPORT Tensor {
   Tensor any(const ReduceOptions& options = {}, Where where = Where::current()) const;
   Tensor var(const VarianceOptions& options = {}, Where where = Where::current()) const;
   Tensor std(const VarianceOptions& options = {}, Where where = Where::current()) const;
-  // Over one axis, or a list: x.sum(1), x.max({0, 1}), x.mean(-1, true) where the axis stays with size 1.
+  // Over one axis, or a list: x.sum(1), x.max({0, 1}); x.mean(-1, true) keeps the axis with size 1.
   Tensor sum(AxisNumber auto axis, bool keep_dims = false, Where where = Where::current()) const {
     return sum(ReduceOptions{.axis = {axis}, .keep_dims = keep_dims}, where);
   }
@@ -223,13 +224,13 @@ class PANTO_EXPORT Tensor {
   }
   Tensor argmax(int64_t axis, Where where = Where::current()) const;
   Tensor argmin(int64_t axis, Where where = Where::current()) const;
-  Tensor argmax(Where where = Where::current()) const;  // of all elements, as in NumPy
+  Tensor argmax(Where where = Where::current()) const;  // over all elements, as in NumPy
   Tensor argmin(Where where = Where::current()) const;
-  // {3, -1}, of integers or scalar tensors: one dimension may be -1, what the others leave.
+  // {3, -1}, of integers or scalar tensors: one dimension may be -1, which is computed from the number of elements.
   Tensor reshape(Arg shape, Where where = Where::current()) const;
-  // {}: all dimensions in reverse order.
+  // {}: reverses all dimensions.
   Tensor transpose(const std::vector<int64_t>& perm = {}, Where where = Where::current()) const;
-  Tensor T(Where where = Where::current()) const;  // the same, as in NumPy
+  Tensor T(Where where = Where::current()) const;  // the same with {}, as in NumPy
   Tensor cast(DType dtype, Where where = Where::current()) const;
 
   // Like NumPy: "[[1. 2.]\n [3. 4.]]"; on META "<symbolic float32[?,2]>".
@@ -248,7 +249,7 @@ class PANTO_EXPORT Tensor {
   [[noreturn]] static void undefined();
   int64_t known_dim(int i) const;
   const void* read_host(DType expected, std::source_location where) const;
-  // This tensor, or an unrecorded copy of one on a device.
+  // This tensor, or a copy in host memory that is not recorded.
   Tensor on_host(std::source_location where) const;
   friend PANTO_EXPORT std::string print(const Tensor& t, const PrintOptions& options);
 
@@ -264,18 +265,19 @@ extern template PANTO_EXPORT std::string Tensor::item<std::string>(std::source_l
 
 PANTO_EXPORT std::ostream& operator<<(std::ostream& out, const Tensor& t);
 
-// ---- Making tensors from host values. Nested lists must be regular: InvalidArgument otherwise. ------------------
+// ---- Making tensors from host values. Nested lists must be regular, otherwise they throw InvalidArgument. -------
 
-// Copies `bytes` bytes of elements of `dtype` (plain types only) from host memory to the current device scope's device.
-// Throws InvalidArgument unless the sizes agree.
+// Copies `bytes` bytes of elements of `dtype` (plain types only) from host memory to the device of the current device
+// scope. Throws InvalidArgument unless the sizes agree.
 PANTO_EXPORT Tensor tensor_from_bytes(DType dtype, const Shape& shape, const void* data, size_t bytes);
 PANTO_EXPORT Tensor tensor_from_strings(const Shape& shape, std::vector<std::string> values);
 
-// `shape` with one unknown dimension made what `numel` elements leave for it: {3, -1} of 12 is [3,4]. Throws
-// InvalidArgument where there is none that fits.
+// Replaces the one unknown dimension of `shape` so that it has `numel` elements: {3, -1} for 12 gives [3,4]. Throws
+// InvalidArgument if no number fits.
 PANTO_EXPORT Shape shape_of_elements(const PartialShape& shape, size_t numel);
 
-// One dimension of `shape` may be -1: what the others leave. Throws InvalidArgument unless the values fill the shape.
+// One dimension of `shape` may be -1: it is computed from the number of values. Throws InvalidArgument unless the
+// values fill the shape.
 template <class T>
 Tensor tensor(std::span<const T> values, const PartialShape& shape) {
   return tensor_from_bytes(dtype_of<T>, shape_of_elements(shape, values.size()), values.data(),
@@ -293,7 +295,7 @@ PANTO_EXPORT Tensor tensor(const std::vector<bool>& values);
 namespace detail {
 PANTO_EXPORT Tensor from_vector(const std::vector<std::string>& values);
 }  // namespace detail
-// A template, so that no list is tried as one.
+// A template, so that the compiler does not try to convert lists to this parameter.
 template <std::same_as<std::string> T>
 Tensor tensor(const std::vector<T>& values) {
   return detail::from_vector(values);
@@ -311,8 +313,8 @@ PANTO_EXPORT Tensor tensor(std::string value);
 
 namespace detail {
 
-// Of a list with literals and strings, {"a", s}. (No std::string, which {"a", "b"} is also: a range that begins here
-// and ends there.)
+// An element of a list of literals and strings, {"a", s}. (Not std::string itself: {"a", "b"} would also convert to one
+// string, as a range from one pointer to the other.)
 class StringItem {
  public:
   // NOLINTBEGIN(google-explicit-constructor): in braces
@@ -331,7 +333,7 @@ concept ListElement = std::is_arithmetic_v<T> || std::is_same_v<T, const char*> 
 // Collects the elements and the dimensions of a nested list.
 class PANTO_EXPORT ListReader {
  public:
-  // Enters a list of this depth. Throws InvalidArgument if an earlier one of that depth had another size.
+  // Enters a list at this depth. Throws InvalidArgument if an earlier list at that depth had another size.
   void enter(int depth, size_t size);
   void append(const void* elements, size_t bytes);
   void append(std::string text);
@@ -339,8 +341,8 @@ class PANTO_EXPORT ListReader {
 
  private:
   static constexpr int kMaxDepth = 4;
-  std::string bytes_;                 // of the elements so far ...
-  std::vector<std::string> strings_;  // ... or they
+  std::string bytes_;                 // the elements so far, if arithmetic
+  std::vector<std::string> strings_;  // the elements so far, if strings
   int64_t dims_[kMaxDepth] = {};
   int rank_ = 0;
 };

@@ -13,11 +13,12 @@ namespace {
 // ---- Blocks: header, or header and small data ----------------------------------------------------------------------
 //
 // Each thread keeps free blocks of two sizes in lists of its own. A block may be freed on another thread than the one
-// that took it; lists that grow long, and the lists of threads that end, go to a common pool from which empty lists are
-// refilled. The pool's memory is never given back: it is what the most tensors alive at one time needed.
+// that took it. Blocks of long lists, and of threads that end, go to a common pool, from which empty lists are
+// refilled. The pool's memory is never returned to the system: it is as large as the most tensors alive at one time
+// needed.
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr bool kPlainBlocks = true;  // every tensor is a heap block of its own, so that the sanitizer sees its life
+constexpr bool kPlainBlocks = true;  // every tensor is a heap block of its own, so that the sanitizer tracks it
 #else
 constexpr bool kPlainBlocks = false;
 #endif
@@ -50,16 +51,17 @@ struct FreeList {
   }
 };
 
-// Trivial, so that reading it needs no guard and works while the thread's other objects are destroyed.
+// Trivial, so that access needs no guard and works while the thread's other objects are destroyed.
 struct ThreadCache {
   FreeList lists[kBlockSizes];
   int64_t next_id = 0;
   int64_t end_id = 0;
-  bool attached = false;  // its lists are emptied when the thread ends
-  bool ended = false;     // they were: everything goes to the pool now
+  bool attached = false;  // its lists will be emptied when the thread ends
+  bool ended = false;     // the lists were emptied: all blocks go to the pool now
 };
 
-// initial-exec: no function call to find it. The few bytes fit the reserve the dynamic linker keeps for such libraries.
+// initial-exec: access without a function call. The few bytes fit the reserve that the dynamic linker keeps for such
+// libraries.
 __attribute__((tls_model("initial-exec"))) thread_local constinit ThreadCache cache;
 
 struct Pool {
@@ -125,7 +127,7 @@ void free_block(BlockSize size, void* block) noexcept {
   if constexpr (kPlainBlocks) return ::operator delete(block, std::align_val_t{kAlignment});
   FreeList& list = cache.lists[size];
   list.push(block);
-  // A thread that only frees is noticed here too: its list must not be lost when it ends.
+  // Also attaches threads that only free blocks: their lists must not be lost when they end.
   if (!cache.attached && !cache.ended) attach_thread();
   if (cache.ended) {
     give_to_pool(size, list.count);
@@ -203,10 +205,10 @@ void destroy_now(TensorImpl* impl) noexcept {
   free_block(size, impl);
 }
 
-// A variant, and what a handle refers to, may hold tensors of such elements: optionals of optionals, lists of lists,
-// queues of queues, as many within each other as a program likes. Were each destroyed by the one around it, the stack
-// would not be deep enough: so those that come up while one is destroyed wait in a line, which the outermost works off.
-// The line is linked through a field that nobody reads any more, since there may be no memory for anything else.
+// A variant, or the object behind a handle, may hold tensors of such elements: optionals of optionals, lists of lists,
+// queues of queues, nested to any depth. Recursive destruction would overflow the stack. Instead, holders that are
+// found while another one is destroyed are put into a line, and the outermost call destroys them in turn. The line is
+// linked through a field that is no longer used, because there may be no memory for anything else.
 struct HolderLine {
   TensorImpl* first = nullptr;
   bool worked_off = false;
@@ -242,7 +244,7 @@ Buffer* Buffer::allocate(Device& device, DType dtype, int64_t count) {
           device.name());
   }
   std::unique_ptr<Buffer> buffer(new Buffer);
-  // Not zero bytes: `data` is never null, also for empty tensors.
+  // Never allocates zero bytes: `data` must not be null, even for empty tensors.
   void* data = device.allocate(bytes > 0 ? bytes : 1);
   try {
     construct_elements(dtype, data, count);
@@ -323,7 +325,7 @@ Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset) {
   const size_t size = dtype_size(from.dtype);
   auto* data = static_cast<std::byte*>(from.data) + static_cast<size_t>(offset) * size;
   const size_t bytes = static_cast<size_t>(numel) * size;
-  // A copy of a few bytes costs less than the shared count, and a small view does not keep a big buffer alive.
+  // Copying a few bytes costs less than sharing the count, and a small view then does not keep a large buffer alive.
   if (from.inline_data || (bytes <= kInlineBytes && is_plain(from.dtype) && from.device->kind() == DeviceKind::kCpu)) {
     Tensor copy = allocate_tensor(*from.device, from.dtype, shape);
     std::memcpy(copy.impl()->data, data, bytes);
@@ -391,7 +393,7 @@ Tensor copy_to_device(const Tensor& from, Device& device) {
       failf(Code::kUnimplemented, "copy: {} tensors live in host memory, got device {}", dtype_name(impl.dtype),
             device.name());
     }
-    // The elements are in host memory either way: all CPU devices share it.
+    // The elements are in host memory in both cases: all CPU devices share it.
     return view_tensor(from, impl.shape);
   }
   Tensor copy = allocate_tensor(device, impl.dtype, impl.shape);

@@ -1,4 +1,4 @@
-// Making tensors from the inside: for the dispatcher, kernels that give out views, importers and back-ends.
+// Creation of tensors for the library itself: the dispatcher, kernels that return views, importers and back-ends.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace panto {
 
-// Bytes of a small tensor that live in the same block as its header.
+// A small tensor of at most this many bytes stores them in the same block as its header.
 inline constexpr size_t kInlineBytes = 256;
 
-// Reference-counted memory of one device. Destroys its elements where the dtype asks for it.
+// Reference-counted memory of one device. Runs the elements' destructors if the dtype has them.
 class PANTO_EXPORT Buffer {
  public:
-  // `count` elements; plain dtypes are left uninitialised, others constructed. Throws ResourceExhausted.
+  // `count` elements; uninitialised for plain dtypes, otherwise constructed. Throws ResourceExhausted.
   static Buffer* allocate(Device& device, DType dtype, int64_t count);
-  // Memory of somebody else, kept alive by `owner`.
+  // Wraps memory that `owner` keeps alive.
   static Buffer* adopt(Device& device, void* data, size_t bytes, std::shared_ptr<void> owner);
 
   void* data() const noexcept { return data_; }
   size_t bytes() const noexcept { return bytes_; }
   bool unique() const noexcept { return refs_.load(std::memory_order_acquire) == 1; }
-  // True for memory of somebody else: nobody may write to it.
+  // True for wrapped memory, which must not be written to.
   bool adopted() const noexcept { return dtype_ == DType::kInvalid; }
   void retain() noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
@@ -40,13 +40,14 @@ class PANTO_EXPORT Buffer {
   std::shared_ptr<void> owner_;
 };
 
-// What is known of a symbolic tensor beyond its shape: the values of small integer tensors, which may size other
-// tensors (design decision 14). -1... any integer may be a value, so unknown elements are nullopt.
+// What is known of a symbolic tensor beyond its shape: the values of small integer tensors, which may determine the
+// sizes of other tensors (design decision 14). Unknown elements are nullopt, because every integer, also -1, may be a
+// value.
 using PartialValues = std::vector<std::optional<int64_t>>;
 inline constexpr int64_t kMaxPartialValues = 256;
 
-// What is known of the variable that a symbolic resource tensor refers to, or of the elements of the list that a
-// symbolic variant tensor holds. Of a queue: of the components of its elements.
+// What is known of the object behind a symbolic handle: the variable of a resource tensor, the elements of the list in
+// a variant tensor, or, in `components`, the components of a queue's elements.
 struct HandleInfo {
   DType dtype = DType::kInvalid;
   PartialShape shape;
@@ -55,8 +56,8 @@ struct HandleInfo {
 
 class Transform;
 
-// What a tensor inside a transform (vmap, jvp) stands for: one with the batch's dimension in front, or a value and its
-// tangent.
+// What a tensor inside a transform stands for: in vmap a tensor with the batch dimension in front, in jvp a value and
+// its tangent.
 struct Lifted {
   std::shared_ptr<Transform> of;
   Tensor value;
@@ -67,44 +68,44 @@ struct MetaInfo {
   std::optional<PartialValues> values;
   const void* trace = nullptr;                         // the trace that the tensor belongs to
   std::shared_ptr<const HandleInfo> handle = nullptr;  // null: nothing is known
-  std::unique_ptr<const Lifted> lifted = nullptr;      // null: not of a transform
+  std::unique_ptr<const Lifted> lifted = nullptr;      // null: does not belong to a transform
 };
 
-// A new tensor with bytes that nobody else sees yet; uninitialised for plain dtypes. Throws ResourceExhausted.
+// A new tensor with memory that has no other owner; uninitialised for plain dtypes. Throws ResourceExhausted.
 PANTO_EXPORT Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape);
-// The same for a caller that knows shape.numel().
+// The same, if the caller knows shape.numel().
 PANTO_EXPORT Tensor allocate_tensor(Device& device, DType dtype, const Shape& shape, int64_t numel);
-// A new handle on (part of) the bytes of `base`: `shape` elements from element `offset`. Copies where the bytes are
-// few.
+// A new tensor that shares the bytes of `base`: `shape` elements from element `offset` on. If they are few, they are
+// copied instead.
 PANTO_EXPORT Tensor view_tensor(const Tensor& base, const Shape& shape, int64_t offset = 0);
-// Memory of somebody else (64-byte alignment is not required); `owner` is released with the last handle.
+// Wraps memory owned by the caller (64-byte alignment is not required); `owner` is released with the last handle.
 PANTO_EXPORT Tensor adopt_tensor(Device& device, DType dtype, const Shape& shape, void* data,
                                  std::shared_ptr<void> owner);
 PANTO_EXPORT Tensor meta_tensor(DType dtype, const PartialShape& shape,
                                 std::optional<PartialValues> values = std::nullopt, const void* trace = nullptr,
                                 std::shared_ptr<const HandleInfo> handle = nullptr);
-// A tensor of `shape` that stands for `lifted`.
+// A symbolic tensor of `shape` that stands for `lifted`.
 PANTO_EXPORT Tensor lifted_tensor(const PartialShape& shape, Lifted lifted);
 PANTO_EXPORT Tensor resource_tensor(ResourceHandle handle);
-// A tensor that was made of host values in the first CPU's memory, as `tensor(values)` gives it: on the scope's device,
-// and written in the program where it is made inside a trace.
+// Completes a tensor that was made from host values in the first CPU's memory, as by `tensor(values)`: moves it to the
+// device scope's device, and marks it as a literal of the program if it is made inside a trace.
 PANTO_EXPORT Tensor made_of_host_values(Tensor t);
-// A copy of the elements in the memory of `device`, which no recorder hears of (`Tensor::to` is the recorded one).
+// A copy of the elements on `device`, hidden from recorders (`Tensor::to` is recorded).
 PANTO_EXPORT Tensor copy_to_device(const Tensor& t, Device& device);
 
-// The bytes of a tensor that was just allocated and is not visible to anybody else.
+// The bytes of a tensor that was just allocated and that no other code can see.
 template <class T>
 T* mutable_data(const Tensor& t) {
   return static_cast<T*>(t.impl()->data);
 }
-// True if this handle is the only one on the tensor and on its bytes, which are the library's own: it may be written
-// over.
+// True if this handle is the only one on the tensor and on its bytes, and the bytes are not wrapped memory: then they
+// may be overwritten.
 PANTO_EXPORT bool exclusively_owned(const Tensor& t) noexcept;
-// A fresh id, from this thread's block.
+// A new id, from this thread's block of ids.
 PANTO_EXPORT int64_t next_tensor_id() noexcept;
 
-// Integer values of `t` as far as they are known: of a host tensor of an integer dtype, or a symbolic tensor's partial
-// values; nullopt if nothing is known or there are more than kMaxPartialValues.
+// Known integer values of `t`: the elements of a host tensor of an integer dtype, or the partial values of a symbolic
+// tensor. nullopt if nothing is known or there are more than kMaxPartialValues.
 PANTO_EXPORT std::optional<PartialValues> known_integers(const Tensor& t);
 
 }  // namespace panto

@@ -19,11 +19,11 @@ thread_local constinit VariableMaker* current_maker = nullptr;
 thread_local constinit VariableUse current_use = VariableUse::kTrained;
 
 struct Naming {
-  std::string name;  // "k", then "k_1", "k_2", ...: once in the process
-  std::string base;  // as asked for: the same in every process
+  std::string name;  // "k", then "k_1", "k_2", ...: unique in the process
+  std::string base;  // as requested: the same in every process
 };
 
-// The names stay taken: a checkpoint of a later variable must not look like an older one's.
+// Names stay taken: the checkpoint of a later variable must not look like an older one's.
 class Names {
  public:
   Naming make(std::string_view asked) {
@@ -44,8 +44,8 @@ class Names {
   }
 
  private:
-  // What belongs to a variable, as an optimizer's "k_1/m", has its name, which may be another one in the next process:
-  // "k/m" is not.
+  // A variable that belongs to another one, such as an optimizer's "k_1/m", contains its owner's unique name, which may
+  // differ in the next process. Its base name "k/m" does not differ.
   std::string base_of(std::string_view asked) const {
     for (size_t slash = asked.rfind('/'); slash != std::string_view::npos && slash > 0;
          slash = asked.rfind('/', slash - 1)) {

@@ -1,5 +1,4 @@
-// What is said of a variable that does not fit, wherever it is found out: by shape functions, by kernels, by the
-// variable itself.
+// Error checks for variables, shared by shape functions, kernels and the variables themselves.
 #pragma once
 
 #include <string_view>
@@ -10,7 +9,7 @@
 
 namespace panto {
 
-// Of a variable of type `dtype` and of shape `shape`, as far as that is known. Throw InvalidArgument.
+// Check a use against a variable of type `dtype` and shape `shape`, as far as known. Throw InvalidArgument.
 PANTO_EXPORT void expect_variable_dtype(DType dtype, DType wanted);
 PANTO_EXPORT void expect_variable_shape(const PartialShape& shape, const PartialShape& wanted,
                                         std::string_view argument);

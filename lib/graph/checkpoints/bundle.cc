@@ -1,4 +1,4 @@
-// The second version of checkpoints: an index, which is a table of BundleEntryProtos, and files of data.
+// The second version of checkpoints: an index, which is a table of BundleEntryProtos, and data files.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMaxShards = 100'000;  // file names have five digits
 
-// Where a tensor, or a part of one, is.
+// The location of a tensor, or of a part of one.
 struct Place {
   int64_t shard = 0;
   uint64_t offset = 0, size = 0;
@@ -104,7 +104,7 @@ class Bundle final : public StoredTensors {
 
   static void expect_size(const Entry& entry) {
     const DType dtype = entry.variable.dtype;
-    if (!is_plain(dtype)) return;  // of others it depends on the values
+    if (!is_plain(dtype)) return;  // for other dtypes it depends on the values
     const int64_t bytes =
         checked_mul(entry.variable.shape.numel(), static_cast<int64_t>(dtype_size(dtype)), "bytes of a tensor");
     if (static_cast<uint64_t>(bytes) != entry.place.size) {
@@ -113,7 +113,7 @@ class Bundle final : public StoredTensors {
     }
   }
 
-  // Two tensors of the same bytes would let a small file ask for any amount of memory.
+  // If two tensors could share bytes, a small file could ask for any amount of memory.
   void expect_apart() const {
     std::vector<const Entry*> sorted;
     for (const Entry& e : entries_) {
@@ -129,7 +129,7 @@ class Bundle final : public StoredTensors {
     }
   }
 
-  // The entries of slices are no variables.
+  // Entries of slices are not variables.
   void hide_slices() {
     std::unordered_map<std::string_view, size_t> numbers;
     for (size_t i = 0; i < entries_.size(); ++i) numbers.emplace(entries_[i].variable.name, i);
@@ -142,7 +142,7 @@ class Bundle final : public StoredTensors {
           failf(Code::kDataLoss, "checkpoint: expected an entry of the part {} of '{}', got none",
                 part.shape().to_string(), e.variable.name);
         }
-        // Each part is looked up by a key as long as the name: a list that repeats one would cost what no file holds.
+        // Each part is looked up by a key as long as the name: repeating a part in the list would cost unlimited time.
         if (hidden[found->second]) {
           failf(Code::kDataLoss, "checkpoint: expected each part of '{}' once, got one twice", e.variable.name);
         }
@@ -171,7 +171,7 @@ class Bundle final : public StoredTensors {
     std::vector<TensorSlice> slices;
     for (const auto& slice : entry.slices) slices.emplace_back(slice, entry.variable.shape);
     expect_all_elements(entry.variable.shape, slices);
-    // What the index says of the parts is compared with the files of data before the whole takes memory.
+    // Compare the index's entries of the parts with the data files before allocating the complete tensor.
     std::vector<const Entry*> parts;
     for (const TensorSlice& slice : slices) {
       const Entry& part = parts_.at(slice.key(entry.variable.name));
@@ -194,7 +194,7 @@ class Bundle final : public StoredTensors {
                         });
   }
 
-  // The file in which it lies, and is as large as its elements ask for at least.
+  // The file of the place. Checks that the file is large enough for the place, and the place for its elements.
   const RandomAccessFile& file_of(const CheckpointVariable& variable, const Place& place,
                                   const std::string& path) const {
     const RandomAccessFile& file = data_file(place.shard, path);
@@ -232,7 +232,7 @@ class Bundle final : public StoredTensors {
     file.read(place.offset, data, place.size);
     expect_checksum(place, masked_crc32c(std::string_view(data, place.size)));
     if (variable.dtype == kBool) {
-      // One that is neither 0 nor 1 would be undefined behaviour everywhere else.
+      // Any other value in a bool would be undefined behaviour wherever it is used.
       std::transform(data, data + place.size, data, [](char b) { return static_cast<char>(b != 0); });
     } else if (swapped_) {
       const bool pairs = variable.dtype == kComplex64 || variable.dtype == kComplex128;
@@ -242,9 +242,8 @@ class Bundle final : public StoredTensors {
     return t;
   }
 
-  // All lengths as varints, their checksum in four bytes, and the texts. Lengths count for checksums as numbers of four
-  // bytes, or eight where four do not do.
-  // Precondition: expect_room_for_strings.
+  // Format: all lengths as varints, their checksum in four bytes, and the texts. For the checksums a length counts as a
+  // number of four bytes, or of eight if it is larger. Precondition: expect_room_for_strings.
   static Tensor read_strings(const CheckpointVariable& variable, const Place& place, const RandomAccessFile& file) {
     const auto count = static_cast<uint64_t>(variable.shape.numel());
     std::string bytes(place.size, '\0');
@@ -293,10 +292,10 @@ class Bundle final : public StoredTensors {
 
   std::string prefix_;
   int64_t shards_ = 0;
-  bool swapped_ = false;                // the most significant byte comes first
-  std::vector<Entry> entries_;          // as variables_
-  std::map<std::string, Entry> parts_;  // slices by their keys
-  mutable std::mutex mutex_;            // of:
+  bool swapped_ = false;                // most significant byte first
+  std::vector<Entry> entries_;          // parallel to variables_
+  std::map<std::string, Entry> parts_;  // slices by key
+  mutable std::mutex mutex_;            // guards:
   mutable std::map<int64_t, std::unique_ptr<RandomAccessFile>> files_;
 };
 

@@ -1,4 +1,4 @@
-// Writes the second version of checkpoints.
+// Writes checkpoints of the second version.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,14 +22,14 @@
 namespace panto {
 namespace {
 
-// An entry of the index. Without a value: of a tensor in parts, whose entries are others.
+// An entry of the index. Without a value: the entry of a partitioned tensor, whose parts have entries of their own.
 struct Item {
   std::string key;
   Tensor value = {};
   graphdef::BundleEntryProto entry = {};
 };
 
-// In the order of their keys.
+// Sorted by key.
 std::vector<Item> items_of(std::span<const CheckpointPart> parts) {
   std::vector<Item> items;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -55,7 +55,7 @@ std::vector<Item> items_of(std::span<const CheckpointPart> parts) {
   return items;
 }
 
-// Appends a tensor's bytes. What the index says of them.
+// Appends a tensor's bytes and returns its entry for the index.
 class DataWriter {
  public:
   explicit DataWriter(NewFile& file) : file_(file) {}
@@ -93,7 +93,7 @@ class DataWriter {
     return crc32c(bytes);
   }
 
-  // As bundle.cc says.
+  // The format is described in bundle.cc.
   uint32_t put_strings(const Tensor& t) {
     const std::span<const std::string> texts(static_cast<const std::string*>(t.impl()->data),
                                              static_cast<size_t>(t.numel()));
@@ -121,7 +121,7 @@ class DataWriter {
   int64_t offset_ = 0;
 };
 
-// Files that are removed again unless all that belongs to them is there.
+// Files that are removed again unless all files of the checkpoint are written.
 class Unfinished {
  public:
   Unfinished() = default;
@@ -138,7 +138,7 @@ class Unfinished {
 };
 
 void write_bundle(const std::string& prefix, const std::vector<Item>& items) {
-  // The old index, if there is one, tells of files with the old count in their names: the new ones have another.
+  // The old index, if there is one, refers to files with the old count in their names: the new files use another count.
   const int64_t old_count = count_shards(prefix);
   const int count = old_count == 1 ? 2 : 1;
   graphdef::BundleHeaderProto header;
@@ -146,7 +146,7 @@ void write_bundle(const std::string& prefix, const std::vector<Item>& items) {
   header.mutable_version()->set_producer(kBundleVersion);
   TableWriter table;
   table.add("", header.SerializeAsString());
-  NewFile index(index_path(prefix));  // before anything is written: whether it can be
+  NewFile index(index_path(prefix));  // created first, to fail early if the folder is not writable
   Unfinished unfinished;
   {
     NewFile data(data_path(prefix, 0, count));
@@ -163,7 +163,7 @@ void write_bundle(const std::string& prefix, const std::vector<Item>& items) {
     unfinished.add(data_path(prefix, 1, count));
   }
   index.append(table.finish());
-  index.commit();  // from here on it is the new one
+  index.commit();  // from here on the new checkpoint is the current one
   unfinished.keep();
   for (int64_t i = 0; i < old_count; ++i) unlink(data_path(prefix, i, old_count).c_str());
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kIndexSuffix = ".index";
 
-// Where the digits behind the last '-' begin; npos if it does not end so.
+// The position of the digits behind the last '-'; npos if the name does not end in such digits.
 size_t step_position(std::string_view name) {
   const size_t dash = name.rfind('-');
   if (dash == std::string_view::npos || dash + 1 == name.size()) return std::string_view::npos;
@@ -47,7 +47,7 @@ struct CheckpointReader::Impl {
       return;
     }
     object_based = true;
-    // What is the key of a value itself remains that.
+    // The key of a value always means that value, even if it is also an alias.
     for (const CheckpointVariable& v : variables) {
       if (v.name.ends_with(kVariableValue)) add_alias(v.name.substr(0, v.name.size() - kVariableValue.size()), v.name);
     }
@@ -144,7 +144,7 @@ void remove_checkpoint(const std::string& prefix) {
   const int64_t shards = count_shards(prefix);
   remove(index_path(prefix));
   for (int64_t i = 0; i < shards; ++i) remove(data_path(prefix, i, shards));
-  // Without an index nobody knows how many there are: those that this library writes.
+  // Without an index the number of data files is unknown: remove those that this library writes.
   if (shards > 0) return;
   for (const int64_t count : {1, 2}) {
     for (int64_t i = 0; i < count; ++i) remove(data_path(prefix, i, count));

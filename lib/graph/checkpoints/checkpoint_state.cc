@@ -55,7 +55,7 @@ std::optional<std::string> latest_checkpoint(const std::string& folder) {
     return checkpoint_exists(prefix) ? std::optional(prefix) : std::nullopt;
   };
   if (auto prefix = there(state->latest)) return prefix;
-  // TensorFlow may have named one that never came to the disk.
+  // TensorFlow may have listed a checkpoint that was never written to disk.
   for (const std::string& name : std::views::reverse(state->all)) {
     if (auto prefix = there(name)) return prefix;
   }

@@ -1,5 +1,5 @@
-// The first version of checkpoints, which TensorFlow 1 wrote before 0.12 and on demand since: one table, in which the
-// empty key has the names, dtypes and shapes of all tensors, and each part of a tensor has a key of its own.
+// The first version of checkpoints, which TensorFlow 1 wrote by default before 0.12 and can still write: one table. The
+// empty key has the names, dtypes and shapes of all tensors; each part of a tensor has a key of its own.
 #include <algorithm>
 
 #include "panto/lib/base/text/format.h"
@@ -14,7 +14,8 @@ namespace panto {
 namespace {
 
 constexpr int kVersion = 1;
-// A part of one repeated value takes few bytes in the file: what one tensor's may take in memory beyond that.
+// A part of one repeated value takes few bytes in the file: limit for the memory that a tensor may take beyond its
+// bytes.
 constexpr int64_t kMaxExpandedBytes = int64_t{1} << 28;
 
 class FirstVersion final : public StoredTensors {
@@ -57,8 +58,8 @@ class FirstVersion final : public StoredTensors {
   }
 
   Tensor assembled(const CheckpointVariable& variable, const std::vector<TensorSlice>& slices) const {
-    expect_all_elements(variable.shape, slices);  // or one that is listed often would be parsed as often
-    // The parts first: they say whether there is as much as the whole would take.
+    expect_all_elements(variable.shape, slices);  // a part that is listed repeatedly would be parsed repeatedly
+    // The parts first: they show whether the data for the complete tensor exists.
     ExpansionBudget budget(kMaxExpandedBytes);
     std::vector<Tensor> parts;
     for (const TensorSlice& slice : slices) {
@@ -82,7 +83,7 @@ class FirstVersion final : public StoredTensors {
 
   std::string path_;
   Table table_;
-  std::vector<std::vector<TensorSlice>> slices_;  // of variables_
+  std::vector<std::vector<TensorSlice>> slices_;  // parallel to variables_
 };
 
 }  // namespace

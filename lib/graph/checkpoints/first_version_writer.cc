@@ -23,7 +23,7 @@ void add_each(const Tensor& t, const Add& add) {
   for (int64_t i = 0; i < t.numel(); ++i) add(values[i]);
 }
 
-// Every value by itself: readers of this version know no other form, nor what dtypes have been added since.
+// Every value separately: readers of this version know neither other forms nor newer dtypes.
 void put_values(const Tensor& t, graphdef::TensorProto& proto) {
   const auto integer = [&](auto v) { proto.add_int_val(v); };
   switch (t.dtype()) {
@@ -58,7 +58,7 @@ void put_values(const Tensor& t, graphdef::TensorProto& proto) {
   }
 }
 
-// A message of protobuf has less than 2 GiB.
+// A protobuf message must be below 2 GiB.
 std::string bytes_of(const graphdef::SavedTensorSlices& message, const std::string& name) {
   std::string bytes;
   if (!message.SerializeToString(&bytes)) {

@@ -1,4 +1,4 @@
-// Makes one checkpoint of several.
+// Merges several checkpoints into one.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,9 +24,9 @@ std::string folder_of(const std::string& path) {
 
 class Merger {
  public:
-  // Reads an index. Nothing changes on the disk.
+  // Reads the index of a checkpoint. Changes nothing on disk.
   void add(const std::string& prefix) {
-    open_bundle(prefix);  // which looks at all of it
+    open_bundle(prefix);  // checks all of it
     const int64_t shards = count_shards(prefix);
     const Table index(index_path(prefix));
     index.for_each([&](std::string_view key, std::string_view value) {
@@ -57,7 +57,7 @@ class Merger {
     for (const auto& [key, entry] : entries_) table.add(key, entry.SerializeAsString());
     NewFile index(index_path(destination));
     index.append(table.finish());
-    // An index that is there would tell of the new data.
+    // An existing index of the destination would refer to the new data.
     if (!is_merged(destination)) remove_checkpoint(destination);
     for (size_t i = 0; i < files_.size(); ++i) {
       const std::string to = data_path(destination, static_cast<int64_t>(i), shards_);
@@ -75,7 +75,7 @@ class Merger {
   }
 
  private:
-  // All data has one order of bytes, which the header tells.
+  // All data must have the byte order that the header declares.
   static void expect_own_order(std::string_view bytes) {
     graphdef::BundleHeaderProto header;
     parse_message(bytes, "the header of a checkpoint", header);
@@ -107,7 +107,7 @@ void merge_checkpoints(std::span<const std::string> prefixes, const std::string&
   merger.write(destination);
   if (!options.delete_old_folders) return;
   folders.erase(folder_of(destination));
-  for (const std::string& folder : folders) rmdir(folder.c_str());  // of those that are empty
+  for (const std::string& folder : folders) rmdir(folder.c_str());  // only removes empty ones
 }
 
 }  // namespace panto

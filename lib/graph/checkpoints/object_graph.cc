@@ -103,7 +103,7 @@ std::vector<std::pair<std::string, std::string>> object_variables(std::string_vi
 
 std::string object_graph_of(std::span<const std::string_view> ways) {
   std::vector<StoredObject> objects(1);
-  std::map<std::string, size_t, std::less<>> numbers{{"", 0}};  // by the ways to them
+  std::map<std::string, size_t, std::less<>> numbers{{"", 0}};  // by path
   for (const std::string_view way : ways) {
     size_t at = 0;
     for (size_t begin = 0; begin <= way.size();) {

@@ -1,5 +1,5 @@
-// What an object-based checkpoint says of its objects: which values they have, by which ways they are reached, and what
-// optimizers keep for which variable. Internal.
+// The object graph of an object-based checkpoint: the values of its objects, the paths to the objects, and the slot
+// variables that optimizers keep for variables. Internal.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ namespace panto {
 
 // The key of a TrackableObjectGraph, a string.
 inline constexpr std::string_view kObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH";
-// Behind the way to a variable.
+// Suffix of a variable's path.
 inline constexpr std::string_view kVariableValue = "/.ATTRIBUTES/VARIABLE_VALUE";
 
 // The name of a variable's value among those of its object.
 inline constexpr std::string_view kVariableAttribute = "VARIABLE_VALUE";
 
-// An object of a TrackableObjectGraph. Objects refer to one another by their positions; the first is the root.
+// An object of a TrackableObjectGraph. Objects refer to each other by position; the first is the root.
 struct StoredObject {
   struct Value {
     std::string name;       // "VARIABLE_VALUE"
     std::string full_name;  // of the variable
     std::string key;        // in the checkpoint
   };
-  // What an optimizer keeps for a variable.
+  // A variable that an optimizer keeps for another variable.
   struct Slot {
     size_t variable;
     std::string name;
@@ -40,18 +40,18 @@ struct StoredObject {
   std::vector<Slot> slots = {};
 };
 
-// Those of the graph in these bytes. At least one; every position is one of theirs. Throws DataLoss.
+// Parses the objects of a graph. There is at least one, and every position is valid. Throws DataLoss.
 std::vector<StoredObject> read_object_graph(std::string_view bytes);
-// The bytes of the graph of these.
+// Serializes the graph of these objects.
 std::string write_object_graph(std::span<const StoredObject> objects);
-// A name as it stands between the slashes of a key: without slashes, and no "." of TensorFlow's own.
+// A name as a part of a key's path: '.' becomes "..", '/' becomes ".S".
 std::string escaped_object_name(std::string_view name);
 
-// (name of the variable, key of its value) of every variable of the graph in these bytes. Throws DataLoss.
+// (name of the variable, key of its value) for every variable of the serialized graph. Throws DataLoss.
 std::vector<std::pair<std::string, std::string>> object_variables(std::string_view bytes);
 
-// A graph of objects that has these ways from its root to variables, "model/dense/kernel", as bytes. Throws
-// InvalidArgument for a way with an empty name, and for one on which another variable lies.
+// Serializes a graph of objects with these paths from its root to variables, "model/dense/kernel". Throws
+// InvalidArgument for a path with an empty name, and for a path that leads through another variable.
 std::string object_graph_of(std::span<const std::string_view> ways);
 
 }  // namespace panto

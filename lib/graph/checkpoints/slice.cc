@@ -12,9 +12,9 @@
 namespace panto {
 namespace {
 
-// Ordered codes: bytes that are in the same order as what they stand for.
+// Ordered codes: byte strings that sort like the values that they encode.
 
-// The count of the number's bytes, then those, the highest first.
+// The number of significant bytes, then those bytes, the highest first.
 void append_number(std::string& to, uint64_t number) {
   const auto bytes = static_cast<int>((std::bit_width(number) + 7) / 8);
   to += static_cast<char>(bytes);
@@ -30,8 +30,8 @@ void append_text(std::string& to, std::string_view text) {
   to.append("\0\1", 2);
 }
 
-// In as many bytes as the leading bits of the first two tell: n ones and a zero for n bytes and a number >= 0, the
-// opposite for one below.
+// The leading bits of the first two bytes tell the length: n ones and a zero mean n bytes and a number >= 0; for
+// negative numbers all bits are inverted.
 void append_signed(std::string& to, int64_t number) {
   constexpr std::array<std::array<uint8_t, 2>, 11> kHeader{{{0, 0},
                                                             {0x80, 0},
@@ -115,7 +115,7 @@ void AssembledTensor::set(const TensorSlice& slice, const Tensor& part) {
   const Shape& shape = slice.shape();
   if (shape.numel() == 0) return;
   const auto rank = static_cast<size_t>(shape.rank());
-  // The last dimension is copied in one go; a counter passes over the others.
+  // Copies one run, the last dimension, at a time; a counter runs over the other dimensions.
   const auto run = static_cast<size_t>(rank == 0 ? 1 : shape[-1]);
   std::vector<int64_t> at(rank, 0);
   size_t from = 0;
@@ -139,7 +139,7 @@ void AssembledTensor::set(const TensorSlice& slice, const Tensor& part) {
                   run * item);
     }
     from += run;
-    // The next run; the last dimension stays at its beginning.
+    // Go to the next run; the last dimension stays at its beginning.
     size_t i = rank > 0 ? rank - 1 : 0;
     for (; i > 0; --i) {
       if (++at[i - 1] < shape[static_cast<int>(i - 1)]) break;

@@ -1,4 +1,4 @@
-// Parts of tensors, as checkpoints store variables that are partitioned. Internal (protobuf).
+// Parts (slices) of tensors, in which checkpoints store partitioned variables. Internal (protobuf).
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@ namespace panto {
 
 graphdef::TensorSliceProto slice_proto(const TensorPart& part);
 
-// One range in every dimension.
+// A range in every dimension.
 class TensorSlice {
  public:
-  // Throws DataLoss for one that does not lie in a tensor of this shape.
+  // Throws DataLoss for a slice that is not inside a tensor of this shape.
   TensorSlice(const graphdef::TensorSliceProto& proto, const Shape& whole);
   explicit TensorSlice(const TensorPart& part) : TensorSlice(slice_proto(part), part.whole) {}
 
   const Shape& shape() const { return shape_; }
   const std::vector<int64_t>& starts() const { return starts_; }
-  // Of its value in a table: TensorFlow's ordered code of a zero, the tensor's name and the ranges.
+  // The key of the slice's value in a table: TensorFlow's ordered code of a zero, the tensor's name and the ranges.
   std::string key(std::string_view name) const;
 
  private:
   std::vector<int64_t> starts_;
-  std::vector<bool> full_;  // a dimension of which the file says that it is there as a whole
+  std::vector<bool> full_;  // dimensions that the file stores as complete
   Shape shape_;
 };
 
-// The parts have as many elements together as the whole. Throws DataLoss where they do not.
+// Throws DataLoss unless the parts together have as many elements as the whole tensor.
 void expect_all_elements(const Shape& shape, const std::vector<TensorSlice>& parts);
 
-// A tensor that is put together of parts.
+// A tensor that is assembled from parts.
 class AssembledTensor {
  public:
-  // Takes the memory: expect_all_elements comes before, and whatever tells that the parts are there.
+  // Allocates the tensor: call expect_all_elements, and check that the parts exist, before.
   AssembledTensor(DType dtype, const Shape& shape);
-  // Throws DataLoss where an element was set before.
+  // Throws DataLoss if an element was set before.
   void set(const TensorSlice& slice, const Tensor& part);
-  // All elements were set.
+  // The tensor. Precondition: all elements were set.
   Tensor take() { return std::move(whole_); }
 
  private:

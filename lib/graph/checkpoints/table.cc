@@ -15,16 +15,16 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are copied as they are");
 
-// The file ends with the handles of two blocks, zeros up to 40 bytes, and this number.
+// A file ends with the handles of two blocks, padded by zeros to 40 bytes, and this number.
 constexpr uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr size_t kHandlesBytes = 40;
 constexpr size_t kFooterBytes = kHandlesBytes + sizeof(kMagic);
-// Behind each block: how it is compressed, and a checksum.
+// A trailer follows each block: the kind of compression, and a checksum.
 constexpr size_t kTrailerBytes = 1 + sizeof(uint32_t);
 constexpr char kPlain = 0, kSnappy = 1;
 constexpr uint64_t kBestSnappyRatio = 64;  // a copy of 64 bytes takes two or three
-constexpr size_t kBlockBytes = 262144;     // as TensorFlow's
-// Keys share beginnings: a table of few bytes may have keys of very many. Real names make less than ten times.
+constexpr size_t kBlockBytes = 262144;     // as in TensorFlow
+// Keys share prefixes, so a small table may have very long keys. For real names the ratio is below ten.
 constexpr uint64_t kFreeKeyBytes = uint64_t{64} << 20, kKeyRatio = 32;
 
 template <class T>
@@ -51,7 +51,7 @@ std::string uncompressed(std::string_view bytes) {
   return out;
 }
 
-// The entries of a block, one after the other.
+// Iterates over the entries of a block.
 class Entries {
  public:
   explicit Entries(std::string_view block) {
@@ -64,7 +64,7 @@ class Entries {
     rest_ = block.substr(0, block.size() - (size_t{count} + 1) * sizeof(uint32_t));
   }
 
-  // False at the end.
+  // Returns false at the end.
   bool next() {
     if (rest_.empty()) return false;
     const uint64_t shared = take_varint(rest_, 32), unshared = take_varint(rest_, 32), length = take_varint(rest_, 32);
@@ -86,7 +86,7 @@ class Entries {
   std::string key_;
 };
 
-// Whether keys ascend, and how long they are together.
+// Checks that keys ascend, and limits their total length.
 class KeyCheck {
  public:
   explicit KeyCheck(uint64_t file_bytes) : left_(kFreeKeyBytes + kKeyRatio * file_bytes) {}
@@ -112,7 +112,7 @@ size_t common_length(std::string_view a, std::string_view b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Short, not less than `a` and less than `b`.
+// A short key k with a <= k < b.
 std::string separator(const std::string& a, std::string_view b) {
   const size_t i = common_length(a, b);
   if (i >= std::min(a.size(), b.size())) return a;
@@ -120,7 +120,7 @@ std::string separator(const std::string& a, std::string_view b) {
   if (byte == 0xff || byte + 1 >= static_cast<uint8_t>(b[i])) return a;
   return a.substr(0, i) + static_cast<char>(byte + 1);
 }
-// Short, and not less than `a`.
+// A short key k with a <= k.
 std::string successor(const std::string& a) {
   for (size_t i = 0; i < a.size(); ++i) {
     const auto byte = static_cast<uint8_t>(a[i]);
@@ -185,7 +185,7 @@ Table::Table(const std::string& path) : file_(path) {
     fail(Code::kDataLoss, "table: expected the number of tables in the last 8 bytes, got others");
   }
   std::string_view handles = std::string_view(footer).substr(0, kHandlesBytes);
-  expect_inside(read_handle(handles));  // of what nobody uses
+  expect_inside(read_handle(handles));  // the metaindex block, which is not used
   const std::string block = read_block(read_handle(handles));
   KeyCheck check(file_.size());
   uint64_t end = 0;
@@ -271,7 +271,7 @@ void TableWriter::add(std::string_view key, std::string_view value) {
   if (any_ && key <= last_key_) {
     invalid("table: expected keys in ascending order, got '{}' after '{}'", key, last_key_);
   }
-  constexpr size_t kMost = size_t{1} << 30;  // places within a block have 32 bits
+  constexpr size_t kMost = size_t{1} << 30;  // offsets within a block have 32 bits
   if (key.size() > kMost || value.size() > kMost) {
     invalid("table: expected keys and values of at most {} bytes, got {} and {}", kMost, key.size(), value.size());
   }

@@ -1,10 +1,10 @@
-// Tables: files of sorted keys with values, in LevelDB's format (its doc/table_format.md), of which TensorFlow's
-// checkpoints are made. Internal.
+// Tables: files of sorted keys with values, in LevelDB's format (its doc/table_format.md). TensorFlow's checkpoints
+// consist of them. Internal.
 //
-// LevelDB's own reader is for files that it wrote itself: it takes a block's size from the file for the memory to
-// allocate and adds lengths of entries in 32 bits, so a damaged checkpoint could make it read beyond its memory. This
-// one believes nothing: every size is compared with the bytes that are there before memory is taken, every block's
-// checksum is verified, and keys must be in order. Snappy, which some writers used, is Google's library.
+// LevelDB's own reader trusts its files: it allocates memory by a block size from the file and adds lengths of entries
+// in 32 bits, so a damaged checkpoint could make it read outside its memory. This reader trusts nothing: every size is
+// compared with the available bytes before memory is taken, every block's checksum is verified, and keys must be in
+// order. Snappy blocks, which some writers used, are decompressed by Google's library.
 //
 // Thread-safety: a Table may be read by several threads at once; a TableWriter belongs to one.
 #pragma once
@@ -22,15 +22,16 @@
 
 namespace panto {
 
-// Whether a file ends as tables do. Throws as RandomAccessFile.
+// True if the file ends as tables do. Throws as RandomAccessFile.
 PANTO_EXPORT bool is_table(const std::string& path);
 
 class PANTO_EXPORT Table {
  public:
-  // Throws NotFound, PermissionDenied ... for the file, DataLoss for what is no table or a damaged one.
+  // Throws NotFound, PermissionDenied ... for the file, DataLoss for a damaged table or a file of another format.
   explicit Table(const std::string& path);
 
-  // Calls `entry(key, value)` for all, in the order of their keys. What is given lives until the next one.
+  // Calls `entry(key, value)` for all entries, in the order of their keys. The arguments are valid during the call
+  // only.
   void for_each(const Callable<void(std::string_view, std::string_view)>& entry) const;
   // The value of a key; nullopt if there is none. Reads one block.
   std::optional<std::string> find(std::string_view key) const;
@@ -40,7 +41,7 @@ class PANTO_EXPORT Table {
     uint64_t offset = 0, size = 0;
   };
   struct IndexEntry {
-    std::string last_key;  // not less than the keys of its block, less than those of the next one
+    std::string last_key;  // at least every key of its block, less than the keys of the next one
     Handle block;
   };
 
@@ -52,12 +53,12 @@ class PANTO_EXPORT Table {
   std::vector<IndexEntry> index_;
 };
 
-// Puts a table together in memory, byte for byte as TensorFlow writes it (not compressed).
+// Builds a table in memory, byte for byte as TensorFlow writes it (not compressed).
 class PANTO_EXPORT TableWriter {
  public:
   // Keys must come in ascending order, each once. Throws InvalidArgument otherwise.
   void add(std::string_view key, std::string_view value);
-  // The whole file. Nothing may be added afterwards.
+  // The complete file. Nothing may be added afterwards.
   std::string finish();
 
  private:
@@ -78,12 +79,12 @@ class PANTO_EXPORT TableWriter {
   static constexpr size_t kRestartInterval = 16;
 
   void end_block();
-  // Appends it and gives its handle as bytes.
+  // Appends the block and returns its encoded handle.
   std::string put_block(std::string block);
 
   std::string file_, last_key_;
   Block data_{kRestartInterval}, index_{1};
-  std::string waiting_handle_;  // of the block before, whose entry of the index needs the next key; empty: none
+  std::string waiting_handle_;  // handle of the previous block: its index entry needs the next key; empty: none
   bool any_ = false;
 };
 

@@ -84,7 +84,7 @@ Tensor cut_out(const Tensor& whole, const TensorPart& part) {
   Tensor out = allocate_tensor(cpu_device(), whole.dtype(), shape);
   if (shape.numel() == 0) return out;
   const auto rank = static_cast<size_t>(shape.rank());
-  // The last dimension is copied in one go; a counter passes over the others.
+  // Copies one run, the last dimension, at a time; a counter runs over the other dimensions.
   const auto run = static_cast<size_t>(shape.dim(shape.rank() - 1));
   const size_t item = dtype_size(whole.dtype());
   std::vector<int64_t> at(rank, 0);

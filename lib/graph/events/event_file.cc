@@ -20,7 +20,8 @@
 namespace panto {
 namespace {
 
-// A tensor of one repeated value is a few bytes in a file: what all of an event may take in memory beyond that.
+// A tensor of one repeated value takes few bytes in a file: limit for the memory that an event may take beyond its
+// bytes.
 constexpr int64_t kMaxExpandedBytes = int64_t{1} << 26;
 
 // ---- Reading -------------------------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ struct EventReader::Impl {
   std::string path;
   RecordReader records;
   std::string record;
-  std::unordered_map<std::string, std::string> plugins;  // of tags: they stand with the first value
+  std::unordered_map<std::string, std::string> plugins;  // by tag: only a tag's first value names the plugin
 };
 
 EventReader::EventReader(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}

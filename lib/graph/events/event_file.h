@@ -1,11 +1,11 @@
-// Event files: what a training run wrote down for TensorBoard, a record for each step.
+// Event files: what a training run logged for TensorBoard, one record for each event.
 //
 //   for (const SummaryEvent& event : read_events("runs/1")) {
 //     for (const SummaryValue& v : event.values) std::cout << event.step << ' ' << v.tag << ' ' << v.value << '\n';
 //   }
 //
-// SummaryWriter (panto/nn/summaries/summary_writer.h) writes them. Values have the form in which TensorFlow 2 writes
-// them, a tensor and the plugin that shows it; those of TensorFlow 1 and PyTorch are brought to it when they are read:
+// SummaryWriter (panto/nn/summaries/summary_writer.h) writes them. Values have TensorFlow 2's form, a tensor and the
+// plugin that shows it; values of TensorFlow 1 and PyTorch are converted to it when they are read:
 //
 //   plugin        value
 //   "scalars"     float32 []
@@ -16,7 +16,7 @@
 //   "pr_curves"   float32 [6, thresholds]: true and false positives, true and false negatives, precision, recall
 //   "hparams"     float32 [0]: all is in `content`
 //
-// Whatever a file holds, reading it ends in values or an Error that names the file.
+// For any file content, reading returns values or throws an Error that names the file.
 // Thread-safety: plain functions; an EventReader belongs to one thread.
 #pragma once
 
@@ -33,16 +33,16 @@ namespace panto {
 
 struct SummaryValue {
   std::string tag;
-  std::string plugin;  // "scalars", ...; empty where the file does not say
+  std::string plugin;  // "scalars", ...; empty if the file does not say
   Tensor value;
-  std::string content = {};  // what the plugin keeps beside it: a protocol buffer of its own
+  std::string content = {};  // data of the plugin: a protocol buffer of its own
 };
 
 struct SummaryEvent {
   double wall_time = 0;  // seconds since 1970
   int64_t step = 0;
   std::string file_version;  // of the first record: "brain.Event:2"
-  std::string graph_def;     // a GraphDef's bytes: parse_graph reads them
+  std::string graph_def;     // a serialized GraphDef: parse_graph reads it
   std::vector<SummaryValue> values;
 };
 
@@ -53,8 +53,8 @@ class PANTO_EXPORT EventReader {
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
 
-  // The next one; false at the end. Throws DataLoss for damaged records and one that is cut off, as the last of a file
-  // may be that is being written; Unimplemented for values of dtypes that this library lacks.
+  // Reads the next event; returns false at the end. Throws DataLoss for a damaged or truncated record (the last one of
+  // a file that is being written may be truncated); Unimplemented for values of dtypes that this library lacks.
   bool read(SummaryEvent& event);
 
  private:
@@ -62,11 +62,11 @@ class PANTO_EXPORT EventReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of a file, or of all event files in a folder, sorted by name. Throws NotFound where there is none, and as
-// EventReader.
+// All events of a file, or of all event files in a folder, sorted by file name. Throws NotFound if there is none, and
+// as EventReader.
 PANTO_EXPORT std::vector<SummaryEvent> read_events(const std::string& path);
-// One record. Throws InvalidArgument for an event with more than one of a version, a graph and values, and for values
-// without bytes.
+// Serializes or parses one record. Throws InvalidArgument for an event that has more than one of a version, a graph and
+// values, and for values without bytes.
 PANTO_EXPORT std::string event_bytes(const SummaryEvent& event);
 PANTO_EXPORT SummaryEvent parse_event(std::string_view bytes);
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kFileVersion = "brain.Event:2";
 
-// "events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER": no two writers have the same, and names are in the order of time.
+// "events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER": unique for each writer, and sorted by time.
 std::string file_name(const std::string& suffix) {
   static std::atomic<unsigned> counter{0};
   std::array<char, 256> host{};
@@ -89,7 +89,7 @@ struct EventWriter::Impl {
 
   double now() const { return options.clock ? options.clock() : machine_time(); }
 
-  // A forked process has the writer, and not its thread: it would wait for ever.
+  // A forked process has a copy of the writer, but not its thread: it would wait forever.
   bool made_here() const { return process == getpid(); }
   void expect_made_here() const {
     if (!made_here()) {
@@ -136,7 +136,7 @@ struct EventWriter::Impl {
     if (fault != nullptr) std::rethrow_exception(std::exchange(fault, nullptr));
   }
 
-  // The writer's thread.
+  // The main function of the writer's thread.
   void work() noexcept {
     std::unique_lock lock(mutex);
     while (!closed || waiting > 0 || flushes_asked > flushes_done) {
@@ -147,7 +147,7 @@ struct EventWriter::Impl {
         changed.wait_until(lock, until, due);
       } else {
         changed.wait(lock, [&] { return due() || waiting > 0; });
-        if (!due()) continue;  // the first one came: from now on there is a time by which it is written
+        if (!due()) continue;  // the first event came: its deadline starts
       }
       const uint64_t asked = flushes_asked;
       const bool to_disk = asked > flushes_done;
@@ -167,7 +167,7 @@ struct EventWriter::Impl {
       changed.notify_all();
     }
     try {
-      file.sync();  // what was written for others to see may not be on the disk yet
+      file.sync();  // writes that other processes can see may not be on disk yet
     } catch (...) {
       fault = std::current_exception();
     }
@@ -175,7 +175,7 @@ struct EventWriter::Impl {
     changed.notify_all();
   }
 
-  // Writers that are open when the process ends by `exit`, which destroys none of its objects on the stack.
+  // The open writers, to flush them when the process ends by `exit`, which destroys no objects on the stack.
   class OpenWriters {
    public:
     void add(Impl* writer) {
@@ -212,26 +212,26 @@ struct EventWriter::Impl {
   static constexpr double kLongestWait = 1e6;
   EventWriterOptions options;
   std::string path;
-  GrowingFile file;  // of the thread, once it runs
+  GrowingFile file;  // used by the thread only, once it runs
   const pid_t process = getpid();
   std::mutex joining;
   std::thread worker;
 
-  std::mutex mutex;  // of the rest
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   std::string pending;  // records
-  int64_t waiting = 0;  // how many
+  int64_t waiting = 0;  // number of records
   std::chrono::steady_clock::time_point oldest;
   uint64_t flushes_asked = 0, flushes_done = 0;
   bool closed = false, ended = false;
-  std::exception_ptr fault;  // of the thread, to be thrown by the next call
+  std::exception_ptr fault;  // an error of the thread, thrown by the next call
 };
 
 EventWriter::EventWriter(const std::string& folder, EventWriterOptions options)
     : impl_(std::make_unique<Impl>(folder, std::move(options))) {}
 EventWriter::~EventWriter() {
   if (impl_->made_here()) return;
-  [[maybe_unused]] const Impl* const left = impl_.release();  // its memory goes with the process
+  [[maybe_unused]] const Impl* const left = impl_.release();  // its memory is freed with the process
 }
 
 double EventWriter::now() const { return impl_->now(); }

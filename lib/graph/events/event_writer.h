@@ -1,8 +1,8 @@
-// Writes an event file of its own in a folder, by a thread: what SummaryWriter (panto/nn/summaries/summary_writer.h)
-// and the ops of lib/ops/summaries write by. Internal.
+// Writes an event file in a folder, on a thread of its own. SummaryWriter (panto/nn/summaries/summary_writer.h) and the
+// ops of lib/ops/summaries use it. Internal.
 //
-// A writer is of the process that made it: in a fork of it all throw FailedPrecondition, and destroying it does
-// nothing. Thread-safety: may be used by several threads at once.
+// A writer belongs to the process that made it: after a fork, its functions throw FailedPrecondition in the child, and
+// destroying it there does nothing. Thread-safety: may be used by several threads at once.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@
 namespace panto {
 
 struct EventWriterOptions {
-  int64_t max_queue = 10;              // events that wait to be written, before the thread is told
-  double flush_seconds = 120;          // how long they wait at most
+  int64_t max_queue = 10;              // waiting events at which the thread is told to write
+  double flush_seconds = 120;          // longest wait of an event
   std::string filename_suffix = "";    // of the file
-  Callable<double()> clock = nullptr;  // seconds since 1970, of events; none: the machine's
+  Callable<double()> clock = nullptr;  // seconds since 1970, for events; null: the machine's time
 };
 
 class EventWriter {
  public:
-  // Makes the folder where it is not there. Throws InvalidArgument for options out of range, and as write_file.
+  // Creates the folder if it is missing. Throws InvalidArgument for options out of range, and as write_file.
   EventWriter(const std::string& folder, EventWriterOptions options);
   ~EventWriter();  // closes
   EventWriter(const EventWriter&) = delete;
   EventWriter& operator=(const EventWriter&) = delete;
 
   double now() const;
-  // The bytes of an Event (event_bytes). Throws FailedPrecondition on a closed writer, and what writing before this
-  // call threw.
+  // Adds a serialized Event (event_bytes). Throws FailedPrecondition on a closed writer, and the error of an earlier
+  // write.
   void add(std::string_view event);
-  // What was given before is on the disk.
+  // Returns when all events added before are on disk.
   void flush();
-  // The same, and the end. May be called again.
+  // Flushes and ends the file. May be called again.
   void close();
   const std::string& path() const noexcept;  // of the file
 

@@ -6,8 +6,8 @@
 
 namespace panto {
 
-// All elements as they are: TensorBoard drops a scalar zero that is left out because it is one. Of a plain dtype or
-// strings, in host memory.
+// Writes every element, also a scalar zero: TensorBoard drops a zero that is left out because it is the default. For a
+// plain dtype or strings, in host memory.
 void exact_tensor_to_proto(const Tensor& t, graphdef::TensorProto* proto);
 
 }  // namespace panto

@@ -29,7 +29,7 @@ std::string bytes_of(const google::protobuf::Message& message) {
 }
 
 std::vector<double> numbers_of(const Tensor& t) {
-  const RecorderPause pause;  // it is no part of what is computed
+  const RecorderPause pause;  // it is not part of the recorded computation
   return t.cast(kFloat64).to_vector<double>();
 }
 
@@ -38,7 +38,7 @@ std::vector<double> numbers_of(const Tensor& t) {
 const std::vector<double>& limits() {
   static const auto* const all = [] {
     auto* made = new std::vector<double>{0};
-    // What this comes to, 1.1 after 1.1, are the limits themselves.
+    // The limits are exactly the results of this repeated multiplication by 1.1, with its rounding.
     for (double v = 1e-12; v < 1e20; v *= 1.1) made->push_back(v);
     made->push_back(DBL_MAX);
     const size_t count = made->size();
@@ -50,7 +50,7 @@ const std::vector<double>& limits() {
 
 // ---- Images --------------------------------------------------------------------------------------------------------
 
-// Pixels of T as bytes; TensorFlow scales in T.
+// Converts pixels of type T to bytes. Scales in T, as TensorFlow does.
 template <class T>
 std::vector<unsigned char> bytes_of_pixels(const T* values, int64_t pixels, int64_t channels,
                                            const unsigned char* bad_color) {
@@ -145,7 +145,7 @@ std::string histogram_summary(std::string_view tag, const Tensor& values) {
   histogram->set_sum_squares(squares);
   for (size_t i = 0; i < counts.size();) {
     size_t last = i;
-    // A run of empty buckets is one.
+    // Consecutive empty buckets are merged into one.
     if (counts[i] <= 0) {
       while (last + 1 < counts.size() && counts[last + 1] <= 0) ++last;
     }

@@ -11,7 +11,7 @@ namespace panto {
 
 namespace {
 
-// Of a protobuf message, by field number below 16: bit w is set where the field occurs with wire type w.
+// The fields of a protobuf message with numbers below 16: bit w is set if the field occurs with wire type w.
 using Fields = std::array<uint8_t, 16>;
 constexpr uint8_t kVarint = 1 << 0, kLengthDelimited = 1 << 2;
 
@@ -26,7 +26,7 @@ std::optional<uint64_t> read_varint(std::string_view& bytes) {
   return std::nullopt;
 }
 
-// Nullopt for what is no message, or has fields of higher numbers.
+// nullopt if the bytes are not a message, or have fields with higher numbers.
 std::optional<Fields> fields_of(std::string_view bytes) {
   Fields fields{};
   while (!bytes.empty()) {
@@ -48,7 +48,7 @@ std::optional<Fields> fields_of(std::string_view bytes) {
   return fields;
 }
 
-// A file under examination. Its fields are read once.
+// A file to examine. Its fields are parsed once.
 struct Bytes {
   std::string_view all;
   std::optional<Fields> fields = fields_of(all);
@@ -56,9 +56,9 @@ struct Bytes {
   uint8_t field(size_t number) const { return fields ? (*fields)[number] : uint8_t{0}; }
   bool starts_with(std::string_view magic) const { return all.starts_with(magic); }
   bool is_zip() const { return all.starts_with("PK\x03\x04"); }
-  // Of the entries of a zip archive: their list is at its end.
+  // True if a zip archive has an entry of this name; the list of entries is at the archive's end.
   bool has_entry(std::string_view name) const { return is_zip() && all.rfind(name) != std::string_view::npos; }
-  // The text form of a message whose first field is that one.
+  // True for the text form of a message whose first field is `field`.
   bool is_text_of(std::string_view field) const {
     const size_t at = all.find_first_not_of(" \t\r\n");
     if (at == std::string_view::npos || !all.substr(at).starts_with(field)) return false;
@@ -74,11 +74,11 @@ struct Bytes {
 
 bool is_saved_model(const Bytes& b) {
   if (b.is_text_of("saved_model_schema_version") || b.is_text_of("meta_graphs")) return true;
-  if (b.field(1) != kVarint || b.field(2) != kLengthDelimited) return false;  // of a GraphDef, field 1 are the nodes
+  if (b.field(1) != kVarint || b.field(2) != kLengthDelimited) return false;  // in a GraphDef, field 1 has the nodes
   return std::all_of(b.fields->begin() + 3, b.fields->end(), [](uint8_t wires) { return wires == 0; });
 }
 bool is_onnx(const Bytes& b) { return b.field(1) == kVarint && b.field(7) == kLengthDelimited; }
-// A GraphDef's field 3 is a number, and it has no more than five.
+// In a GraphDef, field 3 is a number, and fields above 5 do not exist.
 bool is_meta_graph(const Bytes& b) {
   if (b.is_text_of("meta_info_def") || b.is_text_of("graph_def")) return true;
   return b.field(1) == kLengthDelimited && b.field(2) == kLengthDelimited &&
@@ -92,7 +92,7 @@ bool is_checkpoint(const Bytes& b) {
 bool is_hdf5(const Bytes& b) { return b.starts_with("\x89HDF\r\n\x1a\n"); }
 bool is_keras(const Bytes& b) { return b.has_entry("model.weights.h5"); }
 bool is_torch(const Bytes& b) {
-  // A zip archive, or before version 1.6 a pickle that begins with a number.
+  // A zip archive; before version 1.6 a pickle that begins with a magic number.
   return b.has_entry("/data.pkl") || b.starts_with("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19");
 }
 bool is_tflite(const Bytes& b) { return b.all.size() > 8 && b.all.substr(4, 4) == "TFL3"; }
@@ -104,7 +104,7 @@ bool is_packed(const Bytes& b) { return b.is_zip() || b.starts_with("\x1f\x8b");
 
 struct Format {
   bool (*found)(const Bytes&);
-  std::string_view names;  // endings of files of it
+  std::string_view names;  // typical ending of file names
   Code code;
   const char* what;
   const char* advice;
@@ -118,7 +118,7 @@ constexpr const char* kWeights =
 constexpr const char* kCheckpoint =
     "it holds values: for read_checkpoint and a model's load, and panto inspect lists them";
 
-// The first that fits.
+// In order of priority: the first match counts.
 constexpr std::array kFormats{
     Format{is_saved_model, "", Code::kUnimplemented, "a SavedModel", kFreeze},
     Format{is_onnx, ".onnx", Code::kUnimplemented, "an ONNX model",
@@ -139,7 +139,7 @@ constexpr std::array kFormats{
     Format{is_packed, "", Code::kInvalidArgument, "an archive", "unpack it"},
 };
 
-// '#' stands for a digit.
+// Compares the end of `path`; '#' in `ending` matches a digit.
 bool ends_like(std::string_view path, std::string_view ending) {
   if (ending.empty() || path.size() < ending.size()) return false;
   return std::ranges::equal(path.substr(path.size() - ending.size()), ending,

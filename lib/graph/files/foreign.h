@@ -1,4 +1,4 @@
-// Files that are given for graphs and are something else: what they are, and what to do with them. Internal.
+// Detects files of other formats that are passed as graphs, and says what to do with them. Internal.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace panto {
 
-// Throws where the bytes are those of another format: Unimplemented for models, InvalidArgument for values.
+// Throws if the bytes are of another format: Unimplemented for models, InvalidArgument for values.
 void refuse_foreign_bytes(std::string_view bytes);
-// The same by the file's name, for what has no marks of its own and turned out to be no graph.
+// The same by the file name, for formats without a signature in their bytes, after parsing as a graph failed.
 void refuse_foreign_name(const std::string& path);
 
 }  // namespace panto

@@ -12,7 +12,7 @@ namespace panto {
 
 namespace {
 
-// Maps sorted by key.
+// Serializes with maps sorted by key.
 std::string bytes_of(const google::protobuf::MessageLite& message) {
   std::string bytes;
   google::protobuf::io::StringOutputStream stream(&bytes);

@@ -1,4 +1,4 @@
-// Functions as TensorFlow's FunctionDefs, alone or in a library.
+// Functions as TensorFlow's FunctionDefs, single or in a library.
 //
 //   const std::string bytes = to_function_library(function);          // with those that it calls
 //   auto again = parse_function_library(bytes, function->name());
@@ -14,13 +14,13 @@
 
 namespace panto {
 
-// The bytes of a FunctionDef. Throws InvalidArgument for a function that calls others: a library has them.
+// Serializes a FunctionDef. Throws InvalidArgument for a function that calls others: use a library for these.
 PANTO_EXPORT std::string to_function_def(const std::shared_ptr<const GraphFunction>& function);
-// The bytes of a FunctionDefLibrary with the function and those that it calls. The same function gives the same bytes.
+// Serializes a FunctionDefLibrary with the function and all functions that it calls. Deterministic.
 PANTO_EXPORT std::string to_function_library(const std::shared_ptr<const GraphFunction>& function);
 
-// Throws DataLoss for bytes that are none, InvalidArgument for a function that cannot be, NotFound where the library
-// has none of that name, Unimplemented where it calls one that is not there.
+// Throws DataLoss for malformed bytes, InvalidArgument for an invalid function, NotFound if the library has no function
+// of that name, Unimplemented if it calls a function that is missing.
 PANTO_EXPORT std::shared_ptr<const GraphFunction> parse_function_def(std::string_view bytes,
                                                                      const ImportOptions& options = {});
 PANTO_EXPORT std::shared_ptr<const GraphFunction> parse_function_library(std::string_view bytes,

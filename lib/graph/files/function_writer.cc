@@ -16,7 +16,7 @@ namespace {
 using graphdef::FunctionDef;
 using graphdef::NodeDef;
 
-// "node:output_argument:i", as the body of a function has its inputs.
+// "node:output_argument:i", the form of inputs in function bodies.
 std::string output_text(const Node& node, int index) {
   int64_t first = 0;
   for (const ArgDef& arg : node.op().signature().outputs) {
@@ -29,7 +29,7 @@ std::string output_text(const Node& node, int index) {
   failf(Code::kInternal, "output {} of node '{}': expected one of the op's, got none", index, node.name());
 }
 
-// OpDefs have arguments of small letters, digits and "_".
+// Argument names in OpDefs consist of lower-case letters, digits and "_".
 std::string argument_name(std::string_view wanted, std::set<std::string>& taken) {
   std::string name;
   for (const char c : wanted) {
@@ -90,13 +90,13 @@ std::string FunctionWriter::name_of(const FunctionRef& function) {
   return name;
 }
 
-// Whether the file's own definition says what the function is: it has its name, and so have the functions that it
-// calls, which are written here.
+// True if the file's own definition can be written again unchanged: the function and all functions that it calls, which
+// are written here, keep their names.
 bool FunctionWriter::may_stay(const GraphFunction& function, const std::string& name) {
   if (function.definition().empty()) return false;
   bool same = name == function.name(), unknown = false;
   const auto look_at = [&](const FunctionRef& called) {
-    if (called.body == nullptr) return;  // the function itself, or one around it
+    if (called.body == nullptr) return;  // the function itself, or an outer one
     const auto* body = dynamic_cast<const GraphFunction*>(called.body.get());
     same = name_of(called) == called.name && body != nullptr && !body->definition().empty() && same;
   };
@@ -105,7 +105,7 @@ bool FunctionWriter::may_stay(const GraphFunction& function, const std::string& 
     unknown = unknown || is_unknown(node);
     for_each_function(node, look_at);
   }
-  return same || unknown;  // what an unknown op means, only the file's own words can say
+  return same || unknown;  // only the file's own text tells what an unknown op means
 }
 
 void FunctionWriter::attr_to_proto(const AttrValue& value, graphdef::AttrValue* proto) {
@@ -139,7 +139,7 @@ void FunctionWriter::write(const GraphFunction& function, FunctionDef* def) {
   Graph copy;
   const Graph& graph = *as_others_know_it(function.graph(), options_, copy);
   const Endpoints& endpoints = function.endpoints();
-  // Expanding renames what it replaces: nodes are found by the names that they had.
+  // Expansion renames nodes: find them by their old names.
   const auto here = [&](NodeOutput output) {
     return NodeOutput{graph.at(function.graph().at(output.node).name()).id(), output.index};
   };

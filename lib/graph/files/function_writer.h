@@ -1,4 +1,4 @@
-// Functions that nodes call, as FunctionDefs of the file that the nodes are written to. Internal (protobuf).
+// Writes the functions that nodes call into the function library of the nodes' file. Internal (protobuf).
 #pragma once
 
 #include <map>
@@ -14,14 +14,15 @@ namespace panto {
 
 class FunctionWriter {
  public:
-  // `library`: what is written. What it holds already stays, unless a function of the same name is called.
+  // `library`: the library to write to. Its functions stay, unless a called function has the same name.
   FunctionWriter(const ExportOptions& options, graphdef::FunctionDefLibrary* library);
 
-  // The name by which the file has the function, which is written, with those that it calls.
+  // Writes the function, and those that it calls, if they are not written yet. Returns its name in the file.
   std::string name_of(const FunctionRef& function);
-  // Names of functions inside the value are those by which the file has them.
+  // Function names inside the value become their names in the file.
   void attr_to_proto(const AttrValue& value, graphdef::AttrValue* proto);
-  // Everything but name, op, device, inputs: the attributes that differ from defaults, as `options` say.
+  // Writes all of the node except name, op, device and inputs: the attributes that differ from defaults, as `options`
+  // say.
   void attrs_to_proto(const Node& node, graphdef::NodeDef* def);
 
  private:
@@ -32,11 +33,11 @@ class FunctionWriter {
   graphdef::FunctionDefLibrary* library_;
   std::map<const FunctionBody*, std::string> names_;
   std::map<std::string, const FunctionBody*> taken_;
-  std::vector<std::shared_ptr<const FunctionBody>> kept_;  // so that their addresses stay theirs
+  std::vector<std::shared_ptr<const FunctionBody>> kept_;  // keeps the addresses above in use
 };
 
-// A copy in which what other programs do not know is the ops that it is made of; the graph itself where there is
-// nothing of that kind.
+// A copy in which nodes that other programs do not know are replaced by the ops of their bodies; the graph itself if it
+// has no such nodes.
 const Graph* as_others_know_it(const Graph& graph, const ExportOptions& options, Graph& copy);
 
 }  // namespace panto

@@ -1,5 +1,5 @@
-// How: a FunctionDef is turned into a GraphDef, with Placeholders for its arguments, which the importer reads as any
-// other. Its inputs are written "argument", "argument:i", "node:output_argument:i".
+// Converts each FunctionDef to a GraphDef with Placeholders for the arguments, which the importer then reads. Inputs in
+// a FunctionDef have the forms "argument", "argument:i" and "node:output_argument:i".
 #include "panto/lib/graph/files/functions.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using graphdef::GraphDef;
 using graphdef::NodeDef;
 using Attrs = google::protobuf::Map<std::string, graphdef::AttrValue>;
 
-// How many functions may be made inside one another: what is deeper is made when it runs.
+// Limit for functions that are made inside one another: functions nested deeper are made when they run.
 constexpr size_t kMostNested = 64;
 
 const graphdef::AttrValue* find_attr(const Attrs& attrs, const std::string& name) {
@@ -33,7 +33,7 @@ const graphdef::AttrValue* find_attr(const Attrs& attrs, const std::string& name
 
 int64_t list_size(const graphdef::AttrValue* value) { return value == nullptr ? 0 : value->list().type_size(); }
 
-// A placeholder for a value becomes what the caller gives for it, inside lists of functions' attributes too.
+// Replaces a placeholder by the caller's value, also inside attributes of functions.
 void fill_in(graphdef::AttrValue& value, const Attrs& attrs) {
   if (value.value_case() == graphdef::AttrValue::kPlaceholder) {
     const graphdef::AttrValue* given = find_attr(attrs, value.placeholder());
@@ -46,7 +46,7 @@ void fill_in(graphdef::AttrValue& value, const Attrs& attrs) {
   }
 }
 
-// Types of an argument of a function, one for each tensor of it.
+// The types of a function's argument, one for each tensor.
 std::vector<int> types_of(const graphdef::OpDef::ArgDef& arg, const Attrs& attrs) {
   if (!arg.type_list_attr().empty()) {
     const graphdef::AttrValue* list = find_attr(attrs, arg.type_list_attr());
@@ -62,7 +62,7 @@ std::vector<int> types_of(const graphdef::OpDef::ArgDef& arg, const Attrs& attrs
                           dtype);
 }
 
-// Turns one function into a graph.
+// Converts one function to a GraphDef.
 class Conversion {
  public:
   Conversion(const FunctionDef& function, const Attrs& attrs, const std::map<std::string, FunctionDef>& definitions)
@@ -120,7 +120,7 @@ class Conversion {
     }
   }
 
-  // The input as a graph has it: "node:3", or "node" for its first output. `further`: so many outputs after it.
+  // The input in a graph's form: "node:3", or "node" for output 0. `further`: the offset of the wanted output.
   std::string plain_input(const std::string& text, int further = 0) {
     if (text.starts_with('^')) return text;
     const size_t first = text.find(':');
@@ -155,7 +155,7 @@ class Conversion {
     return value;
   }
 
-  // Where the output argument of that name begins among the node's outputs.
+  // The index of the first output of the output argument `output`.
   int first_output(const NodeDef& def, const std::string& output) {
     Attrs attrs = def.attr();
     for (auto& [name, value] : attrs) fill_in(value, attrs_);
@@ -171,7 +171,7 @@ class Conversion {
         at += count_of(*signature, arg, attrs);
       }
     } else {
-      // What the op is, nobody knows here: its outputs are numbered as they are read.
+      // The op is unknown: number its output arguments in the order in which they are read.
       std::vector<std::string>& seen = seen_outputs_[def.name()];
       const auto found = std::ranges::find(seen, output);
       if (found == seen.end()) seen.push_back(output);
@@ -203,11 +203,11 @@ class Conversion {
   const std::map<std::string, FunctionDef>& definitions_;
   std::map<std::string, std::vector<std::string>> arguments_;  // names of their Placeholders
   std::map<std::string, const NodeDef*> nodes_;
-  std::map<std::string, std::vector<std::string>> seen_outputs_;  // of nodes of unknown ops
+  std::map<std::string, std::vector<std::string>> seen_outputs_;  // for nodes of unknown ops
   std::vector<std::string> inputs_, outputs_;
 };
 
-// What tells instances of one function apart, as part of a name.
+// A part of the name that distinguishes instances of one function with different attributes.
 std::string attrs_text(const Attrs& attrs) {
   std::map<std::string, std::string> sorted;
   for (const auto& [name, value] : attrs) sorted[name] = value.SerializeAsString();
@@ -289,7 +289,7 @@ FileFunctions::Types FileFunctions::types_of(const FunctionRef& function) {
 }
 
 std::shared_ptr<const FunctionBody> FileFunctions::find(const std::string& name) const {
-  return const_cast<FileFunctions*>(this)->instantiate(name);  // NOLINT(*-const-cast): what it keeps is a cache
+  return const_cast<FileFunctions*>(this)->instantiate(name);  // it only fills a cache
 }
 
 std::shared_ptr<const GraphFunction> FileFunctions::instantiate(const std::string& key) {
@@ -336,14 +336,14 @@ std::shared_ptr<const GraphFunction> FileFunctions::make(const std::string& key,
   }
   endpoints.effects.assign(effects.begin(), effects.end());
   raise_control_flow(graph, endpoints);  // so that it has gradients
-  // One that attributes were put into is another function.
+  // An instance with attribute values is a different function.
   std::string bytes = instance.attrs.empty() ? definition.SerializeAsString() : "";
   auto made = std::make_shared<GraphFunction>(key, std::move(graph), std::move(endpoints), std::move(bytes));
   if (const auto gradient = gradients_.find(definition.signature().name()); gradient != gradients_.end()) {
     graphdef::NameAttrList asked;
     asked.set_name(gradient->second);
     asked.mutable_attr()->insert(instance.attrs.begin(), instance.attrs.end());
-    made->set_gradient({.name = enter(asked), .library = shared_from_this()});  // made when somebody asks for it
+    made->set_gradient({.name = enter(asked), .library = shared_from_this()});  // made when it is needed
   }
   return made;
 }

@@ -11,14 +11,14 @@ namespace panto {
 
 class FileFunctions;
 
-// The GraphDef version that this reader understands, and the one that it writes for graphs of its own: early enough
-// that TensorFlow 1.15 and 2.x take every op without a word about deprecation, late enough for the forms used
+// The GraphDef version that this reader understands, and the version that it writes for new graphs. The latter is old
+// enough that TensorFlow 1.15 and 2.x accept every op without deprecation warnings, and new enough for the forms used
 // (min_consumer 0).
 inline constexpr int kConsumerVersion = 2314;
 inline constexpr int kProducerVersion = 175;
 
 Graph graph_from_proto(const graphdef::GraphDef& proto, const ImportOptions& options);
-// Of a graph whose functions were read already (a body of one of them).
+// For a graph whose functions were read already (the body of one of them).
 Graph graph_from_proto(const graphdef::GraphDef& proto, const ImportOptions& options,
                        std::shared_ptr<FileFunctions> functions);
 void graph_to_proto(const Graph& graph, const ExportOptions& options, graphdef::GraphDef* proto);

@@ -20,7 +20,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// A binary GraphDef has bytes that no text has: the tag of a node's `op` field is 0x12.
+// Binary GraphDefs contain bytes that no text contains: the tag of a node's `op` field is 0x12.
 bool is_text(std::string_view bytes) {
   constexpr size_t kLooked = 4096;
   return !bytes.empty() && std::ranges::none_of(bytes.substr(0, kLooked), [](char c) {
@@ -38,8 +38,8 @@ void parse_binary(std::string_view bytes, graphdef::GraphDef& proto) {
   }
 }
 
-// The default's blocks of 8 KiB make the allocator put its free memory in order with each of them. The arena takes from
-// both ends of a block: its size must be a multiple of what is aligned.
+// With the default blocks of 8 KiB, the allocator reorganizes its free memory for each block. The arena takes memory
+// from both ends of a block, so the block size must be a multiple of the alignment.
 pb::ArenaOptions arena_options(size_t bytes) {
   constexpr size_t kSmallest = 4 << 10, kLargest = 1 << 20, kAligned = 64;
   pb::ArenaOptions options;
@@ -60,15 +60,15 @@ std::string lower_extension(const std::string& path) {
 
 namespace {
 
-// What `use` makes of the message in these bytes.
+// Parses the bytes and returns use(message).
 template <class Use>
 auto with_graph_def(std::string_view bytes, const ImportOptions& options, Use&& use) {
   if (static_cast<int64_t>(bytes.size()) > std::min<int64_t>(options.max_bytes, INT32_MAX)) {
     failf(Code::kResourceExhausted, "GraphDef: expected at most {} bytes, got {}", options.max_bytes, bytes.size());
   }
   refuse_foreign_bytes(bytes);
-  const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
-  // A large graph's messages are made and dropped as one. Its messages take about four times the bytes.
+  const pb::LogSilencer quiet;  // faults become Errors, not lines on standard error
+  // An arena frees all messages of a large graph at once. They take about four times the bytes of the file.
   pb::Arena arena(arena_options(bytes.size()));
   auto& proto = *pb::Arena::CreateMessage<graphdef::GraphDef>(&arena);
   if (is_text(bytes)) {
@@ -79,7 +79,7 @@ auto with_graph_def(std::string_view bytes, const ImportOptions& options, Use&& 
   return std::forward<Use>(use)(std::as_const(proto));
 }
 
-// What `use` makes of the bytes of a file.
+// Reads a file and returns use(bytes).
 template <class Use>
 auto with_bytes(const std::string& path, const ImportOptions& options, Use&& use) {
   if (is_folder(path)) {

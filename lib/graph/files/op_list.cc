@@ -67,7 +67,7 @@ void write_op(const Op& op, OpDef* def) {
 
 // ---- Reading --------------------------------------------------------------------------------------------------------
 
-// The text of a signature has no quotes around names.
+// The text of a signature does not quote names.
 void check_name(const std::string& name) {
   const bool plain = !name.empty() && std::ranges::all_of(name, [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '>';
@@ -102,7 +102,7 @@ std::string allowed_types_text(const graphdef::AttrValue& allowed) {
   std::string text = type_set_text(set);
   if (text.empty())
     failf(Code::kUnimplemented, "expected one of this library's types among the allowed ones, got none");
-  // A word alone may be a kind: "string", "bool".
+  // A single word could also be a kind: "string", "bool".
   return text.find('|') == std::string::npos ? text + "|" + text : text;
 }
 
@@ -120,7 +120,7 @@ std::string attr_text(const OpDef::AttrDef& attr) {
     text += attr.type() == "type" ? allowed_types_text(attr.allowed_values()) : attr.type();
   }
   if (attr.has_minimum()) text += fmt::format(" >= {}", attr.minimum());
-  // What stands for a tensor in a signature is nothing.
+  // A signature cannot express a tensor as a default.
   if (attr.has_default_value() && attr.type() != "tensor") {
     ExpansionBudget none(0);
     const std::optional<AttrValue> value = value_to_show(attr.default_value(), none);
@@ -216,7 +216,7 @@ std::vector<ListedOp> parse_op_list(std::string_view text) {
   if (text.size() > static_cast<size_t>(INT32_MAX)) {
     failf(Code::kResourceExhausted, "OpList: expected at most 2^31 - 1 bytes, got {}", text.size());
   }
-  const pb::LogSilencer quiet;  // what cannot be parsed is an Error, not a line on standard error
+  const pb::LogSilencer quiet;  // faults become Errors, not lines on standard error
   graphdef::OpList list;
   const size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin != std::string_view::npos && text[begin] == '{') {

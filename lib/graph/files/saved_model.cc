@@ -14,7 +14,7 @@
 namespace panto {
 namespace {
 
-// Messages are read where they are: a graph of any size stands between them.
+// The messages are parsed in place, because graphs of any size are between them.
 using example_wire::Fields;
 using example_wire::kBytes;
 using example_wire::kVarint;
@@ -35,15 +35,15 @@ constexpr uint32_t kName = 1, kDtype = 2, kShape = 3, kSparse = 4, kComposite = 
 }  // namespace field
 
 std::string type_of(int number, const PartialShape& shape) {
-  if (number == 0) return "operation";  // what initializes the graph has no outputs
+  if (number == 0) return "operation";  // the initializer of the graph has no outputs
   try {
     return type_text(dtype_from_proto(number), shape);
-  } catch (const Error&) {  // one of TensorFlow's that is none of ours: its graph may be looked at all the same
+  } catch (const Error&) {  // a TensorFlow type that this library lacks: show its number
     return fmt::format("type {}{}", number, shape.to_string());
   }
 }
 
-// Of a sparse tensor.
+// The outputs of a sparse tensor.
 std::string parts_of(std::string_view message) {
   std::string parts[3];
   for (Fields part(message); part.next();) {
@@ -71,7 +71,7 @@ SavedModelTensor tensor_of(std::string_view name, std::string_view message) {
   return tensor;
 }
 
-// Calls entry(key, value) for the entries of a map.
+// Calls entry(key, value) for an entry of a map.
 template <class Entry>
 void for_each_pair(const Fields& f, const Entry& entry) {
   std::string_view key = "", value = "";

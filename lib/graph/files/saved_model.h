@@ -1,9 +1,9 @@
-// What the graphs of a SavedModel's folder are called with, and what they give.
+// The signatures of a SavedModel: names and types of the inputs and outputs of its graphs.
 //
 //   for (const SavedModelGraph& graph : read_saved_model_signatures("model"))
 //     for (const SavedModelSignature& s : graph.signatures) std::cout << s.name << '\n';   // serving_default
 //
-// Its variables are a checkpoint, FOLDER/variables/variables. Its graphs are not run by this library.
+// A SavedModel's variables are a checkpoint, FOLDER/variables/variables. This library does not run its graphs.
 // Thread-safety: plain functions.
 #pragma once
 
@@ -15,9 +15,9 @@
 namespace panto {
 
 struct SavedModelTensor {
-  std::string name = "";    // by which a signature's callers know it
-  std::string output = "";  // of the graph: "serving_default_x:0"; of a sparse one those of indices, values and shape
-  std::string type = "";    // "float32[-1,784]"; "sparse float32[-1,10]"; of a type that is not known here its number
+  std::string name = "";    // the name in the signature
+  std::string output = "";  // of the graph: "serving_default_x:0"; for a sparse tensor indices, values and shape
+  std::string type = "";    // "float32[-1,784]"; "sparse float32[-1,10]"; for an unknown type its number
 };
 
 struct SavedModelSignature {
@@ -31,7 +31,7 @@ struct SavedModelGraph {
   std::vector<SavedModelSignature> signatures;  // by name
 };
 
-// Throws as read_file, for FOLDER/saved_model.pb; DataLoss for bytes that are no SavedModel.
+// Throws as read_file, for FOLDER/saved_model.pb; DataLoss for bytes that are not a SavedModel.
 PANTO_EXPORT std::vector<SavedModelGraph> read_saved_model_signatures(const std::string& folder);
 
 }  // namespace panto

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kOpAttr = 0, kWhyAttr = 1, kCallAttr = 2;
 
-// A node's data inputs are any; the signature says nothing of them, nor of outputs.
+// The signature says nothing about data inputs and outputs: a node may have any.
 const Op& kUnknown =
     define_op("_Unknown(inputs: Tin; op: string, why: string = \"\", call: bool = false, Tin: list(type) = []) -> ()",
               {.doc = "Stands in a graph for a node of an op that is not here. It cannot run.",
@@ -54,7 +54,7 @@ std::string counted(size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// The error of the first of some nodes.
+// Throws the error of the first node; names all missing ops.
 [[noreturn]] void fail_all(std::span<const Node* const> nodes) {
   std::vector<std::string> names;
   for (const Node* node : nodes) {
@@ -77,7 +77,7 @@ std::string counted(size_t count, std::string_view what) {
 NodeSpec unknown_init(std::string name, std::string op, std::string why, bool call) {
   NodeSpec spec;
   spec.name = std::move(name);
-  spec.op = &get_op("_Unknown");  // by name: that links it
+  spec.op = &get_op("_Unknown");  // looked up by name, which links it
   spec.attrs = {AttrValue(std::move(op)), AttrValue(std::move(why)), AttrValue(call)};
   return spec;
 }

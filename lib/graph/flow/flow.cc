@@ -49,7 +49,7 @@ Frames::Frames(const Graph& graph)
     const Node& node = graph.at(id);
     with_context([&] { return node_context(node); }, [&] { visit(graph, node); });
   }
-  // What leads back was not looked at yet.
+  // Check the back edges, which were skipped so far.
   for (const int id : order) {
     const Node& node = graph.at(id);
     if (flow_kind(node) != OpKind::kMerge) continue;
@@ -74,7 +74,7 @@ std::string Frames::text(int frame) const {
 void Frames::visit(const Graph& graph, const Node& node) {
   int frame = -1;
   const Node* first = nullptr;
-  // What only gathers, and nobody reads, does nothing with what it gathers.
+  // A node that only groups its inputs, and has no consumers, may mix frames.
   const bool gathers = node.consumers().empty() && (node.has(Trait::kIdentity) || node.is(OpKind::kNoOperation));
   const auto look = [&](const Node& from) {
     const int seen = behind(from);

@@ -1,9 +1,8 @@
-// TensorFlow 1's loops and conditionals in a graph: the way back, the loops that nodes are in, and the nodes that
-// nothing can keep from running. Internal.
+// TensorFlow 1's loops and conditionals in a graph: back edges, frames, and the nodes that always run. Internal.
 //
-// A loop is a frame: the nodes behind an Enter of its name. Its rounds are closed by an edge from NextIteration to
-// Merge, the one way back that a graph may have: whoever orders nodes ignores it. What a Switch does not give is dead,
-// and so is what is made of it, up to a Merge.
+// A loop is a frame: the nodes behind the Enter nodes of one frame name. An edge from NextIteration to Merge starts the
+// next round. It is the only back edge that a graph may have, and topological orders ignore it. The output that a
+// Switch does not choose is dead, and so is everything computed from it, up to a Merge.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +16,10 @@
 
 namespace panto {
 
-// The kind of the node's op; of a node that cannot run here, of the op that it stands for.
+// The kind of the node's op; for a node that cannot run here, of the op in the file.
 PANTO_EXPORT OpKind flow_kind(const Node& node);
 
-// Whether that edge is a loop's way back. `slot`: of the reader; the first input of a Merge is none.
+// True if the edge is a loop's back edge. `slot`: the input of `reader`; the first input of a Merge never is one.
 inline bool is_back_edge(OpKind producer, OpKind reader, int slot) noexcept {
   return slot > 0 && producer == OpKind::kNextIteration && reader == OpKind::kMerge;
 }
@@ -33,18 +32,18 @@ struct Frame {
   std::vector<int> enters;  // node ids
 };
 
-// Which frame each node is in.
+// The frame of each node.
 class PANTO_EXPORT Frames {
  public:
-  // Throws InvalidArgument, naming nodes, for inputs of one node that are in different frames, an Enter without a
-  // frame's name, a NextIteration or Exit in no frame, and enters of one frame that do not fit together.
+  // Throws InvalidArgument, naming nodes, for a node with inputs in different frames, an Enter without a frame name, a
+  // NextIteration or Exit outside of frames, and Enter nodes of one frame that contradict each other.
   explicit Frames(const Graph& graph);
 
-  // 0: in none. An Enter is in the frame that it leads from, an Exit in the one that it leads from.
+  // 0: in no frame. An Enter counts to the frame outside of its loop, an Exit to the frame of its loop.
   int of(int node) const { return of_[static_cast<size_t>(node)]; }
-  // Where the node's outputs are seen.
+  // The frame of the node's outputs.
   int behind(const Node& node) const;
-  // The first is no frame.
+  // Element 0 is not a frame.
   const std::vector<Frame>& all() const { return frames_; }
   const Frame& frame(int index) const { return frames_[static_cast<size_t>(index)]; }
 
@@ -55,24 +54,24 @@ class PANTO_EXPORT Frames {
 
   std::vector<Frame> frames_;
   std::map<std::string, int, std::less<>> by_name_;
-  bool all_known_ = true;    // no node of control flow cannot run here
+  bool all_known_ = true;    // every control-flow node can run here
   std::vector<int> of_;      // by node id
   std::vector<int> behind_;  // by node id
 };
 
-// Throws Unimplemented for a node of control flow, where nodes are to be called one after another.
+// Throws Unimplemented for a control-flow node: used where nodes are called one after another.
 PANTO_EXPORT void refuse_control_flow(const Node& node);
 
 enum class FlowPlace : uint8_t {
   kOutside,   // runs once
-  kBoundary,  // is of control flow, and gives something once
-  kInside,    // is in a loop, or some of what it gives may be dead
+  kBoundary,  // a control-flow node whose output is available once
+  kInside,    // in a loop, or some of its outputs may be dead
 };
-// Where nodes are, by id; empty where there is no control flow.
+// The place of each node, by id; empty if the graph has no control flow.
 struct Flow {
   std::vector<FlowPlace> places;
-  // Of two nodes with the same number, in every round either both run or neither does: what is made of them together
-  // runs when they did. 0: outside; -1: nothing is known, or the node is one of control flow.
+  // In every round, two nodes with the same number either both run or both do not, so a node made from both runs
+  // exactly when they do. 0: outside; -1: nothing is known, or a control-flow node.
   std::vector<int> contexts;
 };
 PANTO_EXPORT Flow flow_of(const Graph& graph);

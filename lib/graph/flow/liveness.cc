@@ -18,7 +18,8 @@ Liveness::Liveness(const Graph& graph) : graph_(graph), frames_(graph), when_(st
   find_whole_loops();
 }
 
-// Those in which all values come round in the same rounds: all enter, and all go on, under the same conditions.
+// A loop is whole if all values are present in the same rounds: all Enters, and all NextIterations, have the same
+// conditions.
 void Liveness::find_whole_loops() {
   const size_t count = frames_.all().size();
   whole_.assign(count, true);
@@ -37,8 +38,8 @@ void Liveness::find_whole_loops() {
   }
 }
 
-// What is constant may enter more often, where nothing goes round: tf.while_loop brings it into inner loops in every
-// round.
+// A constant Enter may have fewer conditions: tf.while_loop passes constants into inner loops in every round, even if
+// the inner loop does not run.
 bool Liveness::enter_alike(const Frame& frame) const {
   const Conditions& first = entered(frame);
   return std::ranges::all_of(frame.enters, [&](int enter) {
@@ -83,13 +84,14 @@ NodeOutput Liveness::decides(const Node& choice, std::vector<int>* controls) con
   }
 }
 
-// As who reads the node sees it. What enters is there in every round, or in the first one only.
+// The conditions as consumers see them. A value that enters a loop is present in every round if it is constant,
+// otherwise only in the first.
 Conditions Liveness::behind(const Node& node) const {
   if (flow_kind(node) != OpKind::kEnter) return when_[static_cast<size_t>(node.id())];
   return is_constant_enter(node) ? every_round(frames_.behind(node)) : only(node);
 }
 
-// The Merge at which what enters and what comes round meet.
+// True for a Merge of an Enter and a NextIteration.
 bool Liveness::begins_round(const Node& node) const {
   bool comes_round = false;
   for (int slot = 0; slot < node.num_inputs(); ++slot) {
@@ -110,7 +112,7 @@ Conditions Liveness::both(const Conditions& a, const Conditions& b, const Node& 
   return all.size() > kMost ? only(node) : all;
 }
 
-// If all that is brought into the loop is there under the same conditions, so is what comes out of it.
+// If all values enter the loop under the same conditions, its results are present under these conditions too.
 Conditions Liveness::behind_loop(const Node& node) const {
   const Frame& frame = frames_.frame(frames_.of(node.id()));
   if (frames_.of(node.id()) == 0 || !enter_alike(frame)) return only(node);
@@ -129,12 +131,12 @@ std::optional<Condition> Liveness::joins(const Node& merge) const {
   std::ranges::set_difference(second, first, std::back_inserter(right));
   const bool branches = left.size() == 1 && right.size() == 1 && left[0].of == right[0].of && left[0].of.index >= 0 &&
                         left[0].branch != right[0].branch;
-  // A Switch is dead where what decides is.
+  // A Switch is dead if its deciding value is dead.
   if (!branches || !std::ranges::includes(common, of(left[0].of))) return std::nullopt;
   return left[0];
 }
 
-// The branches of one condition together are as alive as what decides between them.
+// A Merge of the two branches of a condition is alive whenever the deciding value is.
 Conditions Liveness::merged(const Node& node) const {
   if (frames_.of(node.id()) != 0 && begins_round(node)) return every_round(frames_.of(node.id()));
   for (int slot = 1; slot < node.num_inputs(); ++slot) {

@@ -1,4 +1,5 @@
-// When nodes of a graph with TensorFlow 1's control flow run, as far as its Switches decide. Internal.
+// The conditions under which nodes run in a graph with TensorFlow 1's control flow, as far as its Switches tell.
+// Internal.
 #pragma once
 
 #include <optional>
@@ -11,8 +12,8 @@ namespace panto {
 
 // A node runs if all of its conditions hold.
 struct Condition {
-  NodeOutput of;   // what decides; of an invalid index: nothing else is known but that it is this node's affair
-  int branch = 0;  // which output of its Switches it takes
+  NodeOutput of;   // the deciding value; with an invalid index: only known to depend on this node
+  int branch = 0;  // which output of the Switch is taken
   auto operator<=>(const Condition&) const = default;
 };
 using Conditions = std::vector<Condition>;  // sorted
@@ -23,26 +24,26 @@ class Liveness {
   explicit Liveness(const Graph& graph);
 
   const Frames& frames() const { return frames_; }
-  // In its frame.
+  // The conditions within the node's frame.
   const Conditions& when(int node) const { return when_[static_cast<size_t>(node)]; }
-  // Of what runs in every round of the loop.
+  // The condition of nodes that run in every round of the loop.
   static Conditions every_round(int frame) { return {{{-1 - frame, -1}, 0}}; }
-  // Whether all values come round in the same rounds: all enter, and all go on, under the same conditions.
+  // True if all loop values are present in the same rounds: all Enters, and all NextIterations, have the same
+  // conditions.
   bool whole(int frame) const { return whole_[static_cast<size_t>(frame)]; }
-  // What decides in a Switch, behind Identities: tf.cond makes some Switches by its condition, others by an Identity of
-  // it.
-  // `controls` gets what these wait for.
+  // The value that decides in a Switch, skipping Identities: tf.cond gives some Switches its condition, others an
+  // Identity of it. The control inputs of the skipped Identities are added to `controls`.
   NodeOutput decides(const Node& choice, std::vector<int>* controls = nullptr) const;
-  // When the loop is entered, in the frame around it.
+  // The conditions under which the loop is entered, in the outer frame.
   const Conditions& entered(const Frame& frame) const;
-  // Whether the Merge is the one at which what enters and what comes round meet.
+  // True if the Merge joins an Enter and a NextIteration.
   bool begins_round(const Node& merge) const;
-  // Of a Merge of what two branches of one condition give: the condition, and the branch that gives the first input.
-  // The Merge then runs where that condition is there.
+  // For a Merge that joins the two branches of one condition: the condition, and the branch of the first input. Such a
+  // Merge runs whenever the condition is available.
   std::optional<Condition> joins(const Node& merge) const;
 
  private:
-  static constexpr size_t kMost = 64;  // a graph that was made to be slow is not worth more
+  static constexpr size_t kMost = 64;  // limit against graphs that are made to be slow
 
   static Conditions only(const Node& node) { return {{{node.id(), -1}, 0}}; }
   static Conditions both(const Conditions& a, const Conditions& b, const Node& node);

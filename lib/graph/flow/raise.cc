@@ -98,7 +98,7 @@ std::string scope_of(const Node& node, std::string_view otherwise) {
 }
 
 void remove_all(Graph& graph, const std::set<int>& nodes) {
-  // Nobody waits for a way back once it leads from where the value came from first.
+  // Break the cycles: let each Merge read its initial value instead of its back edge.
   for (const int id : nodes) {
     const Node& node = graph.at(id);
     for (int slot = 1; slot < node.num_inputs(); ++slot) {

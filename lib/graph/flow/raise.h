@@ -1,12 +1,13 @@
-// TensorFlow 1's loops and conditionals as the While and If nodes that they stand for. Internal.
+// Converts TensorFlow 1's loops and conditionals into equivalent While and If nodes. Internal.
 //
 //   const Raised raised = raise_control_flow(graph, kept);
 //   y = raised.find(graph, y);
 //
-// A loop of Enter, Merge, Switch, NextIteration and Exit becomes a While, of which a plan runs round after round: that
-// is faster than to look after every node that became ready, and it has a gradient. What tf.while_loop and tf.cond of
-// TensorFlow 1 write can be raised; a loop or a conditional of another form stays as it is, and the dataflow executor
-// runs it (lib/runtime/dataflow). So does one in which a node waits for others: all of a While runs on one thread.
+// A loop of Enter, Merge, Switch, NextIteration and Exit becomes a While, whose rounds are runs of one plan. That is
+// faster than tracking every node that becomes ready, and it has a gradient. The forms that TensorFlow 1's
+// tf.while_loop and tf.cond write can be converted. Other forms stay, and the dataflow executor runs them
+// (lib/runtime/dataflow). So does a loop or conditional in which a node waits for other nodes: a While runs on one
+// thread.
 #pragma once
 
 #include <map>
@@ -20,21 +21,21 @@
 namespace panto {
 
 struct PANTO_EXPORT Raised {
-  int loops = 0, conditionals = 0;         // that were raised
-  std::map<NodeOutput, NodeOutput> moved;  // what Exits and Merges gave
+  int loops = 0, conditionals = 0;         // numbers of those converted
+  std::map<NodeOutput, NodeOutput> moved;  // new places of the outputs of Exits and Merges
 
-  // Where an output of the graph is now; invalid if it is inside of what was raised.
+  // The new place of an output of the graph; invalid if it is inside a converted loop or conditional.
   NodeOutput find(const Graph& graph, NodeOutput output) const;
 };
 
-// Nodes that are not part of what is raised keep their ids; what Exits and Merges gave is given by nodes of their
-// names. `kept`: ids of nodes that are read or run by others than the graph: what they are inside of is not raised.
-// Throws what Frames throws, and where shapes do not fit.
+// Nodes outside of converted parts keep their ids; outputs of Exits and Merges come from new nodes with the same names.
+// `kept`: ids of nodes that are read or run from outside the graph; a loop or conditional with such a node inside
+// stays. Throws what Frames throws, and if shapes do not fit.
 PANTO_EXPORT Raised raise_control_flow(Graph& graph, std::span<const int> kept);
 
-// The same of a graph with endpoints, which are kept and are those of the graph as it is then.
+// The same for a graph with endpoints: their nodes are kept, and they are updated to the new graph.
 PANTO_EXPORT Raised raise_control_flow(Graph& graph, Endpoints& endpoints);
-// Ids of the nodes of endpoints.
+// Ids of the nodes that the endpoints refer to.
 std::vector<int> nodes_of(const Endpoints& endpoints);
 
 }  // namespace panto

@@ -1,5 +1,5 @@
-// A conditional as an If. What tf.cond writes: a Switch for each value that a branch takes from outside, all by one
-// condition; the nodes of the branches; a Merge for each result.
+// Converts a conditional to an If. tf.cond writes a Switch for each value that a branch takes from outside, all with
+// the same condition; the nodes of the branches; and a Merge for each result.
 #include <algorithm>
 #include <optional>
 
@@ -11,12 +11,12 @@ namespace panto::raise {
 
 namespace {
 
-// What one condition decides, where it is looked at under the same conditions.
+// All Switches and Merges of one deciding value that run under the same conditions.
 struct Conditional {
   Conditions when;
   NodeOutput decides;
   std::vector<int> choices;                  // Switches
-  std::vector<std::pair<int, int>> results;  // Merges, each with its input that branch 0 gives
+  std::vector<std::pair<int, int>> results;  // Merges, each with the slot of the input from branch 0
 
   NodeOutput result_of(const Graph& graph, size_t k, int branch) const {
     const auto& [merge, slot_of_0] = results[k];
@@ -45,7 +45,7 @@ class ConditionalRaiser {
   }
 
   int run() {
-    // Inner ones, which run under more conditions, first.
+    // Inner conditionals, which have more conditions, first.
     std::vector<const Conditional*> order;
     for (const auto& [key, c] : conditionals_) order.push_back(&c);
     std::ranges::stable_sort(order, std::greater(), [](const Conditional* c) { return c->when.size(); });
@@ -56,9 +56,9 @@ class ConditionalRaiser {
 
  private:
   struct Branch {
-    std::vector<int> nodes;  // each after those that it needs
+    std::vector<int> nodes;  // in topological order
     std::vector<NodeOutput> outside;
-    std::set<int> controls;  // outside
+    std::set<int> controls;  // control inputs from outside
   };
 
   Conditional& conditional(const Conditions& when, NodeOutput decides) {
@@ -77,7 +77,8 @@ class ConditionalRaiser {
     return found == added_.end() ? liveness_.when(id) : found->second;
   }
 
-  // Results that need others of the same condition are of another If. How many there are.
+  // Converts the conditional. Results that depend on other results of it go into an If of their own. Returns the number
+  // of Ifs.
   int raise(Conditional c) {
     std::ranges::sort(c.results, {}, [&](const auto& result) { return position_.at(result.first); });
     int count = 0;
@@ -111,7 +112,7 @@ class ConditionalRaiser {
     return true;
   }
 
-  // What the conditional is made of comes after that.
+  // The position of the last node from outside that the conditional needs.
   int last_needed(const Conditional& c, std::span<const std::optional<Branch>> branches) const {
     int last = position_.at(c.decides.node);
     for (const std::optional<Branch>& b : branches) {
@@ -128,14 +129,14 @@ class ConditionalRaiser {
     return std::ranges::find(c.choices, node.id()) != c.choices.end();
   }
 
-  // What the results need of one branch; nothing if some of it cannot be in a function.
+  // The nodes that the results need of one branch; nullopt if some of them cannot be in a function.
   std::optional<Branch> collect(const Conditional& c, int branch) const {
     Conditions inside = c.when;
     inside.push_back({c.decides, branch});
     std::ranges::sort(inside);
     Branch found;
     bool fits = true;
-    std::map<int, bool> done;  // false: begun
+    std::map<int, bool> done;  // false: visited, but not added to `nodes` yet
     std::vector<int> stack;
     const auto is_outside = [&](int id) {
       return !is_in_loop(id) && std::ranges::includes(c.when, when(id)) && !is_choice(c, graph_.at(id));
@@ -192,8 +193,8 @@ class ConditionalRaiser {
     if (std::ranges::find(branch.outside, output) == branch.outside.end()) branch.outside.push_back(output);
   }
 
-  // Adds what else is made of the nodes though no result needs it, and the Switches that nobody else needs. False where
-  // something that is made of the nodes must stay.
+  // Adds the other consumers of these nodes, which no result needs, and Switches without other consumers. Returns false
+  // if a consumer must stay.
   bool find_rest(const Conditional& c, std::set<int>& gone) const {
     if (!add_users(c, {gone.begin(), gone.end()}, gone)) return false;
     for (const int choice : c.choices) {
@@ -206,7 +207,7 @@ class ConditionalRaiser {
     return true;
   }
 
-  // All that is made of the nodes in `stack`, but for the results.
+  // Adds all transitive consumers of the nodes in `stack`, except the results.
   bool add_users(const Conditional& c, std::vector<int> stack, std::set<int>& gone) const {
     while (!stack.empty()) {
       const int id = stack.back();
@@ -228,7 +229,7 @@ class ConditionalRaiser {
     return true;
   }
 
-  // The branch as a function of `inputs`.
+  // Makes a function of `inputs` from the branch.
   std::shared_ptr<const GraphFunction> function(const Conditional& c, const Branch& branch, int number,
                                                 const std::vector<NodeOutput>& inputs, std::string name) const {
     FunctionMaker maker(graph_);
@@ -246,7 +247,7 @@ class ConditionalRaiser {
     return maker.make(std::move(name), std::move(outputs));
   }
 
-  // Output 1 of a Merge says which input was there.
+  // Output 1 of a Merge is the index of the input that was present.
   bool index_is_read(int merge) const {
     return work_.is_kept(merge) || std::ranges::any_of(graph_.at(merge).consumers(), [](const NodeUse& use) {
              return use.slot >= 0 && use.output == 1;
@@ -316,8 +317,8 @@ class ConditionalRaiser {
   Graph& graph_;
   const Liveness liveness_;
   std::map<std::pair<Conditions, NodeOutput>, Conditional> conditionals_;
-  std::map<int, Conditions> added_;  // nodes that replace others, with when they run
-  std::map<int, int> position_;      // in an order in which nodes come after those that they need
+  std::map<int, Conditions> added_;  // new nodes, with their conditions
+  std::map<int, int> position_;      // in a topological order
 };
 
 }  // namespace

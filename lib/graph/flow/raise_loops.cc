@@ -1,11 +1,11 @@
-// A loop as a While. What tf.while_loop writes, for each value that changes:
+// Converts a loop to a While. tf.while_loop writes, for each loop variable:
 //
 //   Enter -> Merge -> Switch -> (1) body -> NextIteration -> back to Merge
 //              |         |
 //              |         +----> (0) Exit
 //              +-> condition -> LoopCond -> every Switch
 //
-// and for each value from outside an Enter that is constant.
+// and a constant Enter for each value from outside.
 #include <algorithm>
 #include <optional>
 
@@ -17,7 +17,7 @@ namespace panto::raise {
 namespace {
 
 struct Variable {
-  int enter = -1, merge = -1, next = -1, choice = -1;  // the Switch
+  int enter = -1, merge = -1, next = -1, choice = -1;  // choice is the Switch
   std::vector<int> exits = {};
 };
 
@@ -36,7 +36,7 @@ class LoopRaiser {
 
   int run() {
     int count = 0;
-    for (size_t f = frames().all().size() - 1; f > 0; --f) {  // inner loops come after outer ones
+    for (size_t f = frames().all().size() - 1; f > 0; --f) {  // inner loops have higher numbers than outer ones
       if (raise(static_cast<int>(f))) ++count;
     }
     return count;
@@ -60,7 +60,7 @@ class LoopRaiser {
     return true;
   }
 
-  // The loop's parts; nothing if it has another form.
+  // The parts of the loop; nullopt if it has another form.
   std::optional<Loop> find(int f) const {
     Loop loop;
     std::map<int, size_t> by_merge, by_choice;  // positions among the variables
@@ -88,7 +88,7 @@ class LoopRaiser {
       const Node* node = graph_.find(id);
       if (node == nullptr) continue;
       const OpKind kind = flow_kind(*node);
-      if (kind == OpKind::kEnter || kind == OpKind::kControlTrigger) return std::nullopt;  // an inner loop is there
+      if (kind == OpKind::kEnter || kind == OpKind::kControlTrigger) return std::nullopt;  // there is an inner loop
       if (kind == OpKind::kLoopCondition) {
         if (loop.condition >= 0) return std::nullopt;
         loop.condition = id;
@@ -119,7 +119,7 @@ class LoopRaiser {
     size_t exits = 0;
     for (const Variable& v : loop.variables) {
       if (v.choice < 0) return std::nullopt;
-      // What they wait for belongs to neither the condition nor the body.
+      // Their control inputs would belong to neither the condition nor the body.
       if (!graph_.at(v.choice).control_inputs().empty() || !graph_.at(v.merge).control_inputs().empty()) {
         return std::nullopt;
       }
@@ -143,7 +143,7 @@ class LoopRaiser {
     return found == frame_of_.end() ? frames().of(id) : found->second;
   }
 
-  // Inputs of the loop's functions by their producers: what a Merge or a Switch gives to the next round, and constants.
+  // True for the inputs of the loop's functions: the values that a Merge or a Switch passes to a round, and constants.
   static bool is_input(const Loop& loop, NodeOutput output) {
     const auto gives = [&](const Variable& v) {
       return output == NodeOutput{v.merge, 0} || output == NodeOutput{v.choice, 1};
@@ -152,7 +152,7 @@ class LoopRaiser {
            (output.index == 0 && std::ranges::find(loop.constants, output.node) != loop.constants.end());
   }
 
-  // The nodes of the body, or of the condition, each after those that it needs; nothing if some cannot be in it.
+  // The nodes of the body or of the condition, in topological order; nullopt if some node cannot be in it.
   std::optional<std::vector<int>> collect(int f, const Loop& loop, bool body) const {
     std::set<int> frame_parts(loop.constants.begin(), loop.constants.end());
     frame_parts.insert(loop.condition);
@@ -176,7 +176,7 @@ class LoopRaiser {
     };
     for (const NodeOutput& o : wanted) want(o, roots);
     std::vector<int> order;
-    std::map<int, bool> done;  // false: begun
+    std::map<int, bool> done;  // false: visited, but not added to `order` yet
     std::vector<int> stack;
     for (const int root : roots) {
       if (!frame_parts.contains(root)) stack.push_back(root);
@@ -213,7 +213,7 @@ class LoopRaiser {
     const NodeOutput decides{loop.condition, 0};
     if (holds({decides, 0})) return false;
     if (holds({decides, 1})) return body;
-    // It runs once more than the body, which makes no difference where it does nothing else.
+    // Outside of the Switch a node runs once more than the body, which makes no difference if it has no effects.
     return !body || effects_of(graph_, std::vector<int>{node.id()}) == 0;
   }
 
@@ -282,8 +282,8 @@ class LoopRaiser {
   Graph& graph_;
   const Liveness liveness_;
   std::vector<std::vector<int>> members_;  // by frame
-  std::map<int, Conditions> when_;         // of nodes that were added
-  std::map<int, int> frame_of_;            // the same
+  std::map<int, Conditions> when_;         // of new nodes
+  std::map<int, int> frame_of_;            // of new nodes
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What raising loops and raising conditionals share. Internal to lib/graph/flow/raise*.
+// Code shared by the conversion of loops and of conditionals. Internal to lib/graph/flow/raise*.
 #pragma once
 
 #include <map>
@@ -17,33 +17,34 @@
 
 namespace panto::raise {
 
-// A graph in which loops or conditionals are being replaced.
+// A graph whose loops or conditionals are being replaced.
 struct Work {
   Graph& graph;
   std::set<int> kept;
-  std::map<NodeOutput, NodeOutput> moved;  // not only of the given graph: also of what replaced its nodes before
+  std::map<NodeOutput, NodeOutput> moved;  // also of nodes that earlier replacements added
 
   bool is_kept(int id) const { return kept.contains(id); }
-  // The values of `from` are those of the node that is added; it has its name, and is kept if it was.
+  // Replaces the outputs of node `from` by a new node with output `value`; the new node gets the name, and is kept if
+  // `from` was.
   int replace(int from, NodeOutput value);
 };
 
-// A function made of nodes of a graph.
+// Builds a function from nodes of a graph.
 class FunctionMaker {
  public:
   explicit FunctionMaker(const Graph& from) : from_(from) {}
 
-  // `output` is the next input of the function.
+  // Makes `output` the next input of the function.
   void add_input(NodeOutput output, OutputInfo info);
-  // Reading `output` is reading what `same` is, which is there.
+  // Maps `output` to the value of `same`, which must be in the function.
   void alias(NodeOutput output, NodeOutput same) { values_[output] = values_.at(same); }
   bool has(NodeOutput output) const { return values_.contains(output); }
-  // A node whose inputs are there. Of its control inputs, those that are there are kept.
+  // Copies a node whose inputs are in the function. Keeps those control inputs that are in the function.
   void copy(int id);
-  // A constant; where it is in the function.
+  // Adds a constant; returns its output in the function.
   NodeOutput add_constant(std::string_view name, const Tensor& value);
   NodeOutput at(NodeOutput output) const { return values_.at(output); }
-  // `outputs`: of the function's graph. Conditionals in it are raised.
+  // `outputs`: of the function's graph. Converts the conditionals in it.
   std::shared_ptr<const GraphFunction> make(std::string name, std::vector<NodeOutput> outputs);
 
  private:
@@ -54,13 +55,13 @@ class FunctionMaker {
   std::vector<NodeOutput> inputs_;
 };
 
-// Attributes by name, the others unset.
+// A list of attributes by position: those in `set` by name, others unset.
 std::vector<AttrValue> attributes(const Op& op, std::vector<std::pair<std::string_view, AttrValue>> set);
-// Whether the node waits for what other nodes, or other steps, do.
+// True if the node waits for the action of other nodes or other steps.
 bool waits(const Node& node);
 // "loop" of "loop/LoopCond"; `otherwise` where the name has no scope.
 std::string scope_of(const Node& node, std::string_view otherwise);
-// Removes nodes that nobody but they use. Back edges among them are no matter.
+// Removes nodes that are only used by each other. Back edges among them are allowed.
 void remove_all(Graph& graph, const std::set<int>& nodes);
 
 // Each raises what it can, and returns how many.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kInput = "_function_input";
 constexpr std::string_view kEffect = "_function_effect";
 
-// A node that says: number `position` of `count`.
+// The mark of a node: it is number `position` of `count`.
 struct Mark {
   int64_t position;
   int64_t count;
@@ -40,7 +40,7 @@ bool is_effect(const Node& node) {
   return value != nullptr && value->kind() == AttrKind::kBool && value->as<bool>();
 }
 
-// Each of 0 ... count - 1 stands at one node.
+// Checks that each number of 0 ... count - 1 is at exactly one node, and returns the outputs in that order.
 std::vector<NodeOutput> in_order(std::vector<Mark> marks, std::string_view what) {
   constexpr std::string_view kRemedy = "name inputs and outputs to use a part of the graph";
   std::ranges::stable_sort(marks, {}, &Mark::position);
@@ -106,7 +106,7 @@ Endpoints endpoints_by_order(const Graph& graph) {
   try {
     places = flow_of(graph).places;
   } catch (const Error&) {
-    places.clear();  // who runs the graph hears of it
+    places.clear();  // running the graph reports the error
   }
   for (int id : graph.ids()) {
     const Node& node = graph.at(id);
@@ -114,7 +114,7 @@ Endpoints endpoints_by_order(const Graph& graph) {
       endpoints.inputs.push_back({id, 0});
       continue;
     }
-    // In a loop, or on a branch that perhaps is not taken, there is nothing to be had.
+    // Outputs in a loop, or on a branch that may not be taken, cannot be results.
     if (!places.empty() && places[static_cast<size_t>(id)] == FlowPlace::kInside) continue;
     if (!node.consumers().empty()) continue;
     if (node.num_outputs() == 0) endpoints.effects.push_back(id);

@@ -28,21 +28,21 @@ AttrValue value_of(const Call& call, size_t position) {
   return to_value(call.attrs[position], call.op->signature().attrs[position].kind);
 }
 
-constexpr size_t kLong = 200;  // of names and identities, in characters
+constexpr size_t kLong = 200;  // length of names and identities, in characters
 
-// Of what comes out of a node of that name. Where it is long, as in calls in calls in calls, that stands beside it:
-// names that grew with each of them would take the square of their number.
+// The scope for the nodes from a node of that name. A long name, as in deeply nested calls, is cut to its parent scope:
+// otherwise the total length of names would grow with the square of the depth.
 std::string scope_of(const std::string& name) {
   return name.size() < kLong ? name : name.substr(0, std::min(name.rfind('/'), name.size()));
 }
 
-// The same of an identity: one that stands for it.
+// Shortens an identity in the same way: a hash stands for it.
 std::string short_identity(const std::string& identity) {
   if (identity.size() < kLong) return identity;
   return fmt::format("#{:016x}", fnv1a(identity));
 }
 
-// Writes down what a body does.
+// Records the op calls of a body as nodes.
 class BodyRecorder final : public Recorder, public ReplayWriter {
  public:
   BodyRecorder(Graph& graph, const NodeSpec& outer, std::span<const Tensor* const> inputs, bool in_flow)
@@ -81,7 +81,7 @@ class BodyRecorder final : public Recorder, public ReplayWriter {
     }
   }
 
-  // The output that a tensor of the body stands for; a real tensor becomes a constant.
+  // The output that a tensor of the body stands for. A real tensor becomes a constant.
   NodeOutput output_of(const Tensor& tensor) {
     if (const auto found = outputs_.find(tensor.id()); found != outputs_.end()) return found->second;
     if (tensor.is_meta())
@@ -92,18 +92,18 @@ class BodyRecorder final : public Recorder, public ReplayWriter {
     if (in_flow_) spec.control_inputs = anchors();
     const NodeOutput made{graph_.add(std::move(spec)), 0};
     outputs_.emplace(tensor.id(), made);
-    kept_.push_back(tensor);  // so that its id stays its own
+    kept_.push_back(tensor);  // keeps the tensor, so that its id is not reused
     return made;
   }
 
-  // What a node without inputs waits for, so that it is in the round of the loop that the composite is in, and dead
-  // where that is.
+  // Control inputs for nodes without data inputs, so that they run in the composite's round of a loop, and are dead if
+  // the composite is dead.
   const std::vector<int>& anchors() {
     if (!anchors_.empty()) return anchors_;
     anchors_ = outer_.control_inputs;
     for (const NodeOutput& input : outer_.inputs) {
       int id = input.node;
-      if (graph_.at(id).is(OpKind::kSwitch)) {  // to wait for it does not tell its outputs apart
+      if (graph_.at(id).is(OpKind::kSwitch)) {  // waiting for a Switch does not tell its outputs apart
         NodeSpec spec = identity_spec(name_within("Identity"), input, graph_.info(input));
         spec.device = outer_.device;
         spec.where = outer_.where;
@@ -115,7 +115,7 @@ class BodyRecorder final : public Recorder, public ReplayWriter {
     return anchors_;
   }
 
-  // That of the composite, and which of its nodes it is.
+  // Gives the node the composite's identity, extended by its number.
   void give_identity(NodeSpec& spec) {
     for (const auto& [name, value] : outer_.internal_attrs) {
       if (name != kNodeIdentity) continue;
@@ -131,11 +131,11 @@ class BodyRecorder final : public Recorder, public ReplayWriter {
   }
 
   bool made_here(NodeOutput output) const { return output.node >= first_; }
-  // What the outside sees of the body, besides its outputs.
+  // Nodes with effects outside of the body, besides its outputs.
   const std::vector<int>& effects() const { return effects_; }
 
  private:
-  // A free name; not the outer one, which what gives the outputs will have.
+  // A free name different from the outer name, which the node of the outputs will get.
   std::string name_within(std::string_view of) {
     std::string base = fmt::format("{}/{}", scope_, of), name = graph_.unique_name(base);
     while (name == outer_.name) name = graph_.unique_name(base += "_1");
@@ -152,16 +152,16 @@ class BodyRecorder final : public Recorder, public ReplayWriter {
   std::vector<Tensor> kept_;
   std::vector<int> effects_;  // node ids
   int latest_ = -1;
-  std::vector<int> also_;  // what calls wait for besides
+  std::vector<int> also_;  // additional control inputs of calls
   int num_identities_ = 0;
 };
 
-// What a body made.
+// The results of recording a body.
 struct Made {
   std::vector<NodeOutput> sources;  // of the outputs
   AbstractValues abstract_values;
   std::vector<int> effects;
-  bool one_node = false;  // which gives the only output, and has no other
+  bool one_node = false;  // the output's node has no other output
 };
 
 Made record_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs, bool in_flow,
@@ -182,7 +182,7 @@ Made record_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* con
   return made;
 }
 
-// The op whose outputs are its inputs, and its attributes.
+// The op that returns its inputs, and its attributes.
 std::pair<const Op*, std::vector<AttrValue>> identity_of(const Graph& graph, const std::vector<NodeOutput>& sources) {
   if (sources.empty()) return {&get_op("NoOp"), {}};
   std::vector<DType> types;
@@ -191,7 +191,7 @@ std::pair<const Op*, std::vector<AttrValue>> identity_of(const Graph& graph, con
   return {&get_op("IdentityN"), {AttrValue(types)}};
 }
 
-// One node of the outer name whose outputs are those that the body made.
+// Adds a node of the outer name that returns the body's results.
 int add_identity(Graph& graph, const NodeSpec& outer, const Made& made) {
   NodeSpec spec;
   std::tie(spec.op, spec.attrs) = identity_of(graph, made.sources);
@@ -207,8 +207,7 @@ int add_identity(Graph& graph, const NodeSpec& outer, const Made& made) {
   return graph.add(std::move(spec));
 }
 
-// The abstract values of nodes' inputs, for bodies: their shapes as the graph has them, and integers where ops look at
-// those.
+// Abstract values of nodes' inputs, for bodies: with the shapes of the graph, and with known integers for host inputs.
 class AbstractInputs {
  public:
   explicit AbstractInputs(const Graph& graph) : graph_(graph) {}
@@ -224,7 +223,7 @@ class AbstractInputs {
   }
 
  private:
-  // Seldom asked for, so that the graph is not gone through for every composite.
+  // Runs inference only when it is needed, so that not every composite costs a pass over the graph.
   std::optional<PartialValues> values_of(NodeOutput output) {
     if (!inference_) {
       inference_.emplace(graph_);
@@ -286,8 +285,8 @@ Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor
 }
 
 bool CallTrail::is_in(const Callee& callee, int place) const {
-  // Where calls are many levels deep not at every level, which would take the square of their number: one that always
-  // calls itself comes again.
+  // In deeply nested calls, check at some depths only: checking each would take quadratic time, and endless recursion
+  // is still found, because it comes again.
   constexpr int kEveryLevel = 64;
   const int depth = place < 0 ? 0 : places_[static_cast<size_t>(place)].depth;
   if (depth > kEveryLevel && !std::has_single_bit(static_cast<unsigned>(depth))) return false;
@@ -327,13 +326,13 @@ void CallTrail::expanding(const Graph& graph, int id, const std::function<void()
 void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which) {
   const auto expands = [&](int id) { return is_composite(graph.at(id)) && which(graph.at(id)); };
   CallTrail trail;
-  // Bodies may have composites in them.
+  // Bodies may contain composites.
   while (std::ranges::any_of(graph.ids(), expands)) {
     AbstractInputs abstract_inputs(graph);
     const auto expand = [&](int id, bool in_flow) {
       const std::vector<Tensor> inputs = inputs_of(graph.at(id), abstract_inputs);
       const NodeSpec spec = outer_spec(graph.at(id));
-      graph.rename(id, graph.unique_name(spec.name));  // what gives the outputs takes the name
+      graph.rename(id, graph.unique_name(spec.name));  // the node of the outputs takes the name
       Expansion expansion;
       trail.expanding(graph, id, [&] { expansion = named(graph, spec, record_body_of(graph, spec, inputs, in_flow)); });
       for (size_t k = 0; k < expansion.outputs.size(); ++k) {

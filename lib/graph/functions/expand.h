@@ -1,4 +1,4 @@
-// Composite ops in graphs: nodes of them become the nodes that their bodies make, where somebody needs those. Internal.
+// Expansion of composite ops in graphs: a node is replaced by the nodes of its body. Internal.
 #pragma once
 
 #include <functional>
@@ -19,27 +19,27 @@ struct Expansion {
   AbstractValues abstract_values;
 };
 
-// Adds the nodes that `body` makes of the tensors behind `inputs`, which are abstract values for spec.inputs; spec.op
-// is not looked at. The nodes are called `name/Op`, except that the one (or an added identity) that gives the outputs
-// has the name itself. Control inputs go to the nodes that read no other new node; whoever waits for the outputs' node
-// waits for all that the body writes. Throws what the body throws.
+// Adds the nodes that `body` records for the abstract values `inputs` of spec.inputs; spec.op is ignored. The nodes are
+// called `name/Op`; the node that gives the outputs (or an added identity) is called `name`. Control inputs go to the
+// new nodes that read no other new node. Nodes that wait for the outputs' node wait for all that the body writes.
+// Throws what the body throws.
 Expansion expand_body(Graph& graph, const NodeSpec& spec, std::span<const Tensor* const> inputs,
                       const std::function<std::vector<Tensor>()>& body);
 
-// Replaces those nodes of composites, and of composites in their bodies, for which `which` is true. What the graph says
-// of shapes must hold. The new nodes come where the old ones did (Node::place).
+// Expands the composites for which `which` is true, also those in bodies. The shapes in the graph must be correct. The
+// new nodes take the old nodes' place in the order (Node::place).
 PANTO_EXPORT void expand_composites(Graph& graph, const std::function<bool(const Node&)>& which);
 
-// Which functions the calls are in that came out of other calls: one that always calls itself is found there, and does
-// not become more and more nodes.
+// Records which function calls each call was expanded from, so that endless recursion is detected instead of adding
+// nodes forever.
 class CallTrail {
  public:
-  // Calls `expand`, which puts nodes in the place of node `id`. Throws InvalidArgument where that calls a function that
-  // it is itself in.
+  // Calls `expand`, which replaces node `id` by other nodes. Throws InvalidArgument if the node calls a function that
+  // it was itself expanded from.
   void expanding(const Graph& graph, int id, const std::function<void()>& expand);
 
  private:
-  // A function, by its body, or in its library by its name.
+  // A function, identified by its body, or by its library and name.
   struct Callee {
     std::shared_ptr<const void> owner;
     std::string name;
@@ -47,24 +47,24 @@ class CallTrail {
   };
   struct Place {
     Callee callee;
-    int around;  // the place that this call came out of; -1: none
+    int around;  // the place of the call that this call was expanded from; -1: none
     int depth;
   };
   bool is_in(const Callee& callee, int place) const;
 
   std::vector<Place> places_;
-  std::unordered_map<int, int> within_;  // node id -> the place that the node came out of
+  std::unordered_map<int, int> within_;  // node id -> the place of the call that the node was expanded from
 };
 
-// Calls `expand` for node `id`, and then for those calls that came out of that, for which `which` is true, and out of
-// these: at once, so that the graph is not gone through for each level of calls in calls.
+// Calls `expand` for node `id`, then for those of the resulting calls for which `which` is true, and so on. Works
+// without a pass over the graph for each level of nested calls.
 void for_calls_within(const Graph& graph, int id, const std::function<bool(int)>& which,
                       const std::function<void(int)>& expand);
 
-// The same of one node, which stays, with its id and name, as an identity of what the nodes of its body give.
+// Expands one node, which stays, with its id and name, as an identity of the results of its body.
 void expand_in_place(Graph& graph, int id, CallTrail& trail);
 
-// A node of a composite that can run here.
+// True for a node of a composite that can run here.
 bool is_composite(const Node& node);
 
 }  // namespace panto

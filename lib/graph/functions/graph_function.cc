@@ -13,9 +13,9 @@
 namespace panto {
 namespace {
 
-constexpr int64_t kMostNodes = int64_t{1} << 40;  // that are counted
+constexpr int64_t kMostNodes = int64_t{1} << 40;  // upper limit of the count
 
-// In topological order: what outputs and effects need.
+// The nodes that outputs and effects need, in topological order.
 std::vector<int> needed_nodes(const Graph& graph, const Endpoints& endpoints) {
   std::vector<uint8_t> seen(static_cast<size_t>(graph.id_limit()), 0);
   std::vector<int> roots = endpoints.effects;
@@ -32,7 +32,7 @@ std::vector<int> needed_nodes(const Graph& graph, const Endpoints& endpoints) {
   return order;
 }
 
-// Of an op that calls functions, those of the functions, where they are known.
+// For an op that calls functions: the functions' effects, as far as they are known.
 uint8_t effects_of(const Node& node) {
   uint8_t declared = 0;
   for (const Effect& e : node.op().effects()) declared |= e.what;

@@ -1,10 +1,9 @@
-// GraphFunction: a function that is a graph with inputs and outputs: a branch, the body of a loop, a function of a
-// file.
+// GraphFunction: a function whose body is a graph: a branch, a loop body, a function of a file.
 //
 //   auto f = std::make_shared<GraphFunction>("body", std::move(graph), std::move(endpoints));
 //   graph.add({..., .attrs = {..., AttrValue(FunctionRef{f->name(), f})}});
 //
-// It has no captures: what a C++ function used from outside is an input behind the others.
+// It has no captures: values that a C++ function used from outside are additional inputs at the end.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ namespace panto {
 
 class PANTO_EXPORT GraphFunction final : public FunctionBody {
  public:
-  // Nodes that outputs and effects do not need may be in the graph; inputs are of Placeholders. `definition`: of a
-  // function of a file, what the file has (the bytes of a FunctionDef).
+  // The graph may have nodes that outputs and effects do not need. Inputs must be Placeholders. `definition`: for a
+  // function of a file, its serialized FunctionDef.
   GraphFunction(std::string name, Graph graph, Endpoints endpoints, std::string definition = "");
 
   const std::string& name() const noexcept override { return name_; }
@@ -38,29 +37,30 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   const Graph& graph() const noexcept { return graph_; }
   const Endpoints& endpoints() const noexcept { return endpoints_; }
   const std::string& definition() const noexcept { return definition_; }
-  // A line with name, inputs and outputs, then the nodes as Graph::to_string has them.
+  // One line with name, inputs and outputs, then the nodes as in Graph::to_string.
   std::string to_string() const;
-  // What a call runs, inputs first.
+  // Ids of the nodes that a call runs, inputs first.
   const std::vector<int>& needed() const noexcept { return needed_; }
-  // How many that is, with the nodes of the functions that they call, as often as they do: what a call becomes, or what
-  // has to be looked at to know its outputs.
+  // The number of these nodes plus, for each call in them, the size of the called function: the number of nodes after
+  // expanding all calls, and the work of inferring the outputs.
   int64_t size() const noexcept { return size_; }
-  // Throws InvalidArgument where number, types or shapes of inputs are others.
+  // Throws InvalidArgument if number, types or shapes of the inputs do not fit.
   void check_inputs(std::span<const Tensor* const> inputs) const;
 
-  // What a file says that computes the gradients of the inputs, of the inputs and the gradients of the outputs; without
-  // a name: nothing, and they follow from its nodes. To be set before others see the function.
+  // The function, given by a file, that computes the gradients of the inputs from the inputs and the gradients of the
+  // outputs. Without a name: there is none, and the gradients follow from the nodes. Set it before the function is
+  // shared.
   void set_gradient(FunctionRef gradient) { gradient_ = std::move(gradient); }
   const FunctionRef& gradient() const noexcept { return gradient_; }
 
-  // Of one that was made ready for gradients, of so many orders: what trace/ wants to find with it. To be set before
-  // others see the function.
+  // For a function that was prepared for `gradient_orders` gradients: data of trace/. Set it before the function is
+  // shared.
   void set_note(std::shared_ptr<const void> note, int gradient_orders) noexcept {
     note_ = std::move(note);
     gradient_orders_ = gradient_orders;
   }
   const std::shared_ptr<const void>& note() const noexcept { return note_; }
-  // What another part of the library keeps beside it, made by the first who asks. One owner at a time: `trace`.
+  // Data that another part of the library keeps with the function; the first caller makes it. Only `trace` uses it.
   std::shared_ptr<void> companion(const std::function<std::shared_ptr<void>()>& make) const;
 
  private:
@@ -79,10 +79,10 @@ class PANTO_EXPORT GraphFunction final : public FunctionBody {
   mutable std::shared_ptr<void> companion_;
 };
 
-// The function of a FunctionRef, as a graph.
+// The graph function of a FunctionRef.
 PANTO_EXPORT std::shared_ptr<const GraphFunction> graph_function(const FunctionRef& function);
 
-// Calls f(reference) for each function that attributes, or those of a node, name.
+// Calls f(reference) for each function named by the attributes, or by the attributes of a node.
 template <class F>
 void for_each_function(std::span<const AttrValue> attrs, const F& f) {
   for (const AttrValue& attr : attrs) {
@@ -96,18 +96,18 @@ void for_each_function(const Node& node, const F& f) {
   for_each_function(node.attrs(), f);
 }
 
-// The functions that nodes of the graph call, and those that they call in turn, each once, in the order in which they
-// are found. Throws as body_of.
+// The functions that nodes of the graph call, directly or indirectly, each once, in the order in which they are found.
+// Throws as body_of.
 PANTO_EXPORT std::vector<std::shared_ptr<const GraphFunction>> functions_of(const Graph& graph);
 
-// The sizes of the functions that attributes name and whose bodies are known, in all.
+// The sum of the sizes of the functions that the attributes name and whose bodies are known.
 PANTO_EXPORT int64_t size_of_functions(std::span<const AttrValue> attrs);
 
-// Bits of Effect::What of the nodes `ids`, those of the functions that they call among them.
+// The union of the effects of the nodes `ids`, including those of functions that they call: bits of Effect::What.
 PANTO_EXPORT uint8_t effects_of(const Graph& graph, std::span<const int> ids);
 
-// Adds what the function does to `graph`, on these inputs; nodes get names below `scope`. Gives where its outputs are.
-// Effects get the ids of nodes that stand for those of the function.
+// Adds a copy of the function's nodes to `graph`, with `inputs`; their names are below `scope`. Returns its outputs in
+// `graph`. The ids of the nodes for the function's effects are added to `effects`.
 PANTO_EXPORT std::vector<NodeOutput> insert_function(Graph& graph, const GraphFunction& function,
                                                      std::span<const NodeOutput> inputs, const std::string& scope,
                                                      std::vector<int>& effects);

@@ -17,7 +17,7 @@ bool is_waited_for(const Node& node) {
   return std::ranges::any_of(node.consumers(), [](const NodeUse& use) { return use.slot == NodeUse::kControl; });
 }
 
-// While one lives, what is called waits for these nodes, too.
+// While it lives, recorded calls also wait for these nodes.
 class Waiting {
  public:
   Waiting(ReplayWriter& writer, std::vector<int> nodes) : writer_(writer), before_(writer.wait_also({})) {
@@ -50,7 +50,7 @@ void Replay::run(int id) {
   refuse_control_flow(node);
   SmallVector<const Tensor*, 8> inputs;
   for (const NodeOutput& input : node.inputs()) inputs.push_back(&value(input));
-  // Whoever writes effects down knows that they are needed.
+  // The writer keeps nodes with effects in any case.
   const bool needed = needed_.contains(id) && !node.op().has_effects();
   const bool told = needed || !node.control_inputs().empty() || is_waited_for(node);
   ReplayWriter* const writer = told ? current_writer() : nullptr;

@@ -1,4 +1,4 @@
-// Precompiled for the code that protoc generates.
+// Precompiled header for the code that protoc generates.
 
 #include <google/protobuf/generated_message_reflection.h>
 #include <google/protobuf/map.h>

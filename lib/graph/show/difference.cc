@@ -17,13 +17,13 @@
 namespace panto {
 namespace {
 
-// A node as what it computes: everything but its name, with inputs called as `name_of` does.
+// The text of what a node computes: everything but its name, with inputs named by `name_of`.
 template <class Names>
 std::string computation(const Graph& graph, const Node& node, Names&& name_of) {
   std::string text = op_text(node) + "(";
   for (int slot = 0; slot < node.num_inputs(); ++slot) {
     const NodeOutput input = node.input(slot);
-    // A loop's way back is not decided yet where its Merge is looked at.
+    // The back edge of a loop is not matched yet when its Merge is.
     const bool returns = is_back_edge(graph.at(input.node), node, slot);
     text += returns ? std::string("...") : name_of(input.node);
     text += fmt::format(":{}, ", input.index);
@@ -36,7 +36,7 @@ std::string computation(const Graph& graph, const Node& node, Names&& name_of) {
   return text + ") @" + node.device();
 }
 
-// Of nodes of one computation, whose texts leave out the middle of large tensors.
+// Compares tensor attributes: the texts that computation() returns leave out the middle of large tensors.
 bool same_tensors(const Node& a, const Node& b) {
   return std::ranges::equal(a.attrs(), b.attrs(), [](const AttrValue& x, const AttrValue& y) {
     return x.kind() != AttrKind::kTensor || x == y;
@@ -79,7 +79,7 @@ class Matching {
   void match(const Node& node) {
     const std::string text = computation(after_, node, [&](int input) {
       const auto found = partner_.find(input);
-      // No name has a '+'.
+      // '+' occurs in no name.
       return found == partner_.end() ? "+" + after_.at(input).name() : before_.at(found->second).name();
     });
     const auto candidates = by_computation_.find(text);
@@ -92,7 +92,7 @@ class Matching {
         best = id;
         break;
       }
-      // One whose name another node goes by may be that node's.
+      // If a node of `after_` that has no partner yet has this name, the candidate may belong to that node.
       const Node* other = after_.find(name);
       if (!best && (other == nullptr || partner_.contains(other->id()))) best = id;
     }
@@ -104,7 +104,7 @@ class Matching {
   const Graph& before_;
   const Graph& after_;
   std::unordered_map<std::string, std::vector<int>> by_computation_;  // nodes of before_
-  std::unordered_map<int, int> partner_;                              // of a node of after_
+  std::unordered_map<int, int> partner_;                              // node of after_ -> node of before_
   std::unordered_set<int> taken_;                                     // nodes of before_
 };
 

@@ -1,4 +1,4 @@
-// What two graphs have that differs, for people.
+// The differences between two graphs, for display.
 //
 //   std::cout << graph_difference(before, after).to_string();
 //     - y = Mul(x, two) -> float32[?]
@@ -17,17 +17,17 @@ namespace panto {
 
 struct FunctionDifference;
 
-// Nodes are the same that compute the same of the same, by the same name if there is one, else by another; of the
-// others, two of one name are one that changed. Each node is in one list at most.
+// Two nodes are the same if they compute the same from the same inputs: matched by equal names first, then by any
+// names. Of the remaining nodes, two with the same name count as changed. Each node is in at most one list.
 struct PANTO_EXPORT GraphDifference {
   std::vector<std::string> removed, added;                   // as Graph::node_text
   std::vector<std::pair<std::string, std::string>> changed;  // the same
   std::vector<std::pair<std::string, std::string>> renamed;  // names
-  std::vector<FunctionDifference> functions;                 // of those that both call
+  std::vector<FunctionDifference> functions;                 // of functions that both graphs call
   std::vector<std::string> removed_functions, added_functions;
 
   bool empty() const noexcept;
-  // A line each; "" if nothing differs.
+  // One line for each difference; "" if there is none.
   std::string to_string() const;
 };
 

@@ -17,11 +17,11 @@
 namespace panto {
 namespace {
 
-// Told apart by those who see colours in other ways, too (Okabe and Ito).
+// Colours that colour-blind readers can tell apart, too (Okabe and Ito).
 constexpr std::array kColours = {"#56b4e9", "#e69f00", "#009e73", "#cc79a7",
                                  "#f0e442", "#d55e00", "#0072b2", "#bbbbbb"};
 
-// Between quotation marks in Graphviz's language.
+// Escapes text for a quoted string in Graphviz's language.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -31,7 +31,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// The first `depth` scopes of a node's name, "a/b" of "a/b/c/MatMul"; all of them where there are fewer.
+// The first `depth` scopes of a node's name, "a/b" of "a/b/c/MatMul"; all scopes if there are fewer.
 std::string_view scope_of(std::string_view name, int depth) {
   size_t end = 0;
   for (size_t slash = name.find('/'); slash != std::string_view::npos && depth > 0; --depth) {
@@ -80,7 +80,7 @@ class Drawing {
     return boxes + closed.size();
   }
 
-  // Scopes that lie deeper are one box each: the greatest depth that gives no more than `most` boxes.
+  // The greatest depth at which there are at most `most` boxes, if deeper scopes are collapsed into one box each.
   int depth_for(int most) const {
     const auto limit = static_cast<size_t>(most);
     if (const size_t boxes = boxes_at(0); boxes > limit) {
@@ -96,7 +96,7 @@ class Drawing {
     return good;
   }
 
-  // "" where the node is a box of its own.
+  // The collapsed scope of the node; "" if the node is a box of its own.
   std::string_view closed_scope(const Node& node) const {
     return scopes_of(node.name()) <= depth_ ? std::string_view() : scope_of(node.name(), depth_ + 1);
   }
@@ -136,7 +136,7 @@ class Drawing {
       text_ += fmt::format("{}n{} [label=\"{}\"{}];\n", margin, node.id(), label, style(node));
       return;
     }
-    // The rest is what the pointer shows; functions are collapsed into the node that calls them.
+    // Details are in the tooltip; functions are shown by name in the node that calls them.
     const char* shape = "";
     for_each_function(node, [&](const FunctionRef& function) {
       shape = ", shape=component";
@@ -146,7 +146,7 @@ class Drawing {
                          style(node), shape, escaped(printable(graph_.node_text(node))));
   }
 
-  // In the order of scopes, so that each is one frame.
+  // Draws the boxes in the order of their scopes, so that each scope is one frame.
   void draw_boxes() {
     std::map<std::string, std::vector<const Node*>> by_scope;
     std::set<std::string> closed;
@@ -216,7 +216,7 @@ class Drawing {
     }
   }
 
-  // One edge from box to box, however many tensors go there.
+  // Draws one edge between two boxes, however many tensors it stands for.
   void draw_collapsed_edges() {
     struct Edge {
       std::set<std::string> tensors;
@@ -263,7 +263,7 @@ class Drawing {
   const DotOptions options_;
   const std::vector<int> order_;
   int depth_ = kAllOpen;                    // scopes deeper than this are closed
-  std::map<std::string, int> scope_sizes_;  // of closed scopes: how many nodes
+  std::map<std::string, int> scope_sizes_;  // closed scope -> number of nodes
   std::set<std::string> devices_;
   std::string text_;
 };

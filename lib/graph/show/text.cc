@@ -91,7 +91,7 @@ std::string Graph::node_text(const Node& node) const {
   }
   std::vector<std::string_view> controls;
   for (int id : node.control_inputs()) controls.push_back(at(id).name());
-  std::ranges::sort(controls);  // their order means nothing
+  std::ranges::sort(controls);  // their order has no meaning
   for (std::string_view name : controls) {
     text += fmt::format("{}^{}", separator, name);
     separator = ", ";

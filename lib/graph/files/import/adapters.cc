@@ -25,10 +25,10 @@ using namespace adapters;
 
 namespace {
 
-// ---- Bodies that take more than a line --------------------------------------------------------------------------
+// ---- Bodies that are longer than a line -------------------------------------------------------------------------
 
-// The condition is a scalar, of the shape of the others, or a vector for their first dimension, while SelectV2
-// broadcasts from the last.
+// Select's condition is a scalar, has the shape of the other inputs, or is a vector for their first dimension. SelectV2
+// broadcasts from the last dimension instead.
 Tensors select_by_rows(const AdapterCall& c) {
   const Tensor &condition = c.in(0), &t = c.in(1);
   const int have = condition.partial_shape().rank(), want = t.partial_shape().rank();
@@ -73,7 +73,7 @@ Tensors reverse_by_flags(const AdapterCall& c) {
   return {reverse(c.in(0), reshape(nonzero(c.in(1)), Ints{-1}))};
 }
 
-// As ops on lists are told of a shape of elements: -1 alone if nothing is known.
+// A shape in the form that list ops take: -1 if nothing is known.
 Tensor spelled_shape(const PartialShape& shape) {
   if (!shape.known_rank()) return tensor(-1);
   std::vector<int32_t> dims;
@@ -81,10 +81,10 @@ Tensor spelled_shape(const PartialShape& shape) {
   return tensor(dims);
 }
 
-// All elements of an array of tensors.
+// The indices of all elements of a TensorArray.
 Tensor all_elements(const AdapterCall& c, const Tensor& flow) { return range(0, tensor_array_size(c.in(0), flow), 1); }
 
-// Of one range for all, which attributes tell.
+// Quantization with one range for all elements, given by attributes.
 Tensors quantize_by_attrs(const AdapterCall& c) {
   const DType type = c.attr<DType>("T");
   return {quantize_and_dequantize_straight(c.in(0), cast(c.attr<float>("input_min"), type),
@@ -94,7 +94,7 @@ Tensors quantize_by_attrs(const AdapterCall& c) {
                                             .range_given = c.attr<bool>("range_given")})};
 }
 
-// The result is kept between two numbers.
+// Clips the result to the given range.
 Tensors contrast_in_range(const AdapterCall& c) {
   return {maximum(minimum(adjust_contrast(cast(c.in(0), kFloat32), c.in(1)), c.in(3)), c.in(2))};
 }
@@ -116,13 +116,13 @@ constexpr Adapter body(const char* signature, Tensors (*calls)(const AdapterCall
   return {text.substr(0, text.find('(')), Adapter::Kind::kBody, nullptr, signature, calls};
 }
 
-// Names that differ and nothing else (BatchMatMul, Inv, BiasAddV1) are aliases of the op (OpBlock::aliases). `Add`,
-// which takes strings too, is an op of its own.
+// Ops that only differ in name (BatchMatMul, Inv, BiasAddV1) are aliases instead (OpBlock::aliases). `Add`, which also
+// takes strings, is an op of its own.
 constexpr std::array kAdapters{
-    renamed("FusedBatchNorm", "FusedBatchNormV3"),    // which has one output more, and a second type attribute
+    renamed("FusedBatchNorm", "FusedBatchNormV3"),    // has one output more and a second type attribute
     renamed("FusedBatchNormV2", "FusedBatchNormV3"),  //
     renamed("PlaceholderV2", "Placeholder"),
-    // References on branches and in loops. What comes back is what was read there.
+    // References on branches and in loops. What leaves a loop or branch is the value that was read there.
     passed("RefIdentity", "Identity"),
     passed("RefSwitch", "Switch"),
     passed("RefEnter", "Enter"),
@@ -185,7 +185,7 @@ constexpr std::array kAdapters{
     body("BatchNormWithGlobalNormalization(t: T, m: T, v: T, beta: T, gamma: T; T: numeric, variance_epsilon: float, "
          "scale_after_normalization: bool) -> (result: T)",
          global_normalization),
-    // What TensorFlow's gradients are made of where ours are made of plain ops. Some conjugate y themselves.
+    // Gradient ops of TensorFlow, where this library uses plain ops. Some conjugate y themselves.
     body("InvGrad(y: T, dy: T; T: numeric) -> (z: T)",
          [](const AdapterCall& c) -> Tensors { return {-c.in(1) * square(conjugate(c.in(0)))}; }),
     body("ReciprocalGrad(y: T, dy: T; T: numeric) -> (z: T)",
@@ -245,7 +245,7 @@ constexpr std::array kAdapters{
          [](const AdapterCall& c) -> Tensors {
            return for_loop(c.in(0), c.in(1), c.in(2), c.from(3), c.attr<FunctionRef>("body"));
          }),
-    // Of reference handles, which are those of resources here.
+    // Ops on reference handles, which become resource handles.
     renamed("FIFOQueue", "FIFOQueueV2"),
     renamed("RandomShuffleQueue", "RandomShuffleQueueV2"),
     renamed("PaddingFIFOQueue", "PaddingFIFOQueueV2"),
@@ -310,8 +310,8 @@ constexpr std::array kAdapters{
     renamed("MutableDenseHashTable", "MutableDenseHashTableV2"),
     renamed("InitializeTable", "InitializeTableV2"),
     renamed("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"),
-    // Of handles that are resources, where accumulators of rows have references only. Both are handles here, and files
-    // that are written have references.
+    // TensorFlow has these ops for resource handles, but accumulators of rows only for references. Here both are
+    // resource handles, and written files have references.
     renamed("ResourceConditionalAccumulator", "ConditionalAccumulator"),
     renamed("ResourceAccumulatorApplyGradient", "AccumulatorApplyGradient"),
     renamed("ResourceAccumulatorTakeGradient", "AccumulatorTakeGradient"),
@@ -343,10 +343,10 @@ constexpr std::array kAdapters{
     body("TensorListScatter(tensor: element_dtype, indices: int32, element_shape: shape_type; element_dtype: type, "
          "shape_type: index) -> (output_handle: variant)",
          [](const AdapterCall& c) -> Tensors { return {tensor_list_scatter(c.in(0), c.in(1), c.in(2), -1)}; }),
-    // Reference variables. What reads a reference as a value reads it when all that it waits for has run.
+    // Reference variables. An op that reads a reference as a value reads it after all nodes that it waits for.
     variable("VariableV2", Adapter::Kind::kVariable),
     variable("Variable", Adapter::Kind::kOldVariable),
-    // One that a step makes for itself: a variable of the node's name, whose value the other op reads at the end.
+    // A variable that exists for one step: it has the node's name, and DestroyTemporaryVariable reads its final value.
     of_kind("TemporaryVariable", Adapter::Kind::kTemporary, "VarHandleOp",
             "TemporaryVariable(; shape: shape, dtype: type, var_name: string = \"\") -> (ref: dtype)"),
     of_kind("DestroyTemporaryVariable", Adapter::Kind::kLastValue, "Identity",

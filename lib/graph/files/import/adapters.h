@@ -1,4 +1,4 @@
-// What older ops of TensorFlow become when a graph is read: one table (adapters.cc). Internal.
+// Old ops of TensorFlow are replaced when a graph is read, by one table (adapters.cc). Internal.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace panto {
 
-// A node of an old op, for its body: symbolic inputs (constants have their values), attributes by the old signature.
+// A node of an old op, as seen by its body function: symbolic inputs (constants have their values), and attributes by
+// the old signature.
 class AdapterCall {
  public:
   AdapterCall(const Signature& signature, std::span<const AttrValue> attrs, std::span<const Tensor* const> inputs)
@@ -27,7 +28,7 @@ class AdapterCall {
   const T& attr(std::string_view name) const {
     return attrs_[static_cast<size_t>(signature_.find_attr(name))].as<T>();
   }
-  // The integers that input i is. Throws Unimplemented where they are not known when the graph is read.
+  // The integers of input i. Throws Unimplemented if they are not known when the graph is read.
   std::vector<int64_t> constant(size_t i) const;
 
  private:
@@ -40,39 +41,39 @@ struct Adapter {
   enum class Kind : uint8_t {
     kRenamed,      // `becomes` with the same inputs and attributes
     kBody,         // the ops that `body` calls
-    kVariable,     // a reference to a variable: VarHandleOp
-    kOldVariable,  // the same; a scalar shape means that it is not known
-    kUpdate,       // `becomes`, of which the first `references` inputs are handles; output 0 is input 0, later
-    kAssign,       // the same, that sees to the shape unless it is told otherwise
-    kQuestion,     // the same, and the output is its own
-    kTemporary,    // a reference to a variable of the node's: VarHandleOp
-    kLastValue,    // the value of such a reference
-    kChoice,       // one of several references
-    kPassed,       // `becomes` of the first input's handle, if that is a reference: so are the outputs
+    kVariable,     // a reference variable: becomes VarHandleOp
+    kOldVariable,  // the same; a scalar shape means an unknown shape
+    kUpdate,       // `becomes`, with handles as its first `references` inputs; output 0 is input 0 after the update
+    kAssign,       // the same, and checks the shape unless an attribute says otherwise
+    kQuestion,     // the same, but the output is the op's own
+    kTemporary,    // a reference to a variable that belongs to the node: becomes VarHandleOp
+    kLastValue,    // the final value of such a reference
+    kChoice,       // selects one of several references
+    kPassed,       // `becomes`; of the first input's handle if that is a reference: then the outputs are references
   };
   std::string_view op;
   Kind kind = Kind::kRenamed;
   const char* becomes = nullptr;
-  const char* signature = nullptr;  // in TensorFlow's words; null: that of `becomes`
+  const char* signature = nullptr;  // in TensorFlow's words; null: the same as that of `becomes`
   std::vector<Tensor> (*body)(const AdapterCall&) = nullptr;
   int references = 0;
 
   bool makes_variable() const {
     return kind == Kind::kVariable || kind == Kind::kOldVariable || kind == Kind::kTemporary;
   }
-  // Of one that has it.
+  // The parsed `signature`; precondition: it is not null.
   const Signature& parsed() const;
 };
 
 // Null if there is none.
 PANTO_EXPORT const Adapter* find_adapter(std::string_view op);
 
-// In graphs of writers before version 22 a scalar shape of a Placeholder, and of the op Variable at any time, means
-// that the shape is not known.
+// Graphs from writers before version 22 use a scalar shape for an unknown shape of a Placeholder. The op Variable does
+// so in every version.
 void forgive_scalar_shape(const Signature& signature, std::vector<AttrValue>& attrs);
 
-// What TensorFlow takes for an attribute that is a tensor, which signatures here cannot say: the colour of pixels that
-// are not finite, red. Undefined where it takes nothing.
+// TensorFlow's default for an attribute that is a tensor, which signatures here cannot express: the colour of pixels
+// that are not finite, red. Undefined if there is no default.
 Tensor default_tensor(std::string_view op, std::string_view attr);
 
 }  // namespace panto

@@ -15,8 +15,7 @@ namespace panto::adapters {
 
 namespace {
 
-// How a convolution's gradient moves its windows. Those of volumes have neither paddings nor another order of
-// dimensions.
+// The window attributes of a convolution's gradient. 3D ones have neither explicit paddings nor a data format.
 template <class Attrs>
 Attrs conv_attrs(const AdapterCall& c) {
   Attrs attrs;
@@ -54,7 +53,7 @@ Tensors max_pool_grad_grad_v2(const AdapterCall& c) {
   return {max_pool_grad_grad(c.in(0), c.in(1), c.in(2), ksize, strides, c.attr<std::string>("padding"), attrs)};
 }
 
-// Gradients of convolutions that are told the tensor itself, where the ops take its shape.
+// Gradients of convolutions that get the tensor itself, while the new ops take its shape.
 Tensors conv2d_by_input(const AdapterCall& c) {
   return {conv2d_backprop_input(shape(c.in(0)), c.in(1), c.in(2), c.attr<Ints>("strides"),
                                 c.attr<std::string>("padding"), conv_attrs<Conv2DBackpropInputAttrs>(c))};
@@ -72,13 +71,13 @@ Tensors conv3d_by_filter(const AdapterCall& c) {
                                  c.attr<std::string>("padding"), conv_attrs<Conv3DBackpropFilterAttrs>(c))};
 }
 
-// Without a threshold for scores: any above the lowest number.
+// Without a score threshold: all scores above the lowest number count.
 Tensor suppressed(const AdapterCall& c, const Tensor& overlap) {
   return non_max_suppression(c.in(0), c.in(1), c.in(2), overlap,
                              cast(std::numeric_limits<float>::lowest(), overlap.dtype()));
 }
 
-// The third reserved value is for GPUs.
+// The third reserve output is used on GPUs only.
 Tensors batch_norm_grad(const AdapterCall& c) {
   FusedBatchNormGradAttrs attrs;
   attrs.epsilon = c.attr<float>("epsilon");
@@ -104,7 +103,7 @@ Tensors global_normalization_grad(const AdapterCall& c) {
   return {dy * factor, -db * factor, spread * (-0.5 * factor / variance), db, scaled ? spread * scale : zeros_like(db)};
 }
 
-// Dimensions that count examples may be several, or none.
+// There may be any number of batch dimensions, also none.
 Tensors conv_of_any_rank(const AdapterCall& c) {
   const Tensor &input = c.in(0), &filter = c.in(1);
   const auto groups = c.attr<int64_t>("groups"), batch = c.attr<int64_t>("batch_dims");

@@ -1,4 +1,4 @@
-// Bodies of adapters (adapters.cc): what older ops on images become. Internal.
+// Bodies of adapters (adapters.cc) for old image ops. Internal.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ void check_versions(const GraphDef& proto) {
   if (v.producer() < 0) invalid("versions: expected a producer of at least 0, got {}", v.producer());
 }
 
-// Of an op that is not here every output that is read is believed, as far as there may be so many.
+// For an unknown op, every output that a consumer reads is assumed to exist, up to a limit.
 void count_port(FileNode& node, int index) {
   constexpr int kMost = 1 << 16;
   node.ports = std::max(node.ports, index < kMost ? index + 1 : kMost);
@@ -76,7 +76,7 @@ void FileNodes::read_names(const GraphDef& proto, const ImportOptions& options) 
   }
 }
 
-// The position of the node of that name; -1: there is none.
+// The position of the node with this name; -1 if there is none.
 int FileNodes::find(uint32_t hash, std::string_view name) const {
   const int* found = positions_.find(hash, [&](int i) { return nodes_[static_cast<size_t>(i)].name == name; });
   return found != nullptr ? *found : -1;
@@ -88,7 +88,7 @@ void FileNodes::find_ops() {
     if (def.op().empty()) invalid("op: expected a name, got none [node '{}']", def.name());
     if (is_call(node)) continue;
     node.op = find_op(def.op());
-    if (node.op != nullptr && is_unknown_op(*node.op)) node.op = nullptr;  // what stands for others
+    if (node.op != nullptr && is_unknown_op(*node.op)) node.op = nullptr;  // the op `_Unknown` itself
     if (node.op != nullptr) continue;
     node.adapter = find_adapter(def.op());
     if (node.adapter != nullptr && node.adapter->becomes != nullptr) node.op = &get_op(node.adapter->becomes);
@@ -127,7 +127,7 @@ std::string FileNodes::closest(std::string_view name) const {
   return closest_text(name, names);
 }
 
-// As in the file, as far as inputs come first there.
+// Keeps the file's order as far as inputs come first there.
 std::vector<int> FileNodes::order() const {
   std::vector<int> order(nodes_.size());
   std::iota(order.begin(), order.end(), 0);
@@ -197,7 +197,7 @@ void FileNodes::read_lines(const graphdef::GraphDebugInfo& info) {
     }
     return line;
   };
-  // "node" or, as TensorFlow writes the nodes outside functions, "node@".
+  // The key is "node", or, as TensorFlow writes nodes outside of functions, "node@".
   const auto node_name = [](const std::string& key) { return key.substr(0, key.find('@')); };
   for (const auto& [key, trace] : info.traces()) {
     if (key.find('@') == std::string::npos || key.back() == '@') lines_[node_name(key)] = line_of(trace);

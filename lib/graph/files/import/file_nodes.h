@@ -1,4 +1,5 @@
-// The nodes of a GraphDef by position: their names, ops and references to each other, and an order to make them in.
+// The nodes of a GraphDef by position: their names, ops and references to each other, and an order in which to make
+// them.
 // Internal (protobuf).
 #pragma once
 
@@ -21,22 +22,22 @@ namespace panto {
 
 class FileFunctions;
 
-// One node of the file with its references resolved to positions in the file.
+// A node of the file, with its references resolved to positions in the file.
 struct FileNode {
   const graphdef::NodeDef* def = nullptr;
-  const Op* op = nullptr;            // null: there is none here
-  const Adapter* adapter = nullptr;  // of an old op
+  const Op* op = nullptr;            // null: the library does not have the op
+  const Adapter* adapter = nullptr;  // for an old op
   std::string_view name;
-  size_t first = 0;  // in the list of all references: data inputs, then what the node waits for
+  size_t first = 0;  // its first entry in references_: data inputs, then control inputs
   size_t num_inputs = 0;
   size_t num_controls = 0;
-  int readers = 0;  // data inputs that read the node and are not made yet
-  int ports = 0;    // outputs, as far as they are read
+  int readers = 0;  // data inputs of nodes not made yet that read this node
+  int ports = 0;    // number of outputs, as far as consumers show
 };
 
 class FileNodes {
  public:
-  // Throws InvalidArgument for names, versions and references that cannot be, ResourceExhausted for too many nodes.
+  // Throws InvalidArgument for invalid names, versions and references, ResourceExhausted for too many nodes.
   // `functions`: those of the file; null: it has none.
   FileNodes(const graphdef::GraphDef& proto, const ImportOptions& options, const FileFunctions* functions);
 
@@ -51,14 +52,14 @@ class FileNodes {
   std::span<const NodeOutput> controls(const FileNode& node) const {
     return {references_.data() + node.first + node.num_inputs, node.num_controls};
   }
-  // Whether the input closes a loop.
+  // True if the input is a loop's back edge.
   bool leads_back(const FileNode& node, size_t input) const;
-  // As in the file, as far as inputs come first there. Throws InvalidArgument, naming the nodes of one cycle.
+  // Keeps the file's order as far as inputs come first there. Throws InvalidArgument, naming the nodes of one cycle.
   std::vector<int> order() const;
-  // Where the file says that the node was made.
+  // The source line of the node, if the file has it.
   SourceLine line_of(const std::string& name) const;
 
-  // Calls f() with the node's name in errors.
+  // Calls f(), and adds the node's name to errors.
   template <class F>
   void in_node(size_t position, F&& f) const {
     with_context([&] { return fmt::format("node '{}'", printable(nodes_[position].def->name())); }, std::forward<F>(f));

@@ -21,7 +21,7 @@ namespace panto {
 
 namespace {
 
-// A function of the loop's values: the number of the round, `limit`, `delta`, and what the body takes.
+// Builds a function of the loop's values: the number of the round, `limit`, `delta`, and the body's arguments.
 class LoopFunction {
  public:
   explicit LoopFunction(std::span<const DType> types) {
@@ -36,7 +36,7 @@ class LoopFunction {
   NodeOutput in(size_t i) const { return endpoints_.inputs[i]; }
   size_t size() const { return endpoints_.inputs.size(); }
   NodeOutput add_zero() { return {graph_.add(const_spec("zero", tensor(0))), 0}; }
-  // Its first output; attributes that follow from the inputs are found.
+  // Adds a node and returns its first output. Attributes that follow from the inputs are inferred.
   NodeOutput add(const Op& op, std::vector<NodeOutput> inputs, std::vector<AttrValue> attrs,
                  std::vector<DType> outputs) {
     NodeSpec spec;
@@ -101,7 +101,7 @@ std::vector<Tensor> for_loop(const Tensor& start, const Tensor& limit, const Ten
   }
   std::vector<DType> types = {kInt32, kInt32, kInt32};
   for (const Tensor& value : values) types.push_back(value.dtype());
-  // There is no element 1 to begin with.
+  // Makes the run fail if `delta` leads away from `limit`: element 1 of a vector with one element does not exist.
   const Tensor wrong = select(delta > 0, start > limit, select(delta < 0, start < limit, start != limit));
   const Tensor first = gather(expand_dims(start, 0), cast(wrong, kInt32), 0);
   std::vector<Tensor> inputs = {first, limit, delta};

@@ -1,4 +1,4 @@
-// For, TensorFlow's loop over a range of integers, which becomes a While when a graph is read. Internal.
+// For, TensorFlow's loop over a range of integers: becomes a While when a graph is read. Internal.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace panto {
 
-// A call of While, or StatelessWhile, that calls `body` with each number of [start, limit) in steps of `delta`, and
-// with `values` or what it gave before. The run is refused where `delta` leads away from `limit`. Throws Unimplemented
+// Adds a While or StatelessWhile that calls `body` for each number in [start, limit) in steps of `delta`, with `values`
+// and then with the results of the call before. The run fails if `delta` leads away from `limit`. Throws Unimplemented
 // for a body that calls itself.
 std::vector<Tensor> for_loop(const Tensor& start, const Tensor& limit, const Tensor& delta,
                              const std::vector<Tensor>& values, const FunctionRef& body);

@@ -89,7 +89,7 @@ void Importer::read_attrs(const Signature& signature, const NodeDef& def, NodeSp
       check_attr(described, spec.attrs[static_cast<size_t>(at)]);
       if (at < 64) spec.explicitly_set |= uint64_t{1} << at;
     } else if (name.front() == '_') {
-      if (name == "_output_shapes") continue;  // checked, then known better
+      if (name == "_output_shapes") continue;  // it was checked; inference gives better information
       if (auto note = note_from_proto(value)) {
         spec.internal_attrs.emplace_back(name, std::move(*note));
       } else {

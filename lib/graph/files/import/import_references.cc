@@ -33,7 +33,7 @@ const Reference* Importer::reference_of(const NodeOutput& input) const {
 
 void Importer::read_references(const FileNode& node, size_t kept, NodeSpec& spec, AbstractPointers& abstract_values,
                                SmallVector<Tensor, 2>& values) {
-  // A Merge waits for one of its inputs, and reads that when it is there.
+  // A Merge waits for one of its inputs only, and reads a reference when that input is there.
   const bool waits_for_all = node.op == nullptr || !node.op->is(OpKind::kMerge);
   std::vector<int> before;
   if (waits_for_all) before = spec.control_inputs;
@@ -151,7 +151,7 @@ void Importer::add_update(size_t position, NodeSpec& spec, AbstractPointers& abs
   read.internal_attrs = std::exchange(spec.internal_attrs, {});
   spec.name = graph_.unique_name(fmt::format("{}/{}", spec.name, adapter.becomes));
   add_plain(position, spec, abstract_values);
-  if (references.empty()) return;  // inference has refused it
+  if (references.empty()) return;  // inference refused the node then
   references[0].after = made_[position].node;
   add_value(position, references[0], read, made_[position].node);
 }

@@ -26,7 +26,8 @@
 namespace panto {
 namespace {
 
-// A file may leave out what is at its default. Of one list its length tells that; of several nothing does.
+// Sets counts that a file leaves out because they have the default. With one list the number of inputs tells its
+// length; with several lists only the defaults do.
 void complete_counts(const Signature& signature, std::vector<AttrValue>& attrs) {
   if (std::ranges::count_if(signature.inputs, &ArgDef::is_list) < 2) return;
   for (const ArgDef& arg : signature.inputs) {
@@ -88,7 +89,7 @@ void Importer::add(size_t position) {
       add_unknown(position, spec, error.message());
     }
   });
-  // Dropped with their last reader, while they are near: a large graph has few at a time.
+  // Abstract values are dropped with their last consumer: a large graph then has few of them at a time.
   for (const NodeOutput& input : nodes_.inputs(node)) {
     const auto producer = static_cast<size_t>(input.node);
     if (--nodes_.at(producer).readers == 0) made_[producer].abstract_values.clear();
@@ -116,7 +117,7 @@ void Importer::read_inputs(size_t position, NodeSpec& spec, AbstractPointers& ab
     const NodeOutput& input = nodes_.inputs(node)[i];
     const Made& producer = made_[static_cast<size_t>(input.node)];
     if (producer.node < 0 && nodes_.leads_back(node, i)) {
-      // The loop is closed when both ends are there. Until then nothing is known of what comes back.
+      // The loop is closed when both ends exist. Until then nothing is known of the value that comes back.
       back_edges_.push_back({position, static_cast<int>(i), input});
       spec.inputs.push_back(spec.inputs[0]);
       abstract_values.push_back(&to_come_.emplace_back(meta_tensor(abstract_values[0]->dtype(), PartialShape())));
@@ -137,7 +138,7 @@ void Importer::read_inputs(size_t position, NodeSpec& spec, AbstractPointers& ab
 void Importer::add_known(size_t position, NodeSpec& spec, AbstractPointers& abstract_values) {
   const FileNode& node = nodes_.at(position);
   const Adapter* adapter = node.adapter;
-  SmallVector<Tensor, 2> values;  // of variables, for what reads a reference
+  SmallVector<Tensor, 2> values;  // values of variables, for nodes that read a reference
   if (adapter != nullptr && adapter->kind == Adapter::Kind::kChoice) {
     return choose_reference(position, spec, abstract_values);
   }
@@ -171,7 +172,7 @@ void Importer::add_known(size_t position, NodeSpec& spec, AbstractPointers& abst
 
 void Importer::add_plain(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values) {
   Made& made = made_[position];
-  // A few bytes may stand for many nodes: of functions each of which calls the one before it twice.
+  // A few bytes may stand for many nodes: functions that each call the previous one twice.
   nodes_called_ += size_of_functions(spec.attrs);
   if (nodes_called_ > max_nodes_) {
     failf(Code::kResourceExhausted, "functions: expected at most {} nodes in all, got more", max_nodes_);
@@ -230,7 +231,7 @@ void Importer::add_unknown(size_t position, NodeSpec& spec, std::string why) {
       kept.mutable_attr()->erase(attr->first);
     }
   }
-  std::string bytes = kept_bytes(kept, "node");  // with the op's name
+  std::string bytes = kept_bytes(kept, "node");  // includes the op's name
   unknown.internal_attrs.emplace_back(kKeptAttrs, AttrValue(std::move(bytes)));
   unknown.outputs = unknown_outputs(node);
   Made& made = made_[position];
@@ -252,7 +253,7 @@ std::vector<OutputInfo> Importer::unknown_outputs(const FileNode& node) {
     infos.resize(std::max(infos.size(), static_cast<size_t>(shapes.size())));
     for (int k = 0; k < shapes.size(); ++k) infos[static_cast<size_t>(k)].shape = shape_from_proto(shapes[k]);
   }
-  // A few bytes of a file may ask for many.
+  // A few bytes of a file may ask for many outputs.
   constexpr size_t kMostInAll = size_t{1} << 18;
   unknown_ports_ += infos.size();
   if (unknown_ports_ > kMostInAll) {

@@ -1,6 +1,6 @@
-// GraphDef -> Graph, node by node: attributes, then inference. What cannot run here becomes a node that says so
-// (unknown.h); old ops are adapted (adapters.h), references to variables become handles (references.h). Internal
-// (protobuf).
+// Converts GraphDef to Graph, node by node: attributes first, then inference. A node that this build cannot run becomes
+// an `_Unknown` node (unknown.h); old ops are replaced (adapters.h); references to variables become handles
+// (references.h). Internal (protobuf).
 #pragma once
 
 #include <deque>
@@ -44,7 +44,8 @@ class Importer {
   // ---- Nodes ----------------------------------------------------------------------------------------------------
 
   void add(size_t position);
-  // What was made for another node may have the name of one of the file, which comes first.
+  // Renames a node that the importer made for another node, if a node of the file has the name: the file's names have
+  // priority.
   void make_room(const std::string& name);
   NodeSpec started(const FileNode& node) const;
   using AbstractPointers = SmallVector<const Tensor*, 8>;
@@ -52,17 +53,17 @@ class Importer {
   void read_inputs(size_t position, NodeSpec& spec, AbstractPointers& abstract_values);
   void add_known(size_t position, NodeSpec& spec, AbstractPointers& abstract_values);
   void add_plain(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values);
-  // A function that is called by its own name, as TensorFlow 1 did it.
+  // A call whose op is the name of the function, as in TensorFlow 1.
   void add_call(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values);
 
   // ---- What cannot run here -------------------------------------------------------------------------------------
 
   void add_unknown(size_t position, NodeSpec& spec, std::string why);
-  // Those that are read, that the file gives shapes of, or that it calls an output of the function.
+  // The outputs that consumers read, that the file gives shapes for, or that are outputs of the function.
   std::vector<OutputInfo> unknown_outputs(const FileNode& node);
-  // An output whose dtype is not known has the one that a reader expects. False if one is left.
+  // Gives outputs with an unknown dtype the dtype that a consumer expects. Returns false if some stay unknown.
   bool find_types(const FileNode& node, AbstractPointers& abstract_values);
-  // What the file says of the types of inputs, lists spread; kInvalid where it says nothing.
+  // Input dtypes as far as the file gives them, lists spread; kInvalid for others.
   static SmallVector<DType, 8> written_types(const Signature& signature, const NodeDef& def, size_t most);
 
   struct BackEdge {
@@ -75,30 +76,30 @@ class Importer {
   // ---- Reference variables --------------------------------------------------------------------------------------
 
   const Reference* reference_of(const NodeOutput& input) const;
-  // Behind the first `kept` inputs, values stand for references: each is read when the node may run.
+  // Replaces references after the first `kept` inputs by values: each is read when the node may run.
   void read_references(const FileNode& node, size_t kept, NodeSpec& spec, AbstractPointers& abstract_values,
                        SmallVector<Tensor, 2>& values);
   void add_variable(size_t position, NodeSpec& spec);
-  // TensorFlow's, by which it is destroyed.
+  // TensorFlow's name of a temporary variable, which the op that destroys it uses.
   static std::string name_of_temporary(const NodeDef& def);
-  // The value has been read when all that the node waits for had run.
+  // The value is read after all control inputs of the node have run.
   void add_last_value(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values);
-  // The reference that the index says. What is updated through it waits for what the node waits for.
+  // Selects the reference by the index. Updates through it run after the node's control inputs.
   void choose_reference(size_t position, NodeSpec& spec, const AbstractPointers& abstract_values);
   static NodeDef without(const NodeDef& def, std::initializer_list<const char*> attrs);
   void add_update(size_t position, NodeSpec& spec, AbstractPointers& abstract_values);
-  // In the words of the op that takes a handle. Locks are taken in any case.
+  // The attributes in the form of the op that takes a handle. Locks are always used.
   static NodeDef update_attrs(const FileNode& node);
-  // A variable has the shape that it was declared with, whatever Assign is told.
+  // A variable keeps its declared shape, whatever the attributes of Assign say.
   static void check_new_shape(const NodeSpec& spec, const AbstractPointers& abstract_values);
-  // The value has the name of the file's node; who waits for that node waits for `made`.
+  // The value's node gets the name of the file's node; nodes that wait for that node wait for `made_by`.
   void add_value(size_t position, const Reference& reference, const NodeSpec& like, int made_by);
-  // The handle goes to a branch, or into a loop, and what is behind it refers to the variable there.
+  // Passes the handle to a branch or into a loop; the outputs refer to the variable there.
   void pass_reference(size_t position, NodeSpec& spec, AbstractPointers& abstract_values);
 
   // ---- Attributes and devices -----------------------------------------------------------------------------------
 
-  // Most nodes have the device of the one before.
+  // Remembers the last name, because most nodes have the device of the node before.
   void check_device(const std::string& device);
 
   struct Made {
@@ -108,8 +109,9 @@ class Importer {
   };
 
   static void keep(Expansion expansion, Made& made);
-  // What is kept as it is, but for fields that TensorFlow does not have: the text form could not be read with them. In
-  // turn it takes any bytes for a string, of which the binary form could not be read.
+  // The bytes of a message that is kept unchanged, without fields that TensorFlow does not have: its text form could
+  // not be parsed with them. The text form accepts any bytes in a string; the binary form could not be parsed with
+  // them, so these are refused.
   template <class Message>
   static std::string kept_bytes(Message message, std::string_view what) {
     message.DiscardUnknownFields();
@@ -118,15 +120,15 @@ class Importer {
     return bytes;
   }
 
-  // In the order of names: a map's own order differs from run to run, messages should not.
+  // Sorted by name: the order of a map differs from run to run, messages should not.
   using Attrs = SmallVector<const google::protobuf::MapPair<std::string, graphdef::AttrValue>*, 8>;
   static Attrs sorted_attrs(const NodeDef& def);
-  // The text form takes any bytes; the binary form of a graph that kept them could not be read again.
+  // The text form accepts any bytes in a name, but the binary form of the graph could not be read again.
   static void check_attr_name(const std::string& name);
   AttrValue attr_value(const AttrDef& described, const graphdef::AttrValue& value);
   FunctionRef function_named(const graphdef::NameAttrList& function);
   void read_attrs(const Signature& signature, const NodeDef& def, NodeSpec& spec);
-  // Of a body's op; of others inference sees to it.
+  // For an op with a body; for other ops inference checks the inputs.
   static void check_inputs(const Signature& signature, const NodeSpec& spec, const AbstractPointers& abstract_values);
   static void check_output_shapes(const NodeDef& def, const std::vector<OutputInfo>& outputs);
 
@@ -135,16 +137,16 @@ class Importer {
   FileNodes nodes_;
   ExpansionBudget budget_;
   const int64_t max_nodes_;
-  int64_t nodes_called_ = 0;  // those of functions, as often as they are called
+  int64_t nodes_called_ = 0;  // nodes of functions, counted for every call
   Graph graph_;
   std::vector<Made> made_;                             // by position
-  std::map<size_t, std::vector<OutputInfo>> unknown_;  // by position: outputs of what cannot run here
+  std::map<size_t, std::vector<OutputInfo>> unknown_;  // by position: outputs of nodes that cannot run here
   size_t unknown_ports_ = 0;
   size_t added_ = 0;  // nodes of the file
   std::vector<BackEdge> back_edges_;
-  std::deque<Tensor> to_come_;                                           // abstract values of what leads back
+  std::deque<Tensor> to_come_;                                           // abstract values of back edges
   std::map<std::pair<size_t, int>, Reference> references_to_variables_;  // by position and output
-  std::string checked_device_;                                           // the latest that was in order
+  std::string checked_device_;                                           // the last valid one
 };
 
 }  // namespace panto

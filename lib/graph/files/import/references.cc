@@ -8,7 +8,7 @@ namespace panto {
 
 namespace {
 
-// Adds the node, of which everything but the outputs is there.
+// Adds a node whose spec is complete except for the outputs.
 AbstractValues add_inferred(Graph& graph, NodeSpec spec, std::span<const Tensor* const> inputs, int& id) {
   AbstractValues abstract_values = infer_call(*spec.op, inputs, spec.attrs);
   for (const Tensor& t : abstract_values) spec.outputs.push_back(info_of(t));

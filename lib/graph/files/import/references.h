@@ -1,8 +1,9 @@
-// Reference variables of TensorFlow 1 (VariableV2, Assign ...), which become resource variables when a graph is read.
+// Reference variables of TensorFlow 1 (VariableV2, Assign ...): become resource variables when a graph is read.
 //
-// A reference is a variable's storage on an edge: what takes it as a reference may change it, and what takes it as a
-// value reads it when it runs, that is when all that it waits for has run. Here an edge has a handle and the node after
-// which the variable is as the edge promises; each reader as a value gets a ReadVariableOp of its own. Internal.
+// A reference is a variable's storage on an edge: a consumer that takes it as a reference may change it; a consumer
+// that takes it as a value reads it when it runs, that is after everything that it waits for. Here an edge has the
+// handle and the node after which the variable has the value that the edge promises; each consumer of the value gets a
+// ReadVariableOp of its own. Internal.
 #pragma once
 
 #include <span>
@@ -17,19 +18,19 @@ namespace panto {
 
 struct Reference {
   NodeOutput handle;
-  Tensor abstract_value;       // of the handle: it knows the variable's dtype and shape
-  int after = -1;              // a node that has changed the variable; -1: none
-  std::string temporary = {};  // what a TemporaryVariable is called; "": it is none
+  Tensor abstract_value;       // of the handle: has the variable's dtype and shape
+  int after = -1;              // a node that changes the variable; -1: none
+  std::string temporary = {};  // the name of a TemporaryVariable; "": it is not one
 };
 
-// A node that is made for another: its name, which must be free, and all else that it has from there.
+// The spec for a helper node of another node: `name`, which must be free, and everything else as in `like`.
 NodeSpec node_like(const NodeSpec& like, std::string name);
 
-// The handle that stands for the variable `like`, whose attributes are those of VarHandleOp. `like.name` is the
-// variable's name where it has no other.
+// Adds the handle for the variable `like`, which has the attributes of VarHandleOp. The variable's name is `like.name`,
+// unless the attributes give one.
 Reference add_variable_handle(Graph& graph, NodeSpec like, std::string name);
 
-// The value of the variable, read when `reference.after` and `controls` have run.
+// Reads the variable after `reference.after` and `controls`.
 struct ReadValue {
   NodeOutput output;
   Tensor abstract_value;

@@ -56,7 +56,7 @@ int list_elements(const List& list) {
          list.tensor_size() + list.func_size();
 }
 
-// The one field of the list that kind `kind` uses; every other one must be empty.
+// Reads the field of the list that `kind` uses; all others must be empty.
 AttrValue read_list(AttrKind kind, const List& list) {
   const auto expect_only = [&](int size) {
     if (size != list_elements(list))
@@ -102,7 +102,7 @@ AttrValue read(AttrKind kind, const Proto& proto, ExpansionBudget& budget) {
   const Proto::ValueCase expected = wire_kind(kind);
   if (expected == Proto::kList && proto.value_case() == Proto::VALUE_NOT_SET) return read_list(kind, List());
   if (proto.value_case() == Proto::kPlaceholder) {
-    // Bodies of functions have such; whoever calls one puts the value in.
+    // Bodies of functions contain placeholders; the caller supplies the values.
     failf(Code::kUnimplemented, "expected {}, got a placeholder '{}' for one", attr_kind_name(kind),
           proto.placeholder());
   }
@@ -130,7 +130,7 @@ AttrValue attr_from_proto(const AttrDef& attr, const Proto& proto, ExpansionBudg
   try {
     return read(attr.kind, proto, budget);
   } catch (const Error& error) {
-    // The attribute's name goes in front: the leaves know only the value.
+    // The attribute's name is added in front, because the leaves know only the value.
     fail(error.code(), fmt::format("attribute {}: {}", attr.name, error.message()));
   }
 }
@@ -142,7 +142,7 @@ std::optional<AttrValue> note_from_proto(const Proto& proto) {
   if (!value) return value;
   Proto again;
   attr_to_proto(*value, &again);
-  if (again.ByteSizeLong() != proto.ByteSizeLong()) return std::nullopt;  // there is more in it than the value holds
+  if (again.ByteSizeLong() != proto.ByteSizeLong()) return std::nullopt;  // the message has more than the value holds
   return value;
 }
 
@@ -175,7 +175,7 @@ std::optional<AttrValue> value_to_show(const Proto& proto, ExpansionBudget& budg
   try {
     return read(kind, proto, budget);
   } catch (const Error&) {
-    return std::nullopt;  // it means nothing to us, so it cannot be wrong
+    return std::nullopt;  // an attribute without a meaning here cannot be wrong
   }
 }
 
@@ -192,7 +192,7 @@ bool is_zero(const Proto& proto) {
 }
 
 void attr_to_proto(const AttrValue& value, Proto* proto) {
-  // Oneof members are written also where they are zero or empty: presence carries the kind.
+  // Oneof members are written even if they are zero or empty: their presence tells the kind.
   switch (value.kind()) {
     case AttrKind::kInt: proto->set_i(value.as<int64_t>()); return;
     case AttrKind::kFloat: proto->set_f(value.as<float>()); return;

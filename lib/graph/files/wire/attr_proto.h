@@ -1,4 +1,4 @@
-// AttrValue of the wire <-> AttrValue of the library. Internal (protobuf).
+// Conversion between the AttrValue of GraphDef and the library's AttrValue. Internal (protobuf).
 #pragma once
 
 #include <optional>
@@ -12,12 +12,13 @@ namespace panto {
 
 // Throws InvalidArgument for a value of another kind, `attribute NAME: expected ..., got ...`.
 AttrValue attr_from_proto(const AttrDef& attr, const graphdef::AttrValue& proto, ExpansionBudget& budget);
-// An attribute that no signature describes ("_class"): by what the file says. Nullopt for what a value cannot hold
-// (functions, lists of them, tensors, placeholders for values): it is kept as it is (kKeptAttrs).
+// Converts an attribute that is not in a signature ("_class"), by the kind in the file. nullopt for kinds that an
+// AttrValue cannot hold (functions, lists of them, tensors, placeholders for values): these are kept unchanged
+// (kKeptAttrs).
 std::optional<AttrValue> note_from_proto(const graphdef::AttrValue& proto);
-// The same for those who only look: tensors too, as far as `budget` goes.
+// The same for display: converts tensors, too, as far as `budget` allows.
 std::optional<AttrValue> value_to_show(const graphdef::AttrValue& proto, ExpansionBudget& budget);
-// True for false, 0, "", an empty list: what an attribute that means "do something else" says when it does not.
+// True for false, 0, "", an empty list: the neutral value of an attribute.
 bool is_zero(const graphdef::AttrValue& proto);
 void attr_to_proto(const AttrValue& value, graphdef::AttrValue* proto);
 

@@ -5,7 +5,7 @@
 
 namespace panto {
 
-// The bytes of the message that is this JSON, in protobuf's form. Throws InvalidArgument for what is none.
+// Serializes the message that the JSON describes, in protobuf's JSON form. Throws InvalidArgument for malformed JSON.
 std::string example_from_json(const std::string& json);
 
 }  // namespace panto

@@ -29,7 +29,7 @@ class FirstError final : public pb::io::ErrorCollector {
 
 bool parse_proto(std::string_view bytes, pb::Message& message) {
   if (bytes.size() > INT32_MAX) return false;
-  const pb::LogSilencer quiet;  // what cannot be parsed is the caller's Error, not a line on standard error
+  const pb::LogSilencer quiet;  // faults become the caller's Error, not lines on standard error
   pb::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(kMaxProtoNesting);
   return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();

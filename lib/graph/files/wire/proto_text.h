@@ -1,4 +1,4 @@
-// Messages as bytes and as text: protobuf's own forms, with our limits and errors. Internal (protobuf).
+// Protobuf's binary and text forms of messages, with the library's limits and errors. Internal (protobuf).
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -10,7 +10,7 @@ namespace panto {
 
 inline constexpr int kMaxProtoNesting = 100;
 
-// False for what is not one such message as a whole.
+// False unless the bytes are exactly one such message.
 bool parse_proto(std::string_view bytes, google::protobuf::Message& message);
 
 // `what` names the message in errors ("GraphDef"). Throws DataLoss with line and column of the first fault.

@@ -11,7 +11,7 @@
 namespace panto {
 namespace {
 
-// All lengths as varint32, then all bytes.
+// All lengths as varints of 32 bits, then all bytes.
 std::string packed(const std::string* texts, int64_t count) {
   std::string bytes;
   for (int64_t i = 0; i < count; ++i) {
@@ -45,7 +45,8 @@ std::string tensor_to_bytes(const Tensor& tensor, StringsAs strings) {
 }
 
 Tensor tensor_from_proto_bytes(const std::string& bytes) {
-  // What a tensor of few bytes may become, of which there may be many: those that programs write have all elements.
+  // Limit for the expansion of one tensor: there may be many of them, and tensors that programs write are not
+  // compressed.
   constexpr int64_t kMost = int64_t{1} << 20;
   graphdef::TensorProto proto;
   if (!parse_proto(bytes, proto)) invalid("serialized tensor: expected a TensorProto, got other bytes");

@@ -1,4 +1,4 @@
-// Tensors as bytes that other programs read: those of a TensorProto. Internal.
+// Serialization of tensors as TensorProto, for other programs. Internal.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace panto {
 
-// How strings are written: their lengths and then all bytes, or a field for each. Both are read everywhere.
+// The two forms of strings: lengths followed by all bytes, or one field for each string. All readers accept both.
 enum class StringsAs : uint8_t { kContent, kFields };
-// As TensorFlow's kernels write them, every element as it is. Of a host tensor; throws Unimplemented for one of handles
-// or variants.
+// Every element is written, as TensorFlow's kernels do. The tensor must be in host memory. Throws Unimplemented for
+// handles and variants.
 std::string tensor_to_bytes(const Tensor& tensor, StringsAs strings = StringsAs::kContent);
-// In host memory. Throws InvalidArgument for bytes that are no TensorProto, or one that is not consistent, and
-// ResourceExhausted for one that leaves out many elements because they are equal.
+// The tensor is in host memory. Throws InvalidArgument for bytes that are not a consistent TensorProto, and
+// ResourceExhausted for one that leaves out many equal elements.
 Tensor tensor_from_proto_bytes(const std::string& bytes);
 
 }  // namespace panto

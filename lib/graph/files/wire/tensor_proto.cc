@@ -57,7 +57,7 @@ namespace {
 
 using graphdef::TensorProto;
 
-// How many values stand in every typed field together. The dtype's own field must be the only one.
+// The number of values in all typed fields. Only the dtype's own field may have values.
 int64_t typed_values(const TensorProto& p) {
   return int64_t{p.float_val_size()} + p.double_val_size() + p.int_val_size() + p.string_val_size() +
          p.scomplex_val_size() + p.int64_val_size() + p.bool_val_size() + p.dcomplex_val_size() + p.half_val_size() +
@@ -65,7 +65,7 @@ int64_t typed_values(const TensorProto& p) {
          static_cast<int64_t>(p.float8_val().size());
 }
 
-// The typed field of element type T as (count, value i): what TensorFlow keeps such elements in.
+// The typed field in which TensorFlow stores elements of type T, with a count and accessors.
 template <class T>
 struct Field;
 
@@ -155,7 +155,7 @@ struct Field<std::complex<double>> {
   }
 };
 
-// Calls f with a value of the element type of `dtype`; not for resource and variant.
+// Calls f with a value of the dtype's element type. Not for resource and variant.
 template <class F>
 void visit_element_type(DType dtype, F&& f) {
   switch (dtype) {
@@ -187,7 +187,7 @@ void visit_element_type(DType dtype, F&& f) {
   failf(Code::kInvalidArgument, "constant: expected a dtype with values, got {}", dtype_name(dtype));
 }
 
-// Strings in tensor_content: all lengths as varint32, then all bytes.
+// Format of strings in tensor_content: all lengths as varints of 32 bits, then all bytes.
 void read_packed_strings(const std::string& content, Tensor& tensor, int64_t n) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(content.data());
   const size_t size = content.size();
@@ -274,7 +274,7 @@ Tensor tensor_from_proto(const TensorProto& proto, ExpansionBudget& budget) {
 
 namespace {
 
-// Bytes, so that NaNs and the two zeros are told apart.
+// Compares bytes, so that NaNs are equal and the two zeros are not.
 template <class T>
 bool all_equal(const T* data, int64_t n) {
   for (int64_t i = 1; i < n; ++i) {
@@ -297,7 +297,7 @@ void tensor_to_proto(const Tensor& tensor, TensorProto* proto) {
   proto->set_dtype(static_cast<graphdef::DataType>(dtype));
   shape_to_proto(host.shape(), proto->mutable_tensor_shape());
   const int64_t n = host.numel();
-  // These TensorFlow writes value by value, as it does single elements.
+  // TensorFlow writes these dtypes, and single elements, value by value.
   constexpr DTypeSet kTyped{kBool, kString, kUint16, kComplex64, kComplex128};
   visit_element_type(dtype, [&]<class T>(const T&) {
     const auto* data = static_cast<const T*>(host.impl()->data);

@@ -1,4 +1,4 @@
-// TensorProto, TensorShapeProto and DataType <-> tensors, shapes and dtypes. Internal (protobuf).
+// Conversion of TensorProto, TensorShapeProto and DataType to tensors, shapes and dtypes and back. Internal (protobuf).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace panto {
 
-// Bytes that a file may still ask for beyond what stands in it. A tensor of one repeated value is a few bytes in a file
-// and may be any number of them in memory.
+// The memory that a file may still use beyond its own size. A tensor of one repeated value takes a few bytes in a file
+// and any amount of memory.
 class ExpansionBudget {
  public:
   explicit ExpansionBudget(int64_t bytes) : left_(bytes) {}
@@ -24,17 +24,17 @@ class ExpansionBudget {
   int64_t left_;
 };
 
-// Throws InvalidArgument for a number that is none of TensorFlow's, Unimplemented for one of its types that is none of
-// ours (quantized, float8, references).
+// Throws InvalidArgument for a number that TensorFlow does not use, Unimplemented for a type that this library lacks
+// (quantized, float8, references).
 DType dtype_from_proto(int number);
 // Throws InvalidArgument for dimensions below -1, a rank above 254 or dimensions beside unknown_rank.
 PartialShape shape_from_proto(const graphdef::TensorShapeProto& proto);
 void shape_to_proto(const PartialShape& shape, graphdef::TensorShapeProto* proto);
 
 // In host memory. Stricter than TensorFlow: a second payload, surplus values and values that do not fit the type are
-// refused (TensorFlow ignores the former two, so two readers could see two different tensors).
+// refused. (TensorFlow ignores the former two, so two readers could see two different tensors.)
 Tensor tensor_from_proto(const graphdef::TensorProto& proto, ExpansionBudget& budget);
-// As TensorFlow's Python writes them; of many equal elements only one is written.
+// Writes as TensorFlow's Python does; repeated elements at the end are written once.
 void tensor_to_proto(const Tensor& tensor, graphdef::TensorProto* proto);
 
 }  // namespace panto
