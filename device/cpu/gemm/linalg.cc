@@ -169,8 +169,8 @@ void product(const GemmSize& s, const T* a, const T* b, T* c, const KernelContex
              const cpu::TileCallback& done = {}) {
   if (cpu::is_small(s)) return product_rows(s, a, b, c, 0, s.m, false);
   if (for_library<T>(s)) return product_by_plan(s, a, b, c, call, done);
-  // Every element is added up in the same order, however rows are shared. Few pieces, as tile_gemm copies a factor in
-  // each call.
+  // Every element is added up in the same order, however rows are shared. One range per thread, since tile_gemm copies
+  // a factor in each call.
   cpu::parallel_for(
       s.m, s.work(), [&](int64_t begin, int64_t end) { product_rows(s, a, b, c, begin, end, false); }, 16);
 }

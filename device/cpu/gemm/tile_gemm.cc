@@ -126,8 +126,8 @@ PANTO_INLINE void panel(int64_t m, int64_t depth, MatrixRef<T> a, MatrixRef<T> b
   });
 }
 
-// Panels are separate functions: in one function for all kinds the registers that the compiler sets up for each would
-// cost a sixth of a product of 8x8.
+// Panels are separate functions: in one function for all kinds, what the compiler sets up for all of them would cost a
+// sixth of a product of 8x8.
 template <class T, int kVectors>
 [[gnu::noinline]] void panel_portable(int64_t m, int64_t depth, const MatrixRef<T>& a, const MatrixRef<T>& b, T* c,
                                       int64_t c_row, int64_t width, bool first, T* packed) {
@@ -223,7 +223,7 @@ PANTO_INLINE void multiply_rows(int64_t m, int64_t n, int64_t k, MatrixRef<T> a,
   constexpr int64_t kSums = (int64_t{16} << 10) / static_cast<int64_t>(sizeof(T));  // elements that fit the cache
   constexpr int kDeep = 4;
   constexpr int kHigh = 4;
-  // Rows of sums begin at different cache lines: a whole page apart they would evict one another.
+  // Rows of sums begin at different cache lines: a whole page apart they would conflict.
   alignas(64) T sums[kSums + kRowsAtOnce * kLanes];
   const int64_t most = std::min(kSums / 4, kSums / m / kLanes * kLanes), sums_row = most + kLanes;
   // All groups of rows of a prefetch equal shares of the next rows of b, so that memory is never idle.
